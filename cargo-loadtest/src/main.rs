@@ -1,0 +1,2 @@
+//! `cargo loadtest`: discovers, runs, grades and exports load tests.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The attributes of `loadtest`; use them through that crate.

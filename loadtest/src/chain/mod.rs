@@ -1,0 +1,105 @@
+//! The typed chain that `#[scenario]` compiles to, and what its generated code calls. No I/O here.
+//!
+//! A chain holds one typed slot per step. The engine asks it to build the request of a step, sends
+//! that request itself, and hands the response back; a step whose upstream slot is empty is never
+//! built.
+
+mod buffer;
+mod unmet;
+mod vu;
+
+pub use buffer::{RawResponse, RequestBuf, RequestTarget};
+pub use unmet::{Cause, RootCause, Unmet};
+pub use vu::Vu;
+
+use crate::definition::ScenarioDef;
+use crate::targets::Target;
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+/// The state of one virtual user in one scenario; everything typed is behind it.
+pub trait Chain: Send {
+    /// Empties the slots for the iteration that `vu` names.
+    fn begin(&mut self, vu: &mut Vu);
+
+    /// Leaves the slot of `step` empty and says why.
+    fn skip(&mut self, step: usize, cause: Cause);
+
+    /// Writes the request of `step` into `request`.
+    ///
+    /// # Errors
+    /// What is missing; nothing may be sent then.
+    fn build(&mut self, step: usize, vu: &mut Vu, request: &mut RequestBuf) -> Result<(), Unmet>;
+
+    /// Reads the response of `step` into its slot.
+    ///
+    /// # Errors
+    /// Why the body cannot be read; the caller then calls [`skip`](Chain::skip).
+    fn finish(&mut self, step: usize, response: RawResponse) -> Result<(), String>;
+
+    /// Runs the checks whose last named step is `step`; one whose inputs are missing does not run.
+    fn check(
+        &mut self,
+        step: usize,
+        vu: &mut Vu,
+        report: &mut dyn FnMut(&'static str, Result<(), String>),
+    );
+}
+
+/// A scenario as the macro leaves it: its definition, its setup and the maker of its chains.
+pub struct Scenario {
+    /// What is declared.
+    pub definition: ScenarioDef,
+    /// Runs the `#[setup]` functions, in source order.
+    pub prepare: fn(&SetupContext) -> Result<Prepared, SetupError>,
+    /// Makes the chain of one virtual user from what `prepare` left.
+    pub chain: fn(&Shared, &mut Vu) -> Box<dyn Chain>,
+    /// Runs the `#[teardown]` functions.
+    pub teardown: fn(&Shared),
+}
+
+/// What the virtual users of a run share: the values of the `#[setup]` functions.
+pub type Shared = Arc<dyn Any + Send + Sync>;
+
+/// What a setup has to know.
+#[derive(Debug, Clone, Default)]
+pub struct SetupContext {
+    /// The base URL from environment or command line; with one, a setup that returns a
+    /// [`Target`] is not run.
+    pub base_url: Option<String>,
+}
+
+/// What the setups left.
+pub struct Prepared {
+    /// The values, for the chains.
+    pub shared: Shared,
+    /// The target a setup started; it is stopped when this is dropped.
+    pub target: Option<Target>,
+}
+
+/// A setup that failed.
+#[derive(Debug, thiserror::Error)]
+#[error("setup `{setup}` failed: {reason}")]
+pub struct SetupError {
+    /// The name of the `#[setup]` function.
+    pub setup: &'static str,
+    /// What it said, or the message of its panic.
+    pub reason: String,
+}
+
+impl fmt::Debug for Scenario {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scenario")
+            .field("definition", &self.definition)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prepared")
+            .field("target", &self.target)
+            .finish_non_exhaustive()
+    }
+}

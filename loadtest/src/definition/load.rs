@@ -1,0 +1,94 @@
+//! How much load a run applies, and for how long.
+
+use super::micros;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::time::Duration;
+
+/// The load of a scenario, as declared or as overridden on the command line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// The model and its course over time.
+    pub shape: Shape,
+    /// Time before the measured run whose results are discarded.
+    #[serde(rename = "warm_up_us", with = "micros", default)]
+    pub warm_up: Duration,
+    /// Open model: the highest number of virtual users; `None` derives it from rate and think time.
+    #[serde(default)]
+    pub max_users: Option<u32>,
+}
+
+/// The load model: open (arrivals), closed (users) or a fixed amount of work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "model", rename_all = "snake_case")]
+pub enum Shape {
+    /// Open model: iterations started per second, whatever the target does.
+    Rate {
+        /// Iterations per second after the ramp.
+        per_second: f64,
+        /// Linear rise from zero, part of `duration`.
+        #[serde(rename = "ramp_up_us", with = "micros")]
+        ramp_up: Duration,
+        /// The whole run, ramp included.
+        #[serde(rename = "duration_us", with = "micros")]
+        duration: Duration,
+    },
+    /// Closed model: virtual users, each starting its next iteration when the last one ends.
+    Users {
+        /// Virtual users after the ramp.
+        users: u32,
+        /// Linear rise from zero, part of `duration`.
+        #[serde(rename = "ramp_up_us", with = "micros")]
+        ramp_up: Duration,
+        /// The whole run, ramp included.
+        #[serde(rename = "duration_us", with = "micros")]
+        duration: Duration,
+    },
+    /// A fixed number of iterations, shared by `users`.
+    Iterations {
+        /// Iterations in total.
+        count: u64,
+        /// Virtual users that share them.
+        users: u32,
+    },
+    /// Open model in linear stages; `from` and `to` are iterations per second.
+    RateStages {
+        /// The stages, one after another.
+        stages: Cow<'static, [Stage]>,
+    },
+    /// Closed model in linear stages; `from` and `to` are virtual users.
+    UserStages {
+        /// The stages, one after another.
+        stages: Cow<'static, [Stage]>,
+    },
+}
+
+/// A linear course between two targets.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// The target at the start of the stage.
+    pub from: f64,
+    /// The target at its end.
+    pub to: f64,
+    /// How long the stage takes.
+    #[serde(rename = "duration_us", with = "micros")]
+    pub duration: Duration,
+}
+
+impl Load {
+    /// What a scenario that declares no load gets: one virtual user for ten seconds.
+    pub const DEFAULT: Self = Self::new(Shape::Users {
+        users: 1,
+        ramp_up: Duration::ZERO,
+        duration: Duration::from_secs(10),
+    });
+
+    /// A load without warm-up, its number of users derived.
+    pub const fn new(shape: Shape) -> Self {
+        Self {
+            shape,
+            warm_up: Duration::ZERO,
+            max_users: None,
+        }
+    }
+}

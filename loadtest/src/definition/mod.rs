@@ -1,0 +1,62 @@
+//! What a scenario declares: plain data, written by the macros, printed by `list`, kept in every record.
+//!
+//! Every type here can be built in a `const` and read back from JSON, so a definition exists once,
+//! whether it comes from the linked program or from a record of last year.
+
+mod expect;
+mod load;
+mod scenario;
+mod threshold;
+
+pub use expect::{Expect, StatusRange};
+pub use load::{Load, Shape, Stage};
+pub use scenario::{Dependency, Reads, ScenarioDef, StepDef, Think};
+pub use threshold::{Bound, Comparison, Metric, Threshold};
+
+/// The length of time after which a request is given up when nothing else is declared.
+pub const DEFAULT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
+
+/// Writes a [`Duration`](std::time::Duration) as whole microseconds: `latency_us` and the like.
+pub(crate) mod micros {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use std::time::Duration;
+
+    pub(crate) fn serialize<S: Serializer>(
+        duration: &Duration,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Duration, D::Error> {
+        u64::deserialize(deserializer).map(Duration::from_micros)
+    }
+
+    /// The same for a value that may be absent.
+    pub(crate) mod option {
+        use serde::{Deserialize, Deserializer, Serializer};
+        use std::time::Duration;
+
+        #[expect(
+            clippy::ref_option,
+            reason = "serde's `with` hands over a reference to the field"
+        )]
+        pub(crate) fn serialize<S: Serializer>(
+            duration: &Option<Duration>,
+            serializer: S,
+        ) -> Result<S::Ok, S::Error> {
+            match duration {
+                Some(duration) => super::serialize(duration, serializer),
+                None => serializer.serialize_none(),
+            }
+        }
+
+        pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+            deserializer: D,
+        ) -> Result<Option<Duration>, D::Error> {
+            Ok(Option::<u64>::deserialize(deserializer)?.map(Duration::from_micros))
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Scenarios and their steps.
+
+use super::{Expect, Load, Threshold, micros};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::time::Duration;
+
+type Text = Cow<'static, str>;
+
+/// Everything a scenario declares.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScenarioDef {
+    /// The name shown to people: the function's, or `name = ".."`.
+    pub name: Text,
+    /// The function's name.
+    pub function: Text,
+    /// The `module_path!()` of the function.
+    pub module: Text,
+    /// The package that holds it.
+    pub package: Text,
+    /// The source file, as `file!()` gives it.
+    pub file: Text,
+    /// The line of the function's name.
+    pub line: u32,
+    /// The doc comment, trimmed; empty when there is none.
+    pub description: Text,
+    /// Free labels, selected by `--tag`.
+    pub tags: Cow<'static, [Text]>,
+    /// The URL that paths are joined to, when declared.
+    pub base: Option<Text>,
+    /// The declared load.
+    pub load: Option<Load>,
+    /// Conditions on the journey.
+    pub thresholds: Cow<'static, [Threshold]>,
+    /// The grading target T of all steps that declare none.
+    #[serde(rename = "apdex_us", with = "micros::option", default)]
+    pub apdex: Option<Duration>,
+    /// The error budget of all steps that declare none, a share of one.
+    #[serde(default)]
+    pub budget: Option<f64>,
+    /// A hash of the normalised tokens of the scenario.
+    pub fingerprint: Text,
+    /// `version = ".."`, which stands in for the fingerprint.
+    #[serde(default)]
+    pub version: Option<Text>,
+    /// Whether a `#[setup]` of the scenario returns a `Target`.
+    pub starts_target: bool,
+    /// The steps in source order; at least one.
+    pub steps: Cow<'static, [StepDef]>,
+}
+
+/// Everything a step declares.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepDef {
+    /// The name shown to people: the function's, or `name = ".."`.
+    pub name: Text,
+    /// The line of the function's name.
+    pub line: u32,
+    /// The doc comment, trimmed; empty when there is none.
+    pub description: Text,
+    /// The HTTP method, where the source shows it.
+    pub method: Option<Text>,
+    /// The URL template, where the source shows it.
+    pub url: Option<Text>,
+    /// The probability that the step runs in an iteration: more than 0, at most 1.
+    pub weight: f64,
+    /// The statuses that count as success.
+    pub expect: Expect,
+    /// The pause after the step.
+    #[serde(default)]
+    pub think: Option<Think>,
+    /// The time a request may take, from ready to the last body byte.
+    #[serde(rename = "timeout_us", with = "micros")]
+    pub timeout: Duration,
+    /// Conditions on this step.
+    pub thresholds: Cow<'static, [Threshold]>,
+    /// The grading target T.
+    #[serde(rename = "apdex_us", with = "micros::option", default)]
+    pub apdex: Option<Duration>,
+    /// The error budget, a share of one.
+    #[serde(default)]
+    pub budget: Option<f64>,
+    /// The share in the overall grade; `None` is the weight.
+    #[serde(default)]
+    pub grade_weight: Option<f64>,
+    /// The earlier steps this one uses, in the order of first use.
+    pub dependencies: Cow<'static, [Dependency]>,
+    /// What of the response is kept.
+    pub reads: Reads,
+    /// A hash of the normalised tokens of the step.
+    pub fingerprint: Text,
+}
+
+/// The use of an earlier step's response.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dependency {
+    /// The zero-based number of the earlier step.
+    pub step: usize,
+    /// Whether the step also runs without it (`Option<&T>`).
+    pub optional: bool,
+}
+
+/// A pause: a fixed time, or one drawn evenly between two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Think {
+    /// The shortest pause.
+    #[serde(rename = "min_us", with = "micros")]
+    pub min: Duration,
+    /// The longest pause.
+    #[serde(rename = "max_us", with = "micros")]
+    pub max: Duration,
+}
+
+/// Which parts of a response the chain keeps, so that the transport need not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reads {
+    /// The body is decoded.
+    pub body: bool,
+    /// A later step or check may look at the headers.
+    pub headers: bool,
+}
+
+impl ScenarioDef {
+    /// The identity of the scenario over time: `package::module::function`.
+    ///
+    /// A library's own crate name is left out where it is the package's name:
+    /// `acme-scenarios::checkout`, but `shop::load::checkout` for `tests/load.rs`.
+    pub fn identity(&self) -> String {
+        let (krate, rest) = self
+            .module
+            .split_once("::")
+            .map_or((&*self.module, ""), |(krate, rest)| (krate, rest));
+        let mut identity = self.package.to_string();
+        let own = self.package.replace('-', "_") == krate;
+        for part in [if own { "" } else { krate }, rest, &self.function] {
+            if !part.is_empty() {
+                identity.push_str("::");
+                identity.push_str(part);
+            }
+        }
+        identity
+    }
+
+    /// The name under libtest: the module path inside the crate, then the function.
+    pub fn test_name(&self) -> String {
+        match self.module.split_once("::") {
+            Some((_, rest)) => format!("{rest}::{}", self.function),
+            None => self.function.to_string(),
+        }
+    }
+
+    /// What stands for the version of the scenario: `version = ".."`, else the fingerprint.
+    pub fn revision(&self) -> &str {
+        self.version.as_deref().unwrap_or(&self.fingerprint)
+    }
+}

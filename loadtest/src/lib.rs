@@ -1,0 +1,13 @@
+//! Load tests as Rust functions.
+
+pub mod chain;
+pub mod definition;
+pub mod metrics;
+pub mod plan;
+pub mod protocol;
+pub mod record;
+mod registry;
+pub mod targets;
+pub mod transport;
+
+pub use registry::{Entry, Registry};

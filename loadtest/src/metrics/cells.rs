@@ -1,0 +1,186 @@
+//! The course of a run over time: a cell per second, and never more than [`Cells::LIMIT`].
+
+use super::{Frame, Histogram, Tally};
+use crate::transport::ErrorKind;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What happened in one stretch of a run, small enough to keep hundreds.
+///
+/// Everything due in ramp and steady part counts, by the second it *ended* in; warm-up does not.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// The first second of the cell, counted from the start of the run.
+    pub second: u32,
+    /// How many seconds it holds.
+    pub seconds: u32,
+    /// Iterations begun.
+    pub started: u64,
+    /// Journeys that ended ok.
+    pub ok: u64,
+    /// Journeys that ended otherwise.
+    pub failed: u64,
+    /// Arrivals that never began.
+    pub dropped: u64,
+    /// The most virtual users within an iteration.
+    pub active_users: u32,
+    /// CPU time that the worker threads used.
+    pub worker_cpu_us: u64,
+    /// The highest share of one core that any one worker used in a second, a share of one.
+    pub busiest_worker: f64,
+    /// The longest start lateness that is the generator's fault.
+    pub latest_us: u64,
+    /// Journey time of ok journeys.
+    pub time: CompactHistogram,
+    /// The steps, in the order of the scenario.
+    pub steps: Vec<CellStep>,
+    /// Failures by kind.
+    pub errors: BTreeMap<ErrorKind, u64>,
+}
+
+/// What happened to one step in one cell.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CellStep {
+    /// Times the step ran to an end.
+    pub executed: u64,
+    /// Of these, without success.
+    pub failed: u64,
+    /// Times it was skipped since an upstream value was missing.
+    pub skipped: u64,
+    /// Response time of ok executions, and of those that ended at their deadline.
+    pub response: CompactHistogram,
+}
+
+/// The cells of a run, in the order of time and of equal width.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cells {
+    /// How many seconds a cell holds.
+    pub width: u32,
+    /// The cells; a second in which nothing happened may have none.
+    pub cells: Vec<Cell>,
+}
+
+/// A [`Histogram`] to two significant digits, held encoded: some hundred bytes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CompactHistogram(pub(super) super::histogram::Encoding);
+
+impl Cells {
+    /// The most cells that are kept; when full, neighbours merge and the width doubles.
+    pub const LIMIT: usize = 600;
+
+    /// Adds what happened in one second.
+    pub fn absorb(&mut self, frame: &Frame) {
+        while (frame.second / self.width) as usize >= Self::LIMIT {
+            self.double();
+        }
+        let start = frame.second / self.width * self.width;
+        let mut cell = Cell {
+            second: start,
+            seconds: self.width,
+            ..Cell::default()
+        };
+        cell.active_users = frame.active_users;
+        cell.worker_cpu_us = frame.worker_cpu_us;
+        cell.busiest_worker = frame.busiest_worker;
+        let mut tally = Tally::default();
+        tally.merge(&frame.windows.ramp);
+        tally.merge(&frame.windows.steady);
+        cell.started = tally.journey.started;
+        cell.ok = tally.journey.ok;
+        cell.failed = tally.journey.failed;
+        cell.dropped = tally.journey.dropped;
+        let latest = tally.journey.lateness.max().unwrap_or(Duration::ZERO);
+        cell.latest_us = u64::try_from(latest.as_micros()).unwrap_or(u64::MAX);
+        cell.time = CompactHistogram::of(&tally.journey.time);
+        for step in &tally.steps {
+            cell.steps.push(CellStep {
+                executed: step.executed,
+                failed: step.failed,
+                skipped: step.skipped,
+                response: CompactHistogram::of(&step.response),
+            });
+            for error in &step.errors {
+                *cell.errors.entry(error.kind).or_default() += error.count;
+            }
+        }
+        match self.cells.binary_search_by_key(&start, |cell| cell.second) {
+            Ok(found) => self.cells[found].merge(&cell),
+            Err(place) => self.cells.insert(place, cell),
+        }
+    }
+
+    fn double(&mut self) {
+        self.width *= 2;
+        let mut merged: Vec<Cell> = Vec::with_capacity(Self::LIMIT);
+        for mut cell in self.cells.drain(..) {
+            cell.second = cell.second / self.width * self.width;
+            cell.seconds = self.width;
+            match merged.last_mut() {
+                Some(last) if last.second == cell.second => last.merge(&cell),
+                _ => merged.push(cell),
+            }
+        }
+        self.cells = merged;
+    }
+}
+
+impl Default for Cells {
+    fn default() -> Self {
+        Self {
+            width: 1,
+            cells: Vec::new(),
+        }
+    }
+}
+
+impl Cell {
+    /// Adds a cell of the same time.
+    fn merge(&mut self, other: &Self) {
+        self.started += other.started;
+        self.ok += other.ok;
+        self.failed += other.failed;
+        self.dropped += other.dropped;
+        self.active_users = self.active_users.max(other.active_users);
+        self.worker_cpu_us += other.worker_cpu_us;
+        self.busiest_worker = self.busiest_worker.max(other.busiest_worker);
+        self.latest_us = self.latest_us.max(other.latest_us);
+        self.time.merge(&other.time);
+        if self.steps.len() < other.steps.len() {
+            self.steps.resize_with(other.steps.len(), CellStep::default);
+        }
+        for (ours, theirs) in self.steps.iter_mut().zip(&other.steps) {
+            ours.executed += theirs.executed;
+            ours.failed += theirs.failed;
+            ours.skipped += theirs.skipped;
+            ours.response.merge(&theirs.response);
+        }
+        for (kind, count) in &other.errors {
+            *self.errors.entry(*kind).or_default() += count;
+        }
+    }
+}
+
+impl CompactHistogram {
+    /// Encodes `histogram`, which loses its third digit.
+    pub fn of(histogram: &Histogram) -> Self {
+        Self(histogram.compact())
+    }
+
+    /// The histogram, to two digits.
+    pub fn decode(&self) -> Histogram {
+        Histogram::expand(&self.0)
+    }
+
+    /// Adds all durations of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        if self.0.is_empty() {
+            self.0.clone_from(&other.0);
+        } else if !other.0.is_empty() {
+            let mut sum = self.decode();
+            sum.merge(&other.decode());
+            *self = Self::of(&sum);
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! A histogram of durations.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram as Hdr;
+use hdrhistogram::serialization::{Deserializer, Serializer as _, V2Serializer};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// The shortest duration told from zero, in nanoseconds.
+const LOWEST_NS: u64 = 1_000;
+/// The longest duration told apart, in nanoseconds; longer ones count as this long.
+const HIGHEST_NS: u64 = 3_600_000_000_000;
+/// Significant decimal digits.
+const DIGITS: u8 = 3;
+/// Significant decimal digits of a [`CompactHistogram`](super::cells::CompactHistogram).
+const COARSE_DIGITS: u8 = 2;
+
+/// Durations from a microsecond to an hour, to three significant digits; empty ones hold no memory.
+///
+/// Serialised as the V2 format of `HdrHistogram` in base64, of nanoseconds, beside the exact
+/// minimum, maximum and sum, which the buckets round.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Histogram(Option<Box<Inner>>);
+
+#[derive(Debug, Clone, PartialEq)]
+struct Inner {
+    counts: Hdr<u64>,
+    min_ns: u64,
+    max_ns: u64,
+    sum_ns: u128,
+}
+
+impl Histogram {
+    /// Adds one duration.
+    pub fn record(&mut self, duration: Duration) {
+        self.record_n(duration, 1);
+    }
+
+    /// Adds the same duration `count` times.
+    pub fn record_n(&mut self, duration: Duration, count: u64) {
+        if count == 0 {
+            return;
+        }
+        let ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        let inner = self.0.get_or_insert_with(|| Box::new(Inner::new()));
+        inner.counts.saturating_record_n(ns, count);
+        inner.min_ns = inner.min_ns.min(ns);
+        inner.max_ns = inner.max_ns.max(ns);
+        inner.sum_ns += u128::from(ns) * u128::from(count);
+    }
+
+    /// Adds all durations of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        let Some(theirs) = &other.0 else { return };
+        match &mut self.0 {
+            None => self.0 = Some(theirs.clone()),
+            Some(ours) => {
+                ours.counts
+                    .add(&theirs.counts)
+                    .expect("all histograms have the same bounds");
+                ours.min_ns = ours.min_ns.min(theirs.min_ns);
+                ours.max_ns = ours.max_ns.max(theirs.max_ns);
+                ours.sum_ns += theirs.sum_ns;
+            }
+        }
+    }
+
+    /// How many durations were recorded.
+    pub fn count(&self) -> u64 {
+        self.0.as_ref().map_or(0, |inner| inner.counts.len())
+    }
+
+    /// The duration that `quantile` (a share of one) of all durations do not exceed; `None` when
+    /// there are none. Never above the exact maximum.
+    pub fn quantile(&self, quantile: f64) -> Option<Duration> {
+        let inner = self.0.as_ref()?;
+        let ns = inner
+            .counts
+            .value_at_quantile(quantile)
+            .clamp(inner.min_ns, inner.max_ns);
+        Some(Duration::from_nanos(ns))
+    }
+
+    /// The exact shortest duration.
+    pub fn min(&self) -> Option<Duration> {
+        self.0
+            .as_ref()
+            .map(|inner| Duration::from_nanos(inner.min_ns))
+    }
+
+    /// The exact longest duration.
+    pub fn max(&self) -> Option<Duration> {
+        self.0
+            .as_ref()
+            .map(|inner| Duration::from_nanos(inner.max_ns))
+    }
+
+    /// The exact sum of all durations.
+    pub fn sum(&self) -> Duration {
+        let ns = self.0.as_ref().map_or(0, |inner| inner.sum_ns);
+        Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
+    }
+
+    /// The exact mean.
+    pub fn mean(&self) -> Option<Duration> {
+        let inner = self.0.as_ref()?;
+        let ns = inner.sum_ns / u128::from(inner.counts.len());
+        Some(Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX)))
+    }
+
+    /// How many durations are at most `limit`, to bucket width.
+    pub fn count_at_most(&self, limit: Duration) -> u64 {
+        let ns = u64::try_from(limit.as_nanos())
+            .unwrap_or(u64::MAX)
+            .min(HIGHEST_NS);
+        self.0
+            .as_ref()
+            .map_or(0, |inner| inner.counts.count_between(0, ns))
+    }
+
+    /// Whether nothing was recorded.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
+impl Inner {
+    fn new() -> Self {
+        Self::around(
+            Hdr::new_with_bounds(LOWEST_NS, HIGHEST_NS, DIGITS).expect("the bounds are valid"),
+        )
+    }
+
+    fn around(counts: Hdr<u64>) -> Self {
+        Self {
+            counts,
+            min_ns: u64::MAX,
+            max_ns: 0,
+            sum_ns: 0,
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Encoded {
+    count: u64,
+    min_ns: u64,
+    max_ns: u64,
+    sum_ns: u128,
+    hdr_v2: String,
+}
+
+impl Serialize for Histogram {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let encoded = self.0.as_ref().map(|inner| {
+            let mut bytes = Vec::new();
+            V2Serializer::new()
+                .serialize(&inner.counts, &mut bytes)
+                .map_err(|error| serde::ser::Error::custom(format!("{error:?}")))?;
+            Ok(Encoded {
+                count: inner.counts.len(),
+                min_ns: inner.min_ns,
+                max_ns: inner.max_ns,
+                sum_ns: inner.sum_ns,
+                hdr_v2: STANDARD.encode(bytes),
+            })
+        });
+        encoded.transpose()?.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Histogram {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error;
+        let Some(encoded) = Option::<Encoded>::deserialize(deserializer)? else {
+            return Ok(Self(None));
+        };
+        let bytes = STANDARD.decode(&encoded.hdr_v2).map_err(D::Error::custom)?;
+        let read: Hdr<u64> = Deserializer::new()
+            .deserialize(&mut bytes.as_slice())
+            .map_err(|error| D::Error::custom(format!("not an HdrHistogram: {error:?}")))?;
+        let mut inner = Inner::new();
+        inner
+            .counts
+            .add(&read)
+            .map_err(|error| D::Error::custom(format!("histogram: {error:?}")))?;
+        if inner.counts.len() != encoded.count || encoded.count == 0 {
+            return Err(D::Error::custom(
+                "the histogram does not hold as many values as it says",
+            ));
+        }
+        Ok(Self(Some(Box::new(Inner {
+            counts: inner.counts,
+            min_ns: encoded.min_ns,
+            max_ns: encoded.max_ns,
+            sum_ns: encoded.sum_ns,
+        }))))
+    }
+}
+
+/// A histogram of two significant digits in the V2 format, in base64; empty for none.
+pub(super) type Encoding = String;
+
+impl Histogram {
+    /// Encodes to two significant digits.
+    pub(super) fn compact(&self) -> Encoding {
+        let Some(inner) = &self.0 else {
+            return Encoding::new();
+        };
+        let mut coarse = Hdr::<u64>::new_with_bounds(LOWEST_NS, HIGHEST_NS, COARSE_DIGITS)
+            .expect("valid bounds");
+        for value in inner.counts.iter_recorded() {
+            coarse.saturating_record_n(
+                value.value_iterated_to(),
+                value.count_since_last_iteration(),
+            );
+        }
+        let mut bytes = Vec::new();
+        V2Serializer::new()
+            .serialize(&coarse, &mut bytes)
+            .expect("a vector takes any number of bytes");
+        STANDARD.encode(bytes)
+    }
+
+    /// Decodes what [`compact`](Self::compact) made; a damaged encoding is an empty histogram.
+    pub(super) fn expand(encoding: &Encoding) -> Self {
+        let read = STANDARD.decode(encoding).ok().and_then(|bytes| {
+            Deserializer::new()
+                .deserialize::<u64, _>(&mut bytes.as_slice())
+                .ok()
+        });
+        let mut histogram = Self::default();
+        for value in read.iter().flat_map(|read| read.iter_recorded()) {
+            let duration = Duration::from_nanos(value.value_iterated_to());
+            histogram.record_n(duration, value.count_since_last_iteration());
+        }
+        histogram
+    }
+}

@@ -1,0 +1,15 @@
+//! Samples, folded: histograms and counters that merge.
+//!
+//! Percentiles only ever come from merged histograms. Merging is associative and commutative, so the
+//! order in which workers report does not matter.
+
+mod cells;
+mod histogram;
+mod tally;
+
+pub use cells::{Cell, CellStep, Cells, CompactHistogram};
+pub use histogram::Histogram;
+pub use tally::{
+    DependencyTally, ErrorTally, Frame, JourneyTally, PhaseTally, StepTally, TailShare, Tally,
+    Windows,
+};

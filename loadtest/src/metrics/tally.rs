@@ -1,0 +1,328 @@
+//! Counters and histograms of a stretch of a run: a second of one worker, or all of it.
+
+use super::Histogram;
+use crate::chain::Cause;
+use crate::transport::ErrorKind;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// One second of a run, as the journal keeps it.
+///
+/// A run may hold several frames of the same second; they add up.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Frame {
+    /// The second, counted from the start of the run (warm-up included).
+    pub second: u32,
+    /// What happened in it, by the part of the load that the iterations were due in.
+    pub windows: Windows,
+    /// Virtual users within an iteration at the end of the second.
+    pub active_users: u32,
+    /// CPU time that the worker threads used in the second.
+    pub worker_cpu_us: u64,
+    /// The highest share of one core that any one worker used, a share of one.
+    pub busiest_worker: f64,
+}
+
+/// What happened, by the part of the load that the iterations were due in.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Windows {
+    /// Due within the warm-up: counted, else discarded.
+    pub warm_up: Tally,
+    /// Due within the ramp: in the accounts, not in the headline numbers.
+    pub ramp: Tally,
+    /// Due after the ramp (loads without a steady part: all of it): the headline numbers.
+    pub steady: Tally,
+}
+
+/// What happened in a stretch of a run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tally {
+    /// The journeys.
+    pub journey: JourneyTally,
+    /// The steps, in the order of the scenario; empty when nothing happened.
+    pub steps: Vec<StepTally>,
+    /// The dependency failures.
+    pub dependencies: Vec<DependencyTally>,
+}
+
+/// Iterations: `planned = started + dropped`, `started = ok + failed + cancelled`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct JourneyTally {
+    /// Iterations that began.
+    pub started: u64,
+    /// Iterations in which every drawn step was ok and no counted skip happened.
+    pub ok: u64,
+    /// Iterations that ended otherwise.
+    pub failed: u64,
+    /// Iterations that the end of the run cut off.
+    pub cancelled: u64,
+    /// Arrivals that never began: none was free before the end.
+    pub dropped: u64,
+    /// Journey time of ok journeys: intended start to end, less think time.
+    pub time: Histogram,
+    /// Journey time of failed journeys.
+    pub failed_time: Histogram,
+    /// Start lateness that is the generator's fault: from due, or from a user being free, to started.
+    pub lateness: Histogram,
+    /// Time that arrivals waited for a free user, where they did.
+    pub waits: Histogram,
+    /// Time per step by journey time, for the share of each step in the slowest journeys.
+    pub shares: Vec<TailShare>,
+}
+
+/// The journeys of about one length, and how their time divides among the steps.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TailShare {
+    /// Their journey time is at least this long.
+    pub at_least_us: u64,
+    /// How many there were.
+    pub journeys: u64,
+    /// The service time of each step in them, summed.
+    pub steps_us: Vec<u64>,
+}
+
+/// What happened to one step.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StepTally {
+    /// Times the step ran to an end: `ok + failed`.
+    pub executed: u64,
+    /// Of these, with success.
+    pub ok: u64,
+    /// Of these, without.
+    pub failed: u64,
+    /// Times it was cut off by the end of the run.
+    pub cancelled: u64,
+    /// Times its own weight left it out.
+    pub not_drawn: u64,
+    /// Times it was skipped since an upstream value was missing; a failure where it happens.
+    pub skipped: u64,
+    /// Times it was skipped since an upstream step was not drawn; no failure.
+    pub skipped_not_drawn: u64,
+    /// Requests written to a connection.
+    pub requests: u64,
+    /// Of these, repeated since a reused connection was closed.
+    pub retries: u64,
+    /// Bytes written, heads included.
+    pub sent_bytes: u64,
+    /// Bytes read, heads included.
+    pub received_bytes: u64,
+    /// Ok with a response time of at most T.
+    pub satisfied: u64,
+    /// Ok with a response time of at most 4 T, but over T.
+    pub tolerating: u64,
+    /// Checks that passed.
+    pub checks_passed: u64,
+    /// Checks that failed.
+    pub checks_failed: u64,
+    /// Response time of ok executions, and of those that ended at their deadline.
+    pub response: Histogram,
+    /// Service time of the same.
+    pub service: Histogram,
+    /// Response time of the other failed ones.
+    pub failed_response: Histogram,
+    /// The parts of the service time.
+    pub phases: PhaseTally,
+    /// Answers by status.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Failures by kind and status.
+    pub errors: Vec<ErrorTally>,
+}
+
+/// The parts of service times, of all requests that had them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PhaseTally {
+    /// Opening TCP connections.
+    pub connect: Histogram,
+    /// TLS handshakes.
+    pub tls: Histogram,
+    /// From a usable connection to the head of the answer.
+    pub first_byte: Histogram,
+    /// From the head to the last body byte.
+    pub body: Histogram,
+}
+
+/// Failures of one kind and status.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ErrorTally {
+    /// The kind.
+    pub kind: ErrorKind,
+    /// The status, where there was an answer.
+    pub status: Option<u16>,
+    /// How many.
+    pub count: u64,
+    /// The first one, in words; redacted.
+    pub example: String,
+    /// The start of the first one's body; redacted.
+    pub sample: Option<String>,
+}
+
+/// Dependency failures of one step with one variable, upstream step and root cause.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DependencyTally {
+    /// The zero-based number of the step that did not run.
+    pub step: usize,
+    /// The expression or parameter that had no value; `None` where the step's function declined.
+    pub variable: Option<String>,
+    /// The step that should have given it; the step itself where its function declined.
+    pub upstream: usize,
+    /// The cause at the root of the chain of skips.
+    pub cause: Cause,
+    /// How often.
+    pub count: u64,
+    /// The first one, in words.
+    pub example: String,
+}
+
+impl Windows {
+    /// All windows, in the order of time.
+    pub fn all(&self) -> [&Tally; 3] {
+        [&self.warm_up, &self.ramp, &self.steady]
+    }
+
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.warm_up.merge(&other.warm_up);
+        self.ramp.merge(&other.ramp);
+        self.steady.merge(&other.steady);
+    }
+}
+
+impl Tally {
+    /// An empty tally of a scenario with `steps` steps.
+    pub fn new(steps: usize) -> Self {
+        Self {
+            steps: vec![StepTally::default(); steps],
+            ..Self::default()
+        }
+    }
+
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.journey.merge(&other.journey);
+        if self.steps.len() < other.steps.len() {
+            self.steps
+                .resize_with(other.steps.len(), StepTally::default);
+        }
+        for (ours, theirs) in self.steps.iter_mut().zip(&other.steps) {
+            ours.merge(theirs);
+        }
+        for theirs in &other.dependencies {
+            self.count_dependency(theirs.clone());
+        }
+    }
+
+    /// Adds one dependency failure, or several of one kind.
+    pub fn count_dependency(&mut self, failure: DependencyTally) {
+        let same = |ours: &&mut DependencyTally| {
+            (ours.step, ours.upstream, ours.cause)
+                == (failure.step, failure.upstream, failure.cause)
+                && ours.variable == failure.variable
+        };
+        match self.dependencies.iter_mut().find(same) {
+            Some(ours) => ours.count += failure.count,
+            None => self.dependencies.push(failure),
+        }
+    }
+}
+
+impl JourneyTally {
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.started += other.started;
+        self.ok += other.ok;
+        self.failed += other.failed;
+        self.cancelled += other.cancelled;
+        self.dropped += other.dropped;
+        self.time.merge(&other.time);
+        self.failed_time.merge(&other.failed_time);
+        self.lateness.merge(&other.lateness);
+        self.waits.merge(&other.waits);
+        for share in &other.shares {
+            self.add_share(share);
+        }
+    }
+
+    /// Adds one ended journey of `time` whose steps took `steps` (service time, zero where not executed).
+    pub fn record_shares(&mut self, time: Duration, steps: &[Duration]) {
+        let us = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        self.add_share(&TailShare {
+            at_least_us: bucket(us),
+            journeys: 1,
+            steps_us: steps
+                .iter()
+                .map(|time| u64::try_from(time.as_micros()).unwrap_or(u64::MAX))
+                .collect(),
+        });
+    }
+
+    fn add_share(&mut self, share: &TailShare) {
+        match self
+            .shares
+            .binary_search_by_key(&share.at_least_us, |ours| ours.at_least_us)
+        {
+            Ok(found) => {
+                let ours = &mut self.shares[found];
+                ours.journeys += share.journeys;
+                for (ours, theirs) in ours.steps_us.iter_mut().zip(&share.steps_us) {
+                    *ours += theirs;
+                }
+            }
+            Err(place) => self.shares.insert(place, share.clone()),
+        }
+    }
+}
+
+/// Rounds down to a sixteenth of a power of two, so that a bucket is at most 6.25 % wide.
+fn bucket(us: u64) -> u64 {
+    let shift = us.checked_ilog2().unwrap_or(0).saturating_sub(4);
+    us >> shift << shift
+}
+
+impl StepTally {
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.executed += other.executed;
+        self.ok += other.ok;
+        self.failed += other.failed;
+        self.cancelled += other.cancelled;
+        self.not_drawn += other.not_drawn;
+        self.skipped += other.skipped;
+        self.skipped_not_drawn += other.skipped_not_drawn;
+        self.requests += other.requests;
+        self.retries += other.retries;
+        self.sent_bytes += other.sent_bytes;
+        self.received_bytes += other.received_bytes;
+        self.satisfied += other.satisfied;
+        self.tolerating += other.tolerating;
+        self.checks_passed += other.checks_passed;
+        self.checks_failed += other.checks_failed;
+        self.response.merge(&other.response);
+        self.service.merge(&other.service);
+        self.failed_response.merge(&other.failed_response);
+        self.phases.connect.merge(&other.phases.connect);
+        self.phases.tls.merge(&other.phases.tls);
+        self.phases.first_byte.merge(&other.phases.first_byte);
+        self.phases.body.merge(&other.phases.body);
+        for (status, count) in &other.statuses {
+            *self.statuses.entry(*status).or_default() += count;
+        }
+        for theirs in &other.errors {
+            self.count_error(theirs.clone());
+        }
+    }
+
+    /// Adds one failure, or several of one kind and status.
+    pub fn count_error(&mut self, error: ErrorTally) {
+        let same = |ours: &&mut ErrorTally| (ours.kind, ours.status) == (error.kind, error.status);
+        match self.errors.iter_mut().find(same) {
+            Some(ours) => ours.count += error.count,
+            None => self.errors.push(error),
+        }
+    }
+}

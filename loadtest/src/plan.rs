@@ -1,0 +1,397 @@
+//! A scenario with its overrides, checked: what a run will do.
+//!
+//! All mistakes are reported at once.
+
+use crate::definition::{Bound, Load, Metric, ScenarioDef, Shape, Threshold};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// What the command line changes of a declared load.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Overrides {
+    /// `--rate`, iterations per second.
+    pub rate_per_second: Option<f64>,
+    /// `--users`.
+    pub users: Option<u32>,
+    /// `--iterations`.
+    pub iterations: Option<u64>,
+    /// `--ramp-up`.
+    #[serde(rename = "ramp_up_us", with = "crate::definition::micros::option")]
+    pub ramp_up: Option<Duration>,
+    /// `--duration`.
+    #[serde(rename = "duration_us", with = "crate::definition::micros::option")]
+    pub duration: Option<Duration>,
+}
+
+/// The grading policy of a workspace, from `loadtest.toml`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GradingDefaults {
+    /// The target T of steps that declare none.
+    #[serde(rename = "apdex_us", with = "crate::definition::micros::option")]
+    pub apdex: Option<Duration>,
+    /// The error budget of steps that declare none, a share of one.
+    pub budget: Option<f64>,
+}
+
+/// What a run of one scenario does; kept in its record, so that it can be graded again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The load, overrides applied.
+    pub load: Load,
+    /// Whether the scenario declares no load and none was given, so that the default applies.
+    pub default_load: bool,
+    /// The seed of weights, think times and `vu.random()`.
+    pub seed: u64,
+    /// The most virtual users that the load may need.
+    pub max_users: u32,
+    /// How long iterations in flight may take after the end of the load.
+    #[serde(rename = "graceful_stop_us", with = "crate::definition::micros")]
+    pub graceful_stop: Duration,
+    /// How each step is graded, in the order of the steps.
+    pub grading: Vec<StepGrading>,
+    /// What must hold for the run to pass.
+    pub thresholds: Vec<ScopedThreshold>,
+}
+
+/// How a step is graded.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct StepGrading {
+    /// The Apdex target T.
+    #[serde(rename = "target_us", with = "crate::definition::micros")]
+    pub target: Duration,
+    /// The error budget, a share of one.
+    pub budget: f64,
+    /// The share in the overall grade, before division by the sum of all.
+    pub weight: f64,
+}
+
+/// A threshold and what it is about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScopedThreshold {
+    /// The zero-based number of the step; `None` for the journey.
+    pub step: Option<usize>,
+    /// The condition.
+    pub threshold: Threshold,
+    /// Nobody declared it: `errors < 1%`, which applies where no threshold is on errors.
+    pub implied: bool,
+}
+
+/// A mistake in a plan.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// A load of nothing.
+    #[error("a load of {what} starts nothing; use at least {least}")]
+    Nothing {
+        /// What was given: `0/s`, `0 users`.
+        what: String,
+        /// What would do.
+        least: &'static str,
+    },
+    /// The ramp takes all of the run.
+    #[error(
+        "the ramp of {ramp:?} leaves nothing of the run of {duration:?}, which includes it; \
+         make the run longer or the ramp shorter"
+    )]
+    RampTooLong {
+        /// The ramp.
+        ramp: Duration,
+        /// The run.
+        duration: Duration,
+    },
+    /// An override that the load has no place for.
+    #[error("`{flag}` has no meaning for {load}; {instead}")]
+    Meaningless {
+        /// The flag.
+        flag: &'static str,
+        /// The load, in words.
+        load: &'static str,
+        /// What to do instead.
+        instead: &'static str,
+    },
+}
+
+/// The target T when nobody declares one (`SPEC`: Apdex, 500 ms).
+const DEFAULT_TARGET: Duration = Duration::from_millis(500);
+/// The error budget when nobody declares one.
+const DEFAULT_BUDGET: f64 = 0.01;
+/// How long iterations in flight may take after the end of the load.
+const GRACEFUL_STOP: Duration = Duration::from_secs(30);
+/// The time an iteration is assumed to take besides thinking, when users are estimated from a rate.
+const ASSUMED_JOURNEY: Duration = Duration::from_secs(2);
+
+impl Plan {
+    /// Applies `overrides` to what `scenario` declares.
+    ///
+    /// # Errors
+    /// Every mistake in the resulting load.
+    pub fn new(
+        scenario: &ScenarioDef,
+        overrides: &Overrides,
+        defaults: &GradingDefaults,
+        seed: u64,
+    ) -> Result<Self, Vec<PlanError>> {
+        let default_load = scenario.load.is_none()
+            && overrides.rate_per_second.is_none()
+            && overrides.users.is_none()
+            && overrides.iterations.is_none();
+        let mut errors = Vec::new();
+        let load = overridden(
+            scenario.load.clone().unwrap_or(Load::DEFAULT),
+            overrides,
+            &mut errors,
+        );
+        check(&load, &mut errors);
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        Ok(Self {
+            max_users: max_users(scenario, &load),
+            load,
+            default_load,
+            seed,
+            graceful_stop: GRACEFUL_STOP,
+            grading: scenario
+                .steps
+                .iter()
+                .map(|step| {
+                    let declared = step.apdex.or_else(|| tightest_tail_bound(&step.thresholds));
+                    StepGrading {
+                        target: declared
+                            .or(scenario.apdex)
+                            .or(defaults.apdex)
+                            .unwrap_or(DEFAULT_TARGET),
+                        budget: step
+                            .budget
+                            .or(scenario.budget)
+                            .or(defaults.budget)
+                            .unwrap_or(DEFAULT_BUDGET),
+                        weight: step.grade_weight.unwrap_or(step.weight),
+                    }
+                })
+                .collect(),
+            thresholds: thresholds(scenario),
+        })
+    }
+}
+
+impl Load {
+    /// The highest target: iterations per second or users.
+    pub fn peak(&self) -> f64 {
+        match &self.shape {
+            Shape::Rate { per_second, .. } => *per_second,
+            Shape::Users { users, .. } | Shape::Iterations { users, .. } => f64::from(*users),
+            Shape::RateStages { stages } | Shape::UserStages { stages } => stages
+                .iter()
+                .map(|stage| stage.from.max(stage.to))
+                .fold(0.0, f64::max),
+        }
+    }
+
+    /// Whether iterations arrive at a rate, whatever the target does.
+    pub fn is_open(&self) -> bool {
+        matches!(self.shape, Shape::Rate { .. } | Shape::RateStages { .. })
+    }
+
+    /// The length of the measured run, ramp included and warm-up not; `None` for a fixed amount of work.
+    pub fn duration(&self) -> Option<Duration> {
+        match &self.shape {
+            Shape::Rate { duration, .. } | Shape::Users { duration, .. } => Some(*duration),
+            Shape::Iterations { .. } => None,
+            Shape::RateStages { stages } | Shape::UserStages { stages } => {
+                Some(stages.iter().map(|stage| stage.duration).sum())
+            }
+        }
+    }
+}
+
+fn overridden(declared: Load, overrides: &Overrides, errors: &mut Vec<PlanError>) -> Load {
+    let (declared_ramp, declared_duration) = match &declared.shape {
+        Shape::Rate {
+            ramp_up, duration, ..
+        }
+        | Shape::Users {
+            ramp_up, duration, ..
+        } => (*ramp_up, Some(*duration)),
+        _ => (Duration::ZERO, declared.duration()),
+    };
+    let ramp_up = overrides.ramp_up.unwrap_or(declared_ramp);
+    let duration = overrides
+        .duration
+        .or(declared_duration)
+        .unwrap_or(Duration::from_secs(10));
+    let shape = if let Some(per_second) = overrides.rate_per_second {
+        Shape::Rate {
+            per_second,
+            ramp_up,
+            duration,
+        }
+    } else if let Some(count) = overrides.iterations {
+        let users = overrides.users.unwrap_or(match declared.shape {
+            Shape::Iterations { users, .. } | Shape::Users { users, .. } => users,
+            _ => 1,
+        });
+        let users = users.min(u32::try_from(count).unwrap_or(u32::MAX));
+        Shape::Iterations { count, users }
+    } else if let Some(users) = overrides.users {
+        match declared.shape {
+            Shape::Iterations { count, .. } => Shape::Iterations { count, users },
+            _ => Shape::Users {
+                users,
+                ramp_up,
+                duration,
+            },
+        }
+    } else {
+        match declared.shape {
+            Shape::Rate { per_second, .. } => Shape::Rate {
+                per_second,
+                ramp_up,
+                duration,
+            },
+            Shape::Users { users, .. } => Shape::Users {
+                users,
+                ramp_up,
+                duration,
+            },
+            shape => shape,
+        }
+    };
+    let load = match shape {
+        Shape::Iterations { .. } => Some("a fixed number of iterations"),
+        Shape::RateStages { .. } | Shape::UserStages { .. } => Some("a load in stages"),
+        _ => None,
+    };
+    if let Some(load) = load {
+        for (flag, given) in [
+            ("--duration", overrides.duration.is_some()),
+            ("--ramp-up", overrides.ramp_up.is_some()),
+        ] {
+            if given {
+                errors.push(PlanError::Meaningless {
+                    flag,
+                    load,
+                    instead: "give `--rate` or `--users` with it, or leave it out",
+                });
+            }
+        }
+    }
+    Load { shape, ..declared }
+}
+
+fn check(load: &Load, errors: &mut Vec<PlanError>) {
+    let peak = load.peak();
+    if !(peak.is_finite() && peak > 0.0) {
+        errors.push(if load.is_open() {
+            PlanError::Nothing {
+                what: format!("{peak}/s"),
+                least: "`1/m`",
+            }
+        } else {
+            PlanError::Nothing {
+                what: format!("{peak} users"),
+                least: "1 user",
+            }
+        });
+    }
+    match load.shape {
+        Shape::Rate {
+            ramp_up, duration, ..
+        }
+        | Shape::Users {
+            ramp_up, duration, ..
+        } => {
+            if duration.is_zero() {
+                errors.push(PlanError::Nothing {
+                    what: "0s".to_owned(),
+                    least: "`1s`",
+                });
+            } else if ramp_up >= duration {
+                errors.push(PlanError::RampTooLong {
+                    ramp: ramp_up,
+                    duration,
+                });
+            }
+        }
+        Shape::Iterations { count: 0, .. } => {
+            errors.push(PlanError::Nothing {
+                what: "0 iterations".to_owned(),
+                least: "1 iteration",
+            });
+        }
+        _ => {}
+    }
+}
+
+/// `ceil(peak rate x (mean think per journey + 2 s))`, at least 10, at most 10,000; closed: the peak.
+fn max_users(scenario: &ScenarioDef, load: &Load) -> u32 {
+    if !load.is_open() {
+        return load.peak().ceil() as u32;
+    }
+    load.max_users.unwrap_or_else(|| {
+        let think: f64 = scenario
+            .steps
+            .iter()
+            .map(|step| {
+                let mean = step
+                    .think
+                    .map_or(Duration::ZERO, |think| (think.min + think.max) / 2);
+                step.weight * mean.as_secs_f64()
+            })
+            .sum();
+        let users = load.peak() * (think + ASSUMED_JOURNEY.as_secs_f64());
+        (users.ceil() as u32).clamp(10, 10_000)
+    })
+}
+
+/// The smallest bound of the limits on p95 or higher.
+fn tightest_tail_bound(thresholds: &[Threshold]) -> Option<Duration> {
+    thresholds
+        .iter()
+        .filter(|threshold| {
+            matches!(
+                threshold.metric,
+                Metric::P95 | Metric::P99 | Metric::P999 | Metric::Max
+            )
+        })
+        .filter_map(|threshold| match threshold.bound {
+            Bound::Time(time) => Some(time),
+            _ => None,
+        })
+        .min()
+}
+
+fn thresholds(scenario: &ScenarioDef) -> Vec<ScopedThreshold> {
+    let declared = |step: Option<usize>, thresholds: &[Threshold]| -> Vec<ScopedThreshold> {
+        thresholds
+            .iter()
+            .map(|&threshold| ScopedThreshold {
+                step,
+                threshold,
+                implied: false,
+            })
+            .collect()
+    };
+    let mut all = declared(None, &scenario.thresholds);
+    for (i, step) in scenario.steps.iter().enumerate() {
+        all.extend(declared(Some(i), &step.thresholds));
+    }
+    if !all
+        .iter()
+        .any(|scoped| scoped.threshold.metric == Metric::Errors)
+    {
+        let threshold = Threshold {
+            metric: Metric::Errors,
+            comparison: crate::definition::Comparison::Less,
+            bound: Bound::Ratio(0.01),
+        };
+        all.push(ScopedThreshold {
+            step: None,
+            threshold,
+            implied: true,
+        });
+    }
+    all
+}

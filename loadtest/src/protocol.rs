@@ -1,0 +1,109 @@
+//! What `cargo-loadtest` and a load-test binary say to each other.
+//!
+//! The tool starts the binary with [`REQUEST_VARIABLE`] set to the path of a [`Request`] in JSON. The
+//! answer goes into files that the request names; standard output belongs to nobody. Standard input
+//! is the control pipe: a line `stop` or `abort`; its end means `stop`.
+
+use crate::definition::ScenarioDef;
+use crate::metrics::Frame;
+use crate::plan::{GradingDefaults, Overrides};
+use crate::record::{End, Start};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The version of this protocol; also in the marker of every load-test binary.
+pub const VERSION: u32 = 1;
+
+/// The environment variable that names the file of the request.
+pub const REQUEST_VARIABLE: &str = "LOADTEST_REQUEST";
+
+/// The environment variable that gives a base URL, under `cargo test` too.
+pub const BASE_URL_VARIABLE: &str = "LOADTEST_BASE_URL";
+
+/// The bytes by which a load-test binary is known without running it; followed by the version as
+/// two decimal digits.
+pub const MARKER_PREFIX: &[u8] = b"\0loadtest-binary\0protocol=";
+
+/// What the tool asks for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "snake_case")]
+pub enum Request {
+    /// Write a [`Listing`] to `output`.
+    List {
+        /// Where the listing goes.
+        output: PathBuf,
+    },
+    /// Run one scenario; write [`JournalLine`]s as it goes, and the record at the end.
+    Run(Box<RunRequest>),
+}
+
+/// One scenario to run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRequest {
+    /// The identity of the scenario: `package::module::function`.
+    pub scenario: String,
+    /// The identifier of the run.
+    pub run_id: String,
+    /// What the command line changes of the load.
+    pub overrides: Overrides,
+    /// `--base-url`.
+    pub base_url: Option<String>,
+    /// The grading policy of the workspace.
+    pub grading: GradingDefaults,
+    /// The seed.
+    pub seed: u64,
+    /// SHA-256 of the executable, for the record.
+    pub executable_hash: String,
+    /// Where the journal goes: a [`JournalLine`] in JSON per line.
+    pub journal: PathBuf,
+    /// Where the [`ScenarioRecord`](crate::record::ScenarioRecord) goes at the end, in JSON.
+    pub record: PathBuf,
+}
+
+/// The scenarios of a binary.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Listing {
+    /// In the order (package, file, line).
+    pub scenarios: Vec<ScenarioDef>,
+    /// Mistakes that forbid a run, such as a name given twice.
+    pub problems: Vec<String>,
+}
+
+/// A line of the journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "line", rename_all = "snake_case")]
+pub enum JournalLine {
+    /// The run begins.
+    Start(Box<Start>),
+    /// A second passed.
+    Frame(Box<Frame>),
+    /// The run is over.
+    End(End),
+    /// There was no run.
+    Failed(RunFailure),
+}
+
+/// Why there was no run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunFailure {
+    /// What kind of failure, which decides the exit code.
+    pub kind: FailureKind,
+    /// What is wrong: one line or more.
+    pub message: String,
+    /// What to do instead.
+    pub help: Option<String>,
+}
+
+/// The kind of a [`RunFailure`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// A mistake in scenario, command line or configuration: exit code 2.
+    Usage,
+    /// The setup failed or the target cannot be reached: exit code 100.
+    Setup,
+    /// The target is not one that may be tested: exit code 103.
+    NotPermitted,
+    /// Anything else: exit code 1.
+    Internal,
+}

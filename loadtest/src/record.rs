@@ -1,0 +1,180 @@
+//! The run record: all that survives a run; versioned and complete.
+
+use crate::definition::ScenarioDef;
+use crate::metrics::{Cells, Frame, Windows};
+use crate::plan::Plan;
+use serde::{Deserialize, Serialize};
+
+/// The version of the record's schema that this program writes.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Everything an invocation measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// [`SCHEMA_VERSION`] of the program that wrote it.
+    pub schema_version: u32,
+    /// The identifier of the run; also sent with every request.
+    pub run_id: String,
+    /// The version of the tool.
+    pub tool_version: String,
+    /// When the run began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// Where it ran, and of what source.
+    pub environment: Environment,
+    /// The scenarios, in the order they ran.
+    pub scenarios: Vec<ScenarioRecord>,
+}
+
+/// The machine and the source of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Environment {
+    /// The commit of the source, where it is kept in git.
+    pub git_commit: Option<String>,
+    /// Whether the work tree differed from that commit.
+    pub git_dirty: Option<bool>,
+    /// The operating system: `linux`.
+    pub os: String,
+    /// The processor's architecture: `x86_64`.
+    pub arch: String,
+    /// Processors that the run could use.
+    pub cpus: usize,
+}
+
+/// What became of one scenario.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScenarioRecord {
+    /// The scenario as it was.
+    pub definition: ScenarioDef,
+    /// What the run did.
+    pub plan: Plan,
+    /// The base URL the paths were joined to.
+    pub base_url: Option<String>,
+    /// Whether the scenario started the target itself.
+    pub own_target: bool,
+    /// SHA-256 of the executable that ran it.
+    pub executable_hash: String,
+    /// Worker threads.
+    pub workers: u32,
+    /// When it began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// How it ended.
+    pub ending: Ending,
+    /// From the start of the load to the end of the last iteration, warm-up included.
+    pub elapsed_us: u64,
+    /// How long iterations due after ramp and warm-up were due: what rates divide by.
+    pub steady_us: u64,
+    /// Iterations that were to start: arrivals, or for closed loads as many as started.
+    pub planned: u64,
+    /// All counters and histograms.
+    pub windows: Windows,
+    /// The course over time.
+    pub cells: Cells,
+    /// Where steps panicked: `file:line:column` and the message, with how often.
+    pub panics: Vec<Panicked>,
+}
+
+/// Panics at one place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Panicked {
+    /// `file:line:column`.
+    pub location: String,
+    /// The first message; redacted.
+    pub message: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "how", rename_all = "snake_case")]
+pub enum Ending {
+    /// As planned.
+    Completed,
+    /// Stopped early; what was in flight could end.
+    Interrupted,
+    /// Stopped at once.
+    Aborted,
+    /// The process ended without saying so; this record comes from its journal.
+    Died {
+        /// What is known of it.
+        reason: String,
+    },
+}
+
+/// What the start of a scenario's run is known to be, before anything is measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// The scenario as it is.
+    pub definition: ScenarioDef,
+    /// What the run will do.
+    pub plan: Plan,
+    /// The base URL that paths are joined to.
+    pub base_url: Option<String>,
+    /// Whether the scenario started the target itself.
+    pub own_target: bool,
+    /// SHA-256 of the executable.
+    pub executable_hash: String,
+    /// Worker threads.
+    pub workers: u32,
+    /// When, RFC 3339 in UTC.
+    pub started_at: String,
+}
+
+/// What is known only at the end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// How it ended.
+    pub ending: Ending,
+    /// From the start of the load to the end of the last iteration.
+    pub elapsed_us: u64,
+    /// Iterations that were to start.
+    pub planned: u64,
+    /// How long iterations due after ramp and warm-up were due.
+    pub steady_us: u64,
+    /// Where steps panicked.
+    pub panics: Vec<Panicked>,
+}
+
+impl ScenarioRecord {
+    /// A record without measurements; [`absorb`](Self::absorb) and [`end`](Self::end) fill it. Both
+    /// the running program and a reader of its journal build a record so.
+    pub fn new(start: Start) -> Self {
+        Self {
+            definition: start.definition,
+            plan: start.plan,
+            base_url: start.base_url,
+            own_target: start.own_target,
+            executable_hash: start.executable_hash,
+            workers: start.workers,
+            started_at: start.started_at,
+            ending: Ending::Died {
+                reason: "the journal has no end".to_owned(),
+            },
+            elapsed_us: 0,
+            steady_us: 0,
+            planned: 0,
+            windows: Windows::default(),
+            cells: Cells::default(),
+            panics: Vec::new(),
+        }
+    }
+
+    /// Adds one second.
+    pub fn absorb(&mut self, frame: &Frame) {
+        self.windows.merge(&frame.windows);
+        self.cells.absorb(frame);
+        self.elapsed_us = self
+            .elapsed_us
+            .max((u64::from(frame.second) + 1) * 1_000_000);
+    }
+
+    /// Closes the record.
+    pub fn end(&mut self, end: End) {
+        self.ending = end.ending;
+        self.elapsed_us = end.elapsed_us;
+        self.steady_us = end.steady_us;
+        self.planned = end.planned;
+        self.panics = end.panics;
+    }
+}

@@ -1,0 +1,5 @@
+//! Where traffic may go: loopback and targets that a scenario started itself.
+
+mod own;
+
+pub use own::Target;

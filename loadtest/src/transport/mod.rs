@@ -1,0 +1,74 @@
+//! The HTTP client of one virtual user: its connections, their phases, limits and the permission guard.
+//!
+//! The engine knows only [`Transport`]; tests script it.
+
+mod failure;
+
+pub use failure::{ErrorKind, Failure};
+
+use crate::chain::RequestBuf;
+use crate::definition::{Expect, Reads};
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+use std::future::Future;
+use std::time::Duration;
+
+/// Sends the requests of one virtual user, one at a time.
+pub trait Transport {
+    /// Sends `call` and waits for the last byte of the answer, or for the failure.
+    fn send(&mut self, call: Call<'_>) -> impl Future<Output = Exchange>;
+}
+
+/// One request to send, and what is wanted of the answer.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// The request.
+    pub request: &'a RequestBuf,
+    /// The statuses that count as success.
+    pub expect: &'a Expect,
+    /// What of an answer with such a status is kept.
+    pub reads: Reads,
+    /// From ready to the last body byte, connecting included.
+    pub timeout: Duration,
+}
+
+/// What became of one [`Call`].
+#[derive(Debug)]
+pub struct Exchange {
+    /// The answer with an expected status, or what went wrong.
+    pub result: Result<Received, Failure>,
+    /// From ready to the last body byte or the failure, a visible retry included.
+    pub service_time: Duration,
+    /// The parts of it that are known.
+    pub phases: Phases,
+    /// Bytes written to the connection, heads included (before TLS).
+    pub sent_bytes: u64,
+    /// Bytes read from it, heads included (after TLS).
+    pub received_bytes: u64,
+    /// Requests written: 0 when no connection came about, 2 after a retry.
+    pub requests: u32,
+}
+
+/// An answer with an expected status, read to its end.
+#[derive(Debug)]
+pub struct Received {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers; empty unless [`Reads::headers`].
+    pub headers: HeaderMap,
+    /// The body; empty unless [`Reads::body`].
+    pub body: Bytes,
+}
+
+/// The parts of a service time; `None` where a part did not happen, as on a reused connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Phases {
+    /// Opening the TCP connection.
+    pub connect: Option<Duration>,
+    /// The TLS handshake.
+    pub tls: Option<Duration>,
+    /// From a usable connection to the head of the answer.
+    pub first_byte: Option<Duration>,
+    /// From the head to the last body byte.
+    pub body: Option<Duration>,
+}
