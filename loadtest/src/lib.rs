@@ -6,6 +6,7 @@ pub mod metrics;
 pub mod plan;
 pub mod protocol;
 pub mod record;
+pub mod redact;
 mod registry;
 pub mod targets;
 pub mod transport;
