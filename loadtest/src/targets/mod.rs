@@ -2,4 +2,4 @@
 
 mod own;
 
-pub use own::Target;
+pub use own::{LastOutput, Target, TargetCommand, TargetError};
