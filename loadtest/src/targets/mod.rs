@@ -5,4 +5,4 @@ mod own;
 
 pub use guard::NotPermitted;
 pub(crate) use guard::{permit, permit_all, refuse_unknown};
-pub use own::Target;
+pub use own::{LastOutput, Target, TargetCommand, TargetError};
