@@ -1,5 +1,6 @@
 //! Load tests as Rust functions.
 
+pub mod card;
 pub mod chain;
 pub mod definition;
 pub mod metrics;
