@@ -34,8 +34,9 @@ pub use verdict::{Verdict, worst};
 pub use weight::WeightRow;
 
 use crate::definition::Shape;
+use crate::metrics::Panicked;
 use crate::metrics::{StepTally, Tally};
-use crate::record::{Ending, Environment, Panicked, RunRecord, ScenarioRecord};
+use crate::record::{Ending, Environment, RunRecord, ScenarioRecord};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
