@@ -1,2 +1,74 @@
-//! End-to-end tests.
-fn main() {}
+//! The end-to-end suite: small cargo projects, the real `cargo loadtest`, a scripted server.
+//!
+//! Everything is compiled into one target folder that stays from run to run. A test that needs a
+//! program which is not there is ignored, and says so.
+
+mod call;
+mod configuration;
+mod faults;
+mod init;
+mod interrupts;
+mod language;
+mod listing;
+mod mistakes;
+mod own_target;
+mod permission;
+mod project;
+mod secrets;
+mod site;
+mod smoke;
+mod truth;
+mod verdicts;
+
+use libtest_mimic::{Arguments, Completion, Trial};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let trials = [
+        configuration::trials(),
+        faults::trials(),
+        init::trials(),
+        interrupts::trials(),
+        language::trials(),
+        listing::trials(),
+        mistakes::trials(),
+        own_target::trials(),
+        permission::trials(),
+        secrets::trials(),
+        smoke::trials(),
+        truth::trials(),
+        verdicts::trials(),
+    ];
+    libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()
+}
+
+/// Makes a trial of each function, named after its module; `needing "program"` ignores them where
+/// there is no such program.
+macro_rules! trials {
+    (needing $program:literal: $($test:ident,)*) => {
+        vec![$($crate::trial(module_path!(), stringify!($test), Some($program), $test),)*]
+    };
+    ($($test:ident,)*) => {
+        vec![$($crate::trial(module_path!(), stringify!($test), None, $test),)*]
+    };
+}
+pub(crate) use trials;
+
+fn trial(module: &str, test: &str, needs: Option<&'static str>, run: fn()) -> Trial {
+    let module = module.split_once("::").map_or(module, |(_, module)| module);
+    Trial::ignorable_test(format!("{module}::{test}"), move || {
+        if let Some(program) = needs.filter(|program| !is_installed(program)) {
+            return Ok(Completion::ignored_with(format!("`{program}` is not installed")));
+        }
+        run();
+        Ok(Completion::Completed)
+    })
+}
+
+/// Whether `program` is in `PATH`.
+fn is_installed(program: &str) -> bool {
+    std::env::var_os("PATH").is_some_and(|path| {
+        std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    })
+}

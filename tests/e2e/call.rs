@@ -1,0 +1,378 @@
+//! Calls of cargo and of the tool: an environment without the cargo that runs this suite, a limit of
+//! time, and everything that was printed.
+
+use crate::project::{kept, workspace};
+use std::ffi::OsStr;
+use std::fmt;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// No call takes so long, however busy the machine; the first one compiles everything.
+const LIMIT: Duration = Duration::from_secs(600);
+/// How long a pipe may stay open after the end of the process it was made for.
+const LEFT_OPEN: Duration = Duration::from_secs(10);
+/// The pause between two looks at something that is bound to come.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// A call that is not started yet.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Call {
+    command: Command,
+}
+
+/// A call under way; dropped, it is ended.
+#[derive(Debug)]
+pub(crate) struct Running {
+    child: Child,
+    stdout: Stream,
+    stderr: Stream,
+    line: String,
+}
+
+/// A call that is over.
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    line: String,
+}
+
+impl Call {
+    /// The tool, as cargo would call it for `cargo loadtest`.
+    pub(crate) fn tool(folder: &Path) -> Self {
+        Self::program(tool(), folder).arg("loadtest")
+    }
+
+    /// Cargo.
+    pub(crate) fn cargo(folder: &Path) -> Self {
+        Self::program("cargo", folder)
+    }
+
+    fn program(program: impl AsRef<OsStr>, folder: &Path) -> Self {
+        let mut command = Command::new(program);
+        command.current_dir(folder);
+        clean(&mut command);
+        command
+            .env("CARGO_TARGET_DIR", kept("target"))
+            .env("CARGO_NET_OFFLINE", "true")
+            .stdin(Stdio::null());
+        Self { command }
+    }
+
+    /// Adds an argument.
+    pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.command.arg(arg);
+        self
+    }
+
+    /// Adds arguments.
+    pub(crate) fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    /// Adds the words of a line as arguments.
+    pub(crate) fn line(self, line: &str) -> Self {
+        self.args(line.split_whitespace())
+    }
+
+    /// Sets an environment variable.
+    pub(crate) fn env(mut self, key: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(key, value);
+        self
+    }
+
+    /// Starts the call.
+    pub(crate) fn start(mut self) -> Running {
+        self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        self.spawn()
+    }
+
+    /// Starts the call with a standard output that nobody reads and that is closed already.
+    pub(crate) fn start_without_stdout(mut self) -> Running {
+        let (reader, writer) = io::pipe().expect("a pipe");
+        drop(reader);
+        self.command.stdout(writer).stderr(Stdio::piped());
+        self.spawn()
+    }
+
+    fn spawn(mut self) -> Running {
+        let line = format!("{:?}", self.command);
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut self.command, 0);
+        let mut child = self
+            .command
+            .spawn()
+            .unwrap_or_else(|error| panic!("{line}: {error}"));
+        Running {
+            stdout: child.stdout.take().map(Stream::read).unwrap_or_default(),
+            stderr: child.stderr.take().map(Stream::read).unwrap_or_default(),
+            child,
+            line,
+        }
+    }
+
+    /// Makes the call.
+    #[track_caller]
+    pub(crate) fn run(self) -> Output {
+        self.start().output()
+    }
+}
+
+impl Running {
+    /// Waits for the end.
+    #[track_caller]
+    pub(crate) fn output(mut self) -> Output {
+        let begin = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("our own child") {
+                break status;
+            }
+            if begin.elapsed() > LIMIT {
+                self.kill();
+                panic!(
+                    "{} took more than {LIMIT:?}\n{}{}",
+                    self.line,
+                    self.stdout.text(),
+                    self.stderr.text()
+                );
+            }
+            thread::sleep(PAUSE);
+        };
+        Output {
+            status,
+            stdout: self.stdout.whole(),
+            stderr: self.stderr.whole(),
+            line: std::mem::take(&mut self.line),
+        }
+    }
+
+    /// Waits until standard error holds `part`.
+    #[track_caller]
+    pub(crate) fn wait_until_it_says(&mut self, part: &str) {
+        wait_for(&format!("{part:?} of {}", self.line), || {
+            let said = self.stderr.text();
+            let ended = self.child.try_wait().expect("our own child");
+            assert!(
+                ended.is_none() || said.contains(part),
+                "{} ended without {part:?}\n{said}",
+                self.line
+            );
+            said.contains(part).then_some(())
+        });
+    }
+
+    /// Sends a signal to the called process alone.
+    #[cfg(unix)]
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        send(self.child.id(), signal);
+    }
+
+    fn kill(&mut self) {
+        #[cfg(unix)]
+        if let Some(group) = pid(self.child.id()) {
+            // The call leads a group of its own, and has not been waited for.
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            self.kill();
+        }
+    }
+}
+
+impl Output {
+    /// The exit code is `code`.
+    #[track_caller]
+    pub(crate) fn exits(self, code: i32) -> Self {
+        assert_eq!(self.status.code(), Some(code), "the exit code\n{self}");
+        self
+    }
+
+    /// Standard error holds each of `parts`.
+    #[track_caller]
+    pub(crate) fn says(self, parts: &[&str]) -> Self {
+        for part in parts {
+            assert!(self.stderr.contains(part), "stderr lacks {part:?}\n{self}");
+        }
+        self
+    }
+
+    /// Standard error holds no `part`.
+    #[track_caller]
+    pub(crate) fn says_no(self, part: &str) -> Self {
+        assert!(!self.stderr.contains(part), "stderr has {part:?}\n{self}");
+        self
+    }
+
+    /// Standard error has one line that begins with `error`.
+    #[track_caller]
+    pub(crate) fn has_one_error(self) -> Self {
+        let errors = self.stderr.lines().filter(|line| line.starts_with("error"));
+        assert_eq!(errors.count(), 1, "one error\n{self}");
+        self
+    }
+
+    /// Standard output holds each of `parts`.
+    #[track_caller]
+    pub(crate) fn prints(self, parts: &[&str]) -> Self {
+        for part in parts {
+            assert!(self.stdout.contains(part), "stdout lacks {part:?}\n{self}");
+        }
+        self
+    }
+}
+
+impl fmt::Display for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            status,
+            stdout,
+            stderr,
+            line,
+        } = self;
+        write!(
+            f,
+            "{line}\n{status}\n--- stdout\n{stdout}\n--- stderr\n{stderr}\n---"
+        )
+    }
+}
+
+/// Looks again and again until `look` finds something.
+#[track_caller]
+pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let begin = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(begin.elapsed() < LIMIT, "{what} did not come in {LIMIT:?}");
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Sends a signal to a process of ours.
+#[cfg(unix)]
+pub(crate) fn send(id: u32, signal: rustix::process::Signal) {
+    let pid = pid(id).expect("the number of a process");
+    rustix::process::kill_process(pid, signal).expect("the process is ours");
+}
+
+#[cfg(unix)]
+fn pid(id: u32) -> Option<rustix::process::Pid> {
+    i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw)
+}
+
+/// Takes from the environment what belongs to the cargo that runs this suite, and whatever would
+/// change what the tool does.
+pub(crate) fn clean(command: &mut Command) {
+    const OURS: [&str; 4] = [
+        "CARGO_HOME",
+        "RUSTUP_HOME",
+        "RUSTUP_TOOLCHAIN",
+        "RUSTUP_DIST_SERVER",
+    ];
+    const FOREIGN: [&str; 8] = [
+        "CARGO",
+        "RUST",
+        "LOADTEST_",
+        "NEXTEST",
+        "DEP_",
+        "LD_LIBRARY_PATH",
+        "DYLD_",
+        "__CARGO",
+    ];
+    for (name, _) in std::env::vars_os() {
+        let foreign = name.to_str().is_some_and(|name| {
+            FOREIGN.iter().any(|prefix| name.starts_with(prefix)) && !OURS.contains(&name)
+        });
+        if foreign {
+            command.env_remove(name);
+        }
+    }
+    for name in ["CI", "NO_COLOR", "CLICOLOR_FORCE", "OUT_DIR"] {
+        command.env_remove(name);
+    }
+}
+
+/// The tool of this workspace, built once.
+fn tool() -> &'static Path {
+    static TOOL: OnceLock<PathBuf> = OnceLock::new();
+    TOOL.get_or_init(|| {
+        let artifacts = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .parent()
+            .expect("cargo's folder for tests is in its target folder");
+        let output = Call::cargo(workspace())
+            .env("CARGO_TARGET_DIR", artifacts)
+            .line("build --quiet --package cargo-loadtest --message-format json-render-diagnostics")
+            .run()
+            .exits(0);
+        output
+            .stdout
+            .lines()
+            .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+            .find_map(|message| {
+                let named = message["target"]["name"] == "cargo-loadtest";
+                let path = message["executable"].as_str().filter(|_| named)?;
+                Some(PathBuf::from(path))
+            })
+            .expect("cargo names the tool it built")
+    })
+}
+
+/// What came out of a pipe so far.
+#[derive(Debug, Clone, Default)]
+struct Stream(Arc<Mutex<Text>>);
+
+#[derive(Debug, Default)]
+struct Text {
+    bytes: Vec<u8>,
+    open: bool,
+}
+
+impl Stream {
+    fn read(mut from: impl Read + Send + 'static) -> Self {
+        let stream = Self::default();
+        stream.change(|text| text.open = true);
+        let ours = stream.clone();
+        thread::spawn(move || {
+            let mut piece = [0; 4096];
+            while let Ok(count @ 1..) = from.read(&mut piece) {
+                ours.change(|text| text.bytes.extend(&piece[..count]));
+            }
+            ours.change(|text| text.open = false);
+        });
+        stream
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Text) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn text(&self) -> String {
+        self.change(|text| String::from_utf8_lossy(&text.bytes).into_owned())
+    }
+
+    /// The text once the pipe is closed. A process that was left behind may hold it open; the test
+    /// is about to notice that.
+    fn whole(&self) -> String {
+        let begin = Instant::now();
+        while self.change(|text| text.open) && begin.elapsed() < LEFT_OPEN {
+            thread::sleep(PAUSE);
+        }
+        self.text()
+    }
+}

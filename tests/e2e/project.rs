@@ -1,0 +1,178 @@
+//! A small cargo project, as a user has one: it depends on `loadtest` by path and stands alone.
+
+use crate::call::Call;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The folder of this workspace.
+pub(crate) fn workspace() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("this package is a member of the workspace")
+}
+
+/// A folder that stays from one run of the suite to the next, so that little is compiled again.
+pub(crate) fn kept(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+/// The files of a project; [`create`](Self::create) writes them.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Files {
+    name: &'static str,
+    files: BTreeMap<PathBuf, String>,
+}
+
+/// A project on disk.
+///
+/// Its folder is the same in every run of the suite, so the name must be the test's own.
+#[derive(Debug, Clone)]
+pub(crate) struct Project {
+    root: PathBuf,
+}
+
+impl Files {
+    /// No files yet.
+    pub(crate) fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            files: BTreeMap::new(),
+        }
+    }
+
+    /// Adds a file.
+    pub(crate) fn file(mut self, path: &str, text: impl Into<String>) -> Self {
+        self.files.insert(PathBuf::from(path), text.into());
+        self
+    }
+
+    /// Adds the manifest of a package in `folder` with a load test, and what else it is to say.
+    pub(crate) fn package(self, folder: &str, name: &str, more: &str) -> Self {
+        let manifest = format!(
+            "{}[dev-dependencies]\nloadtest = {}\n\n{LOAD_TEST}\n{more}",
+            header(name),
+            dependency()
+        );
+        self.file(&in_folder(folder, "Cargo.toml"), manifest)
+            .file(&in_folder(folder, "src/lib.rs"), "//! Nothing.\n")
+    }
+
+    /// A project of one package with a load test.
+    pub(crate) fn single(name: &'static str, load: &str) -> Self {
+        Self::new(name)
+            .package("", name, STANDS_ALONE)
+            .file("tests/load.rs", load)
+    }
+
+    /// Writes the project. Files that are there and the same are left alone, others are removed.
+    pub(crate) fn create(self) -> Project {
+        let root = kept("projects").join(self.name);
+        let lock = PathBuf::from("Cargo.lock");
+        for file in all_files(&root) {
+            if !self.files.contains_key(&file) && file != lock {
+                fs::remove_file(root.join(file)).expect("our own file can be removed");
+            }
+        }
+        for (path, text) in &self.files {
+            write(&root.join(path), text);
+        }
+        // With the versions of this workspace nothing has to be looked up or fetched.
+        if !root.join(&lock).exists() {
+            fs::copy(workspace().join(&lock), root.join(&lock)).expect("the workspace has a lock");
+        }
+        Project { root }
+    }
+}
+
+impl Project {
+    /// The folder of the project.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// A file of the project.
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    /// The text of a file; empty where there is none.
+    pub(crate) fn text(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap_or_default()
+    }
+
+    /// All files, in order.
+    pub(crate) fn files(&self) -> Vec<String> {
+        all_files(&self.root)
+            .into_iter()
+            .map(|file| file.display().to_string())
+            .collect()
+    }
+
+    /// `cargo-loadtest loadtest <line>` in this project, built in the profile that tests share.
+    pub(crate) fn tool(&self, command: &str, line: &str) -> Call {
+        let call = Call::tool(&self.root).arg(command);
+        let builds = matches!(command, "run" | "list");
+        let call = if builds {
+            call.args(["--profile", "dev"])
+        } else {
+            call
+        };
+        call.line(line)
+    }
+
+    /// `cargo <line>` in this project.
+    pub(crate) fn cargo(&self, line: &str) -> Call {
+        Call::cargo(&self.root).line(line)
+    }
+}
+
+/// The lines that make `tests/load.rs` a load test.
+pub(crate) const LOAD_TEST: &str = "[[test]]\nname = \"load\"\nharness = false\n";
+
+/// The lines that make a package a workspace of its own, and its builds small.
+pub(crate) const STANDS_ALONE: &str = "[workspace]\n\n[profile.dev]\ndebug = false\n";
+
+/// What a manifest begins with.
+pub(crate) fn header(name: &str) -> String {
+    format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n")
+}
+
+/// How a manifest depends on the library.
+pub(crate) fn dependency() -> String {
+    let path = workspace().join("loadtest");
+    format!("{{ path = {:?} }}", path.display().to_string())
+}
+
+/// Writes `text`, unless the file says so already: cargo goes by the time of a file.
+pub(crate) fn write(path: &Path, text: &str) {
+    if fs::read_to_string(path).is_ok_and(|there| there == text) {
+        return;
+    }
+    let folder = path.parent().expect("a file is in a folder");
+    fs::create_dir_all(folder).expect("a folder of the project");
+    fs::write(path, text).expect("a file of the project");
+}
+
+/// Every file below `root`, relative to it and in order.
+pub(crate) fn all_files(root: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![root.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(path);
+            } else if let Ok(file) = path.strip_prefix(root) {
+                files.push(file.to_path_buf());
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+fn in_folder(folder: &str, file: &str) -> String {
+    Path::new(folder).join(file).display().to_string()
+}

@@ -1,0 +1,205 @@
+//! The project with many scenarios, compiled once, of which each test runs its own.
+
+use crate::call::Call;
+use crate::project::{Files, LOAD_TEST, Project, STANDS_ALONE, all_files, dependency, header};
+use loadtest::metrics::{StepTally, Tally};
+use loadtest::record::{RunRecord, ScenarioRecord};
+use loadtest_tests::Server;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use tempfile::TempDir;
+
+/// The project.
+pub(crate) fn site() -> &'static Project {
+    static SITE: OnceLock<Project> = OnceLock::new();
+    SITE.get_or_init(|| {
+        let manifest = format!(
+            "{}[dev-dependencies]\nloadtest = {}\n\n{LOAD_TEST}\n{STANDS_ALONE}",
+            header("site"),
+            dependency()
+        );
+        Files::new("site")
+            .file("Cargo.toml", manifest)
+            .file("src/main.rs", include_str!("../fixtures/site/main.rs"))
+            .file("tests/load.rs", include_str!("../fixtures/site/load.rs"))
+            .create()
+    })
+}
+
+/// A place in a project where one test stands: its runs are kept apart from those of others.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    folder: TempDir,
+}
+
+/// The folder of a run.
+#[derive(Debug)]
+pub(crate) struct RunFolder(pub(crate) PathBuf);
+
+impl Desk {
+    /// A place in [`site`].
+    pub(crate) fn new() -> Self {
+        Self::with("")
+    }
+
+    /// The same, with more in its `loadtest.toml`.
+    pub(crate) fn with(configuration: &str) -> Self {
+        let folder = tempfile::Builder::new()
+            .prefix("desk-")
+            .tempdir_in(site().root())
+            .expect("a folder in the project");
+        let text = format!("[store]\ndirectory = \"runs\"\n{configuration}");
+        std::fs::write(folder.path().join("loadtest.toml"), text).expect("the configuration");
+        Self { folder }
+    }
+
+    /// `cargo loadtest <command> <line>` from here.
+    pub(crate) fn tool(&self, command: &str, line: &str) -> Call {
+        let call = Call::tool(self.folder.path()).arg(command);
+        let call = match command {
+            "run" | "list" => call.args(["--profile", "dev"]),
+            _ => call,
+        };
+        call.line(line)
+    }
+
+    /// `cargo loadtest run <line> --base-url <server>` from here.
+    pub(crate) fn run(&self, line: &str, server: &Server) -> Call {
+        self.tool("run", line).args(["--base-url", &server.url()])
+    }
+
+    /// The runs made from here.
+    pub(crate) fn runs(&self) -> Vec<RunFolder> {
+        let runs = std::fs::read_dir(self.folder.path().join("runs"));
+        let mut runs: Vec<PathBuf> = runs
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.is_dir())
+            .collect();
+        runs.sort();
+        runs.into_iter().map(RunFolder).collect()
+    }
+
+    /// The only run made from here.
+    #[track_caller]
+    pub(crate) fn only_run(&self) -> RunFolder {
+        let mut runs = self.runs();
+        assert_eq!(runs.len(), 1, "one run: {runs:?}");
+        runs.remove(0)
+    }
+
+    /// The record of the only scenario of the only run.
+    #[track_caller]
+    pub(crate) fn record(&self) -> ScenarioRecord {
+        self.only_run().scenario()
+    }
+}
+
+impl RunFolder {
+    /// The record.
+    #[track_caller]
+    pub(crate) fn record(&self) -> RunRecord {
+        let text = self.text("record.json");
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("record.json: {error}\n{text}"))
+    }
+
+    /// The record of the only scenario.
+    #[track_caller]
+    pub(crate) fn scenario(&self) -> ScenarioRecord {
+        let mut scenarios = self.record().scenarios;
+        assert_eq!(scenarios.len(), 1, "one scenario");
+        scenarios.remove(0)
+    }
+
+    /// The text of a file.
+    #[track_caller]
+    pub(crate) fn text(&self, name: &str) -> String {
+        let path = self.0.join(name);
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// The names of all files.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        all_files(&self.0)
+    }
+
+    /// The page is there and whole.
+    #[track_caller]
+    pub(crate) fn has_page(&self) {
+        let page = self.text("report.html");
+        assert!(page.trim_end().ends_with("</html>"), "the page is whole");
+    }
+}
+
+/// Everything that was counted, whatever part of the load it was due in.
+pub(crate) fn total(record: &ScenarioRecord) -> Tally {
+    let mut total = Tally::new(record.definition.steps.len());
+    for tally in record.windows.all() {
+        total.merge(tally);
+    }
+    total
+}
+
+/// The counts of the step called `name`.
+#[track_caller]
+pub(crate) fn step<'a>(record: &ScenarioRecord, total: &'a Tally, name: &str) -> &'a StepTally {
+    let at = number(record, name);
+    &total.steps[at]
+}
+
+/// The zero-based number of the step called `name`.
+#[track_caller]
+pub(crate) fn number(record: &ScenarioRecord, name: &str) -> usize {
+    let steps = &record.definition.steps;
+    steps
+        .iter()
+        .position(|step| step.name == name)
+        .unwrap_or_else(|| panic!("no step `{name}`"))
+}
+
+/// The sums that every record keeps, whatever happened.
+#[track_caller]
+pub(crate) fn assert_balanced(record: &ScenarioRecord) {
+    let total = total(record);
+    let journey = &total.journey;
+    assert_eq!(
+        record.planned,
+        journey.started + journey.dropped,
+        "planned = started + dropped: {journey:?}"
+    );
+    assert_eq!(
+        journey.started,
+        journey.ok + journey.failed + journey.cancelled,
+        "started = ok + failed + cancelled: {journey:?}"
+    );
+    assert_eq!(journey.time.count(), journey.ok);
+    assert_eq!(journey.failed_time.count(), journey.failed);
+    for (step, def) in total.steps.iter().zip(record.definition.steps.iter()) {
+        let name = &def.name;
+        assert_eq!(step.executed, step.ok + step.failed, "{name}");
+        let errors: u64 = step.errors.iter().map(|error| error.count).sum();
+        assert_eq!(step.failed, errors, "every failure of {name} has a kind");
+        let timed = step.response.count() + step.failed_response.count();
+        assert!(timed <= step.executed, "{name} has no time that nobody took");
+        assert!(step.response.count() >= step.ok, "every success of {name} has a time");
+    }
+    for (at, step) in total.steps.iter().enumerate() {
+        let ledger: u64 = total
+            .dependencies
+            .iter()
+            .filter(|line| line.step == at)
+            .map(|line| line.count)
+            .sum();
+        assert_eq!(
+            step.skipped + step.skipped_not_drawn,
+            ledger,
+            "the ledger holds every skip of step {at}"
+        );
+        if journey.cancelled == 0 {
+            let met = step.executed + step.not_drawn + step.skipped + step.skipped_not_drawn;
+            assert_eq!(met, journey.started, "every iteration came to step {at}");
+        }
+    }
+}
