@@ -3,3 +3,8 @@
 mod user;
 
 mod answers;
+mod connections;
+mod deadlines;
+mod faults;
+mod guard;
+mod network;
