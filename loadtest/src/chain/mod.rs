@@ -10,6 +10,7 @@ mod vu;
 
 pub use buffer::{RawResponse, RequestBuf, RequestTarget};
 pub use unmet::{Cause, RootCause, Unmet};
+pub(crate) use vu::Purpose;
 pub use vu::Vu;
 
 use crate::definition::ScenarioDef;

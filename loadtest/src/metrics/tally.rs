@@ -179,6 +179,27 @@ pub struct DependencyTally {
     pub example: String,
 }
 
+/// Panics at one place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Panicked {
+    /// `file:line:column`.
+    pub location: String,
+    /// The first message; redacted.
+    pub message: String,
+    /// How many.
+    pub count: u64,
+}
+
+impl Frame {
+    /// Adds what another worker saw of the same second.
+    pub fn merge(&mut self, other: &Self) {
+        self.windows.merge(&other.windows);
+        self.active_users += other.active_users;
+        self.worker_cpu_us += other.worker_cpu_us;
+        self.busiest_worker = self.busiest_worker.max(other.busiest_worker);
+    }
+}
+
 impl Windows {
     /// All windows, in the order of time.
     pub fn all(&self) -> [&Tally; 3] {
@@ -324,5 +345,48 @@ impl StepTally {
             Some(ours) => ours.count += error.count,
             None => self.errors.push(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_of_journeys_of_about_one_length_add_up() {
+        let mut journeys = JourneyTally::default();
+        let ms = Duration::from_millis;
+        journeys.record_shares(ms(100), &[ms(60), ms(40)]);
+        journeys.record_shares(ms(101), &[ms(61), ms(40)]);
+        journeys.record_shares(ms(900), &[ms(10), ms(890)]);
+        assert_eq!(journeys.shares.len(), 2);
+        assert_eq!(journeys.shares[0].journeys, 2);
+        assert_eq!(journeys.shares[0].steps_us, [121_000, 80_000]);
+        assert!((94_000..=100_000).contains(&journeys.shares[0].at_least_us));
+        let mut sum = JourneyTally::default();
+        sum.merge(&journeys);
+        sum.merge(&journeys);
+        assert_eq!(sum.shares[1].steps_us, [20_000, 1_780_000]);
+    }
+
+    #[test]
+    fn errors_and_dependency_failures_of_one_kind_are_one_line() {
+        let error = |kind, count| ErrorTally {
+            kind,
+            status: None,
+            count,
+            example: count.to_string(),
+            sample: None,
+        };
+        let mut step = StepTally::default();
+        step.count_error(error(ErrorKind::TimeoutHead, 2));
+        step.count_error(error(ErrorKind::ConnectRefused, 1));
+        step.count_error(error(ErrorKind::TimeoutHead, 3));
+        assert_eq!(step.errors.len(), 2);
+        assert_eq!(
+            (step.errors[0].count, &*step.errors[0].example),
+            (5, "2"),
+            "the first example stays"
+        );
     }
 }

@@ -1,0 +1,436 @@
+//! The report card: a pure function of the record, so that an old record can always be graded again.
+//!
+//! Headline numbers, grades and thresholds are of the steady part; accounts are of ramp and steady part.
+
+mod accounts;
+mod bottleneck;
+mod course;
+mod error;
+pub mod grade;
+mod ledger;
+mod loss;
+#[cfg(test)]
+mod sample;
+mod step;
+#[cfg(test)]
+mod tests;
+mod threshold;
+mod validity;
+mod verdict;
+pub mod view;
+mod weight;
+
+pub use accounts::Accounts;
+pub use bottleneck::{Bottleneck, TailBottleneck};
+pub use course::{Course, Point};
+pub use error::ErrorRow;
+pub use grade::{Grade, Letter, StepGrade};
+pub use ledger::DependencyFailure;
+pub use loss::{Loss, LossKind};
+pub use step::{Phases, Quantiles, StepRow};
+pub use threshold::ThresholdRow;
+pub use validity::{Cause, Trust, Validity};
+pub use verdict::{Verdict, worst};
+pub use weight::WeightRow;
+
+use crate::definition::Shape;
+use crate::metrics::Panicked;
+use crate::metrics::{StepTally, Tally};
+use crate::record::{Ending, Environment, RunRecord, ScenarioRecord};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The graded result of an invocation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// The identifier of the run.
+    pub run_id: String,
+    /// When the run began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// The version of the tool that ran it.
+    pub tool_version: String,
+    /// Where it ran, and of what source.
+    pub environment: Environment,
+    /// A card per scenario, in the order they ran.
+    pub cards: Vec<Card>,
+}
+
+/// The graded result of one scenario.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Card {
+    /// The identity of the scenario: `package::module::function`.
+    pub identity: String,
+    /// The name shown to people.
+    pub name: String,
+    /// The doc comment.
+    pub description: String,
+    /// Free labels.
+    pub tags: Vec<String>,
+    /// Where it stands: `tests/load.rs:12`.
+    pub source: String,
+    /// What the run comes to.
+    pub verdict: Verdict,
+    /// Why, the decisive reasons first; empty when it passed.
+    pub reasons: Vec<String>,
+    /// The overall grade.
+    pub grade: Grade,
+    /// Where the points of the overall grade went, the most first.
+    pub losses: Vec<Loss>,
+    /// The figures in large type.
+    pub headline: Headline,
+    /// A row per step, in the order of the scenario.
+    pub steps: Vec<StepRow>,
+    /// The step with the largest share of the time.
+    pub bottleneck: Option<Bottleneck>,
+    /// The step that dominates the slowest 5 % of journeys, where it is another one.
+    pub tail: Option<TailBottleneck>,
+    /// Steps that could not run since an upstream value was missing.
+    pub dependency_failures: Vec<DependencyFailure>,
+    /// Steps that did not run since an upstream step was not drawn; nobody's failure.
+    pub not_drawn: Vec<DependencyFailure>,
+    /// Weights, configured and observed; empty where every step always runs.
+    pub weights: Vec<WeightRow>,
+    /// Failures by step, kind and status, the most frequent first.
+    pub errors: Vec<ErrorRow>,
+    /// Answers by status, of all steps.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Where steps panicked.
+    pub panics: Vec<Panicked>,
+    /// What must hold, and whether it does.
+    pub thresholds: Vec<ThresholdRow>,
+    /// Where every iteration went.
+    pub accounts: Accounts,
+    /// How far the measurement can be trusted.
+    pub validity: Validity,
+    /// What was run, and where.
+    pub setting: Setting,
+    /// What a reader must know to read the figures rightly.
+    pub notes: Vec<String>,
+    /// The course over time.
+    pub course: Course,
+}
+
+/// The figures in large type.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Headline {
+    /// The scenario has one step, so that the figures are of its requests; else they are of journeys.
+    pub single_request: bool,
+    /// Journey time of ok journeys; of a one-step scenario, response time.
+    pub time: Quantiles,
+    /// What the times are of where it is not almost everything: `of the 88 % that succeeded`.
+    pub time_of: Option<String>,
+    /// Failed and dropped of all finished and dropped, a share of one.
+    pub error_rate: Option<f64>,
+    /// Journeys ok.
+    pub ok: u64,
+    /// Journeys failed.
+    pub failed: u64,
+    /// Arrivals that never began, each a failed journey.
+    pub dropped: u64,
+    /// Iterations finished per second.
+    pub achieved_per_second: Option<f64>,
+    /// Iterations that were to start per second; open model only.
+    pub target_per_second: Option<f64>,
+    /// Times a step was skipped since an upstream value was missing.
+    pub dependency_failures: u64,
+}
+
+/// What was run, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Setting {
+    /// The hash of the scenario's source, or its declared version.
+    pub fingerprint: String,
+    /// The load in words.
+    pub load: String,
+    /// Nobody gave a load, so that the default applied.
+    pub default_load: bool,
+    /// Iterations arrive at a rate, whatever the target does.
+    pub open_model: bool,
+    /// The most virtual users that the load could use.
+    pub max_users: u32,
+    /// The seed.
+    pub seed: u64,
+    /// The base URL the paths were joined to.
+    pub base_url: Option<String>,
+    /// Whether the scenario started the target itself.
+    pub own_target: bool,
+    /// SHA-256 of the executable that ran it.
+    pub executable_hash: String,
+    /// Worker threads.
+    pub workers: u32,
+    /// When it began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// From the start of the load to the end of the last iteration, warm-up included.
+    pub elapsed_us: u64,
+    /// How long the measured part was.
+    pub steady_us: u64,
+}
+
+impl Report {
+    /// Grades a record by the policy stored in it.
+    pub fn grade(record: &RunRecord) -> Self {
+        Self {
+            run_id: record.run_id.clone(),
+            started_at: record.started_at.clone(),
+            tool_version: record.tool_version.clone(),
+            environment: record.environment.clone(),
+            cards: record.scenarios.iter().map(Card::of).collect(),
+        }
+    }
+
+    /// The exit code of the run: the worst of its cards; 3 without any.
+    pub fn exit_code(&self) -> u8 {
+        if self.cards.is_empty() {
+            return Verdict::Empty.exit_code();
+        }
+        worst(self.cards.iter().map(|card| card.verdict.exit_code()))
+    }
+}
+
+impl Card {
+    /// Grades one scenario.
+    pub fn of(record: &ScenarioRecord) -> Self {
+        let definition = &record.definition;
+        // A tally in which nothing happened has no steps.
+        let mut tally = record.windows.steady.clone();
+        tally.merge(&Tally::new(definition.steps.len()));
+        tally.steps.truncate(definition.steps.len());
+        let names: Vec<&str> = definition.steps.iter().map(|step| &*step.name).collect();
+        let seconds = steady_seconds(record);
+        let accounts = Accounts::of(record);
+        let validity = Validity::of(record, &accounts);
+        let withheld = validity.trust == Trust::Invalid;
+        let (steps, grade, losses) = graded(record, &tally, &names, seconds, withheld);
+        let (dependency_failures, not_drawn) = DependencyFailure::all(&record.windows, &names);
+        let bottleneck = Bottleneck::find(&steps);
+        let tail = TailBottleneck::find(&tally.journey.shares, &steps).filter(|tail| {
+            bottleneck
+                .as_ref()
+                .is_some_and(|bottleneck| bottleneck.step != tail.step)
+        });
+        let weighted = definition.steps.iter().any(|step| step.weight < 1.0);
+        let mut card = Self {
+            identity: definition.identity(),
+            name: definition.name.to_string(),
+            description: definition.description.to_string(),
+            tags: definition.tags.iter().map(ToString::to_string).collect(),
+            source: format!("{}:{}", definition.file, definition.line),
+            verdict: Verdict::Passed,
+            reasons: Vec::new(),
+            grade,
+            losses,
+            headline: Headline::of(record, &tally, seconds),
+            bottleneck,
+            tail,
+            dependency_failures,
+            not_drawn,
+            weights: definition
+                .steps
+                .iter()
+                .zip(&tally.steps)
+                .filter(|_| weighted)
+                .map(|(step, tally)| WeightRow::of(step, tally))
+                .collect(),
+            errors: ErrorRow::all(&record.windows, &names),
+            statuses: statuses(&tally.steps),
+            panics: record.panics.clone(),
+            thresholds: record
+                .plan
+                .thresholds
+                .iter()
+                .map(|scoped| ThresholdRow::of(scoped, &tally, &names, seconds))
+                .collect(),
+            accounts,
+            validity,
+            setting: Setting::of(record),
+            notes: Vec::new(),
+            course: Course::of(record),
+            steps,
+        };
+        (card.verdict, card.reasons) = verdict::of(&card, &record.ending);
+        card.notes = notes(&card, record);
+        card
+    }
+}
+
+/// The rows of the steps with their grades, the overall grade, and where its points went.
+fn graded(
+    record: &ScenarioRecord,
+    tally: &Tally,
+    names: &[&str],
+    seconds: Option<f64>,
+    withheld: bool,
+) -> (Vec<StepRow>, Grade, Vec<Loss>) {
+    let all_time: Duration = tally.steps.iter().map(|step| step.service.sum()).sum();
+    let mut rows = Vec::new();
+    for (i, (step, counts)) in record.definition.steps.iter().zip(&tally.steps).enumerate() {
+        let mut row = StepRow::new(step, counts, seconds, all_time);
+        row.grade = record
+            .plan
+            .grading
+            .get(i)
+            .and_then(|policy| StepGrade::of(counts, policy));
+        if let Some(grade) = &row.grade {
+            row.losses = loss::of_step(i, names, counts, grade, &tally.dependencies);
+        }
+        rows.push(row);
+    }
+    let grades: Vec<Option<StepGrade>> = rows.iter().map(|row| row.grade).collect();
+    let mut grade = Grade::of(&grades);
+    grade.partial = record.ending != Ending::Completed;
+    grade.ungraded = rows
+        .iter()
+        .filter(|row| row.grade.is_none())
+        .map(|row| row.name.clone())
+        .collect();
+    let parts: Vec<_> = rows
+        .iter()
+        .map(|row| (row.name.as_str(), row.grade.as_ref(), row.losses.as_slice()))
+        .collect();
+    let mut losses = loss::overall(&parts);
+    if withheld {
+        grade = Grade {
+            score: None,
+            letter: None,
+            interval: None,
+            withheld,
+            ..grade
+        };
+        losses.clear();
+        for row in &mut rows {
+            row.grade = None;
+            row.losses.clear();
+        }
+    }
+    (rows, grade, losses)
+}
+
+impl Headline {
+    fn of(record: &ScenarioRecord, tally: &Tally, seconds: Option<f64>) -> Self {
+        let journey = &tally.journey;
+        let finished = journey.ok + journey.failed;
+        let single_request = record.definition.steps.len() == 1;
+        let error_rate = threshold::journey_error_rate(tally);
+        let time = if single_request {
+            &tally.steps[0].response
+        } else {
+            &journey.time
+        };
+        let covered = step::ratio(time.count(), finished + journey.dropped);
+        let time_of = covered.filter(|covered| *covered < 0.95).map(|covered| {
+            let what = if single_request && time.count() > tally.steps[0].ok {
+                "that succeeded or timed out"
+            } else {
+                "that succeeded"
+            };
+            format!("of the {} {what}", view::whole_percent(covered))
+        });
+        let target_per_second = match &record.plan.load.shape {
+            Shape::Rate { per_second, .. } => Some(*per_second),
+            // The mean of the stages: what was to start in the measured part.
+            Shape::RateStages { .. } => {
+                seconds.map(|seconds| (journey.started + journey.dropped) as f64 / seconds)
+            }
+            _ => None,
+        };
+        Self {
+            single_request,
+            time: Quantiles::of(time),
+            time_of,
+            error_rate,
+            ok: journey.ok,
+            failed: journey.failed,
+            dropped: journey.dropped,
+            achieved_per_second: seconds.map(|seconds| finished as f64 / seconds),
+            target_per_second,
+            dependency_failures: tally.steps.iter().map(|step| step.skipped).sum(),
+        }
+    }
+}
+
+impl Setting {
+    fn of(record: &ScenarioRecord) -> Self {
+        Self {
+            fingerprint: record.definition.revision().to_owned(),
+            load: view::load(&record.plan.load),
+            default_load: record.plan.default_load,
+            open_model: record.plan.load.is_open(),
+            max_users: record.plan.max_users,
+            seed: record.plan.seed,
+            base_url: record.base_url.clone(),
+            own_target: record.own_target,
+            executable_hash: record.executable_hash.clone(),
+            workers: record.workers,
+            started_at: record.started_at.clone(),
+            elapsed_us: record.elapsed_us,
+            steady_us: record.steady_us,
+        }
+    }
+}
+
+/// What rates divide by; a journal without an end does not know it, so the time that passed stands in.
+fn steady_seconds(record: &ScenarioRecord) -> Option<f64> {
+    let micros = if record.steady_us > 0 {
+        record.steady_us
+    } else {
+        let ramp = match record.plan.load.shape {
+            Shape::Rate { ramp_up, .. } | Shape::Users { ramp_up, .. } => ramp_up,
+            _ => Duration::ZERO,
+        };
+        let before = (record.plan.load.warm_up + ramp).as_micros() as u64;
+        record.elapsed_us.saturating_sub(before)
+    };
+    (micros > 0).then(|| micros as f64 / 1e6)
+}
+
+fn statuses(steps: &[StepTally]) -> BTreeMap<u16, u64> {
+    let mut all = BTreeMap::new();
+    for (status, count) in steps.iter().flat_map(|step| &step.statuses) {
+        *all.entry(*status).or_default() += count;
+    }
+    all
+}
+
+fn notes(card: &Card, record: &ScenarioRecord) -> Vec<String> {
+    let mut notes = Vec::new();
+    if card.setting.default_load {
+        notes.push(
+            "The scenario declares no load, so the default applied: one user for 10 s. \
+             Declare `load = ..`, or give `--rate` or `--users`."
+                .to_owned(),
+        );
+    }
+    if !card.setting.open_model {
+        notes.push(
+            "Latencies are those of a closed loop: each user waits for its answers, so a slow target \
+             is asked less often, and users who arrive at a rate would wait longer."
+                .to_owned(),
+        );
+    }
+    if card.headline.dropped > 0 {
+        notes.push(format!(
+            "{} never started: each is a failed journey, in the error rate and in no percentile.",
+            view::counted(card.headline.dropped, "iteration")
+        ));
+    }
+    if card.grade.partial && card.grade.score.is_some() {
+        notes.push("The grade is partial: the run ended before its time.".to_owned());
+    }
+    if matches!(record.ending, Ending::Died { .. }) {
+        notes.push("What was in flight when the process died is in no figure.".to_owned());
+    }
+    if !card.grade.withheld && !card.grade.ungraded.is_empty() && card.grade.score.is_some() {
+        notes.push(format!(
+            "Not graded, since never attempted: {}.",
+            card.grade.ungraded.join(", ")
+        ));
+    }
+    if card.grade.interval.is_some() {
+        notes.push(format!(
+            "* Fewer than {} attempts: the score lies in the interval shown, with a confidence of 95 %.",
+            grade::SMALL_SAMPLE
+        ));
+    }
+    notes
+}
