@@ -7,6 +7,11 @@ pub struct Target {
 }
 
 impl Target {
+    /// A target that somebody else started and stops.
+    pub fn external(url: String) -> Self {
+        Self { url }
+    }
+
     /// The base URL of the target.
     pub fn url(&self) -> &str {
         &self.url
