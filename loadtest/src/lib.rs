@@ -26,3 +26,8 @@ pub mod prelude {
     pub use loadtest_macros::{check, response, scenario, setup, state, step, teardown};
     pub use serde_json::{Value, json};
 }
+
+/// The examples of the language page compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/language.md")]
+mod language {}
