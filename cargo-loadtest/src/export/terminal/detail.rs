@@ -3,8 +3,8 @@
 use super::table::{Column, Table};
 use super::text::{BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, bar, clean, width};
 use super::{MOST, Page, more};
+use crate::export::facts::facts;
 use loadtest::card::{Card, DependencyFailure, Report, Trust, view};
-use std::time::Duration;
 
 pub(super) fn dependencies(page: &mut Page, card: &Card) {
     if !card.dependency_failures.is_empty() {
@@ -248,68 +248,6 @@ pub(super) fn environment(page: &mut Page, report: &Report, card: &Card) {
         let lead = Line::new().add(DIM, label).to(13);
         page.text(lead, PLAIN, &value);
     }
-}
-
-/// What was run, and where, as label and value.
-pub(in crate::export) fn facts(report: &Report, card: &Card) -> Vec<(&'static str, String)> {
-    let environment = &report.environment;
-    let setting = &card.setting;
-    let short = |hash: &str| hash.chars().take(12).collect::<String>();
-    let mut facts = Vec::new();
-    if let Some(commit) = &environment.git_commit {
-        let state = match environment.git_dirty {
-            Some(true) => ", with uncommitted changes",
-            _ => "",
-        };
-        facts.push(("commit", format!("{}{state}", short(commit))));
-    }
-    let mut load = setting.load.clone();
-    if setting.default_load {
-        load.push_str(", by default");
-    }
-    facts.push(("source", format!("{} ({})", card.source, card.identity)));
-    facts.push(("fingerprint", short(&setting.fingerprint)));
-    facts.push(("load", load));
-    facts.push((
-        "generator",
-        format!(
-            "{}, at most {}",
-            view::counted(u64::from(setting.workers), "worker thread"),
-            view::counted(u64::from(setting.max_users), "virtual user")
-        ),
-    ));
-    facts.push(("seed", setting.seed.to_string()));
-    if let Some(base) = &setting.base_url {
-        let own = if setting.own_target {
-            ", started by the scenario"
-        } else {
-            ""
-        };
-        facts.push(("target", format!("{base}{own}")));
-    }
-    facts.push((
-        "host",
-        format!(
-            "{} {}, {}",
-            environment.os,
-            environment.arch,
-            view::counted(environment.cpus as u64, "processor")
-        ),
-    ));
-    facts.push(("executable", short(&setting.executable_hash)));
-    facts.push((
-        "time",
-        format!(
-            "{}, for {}",
-            setting.started_at,
-            view::duration(Duration::from_micros(setting.elapsed_us))
-        ),
-    ));
-    facts.push((
-        "run",
-        format!("{}, loadtest {}", report.run_id, report.tool_version),
-    ));
-    facts
 }
 
 pub(super) fn notes(page: &mut Page, card: &Card) {

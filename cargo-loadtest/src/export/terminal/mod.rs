@@ -6,7 +6,8 @@ mod table;
 mod tests;
 mod text;
 
-use loadtest::card::{Card, Grade, Headline, Letter, LossKind, Report, StepRow, Verdict, view};
+use loadtest::card::{Card, Grade, Letter, LossKind, Report, StepRow, Verdict, view};
+use loadtest::definition::Metric;
 use table::{Column, Table};
 use text::{ACCENT, BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, bar, clean, width, wrap};
 
@@ -87,7 +88,7 @@ impl Page {
 fn card_of(page: &mut Page, report: &Report, card: &Card) {
     page.gap();
     header(page, card);
-    tiles(page, &card.headline);
+    tiles(page, card);
     losses(page, card);
     steps(page, card);
     time(page, card);
@@ -167,14 +168,18 @@ fn header(page: &mut Page, card: &Card) {
     }
 }
 
-fn tiles(page: &mut Page, headline: &Headline) {
+fn tiles(page: &mut Page, card: &Card) {
+    let headline = &card.headline;
     let time = |time: Option<std::time::Duration>| {
         (
             PLAIN,
             time.map_or_else(|| view::NONE.to_owned(), view::duration),
         )
     };
-    let failing = headline.error_rate.is_some_and(|rate| rate > 0.0);
+    let failing = card
+        .thresholds
+        .iter()
+        .any(|row| row.metric == Metric::Errors && row.step.is_none() && !row.passed);
     let errors = |words: Option<String>| {
         let style = if failing { BAD } else { PLAIN };
         (style, words.unwrap_or_else(|| view::NONE.to_owned()))
@@ -209,7 +214,7 @@ fn tiles(page: &mut Page, headline: &Headline) {
             page.line(std::mem::take(&mut values));
             page.line(std::mem::take(&mut labels));
         }
-        let next = labels.width() + wide.max(8) + 3;
+        let next = labels.width() + wide.max(8) + 2;
         values = values.add(style.bold(), value).to(next);
         labels = labels.add(DIM, label).to(next);
     }
@@ -230,8 +235,8 @@ fn losses(page: &mut Page, card: &Card) {
             LossKind::Errors | LossKind::Skips => BAD,
             LossKind::Latency | LossKind::StartDelay => FAIR,
         };
-        let points = format!("−{:<7} ", view::points(loss.points));
-        page.text(Line::new().add(style, points), PLAIN, &loss.words);
+        let points = Line::new().add(style, view::points(loss.points)).to(8);
+        page.text(points, PLAIN, &loss.words);
     }
     more(page, card.losses.len());
 }

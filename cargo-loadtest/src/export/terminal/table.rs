@@ -94,15 +94,23 @@ impl Table {
         }
         for (row, below) in self.rows.iter().zip(&self.below) {
             lines.push(self.line(&kept, first, |i| row[i].clone()));
-            let mut words: Vec<String> = (0..self.columns.len())
+            let figures: Vec<String> = (0..self.columns.len())
                 .filter(|i| !kept.contains(i))
                 .filter(|&i| !row[i].1.is_empty())
                 .map(|i| format!("{} {}", self.columns[i].title, row[i].1))
                 .collect();
-            words.extend(below.clone());
-            if !words.is_empty() {
-                let words = shorten(&words.join(" · "), limit.saturating_sub(2));
-                lines.push(Line::new().add(PLAIN, "  ").add(DIM, words));
+            let room = limit.saturating_sub(2);
+            let mut parts: Vec<String> = [Some(figures.join(" · ")), below.clone()]
+                .into_iter()
+                .flatten()
+                .filter(|part| !part.is_empty())
+                .collect();
+            let one = parts.join(" · ");
+            if width(&one) <= room {
+                parts = vec![one];
+            }
+            for part in parts.iter().filter(|part| !part.is_empty()) {
+                lines.push(Line::new().add(PLAIN, "  ").add(DIM, shorten(part, room)));
             }
         }
         lines
