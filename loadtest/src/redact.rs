@@ -375,8 +375,3 @@ mod tests {
         }
     }
 }
-
-/// The value of a header without secrets.
-pub fn header<'a>(_name: &str, value: &'a str) -> Cow<'a, str> {
-    text(value)
-}
