@@ -10,6 +10,7 @@ mod options;
 mod render;
 mod resolve;
 mod signature;
+mod spelling;
 mod suggest;
 mod template;
 

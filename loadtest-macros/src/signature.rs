@@ -1,6 +1,7 @@
 //! What the signatures of a scenario's functions say: parameters, and the type of the response.
 
 use crate::body::RoleFn;
+use crate::spelling::as_written;
 use crate::suggest::Errors;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -82,6 +83,9 @@ impl ResponseType {
 /// The response type of a step, from its return type; a wrong one is noted.
 pub(crate) fn response_type(function: &RoleFn, errors: &mut Errors) -> ResponseType {
     let name = &function.signature.ident;
+    if function.signature.asyncness.is_some() {
+        return ResponseType::unit(Span::call_site());
+    }
     match (&function.signature.output, &function.body) {
         (ReturnType::Default, None) => ResponseType::unit(Span::call_site()),
         (ReturnType::Default, Some(_)) => {
@@ -96,7 +100,7 @@ pub(crate) fn response_type(function: &RoleFn, errors: &mut Errors) -> ResponseT
         }
         (ReturnType::Type(_, ty), None) => ResponseType::of(ty),
         (ReturnType::Type(_, ty), Some(_)) => of_request(ty).unwrap_or_else(|| {
-            let found = spelled(ty);
+            let found = as_written(ty);
             errors.on(
                 ty,
                 format!(
@@ -186,22 +190,6 @@ pub(crate) fn takes_body_alone(ty: &Type, body: &TokenStream) -> bool {
         .is_some_and(|(ty, _)| ty.to_token_stream().to_string() == body.to_string())
 }
 
-/// The type in one line, without the spaces between its tokens.
-pub(crate) fn spelled(ty: &Type) -> String {
-    let spaced = ty.to_token_stream().to_string();
-    let mut text = String::new();
-    let mut words = spaced.split_whitespace().peekable();
-    while let Some(word) = words.next() {
-        text.push_str(word);
-        let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-        let next = words.peek().and_then(|next| next.chars().next());
-        if word.ends_with(',') || (is_word(word.chars().last()) && is_word(next)) {
-            text.push(' ');
-        }
-    }
-    text
-}
-
 fn last_segment(ty: &Type) -> Option<&syn::PathSegment> {
     match plain(ty) {
         Type::Path(path) => path.path.segments.last(),
@@ -231,18 +219,6 @@ fn plain(ty: &Type) -> &Type {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn types_are_spelled_without_spaces() {
-        for text in [
-            "Option<&Response<Login>>",
-            "&mut Vec<u64>",
-            "&dyn Fn(u8, u8)->u8",
-        ] {
-            let ty: Type = syn::parse_str(text).unwrap();
-            assert_eq!(spelled(&ty), text);
-        }
-    }
 
     #[test]
     fn a_body_alone_is_recognised_by_its_spelling() {

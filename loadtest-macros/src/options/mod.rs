@@ -13,10 +13,10 @@ pub(crate) use step::{StepOptions, WEIGHT_RANGE, Weight};
 pub(crate) use value::{Bound, Limit, header_name};
 
 use crate::suggest::{Errors, did_you_mean};
-use proc_macro2::{Ident, TokenStream, TokenTree};
-use syn::Token;
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
+use syn::{Token, parenthesized};
 
 /// Parses `item, item, ..`; a mistake in one item is noted and the next one is looked at.
 fn each(
@@ -25,7 +25,16 @@ fn each(
     mut parse: impl FnMut(ParseStream<'_>) -> syn::Result<()>,
 ) {
     for item in split_at_commas(tokens) {
-        errors.parse(|input: ParseStream<'_>| parse(input), item);
+        let last = item.clone().into_iter().last();
+        // in a group, a value that is missing is blamed on the last token before it
+        let mut group = Group::new(Delimiter::Parenthesis, item);
+        group.set_span(last.map_or_else(Span::call_site, |token| token.span()));
+        let item = |input: ParseStream<'_>| {
+            let content;
+            parenthesized!(content in input);
+            parse(&content)
+        };
+        errors.parse(item, TokenTree::Group(group).into());
     }
 }
 
@@ -70,7 +79,9 @@ impl Given {
 }
 
 fn key(input: ParseStream<'_>) -> syn::Result<Ident> {
-    input.call(Ident::parse_any)
+    input
+        .call(Ident::parse_any)
+        .map_err(|error| syn::Error::new(error.span(), "expected the name of an option"))
 }
 
 /// The value after `=`.

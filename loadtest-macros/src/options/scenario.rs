@@ -7,7 +7,7 @@ use crate::suggest::{Errors, did_you_mean};
 use proc_macro2::TokenStream;
 use std::time::Duration;
 use syn::parse::ParseStream;
-use syn::{LitStr, Token, bracketed, parenthesized};
+use syn::{LitStr, Token, bracketed, parenthesized, token};
 
 const KEYS: [&str; 8] = [
     "name",
@@ -60,6 +60,9 @@ impl ScenarioOptions {
             "version" => self.version = Some(not_empty(assigned(input)?)?),
             "tags" => {
                 input.parse::<Token![=]>()?;
+                if !input.peek(token::Bracket) {
+                    return Err(input.error("tags are a list: `tags = [\"critical\"]`"));
+                }
                 let content;
                 bracketed!(content in input);
                 let tags =

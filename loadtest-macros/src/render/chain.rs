@@ -2,6 +2,7 @@
 
 use super::{arguments, call_site, in_turbofish, infer, request, setup_value, slot, state};
 use crate::resolve::{Form, Resolved, Setup};
+use crate::spelling::as_written;
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -128,7 +129,7 @@ fn checks_of(at: usize, resolved: &Resolved) -> TokenStream {
                 #closure,
             )
         };
-        run_check(&closure.to_string(), &verdict)
+        run_check(&as_written(closure), &verdict)
     });
     let functions = resolved
         .checks

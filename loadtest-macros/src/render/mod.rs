@@ -11,7 +11,7 @@ mod request;
 use crate::body::{Item, RoleFn, ScenarioFn};
 use crate::resolve::{Argument, Form, Resolved, Source, description};
 use crate::suggest::Errors;
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::FnArg;
 
@@ -104,7 +104,11 @@ fn role_function(function: &RoleFn) -> TokenStream {
     let body = match body {
         Some(body) => body.to_token_stream(),
         // a stub for hover, go-to, rename and rustc's own error about a name defined twice
-        None => quote!({ ::core::unreachable!() }),
+        None => {
+            let mut stub = Group::new(Delimiter::Brace, quote!(::core::unreachable!()));
+            stub.set_span(signature.ident.span());
+            stub.into_token_stream()
+        }
     };
     quote! {
         #(#attributes)*

@@ -3,6 +3,7 @@
 use super::{Argument, unraw};
 use crate::body::{Item, Role};
 use crate::signature::{self, Parameter};
+use crate::spelling::as_written;
 use crate::suggest::{Errors, did_you_mean, listed};
 
 /// Where the value of a parameter comes from.
@@ -158,7 +159,7 @@ impl Names {
         };
         let reference = signature::referent(&ty);
         let lent = reference.map_or(&ty, |(inner, _)| inner);
-        let lent = signature::spelled(lent);
+        let lent = as_written(lent);
         let is_mutable = reference.is_some_and(|(_, is_mutable)| is_mutable);
         let mistake = match &mut source {
             Source::Step(_) if signature::is_option(&ty) => None,

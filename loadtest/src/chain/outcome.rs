@@ -35,7 +35,6 @@ impl<T> StepReturn<T> for Option<Request<T>> {
     }
 }
 
-#[diagnostic::do_not_recommend]
 impl<T, E: Display> StepReturn<T> for Result<Request<T>, E> {
     fn into_request(self) -> Result<Request<T>, Unmet> {
         self.map_err(|error| Unmet::Declined {

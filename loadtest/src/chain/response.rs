@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
+use std::any::TypeId;
 use std::ops::Deref;
 
 /// The response of an earlier step, its body read into `T`; it derefs to `T`.
@@ -52,7 +53,8 @@ impl<T> Deref for Response<T> {
     note = "put `#[response]` (or `#[derive(serde::Deserialize)]`) on `{Self}`, or use `Value` for any JSON"
 )]
 pub trait FromBody: Sized + Send + 'static {
-    /// Reads `body`; an empty one counts as `null`, and so is `()`, `None` or `Value::Null`.
+    /// Reads `body`: `()` takes any, and an empty one counts as `null`, so it is `None` or
+    /// `Value::Null`.
     ///
     /// # Errors
     /// Why it is no `Self`.
@@ -62,7 +64,7 @@ pub trait FromBody: Sized + Send + 'static {
 #[diagnostic::do_not_recommend]
 impl<T: serde::de::DeserializeOwned + Send + 'static> FromBody for T {
     fn from_body(body: &Bytes) -> Result<Self, String> {
-        if body.is_empty() {
+        if body.is_empty() || TypeId::of::<T>() == TypeId::of::<()>() {
             return serde_json::from_slice(b"null").map_err(|_| "the body is empty".to_owned());
         }
         serde_json::from_slice(body).map_err(|error| error.to_string())
