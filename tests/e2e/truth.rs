@@ -1,0 +1,350 @@
+//! What the record says is what the server saw.
+
+use crate::site::{Desk, assert_balanced, number, step, total};
+use crate::trials;
+use libtest_mimic::Trial;
+use loadtest::chain::RootCause;
+use loadtest::metrics::Tally;
+use loadtest::record::{Ending, ScenarioRecord};
+use loadtest::transport::ErrorKind;
+use loadtest_tests::{Reply, Request, Server};
+use std::time::Duration;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    trials![
+        fixed_work_is_done_exactly_and_every_request_counted,
+        a_rate_starts_what_it_says_and_every_request_is_counted,
+        users_start_again_when_they_are_done_and_every_request_is_counted,
+        an_injected_delay_is_in_the_percentiles_it_belongs_to,
+        an_injected_failure_is_an_error_and_skips_what_needs_it,
+        every_cause_is_in_the_ledger_with_its_root,
+        the_same_seed_draws_the_same_steps,
+        faults_of_connections_are_counted_by_kind,
+        a_run_says_where_its_record_is,
+    ]
+}
+
+/// What the journey of the fixture is answered.
+pub(crate) fn shop(request: &Request) -> Reply {
+    match request.path.as_str() {
+        "/login" => Reply::json(r#"{"token":"t-1","user":{"id":7,"name":"Ada"}}"#),
+        "/products" => Reply::json(r#"{"items":[{"id":31},{"id":32}]}"#),
+        "/orders" => Reply::status(201).body(r#"{"id":99}"#),
+        "/orders/99" => Reply::text("shown"),
+        "/single" => Reply::text("ok"),
+        _ => Reply::status(404),
+    }
+}
+
+fn counts(total: &Tally) -> Vec<(u64, u64, u64)> {
+    let count = |step: &loadtest::metrics::StepTally| (step.ok, step.failed, step.skipped);
+    total.steps.iter().map(count).collect()
+}
+
+fn requests(total: &Tally) -> u64 {
+    total.steps.iter().map(|step| step.requests).sum()
+}
+
+fn fixed_work_is_done_exactly_and_every_request_counted() {
+    let server = Server::start(shop);
+    let desk = Desk::new();
+    desk.run("journey --iterations 120 --users 6", &server)
+        .run()
+        .exits(0);
+    let record = desk.record();
+    let total = total(&record);
+    assert_balanced(&record);
+    assert_eq!(record.ending, Ending::Completed);
+    assert_eq!((record.planned, total.journey.ok), (120, 120));
+    assert_eq!(counts(&total), [(120, 0, 0); 4]);
+    for (path, name) in [
+        ("/login", "login"),
+        ("/products", "browse"),
+        ("/orders", "order"),
+        ("/orders/99", "show"),
+    ] {
+        let requests = step(&record, &total, name).requests;
+        assert_eq!(server.requests_to(path), requests, "{path}");
+    }
+    assert_eq!(server.requests(), requests(&total));
+    assert_eq!(server.requests(), 480);
+    assert_eq!(server.connections(), 6, "each user keeps its connection");
+    assert_eq!(record.base_url.as_deref(), Some(&*server.url()));
+}
+
+fn a_rate_starts_what_it_says_and_every_request_is_counted() {
+    let server = Server::start(shop);
+    let desk = Desk::new();
+    desk.run("single --rate 150/s --ramp-up 1s --duration 3s", &server)
+        .run()
+        .measured();
+    let record = desk.record();
+    let total = total(&record);
+    assert_balanced(&record);
+    // Half of a second's worth in the ramp, and two seconds at the full rate.
+    assert_eq!(record.planned, 375);
+    assert_eq!(record.steady_us, 2_000_000);
+    assert_eq!(
+        total.journey.started - total.journey.cancelled,
+        server.requests(),
+        "one request for each arrival that started"
+    );
+    assert_eq!(server.requests(), requests(&total));
+    assert_eq!(total.steps[0].ok, server.requests());
+    let (ramp, steady) = (&record.windows.ramp, &record.windows.steady);
+    assert_eq!(ramp.journey.started + ramp.journey.dropped, 75);
+    assert_eq!(steady.journey.started + steady.journey.dropped, 300);
+}
+
+fn users_start_again_when_they_are_done_and_every_request_is_counted() {
+    const DELAY: Duration = Duration::from_millis(20);
+    let server = Server::start(|_| Reply::text("ok").delay(DELAY));
+    let desk = Desk::new();
+    desk.run("single --users 5 --duration 2s", &server)
+        .run()
+        .exits(0);
+    let record = desk.record();
+    let total = total(&record);
+    assert_balanced(&record);
+    assert_eq!(total.journey.ok, server.requests());
+    assert_eq!(requests(&total), server.requests());
+    assert_eq!(server.connections(), 5);
+    // Five users at 20 ms each cannot start more than this, and the first five start at once.
+    let most = 5 * (2000 / 20 + 1);
+    assert!((5..=most).contains(&server.requests()), "{}", server.requests());
+    assert!(total.steps[0].service.min() >= Some(DELAY));
+}
+
+fn an_injected_delay_is_in_the_percentiles_it_belongs_to() {
+    const SLOW: Duration = Duration::from_millis(300);
+    const FAST: Duration = Duration::from_millis(20);
+    let server = Server::start(|request| {
+        let is_slow = request.sequence % 50 == 0;
+        Reply::text("ok").delay(if is_slow { SLOW } else { FAST })
+    });
+    let desk = Desk::new();
+    desk.run("single --iterations 1000 --users 20", &server)
+        .run()
+        .measured();
+    let record = desk.record();
+    let total = total(&record);
+    assert_balanced(&record);
+    for (name, times) in [
+        ("response time", &total.steps[0].response),
+        ("service time", &total.steps[0].service),
+        ("journey time", &total.journey.time),
+    ] {
+        let quantile = |share| times.quantile(share).expect("there are times");
+        assert_eq!(times.count(), 1000, "{name}");
+        assert!(times.min() >= Some(FAST), "{name}: {:?}", times.min());
+        assert!(quantile(0.5) >= FAST && quantile(0.5) < SLOW, "{name}: p50 {:?}", quantile(0.5));
+        assert!(quantile(0.95) >= FAST, "{name}: p95 {:?}", quantile(0.95));
+        assert!(quantile(0.99) >= SLOW, "{name}: p99 {:?}", quantile(0.99));
+        assert!(times.max() >= Some(SLOW), "{name}");
+        let under = times.count_at_most(SLOW - Duration::from_millis(1));
+        assert!(under <= 980, "{name}: 20 of 1000 took 300 ms, {under} took less");
+        // The fast ones alone, so that a histogram shifted upwards shows.
+        assert!(under >= 800, "{name}: only {under} were fast");
+        let least = SLOW * 20 + FAST * 980;
+        assert!(times.sum() >= least, "{name}: {:?} in all", times.sum());
+    }
+    let first_byte = &total.steps[0].phases.first_byte;
+    assert!(first_byte.quantile(0.99) >= Some(SLOW), "{first_byte:?}");
+}
+
+fn an_injected_failure_is_an_error_and_skips_what_needs_it() {
+    let server = Server::start(|request| match request.path.as_str() {
+        "/login" if request.sequence % 10 == 9 => Reply::status(503).body("try later"),
+        _ => shop(request),
+    });
+    let desk = Desk::new();
+    desk.run("journey --iterations 200 --users 4", &server)
+        .run()
+        .exits(99);
+    let record = desk.record();
+    let total = total(&record);
+    assert_balanced(&record);
+    assert_eq!(counts(&total), [(180, 20, 0), (180, 0, 20), (180, 0, 20), (180, 0, 20)]);
+    assert_eq!((total.journey.ok, total.journey.failed), (180, 20));
+    assert_eq!(server.requests(), 200 + 3 * 180, "nothing is sent without its upstream");
+    assert_eq!(server.requests(), requests(&total));
+    let login = step(&record, &total, "login");
+    assert_eq!(login.statuses.get(&503), Some(&20));
+    assert_eq!(login.statuses.get(&200), Some(&180));
+    let [error] = login.errors.as_slice() else {
+        panic!("one kind of error: {:?}", login.errors);
+    };
+    assert_eq!((error.kind, error.status, error.count), (ErrorKind::Status, Some(503), 20));
+    assert_eq!(error.sample.as_deref(), Some("try later"));
+    assert_eq!(login.response.count(), 180, "failures have a histogram of their own");
+    assert_eq!(login.failed_response.count(), 20);
+    for name in ["browse", "order", "show"] {
+        let at = number(&record, name);
+        let ledger: Vec<_> = total.dependencies.iter().filter(|line| line.step == at).collect();
+        let [line] = ledger.as_slice() else {
+            panic!("one line for {name}: {ledger:?}");
+        };
+        assert_eq!((line.cause.root, line.cause.step), (RootCause::Failed, 0), "{name}");
+        assert_eq!((line.upstream, line.count), (at - 1, 20), "{name}");
+    }
+}
+
+/// Answers the scenario `causes`, each kind of trouble at its own interval.
+fn troubles(request: &Request) -> Reply {
+    let nth = request.sequence;
+    match request.path.as_str() {
+        "/source" => {
+            let items = if nth % 4 == 0 { r#"[{"id":1}]"# } else { r#"[{"id":1},{"id":2}]"# };
+            let go = nth % 5 != 0;
+            let value = if nth % 8 == 0 { r"a\nb" } else { "plain" };
+            Reply::json(format!(r#"{{"items":{items},"go":{go},"value":"{value}"}}"#))
+        }
+        "/flaky" if nth % 10 == 0 => Reply::status(503),
+        _ => Reply::json(r#"{"id":5}"#),
+    }
+}
+
+fn every_cause_is_in_the_ledger_with_its_root() {
+    let server = Server::start(troubles);
+    let desk = Desk::new();
+    desk.run("causes --iterations 40 --users 1 --seed 11", &server)
+        .run()
+        .exits(99);
+    let record = desk.record();
+    let total = total(&record);
+    assert_balanced(&record);
+    assert_eq!(server.requests(), requests(&total));
+    let ledger: Vec<(&str, Option<&str>, &str, RootCause, &str, u64)> = total
+        .dependencies
+        .iter()
+        .filter(|line| line.cause.root != RootCause::NotDrawn)
+        .map(|line| {
+            let name = |at: usize| &*record.definition.steps[at].name;
+            (
+                name(line.step),
+                line.variable.as_deref(),
+                name(line.upstream),
+                line.cause.root,
+                name(line.cause.step),
+                line.count,
+            )
+        })
+        .collect();
+    let expected = [
+        ("after_flaky", Some("flaky.response.id"), "flaky", RootCause::Failed, "flaky", 4),
+        ("after_skip", Some("after_flaky.response.id"), "after_flaky", RootCause::Failed, "flaky", 4),
+        ("second", Some("source.response.items[1].id"), "source", RootCause::Missing, "source", 10),
+        ("after_second", Some("second.response.id"), "second", RootCause::Missing, "source", 10),
+        ("choice", None, "choice", RootCause::Declined, "choice", 8),
+        ("after_choice", Some("choice.response.id"), "choice", RootCause::Declined, "choice", 8),
+        ("after_odd", Some("odd.response.id"), "odd", RootCause::Invalid, "odd", 5),
+    ];
+    for line in expected {
+        assert!(ledger.contains(&line), "{line:?} is missing in\n{ledger:#?}");
+    }
+    assert_eq!(ledger.len(), expected.len(), "{ledger:#?}");
+
+    // Each path was asked for exactly as often as its step ran.
+    for (name, path) in [
+        ("flaky", "/flaky"),
+        ("after_flaky", "/after-flaky/5"),
+        ("after_skip", "/after-skip/5"),
+        ("second", "/second/2"),
+        ("choice", "/choice"),
+        ("after_choice", "/after-choice/5"),
+        ("after_odd", "/after-odd/5"),
+        ("rare", "/rare"),
+        ("after_rare", "/after-rare/5"),
+    ] {
+        let step = step(&record, &total, name);
+        assert_eq!(step.executed, server.requests_to(path), "{name}");
+    }
+    assert_eq!(server.requests_to("/without"), 4, "an optional upstream may be missing");
+    assert_eq!(server.requests_to("/with"), 36);
+
+    let odd = step(&record, &total, "odd");
+    assert_eq!((odd.executed, odd.failed, odd.requests), (40, 5, 35), "an invalid request is never sent");
+    assert_eq!(server.requests_to("/odd"), 35);
+    assert_eq!(odd.errors[0].kind, ErrorKind::StepError);
+
+    let (rare, after) = (step(&record, &total, "rare"), step(&record, &total, "after_rare"));
+    assert!(rare.not_drawn > 0 && rare.executed > 0, "a weight of a half: {rare:?}");
+    assert_eq!(after.skipped_not_drawn, rare.not_drawn);
+    assert_eq!((after.skipped, rare.skipped), (0, 0), "what is not drawn is no failure");
+    let not_drawn: u64 = total
+        .dependencies
+        .iter()
+        .filter(|line| line.cause.root == RootCause::NotDrawn)
+        .map(|line| line.count)
+        .sum();
+    assert_eq!(not_drawn, rare.not_drawn);
+    // Iterations 0, 4, 5, 8, 10, .. have trouble; not being drawn is none.
+    let troubled = (0..40).filter(|i| i % 4 == 0 || i % 5 == 0).count() as u64;
+    assert_eq!(total.journey.failed, troubled);
+}
+
+fn the_same_seed_draws_the_same_steps() {
+    let drawn = |seed: &str, users: &str| {
+        let server = Server::recording(troubles);
+        let desk = Desk::new();
+        desk.run(&format!("causes --iterations 40 --users {users} --seed {seed}"), &server)
+            .run()
+        .measured();
+        let record = desk.record();
+        let steps = total(&record);
+        (record.plan.seed, step(&record, &steps, "rare").executed)
+    };
+    assert_eq!(drawn("11", "1"), drawn("11", "4"), "whoever does the work");
+    let counts: Vec<_> = ["1", "2", "3", "4"].map(|seed| drawn(seed, "1").1).into();
+    assert!(counts.iter().any(|count| *count != counts[0]), "{counts:?}");
+}
+
+fn faults_of_connections_are_counted_by_kind() {
+    let server = Server::start(|request| match request.sequence % 10 {
+        3 => Reply::reset(),
+        6 => Reply::status(503),
+        8 => Reply::text("short").short(100),
+        _ => Reply::text("ok"),
+    });
+    let desk = Desk::new();
+    desk.run("single --iterations 100 --users 1", &server)
+        .run()
+        .exits(99);
+    let record = desk.record();
+    let total = total(&record);
+    assert_balanced(&record);
+    let step = &total.steps[0];
+    assert_eq!(server.requests(), step.requests, "repeated ones included");
+    assert_eq!(step.requests, step.executed + step.retries);
+    let count = |kind| -> u64 {
+        let errors = step.errors.iter().filter(|error| error.kind == kind);
+        errors.map(|error| error.count).sum()
+    };
+    let each = server.requests() / 10;
+    for kind in [ErrorKind::Status, ErrorKind::BodyTruncated] {
+        assert!((each..=each + 1).contains(&count(kind)), "{kind}: {}", count(kind));
+    }
+    assert!(count(ErrorKind::ResetBeforeHead) > 0, "{:?}", step.errors);
+}
+
+fn a_run_says_where_its_record_is() {
+    let server = Server::start(shop);
+    let project = crate::site::site();
+    let output = project
+        .tool("run", "single --iterations 3")
+        .args(["--base-url", &server.url()])
+        .run()
+        .exits(0);
+    let path = output
+        .stdout
+        .split_whitespace()
+        .find(|word| word.ends_with("record.json"))
+        .unwrap_or_else(|| panic!("the path of the record\n{output}"));
+    let folder = crate::site::RunFolder(project.path(path).with_file_name(""));
+    assert!(folder.0.starts_with(crate::project::kept("target").join("loadtest")), "{path}");
+    let record: ScenarioRecord = folder.scenario();
+    assert_eq!(total(&record).journey.ok, 3);
+    let id = folder.0.file_name().expect("a folder").to_string_lossy().into_owned();
+    assert_eq!(folder.record().run_id, id);
+    folder.has_page();
+}
