@@ -90,6 +90,7 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
     count: u64,
     all_users: u64,
     users: &mut JoinSet<()>,
+    pacer: &mut Pacer,
 ) -> u64 {
     let (worker, workers) = (u64::from(crew.worker), u64::from(crew.workers));
     // Users of a worker are consecutive here, and its iterations are those users' even part.
@@ -100,6 +101,11 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
     let part = |user: u64| (u128::from(count) * u128::from(user) / u128::from(all_users)) as u64;
     let next = Rc::new(Cell::new(part(from)));
     let behind = part(to);
+    tokio::select! {
+        biased;
+        () = desk.stopping() => return 0,
+        () = pacer.until(desk.start) => {}
+    }
     for user in from..to {
         let (user, next, desk) = (crew.user(user - from), Rc::clone(&next), Rc::clone(desk));
         users.spawn_local(work(user, next, behind, desk));

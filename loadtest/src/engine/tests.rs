@@ -197,7 +197,8 @@ fn run_workers(
             .build()
             .unwrap();
         let theirs = LocalSet::new().block_on(&runtime, async {
-            let start = Instant::now();
+            // As in a real run, workers are there before the start.
+            let start = Instant::now() + ms(20);
             let (script, seen) = (Arc::clone(&script), Arc::clone(&seen));
             let crew = Crew {
                 scenario,
@@ -215,7 +216,7 @@ fn run_workers(
             if let Some((at, phase)) = stop {
                 let control = control.clone();
                 tokio::task::spawn_local(async move {
-                    tokio::time::sleep(at).await;
+                    tokio::time::sleep_until(start + at).await;
                     if phase == Phase::Aborting {
                         control.abort()
                     } else {
@@ -287,6 +288,16 @@ fn an_open_load_starts_every_arrival_at_its_instant() {
     assert_eq!(ran.seen, due);
     assert_eq!(all.journey.time.max(), Some(ms(5)));
     assert_eq!(all.steps[0].sent_bytes, 5_000);
+}
+
+#[test]
+fn fixed_work_begins_with_the_run_and_not_before() {
+    let load = Load::new(Shape::Iterations { count: 6, users: 3 });
+    let ran = run(load, vec![step("a")], quick);
+    let all = ran.all();
+    assert_eq!(all.journey.time.count(), 6);
+    assert_eq!(all.journey.time.min(), Some(ms(5)));
+    assert_eq!(all.journey.time.max(), Some(ms(5)));
 }
 
 #[test]

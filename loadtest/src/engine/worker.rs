@@ -83,7 +83,11 @@ pub(super) async fn work<T: Transport + 'static>(
                 None
             }
             Model::Iterations { count, users: all } => {
-                Some(closed::drive_iterations(&desk, &crew, count, all.into(), &mut users).await)
+                let all = all.into();
+                Some(
+                    closed::drive_iterations(&desk, &crew, count, all, &mut users, &mut pacer)
+                        .await,
+                )
             }
         };
         desk.advance(Phase::Stopping);
