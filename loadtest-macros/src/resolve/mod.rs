@@ -150,7 +150,7 @@ impl Resolved {
                 let mut step = Step::new(function, errors);
                 let reader = Reader::Step(self.steps.len());
                 let arguments = self.arguments(parameters, names, reader, &name, errors);
-                step.depend_on(&arguments);
+                step.depend_on(arguments.as_deref().unwrap_or_default());
                 if let (Some(_), Some(arguments)) = (&function.body, arguments) {
                     step.form = Form::Builder {
                         returned: signature::returned(function),
@@ -357,8 +357,8 @@ impl Step {
         }
     }
 
-    fn depend_on(&mut self, arguments: &Option<Vec<Argument>>) {
-        for argument in arguments.iter().flatten() {
+    fn depend_on(&mut self, arguments: &[Argument]) {
+        for argument in arguments {
             if let Some(step) = argument.source.step() {
                 self.depends_on(step, signature::is_option(&argument.ty));
             }
