@@ -91,6 +91,7 @@ fn role_function(function: &RoleFn) -> TokenStream {
         attributes,
         visibility,
         body,
+        semicolon,
         ..
     } = function;
     let mut signature = function.signature.clone();
@@ -104,7 +105,7 @@ fn role_function(function: &RoleFn) -> TokenStream {
     let body = body.clone().unwrap_or_else(|| {
         // a stub for hover, go-to, rename and rustc's own error about a name defined twice
         let mut stub = Group::new(Delimiter::Brace, quote!(::core::unreachable!()));
-        stub.set_span(signature.ident.span());
+        stub.set_span(semicolon.unwrap_or_else(Span::call_site));
         stub
     });
     quote! {
