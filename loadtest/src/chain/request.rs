@@ -175,7 +175,7 @@ impl<T> Request<T> {
         buffer.start(self.method);
         match self.url {
             Cow::Borrowed(url) => buffer.url_static(url)?,
-            Cow::Owned(url) => buffer.url(&url.into())?,
+            Cow::Owned(url) => buffer.url(&url)?,
         }
         let typed = self.headers.iter().any(|(name, _)| name == CONTENT_TYPE);
         buffer.headers.extend(self.headers);
