@@ -571,7 +571,7 @@ fn a_request_is_built_as_with_reqwest() {
 
 fn step_of(scenario: &'static loadtest::chain::Scenario, name: &str) -> &'static StepDef {
     let mut steps = scenario.definition.steps.iter();
-    steps.find(|step| step.name == name).unwrap()
+    steps.find(|step| step.name == name).expect("there is one")
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What the functions of a scenario return, in one form.
 
+#![expect(clippy::missing_errors_doc, reason = "only generated code calls this")]
+
 use super::{Request, Response, SetupError, Unmet};
 use std::any::Any;
 use std::fmt::Display;

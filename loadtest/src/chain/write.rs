@@ -23,24 +23,24 @@ impl RequestBuf {
 
     /// Sets a URL that is known at compile time.
     pub fn url_static(&mut self, url: &'static str) -> Result<(), Unmet> {
-        self.url(Bytes::from_static(url.as_bytes()))
+        self.url(&Bytes::from_static(url.as_bytes()))
     }
 
     /// Sets a URL: a path that starts with `/`, or an absolute one.
-    pub fn url(&mut self, url: Bytes) -> Result<(), Unmet> {
+    pub fn url(&mut self, url: &Bytes) -> Result<(), Unmet> {
         self.target = match url.first() {
             Some(b'/') => PathAndQuery::from_maybe_shared(url.clone()).map(RequestTarget::Path),
-            _ if is_absolute(&url) => {
+            _ if is_absolute(url) => {
                 Uri::from_maybe_shared(url.clone()).map(RequestTarget::Absolute)
             }
             _ => {
                 return Err(invalid_url(
-                    &url,
+                    url,
                     "it starts neither with `/` nor with `http://` or `https://`",
                 ));
             }
         }
-        .map_err(|error| invalid_url(&url, &error.to_string()))?;
+        .map_err(|error| invalid_url(url, &error.to_string()))?;
         Ok(())
     }
 
@@ -55,7 +55,7 @@ impl RequestBuf {
     pub fn url_text(&mut self, text: String) -> Result<(), Unmet> {
         let url = Bytes::copy_from_slice(text.as_bytes());
         self.scratch = text;
-        self.url(url)
+        self.url(&url)
     }
 
     /// Adds a header.
