@@ -82,10 +82,11 @@ fn the_request_says_its_own_timeout() {
         let mut user = user(&server.url()).await;
         let mut hurried = get("/");
         hurried.timeout = Some(SHORT);
-        failed(
+        let failure = failed(
             send(&mut user, &hurried, BODY).await,
             ErrorKind::TimeoutHead,
         );
+        assert_eq!(failure.message, "no head of an answer within 60ms");
     });
 }
 
