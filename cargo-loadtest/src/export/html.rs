@@ -6,6 +6,7 @@ use loadtest::card::{Card, Report, view};
 use minijinja::value::Serde;
 use minijinja::{Environment, HtmlEscape, Value, context};
 use serde::Serialize;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 const TEMPLATE: &str = include_str!("report.html");
@@ -106,11 +107,11 @@ fn prose(text: &str) -> Value {
         let escaped = HtmlEscape(part);
         // A backtick without a second one is a backtick.
         if i % 2 == 1 && i + 1 < parts.len() {
-            html.push_str(&format!("<code>{escaped}</code>"));
+            let _ = write!(html, "<code>{escaped}</code>");
         } else if i % 2 == 1 {
-            html.push_str(&format!("`{escaped}"));
+            let _ = write!(html, "`{escaped}");
         } else {
-            html.push_str(&escaped.to_string());
+            let _ = write!(html, "{escaped}");
         }
     }
     Value::from_safe_string(html)
