@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum Error {
-    #[error("cargo does not understand the workspace\n{text}")]
+    #[error("{text}")]
     Metadata { text: String },
     #[error("could not run `{program}`")]
     Spawn {
@@ -154,6 +154,10 @@ impl Error {
     /// What to do instead, where that is known.
     pub(crate) fn help(&self) -> Option<String> {
         match self {
+            Self::Metadata { text } if text.contains("could not find `Cargo.toml`") => Some(
+                "run this in the folder of a package, or name one with `--manifest-path`"
+                    .to_owned(),
+            ),
             Self::UnknownPackage { name, known } => {
                 Some(similar(name, known.iter().map(String::as_str)).map_or_else(
                     || format!("there is {}", one_of(known)),

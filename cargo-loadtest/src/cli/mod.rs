@@ -50,7 +50,6 @@ pub(crate) enum Command {
 /// When to use colour, in cargo's words.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal that shows it, and unless `NO_COLOR` is set
     #[default]
     Auto,
     Always,
@@ -62,11 +61,11 @@ pub(crate) enum Color {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
-    #[command(flatten)]
-    pub(crate) load: LoadArgs,
     /// Write the report as FORMAT: `json` or `html`; without PATH into the folder of the run
     #[arg(long, value_name = "FORMAT[=PATH]")]
     pub(crate) export: Vec<Export>,
+    #[command(flatten)]
+    pub(crate) load: LoadArgs,
     #[command(flatten)]
     pub(crate) cargo: CargoArgs,
     #[command(flatten)]
@@ -78,7 +77,7 @@ pub(crate) struct RunArgs {
 pub(crate) struct ListArgs {
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
-    /// How to show the scenarios
+    /// For people, or as an array of definitions
     #[arg(long, value_enum, default_value_t, value_name = "FMT")]
     pub(crate) format: ListFormat,
     #[command(flatten)]
@@ -90,10 +89,8 @@ pub(crate) struct ListArgs {
 /// How `list` prints.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListFormat {
-    /// For people
     #[default]
     Human,
-    /// An array of definitions
     Json,
 }
 

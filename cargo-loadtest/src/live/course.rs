@@ -2,9 +2,10 @@
 
 use crate::units;
 use loadtest::card::view;
-use loadtest::definition::{Load, Shape};
+use loadtest::definition::Shape;
 use loadtest::metrics::{Frame, Histogram};
 use loadtest::record::Start;
+use loadtest::schedule::Schedule;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
@@ -171,8 +172,11 @@ impl Course {
         window.errors = share(bad, ok + bad);
         let load = &self.start.plan.load;
         window.target = load.is_open().then(|| {
+            let schedule = Schedule::new(load);
             let sum: f64 = (from..end)
-                .map(|second| target(load, f64::from(second) + 0.5))
+                .filter_map(|second| {
+                    schedule.target(Duration::from_secs_f64(f64::from(second) + 0.5))
+                })
                 .sum();
             sum / length
         });
@@ -189,30 +193,6 @@ impl Course {
 
 fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
-}
-
-/// The rate that an open load asks for, `seconds` after its beginning.
-fn target(load: &Load, seconds: f64) -> f64 {
-    let mut at = seconds - load.warm_up.as_secs_f64();
-    match &load.shape {
-        Shape::Rate {
-            per_second,
-            ramp_up,
-            ..
-        } if at >= 0.0 && at < ramp_up.as_secs_f64() => per_second * at / ramp_up.as_secs_f64(),
-        Shape::RateStages { stages } => {
-            for stage in stages.iter() {
-                let length = stage.duration.as_secs_f64();
-                if at < length {
-                    let share = at.max(0.0) / length;
-                    return stage.from + (stage.to - stage.from) * share;
-                }
-                at -= length;
-            }
-            stages.last().map_or(0.0, |stage| stage.to)
-        }
-        _ => load.peak(),
-    }
 }
 
 /// `31.0 ms`, or a dash.
@@ -244,7 +224,6 @@ pub(super) fn rate(window: &Window) -> String {
 mod tests {
     use super::*;
     use crate::session::sample;
-    use loadtest::definition::Stage;
     use loadtest::metrics::ErrorTally;
 
     fn course(frames: impl IntoIterator<Item = Frame>) -> Course {
@@ -279,24 +258,6 @@ mod tests {
         // Two seconds from nothing to 20/s: 5/s and 15/s in their middles.
         assert_eq!(course.window(5, 1).target, Some(5.0));
         assert_eq!(course.window(5, 2).target, Some(10.0));
-        let stages = vec![
-            Stage {
-                from: 0.0,
-                to: 10.0,
-                duration: Duration::from_secs(10),
-            },
-            Stage {
-                from: 10.0,
-                to: 10.0,
-                duration: Duration::from_secs(5),
-            },
-        ];
-        let load = Load::new(Shape::RateStages {
-            stages: stages.into(),
-        });
-        for (at, expected) in [(2.0, 2.0), (12.0, 10.0), (99.0, 10.0)] {
-            assert!((target(&load, at) - expected).abs() < 1e-9, "{at}");
-        }
     }
 
     #[test]

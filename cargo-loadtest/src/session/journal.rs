@@ -1,12 +1,10 @@
 //! The journal of a run: read while it grows, and folded into a record where there is no other.
 
-use loadtest::definition::Shape;
 use loadtest::protocol::{JournalLine, RunFailure};
 use loadtest::record::{Ending, ScenarioRecord};
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// A journal that another process writes.
 #[derive(Debug)]
@@ -100,37 +98,20 @@ impl Folded {
     pub(crate) fn into_record(self, ending: Ending) -> Option<ScenarioRecord> {
         let mut record = self.record?;
         if !self.ended {
-            record.ending = match ending {
-                Ending::Died { reason } if self.damaged > 0 => Ending::Died {
-                    reason: format!("{reason}; {} damaged lines are left out", self.damaged),
-                },
-                ending => ending,
+            let reason = match &ending {
+                Ending::Died { reason } if self.damaged > 0 => {
+                    format!("{reason}; {} damaged lines are left out", self.damaged)
+                }
+                Ending::Died { reason } => reason.clone(),
+                _ => String::new(),
             };
-            record.planned = planned(&record);
-            record.steady_us = steady_us(&record);
+            record.died(reason);
+            if !matches!(ending, Ending::Died { .. }) {
+                record.ending = ending;
+            }
         }
         Some(record)
     }
-}
-
-/// `planned = started + dropped`, as far as it came.
-fn planned(record: &ScenarioRecord) -> u64 {
-    [&record.windows.ramp, &record.windows.steady]
-        .iter()
-        .map(|tally| tally.journey.started + tally.journey.dropped)
-        .sum()
-}
-
-/// How much of the part after warm-up and ramp was over.
-fn steady_us(record: &ScenarioRecord) -> u64 {
-    let load = &record.plan.load;
-    let ramp = match load.shape {
-        Shape::Rate { ramp_up, .. } | Shape::Users { ramp_up, .. } => ramp_up,
-        _ => Duration::ZERO,
-    };
-    let ran = Duration::from_micros(record.elapsed_us).saturating_sub(load.warm_up);
-    let due = load.duration().map_or(ran, |duration| ran.min(duration));
-    u64::try_from(due.saturating_sub(ramp).as_micros()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

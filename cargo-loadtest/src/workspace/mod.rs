@@ -63,7 +63,7 @@ impl Workspace {
         if !output.status.success() {
             let text = String::from_utf8_lossy(&output.stderr);
             return Err(Error::Metadata {
-                text: text.trim_end().to_owned(),
+                text: text.trim().trim_start_matches("error: ").to_owned(),
             });
         }
         let metadata =
