@@ -99,7 +99,7 @@ impl Reader<'_> {
 
     fn store(&mut self, key: Key<'_, '_>, value: Value<'_, '_>, config: &mut Config) {
         match &**key.get_ref() {
-            "directory" => match self.string(key, value) {
+            "directory" => match self.text(key, value, "") {
                 Some("") => self.mistake(value.span().start, "`directory` is empty"),
                 Some(directory) => config.store = Some(PathBuf::from(directory)),
                 None => {}
@@ -112,14 +112,14 @@ impl Reader<'_> {
         match &**key.get_ref() {
             "apdex" => {
                 config.grading.apdex =
-                    self.quantity(key, value, |text| match units::duration(text)? {
+                    self.quantity(key, value, "ms", |text| match units::duration(text)? {
                         time if time.is_zero() => {
                             Err("leaves no time; use for example `500ms`".to_owned())
                         }
                         time => Ok(time),
                     });
             }
-            "budget" => config.grading.budget = self.quantity(key, value, units::share),
+            "budget" => config.grading.budget = self.quantity(key, value, "%", units::share),
             _ => self.unknown(key, &["apdex", "budget"]),
         }
     }
@@ -150,9 +150,10 @@ impl Reader<'_> {
         &mut self,
         key: Key<'_, '_>,
         value: Value<'_, '_>,
+        unit: &str,
         read: impl FnOnce(&str) -> Result<T, String>,
     ) -> Option<T> {
-        let text = self.string(key, value)?;
+        let text = self.text(key, value, unit)?;
         read(text)
             .map_err(|mistake| {
                 let key = key.get_ref();
@@ -164,14 +165,16 @@ impl Reader<'_> {
             .ok()
     }
 
-    fn string<'v>(&mut self, key: Key<'_, '_>, value: Value<'v, '_>) -> Option<&'v str> {
+    fn text<'v>(&mut self, key: Key<'_, '_>, value: Value<'v, '_>, unit: &str) -> Option<&'v str> {
         let text = value.get_ref().as_str();
         if text.is_none() {
             let (key, kind) = (key.get_ref(), value.get_ref().type_str());
             let source = self.text.get(value.span()).unwrap_or_default();
             self.mistake(
                 value.span().start,
-                format!("`{key}` is text, not {kind}; write it in quotes: `{key} = \"{source}\"`"),
+                format!(
+                    "`{key}` is text, not {kind}; write it in quotes: `{key} = \"{source}{unit}\"`"
+                ),
             );
         }
         text
@@ -225,7 +228,7 @@ mod tests {
             [
                 "/work/loadtest.toml: line 1: unknown key `stor`; did you mean `store`?",
                 "/work/loadtest.toml: line 4: `apdex` is text, not integer; \
-                 write it in quotes: `apdex = \"500\"`",
+                 write it in quotes: `apdex = \"500ms\"`",
                 "/work/loadtest.toml: line 5: `budget = \"1\"` has no unit; write `1%`",
                 "/work/loadtest.toml: line 6: unknown key `budgets`; did you mean `budget`?",
             ]

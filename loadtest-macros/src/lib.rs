@@ -1,1 +1,145 @@
 //! The attributes of `loadtest`; use them through that crate.
+//!
+//! Tokens go three ways: `body` and `options` parse them, `resolve` finds out what every name means
+//! and collects all mistakes, `render` writes the code. The user's own items always come out again,
+//! so that an editor keeps working in half-written code.
+
+mod body;
+mod fingerprint;
+mod options;
+mod render;
+mod resolve;
+mod signature;
+mod spelling;
+mod suggest;
+mod template;
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Declares a load test: a function whose body holds `#[step]` functions.
+///
+/// ```ignore
+/// #[scenario(load = rate(200/s, ramp_up = 10s, for = 1m), thresholds(p95 < 300ms, errors < 1%))]
+/// fn checkout() {
+///     #[step(post = "/login", json = { "user": "ada" })]
+///     fn login() -> Login;
+///
+///     #[step(weight = 0.8, think = 500ms..2s)]
+///     fn browse(login: &Login) -> Request<Catalog> {
+///         Request::get("/products").bearer_auth(&login.token)
+///     }
+/// }
+/// ```
+///
+/// Options: `name = ".."`, `tags = [".."]`, `base = "http://.."`, `load = ..`, `thresholds(..)`,
+/// `apdex = 300ms`, `budget = 0.5%`, `version = ".."`. The function itself becomes a handle: it
+/// returns the `Scenario`.
+#[proc_macro_attribute]
+pub fn scenario(
+    options: proc_macro::TokenStream,
+    item: proc_macro::TokenStream,
+) -> proc_macro::TokenStream {
+    let item = TokenStream::from(item);
+    let expanded = catch_unwind(AssertUnwindSafe(|| expand(options.into(), item.clone())));
+    expanded
+        .unwrap_or_else(|_| {
+            let error = syn::Error::new(
+                Span::call_site(),
+                "the macro failed on this scenario: that is a mistake in `loadtest`, please report it",
+            );
+            with_error(item, &error)
+        })
+        .into()
+}
+
+fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
+    match syn::parse2::<body::ScenarioFn>(item.clone()) {
+        Ok(function) => {
+            let mut errors = suggest::Errors::default();
+            let resolved = resolve::scenario(options, &function, &mut errors);
+            render::scenario(&function, &resolved, errors)
+        }
+        Err(error) => with_error(item, &error),
+    }
+}
+
+/// The item as it was written, without roles, beside the error.
+fn with_error(item: TokenStream, error: &syn::Error) -> TokenStream {
+    let item = body::without_roles(item);
+    let error = error.to_compile_error();
+    quote!(#item #error)
+}
+
+macro_rules! roles {
+    ($($(#[$doc:meta])* $role:ident)*) => {$(
+        $(#[$doc])*
+        #[proc_macro_attribute]
+        pub fn $role(
+            _options: proc_macro::TokenStream,
+            item: proc_macro::TokenStream,
+        ) -> proc_macro::TokenStream {
+            outside(stringify!($role), item.into()).into()
+        }
+    )*};
+}
+
+roles! {
+    /// Declares a step inside a `#[scenario]` function.
+    ///
+    /// A step with a body builds its request: `fn browse(login: &Login) -> Request<Catalog> { .. }`;
+    /// each parameter names an earlier step, a state, a setup or `vu`. A step without a body declares
+    /// it: `#[step(get = "/products")] fn browse() -> Catalog;`.
+    ///
+    /// Options: `name = ".."`, `weight = 0.8` (or `80%`, or a constant), `expect = 200` (`2xx`,
+    /// `200..300`, `201 | 202`), `think = 500ms..2s`, `timeout = 2s`, limits such as `p95 < 300ms`,
+    /// `apdex = 300ms`, `budget = 1%`, `grade_weight = 2`, `check = |r| ..`; without a body also
+    /// `get = "/path/{{login.response.id}}"` (or `post`, `put`, `patch`, `delete`, `head`,
+    /// `options`), `header("name", "value")`, `bearer = ".."`, `json = { .. }`.
+    step
+    /// Declares a check inside a `#[scenario]` function: it looks at the responses its parameters
+    /// name, and returns `bool` or `Result<(), impl Display>`.
+    check
+    /// Declares a value of each virtual user inside a `#[scenario]` function.
+    state
+    /// Declares a value made once per run, before the load, inside a `#[scenario]` function.
+    setup
+    /// Declares work done once per run, after the load, inside a `#[scenario]` function.
+    teardown
+}
+
+fn outside(role: &str, item: TokenStream) -> TokenStream {
+    let error = syn::Error::new(
+        Span::call_site(),
+        format!("`#[{role}]` only has a meaning inside a `#[scenario]` function"),
+    )
+    .into_compile_error();
+    let item = body::with_some_body(item);
+    quote!(#error #item)
+}
+
+/// Derives `Deserialize`, `Debug` and `Clone` for the type of a response, so that a package of
+/// scenarios needs no dependency on `serde`.
+///
+/// ```ignore
+/// #[response]
+/// struct Login { token: String }
+/// ```
+#[proc_macro_attribute]
+pub fn response(
+    _options: proc_macro::TokenStream,
+    item: proc_macro::TokenStream,
+) -> proc_macro::TokenStream {
+    let item = TokenStream::from(item);
+    quote! {
+        #[derive(
+            ::core::fmt::Debug,
+            ::core::clone::Clone,
+            ::loadtest::__private::serde::Deserialize,
+        )]
+        #[serde(crate = "::loadtest::__private::serde")]
+        #item
+    }
+    .into()
+}

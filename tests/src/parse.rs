@@ -145,8 +145,8 @@ async fn byte<S: AsyncRead + Unpin>(
 }
 
 async fn fill<S: AsyncRead + Unpin>(stream: &mut S, buffer: &mut VecDeque<u8>) -> io::Result<bool> {
-    let mut piece = [0; 16 * 1024];
-    let count = stream.read(&mut piece).await?;
-    buffer.extend(&piece[..count]);
+    let mut piece = Vec::with_capacity(16 * 1024);
+    let count = stream.read_buf(&mut piece).await?;
+    buffer.extend(piece);
     Ok(count > 0)
 }

@@ -235,6 +235,12 @@ impl Reply {
         self
     }
 
+    /// Neither answers nor closes the connection afterwards.
+    pub fn hang_after(mut self) -> Self {
+        self.end = End::Hang;
+        self
+    }
+
     /// Sends the answer of `other` behind it, in the same write, though nobody asked.
     pub fn followed_by(self, other: &Self) -> Self {
         let mut bytes = self.bytes();

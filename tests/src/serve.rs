@@ -42,18 +42,26 @@ struct Log {
 impl Server {
     /// Starts a server that does with each request what `script` says.
     pub fn start(script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
-        Self::launch(Box::new(script), false)
+        Self::launch(any_port(), Box::new(script), false)
+    }
+
+    /// The same at a certain address, such as that of a server that was stopped.
+    pub fn start_at(
+        address: SocketAddr,
+        script: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        Self::launch(address, Box::new(script), false)
     }
 
     /// The same, and keeps every request for [`recorded`](Self::recorded).
     pub fn recording(script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
-        Self::launch(Box::new(script), true)
+        Self::launch(any_port(), Box::new(script), true)
     }
 
-    fn launch(script: Box<Script>, records: bool) -> Self {
-        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+    fn launch(address: SocketAddr, script: Box<Script>, records: bool) -> Self {
+        let listener = std::net::TcpListener::bind(address)
             .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
-            .expect("a free loopback port");
+            .expect("a free loopback address");
         let address = listener.local_addr().expect("a bound socket");
         let state = Arc::new(State {
             script,
@@ -143,6 +151,10 @@ impl State {
         }
         self.requests.fetch_add(1, Ordering::SeqCst);
     }
+}
+
+fn any_port() -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, 0).into()
 }
 
 async fn accept(listener: std::net::TcpListener, state: Arc<State>) {

@@ -1,6 +1,6 @@
 //! A few lines at the bottom of the terminal, drawn anew and cleared at the end.
 
-use super::course::{Course, percent, rate, time};
+use super::course::{Course, Window, percent, rate, time};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ pub(super) struct Block {
     lines: MultiProgress,
     head: ProgressBar,
     steps: Vec<ProgressBar>,
+    window: Window,
 }
 
 impl Block {
@@ -26,6 +27,7 @@ impl Block {
             lines: MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(HERTZ)),
             head: ProgressBar::hidden(),
             steps: Vec::new(),
+            window: Window::default(),
         }
     }
 
@@ -36,9 +38,14 @@ impl Block {
         self.steps = (0..steps).map(|_| self.line()).collect();
     }
 
+    /// A second passed. Percentiles are merged here and not when drawing, which is more often.
+    pub(super) fn update(&mut self, course: &Course) {
+        self.window = course.window(WINDOW, course.second() + 1);
+    }
+
     pub(super) fn draw(&mut self, course: &Course, since_spawn: Duration) {
         let elapsed = course.elapsed(since_spawn);
-        let window = course.window(WINDOW, course.second() + 1);
+        let window = &self.window;
         let filled = (course.progress(elapsed) * BAR as f64) as usize;
         let definition = &course.start.definition;
         self.head.set_message(format!(
@@ -47,7 +54,7 @@ impl Block {
             "=".repeat(filled),
             " ".repeat(BAR - filled),
             course.position(elapsed),
-            rate(&window),
+            rate(window),
             window.users,
             time(window.p95),
             percent(window.errors),

@@ -63,7 +63,11 @@ impl Live {
         course.add(frame);
         let line = match &mut self.view {
             View::Plain(plain) => plain.line(course),
-            _ => None,
+            View::Block(block) => {
+                block.update(course);
+                None
+            }
+            View::Quiet => None,
         };
         for line in errors.iter().chain(&line) {
             self.print(line);

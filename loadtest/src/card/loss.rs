@@ -1,6 +1,6 @@
 //! Where the points of a score went, each in words.
 
-use super::grade::StepGrade;
+use super::grade::{Letter, StepGrade};
 use super::view;
 use crate::chain::{Cause, RootCause};
 use crate::metrics::{DependencyTally, StepTally};
@@ -209,7 +209,7 @@ fn slow(step: usize, name: &str, tally: &StepTally, grade: &StepGrade) -> Vec<Lo
 }
 
 /// What the overall grade lost: the steps' losses by their weight, the most first. Skips with the same
-/// culprit are one loss, wherever they happened.
+/// culprit are one loss, wherever they happened; other losses begin with the letter of their step.
 pub(super) fn overall(steps: &[(&str, Option<&StepGrade>, &[Loss])]) -> Vec<Loss> {
     let weights: f64 = steps
         .iter()
@@ -228,8 +228,13 @@ pub(super) fn overall(steps: &[(&str, Option<&StepGrade>, &[Loss])]) -> Vec<Loss
                 continue;
             }
             if loss.kind != LossKind::Skips {
+                let words = match grade.letter {
+                    Letter::APlus => loss.words.clone(),
+                    letter => format!("{letter}: {}", loss.words),
+                };
                 losses.push(Loss {
                     points,
+                    words,
                     ..loss.clone()
                 });
                 continue;

@@ -89,7 +89,7 @@ pub struct Card {
     pub dependency_failures: Vec<DependencyFailure>,
     /// Steps that did not run since an upstream step was not drawn; nobody's failure.
     pub not_drawn: Vec<DependencyFailure>,
-    /// Weights, configured and observed; empty where every step always runs.
+    /// Weights, configured and observed, of the steps that do not always run.
     pub weights: Vec<WeightRow>,
     /// Failures by step, kind and status, the most frequent first.
     pub errors: Vec<ErrorRow>,
@@ -209,7 +209,6 @@ impl Card {
                 .as_ref()
                 .is_some_and(|bottleneck| bottleneck.step != tail.step)
         });
-        let weighted = definition.steps.iter().any(|step| step.weight < 1.0);
         let mut card = Self {
             identity: definition.identity(),
             name: definition.name.to_string(),
@@ -229,7 +228,7 @@ impl Card {
                 .steps
                 .iter()
                 .zip(&tally.steps)
-                .filter(|_| weighted)
+                .filter(|(step, tally)| step.weight < 1.0 || tally.not_drawn > 0)
                 .map(|(step, tally)| WeightRow::of(step, tally))
                 .collect(),
             errors: ErrorRow::all(&record.windows, &names),

@@ -153,14 +153,14 @@ pub fn score(score: f64) -> String {
     format!("{:.3}", ((score + 1e-9) * 1e3).floor() / 1e3)
 }
 
-/// Points of a score: `0.39`, `0.004`; `< 0.001` rather than nothing.
+/// Points that a score lost: `−0.39`, `−0.004`; `<0.001` rather than nothing.
 pub fn points(points: f64) -> String {
     if points < 0.000_5 {
-        "< 0.001".to_owned()
+        "<0.001".to_owned()
     } else if points < 0.009_5 {
-        format!("{points:.3}")
+        format!("−{points:.3}")
     } else {
-        format!("{points:.2}")
+        format!("−{points:.2}")
     }
 }
 

@@ -5,10 +5,20 @@
 //! built.
 
 mod buffer;
+#[doc(hidden)]
+pub mod generated;
+mod outcome;
+mod request;
+mod response;
+mod slot;
 mod unmet;
+mod value;
 mod vu;
+mod write;
 
 pub use buffer::{RawResponse, RequestBuf, RequestTarget};
+pub use request::Request;
+pub use response::Response;
 pub use unmet::{Cause, RootCause, Unmet};
 pub(crate) use vu::Purpose;
 pub use vu::Vu;

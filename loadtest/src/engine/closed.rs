@@ -50,7 +50,6 @@ async fn live<T: Transport>(mut user: VirtualUser<T>, number: u64, first: Instan
         iteration: numbered(number, count),
         due: first,
         ready: first,
-        scheduled: true,
     };
     loop {
         user.iterate(arrival, &desk, &mut Unobserved).await;
@@ -74,7 +73,6 @@ async fn live<T: Transport>(mut user: VirtualUser<T>, number: u64, first: Instan
             iteration: numbered(number, count),
             due,
             ready: due,
-            scheduled: false,
         };
     }
 }
@@ -125,25 +123,15 @@ async fn work<T: Transport>(
     behind: u64,
     desk: Rc<Desk>,
 ) {
-    let mut scheduled = true;
+    let mut due = desk.start;
     while next.get() < behind && desk.is_running() {
         let iteration = next.replace(next.get() + 1);
-        let due = if scheduled {
-            desk.start
-        } else {
-            Instant::now()
+        let arrival = Arrival {
+            iteration,
+            due,
+            ready: due,
         };
-        user.iterate(
-            Arrival {
-                iteration,
-                due,
-                ready: due,
-                scheduled,
-            },
-            &desk,
-            &mut Unobserved,
-        )
-        .await;
-        scheduled = false;
+        user.iterate(arrival, &desk, &mut Unobserved).await;
+        due = Instant::now();
     }
 }

@@ -34,8 +34,6 @@ pub(crate) struct Arrival {
     pub(crate) due: Instant,
     /// When a user was free for it: `due`, or later when it waited.
     pub(crate) ready: Instant,
-    /// Whether a late start says something about the generator: an arrival, a first start.
-    pub(crate) scheduled: bool,
 }
 
 /// Sees what happens in an iteration, step by step.
@@ -136,14 +134,12 @@ impl<T: Transport> VirtualUser<T> {
         };
         desk.tally(window, |tally| {
             tally.journey.started += 1;
-            if arrival.scheduled {
-                tally
-                    .journey
-                    .lateness
-                    .record(started.saturating_duration_since(arrival.ready));
-                if arrival.ready > arrival.due {
-                    tally.journey.waits.record(arrival.ready - arrival.due);
-                }
+            tally
+                .journey
+                .lateness
+                .record(started.saturating_duration_since(arrival.ready));
+            if arrival.ready > arrival.due {
+                tally.journey.waits.record(arrival.ready - arrival.due);
             }
         });
         self.service.fill(Duration::ZERO);

@@ -76,7 +76,6 @@ impl Counter {
             iteration,
             due,
             ready: ready.unwrap_or(due),
-            scheduled: true,
         }
     }
 

@@ -40,7 +40,6 @@ pub(crate) async fn smoke<T: Transport>(
         iteration: 0,
         due: start,
         ready: start,
-        scheduled: false,
     };
     let finished = user.iterate(arrival, &desk, &mut transcript).await;
     if !finished {

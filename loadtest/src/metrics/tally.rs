@@ -66,7 +66,8 @@ pub struct JourneyTally {
     pub time: Histogram,
     /// Journey time of failed journeys.
     pub failed_time: Histogram,
-    /// Start lateness that is the generator's fault: from due, or from a user being free, to started.
+    /// Start lateness that is the generator's fault, of every iteration: from due, or from a user being
+    /// free, to started.
     pub lateness: Histogram,
     /// Time that arrivals waited for a free user, where they did.
     pub waits: Histogram,
@@ -271,31 +272,37 @@ impl JourneyTally {
 
     /// Adds one ended journey of `time` whose steps took `steps` (service time, zero where not executed).
     pub fn record_shares(&mut self, time: Duration, steps: &[Duration]) {
-        let us = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        self.add_share(&TailShare {
-            at_least_us: bucket(us),
-            journeys: 1,
-            steps_us: steps
-                .iter()
-                .map(|time| u64::try_from(time.as_micros()).unwrap_or(u64::MAX))
-                .collect(),
-        });
+        let micros = |time: &Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        let share = self.share(bucket(micros(&time)), steps.len());
+        share.journeys += 1;
+        for (sum, time) in share.steps_us.iter_mut().zip(steps) {
+            *sum += micros(time);
+        }
     }
 
-    fn add_share(&mut self, share: &TailShare) {
-        match self
-            .shares
-            .binary_search_by_key(&share.at_least_us, |ours| ours.at_least_us)
-        {
-            Ok(found) => {
-                let ours = &mut self.shares[found];
-                ours.journeys += share.journeys;
-                for (ours, theirs) in ours.steps_us.iter_mut().zip(&share.steps_us) {
-                    *ours += theirs;
-                }
-            }
-            Err(place) => self.shares.insert(place, share.clone()),
+    fn add_share(&mut self, theirs: &TailShare) {
+        let ours = self.share(theirs.at_least_us, theirs.steps_us.len());
+        ours.journeys += theirs.journeys;
+        for (ours, theirs) in ours.steps_us.iter_mut().zip(&theirs.steps_us) {
+            *ours += theirs;
         }
+    }
+
+    /// The share of the journeys that take at least `at_least_us`.
+    fn share(&mut self, at_least_us: u64, steps: usize) -> &mut TailShare {
+        let found = self
+            .shares
+            .binary_search_by_key(&at_least_us, |share| share.at_least_us);
+        let place = found.unwrap_or_else(|place| {
+            let share = TailShare {
+                at_least_us,
+                journeys: 0,
+                steps_us: vec![0; steps],
+            };
+            self.shares.insert(place, share);
+            place
+        });
+        &mut self.shares[place]
     }
 }
 

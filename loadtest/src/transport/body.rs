@@ -91,7 +91,11 @@ fn redacted(kept: &[u8]) -> Option<String> {
         _ => &text,
     };
     let mut text = redact::text(text).into_owned();
-    text.truncate(text.floor_char_boundary(SAMPLE));
+    let mut end = text.len().min(SAMPLE);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.truncate(end);
     Some(text)
 }
 

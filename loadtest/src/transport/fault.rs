@@ -155,3 +155,34 @@ fn chain(error: &dyn Error) -> String {
     }
     text
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use rustix::io::Errno;
+
+    #[test]
+    fn the_faults_of_this_machine_are_told_from_those_of_the_target() {
+        for (errno, kind) in [
+            (Errno::CONNREFUSED, ErrorKind::ConnectRefused),
+            (Errno::TIMEDOUT, ErrorKind::ConnectTimeout),
+            (Errno::HOSTUNREACH, ErrorKind::ConnectUnreachable),
+            (Errno::NETUNREACH, ErrorKind::ConnectUnreachable),
+            (Errno::ADDRNOTAVAIL, ErrorKind::LocalPorts),
+            (Errno::ADDRINUSE, ErrorKind::LocalPorts),
+            (Errno::MFILE, ErrorKind::LocalFds),
+            (Errno::NFILE, ErrorKind::LocalFds),
+            (Errno::NOMEM, ErrorKind::LocalMemory),
+            (Errno::NOBUFS, ErrorKind::LocalMemory),
+        ] {
+            let address = "127.0.0.1:80".parse().unwrap();
+            let failure = connecting(address, &errno.into());
+            assert_eq!(failure.kind, kind, "{errno:?}");
+            assert!(
+                failure.message.contains("127.0.0.1:80"),
+                "{}",
+                failure.message
+            );
+        }
+    }
+}

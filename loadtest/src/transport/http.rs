@@ -122,6 +122,15 @@ impl HttpTransport {
     }
 }
 
+#[cfg(test)]
+impl HttpTransport {
+    /// The address at which this user tries the base first.
+    pub(super) fn first_address(&self) -> std::net::SocketAddr {
+        let base = &self.user.routes[0];
+        base.addresses.all[base.preferred]
+    }
+}
+
 impl Transport for HttpTransport {
     async fn send(&mut self, call: Call<'_>) -> Exchange {
         let start = Instant::now();

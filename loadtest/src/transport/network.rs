@@ -266,3 +266,51 @@ fn visible(run_id: &str) -> HeaderValue {
         .collect();
     HeaderValue::try_from(text).unwrap_or_else(|_| HeaderValue::from_static("-"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::HttpTransport;
+    use std::sync::Arc;
+
+    fn shop() -> Network {
+        let addresses = ["127.0.0.1", "::1", "127.0.0.2"];
+        Network {
+            base: Some(Base::read("http://shop:81/api/").unwrap()),
+            pinned: vec![Pinned {
+                name: "shop".to_owned(),
+                addresses: addresses.map(|text| text.parse().unwrap()).to_vec(),
+            }],
+            tls: TlsConfig::default(),
+            run_id: visible("run \u{e9}\n7"),
+        }
+    }
+
+    #[test]
+    fn users_are_spread_over_the_pinned_addresses_of_one_family() {
+        let network = Arc::new(shop());
+        let first = |user| HttpTransport::new(Arc::clone(&network), user).first_address();
+        let expected = ["127.0.0.1:81", "127.0.0.2:81"].map(|text| text.parse().unwrap());
+        for user in 0..6 {
+            assert_eq!(first(user), expected[user as usize % 2], "user {user}");
+        }
+    }
+
+    #[test]
+    fn another_port_of_a_pinned_name_needs_no_lookup() {
+        let network = shop();
+        let origin = |url: &str| Origin::of(&url.parse().unwrap()).unwrap();
+        let addresses = network.addresses(&origin("https://SHOP./")).unwrap();
+        assert_eq!(addresses.spread, 2);
+        assert_eq!(
+            addresses.all.last().map(ToString::to_string).as_deref(),
+            Some("[::1]:443")
+        );
+        assert!(network.addresses(&origin("http://shop.test")).is_err());
+    }
+
+    #[test]
+    fn a_run_id_is_made_fit_for_a_header() {
+        assert_eq!(shop().run_id, "run---7");
+    }
+}

@@ -7,7 +7,9 @@ use loadtest::definition::{Expect, Reads};
 use loadtest::transport::{
     Call, ErrorKind, Exchange, Failure, HttpTransport, Network, Received, Transport,
 };
+use std::ffi::OsStr;
 use std::future::Future;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::LocalSet;
@@ -95,4 +97,24 @@ pub(crate) fn failed(exchange: Exchange, kind: ErrorKind) -> Failure {
             failure
         }
     }
+}
+
+/// Runs `test`, the body of the test called `name`, in a process of its own with `variables` set.
+pub(crate) fn alone(name: &str, variables: &[(&str, &OsStr)], test: impl FnOnce()) {
+    const CHILD: &str = "LOADTEST_TRANSPORT_TEST";
+    if std::env::var_os(CHILD).is_some() {
+        return test();
+    }
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env(CHILD, name)
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "{text}"
+    );
 }

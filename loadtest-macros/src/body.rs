@@ -1,0 +1,363 @@
+//! Splits the body of a scenario into its items, at the level of tokens.
+//!
+//! Function bodies are never parsed, so that a syntax error inside one - what an editor sees on every
+//! key press - does not take the scenario down with it.
+
+use crate::suggest::Errors;
+use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
+use quote::quote;
+use syn::parse::{Parse, ParseStream};
+use syn::{Attribute, Signature, Token, Visibility};
+
+const ROLES: [(&str, Role); 5] = [
+    ("step", Role::Step),
+    ("check", Role::Check),
+    ("state", Role::State),
+    ("setup", Role::Setup),
+    ("teardown", Role::Teardown),
+];
+
+/// What a function in the body of a scenario is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Step,
+    Check,
+    State,
+    Setup,
+    Teardown,
+}
+
+impl Role {
+    pub(crate) fn name(self) -> &'static str {
+        ROLES
+            .iter()
+            .find(|(_, role)| *role == self)
+            .map_or("", |(name, _)| name)
+    }
+
+    fn of(name: &Ident) -> Option<Self> {
+        ROLES
+            .iter()
+            .find(|(role, _)| name == role)
+            .map(|(_, role)| *role)
+    }
+}
+
+/// The function under `#[scenario]`.
+pub(crate) struct ScenarioFn {
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) visibility: Visibility,
+    pub(crate) signature: Signature,
+    pub(crate) body: Group,
+}
+
+impl Parse for ScenarioFn {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let attributes = input.call(Attribute::parse_outer)?;
+        let visibility = input.parse()?;
+        let signature = input.parse().map_err(|error: syn::Error| {
+            syn::Error::new(
+                error.span(),
+                format!(
+                    "`#[scenario]` goes on a function: `#[scenario] fn name() {{ ... }}` ({error})"
+                ),
+            )
+        })?;
+        Ok(Self {
+            attributes,
+            visibility,
+            signature,
+            body: input.parse()?,
+        })
+    }
+}
+
+/// A function with a role.
+pub(crate) struct RoleFn {
+    pub(crate) role: Role,
+    pub(crate) options: TokenStream,
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) visibility: Visibility,
+    pub(crate) signature: Signature,
+    /// `None` for `fn order() -> Order;`.
+    pub(crate) body: Option<Group>,
+}
+
+/// One item of the body.
+pub(crate) enum Item {
+    /// Anything without a role.
+    Plain(TokenStream),
+    Function(Box<RoleFn>),
+    /// A function with a role whose signature cannot be parsed; its name counts as known.
+    Broken {
+        role: Role,
+        name: Option<Ident>,
+        tokens: TokenStream,
+    },
+}
+
+impl Item {
+    pub(crate) fn role(&self) -> Option<Role> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Function(function) => Some(function.role),
+            Self::Broken { role, .. } => Some(*role),
+        }
+    }
+
+    /// The name of a function with a role.
+    pub(crate) fn ident(&self) -> Option<&Ident> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Function(function) => Some(&function.signature.ident),
+            Self::Broken { name, .. } => name.as_ref(),
+        }
+    }
+}
+
+/// Splits `body` into items: each ends with a brace group, or with `;`.
+pub(crate) fn split(body: TokenStream, errors: &mut Errors) -> Vec<Item> {
+    let tokens: Vec<TokenTree> = body.into_iter().collect();
+    let mut items = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        let start = at;
+        let mut role = None;
+        while let Some(attribute) = attribute_at(&tokens, at) {
+            if let Some(name) = attribute.name
+                && let Some(found) = Role::of(&name)
+            {
+                if let Some((first, _)) = role {
+                    let first = Role::name(first);
+                    errors.at(
+                        name.span(),
+                        format!("this function already has the role `#[{first}]`; it has one role"),
+                    );
+                } else {
+                    role = Some((found, attribute.options));
+                }
+            }
+            at = attribute.end;
+        }
+        let head = at;
+        if let Some(TokenTree::Ident(word)) = tokens.get(at)
+            && word == "let"
+        {
+            errors.at(
+                word.span(),
+                "a scenario body holds functions and items, not statements: per-user values go in \
+                 `#[state] fn name() -> T`, values made once in `#[setup] fn name() -> T`",
+            );
+        }
+        at = end_of_item(&tokens, at);
+        let all = || tokens[start..at].iter().cloned().collect::<TokenStream>();
+        items.push(match role {
+            None => Item::Plain(all()),
+            Some((role, options)) => match errors.parse(parse_function, all()) {
+                Some(parsed) => Item::Function(Box::new(parsed.into_role(role, options))),
+                None => Item::Broken {
+                    role,
+                    name: name_of(&tokens[head..at]),
+                    tokens: tokens[head..at].iter().cloned().collect(),
+                },
+            },
+        });
+    }
+    items
+}
+
+fn end_of_item(tokens: &[TokenTree], start: usize) -> usize {
+    let word = |at: usize| match tokens.get(at) {
+        Some(TokenTree::Ident(word)) => word.to_string(),
+        _ => String::new(),
+    };
+    let (first, second) = (word(start), word(start + 1));
+    let braces_may_be_inside = match first.as_str() {
+        "use" | "static" | "type" | "let" => true,
+        "const" => !matches!(second.as_str(), "fn" | "async" | "unsafe" | "extern"),
+        _ => false,
+    };
+    let mut at = start;
+    while let Some(token) = tokens.get(at) {
+        at += 1;
+        match token {
+            TokenTree::Punct(punct) if punct.as_char() == ';' => break,
+            TokenTree::Group(group)
+                if group.delimiter() == Delimiter::Brace && !braces_may_be_inside =>
+            {
+                break;
+            }
+            _ => {}
+        }
+    }
+    at
+}
+
+struct ParsedFn {
+    attributes: Vec<Attribute>,
+    visibility: Visibility,
+    signature: Signature,
+    body: Option<Group>,
+}
+
+impl ParsedFn {
+    fn into_role(self, role: Role, options: TokenStream) -> RoleFn {
+        RoleFn {
+            role,
+            options,
+            attributes: self
+                .attributes
+                .into_iter()
+                .filter(|attribute| {
+                    let last = attribute.path().segments.last();
+                    last.is_none_or(|segment| Role::of(&segment.ident).is_none())
+                })
+                .collect(),
+            visibility: self.visibility,
+            signature: self.signature,
+            body: self.body,
+        }
+    }
+}
+
+fn parse_function(input: ParseStream<'_>) -> syn::Result<ParsedFn> {
+    Ok(ParsedFn {
+        attributes: input.call(Attribute::parse_outer)?,
+        visibility: input.parse()?,
+        signature: input.parse()?,
+        body: match input.parse::<Option<Token![;]>>()? {
+            Some(_) => None,
+            None => Some(input.parse()?),
+        },
+    })
+}
+
+fn name_of(tokens: &[TokenTree]) -> Option<Ident> {
+    tokens.windows(2).find_map(|pair| match pair {
+        [TokenTree::Ident(word), TokenTree::Ident(name)] if word == "fn" => Some(name.clone()),
+        _ => None,
+    })
+}
+
+struct AttributeAt {
+    end: usize,
+    /// The last segment of its path.
+    name: Option<Ident>,
+    options: TokenStream,
+}
+
+/// The attribute `#[path(options)]` that starts at `at`.
+fn attribute_at(tokens: &[TokenTree], at: usize) -> Option<AttributeAt> {
+    let (Some(TokenTree::Punct(hash)), Some(TokenTree::Group(group))) =
+        (tokens.get(at), tokens.get(at + 1))
+    else {
+        return None;
+    };
+    if hash.as_char() != '#' || group.delimiter() != Delimiter::Bracket {
+        return None;
+    }
+    let inside: Vec<TokenTree> = group.stream().into_iter().collect();
+    let (name, options) = match inside.as_slice() {
+        [.., TokenTree::Ident(name), TokenTree::Group(options)]
+            if options.delimiter() == Delimiter::Parenthesis =>
+        {
+            (Some(name.clone()), options.stream())
+        }
+        [.., TokenTree::Ident(name)] => (Some(name.clone()), TokenStream::new()),
+        _ => (None, TokenStream::new()),
+    };
+    Some(AttributeAt {
+        end: at + 2,
+        name,
+        options,
+    })
+}
+
+/// The tokens without the attributes of roles at any depth, which would only add errors of their own.
+pub(crate) fn without_roles(tokens: TokenStream) -> TokenStream {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut kept = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        if let Some(AttributeAt {
+            end,
+            name: Some(name),
+            ..
+        }) = attribute_at(&tokens, at)
+            && Role::of(&name).is_some()
+        {
+            at = end;
+            continue;
+        }
+        kept.push(match &tokens[at] {
+            TokenTree::Group(group) => {
+                let mut inner = Group::new(group.delimiter(), without_roles(group.stream()));
+                inner.set_span(group.span());
+                TokenTree::Group(inner)
+            }
+            other => other.clone(),
+        });
+        at += 1;
+    }
+    kept.into_iter().collect()
+}
+
+/// The item with a body, since `fn f() -> T;` alone would be an error of its own.
+pub(crate) fn with_some_body(item: TokenStream) -> TokenStream {
+    let tokens: Vec<TokenTree> = item.clone().into_iter().collect();
+    match tokens.split_last() {
+        Some((TokenTree::Punct(punct), head)) if punct.as_char() == ';' => {
+            let head: TokenStream = head.iter().cloned().collect();
+            quote!(#head { ::core::unreachable!() })
+        }
+        _ => item,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split_text(text: &str) -> (Vec<String>, Errors) {
+        let mut errors = Errors::default();
+        let items = split(text.parse().unwrap(), &mut errors)
+            .into_iter()
+            .map(|item| match item {
+                Item::Plain(tokens) => format!("plain {tokens}"),
+                Item::Function(function) => {
+                    format!("{} {}", function.role.name(), function.signature.ident)
+                }
+                Item::Broken { role, name, .. } => format!("broken {} {name:?}", role.name()),
+            })
+            .collect();
+        (items, errors)
+    }
+
+    #[test]
+    fn items_end_at_braces_or_semicolons() {
+        let (items, errors) = split_text(
+            "use a::{b, c}; const N: T = T { n: 1 }; const fn f() {} struct S; struct P(u8);
+             #[derive(Debug)] struct R { a: u8 } #[step] fn one(); #[loadtest::check(x)] fn two() { } macro_rules! m { () => {} }",
+        );
+        assert!(errors.is_empty());
+        assert_eq!(items.len(), 9, "{items:#?}");
+        assert_eq!(items[6..8], ["step one", "check two"]);
+    }
+
+    #[test]
+    fn a_broken_signature_keeps_its_name_and_the_items_around_it() {
+        let (items, errors) =
+            split_text("#[step] fn a() {} #[step] fn b(x: ) -> T { } #[step] fn c() {}");
+        assert_eq!(errors.len(), 1);
+        assert_eq!(items[0], "step a");
+        assert!(items[1].starts_with("broken step Some(Ident"), "{items:?}");
+        assert_eq!(items[2], "step c");
+    }
+
+    #[test]
+    fn a_body_that_does_not_parse_is_no_error_here() {
+        let (items, errors) = split_text("#[step] fn a() { login. }");
+        assert!(errors.is_empty());
+        assert_eq!(items, ["step a"]);
+    }
+}

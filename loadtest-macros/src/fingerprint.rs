@@ -1,0 +1,233 @@
+//! A hash of tokens that formatting, comments and the place in the file do not change.
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+/// FNV-1a with 128 bits, written out here since std's hashers may change between releases
+/// (<https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>).
+pub(crate) struct Fingerprint(u128);
+
+const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+
+impl Fingerprint {
+    /// The fingerprint of several streams of tokens.
+    pub(crate) fn of(parts: impl IntoIterator<Item = TokenStream>) -> String {
+        let mut hash = Self(OFFSET);
+        for part in parts {
+            hash.tokens(&flatten(part));
+            hash.add(b"");
+        }
+        format!("{:032x}", hash.0)
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        self.bytes(bytes);
+        // no byte of UTF-8, so that words do not run into each other
+        self.bytes(&[0xff]);
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u128::from(*byte)).wrapping_mul(PRIME);
+        }
+    }
+
+    /// Normalises as it goes: doc comments and imports are left out, and so is what a formatter may
+    /// add or drop.
+    fn tokens(&mut self, tokens: &[TokenTree]) {
+        let mut at = 0;
+        while let Some(token) = tokens.get(at) {
+            if let Some(end) = doc_at(tokens, at).or_else(|| import_at(tokens, at)) {
+                at = end;
+                continue;
+            }
+            match token {
+                TokenTree::Punct(punct) => {
+                    if !(punct.as_char() == ',' && is_optional_comma(tokens, at)) {
+                        self.add(&[b'p', punct.as_char() as u8]);
+                    }
+                }
+                TokenTree::Ident(word) => {
+                    self.add(b"i");
+                    self.add(word.to_string().as_bytes());
+                }
+                TokenTree::Literal(literal) => {
+                    self.add(b"l");
+                    self.add(literal.to_string().as_bytes());
+                }
+                TokenTree::Group(group) => {
+                    let inside = flatten(group.stream());
+                    if group.delimiter() == Delimiter::Brace && self.bare_body(tokens, at, &inside)
+                    {
+                        at += 1;
+                        continue;
+                    }
+                    self.add(match group.delimiter() {
+                        Delimiter::Brace => b"{",
+                        Delimiter::Bracket => b"[",
+                        _ => b"(",
+                    });
+                    self.tokens(&inside);
+                    self.add(b")");
+                }
+            }
+            at += 1;
+        }
+    }
+
+    /// The block around the one expression of a match arm or a closure is the formatter's choice:
+    /// `=> { a }` counts as `=> a,`.
+    fn bare_body(&mut self, tokens: &[TokenTree], at: usize, inside: &[TokenTree]) -> bool {
+        let before = |back: usize| at.checked_sub(back).and_then(|i| tokens.get(i));
+        let is_arm = is_punct(before(2), '=') && is_punct(before(1), '>');
+        let is_closure = is_punct(before(1), '|');
+        let leaves = matches!(inside.first(), Some(TokenTree::Ident(word))
+            if ["return", "break", "continue"].iter().any(|leave| word == leave));
+        let inside = match inside.split_last() {
+            Some((last, rest)) if leaves && is_punct(Some(last), ';') => rest,
+            _ => inside,
+        };
+        let is_one_expression =
+            !inside.is_empty() && !inside.iter().any(|token| is_punct(Some(token), ';'));
+        if !((is_arm || is_closure) && is_one_expression) {
+            return false;
+        }
+        self.tokens(inside);
+        if is_arm && at + 1 < tokens.len() && !is_brace_group(inside.last()) {
+            self.add(b"p,");
+        }
+        true
+    }
+}
+
+fn is_optional_comma(tokens: &[TokenTree], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|i| tokens.get(i));
+    let after = tokens.get(at + 1);
+    after.is_none() || is_brace_group(before) || is_punct(after, '>')
+}
+
+/// The end of the doc comment at `at`.
+fn doc_at(tokens: &[TokenTree], at: usize) -> Option<usize> {
+    if !is_punct(tokens.get(at), '#') {
+        return None;
+    }
+    let group = at + 1 + usize::from(is_punct(tokens.get(at + 1), '!'));
+    match tokens.get(group) {
+        Some(TokenTree::Group(attribute))
+            if attribute.delimiter() == Delimiter::Bracket
+                && matches!(attribute.stream().into_iter().next(),
+                    Some(TokenTree::Ident(word)) if word == "doc") =>
+        {
+            Some(group + 1)
+        }
+        _ => None,
+    }
+}
+
+/// The end of the `use` item at `at`: a formatter reorders imports, and they do nothing by themselves.
+fn import_at(tokens: &[TokenTree], at: usize) -> Option<usize> {
+    let before = at.checked_sub(1).and_then(|i| tokens.get(i));
+    let starts_item = before.is_none() || is_punct(before, ';') || is_brace_group(before);
+    match tokens.get(at) {
+        Some(TokenTree::Ident(word)) if starts_item && word == "use" => {
+            let length = tokens[at..]
+                .iter()
+                .position(|token| is_punct(Some(token), ';'))?;
+            Some(at + length + 1)
+        }
+        _ => None,
+    }
+}
+
+fn is_punct(token: Option<&TokenTree>, wanted: char) -> bool {
+    matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == wanted)
+}
+
+fn is_brace_group(token: Option<&TokenTree>) -> bool {
+    matches!(token, Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace)
+}
+
+/// Looks through the invisible groups that `macro_rules!` leaves.
+fn flatten(tokens: TokenStream) -> Vec<TokenTree> {
+    let mut flat = Vec::new();
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::None => {
+                flat.extend(flatten(group.stream()));
+            }
+            other => flat.push(other),
+        }
+    }
+    flat
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> String {
+        Fingerprint::of([text.parse().unwrap()])
+    }
+
+    #[test]
+    fn the_hash_is_fnv_1a() {
+        let mut hash = Fingerprint(OFFSET);
+        hash.bytes(b"a");
+        assert_eq!(
+            format!("{:032x}", hash.0),
+            "d228cb696f1a8caf78912b704e4a8964"
+        );
+    }
+
+    #[test]
+    fn the_value_is_the_same_in_every_release() {
+        assert_eq!(of("fn a() { b(1) }"), "430cdd321e6e4910de1601ba42e6793b");
+    }
+
+    #[test]
+    fn formatting_does_not_change_it() {
+        let same = [
+            (
+                "fn a() { f(x, y); match z { A => b, C => { d; } } }",
+                "/// doc\nfn a()\n{ // c\n f(\n x,\n y,\n); match z { A => { b } C => { d; } } }",
+            ),
+            ("v.map(|x| { x + 1 })", "v.map(|x| x + 1)"),
+            ("&&x", "& &x"),
+            ("use a::b; use c; f()", "use c; use a::b; f()"),
+            (
+                "match x { A => return y, B => c }",
+                "match x { A => { return y; } B => c }",
+            ),
+            ("Vec<Option<u8,>,>", "Vec<Option<u8> >"),
+        ];
+        for (one, other) in same {
+            assert_eq!(of(one), of(other), "{one} | {other}");
+        }
+    }
+
+    #[test]
+    fn meaning_does() {
+        let different = [
+            ("f(x, y)", "f(x, z)"),
+            ("(a, -b)", "(a - b)"),
+            ("if x { a(); } b();", "if x { a(); b(); }"),
+            ("1.0", "1.00"),
+            ("\"a\"", "\"a \""),
+            ("a; b;", "b; a;"),
+            ("[a]", "(a)"),
+            ("|x| { a; x }", "|x| x"),
+        ];
+        for (one, other) in different {
+            assert_ne!(of(one), of(other), "{one} | {other}");
+        }
+    }
+
+    #[test]
+    fn parts_do_not_run_into_each_other() {
+        let part = |text: &str| text.parse::<TokenStream>().unwrap();
+        assert_ne!(
+            Fingerprint::of([part("a"), part("b")]),
+            Fingerprint::of([part("a b")])
+        );
+    }
+}

@@ -1,0 +1,145 @@
+//! `json = { "id": {{login.response.id}}, "note": "for {{login.response.name}}" }`.
+
+use crate::template::{Path, Template};
+use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
+use syn::ext::IdentExt;
+use syn::parse::ParseStream;
+use syn::{Lit, LitStr, Token, braced, bracketed, parenthesized, token};
+
+/// A JSON value with places to fill.
+pub(crate) enum Json {
+    /// Written already.
+    Constant(String),
+    /// A string with placeholders.
+    Text(Template),
+    /// A placeholder outside of quotes: the value itself.
+    Value(Path),
+    /// `(expression)`
+    Rust(TokenStream),
+    Array(Vec<Json>),
+    Object(Vec<(LitStr, Json)>),
+}
+
+pub(super) fn json(input: ParseStream<'_>) -> syn::Result<Json> {
+    let value = value(input)?;
+    if input.is_empty() {
+        Ok(value)
+    } else {
+        Err(input.error("expected the end of the JSON value"))
+    }
+}
+
+fn value(input: ParseStream<'_>) -> syn::Result<Json> {
+    if input.peek(token::Brace) {
+        if let Some(path) = placeholder(input)? {
+            return Ok(Json::Value(path));
+        }
+        let content;
+        braced!(content in input);
+        let field = |input: ParseStream<'_>| {
+            let key = input.parse()?;
+            input.parse::<Token![:]>()?;
+            Ok((key, value(input)?))
+        };
+        let fields = content.parse_terminated(field, Token![,])?;
+        return Ok(Json::Object(fields.into_iter().collect()));
+    }
+    if input.peek(token::Bracket) {
+        let content;
+        bracketed!(content in input);
+        let values = content.parse_terminated(value, Token![,])?;
+        return Ok(Json::Array(values.into_iter().collect()));
+    }
+    if input.peek(token::Paren) {
+        let content;
+        parenthesized!(content in input);
+        return Ok(Json::Rust(content.parse()?));
+    }
+    scalar(input)
+}
+
+/// `{{path}}`: a brace group whose only content is a brace group, which no JSON is.
+fn placeholder(input: ParseStream<'_>) -> syn::Result<Option<Path>> {
+    let ahead = input.fork();
+    if let TokenTree::Group(outer) = ahead.parse()?
+        && let mut inside = outer.stream().into_iter()
+        && let Some(TokenTree::Group(inner)) = inside.next()
+        && inside.next().is_none()
+        && inner.delimiter() == Delimiter::Brace
+    {
+        input.parse::<TokenTree>()?;
+        return Path::from_tokens(inner.stream(), inner.span()).map(Some);
+    }
+    Ok(None)
+}
+
+fn scalar(input: ParseStream<'_>) -> syn::Result<Json> {
+    let minus = if input.parse::<Option<Token![-]>>()?.is_some() {
+        "-"
+    } else {
+        ""
+    };
+    if minus.is_empty() && input.peek(LitStr) {
+        let literal: LitStr = input.parse()?;
+        let template = Template::parse(&literal)?;
+        return Ok(match template.constant() {
+            Some(text) => Json::Constant(quoted(text)),
+            None => Json::Text(template),
+        });
+    }
+    if input.peek(Lit) {
+        let literal: Lit = input.parse()?;
+        let text = match &literal {
+            Lit::Int(int) if int.suffix().is_empty() => int.base10_digits().to_owned(),
+            Lit::Float(float) if float.suffix().is_empty() => json_float(float.base10_digits()),
+            Lit::Bool(flag) if minus.is_empty() => flag.value.to_string(),
+            _ => return Err(syn::Error::new(literal.span(), "not a JSON value")),
+        };
+        return Ok(Json::Constant(format!("{minus}{text}")));
+    }
+    if input.peek(Ident::peek_any) {
+        let word = input.call(Ident::parse_any)?;
+        if word == "null" {
+            return Ok(Json::Constant("null".to_owned()));
+        }
+        return Err(syn::Error::new(
+            word.span(),
+            format!(
+                "`{word}` is not a JSON value; write `{{{{{word}...}}}}` for a step's value or \
+                 `({word})` for a Rust expression"
+            ),
+        ));
+    }
+    Err(input.error("expected a JSON value"))
+}
+
+/// `1.` is a number in Rust alone.
+fn json_float(digits: &str) -> String {
+    if digits.ends_with('.') {
+        format!("{digits}0")
+    } else {
+        digits.to_owned()
+    }
+}
+
+/// `text` as a JSON string.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("\"{}\"", escape(text))
+}
+
+/// `text` as the inside of a JSON string.
+pub(crate) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '"' => escaped.push_str("\\\""),
+            '\\' => escaped.push_str("\\\\"),
+            '\n' => escaped.push_str("\\n"),
+            '\r' => escaped.push_str("\\r"),
+            '\t' => escaped.push_str("\\t"),
+            c if c < ' ' => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}

@@ -1,0 +1,304 @@
+//! `load = rate(200/s, ramp_up = 10s, for = 1m)` and its siblings.
+
+use super::value::{number, rate, spanned_duration};
+use super::{Given, key, unknown_option};
+use proc_macro2::{Ident, Span};
+use std::time::Duration;
+use syn::parse::ParseStream;
+use syn::{Token, bracketed, parenthesized, token};
+
+pub(crate) struct Load {
+    pub(crate) shape: Shape,
+    pub(crate) warm_up: Duration,
+    pub(crate) max_users: Option<u32>,
+}
+
+pub(crate) enum Shape {
+    Rate {
+        per_second: f64,
+        ramp_up: Duration,
+        duration: Duration,
+    },
+    Users {
+        users: u32,
+        ramp_up: Duration,
+        duration: Duration,
+    },
+    Iterations {
+        count: u64,
+        users: u32,
+    },
+    RateStages(Vec<Stage>),
+    UserStages(Vec<Stage>),
+}
+
+pub(crate) struct Stage {
+    pub(crate) from: f64,
+    pub(crate) to: f64,
+    pub(crate) duration: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Model {
+    Rate,
+    Users,
+    Iterations,
+}
+
+impl Model {
+    fn what(self) -> &'static str {
+        match self {
+            Self::Rate => "a rate",
+            Self::Users => "a number of users",
+            Self::Iterations => "a number of iterations",
+        }
+    }
+}
+
+/// One `model(target, option = value, ..)`.
+struct Term {
+    word: Ident,
+    model: Model,
+    from: Option<f64>,
+    to: f64,
+    target: Span,
+    ramp_up: Option<(Duration, Span)>,
+    duration: Option<(Duration, Span)>,
+    warm_up: Option<(Duration, Span)>,
+    max_users: Option<(u32, Span)>,
+    users: Option<u32>,
+}
+
+pub(super) fn load(input: ParseStream<'_>) -> syn::Result<Load> {
+    if input.peek(token::Bracket) {
+        let content;
+        let bracket = bracketed!(content in input);
+        let terms = content.parse_terminated(term, Token![,])?;
+        return stages(terms.into_iter().collect(), bracket.span.join());
+    }
+    let term = term(input)?;
+    if term.from.is_some() {
+        let span = term.word.span();
+        return stages(vec![term], span);
+    }
+    if term.to <= 0.0 {
+        return Err(zero(&term));
+    }
+    let warm_up = term.warm_up.map_or(Duration::ZERO, |(time, _)| time);
+    let max_users = term.max_users.map(|(users, _)| users);
+    let shape = if term.model == Model::Iterations {
+        Shape::Iterations {
+            count: term.to as u64,
+            users: term.users.unwrap_or(1),
+        }
+    } else {
+        let duration = duration_of(&term)?;
+        let ramp_up = match term.ramp_up {
+            Some((ramp_up, span)) if ramp_up >= duration => {
+                return Err(syn::Error::new(
+                    span,
+                    "the ramp-up is part of `for`, so it must be shorter",
+                ));
+            }
+            Some((ramp_up, _)) => ramp_up,
+            None => Duration::ZERO,
+        };
+        match term.model {
+            Model::Rate => Shape::Rate {
+                per_second: term.to,
+                ramp_up,
+                duration,
+            },
+            _ => Shape::Users {
+                users: term.to as u32,
+                ramp_up,
+                duration,
+            },
+        }
+    };
+    Ok(Load {
+        shape,
+        warm_up,
+        max_users,
+    })
+}
+
+fn stages(terms: Vec<Term>, list: Span) -> syn::Result<Load> {
+    let Some(first) = terms.first() else {
+        return Err(syn::Error::new(
+            list,
+            "a load has at least one stage: `[rate(0/s -> 200/s, for = 10s), rate(200/s, for = 1m)]`",
+        ));
+    };
+    let model = first.model;
+    let warm_up = first.warm_up.map_or(Duration::ZERO, |(time, _)| time);
+    let max_users = first.max_users.map(|(users, _)| users);
+    if terms
+        .iter()
+        .all(|term| term.to <= 0.0 && term.from.unwrap_or(0.0) <= 0.0)
+    {
+        return Err(zero(first));
+    }
+    let mut stages = Vec::new();
+    for (i, term) in terms.iter().enumerate() {
+        if term.model != model || model == Model::Iterations {
+            return Err(syn::Error::new(
+                term.word.span(),
+                "the stages of a load are all `rate` or all `users`",
+            ));
+        }
+        if let Some((_, span)) = term.ramp_up {
+            return Err(syn::Error::new(
+                span,
+                "a stage has no ramp-up: write it as a stage of its own, like `rate(0/s -> 200/s, for = 10s)`",
+            ));
+        }
+        let late = term.warm_up.map(|(_, span)| span);
+        if let Some(span) = late.or(term.max_users.map(|(_, span)| span))
+            && i > 0
+        {
+            return Err(syn::Error::new(
+                span,
+                "this holds for the whole load: write it in the first stage",
+            ));
+        }
+        stages.push(Stage {
+            from: term.from.unwrap_or(term.to),
+            to: term.to,
+            duration: duration_of(term)?,
+        });
+    }
+    Ok(Load {
+        shape: if model == Model::Rate {
+            Shape::RateStages(stages)
+        } else {
+            Shape::UserStages(stages)
+        },
+        warm_up,
+        max_users,
+    })
+}
+
+fn zero(term: &Term) -> syn::Error {
+    let what = term.model.what();
+    syn::Error::new(term.target, format!("{what} of 0 sends nothing"))
+}
+
+fn duration_of(term: &Term) -> syn::Result<Duration> {
+    match term.duration {
+        Some((Duration::ZERO, span)) => {
+            Err(syn::Error::new(span, "a load of no length sends nothing"))
+        }
+        Some((duration, _)) => Ok(duration),
+        None => Err(syn::Error::new(
+            term.word.span(),
+            "how long? add `for = 1m`",
+        )),
+    }
+}
+
+fn term(input: ParseStream<'_>) -> syn::Result<Term> {
+    let word = key(input)?;
+    let model = match word.to_string().as_str() {
+        "rate" => Model::Rate,
+        "users" => Model::Users,
+        "iterations" => Model::Iterations,
+        _ => {
+            return Err(syn::Error::new(
+                word.span(),
+                format!(
+                    "unknown load `{word}`: use `rate(200/s, for = 1m)`, `users(50, for = 1m)` or \
+                     `iterations(1000, users = 10)`"
+                ),
+            ));
+        }
+    };
+    let content;
+    parenthesized!(content in input);
+    let (mut to, target) = amount(model, &content)?;
+    let mut from = None;
+    if model != Model::Iterations && content.parse::<Option<Token![->]>>()?.is_some() {
+        from = Some(to);
+        to = amount(model, &content)?.0;
+    }
+    let mut term = Term {
+        word,
+        model,
+        from,
+        to,
+        target,
+        ramp_up: None,
+        duration: None,
+        warm_up: None,
+        max_users: None,
+        users: None,
+    };
+    let mut given = Given::default();
+    while content.parse::<Option<Token![,]>>()?.is_some() && !content.is_empty() {
+        term_option(&mut term, &mut given, &content)?;
+    }
+    if content.is_empty() {
+        Ok(term)
+    } else {
+        Err(content.error("expected `,`"))
+    }
+}
+
+fn term_option(term: &mut Term, given: &mut Given, input: ParseStream<'_>) -> syn::Result<()> {
+    let known: &[&str] = match term.model {
+        Model::Rate => &["ramp_up", "for", "warm_up", "max_users"],
+        Model::Users => &["ramp_up", "for", "warm_up"],
+        Model::Iterations => &["users"],
+    };
+    let key = key(input)?;
+    let name = key.to_string();
+    if !known.contains(&name.as_str()) {
+        return Err(unknown_option(&key, known.iter().copied()));
+    }
+    given.once(&key)?;
+    input.parse::<Token![=]>()?;
+    match name.as_str() {
+        "ramp_up" => term.ramp_up = Some(spanned_duration(input)?),
+        "for" => term.duration = Some(spanned_duration(input)?),
+        "warm_up" => term.warm_up = Some(spanned_duration(input)?),
+        "max_users" => {
+            let (users, span) = amount(Model::Users, input)?;
+            positive(users, Model::Users, span)?;
+            term.max_users = Some((users as u32, span));
+        }
+        _ => {
+            let (users, span) = amount(Model::Users, input)?;
+            positive(users, Model::Users, span)?;
+            term.users = Some(users as u32);
+        }
+    }
+    Ok(())
+}
+
+fn positive(amount: f64, model: Model, span: Span) -> syn::Result<()> {
+    if amount > 0.0 {
+        return Ok(());
+    }
+    let what = model.what();
+    Err(syn::Error::new(span, format!("{what} of 0 sends nothing")))
+}
+
+fn amount(model: Model, input: ParseStream<'_>) -> syn::Result<(f64, Span)> {
+    if model == Model::Rate {
+        let rate = rate(input)?;
+        return Ok((rate.per_second, rate.span));
+    }
+    let number = number(input)?;
+    let most = match model {
+        Model::Iterations => 2_f64.powi(53),
+        _ => f64::from(u32::MAX),
+    };
+    if number.value.fract() != 0.0 || number.value > most {
+        let what = model.what();
+        return Err(syn::Error::new(
+            number.span,
+            format!("{what} is a whole number, at most {most}"),
+        ));
+    }
+    Ok((number.value, number.span))
+}

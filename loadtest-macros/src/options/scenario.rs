@@ -1,0 +1,137 @@
+//! The options of `#[scenario(..)]`.
+
+use super::load::{Load, load};
+use super::value::{Limit, is_metric, limit, metrics, positive_duration, share};
+use super::{Given, assigned, each, key, skip_rest, unknown_option};
+use crate::suggest::{Errors, did_you_mean};
+use proc_macro2::TokenStream;
+use std::time::Duration;
+use syn::parse::ParseStream;
+use syn::{LitStr, Token, bracketed, parenthesized, token};
+
+const KEYS: [&str; 8] = [
+    "name",
+    "tags",
+    "base",
+    "load",
+    "thresholds",
+    "apdex",
+    "budget",
+    "version",
+];
+
+#[derive(Default)]
+pub(crate) struct ScenarioOptions {
+    pub(crate) name: Option<LitStr>,
+    pub(crate) tags: Vec<LitStr>,
+    pub(crate) base: Option<LitStr>,
+    pub(crate) load: Option<Load>,
+    pub(crate) thresholds: Vec<Limit>,
+    pub(crate) apdex: Option<Duration>,
+    pub(crate) budget: Option<f64>,
+    pub(crate) version: Option<LitStr>,
+}
+
+impl ScenarioOptions {
+    pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Self {
+        let mut options = Self::default();
+        let mut given = Given::default();
+        let mut more = Errors::default();
+        each(tokens, errors, |input| {
+            options.option(&mut given, &mut more, input)
+        });
+        errors.extend(more);
+        options
+    }
+
+    fn option(
+        &mut self,
+        given: &mut Given,
+        errors: &mut Errors,
+        input: ParseStream<'_>,
+    ) -> syn::Result<()> {
+        let key = key(input)?;
+        let name = key.to_string();
+        if KEYS.contains(&name.as_str()) {
+            given.once(&key)?;
+        }
+        match name.as_str() {
+            "name" => self.name = Some(not_empty(assigned(input)?)?),
+            "version" => self.version = Some(not_empty(assigned(input)?)?),
+            "tags" => {
+                input.parse::<Token![=]>()?;
+                if !input.peek(token::Bracket) {
+                    return Err(input.error("tags are a list: `tags = [\"critical\"]`"));
+                }
+                let content;
+                bracketed!(content in input);
+                let tags =
+                    content.parse_terminated(<LitStr as syn::parse::Parse>::parse, Token![,])?;
+                self.tags = tags.into_iter().collect();
+            }
+            "base" => {
+                let base: LitStr = assigned(input)?;
+                let url = base.value();
+                let host = url.split_once("://").map_or("", |(scheme, host)| {
+                    if ["http", "https"].contains(&scheme) {
+                        host
+                    } else {
+                        ""
+                    }
+                });
+                if host.is_empty() || url.contains("{{") {
+                    return Err(syn::Error::new(
+                        base.span(),
+                        "a base is an absolute URL: `http://host` or `https://host`",
+                    ));
+                }
+                self.base = Some(base);
+            }
+            "load" => {
+                input.parse::<Token![=]>()?;
+                self.load = Some(load(input)?);
+            }
+            "thresholds" => {
+                let content;
+                parenthesized!(content in input);
+                let inside: TokenStream = content.parse()?;
+                each(inside, errors, |input| self.threshold(input));
+            }
+            "apdex" => {
+                input.parse::<Token![=]>()?;
+                self.apdex = Some(positive_duration(input)?);
+            }
+            "budget" => {
+                input.parse::<Token![=]>()?;
+                self.budget = Some(share(input)?);
+            }
+            _ => {
+                skip_rest(input);
+                return Err(unknown_option(&key, KEYS));
+            }
+        }
+        Ok(())
+    }
+
+    fn threshold(&mut self, input: ParseStream<'_>) -> syn::Result<()> {
+        let metric = key(input)?;
+        let name = metric.to_string();
+        if !is_metric(&name) {
+            skip_rest(input);
+            let hint = did_you_mean(&name, metrics());
+            return Err(syn::Error::new(
+                metric.span(),
+                format!("unknown metric `{name}`{hint}"),
+            ));
+        }
+        self.thresholds.push(limit(&metric, input)?);
+        Ok(())
+    }
+}
+
+pub(super) fn not_empty(literal: LitStr) -> syn::Result<LitStr> {
+    if literal.value().trim().is_empty() {
+        return Err(syn::Error::new(literal.span(), "this must not be empty"));
+    }
+    Ok(literal)
+}

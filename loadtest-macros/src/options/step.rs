@@ -1,0 +1,346 @@
+//! The options of `#[step(..)]`.
+
+use super::json::{Json, json};
+use super::scenario::not_empty;
+use super::value::{
+    Limit, duration, header_name, is_metric, limit, metrics, number, positive_duration, share,
+};
+use super::{Given, assigned, each, key, skip_rest, unknown_option};
+use crate::suggest::Errors;
+use crate::template::{Part, Template};
+use proc_macro2::{Ident, TokenStream};
+use std::time::Duration;
+use syn::parse::ParseStream;
+use syn::{Lit, LitInt, LitStr, Token, parenthesized};
+
+const KEYS: [&str; 19] = [
+    "name",
+    "weight",
+    "expect",
+    "think",
+    "timeout",
+    "get",
+    "post",
+    "put",
+    "delete",
+    "patch",
+    "head",
+    "options",
+    "header",
+    "bearer",
+    "json",
+    "apdex",
+    "budget",
+    "grade_weight",
+    "check",
+];
+
+pub(crate) const WEIGHT_RANGE: &str =
+    "a weight is the probability that the step runs in an iteration: more than 0, at most 1";
+
+#[derive(Default)]
+pub(crate) struct StepOptions {
+    pub(crate) name: Option<LitStr>,
+    pub(crate) weight: Weight,
+    /// Inclusive ranges; empty for the default.
+    pub(crate) expect: Vec<(u16, u16)>,
+    pub(crate) think: Option<(Duration, Duration)>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) call: Option<Call>,
+    pub(crate) headers: Vec<(LitStr, Template)>,
+    pub(crate) json: Option<Json>,
+    pub(crate) thresholds: Vec<Limit>,
+    pub(crate) apdex: Option<Duration>,
+    pub(crate) budget: Option<f64>,
+    pub(crate) grade_weight: Option<f64>,
+    /// Raw, so that an editor completes in half-written closures.
+    pub(crate) checks: Vec<TokenStream>,
+    /// Those of a declarative request, which a step with a body cannot have.
+    pub(crate) request_keys: Vec<Ident>,
+}
+
+/// `get = "/path"`.
+pub(crate) struct Call {
+    pub(crate) method: Ident,
+    pub(crate) literal: LitStr,
+    /// `None` when it is broken.
+    pub(crate) url: Option<Template>,
+}
+
+#[derive(Default)]
+pub(crate) enum Weight {
+    #[default]
+    Always,
+    Literal(f64),
+    /// Checked by the compiler.
+    Constant(TokenStream),
+}
+
+impl StepOptions {
+    pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Self {
+        let mut options = Self::default();
+        let mut given = Given::default();
+        each(tokens, errors, |input| options.option(&mut given, input));
+        options
+    }
+
+    fn option(&mut self, given: &mut Given, input: ParseStream<'_>) -> syn::Result<()> {
+        let key = key(input)?;
+        let name = key.to_string();
+        if is_metric(&name) {
+            self.thresholds.push(limit(&key, input)?);
+            return Ok(());
+        }
+        if !matches!(name.as_str(), "header" | "check") && KEYS.contains(&name.as_str()) {
+            given.once(&key)?;
+        }
+        match name.as_str() {
+            "name" => self.name = Some(not_empty(assigned(input)?)?),
+            "get" | "post" | "put" | "delete" | "patch" | "head" | "options" => {
+                self.call(key, input)?;
+            }
+            "header" | "bearer" | "json" => {
+                self.request_keys.push(key);
+                self.request_part(&name, input)?;
+            }
+            "check" => {
+                input.parse::<Token![=]>()?;
+                self.checks.push(input.parse()?);
+            }
+            "weight" | "expect" | "think" | "timeout" | "apdex" | "budget" | "grade_weight" => {
+                input.parse::<Token![=]>()?;
+                self.setting(&key, &name, input)?;
+            }
+            _ => {
+                skip_rest(input);
+                return Err(unknown_option(&key, KEYS.into_iter().chain(metrics())));
+            }
+        }
+        Ok(())
+    }
+
+    fn setting(&mut self, key: &Ident, name: &str, input: ParseStream<'_>) -> syn::Result<()> {
+        match name {
+            "weight" => self.weight = weight(input)?,
+            "expect" => self.expect = expect(input)?,
+            "think" => {
+                let min = duration(input)?;
+                let max = match input.parse::<Option<Token![..]>>()? {
+                    Some(_) => duration(input)?,
+                    None => min,
+                };
+                if max < min {
+                    return Err(syn::Error::new(
+                        key.span(),
+                        "the think time's upper bound is below its lower bound",
+                    ));
+                }
+                self.think = Some((min, max));
+            }
+            "timeout" => self.timeout = Some(positive_duration(input)?),
+            "apdex" => self.apdex = Some(positive_duration(input)?),
+            "budget" => self.budget = Some(share(input)?),
+            _ => self.grade_weight = Some(number(input)?.value),
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, method: Ident, input: ParseStream<'_>) -> syn::Result<()> {
+        let literal: LitStr = assigned(input)?;
+        if let Some(call) = &self.call {
+            return Err(syn::Error::new(
+                method.span(),
+                format!("this step already has a method: `{}`", call.method),
+            ));
+        }
+        let parsed = Template::parse(&literal).and_then(|url| {
+            check_url(&url)?;
+            Ok(url)
+        });
+        let (url, error) = match parsed {
+            Ok(url) => (Some(url), Ok(())),
+            Err(error) => (None, Err(error)),
+        };
+        self.call = Some(Call {
+            method,
+            literal,
+            url,
+        });
+        error
+    }
+
+    fn request_part(&mut self, name: &str, input: ParseStream<'_>) -> syn::Result<()> {
+        match name {
+            "header" => {
+                let content;
+                parenthesized!(content in input);
+                let name: LitStr = content.parse()?;
+                content.parse::<Token![,]>()?;
+                let value: LitStr = content.parse()?;
+                content.parse::<Option<Token![,]>>()?;
+                header_name(&name.value(), name.span())?;
+                self.headers.push((name, header_value(&value)?));
+            }
+            "bearer" => {
+                let token: LitStr = assigned(input)?;
+                let mut value = header_value(&token)?;
+                value.parts.insert(0, Part::Text("Bearer ".to_owned()));
+                if let [Part::Text(_), Part::Text(token)] = value.parts.as_slice() {
+                    value.parts = vec![Part::Text(format!("Bearer {token}"))];
+                }
+                self.headers
+                    .push((LitStr::new("authorization", token.span()), value));
+            }
+            _ => {
+                input.parse::<Token![=]>()?;
+                self.json = Some(json(input)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn weight(input: ParseStream<'_>) -> syn::Result<Weight> {
+    if input.peek(Token![-]) {
+        return Err(input.error(WEIGHT_RANGE));
+    }
+    if !input.peek(Lit) {
+        return Ok(Weight::Constant(input.parse()?));
+    }
+    let start = input.span();
+    let number = number(input).map_err(|_| syn::Error::new(start, WEIGHT_RANGE))?;
+    let is_percent = input.parse::<Option<Token![%]>>()?.is_some();
+    let weight = number.value / if is_percent { 100.0 } else { 1.0 };
+    if weight > 0.0 && weight <= 1.0 {
+        return Ok(Weight::Literal(weight));
+    }
+    let hint = if !is_percent && (1.0..=100.0).contains(&weight) {
+        format!("; `{}%` is also a weight", number.text)
+    } else {
+        String::new()
+    };
+    Err(syn::Error::new(start, format!("{WEIGHT_RANGE}{hint}")))
+}
+
+fn expect(input: ParseStream<'_>) -> syn::Result<Vec<(u16, u16)>> {
+    let mut ranges = vec![statuses(input)?];
+    while input.parse::<Option<Token![|]>>()?.is_some() {
+        ranges.push(statuses(input)?);
+    }
+    if input.is_empty() {
+        Ok(ranges)
+    } else {
+        Err(input.error(STATUS))
+    }
+}
+
+const STATUS: &str = "expected a status like `200`, a class like `2xx`, a range like `200..300`, or several joined by `|`";
+
+fn statuses(input: ParseStream<'_>) -> syn::Result<(u16, u16)> {
+    let literal = |input: ParseStream<'_>| {
+        input
+            .parse::<LitInt>()
+            .map_err(|error| syn::Error::new(error.span(), STATUS))
+    };
+    let status = |literal: &LitInt, beyond: u16| match literal.base10_parse::<u16>() {
+        Ok(status) if literal.suffix().is_empty() && (100..=599 + beyond).contains(&status) => {
+            Ok(status)
+        }
+        _ => Err(syn::Error::new(
+            literal.span(),
+            format!("`{literal}` is not an HTTP status (100 to 599)"),
+        )),
+    };
+    let first = literal(input)?;
+    if first.suffix() == "xx" {
+        return match first.base10_digits().parse::<u16>() {
+            Ok(class @ 1..=5) => Ok((class * 100, class * 100 + 99)),
+            _ => Err(syn::Error::new(
+                first.span(),
+                "status classes are `1xx` to `5xx`",
+            )),
+        };
+    }
+    let from = status(&first, 0)?;
+    let to = if input.parse::<Option<Token![..=]>>()?.is_some() {
+        status(&literal(input)?, 0)?
+    } else if input.parse::<Option<Token![..]>>()?.is_some() {
+        status(&literal(input)?, 1)? - 1
+    } else {
+        from
+    };
+    if to < from {
+        return Err(syn::Error::new(
+            first.span(),
+            "this range of statuses is empty",
+        ));
+    }
+    Ok((from, to))
+}
+
+fn header_value(literal: &LitStr) -> syn::Result<Template> {
+    let template = Template::parse(literal)?;
+    for part in &template.parts {
+        if let Part::Text(text) = part
+            && let Some(bad) = text
+                .chars()
+                .find(|&c| c != '\t' && !(' '..='~').contains(&c))
+        {
+            return Err(syn::Error::new(
+                literal.span(),
+                format!("a header value cannot contain {bad:?}"),
+            ));
+        }
+    }
+    Ok(template)
+}
+
+fn check_url(url: &Template) -> syn::Result<()> {
+    let error = |message: String| Err(syn::Error::new(url.span, message));
+    match url.parts.first() {
+        Some(Part::Text(start)) => {
+            let host = ["http://", "https://"]
+                .iter()
+                .find_map(|scheme| start.strip_prefix(scheme));
+            let is_bare = url.parts.len() == 1
+                && host.is_some_and(|h| h.starts_with(['/', '?']) || h.is_empty());
+            if (!start.starts_with('/') && host.is_none()) || is_bare {
+                return error("a URL is a path that starts with `/`, or starts with `http://host` or `https://host`".to_owned());
+            }
+        }
+        // a placeholder at the start may hold all of the URL
+        Some(Part::Value(_)) => {}
+        None => {
+            return error("a URL is a path that starts with `/`, or starts with `http://host` or `https://host`".to_owned());
+        }
+    }
+    for part in &url.parts {
+        if let Part::Text(text) = part
+            && let Some(bad) = text.chars().find(|&c| !is_url_char(c))
+        {
+            return error(format!("a URL cannot contain {bad:?}"));
+        }
+    }
+    Ok(())
+}
+
+fn is_url_char(c: char) -> bool {
+    c.is_ascii_graphic() && !"\"#<>\\^`{|}".contains(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_character_allowed_in_a_url_is_one_for_http() {
+        for c in ('\0'..='\u{ff}').filter(|&c| is_url_char(c)) {
+            for url in [format!("/{c}"), format!("/?{c}")] {
+                assert!(
+                    http::uri::PathAndQuery::try_from(url.as_str()).is_ok(),
+                    "{url}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Durations, rates, shares and limits as they are written in attributes.
+
+use proc_macro2::{Ident, Span};
+use std::time::Duration;
+use syn::ext::IdentExt;
+use syn::parse::ParseStream;
+use syn::{Lit, Token};
+
+const METRICS: [&str; 10] = [
+    "p50", "p90", "p95", "p99", "p99_9", "max", "mean", "errors", "checks", "rps",
+];
+
+/// `p95 < 300ms`.
+pub(crate) struct Limit {
+    /// The variant of `Metric`.
+    pub(crate) metric: &'static str,
+    /// The variant of `Comparison`.
+    pub(crate) comparison: &'static str,
+    pub(crate) bound: Bound,
+}
+
+pub(crate) enum Bound {
+    Time(Duration),
+    Ratio(f64),
+    PerSecond(f64),
+}
+
+pub(super) fn is_metric(name: &str) -> bool {
+    METRICS.contains(&name)
+}
+
+pub(super) fn metrics() -> impl Iterator<Item = &'static str> {
+    METRICS.into_iter()
+}
+
+/// What follows the name of a metric.
+pub(super) fn limit(metric: &Ident, input: ParseStream<'_>) -> syn::Result<Limit> {
+    let name = metric.to_string();
+    if input.peek(Token![.]) {
+        return Err(input.error("`p99.9` is written `p99_9`"));
+    }
+    let is_floor = matches!(name.as_str(), "checks" | "rps");
+    let (wrong, wanted) = if is_floor { ("<", ">") } else { (">", "<") };
+    let comparison = if input.parse::<Option<Token![<=]>>()?.is_some() {
+        "LessOrEqual"
+    } else if input.parse::<Option<Token![<]>>()?.is_some() {
+        "Less"
+    } else if input.parse::<Option<Token![>=]>>()?.is_some() {
+        "GreaterOrEqual"
+    } else if input.parse::<Option<Token![>]>>()?.is_some() {
+        "Greater"
+    } else {
+        return Err(input.error(format!("a limit is a comparison: `{name} {wanted} ...`")));
+    };
+    if comparison.starts_with("Greater") != is_floor {
+        return Err(syn::Error::new(
+            metric.span(),
+            format!("`{name} {wrong} ...` holds when things go badly: write `{name} {wanted} ...`"),
+        ));
+    }
+    let bound = match name.as_str() {
+        "errors" | "checks" => Bound::Ratio(share(input)?),
+        "rps" => Bound::PerSecond(rate(input)?.per_second),
+        _ => Bound::Time(positive_duration(input)?),
+    };
+    let metric = match name.as_str() {
+        "p50" => "P50",
+        "p90" => "P90",
+        "p95" => "P95",
+        "p99" => "P99",
+        "p99_9" => "P999",
+        "max" => "Max",
+        "mean" => "Mean",
+        "errors" => "Errors",
+        "checks" => "Checks",
+        _ => "Rps",
+    };
+    Ok(Limit {
+        metric,
+        comparison,
+        bound,
+    })
+}
+
+/// A number without suffix, and its place.
+pub(super) struct Number {
+    pub(super) value: f64,
+    pub(super) text: String,
+    pub(super) span: Span,
+}
+
+pub(super) fn number(input: ParseStream<'_>) -> syn::Result<Number> {
+    let literal: Lit = input
+        .parse()
+        .map_err(|error| syn::Error::new(error.span(), "expected a number"))?;
+    let (value, suffix) = match &literal {
+        Lit::Int(int) => (int.base10_parse().ok(), int.suffix()),
+        Lit::Float(float) => (float.base10_parse().ok(), float.suffix()),
+        _ => (None, ""),
+    };
+    match value {
+        Some(value) if suffix.is_empty() => Ok(Number {
+            value,
+            text: text_of(&literal),
+            span: literal.span(),
+        }),
+        _ => Err(syn::Error::new(literal.span(), "expected a number")),
+    }
+}
+
+/// `300ms`, `1.5s`, `2m`.
+pub(super) fn duration(input: ParseStream<'_>) -> syn::Result<Duration> {
+    spanned_duration(input).map(|(duration, _)| duration)
+}
+
+/// A duration that is not zero.
+pub(super) fn positive_duration(input: ParseStream<'_>) -> syn::Result<Duration> {
+    match spanned_duration(input)? {
+        (Duration::ZERO, span) => Err(syn::Error::new(span, "a time of 0 has no meaning here")),
+        (duration, _) => Ok(duration),
+    }
+}
+
+pub(super) fn spanned_duration(input: ParseStream<'_>) -> syn::Result<(Duration, Span)> {
+    let literal: Lit = input
+        .parse()
+        .map_err(|error| syn::Error::new(error.span(), "expected a time like `300ms`"))?;
+    let error = |message: String| Err(syn::Error::new(literal.span(), message));
+    let (digits, suffix) = match &literal {
+        Lit::Int(int) => (int.base10_digits(), int.suffix()),
+        Lit::Float(float) => (float.base10_digits(), float.suffix()),
+        _ => return error("expected a time like `300ms`".to_owned()),
+    };
+    let unit = match suffix {
+        "us" | "µs" | "μs" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        "" => {
+            return error(format!(
+                "`{digits}` has no unit: write `{digits}ms`, `{digits}s` or `{digits}m`"
+            ));
+        }
+        other => {
+            return error(format!(
+                "unknown unit `{other}`: use `us`, `ms`, `s`, `m` or `h`"
+            ));
+        }
+    };
+    let seconds = digits.parse::<f64>().unwrap_or(f64::INFINITY) * unit;
+    // a century keeps the nanoseconds well inside 64 bits
+    if seconds > 3600.0 * 24.0 * 365.0 * 100.0 {
+        return error("this time is too long".to_owned());
+    }
+    Ok((Duration::from_secs_f64(seconds), literal.span()))
+}
+
+/// `1%`, as a share of one.
+pub(super) fn share(input: ParseStream<'_>) -> syn::Result<f64> {
+    let number = number(input)?;
+    if input.parse::<Option<Token![%]>>()?.is_none() {
+        let text = number.text;
+        return Err(syn::Error::new(
+            number.span,
+            format!("`{text}` has no unit: write `{text}%`"),
+        ));
+    }
+    if number.value > 100.0 {
+        return Err(syn::Error::new(number.span, "a share is at most 100%"));
+    }
+    Ok(number.value / 100.0)
+}
+
+pub(super) struct Rate {
+    pub(super) per_second: f64,
+    pub(super) span: Span,
+}
+
+/// `200/s` or `30/m`.
+pub(super) fn rate(input: ParseStream<'_>) -> syn::Result<Rate> {
+    const UNIT: &str = "a rate is per second or minute: `200/s`, `30/m`";
+    let number = number(input)?;
+    if input.parse::<Option<Token![/]>>()?.is_none() {
+        return Err(syn::Error::new(number.span, UNIT));
+    }
+    let unit = Ident::parse_any(input).map_err(|error| syn::Error::new(error.span(), UNIT))?;
+    let seconds = match unit.to_string().as_str() {
+        "s" => 1.0,
+        "m" => 60.0,
+        _ => return Err(syn::Error::new(unit.span(), UNIT)),
+    };
+    Ok(Rate {
+        per_second: number.value / seconds,
+        span: number.span,
+    })
+}
+
+/// Refuses what is no token of RFC 9110 section 5.6.2.
+pub(crate) fn header_name(name: &str, span: Span) -> syn::Result<()> {
+    let is_valid = !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
+    if is_valid {
+        Ok(())
+    } else {
+        Err(syn::Error::new(
+            span,
+            format!("`{name}` is not a valid HTTP header name"),
+        ))
+    }
+}
+
+fn text_of(literal: &Lit) -> String {
+    quote::ToTokens::to_token_stream(literal).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syn::parse::Parser;
+
+    fn time(text: &str) -> Result<Duration, String> {
+        duration.parse_str(text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(time("300ms").unwrap(), Duration::from_millis(300));
+        assert_eq!(time("1.5s").unwrap(), Duration::from_millis(1500));
+        assert_eq!(time("2m").unwrap(), Duration::from_secs(120));
+        assert_eq!(time("1_000us").unwrap(), Duration::from_millis(1));
+        assert_eq!(
+            time("300").unwrap_err(),
+            "`300` has no unit: write `300ms`, `300s` or `300m`"
+        );
+    }
+
+    #[test]
+    fn rates_are_per_second() {
+        let per_second = |text: &str| rate.parse_str(text).unwrap().per_second;
+        assert!((per_second("30/m") - 0.5).abs() < 1e-12);
+        assert!((per_second("2.5/s") - 2.5).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,241 @@
+//! The definition: what is declared, as plain data.
+
+use crate::options::{Bound, Limit, Load, ScenarioOptions, Shape, Stage, WEIGHT_RANGE, Weight};
+use crate::resolve::{Resolved, Step, unraw};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
+use std::time::Duration;
+use syn::LitStr;
+
+/// The `ScenarioDef` of a scenario.
+pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> TokenStream {
+    let ScenarioOptions {
+        name: shown,
+        tags,
+        base,
+        load: declared,
+        thresholds,
+        apdex,
+        budget,
+        version,
+    } = &resolved.options;
+    let function = unraw(name);
+    let shown = shown
+        .as_ref()
+        .map_or_else(|| function.clone(), LitStr::value);
+    let line = line(name);
+    let tags = list(tags.iter().map(literal));
+    let base = option(base.as_ref().map(literal));
+    let load = option(declared.as_ref().map(load));
+    let thresholds = list(thresholds.iter().map(threshold));
+    let apdex = option(apdex.map(duration));
+    let budget = option(budget.map(number));
+    let fingerprint = text(&resolved.fingerprint);
+    let version = option(version.as_ref().map(literal));
+    let starts_target = resolved.setups.iter().any(|setup| setup.made.is_target);
+    let steps = list(resolved.steps.iter().map(step));
+    let (shown, function, description) = (text(&shown), text(&function), text(description));
+    quote! {
+        ::loadtest::__private::ScenarioDef {
+            name: #shown,
+            function: #function,
+            module: ::loadtest::__private::Cow::Borrowed(::core::module_path!()),
+            package: ::loadtest::__private::Cow::Borrowed(::core::env!("CARGO_PKG_NAME")),
+            file: ::loadtest::__private::Cow::Borrowed(::core::file!()),
+            line: #line,
+            description: #description,
+            tags: #tags,
+            base: #base,
+            load: #load,
+            thresholds: #thresholds,
+            apdex: #apdex,
+            budget: #budget,
+            fingerprint: #fingerprint,
+            version: #version,
+            starts_target: #starts_target,
+            steps: #steps,
+        }
+    }
+}
+
+fn step(step: &Step) -> TokenStream {
+    let options = &step.options;
+    let name = text(&step.display_name());
+    let line = line(&step.ident);
+    let description = text(&step.description);
+    let (method, url) = match &step.shown {
+        Some((method, url)) => (option(Some(text(method))), option(Some(text(url)))),
+        None => (option(None), option(None)),
+    };
+    let weight = weight(&options.weight);
+    let expect = expect(&options.expect);
+    let think = option(options.think.map(|(min, max)| {
+        let (min, max) = (duration(min), duration(max));
+        quote!(::loadtest::__private::Think { min: #min, max: #max })
+    }));
+    let timeout = options
+        .timeout
+        .map_or_else(|| quote!(::loadtest::__private::DEFAULT_TIMEOUT), duration);
+    let thresholds = list(options.thresholds.iter().map(threshold));
+    let apdex = option(options.apdex.map(duration));
+    let budget = option(options.budget.map(number));
+    let grade_weight = option(options.grade_weight.map(number));
+    let dependencies = list(step.dependencies.iter().map(|(step, optional)| {
+        quote!(::loadtest::__private::Dependency { step: #step, optional: #optional })
+    }));
+    let (body, headers) = (!step.response.is_unit, step.reads_headers);
+    let fingerprint = text(&step.fingerprint);
+    quote! {
+        ::loadtest::__private::StepDef {
+            name: #name,
+            line: #line,
+            description: #description,
+            method: #method,
+            url: #url,
+            weight: #weight,
+            expect: #expect,
+            think: #think,
+            timeout: #timeout,
+            thresholds: #thresholds,
+            apdex: #apdex,
+            budget: #budget,
+            grade_weight: #grade_weight,
+            dependencies: #dependencies,
+            reads: ::loadtest::__private::Reads { body: #body, headers: #headers },
+            fingerprint: #fingerprint,
+        }
+    }
+}
+
+/// A constant is checked by the compiler, and a wrong one is an error at the constant.
+fn weight(weight: &Weight) -> TokenStream {
+    match weight {
+        Weight::Always => quote!(1.0),
+        Weight::Literal(weight) => number(*weight),
+        Weight::Constant(expression) => {
+            let span = expression
+                .clone()
+                .into_iter()
+                .next()
+                .map_or_else(Span::call_site, |token| token.span());
+            let span = Span::call_site().located_at(span);
+            let refuse = quote_spanned!(span=> ::core::panic!(#WEIGHT_RANGE));
+            quote! {{
+                let __weight: f64 = #expression;
+                if !(__weight > 0.0 && __weight <= 1.0) {
+                    #refuse
+                }
+                __weight
+            }}
+        }
+    }
+}
+
+fn expect(ranges: &[(u16, u16)]) -> TokenStream {
+    if ranges.is_empty() {
+        return quote!(::loadtest::__private::Expect::SUCCESS);
+    }
+    let ranges = list(
+        ranges
+            .iter()
+            .map(|(from, to)| quote!(::loadtest::__private::StatusRange { from: #from, to: #to })),
+    );
+    quote!(::loadtest::__private::Expect(#ranges))
+}
+
+fn threshold(limit: &Limit) -> TokenStream {
+    let metric = Ident::new(limit.metric, Span::call_site());
+    let comparison = Ident::new(limit.comparison, Span::call_site());
+    let bound = match limit.bound {
+        Bound::Time(time) => {
+            let time = duration(time);
+            quote!(Time(#time))
+        }
+        Bound::Ratio(ratio) => quote!(Ratio(#ratio)),
+        Bound::PerSecond(rate) => quote!(PerSecond(#rate)),
+    };
+    quote! {
+        ::loadtest::__private::Threshold {
+            metric: ::loadtest::__private::Metric::#metric,
+            comparison: ::loadtest::__private::Comparison::#comparison,
+            bound: ::loadtest::__private::Bound::#bound,
+        }
+    }
+}
+
+fn load(load: &Load) -> TokenStream {
+    let shape = match &load.shape {
+        Shape::Rate {
+            per_second,
+            ramp_up,
+            duration: whole,
+        } => {
+            let (ramp_up, whole) = (duration(*ramp_up), duration(*whole));
+            quote!(Rate { per_second: #per_second, ramp_up: #ramp_up, duration: #whole })
+        }
+        Shape::Users {
+            users,
+            ramp_up,
+            duration: whole,
+        } => {
+            let (ramp_up, whole) = (duration(*ramp_up), duration(*whole));
+            quote!(Users { users: #users, ramp_up: #ramp_up, duration: #whole })
+        }
+        Shape::Iterations { count, users } => quote!(Iterations { count: #count, users: #users }),
+        Shape::RateStages(stages) => {
+            let stages = list(stages.iter().map(stage));
+            quote!(RateStages { stages: #stages })
+        }
+        Shape::UserStages(stages) => {
+            let stages = list(stages.iter().map(stage));
+            quote!(UserStages { stages: #stages })
+        }
+    };
+    let warm_up = duration(load.warm_up);
+    let max_users = option(load.max_users.map(|users| quote!(#users)));
+    quote! {
+        ::loadtest::__private::Load {
+            shape: ::loadtest::__private::Shape::#shape,
+            warm_up: #warm_up,
+            max_users: #max_users,
+        }
+    }
+}
+
+fn stage(stage: &Stage) -> TokenStream {
+    let (from, to, duration) = (stage.from, stage.to, duration(stage.duration));
+    quote!(::loadtest::__private::Stage { from: #from, to: #to, duration: #duration })
+}
+
+fn duration(duration: Duration) -> TokenStream {
+    let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+    quote!(::core::time::Duration::from_nanos(#nanos))
+}
+
+fn number(number: f64) -> TokenStream {
+    quote!(#number)
+}
+
+fn text(text: &str) -> TokenStream {
+    quote!(::loadtest::__private::Cow::Borrowed(#text))
+}
+
+fn literal(literal: &LitStr) -> TokenStream {
+    text(&literal.value())
+}
+
+fn list(items: impl Iterator<Item = TokenStream>) -> TokenStream {
+    quote!(::loadtest::__private::Cow::Borrowed(const { &[#(#items),*] }))
+}
+
+fn option(value: Option<TokenStream>) -> TokenStream {
+    match value {
+        Some(value) => quote!(::core::option::Option::Some(#value)),
+        None => quote!(::core::option::Option::None),
+    }
+}
+
+/// Counted from one; outside of a real expansion there are lines as well.
+fn line(ident: &Ident) -> u32 {
+    u32::try_from(ident.span().start().line).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,212 @@
+//! Writes the code of a resolved scenario.
+//!
+//! In an editor, every generated identifier that shares its place with a token of the user turns up
+//! in that token's hover. So only the user's own tokens carry their spans - types in a turbofish,
+//! fields of templates, one `_` where an error is to be placed - and everything else is call-site.
+
+mod chain;
+mod definition;
+mod request;
+
+use crate::body::{Item, RoleFn, ScenarioFn};
+use crate::resolve::{Argument, Form, Resolved, Source, description};
+use crate::suggest::Errors;
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::FnArg;
+
+/// The whole expansion: the scenario's function and its registration, or all errors and the user's
+/// items.
+pub(crate) fn scenario(function: &ScenarioFn, resolved: &Resolved, errors: Errors) -> TokenStream {
+    let ScenarioFn {
+        attributes,
+        visibility,
+        signature,
+        ..
+    } = function;
+    let name = &signature.ident;
+    let items: TokenStream = resolved.items.iter().map(item).collect();
+    if !errors.is_empty() {
+        let errors = errors.into_compile_errors();
+        return quote! {
+            #errors
+            #(#attributes)*
+            #[allow(dead_code)]
+            #visibility fn #name() -> &'static ::loadtest::__private::Scenario {
+                #items
+                ::core::unreachable!()
+            }
+        };
+    }
+    let chain = chain::chain(resolved);
+    let hooks = chain::hooks(resolved);
+    let definition = definition::scenario(name, &description(attributes), resolved);
+    let stubs = resolved.steps.iter().filter_map(|step| match step.form {
+        Form::Declared(_) => Some(call_site(&step.ident)),
+        _ => None,
+    });
+    let entry = call_site(name);
+    let conditions = attributes
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("cfg"));
+    // the generated items are in a block of their own, so that completion in the user's functions
+    // does not offer them
+    quote! {
+        #(#attributes)*
+        #visibility fn #name() -> &'static ::loadtest::__private::Scenario {
+            #items
+            {
+                #(let _ = #stubs;)*
+                #chain
+                #hooks
+                static __SCENARIO: ::loadtest::__private::Scenario =
+                    ::loadtest::__private::Scenario {
+                        definition: #definition,
+                        prepare: __prepare,
+                        chain: __chain,
+                        teardown: __teardown,
+                    };
+                &__SCENARIO
+            }
+        }
+        #(#conditions)*
+        const _: () = {
+            ::loadtest::__private::inventory::submit! { ::loadtest::__private::Entry(#entry) }
+        };
+    }
+}
+
+/// An item as the user wrote it, without the attributes of this crate.
+fn item(item: &Item) -> TokenStream {
+    match item {
+        Item::Plain(tokens) | Item::Broken { tokens, .. } => tokens.clone(),
+        Item::Function(function) => role_function(function),
+    }
+}
+
+/// The lints that the language itself provokes are off: it is the scenario that lends a state as
+/// `&mut Vec<T>` and a number as `&u64`.
+fn role_function(function: &RoleFn) -> TokenStream {
+    let RoleFn {
+        attributes,
+        visibility,
+        body,
+        ..
+    } = function;
+    let mut signature = function.signature.clone();
+    for input in &mut signature.inputs {
+        if let FnArg::Typed(input) = input {
+            input
+                .attrs
+                .retain(|attribute| !attribute.path().is_ident("from"));
+        }
+    }
+    let body = match body {
+        Some(body) => body.to_token_stream(),
+        // a stub for hover, go-to, rename and rustc's own error about a name defined twice
+        None => {
+            let mut stub = Group::new(Delimiter::Brace, quote!(::core::unreachable!()));
+            stub.set_span(signature.ident.span());
+            stub.into_token_stream()
+        }
+    };
+    quote! {
+        #(#attributes)*
+        #[allow(
+            clippy::ptr_arg,
+            clippy::ref_option,
+            clippy::trivially_copy_pass_by_ref,
+            clippy::unnecessary_wraps
+        )]
+        #visibility #signature #body
+    }
+}
+
+/// The arguments of a call; `setup` gives the place of a setup's value.
+fn arguments(
+    arguments: &[Argument],
+    resolved: &Resolved,
+    setup: impl Fn(usize) -> TokenStream,
+) -> TokenStream {
+    let arguments = arguments.iter().map(
+        |Argument {
+             source,
+             ty,
+             variable,
+         }| match *source {
+            Source::Step(step) => {
+                let slot = slot(step);
+                let response = &resolved.steps[step].response.ty;
+                quote!(::loadtest::__private::arg::<#ty, #response>(&self.#slot, #step, #variable)?)
+            }
+            Source::Vu { is_mutable } => {
+                let vu = quote!(::loadtest::__private::Vu);
+                lend(ty, &vu, is_mutable, &quote!(*__vu))
+            }
+            Source::State { at, is_mutable } => {
+                let state = state(at);
+                lend(
+                    ty,
+                    &resolved.states[at].ty,
+                    is_mutable,
+                    &quote!(self.#state),
+                )
+            }
+            Source::Setup(at) => lend(ty, &resolved.setups[at].made.ty, false, &setup(at)),
+        },
+    );
+    quote!(#(#arguments),*)
+}
+
+fn lend(ty: &syn::Type, of: &TokenStream, is_mutable: bool, place: &TokenStream) -> TokenStream {
+    if is_mutable {
+        quote!(::loadtest::__private::lend_mut::<#ty, #of>(&mut #place))
+    } else {
+        quote!(::loadtest::__private::lend::<#ty, #of>(&#place))
+    }
+}
+
+/// A return type for a turbofish, where `impl Trait` is not allowed.
+fn in_turbofish(ty: &TokenStream) -> TokenStream {
+    let has_impl = |token: TokenTree| matches!(token, TokenTree::Ident(word) if word == "impl");
+    if flat(ty.clone()).any(has_impl) {
+        infer(ty)
+    } else {
+        ty.clone()
+    }
+}
+
+/// A `_` at the place of `tokens`: rustc blames it for a bound that does not hold.
+fn infer(tokens: &TokenStream) -> TokenStream {
+    let span = tokens
+        .clone()
+        .into_iter()
+        .next()
+        .map_or_else(Span::call_site, |token| token.span());
+    quote_spanned!(span=> _)
+}
+
+fn flat(tokens: TokenStream) -> Box<dyn Iterator<Item = TokenTree>> {
+    Box::new(tokens.into_iter().flat_map(|token| match token {
+        TokenTree::Group(group) => flat(group.stream()),
+        other => Box::new(std::iter::once(other)),
+    }))
+}
+
+fn call_site(ident: &Ident) -> Ident {
+    let mut ident = ident.clone();
+    ident.set_span(Span::call_site());
+    ident
+}
+
+fn slot(step: usize) -> Ident {
+    format_ident!("step_{step}")
+}
+
+fn state(at: usize) -> Ident {
+    format_ident!("state_{at}")
+}
+
+fn setup_value(at: usize) -> Ident {
+    format_ident!("setup_{at}")
+}

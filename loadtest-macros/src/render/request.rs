@@ -1,0 +1,199 @@
+//! Code that writes a declared request.
+
+use crate::resolve::{Access, Piece, Placeholder, Request, Sink};
+use crate::template::Segment;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+
+/// The arm of `build`: what is constant costs nothing at run time.
+pub(super) fn build(request: &Request) -> TokenStream {
+    let roots = request
+        .placeholders()
+        .filter_map(|placeholder| placeholder.root.as_ref())
+        .map(|(name, span)| identifier(name, *span));
+    let method = format_ident!("{}", request.method);
+    let url = url(&request.url);
+    let headers = request
+        .headers
+        .iter()
+        .map(|(name, value)| header(name, value));
+    let json = request.json.as_ref().map(|json| {
+        let explicit = request
+            .headers
+            .iter()
+            .any(|(name, _)| name == "content-type");
+        let content_type = (!explicit).then(|| quote!(__request.content_type_json();));
+        let body = match constant(json) {
+            Some(json) => quote!(__request.body_static(#json);),
+            None => text(json, &quote!(__request.body_text(__text))),
+        };
+        quote!(#body #content_type)
+    });
+    quote! {
+        {
+            #(let _ = #roots;)*
+            __request.start(::loadtest::__private::Method::#method);
+            #url
+            #(#headers)*
+            #json
+            ::core::result::Result::Ok(())
+        }
+    }
+}
+
+fn url(pieces: &[Piece]) -> TokenStream {
+    match constant(pieces) {
+        Some(path) if path.starts_with('/') => quote! {
+            __request.path(const { ::loadtest::__private::PathAndQuery::from_static(#path) });
+        },
+        Some(url) => quote!(__request.url_static(#url)?;),
+        None => text(pieces, &quote!(__request.url_text(__text)?)),
+    }
+}
+
+fn header(name: &str, pieces: &[Piece]) -> TokenStream {
+    let key = header_name(name);
+    let value = match constant(pieces) {
+        Some(value) => quote! {
+            __request.header(
+                #key,
+                const { ::loadtest::__private::HeaderValue::from_static(#value) },
+            );
+        },
+        None => text(pieces, &quote!(__request.header_text(#key, __text)?)),
+    };
+    let sensitive = matches!(name, "authorization" | "proxy-authorization" | "cookie")
+        .then(|| quote!(__request.sensitive();));
+    quote!(#value #sensitive)
+}
+
+/// A constant by value: a reference to one would be E0492, since a header name may hold shared bytes.
+fn header_name(name: &str) -> TokenStream {
+    quote!(const { ::loadtest::__private::HeaderName::from_static(#name) })
+}
+
+fn constant(pieces: &[Piece]) -> Option<&str> {
+    match pieces {
+        [] => Some(""),
+        [Piece::Text(text)] => Some(text),
+        _ => None,
+    }
+}
+
+/// Writes `pieces` into `__text`, then does `end`.
+fn text(pieces: &[Piece], end: &TokenStream) -> TokenStream {
+    let pieces = pieces.iter().map(|piece| match piece {
+        Piece::Text(text) => quote!(__text.push_str(#text);),
+        Piece::Value(placeholder, sink) => write(placeholder, *sink),
+        Piece::Rust(expression) => {
+            quote!(::loadtest::__private::json_value(&(#expression), &mut __text)?;)
+        }
+    });
+    quote! {
+        let mut __text = __request.text();
+        #(#pieces)*
+        #end;
+    }
+}
+
+fn write(placeholder: &Placeholder, sink: Sink) -> TokenStream {
+    let Placeholder {
+        step,
+        variable,
+        span,
+        ..
+    } = placeholder;
+    let write = match sink {
+        Sink::Raw => quote!(text),
+        Sink::Url => quote!(url_text),
+        Sink::JsonText => quote!(json_text),
+        Sink::JsonValue => quote!(json_value),
+    };
+    let access = access(placeholder);
+    let infer = quote_spanned!(*span=> _);
+    quote! {
+        ::loadtest::__private::#write::<#infer>(
+            ::loadtest::__private::present(#access, #step, #variable)?,
+            &mut __text,
+        )?;
+    }
+}
+
+/// An `Option` of a reference to the value.
+fn access(placeholder: &Placeholder) -> TokenStream {
+    let Placeholder { step, variable, .. } = placeholder;
+    let slot = super::slot(*step);
+    match &placeholder.access {
+        Access::Header(name) => {
+            let name = header_name(name);
+            quote!(self.#slot.header(#step, #variable, &#name)?)
+        }
+        Access::Untyped(segments) => {
+            let segments = segments.iter().map(|segment| match segment {
+                Segment::Field(key) | Segment::Key(key) => {
+                    quote!(::loadtest::__private::Segment::Key(#key))
+                }
+                Segment::Index(index) => quote!(::loadtest::__private::Segment::Index(#index)),
+            });
+            quote! {
+                ::loadtest::__private::json_path(
+                    self.#slot.body(#step, #variable)?,
+                    &[#(#segments),*],
+                )
+            }
+        }
+        Access::Typed {
+            segments,
+            in_literal,
+        } => {
+            let steps = segments
+                .iter()
+                .map(|(segment, span)| typed_segment(segment, *span, *in_literal));
+            quote! {{
+                use ::loadtest::__private::{PeelOption as _, PeelPlain as _};
+                let __value = self.#slot.body(#step, #variable)?;
+                (|| {
+                    let __value = (&::loadtest::__private::Peel(__value)).peel()?;
+                    #(#steps)*
+                    ::core::option::Option::Some(__value)
+                })()
+            }}
+        }
+    }
+}
+
+/// A field access that rustc checks; an index that does not panic.
+fn typed_segment(segment: &Segment, span: Span, in_literal: bool) -> TokenStream {
+    // with the span of the literal itself, rustc would propose to replace all of it by a field name
+    let span = if in_literal {
+        Span::call_site().located_at(span)
+    } else {
+        span
+    };
+    let infer = quote_spanned!(span=> _);
+    let next = match segment {
+        Segment::Field(name) => {
+            let field = identifier(name, span);
+            quote!(&__value.#field)
+        }
+        Segment::Index(index) => {
+            quote!(::loadtest::__private::index::<#infer, _>(__value, #index)?)
+        }
+        Segment::Key(key) => quote!(::loadtest::__private::key::<#infer, _>(__value, #key)?),
+    };
+    quote! {
+        let __value = #next;
+        let __value = (&::loadtest::__private::Peel(__value)).peel()?;
+    }
+}
+
+/// `type` becomes `r#type`.
+fn identifier(name: &str, span: Span) -> Ident {
+    match syn::parse_str::<Ident>(name) {
+        Ok(mut ident) => {
+            ident.set_span(span);
+            ident
+        }
+        Err(_) => Ident::new_raw(name, span),
+    }
+}

@@ -1,0 +1,488 @@
+//! Finds out what every name of a scenario means, and notes all mistakes at once.
+
+mod names;
+mod request;
+mod source;
+
+pub(crate) use names::Source;
+pub(crate) use request::{Access, Piece, Placeholder, Request, Sink};
+
+use crate::body::{self, Item, Role, RoleFn, ScenarioFn};
+use crate::fingerprint::Fingerprint;
+use crate::options::{ScenarioOptions, StepOptions};
+use crate::signature::{self, Parameter, ResponseType, SetupType};
+use crate::suggest::Errors;
+use names::{Names, Reader};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::ToTokens;
+use syn::{Attribute, Expr, Lit, Meta, ReturnType};
+
+/// A scenario whose names are known.
+pub(crate) struct Resolved {
+    pub(crate) options: ScenarioOptions,
+    pub(crate) fingerprint: String,
+    /// What the user wrote, in order.
+    pub(crate) items: Vec<Item>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) checks: Vec<Check>,
+    pub(crate) states: Vec<State>,
+    pub(crate) setups: Vec<Setup>,
+    pub(crate) teardowns: Vec<Teardown>,
+}
+
+pub(crate) struct Step {
+    pub(crate) ident: Ident,
+    /// Without `r#`.
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) fingerprint: String,
+    pub(crate) options: StepOptions,
+    pub(crate) response: ResponseType,
+    pub(crate) reads_headers: bool,
+    /// Earlier steps, and whether the step runs without them.
+    pub(crate) dependencies: Vec<(usize, bool)>,
+    /// Method and URL as far as the source shows them.
+    pub(crate) shown: Option<(String, String)>,
+    pub(crate) form: Form,
+}
+
+/// How a step says what it sends.
+pub(crate) enum Form {
+    /// Its function builds the request.
+    Builder {
+        returned: TokenStream,
+        arguments: Vec<Argument>,
+    },
+    /// Its attribute declares it.
+    Declared(Request),
+    /// There was a mistake.
+    Broken,
+}
+
+pub(crate) struct Argument {
+    pub(crate) source: Source,
+    pub(crate) ty: syn::Type,
+    pub(crate) variable: String,
+}
+
+pub(crate) struct Check {
+    pub(crate) ident: Ident,
+    pub(crate) name: String,
+    pub(crate) returned: TokenStream,
+    pub(crate) arguments: Vec<Argument>,
+    /// The last step it names.
+    pub(crate) step: usize,
+}
+
+pub(crate) struct State {
+    pub(crate) ident: Ident,
+    pub(crate) ty: TokenStream,
+    pub(crate) arguments: Vec<Argument>,
+}
+
+pub(crate) struct Setup {
+    pub(crate) ident: Ident,
+    pub(crate) name: String,
+    pub(crate) made: SetupType,
+    pub(crate) arguments: Vec<Argument>,
+}
+
+pub(crate) struct Teardown {
+    pub(crate) ident: Ident,
+    pub(crate) arguments: Vec<Argument>,
+}
+
+/// Resolves the scenario; where `errors` is not empty afterwards, parts of the result are missing.
+pub(crate) fn scenario(
+    options: TokenStream,
+    function: &ScenarioFn,
+    errors: &mut Errors,
+) -> Resolved {
+    let fingerprint = Fingerprint::of([options.clone(), function.body.stream()]);
+    let options = ScenarioOptions::parse(options, errors);
+    check_scenario(function, errors);
+    let items = body::split(function.body.stream(), errors);
+    let names = Names::of(&items, errors);
+    if names.steps.is_empty() {
+        let name = &function.signature.ident;
+        errors.at(
+            name.span(),
+            format!(
+                "scenario `{name}` has no steps: add `#[step] fn name() -> Request<T> {{ ... }}`"
+            ),
+        );
+    }
+    let mut resolved = Resolved {
+        options,
+        fingerprint,
+        items: Vec::new(),
+        steps: Vec::new(),
+        checks: Vec::new(),
+        states: Vec::new(),
+        setups: Vec::new(),
+        teardowns: Vec::new(),
+    };
+    for item in &items {
+        match item {
+            Item::Plain(_) => {}
+            Item::Function(function) => resolved.add(function, &names, errors),
+            Item::Broken { role, name, .. } => {
+                if *role == Role::Step {
+                    resolved.steps.push(Step::broken(name.as_ref()));
+                }
+            }
+        }
+    }
+    resolved.items = items;
+    resolved.resolve_requests(&names, errors);
+    resolved.check_display_names(errors);
+    resolved
+}
+
+impl Resolved {
+    fn add(&mut self, function: &RoleFn, names: &Names, errors: &mut Errors) {
+        check_function(function, errors);
+        let parameters = signature::parameters(function, errors);
+        let ident = function.signature.ident.clone();
+        let name = unraw(&ident);
+        match function.role {
+            Role::Step => {
+                let mut step = Step::new(function, errors);
+                let reader = Reader::Step(self.steps.len());
+                let arguments = self.arguments(parameters, names, reader, &name, errors);
+                step.depend_on(&arguments);
+                if let (Some(_), Some(arguments)) = (&function.body, arguments) {
+                    step.form = Form::Builder {
+                        returned: signature::returned(function),
+                        arguments,
+                    };
+                }
+                self.steps.push(step);
+            }
+            Role::Check => {
+                let arguments = self.arguments(parameters, names, Reader::Check, &name, errors);
+                let Some(arguments) = arguments else { return };
+                let step = arguments
+                    .iter()
+                    .filter_map(|argument| argument.source.step());
+                match step.max() {
+                    Some(step) => self.checks.push(Check {
+                        ident,
+                        name,
+                        returned: signature::returned(function),
+                        arguments,
+                        step,
+                    }),
+                    None => errors.at(
+                        ident.span(),
+                        "a check looks at a step: give it a parameter named like one",
+                    ),
+                }
+            }
+            Role::State => {
+                if matches!(function.signature.output, ReturnType::Default) {
+                    errors.at(
+                        ident.span(),
+                        format!("state `{name}` has no value: add `-> T`"),
+                    );
+                }
+                let arguments = self.arguments(parameters, names, Reader::State, &name, errors);
+                self.states.push(State {
+                    ident,
+                    ty: signature::returned(function),
+                    arguments: arguments.unwrap_or_default(),
+                });
+            }
+            Role::Setup => {
+                let reader = Reader::Setup(self.setups.len());
+                let made = signature::setup_type(function);
+                if made.is_target
+                    && let Some(first) = self.setups.iter().find(|setup| setup.made.is_target)
+                {
+                    let first = &first.name;
+                    errors.at(
+                        ident.span(),
+                        format!("a scenario has one target, and `{first}` starts it"),
+                    );
+                }
+                let arguments = self.arguments(parameters, names, reader, &name, errors);
+                self.setups.push(Setup {
+                    ident,
+                    made,
+                    arguments: arguments.unwrap_or_default(),
+                    name,
+                });
+            }
+            Role::Teardown => {
+                if let ReturnType::Type(_, ty) = &function.signature.output {
+                    errors.on(ty, "a teardown returns nothing");
+                }
+                let arguments = self.arguments(parameters, names, Reader::Teardown, &name, errors);
+                self.teardowns.push(Teardown {
+                    ident,
+                    arguments: arguments.unwrap_or_default(),
+                });
+            }
+        }
+    }
+
+    fn arguments(
+        &mut self,
+        parameters: Option<Vec<Parameter>>,
+        names: &Names,
+        reader: Reader,
+        name: &str,
+        errors: &mut Errors,
+    ) -> Option<Vec<Argument>> {
+        let before = errors.len();
+        let arguments: Vec<Argument> = parameters?
+            .into_iter()
+            .filter_map(|parameter| names.argument(parameter, reader, name, errors))
+            .collect();
+        names::check_borrows(&arguments, errors);
+        for argument in &arguments {
+            if let Some(step) = argument.source.step()
+                && let Some(step) = self.steps.get_mut(step)
+                && !signature::takes_body_alone(&argument.ty, &step.response.ty)
+            {
+                step.reads_headers = true;
+            }
+        }
+        (errors.len() == before).then_some(arguments)
+    }
+
+    /// The declared requests, once the types of all steps are known.
+    fn resolve_requests(&mut self, names: &Names, errors: &mut Errors) {
+        for at in 0..self.steps.len() {
+            let Some(Item::Function(function)) = self
+                .items
+                .iter()
+                .filter(|item| item.role() == Some(Role::Step))
+                .nth(at)
+            else {
+                continue;
+            };
+            if function.body.is_some() {
+                refuse_request_options(&self.steps[at], errors);
+                continue;
+            }
+            if !function.signature.inputs.is_empty() {
+                errors.on(
+                    &function.signature.inputs,
+                    "a step without a body takes no parameters: its templates name the steps they use",
+                );
+            }
+            let Some(request) = request::resolve(at, &self.steps, names, errors) else {
+                continue;
+            };
+            for placeholder in request.placeholders() {
+                let step = placeholder.step;
+                self.steps[at].depends_on(step, false);
+                if matches!(placeholder.access, Access::Header(_)) {
+                    self.steps[step].reads_headers = true;
+                }
+            }
+            self.steps[at].form = Form::Declared(request);
+        }
+    }
+
+    /// A name of `name = ".."` must not be that of another step; equal functions are rustc's to report.
+    fn check_display_names(&self, errors: &mut Errors) {
+        for (at, step) in self.steps.iter().enumerate() {
+            let Some(literal) = &step.options.name else {
+                continue;
+            };
+            let name = literal.value();
+            let mut others = self.steps.iter().enumerate();
+            if others.any(|(i, other)| i != at && other.display_name() == name) {
+                errors.at(literal.span(), format!("two steps are named `{name}`"));
+            }
+        }
+    }
+}
+
+impl Step {
+    fn new(function: &RoleFn, errors: &mut Errors) -> Self {
+        let options = StepOptions::parse(function.options.clone(), errors);
+        let response = signature::response_type(function, errors);
+        let signature = &function.signature;
+        let shown = match (&options.call, &function.body) {
+            (Some(call), _) => Some((call.method.to_string().to_uppercase(), call.literal.value())),
+            (None, Some(body)) => source::request_in(body.stream()),
+            (None, None) => None,
+        };
+        let body = function.body.as_ref().map(ToTokens::to_token_stream);
+        Self {
+            ident: signature.ident.clone(),
+            name: unraw(&signature.ident),
+            description: description(&function.attributes),
+            fingerprint: Fingerprint::of([
+                function.options.clone(),
+                signature.to_token_stream(),
+                body.unwrap_or_default(),
+            ]),
+            // a closure gets the whole response
+            reads_headers: !options.checks.is_empty(),
+            options,
+            response,
+            dependencies: Vec::new(),
+            shown,
+            form: Form::Broken,
+        }
+    }
+
+    /// The place of a step whose signature does not parse.
+    fn broken(ident: Option<&Ident>) -> Self {
+        let ident = ident
+            .cloned()
+            .unwrap_or_else(|| Ident::new("unnamed", Span::call_site()));
+        Self {
+            name: unraw(&ident),
+            response: ResponseType::unit(ident.span()),
+            ident,
+            description: String::new(),
+            fingerprint: String::new(),
+            options: StepOptions::default(),
+            reads_headers: false,
+            dependencies: Vec::new(),
+            shown: None,
+            form: Form::Broken,
+        }
+    }
+
+    pub(crate) fn display_name(&self) -> String {
+        match &self.options.name {
+            Some(name) => name.value(),
+            None => self.name.clone(),
+        }
+    }
+
+    fn depend_on(&mut self, arguments: &Option<Vec<Argument>>) {
+        for argument in arguments.iter().flatten() {
+            if let Some(step) = argument.source.step() {
+                self.depends_on(step, signature::is_option(&argument.ty));
+            }
+        }
+    }
+
+    fn depends_on(&mut self, step: usize, optional: bool) {
+        match self
+            .dependencies
+            .iter_mut()
+            .find(|(known, _)| *known == step)
+        {
+            Some((_, known)) => *known &= optional,
+            None => self.dependencies.push((step, optional)),
+        }
+    }
+}
+
+fn check_scenario(function: &ScenarioFn, errors: &mut Errors) {
+    let signature = &function.signature;
+    if let Some(word) = &signature.asyncness {
+        errors.on(
+            word,
+            "a scenario is not `async`: it declares steps, and the engine sends their requests",
+        );
+    }
+    if !signature.inputs.is_empty() {
+        errors.on(
+            &signature.inputs,
+            "a scenario takes no parameters: declare values with `#[state] fn name() -> T` or \
+             `#[setup] fn name() -> T` in its body",
+        );
+    }
+    if !signature.generics.params.is_empty() {
+        errors.on(&signature.generics, "a scenario cannot be generic");
+    }
+    if let ReturnType::Type(_, ty) = &signature.output {
+        errors.on(ty, "a scenario returns nothing");
+    }
+}
+
+/// What holds for functions of every role.
+fn check_function(function: &RoleFn, errors: &mut Errors) {
+    let role = function.role;
+    let word = role.name();
+    let signature = &function.signature;
+    for attribute in &function.attributes {
+        let path = attribute.path();
+        if path.is_ident("cfg") || path.is_ident("cfg_attr") {
+            let instead = if role == Role::Step {
+                "put it on the whole scenario, or give the step a `weight` constant"
+            } else {
+                "put it on the whole scenario"
+            };
+            errors.on(
+                attribute,
+                format!("`#[cfg]` cannot be used on a {word}: {instead}"),
+            );
+        }
+    }
+    if !signature.generics.params.is_empty() {
+        errors.on(
+            &signature.generics,
+            format!("a `#[{word}]` function cannot be generic"),
+        );
+    }
+    if let Some(word) = &signature.asyncness {
+        errors.on(
+            word,
+            if role == Role::Step {
+                "an `async` step is not supported yet: return a `Request<T>` and let the engine send it"
+                    .to_owned()
+            } else {
+                format!("a `#[{}]` function is not `async`", role.name())
+            },
+        );
+    }
+    if role != Role::Step {
+        if function.body.is_none() {
+            let name = &signature.ident;
+            errors.at(name.span(), format!("{word} `{name}` has no body"));
+        }
+        if !function.options.is_empty() {
+            errors.on(&function.options, format!("`#[{word}]` takes no options"));
+        }
+    }
+}
+
+fn refuse_request_options(step: &Step, errors: &mut Errors) {
+    let method = step.options.call.iter().map(|call| &call.method);
+    for key in method.chain(&step.options.request_keys) {
+        let name = &step.name;
+        let option = if key == "header" {
+            "header(...)".to_owned()
+        } else {
+            format!("{key} = ...")
+        };
+        errors.at(
+            key.span(),
+            format!(
+                "`{name}` has a body that builds its request, so `{option}` has no effect: end the \
+                 function with `;` instead, or drop it"
+            ),
+        );
+    }
+}
+
+/// The doc comment, its lines trimmed.
+pub(crate) fn description(attributes: &[Attribute]) -> String {
+    let mut lines = Vec::new();
+    for attribute in attributes {
+        if let Meta::NameValue(meta) = &attribute.meta
+            && meta.path.is_ident("doc")
+            && let Expr::Lit(literal) = &meta.value
+            && let Lit::Str(line) = &literal.lit
+        {
+            lines.extend(line.value().lines().map(|line| line.trim().to_owned()));
+        }
+    }
+    lines.join("\n").trim().to_owned()
+}
+
+/// The name without `r#`.
+pub(crate) fn unraw(ident: &Ident) -> String {
+    use syn::ext::IdentExt;
+    ident.unraw().to_string()
+}

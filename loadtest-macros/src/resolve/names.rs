@@ -1,0 +1,295 @@
+//! The names that functions and templates of a scenario can use.
+
+use super::{Argument, unraw};
+use crate::body::{Item, Role};
+use crate::signature::{self, Parameter};
+use crate::spelling::as_written;
+use crate::suggest::{Errors, did_you_mean, listed};
+
+/// Where the value of a parameter comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    Step(usize),
+    Vu { is_mutable: bool },
+    State { at: usize, is_mutable: bool },
+    Setup(usize),
+}
+
+impl Source {
+    pub(crate) fn step(self) -> Option<usize> {
+        match self {
+            Self::Step(step) => Some(step),
+            _ => None,
+        }
+    }
+}
+
+/// Who looks a name up; numbers count functions of that role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reader {
+    Step(usize),
+    Check,
+    State,
+    Setup(usize),
+    Teardown,
+}
+
+/// Why a name is no earlier step.
+pub(super) enum NotEarlier {
+    Unknown,
+    Itself,
+    Later(String),
+    /// `step12` of a scenario with fewer.
+    NoSuchNumber(usize),
+}
+
+#[derive(Default)]
+pub(super) struct Names {
+    pub(super) steps: Vec<String>,
+    states: Vec<String>,
+    setups: Vec<String>,
+}
+
+impl Names {
+    /// Collects the names; reserved ones are noted.
+    pub(super) fn of(items: &[Item], errors: &mut Errors) -> Self {
+        let mut names = Self::default();
+        for item in items {
+            let Some(role) = item.role() else { continue };
+            let list = match role {
+                Role::Step => &mut names.steps,
+                Role::State => &mut names.states,
+                Role::Setup => &mut names.setups,
+                Role::Check | Role::Teardown => continue,
+            };
+            let name = item.ident().map(unraw).unwrap_or_default();
+            list.push(name.clone());
+            let Some(ident) = item.ident() else { continue };
+            let position = list.len();
+            if name == "vu" {
+                errors.at(
+                    ident.span(),
+                    "`vu` is the virtual user: choose another name",
+                );
+            }
+            if let Some(number) = step_number(&name)
+                && (role != Role::Step || number != position)
+            {
+                let place = if role == Role::Step {
+                    format!("this is number {position}")
+                } else {
+                    format!("this is a {}", role.name())
+                };
+                errors.at(
+                    ident.span(),
+                    format!("`{name}` means the step with the number {number}, but {place}"),
+                );
+            }
+        }
+        names
+    }
+
+    /// The step `name` if it is above the step with the number `reader`.
+    pub(super) fn earlier_step(&self, name: &str, reader: usize) -> Result<usize, NotEarlier> {
+        let step = match self.steps.iter().position(|step| step == name) {
+            Some(step) => step,
+            None => match step_number(name) {
+                Some(number) if (1..=self.steps.len()).contains(&number) => number - 1,
+                Some(number) => return Err(NotEarlier::NoSuchNumber(number)),
+                None => return Err(NotEarlier::Unknown),
+            },
+        };
+        match step.cmp(&reader) {
+            std::cmp::Ordering::Less => Ok(step),
+            std::cmp::Ordering::Equal => Err(NotEarlier::Itself),
+            std::cmp::Ordering::Greater => Err(NotEarlier::Later(self.steps[step].clone())),
+        }
+    }
+
+    /// What `parameter` of the function `who` names; a mistake is noted.
+    pub(super) fn argument(
+        &self,
+        parameter: Parameter,
+        reader: Reader,
+        who: &str,
+        errors: &mut Errors,
+    ) -> Option<Argument> {
+        let Parameter { ident, ty } = parameter;
+        let written = unraw(&ident);
+        let known = self.known_to(reader);
+        // `_login` uses the step for the order alone
+        let name = match written.strip_prefix('_') {
+            Some(rest) if !known.contains(&written.as_str()) => rest,
+            _ => &written,
+        };
+        let mut source = match self.source(name, reader) {
+            Ok(source) => source,
+            Err(reason) => {
+                errors.at(
+                    ident.span(),
+                    match reason {
+                        NotEarlier::Itself => format!("step `{who}` cannot use its own response"),
+                        NotEarlier::Later(later) => format!(
+                            "`{later}` runs after `{who}`: {}",
+                            match reader {
+                                Reader::Step(_) | Reader::Check =>
+                                    "a step can only use the steps above it",
+                                Reader::Setup(_) => "a setup can only use the setups above it",
+                                Reader::State => "a state can use `vu` and the setups",
+                                Reader::Teardown => "a teardown can use the setups",
+                            }
+                        ),
+                        NotEarlier::NoSuchNumber(number) => format!(
+                            "there is no step {number}: this scenario has {}",
+                            self.steps.len()
+                        ),
+                        NotEarlier::Unknown => {
+                            let hint = did_you_mean(name, known.iter().copied());
+                            let there_is = if known.is_empty() {
+                                String::new()
+                            } else {
+                                format!("; there is {}", listed(known))
+                            };
+                            format!("no step or value named `{name}` above `{who}`{hint}{there_is}")
+                        }
+                    },
+                );
+                return None;
+            }
+        };
+        let reference = signature::referent(&ty);
+        let lent = reference.map_or(&ty, |(inner, _)| inner);
+        let lent = as_written(lent);
+        let is_mutable = reference.is_some_and(|(_, is_mutable)| is_mutable);
+        let mistake = match &mut source {
+            Source::Step(_) if signature::is_option(&ty) => None,
+            Source::Step(_) => (reference.is_none() || is_mutable).then(|| {
+                format!("a response is lent to the steps below it: write `{ident}: &{lent}`")
+            }),
+            Source::Vu {
+                is_mutable: mutable,
+            } => {
+                *mutable = is_mutable;
+                reference
+                    .is_none()
+                    .then(|| format!("the virtual user is lent: write `{ident}: &{lent}`"))
+            }
+            Source::State {
+                is_mutable: mutable,
+                ..
+            } => {
+                *mutable = is_mutable;
+                reference
+                    .is_none()
+                    .then(|| format!("a state is lent: write `{ident}: &mut {lent}`"))
+            }
+            Source::Setup(_) => (reference.is_none() || is_mutable).then(|| {
+                format!("what a setup made is shared by all users: write `{ident}: &{lent}`")
+            }),
+        };
+        if let Some(mistake) = mistake {
+            errors.on(&ty, mistake);
+            return None;
+        }
+        Some(Argument {
+            source,
+            ty,
+            variable: name.to_owned(),
+        })
+    }
+
+    fn source(&self, name: &str, reader: Reader) -> Result<Source, NotEarlier> {
+        let state = self.states.iter().position(|state| state == name);
+        let setup = self.setups.iter().position(|setup| setup == name);
+        let is_mutable = false;
+        let at = |at| Source::State { at, is_mutable };
+        match reader {
+            Reader::Step(_) | Reader::Check => {
+                let before = match reader {
+                    Reader::Step(step) => step,
+                    _ => self.steps.len(),
+                };
+                match self.earlier_step(name, before) {
+                    Err(NotEarlier::Unknown) if name == "vu" => Ok(Source::Vu { is_mutable }),
+                    Err(NotEarlier::Unknown) => state
+                        .map(at)
+                        .or(setup.map(Source::Setup))
+                        .ok_or(NotEarlier::Unknown),
+                    found => found.map(Source::Step),
+                }
+            }
+            Reader::State if name == "vu" => Ok(Source::Vu { is_mutable }),
+            Reader::State | Reader::Setup(_) | Reader::Teardown => match (setup, reader) {
+                (Some(setup), Reader::Setup(own)) if setup >= own => {
+                    Err(NotEarlier::Later(self.setups[setup].clone()))
+                }
+                (Some(setup), _) => Ok(Source::Setup(setup)),
+                (None, _) if self.steps.iter().any(|step| step == name) => {
+                    Err(NotEarlier::Later(name.to_owned()))
+                }
+                (None, _) => Err(NotEarlier::Unknown),
+            },
+        }
+    }
+
+    fn known_to(&self, reader: Reader) -> Vec<&str> {
+        let steps = match reader {
+            Reader::Step(step) => step,
+            Reader::Check => self.steps.len(),
+            _ => 0,
+        };
+        let sees_vu = !matches!(reader, Reader::Setup(_) | Reader::Teardown);
+        let sees_states = matches!(reader, Reader::Step(_) | Reader::Check);
+        let setups = match reader {
+            Reader::Setup(setup) => setup,
+            _ => self.setups.len(),
+        };
+        let steps = self.steps.iter().take(steps);
+        let states = self.states.iter().filter(|_| sees_states);
+        steps
+            .chain(states)
+            .chain(self.setups.iter().take(setups))
+            .map(String::as_str)
+            .chain(sees_vu.then_some("vu"))
+            .collect()
+    }
+}
+
+/// Refuses a state that is lent twice, once of them to change it: rustc would blame generated code.
+pub(super) fn check_borrows(arguments: &[Argument], errors: &mut Errors) {
+    for (i, argument) in arguments.iter().enumerate() {
+        let clash = arguments[..i]
+            .iter()
+            .any(|earlier| match (earlier.source, argument.source) {
+                (Source::Vu { is_mutable: m }, Source::Vu { is_mutable: n }) => m || n,
+                (
+                    Source::State {
+                        at: a,
+                        is_mutable: m,
+                    },
+                    Source::State {
+                        at: b,
+                        is_mutable: n,
+                    },
+                ) => a == b && (m || n),
+                _ => false,
+            });
+        if clash {
+            let name = &argument.variable;
+            errors.on(
+                &argument.ty,
+                format!("`{name}` is lent to this function already"),
+            );
+        }
+    }
+}
+
+/// The number of `step12`.
+fn step_number(name: &str) -> Option<usize> {
+    let digits = name.strip_prefix("step")?;
+    if digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        digits.parse().ok()
+    } else {
+        None
+    }
+}

@@ -1,0 +1,312 @@
+//! The request that the attribute of a step declares.
+
+use super::Step;
+use super::names::{Names, NotEarlier};
+use crate::options::{Json, escape, header_name};
+use crate::suggest::{Errors, did_you_mean, listed};
+use crate::template::{Part, Path, Segment, Template};
+use proc_macro2::{Span, TokenStream};
+
+/// A declared request, all its placeholders resolved.
+pub(crate) struct Request {
+    pub(crate) method: String,
+    pub(crate) url: Vec<Piece>,
+    /// Names in lower case.
+    pub(crate) headers: Vec<(String, Vec<Piece>)>,
+    pub(crate) json: Option<Vec<Piece>>,
+}
+
+/// A part of a text that is written at run time.
+pub(crate) enum Piece {
+    Text(String),
+    Value(Placeholder, Sink),
+    /// An expression, written as JSON.
+    Rust(TokenStream),
+}
+
+/// How a value is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sink {
+    Raw,
+    Url,
+    JsonText,
+    JsonValue,
+}
+
+pub(crate) struct Placeholder {
+    pub(crate) step: usize,
+    /// The expression, for the dependency ledger.
+    pub(crate) variable: String,
+    pub(crate) access: Access,
+    /// The name of the step where it is a token of its own.
+    pub(crate) root: Option<(String, Span)>,
+    /// The place to blame when the value cannot be written.
+    pub(crate) span: Span,
+}
+
+pub(crate) enum Access {
+    /// The name in lower case.
+    Header(String),
+    /// Fields that rustc checks; for each whether it is in a literal.
+    Typed {
+        segments: Vec<(Segment, Span)>,
+        in_literal: bool,
+    },
+    Untyped(Vec<Segment>),
+}
+
+impl Request {
+    pub(crate) fn placeholders(&self) -> impl Iterator<Item = &Placeholder> {
+        self.url
+            .iter()
+            .chain(self.headers.iter().flat_map(|(_, value)| value))
+            .chain(self.json.iter().flatten())
+            .filter_map(|piece| match piece {
+                Piece::Value(placeholder, _) => Some(placeholder),
+                _ => None,
+            })
+    }
+}
+
+/// The request of the step with the number `at`; `None` where there is a mistake, which is noted.
+pub(super) fn resolve(
+    at: usize,
+    steps: &[Step],
+    names: &Names,
+    errors: &mut Errors,
+) -> Option<Request> {
+    let before = errors.len();
+    let step = &steps[at];
+    let Some(call) = &step.options.call else {
+        let name = &step.name;
+        errors.at(
+            step.ident.span(),
+            format!(
+                "step `{name}` has no body and no request: add `get = \"/path\"` to its `#[step]`, \
+                 or a body `{{ Request::get(...) }}`"
+            ),
+        );
+        return None;
+    };
+    let mut resolver = Resolver {
+        at,
+        steps,
+        names,
+        errors,
+    };
+    let url = resolver.url(call.url.as_ref()?);
+    let headers = step
+        .options
+        .headers
+        .iter()
+        .map(|(name, value)| {
+            let value = resolver.pieces(value, Sink::Raw);
+            (name.value().to_ascii_lowercase(), value)
+        })
+        .collect();
+    let json = step.options.json.as_ref().map(|json| {
+        let mut pieces = Vec::new();
+        resolver.json(json, &mut pieces);
+        pieces
+    });
+    (errors.len() == before).then(|| Request {
+        method: call.method.to_string().to_uppercase(),
+        url,
+        headers,
+        json,
+    })
+}
+
+struct Resolver<'a> {
+    at: usize,
+    steps: &'a [Step],
+    names: &'a Names,
+    errors: &'a mut Errors,
+}
+
+impl Resolver<'_> {
+    /// A value at the very start holds a path or a whole URL, which is not encoded once more.
+    fn url(&mut self, template: &Template) -> Vec<Piece> {
+        let mut pieces = self.pieces(template, Sink::Url);
+        if let Some(Piece::Value(_, sink)) = pieces.first_mut() {
+            *sink = Sink::Raw;
+        }
+        pieces
+    }
+
+    fn pieces(&mut self, template: &Template, sink: Sink) -> Vec<Piece> {
+        template
+            .parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Text(text) => Some(Piece::Text(text.clone())),
+                Part::Value(path) => self.value(path, sink),
+            })
+            .collect()
+    }
+
+    fn value(&mut self, path: &Path, sink: Sink) -> Option<Piece> {
+        let resolved = self.placeholder(path);
+        let placeholder = self.errors.note(resolved)?;
+        Some(Piece::Value(placeholder, sink))
+    }
+
+    fn json(&mut self, json: &Json, pieces: &mut Vec<Piece>) {
+        match json {
+            Json::Constant(text) => push_text(pieces, text),
+            Json::Text(template) => {
+                push_text(pieces, "\"");
+                for part in &template.parts {
+                    match part {
+                        Part::Text(text) => push_text(pieces, &escape(text)),
+                        Part::Value(path) => pieces.extend(self.value(path, Sink::JsonText)),
+                    }
+                }
+                push_text(pieces, "\"");
+            }
+            Json::Value(path) => pieces.extend(self.value(path, Sink::JsonValue)),
+            Json::Rust(expression) => pieces.push(Piece::Rust(expression.clone())),
+            Json::Array(values) => {
+                push_text(pieces, "[");
+                for (i, value) in values.iter().enumerate() {
+                    push_text(pieces, if i > 0 { "," } else { "" });
+                    self.json(value, pieces);
+                }
+                push_text(pieces, "]");
+            }
+            Json::Object(fields) => {
+                push_text(pieces, "{");
+                for (i, (key, value)) in fields.iter().enumerate() {
+                    push_text(pieces, if i > 0 { ",\"" } else { "\"" });
+                    push_text(pieces, &escape(&key.value()));
+                    push_text(pieces, "\":");
+                    self.json(value, pieces);
+                }
+                push_text(pieces, "}");
+            }
+        }
+    }
+
+    fn placeholder(&mut self, path: &Path) -> syn::Result<Placeholder> {
+        let source = &path.source;
+        let who = &self.steps[self.at].name;
+        let error = |span, message: String| {
+            Err(syn::Error::new(
+                span,
+                format!("`{{{{{source}}}}}`: {message}"),
+            ))
+        };
+        let step = match self.names.earlier_step(&path.root, self.at) {
+            Ok(step) => step,
+            Err(NotEarlier::Itself) => {
+                return error(
+                    path.span,
+                    format!("step `{who}` cannot use its own response"),
+                );
+            }
+            Err(NotEarlier::Later(later)) => {
+                return error(
+                    path.span,
+                    format!("`{later}` runs after `{who}`; a step can only use the steps above it"),
+                );
+            }
+            Err(NotEarlier::NoSuchNumber(number)) => {
+                let count = self.steps.len();
+                return error(
+                    path.span,
+                    format!("there is no step {number}: this scenario has {count}"),
+                );
+            }
+            Err(NotEarlier::Unknown) => {
+                let known = || self.names.steps[..self.at].iter().map(String::as_str);
+                let hint = did_you_mean(&path.root, known());
+                let there_is = if self.at == 0 {
+                    String::new()
+                } else {
+                    format!("; above `{who}` there is {}", listed(known()))
+                };
+                let root = &path.root;
+                return error(path.span, format!("no step named `{root}`{hint}{there_is}"));
+            }
+        };
+        let last = path.segments.last().map_or(path.span, |(_, span)| *span);
+        Ok(Placeholder {
+            step,
+            variable: source.clone(),
+            access: access(path, &self.steps[step])?,
+            root: (!path.in_literal && path.root == self.steps[step].name)
+                .then(|| (path.root.clone(), path.span)),
+            span: last,
+        })
+    }
+}
+
+fn access(path: &Path, upstream: &Step) -> syn::Result<Access> {
+    let (source, root) = (&path.source, &path.root);
+    let error = |span, message: String| {
+        Err(syn::Error::new(
+            span,
+            format!("`{{{{{source}}}}}`: {message}"),
+        ))
+    };
+    let Some(((Segment::Field(kind), span), rest)) = path.segments.split_first() else {
+        return error(
+            path.span,
+            format!(
+                "which value? `{{{{{root}.response.field}}}}` or `{{{{{root}.headers.name}}}}`"
+            ),
+        );
+    };
+    match (kind.as_str(), rest) {
+        ("response", rest) if upstream.response.is_untyped => Ok(Access::Untyped(
+            rest.iter().map(|(segment, _)| segment.clone()).collect(),
+        )),
+        ("response", rest) => {
+            for (segment, span) in rest {
+                if let Segment::Field(name) = segment
+                    && (name.contains(['-', '$']) || name.starts_with(|c: char| c.is_ascii_digit()))
+                {
+                    return Err(syn::Error::new(
+                        *span,
+                        format!(
+                            "`{name}` is not a Rust field name: this response is typed, so use its \
+                             Rust field names"
+                        ),
+                    ));
+                }
+            }
+            Ok(Access::Typed {
+                segments: rest.to_vec(),
+                in_literal: path.in_literal,
+            })
+        }
+        ("headers", [(Segment::Field(name) | Segment::Key(name), span)]) => {
+            header_name(name, *span)?;
+            Ok(Access::Header(name.to_ascii_lowercase()))
+        }
+        ("headers", _) => error(
+            *span,
+            format!("name one header: `{{{{{root}.headers.location}}}}`"),
+        ),
+        (other, rest) => {
+            let near = did_you_mean(other, ["response", "headers"]);
+            let hint = if near.is_empty() && rest.is_empty() {
+                format!("; did you mean `{{{{{root}.response.{other}}}}}`?")
+            } else {
+                near
+            };
+            error(
+                *span,
+                format!("a step has `response` and `headers`, not `{other}`{hint}"),
+            )
+        }
+    }
+}
+
+fn push_text(pieces: &mut Vec<Piece>, text: &str) {
+    if let Some(Piece::Text(last)) = pieces.last_mut() {
+        last.push_str(text);
+    } else if !text.is_empty() {
+        pieces.push(Piece::Text(text.to_owned()));
+    }
+}

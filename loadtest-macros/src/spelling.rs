@@ -1,0 +1,74 @@
+//! Tokens as the user wrote them, in one line.
+
+use proc_macro2::{Delimiter, LineColumn, TokenStream, TokenTree};
+use quote::ToTokens;
+
+/// The text of `tokens`, every run of white space a single space.
+pub(crate) fn as_written(tokens: impl ToTokens) -> String {
+    let mut text = String::new();
+    write(tokens.to_token_stream(), &mut text, &mut None);
+    text
+}
+
+fn write(tokens: TokenStream, text: &mut String, end: &mut Option<LineColumn>) {
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::Brace => ("{", "}"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::None => ("", ""),
+                };
+                if !open.is_empty() {
+                    let span = group.span_open();
+                    push(open, span.start(), span.end(), text, end);
+                }
+                write(group.stream(), text, end);
+                if !close.is_empty() {
+                    let span = group.span_close();
+                    push(close, span.start(), span.end(), text, end);
+                }
+            }
+            other => {
+                let span = other.span();
+                push(&other.to_string(), span.start(), span.end(), text, end);
+            }
+        }
+    }
+}
+
+fn push(
+    token: &str,
+    start: LineColumn,
+    stop: LineColumn,
+    text: &mut String,
+    end: &mut Option<LineColumn>,
+) {
+    if end.is_some_and(|end| end != start) {
+        text.push(' ');
+    }
+    text.push_str(token);
+    *end = Some(stop);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn white_space_is_that_of_the_source() {
+        for (source, expected) in [
+            ("Option<&Response<Login>>", "Option<&Response<Login>>"),
+            ("&mut  Vec<u64>", "&mut Vec<u64>"),
+            (
+                "|r| r[\"id\"]\n    .is_number()",
+                "|r| r[\"id\"] .is_number()",
+            ),
+            ("{ a(b, c) }", "{ a(b, c) }"),
+        ] {
+            let tokens: TokenStream = source.parse().unwrap();
+            assert_eq!(as_written(tokens), expected);
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Templates: text with placeholders, `/orders/{{login.response.items[0].id}}`.
+
+use proc_macro2::{Span, TokenStream, TokenTree};
+use syn::LitStr;
+
+/// Text and placeholders in turn.
+#[derive(Debug, Clone)]
+pub(crate) struct Template {
+    pub(crate) span: Span,
+    pub(crate) parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Part {
+    Text(String),
+    Value(Path),
+}
+
+/// What stands between `{{` and `}}`.
+#[derive(Debug, Clone)]
+pub(crate) struct Path {
+    /// As it is written, trimmed.
+    pub(crate) source: String,
+    /// The step.
+    pub(crate) root: String,
+    pub(crate) segments: Vec<(Segment, Span)>,
+    pub(crate) span: Span,
+    /// Whether it stands in a string; else every token has a span of its own.
+    pub(crate) in_literal: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Segment {
+    /// `.field`
+    Field(String),
+    /// `['key']`
+    Key(String),
+    /// `[0]`
+    Index(usize),
+}
+
+impl Template {
+    pub(crate) fn parse(literal: &LitStr) -> syn::Result<Self> {
+        let span = literal.span();
+        Ok(Self {
+            span,
+            parts: parse_parts(&literal.value(), span)?,
+        })
+    }
+
+    /// The text, when there is no placeholder.
+    pub(crate) fn constant(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [] => Some(""),
+            [Part::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+}
+
+fn parse_parts(text: &str, span: Span) -> syn::Result<Vec<Part>> {
+    let error = |message: String| Err(syn::Error::new(span, message));
+    let mut parts = Vec::new();
+    let mut rest = text;
+    loop {
+        let (plain, after) = match rest.split_once("{{") {
+            Some((plain, after)) => (plain, Some(after)),
+            None => (rest, None),
+        };
+        if let Some(close) = plain.find("}}") {
+            let before = &plain[..close + 2];
+            return error(format!("`}}}}` without `{{{{` before it in `{before}`"));
+        }
+        if !plain.is_empty() {
+            parts.push(Part::Text(plain.to_owned()));
+        }
+        let Some(after) = after else {
+            return Ok(parts);
+        };
+        let never_closed =
+            |source: &str| error(format!("`{{{{{source}` is never closed: `}}}}` is missing"));
+        let Some((source, next)) = after.split_once("}}") else {
+            return never_closed(after);
+        };
+        if let Some((source, _)) = source.split_once("{{") {
+            return never_closed(source);
+        }
+        parts.push(Part::Value(Path::parse(source, span)?));
+        rest = next;
+    }
+}
+
+impl Path {
+    fn parse(source: &str, span: Span) -> syn::Result<Self> {
+        let error = |message: String| Err(syn::Error::new(span, message));
+        let text = source.trim();
+        if text.is_empty() {
+            return error(
+                "an empty `{{}}`: write `{{step.response.field}}` or `{{step.headers.name}}`"
+                    .to_owned(),
+            );
+        }
+        let (root, mut rest) = text.split_at(word_end(text));
+        if root.is_empty() {
+            return error(format!(
+                "`{{{{{source}}}}}` must start with the name of a step"
+            ));
+        }
+        let mut segments = Vec::new();
+        while let Some(c) = rest.chars().next() {
+            let segment = match c {
+                '.' => {
+                    let (name, after) = rest[1..].split_at(word_end(&rest[1..]));
+                    if name.is_empty() {
+                        return error(format!(
+                            "`{{{{{source}}}}}`: a field name must follow the `.`"
+                        ));
+                    }
+                    rest = after;
+                    Segment::Field(name.to_owned())
+                }
+                '[' => {
+                    let Some((inside, after)) = rest[1..].split_once(']') else {
+                        return error(format!("`{{{{{source}}}}}`: the `[` is never closed"));
+                    };
+                    rest = after;
+                    let Some(segment) = bracketed(inside.trim()) else {
+                        return error(format!(
+                            "`{{{{{source}}}}}`: `[{inside}]` is neither an index like `[0]` nor a \
+                             key like `['id']`"
+                        ));
+                    };
+                    segment
+                }
+                _ => {
+                    return error(format!(
+                        "`{{{{{source}}}}}`: unexpected `{c}`; a path is made of `.field` and `[0]`"
+                    ));
+                }
+            };
+            segments.push((segment, span));
+        }
+        Ok(Self {
+            source: text.to_owned(),
+            root: root.to_owned(),
+            segments,
+            span,
+            in_literal: true,
+        })
+    }
+
+    /// The unquoted form `{{login.response.id}}`: every field keeps the span of its token.
+    pub(crate) fn from_tokens(tokens: TokenStream, span: Span) -> syn::Result<Self> {
+        let mut source = String::new();
+        let mut spans = Vec::new();
+        let mut after_dash = false;
+        for token in tokens {
+            match &token {
+                TokenTree::Punct(punct) => after_dash = punct.as_char() == '-',
+                // `x-session` is three tokens and one name
+                _ if after_dash => after_dash = false,
+                _ => spans.push(token.span()),
+            }
+            let text = token.to_string();
+            source.push_str(text.strip_prefix("r#").unwrap_or(&text));
+        }
+        let mut path = Self::parse(&source, span)?;
+        let mut spans = spans.into_iter();
+        path.span = spans.next().unwrap_or(span);
+        path.in_literal = false;
+        for ((_, place), span) in path.segments.iter_mut().zip(spans) {
+            *place = span;
+        }
+        Ok(path)
+    }
+}
+
+fn bracketed(inside: &str) -> Option<Segment> {
+    let key = ['"', '\''].iter().find_map(|&quote| {
+        inside
+            .strip_prefix(quote)?
+            .strip_suffix(quote)
+            .map(str::to_owned)
+    });
+    match key {
+        Some(key) => Some(Segment::Key(key)),
+        None if inside.bytes().all(|byte| byte.is_ascii_digit()) => {
+            inside.parse().ok().map(Segment::Index)
+        }
+        None => None,
+    }
+}
+
+fn word_end(text: &str) -> usize {
+    text.find(|c: char| !(c.is_alphanumeric() || "_-$".contains(c)))
+        .unwrap_or(text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parse(text: &str) -> Result<Vec<String>, String> {
+        parse_parts(text, Span::call_site())
+            .map(|parts| {
+                parts
+                    .into_iter()
+                    .map(|part| match part {
+                        Part::Text(text) => format!("text {text}"),
+                        Part::Value(path) => format!("{} {:?}", path.root, kinds(&path)),
+                    })
+                    .collect()
+            })
+            .map_err(|error| error.to_string())
+    }
+
+    fn kinds(path: &Path) -> Vec<Segment> {
+        path.segments.iter().map(|(s, _)| s.clone()).collect()
+    }
+
+    #[test]
+    fn text_and_placeholders_come_out_in_order() {
+        assert_eq!(
+            parse("/a/{{ step1.response.items[0]['x y'].id }}?b").unwrap(),
+            [
+                "text /a/",
+                r#"step1 [Field("response"), Field("items"), Index(0), Key("x y"), Field("id")]"#,
+                "text ?b"
+            ]
+        );
+        assert_eq!(parse("").unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn single_braces_are_text() {
+        assert_eq!(parse("{a} }").unwrap(), ["text {a} }"]);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, message) in [
+            ("{{a", "`{{a` is never closed: `}}` is missing"),
+            ("{{a {{b}}", "`{{a ` is never closed: `}}` is missing"),
+            ("/a}}", "`}}` without `{{` before it in `/a}}`"),
+            ("{{.a}}", "`{{.a}}` must start with the name of a step"),
+            ("{{a[0}}", "`{{a[0}}`: the `[` is never closed"),
+            (
+                "{{a[+1]}}",
+                "`{{a[+1]}}`: `[+1]` is neither an index like `[0]` nor a key like `['id']`",
+            ),
+        ] {
+            assert_eq!(parse(text).unwrap_err(), message);
+        }
+    }
+
+    #[test]
+    fn unquoted_tokens_give_the_same_path() {
+        let tokens = "login.headers.x-session".parse().unwrap();
+        let path = Path::from_tokens(tokens, Span::call_site()).unwrap();
+        assert_eq!(path.source, "login.headers.x-session");
+        assert_eq!(path.segments.len(), 2);
+    }
+
+    fn segment() -> impl Strategy<Value = Segment> {
+        prop_oneof![
+            "[a-z_][a-z0-9_-]{0,6}".prop_map(Segment::Field),
+            "[a-z .{]{0,6}".prop_map(Segment::Key),
+            (0..1000_usize).prop_map(Segment::Index),
+        ]
+    }
+
+    fn print(root: &str, segments: &[Segment]) -> String {
+        let mut text = format!("{{{{{root}");
+        for segment in segments {
+            text += &match segment {
+                Segment::Field(name) => format!(".{name}"),
+                Segment::Key(key) => format!("['{key}']"),
+                Segment::Index(index) => format!("[{index}]"),
+            };
+        }
+        text + "}}"
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_printed_parses_to_itself(
+            root in "[a-z][a-z0-9_]{0,6}",
+            segments in proptest::collection::vec(segment(), 0..5),
+            before in "[a-z/?=]{0,5}",
+        ) {
+            let text = before.clone() + &print(&root, &segments);
+            prop_assume!(!text[2 + before.len()..].contains("{{"));
+            let parts = parse_parts(&text, Span::call_site()).unwrap();
+            let Some(Part::Value(path)) = parts.last() else { panic!("{parts:?}") };
+            prop_assert_eq!(&path.root, &root);
+            prop_assert_eq!(kinds(path), segments);
+            prop_assert_eq!(parts.len(), 1 + usize::from(!before.is_empty()));
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in any::<String>()) {
+            let _ = parse_parts(&text, Span::call_site());
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Everything that the code written by the macros refers to; no public interface.
+
+pub use super::outcome::{
+    CheckReturn, StepReturn, check_with, into_check, into_request, run_check, run_fallible_setup,
+    run_setup, run_teardowns,
+};
+pub use super::response::FromBody;
+pub use super::slot::{FromSlot, Lend, LendMut, Slot, arg, fill, lend, lend_mut};
+pub use super::value::{
+    IndexPath, KeyPath, Peel, PeelOption, PeelPlain, Segment, Text, index, json_path, json_text,
+    json_value, key, present, text, url_text,
+};
+pub use super::{
+    Cause, Chain, Prepared, RawResponse, Request, RequestBuf, Response, Scenario, SetupContext,
+    SetupError, Shared, Unmet, Vu,
+};
+pub use crate::definition::{
+    Bound, Comparison, DEFAULT_TIMEOUT, Dependency, Expect, Load, Metric, Reads, ScenarioDef,
+    Shape, Stage, StatusRange, StepDef, Think, Threshold,
+};
+pub use crate::registry::Entry;
+pub use crate::targets::Target;
+pub use http::uri::PathAndQuery;
+pub use http::{HeaderName, HeaderValue, Method};
+pub use std::borrow::Cow;
+pub use {inventory, serde};
+
+use std::sync::Arc;
+
+/// What the setups of a scenario left, in its own type again.
+pub fn shared<T: Send + Sync + 'static>(shared: &Shared) -> Arc<T> {
+    Arc::clone(shared)
+        .downcast()
+        .unwrap_or_else(|_| unreachable!("the engine hands a chain what its own `prepare` left"))
+}
+
+/// The target of a scenario, for its functions, and what `start` started: nothing where the base URL
+/// comes from outside.
+pub fn target(
+    context: &SetupContext,
+    start: impl FnOnce() -> Result<Target, SetupError>,
+) -> Result<(Target, Option<Target>), SetupError> {
+    match &context.base_url {
+        Some(url) => Ok((Target::external(url.clone()), None)),
+        None => {
+            let started = start()?;
+            Ok((Target::external(started.url().to_owned()), Some(started)))
+        }
+    }
+}
+
+/// The value of a `#[state]` function; here so that the compiler names its type where it cannot move
+/// between threads.
+pub fn state<T: Send + 'static>(value: T) -> T {
+    value
+}
+
+/// A number that no step has.
+pub fn no_such_step(step: usize) -> ! {
+    unreachable!("this scenario has no step {step}")
+}

@@ -1,0 +1,150 @@
+//! What the functions of a scenario return, in one form.
+
+use super::{Request, Response, SetupError, Unmet};
+use std::any::Any;
+use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// What a step may return.
+#[diagnostic::on_unimplemented(
+    message = "a step cannot return `{Self}`",
+    label = "not a request",
+    note = "a step returns `Request<T>`, `Option<Request<T>>` or `Result<Request<T>, E>`"
+)]
+pub trait StepReturn<T> {
+    /// The request, or that the step declined.
+    ///
+    /// # Errors
+    /// That the step declined.
+    fn into_request(self) -> Result<Request<T>, Unmet>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T> StepReturn<T> for Request<T> {
+    fn into_request(self) -> Result<Request<T>, Unmet> {
+        Ok(self)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T> StepReturn<T> for Option<Request<T>> {
+    fn into_request(self) -> Result<Request<T>, Unmet> {
+        self.ok_or_else(|| Unmet::Declined {
+            reason: "the step returned `None`".to_owned(),
+        })
+    }
+}
+
+impl<T, E: Display> StepReturn<T> for Result<Request<T>, E> {
+    fn into_request(self) -> Result<Request<T>, Unmet> {
+        self.map_err(|error| Unmet::Declined {
+            reason: error.to_string(),
+        })
+    }
+}
+
+/// The request that a step of return type `R` returned.
+pub fn into_request<R: StepReturn<T>, T>(returned: R) -> Result<Request<T>, Unmet> {
+    returned.into_request()
+}
+
+/// What a check may return.
+#[diagnostic::on_unimplemented(
+    message = "a check returns `bool` or `Result<(), impl Display>`, not `{Self}`",
+    label = "neither `bool` nor `Result<(), impl Display>`"
+)]
+pub trait CheckReturn {
+    /// The verdict of the check.
+    ///
+    /// # Errors
+    /// What the check objects to; empty when it does not say.
+    fn into_check(self) -> Result<(), String>;
+}
+
+#[diagnostic::do_not_recommend]
+impl CheckReturn for bool {
+    fn into_check(self) -> Result<(), String> {
+        if self { Ok(()) } else { Err(String::new()) }
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Display> CheckReturn for Result<(), E> {
+    fn into_check(self) -> Result<(), String> {
+        self.map_err(|error| error.to_string())
+    }
+}
+
+/// The verdict of a check of return type `R`.
+pub fn into_check<R: CheckReturn>(returned: R) -> Result<(), String> {
+    returned.into_check()
+}
+
+/// The verdict of `check = |r| ..` on `response`.
+pub fn check_with<T, R: CheckReturn>(
+    response: &Response<T>,
+    check: impl Fn(&Response<T>) -> R,
+) -> Result<(), String> {
+    check(response).into_check()
+}
+
+/// Runs a check: `None` when an input is missing, and a panic is a failed check.
+pub fn run_check(
+    check: impl FnOnce() -> Result<Result<(), String>, Unmet>,
+) -> Option<Result<(), String>> {
+    match catch_unwind(AssertUnwindSafe(check)) {
+        Ok(Ok(verdict)) => Some(verdict),
+        Ok(Err(_)) => None,
+        Err(panic) => Some(Err(format!("panicked: {}", panic_message(&*panic)))),
+    }
+}
+
+/// Runs the setup `name`; a panic is a failure of the setup.
+pub fn run_setup<T: Send + Sync + 'static>(
+    name: &'static str,
+    setup: impl FnOnce() -> T,
+) -> Result<T, SetupError> {
+    catch_unwind(AssertUnwindSafe(setup)).map_err(|panic| SetupError {
+        setup: name,
+        reason: format!("panicked: {}", panic_message(&*panic)),
+    })
+}
+
+/// Runs the setup `name` whose function returns a `Result`.
+pub fn run_fallible_setup<T: Send + Sync + 'static, E: Display>(
+    name: &'static str,
+    setup: impl FnOnce() -> Result<T, E>,
+) -> Result<T, SetupError> {
+    match catch_unwind(AssertUnwindSafe(setup)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(SetupError {
+            setup: name,
+            reason: error.to_string(),
+        }),
+        Err(panic) => Err(SetupError {
+            setup: name,
+            reason: format!("panicked: {}", panic_message(&*panic)),
+        }),
+    }
+}
+
+/// Runs every teardown, then goes on with the first panic among them.
+pub fn run_teardowns(teardowns: &[&dyn Fn()]) {
+    let mut first = None;
+    for teardown in teardowns {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(teardown)) {
+            first.get_or_insert(panic);
+        }
+    }
+    if let Some(panic) = first {
+        resume_unwind(panic);
+    }
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("without a message")
+}

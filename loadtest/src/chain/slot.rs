@@ -1,0 +1,171 @@
+//! Where a chain keeps the response of one step, and how a parameter takes it.
+
+use super::response::{FromBody, Response};
+use super::{Cause, RawResponse, RootCause, Unmet};
+use http::HeaderName;
+
+/// The response of a step in the current iteration, or why there is none.
+#[derive(Debug)]
+pub enum Slot<T> {
+    /// There is none.
+    Empty(Cause),
+    /// The step ran and its response was read.
+    Full(Response<T>),
+}
+
+impl<T> Slot<T> {
+    /// The slot of `step` before it has run.
+    pub fn unused(step: usize) -> Self {
+        Self::Empty(Cause {
+            root: RootCause::NotDrawn,
+            step,
+        })
+    }
+
+    /// The response, where there is one.
+    pub fn response(&self) -> Option<&Response<T>> {
+        match self {
+            Self::Full(response) => Some(response),
+            Self::Empty(_) => None,
+        }
+    }
+
+    /// The response of `step`, for `variable`.
+    ///
+    /// # Errors
+    /// The cause of the slot, when it is empty.
+    pub fn get(&self, step: usize, variable: &'static str) -> Result<&Response<T>, Unmet> {
+        match self {
+            Self::Full(response) => Ok(response),
+            &Self::Empty(cause) => Err(Unmet::Upstream {
+                step,
+                variable,
+                cause,
+            }),
+        }
+    }
+
+    /// The body alone.
+    ///
+    /// # Errors
+    /// The cause of the slot, when it is empty.
+    pub fn body(&self, step: usize, variable: &'static str) -> Result<&T, Unmet> {
+        self.get(step, variable).map(Response::body)
+    }
+
+    /// The first header of that name, where it is text.
+    ///
+    /// # Errors
+    /// The cause of the slot, when it is empty.
+    pub fn header(
+        &self,
+        step: usize,
+        variable: &'static str,
+        name: &HeaderName,
+    ) -> Result<Option<&str>, Unmet> {
+        let headers = self.get(step, variable)?.headers();
+        Ok(headers.get(name).and_then(|value| value.to_str().ok()))
+    }
+}
+
+/// Reads `response` into `slot`.
+pub fn fill<T: FromBody>(slot: &mut Slot<T>, response: RawResponse) -> Result<(), String> {
+    let body = T::from_body(&response.body)?;
+    *slot = Slot::Full(Response::new(response.status, response.headers, body));
+    Ok(())
+}
+
+/// A parameter type that takes the response of a step, which is a `T`.
+#[diagnostic::on_unimplemented(
+    message = "this parameter names a step whose response is `{T}`, but its type is `{Self}`",
+    label = "expected `&{T}`",
+    note = "a step's response is taken as `&{T}`, `&Response<{T}>`, or `Option` of one of them"
+)]
+pub trait FromSlot<'a, T>: Sized {
+    /// Takes the response of `step`, for the parameter `variable`.
+    ///
+    /// # Errors
+    /// The cause of the slot, when it is empty and the type is no `Option`.
+    fn from_slot(slot: &'a Slot<T>, step: usize, variable: &'static str) -> Result<Self, Unmet>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<'a, T> FromSlot<'a, T> for &'a T {
+    fn from_slot(slot: &'a Slot<T>, step: usize, variable: &'static str) -> Result<Self, Unmet> {
+        slot.body(step, variable)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<'a, T> FromSlot<'a, T> for &'a Response<T> {
+    fn from_slot(slot: &'a Slot<T>, step: usize, variable: &'static str) -> Result<Self, Unmet> {
+        slot.get(step, variable)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<'a, T> FromSlot<'a, T> for Option<&'a T> {
+    fn from_slot(slot: &'a Slot<T>, _: usize, _: &'static str) -> Result<Self, Unmet> {
+        Ok(slot.response().map(Response::body))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<'a, T> FromSlot<'a, T> for Option<&'a Response<T>> {
+    fn from_slot(slot: &'a Slot<T>, _: usize, _: &'static str) -> Result<Self, Unmet> {
+        Ok(slot.response())
+    }
+}
+
+/// The argument for a parameter of type `A` that names `step`.
+pub fn arg<'a, A: FromSlot<'a, T>, T>(
+    slot: &'a Slot<T>,
+    step: usize,
+    variable: &'static str,
+) -> Result<A, Unmet> {
+    A::from_slot(slot, step, variable)
+}
+
+/// A parameter type that borrows the value of a `#[state]` or `#[setup]` function.
+#[diagnostic::on_unimplemented(
+    message = "this parameter names a value of type `{T}`, but its type is `{Self}`",
+    label = "expected `&{T}`"
+)]
+pub trait Lend<'a, T>: Sized {
+    /// Borrows the value.
+    fn lend(value: &'a T) -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<'a, T> Lend<'a, T> for &'a T {
+    fn lend(value: &'a T) -> Self {
+        value
+    }
+}
+
+/// A parameter type that borrows the value of a `#[state]` function to change it.
+#[diagnostic::on_unimplemented(
+    message = "this parameter names a value of type `{T}`, but its type is `{Self}`",
+    label = "expected `&mut {T}`"
+)]
+pub trait LendMut<'a, T>: Sized {
+    /// Borrows the value.
+    fn lend_mut(value: &'a mut T) -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<'a, T> LendMut<'a, T> for &'a mut T {
+    fn lend_mut(value: &'a mut T) -> Self {
+        value
+    }
+}
+
+/// The argument for a parameter of type `A` that names a value.
+pub fn lend<'a, A: Lend<'a, T>, T>(value: &'a T) -> A {
+    A::lend(value)
+}
+
+/// The argument for a parameter of type `A` that names a state and changes it.
+pub fn lend_mut<'a, A: LendMut<'a, T>, T>(value: &'a mut T) -> A {
+    A::lend_mut(value)
+}

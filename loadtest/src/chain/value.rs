@@ -1,0 +1,303 @@
+//! The values of templates: how a path goes through a response, and how its end is written.
+
+use super::Unmet;
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+
+/// Looks through `Option` between the segments of a path, by autoref specialisation: the methods of
+/// [`PeelOption`] are found before those of [`PeelPlain`].
+#[derive(Debug)]
+pub struct Peel<'a, T: ?Sized>(pub &'a T);
+
+/// What may be absent: an `Option`, or JSON whose `null` counts as missing.
+pub trait PeelOption<'a> {
+    /// What is inside.
+    type Inside: ?Sized;
+
+    /// What is inside, where something is.
+    fn peel(&self) -> Option<&'a Self::Inside>;
+}
+
+impl<'a, T> PeelOption<'a> for Peel<'a, Option<T>> {
+    type Inside = T;
+
+    fn peel(&self) -> Option<&'a T> {
+        self.0.as_ref()
+    }
+}
+
+impl<'a> PeelOption<'a> for Peel<'a, Value> {
+    type Inside = Value;
+
+    fn peel(&self) -> Option<&'a Value> {
+        (!self.0.is_null()).then_some(self.0)
+    }
+}
+
+/// Everything else.
+pub trait PeelPlain<'a> {
+    /// The value itself.
+    type Inside: ?Sized;
+
+    /// The value itself.
+    fn peel(&self) -> Option<&'a Self::Inside>;
+}
+
+impl<'a, T: ?Sized> PeelPlain<'a> for &Peel<'a, T> {
+    type Inside = T;
+
+    fn peel(&self) -> Option<&'a T> {
+        Some(self.0)
+    }
+}
+
+/// What `[0]` can be taken from.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a list, so `[0]` cannot be taken from it",
+    label = "not a list"
+)]
+pub trait IndexPath<Item> {
+    /// The element, where the list is that long.
+    fn at(&self, index: usize) -> Option<&Item>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T> IndexPath<T> for Vec<T> {
+    fn at(&self, index: usize) -> Option<&T> {
+        self.get(index)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T, const N: usize> IndexPath<T> for [T; N] {
+    fn at(&self, index: usize) -> Option<&T> {
+        self.get(index)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IndexPath<Self> for Value {
+    fn at(&self, index: usize) -> Option<&Self> {
+        self.get(index)
+    }
+}
+
+/// The element at `index` of `list`.
+pub fn index<T: IndexPath<Item>, Item>(list: &T, index: usize) -> Option<&Item> {
+    list.at(index)
+}
+
+/// What `['key']` can be taken from.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no keys, so `['key']` cannot be taken from it",
+    label = "not a map"
+)]
+pub trait KeyPath<Item> {
+    /// The value of the key, where there is one.
+    fn at_key(&self, key: &str) -> Option<&Item>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T, S: std::hash::BuildHasher> KeyPath<T> for HashMap<String, T, S> {
+    fn at_key(&self, key: &str) -> Option<&T> {
+        self.get(key)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T> KeyPath<T> for BTreeMap<String, T> {
+    fn at_key(&self, key: &str) -> Option<&T> {
+        self.get(key)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl KeyPath<Self> for Value {
+    fn at_key(&self, key: &str) -> Option<&Self> {
+        self.get(key)
+    }
+}
+
+/// The value of `key` in `map`.
+pub fn key<'a, T: KeyPath<Item>, Item>(map: &'a T, key: &str) -> Option<&'a Item> {
+    map.at_key(key)
+}
+
+/// A segment of a path through untyped JSON.
+#[derive(Debug, Clone, Copy)]
+pub enum Segment {
+    /// `.field` or `['key']`.
+    Key(&'static str),
+    /// `[0]`.
+    Index(usize),
+}
+
+/// What lies at the end of `path`; `null` counts as missing.
+pub fn json_path<'a>(value: &'a Value, path: &[Segment]) -> Option<&'a Value> {
+    let end = path
+        .iter()
+        .try_fold(value, |value, segment| match *segment {
+            Segment::Key(key) => value.get(key),
+            Segment::Index(index) => value.get(index),
+        })?;
+    (!end.is_null()).then_some(end)
+}
+
+/// The value of a placeholder, or that the response of `step` lacks it.
+pub fn present<T>(value: Option<T>, step: usize, variable: &'static str) -> Result<T, Unmet> {
+    value.ok_or(Unmet::Missing { step, variable })
+}
+
+/// What can be written into text: strings, numbers and `bool`s.
+#[diagnostic::on_unimplemented(
+    message = "a value of type `{Self}` cannot be written into text",
+    label = "not text, a number or a `bool`",
+    note = "go on to one of its fields, e.g. `.id`"
+)]
+pub trait Text {
+    /// Writes the value.
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result;
+}
+
+macro_rules! display_as_text {
+    ($($number:ty)*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl Text for $number {
+            fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+                write!(out, "{self}")
+            }
+        }
+    )*};
+}
+display_as_text!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 bool char);
+
+#[diagnostic::do_not_recommend]
+impl Text for str {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        out.write_str(self)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl Text for String {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        out.write_str(self)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Text + ?Sized> Text for &T {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        (**self).text(out)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Text + ?Sized> Text for Box<T> {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        (**self).text(out)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Text + ToOwned + ?Sized> Text for std::borrow::Cow<'_, T> {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        (**self).text(out)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl Text for Value {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        match self {
+            Self::String(text) => out.write_str(text),
+            other => write!(out, "{other}"),
+        }
+    }
+}
+
+/// Writes a value as it is: into a header, or as the start of a URL.
+pub fn text<T: Text + ?Sized>(value: &T, out: &mut String) -> Result<(), Unmet> {
+    value.text(out).map_err(unwritable)
+}
+
+/// Writes a value into a URL: everything is percent-encoded but the unreserved characters of
+/// RFC 3986 section 2.3 and `/`.
+pub fn url_text<T: Text + ?Sized>(value: &T, out: &mut String) -> Result<(), Unmet> {
+    value.text(&mut PercentEncoded(out)).map_err(unwritable)
+}
+
+/// Writes a value into a JSON string.
+pub fn json_text<T: Text + ?Sized>(value: &T, out: &mut String) -> Result<(), Unmet> {
+    value.text(&mut JsonEscaped(out)).map_err(unwritable)
+}
+
+/// Writes a value as JSON.
+pub fn json_value<T: serde::Serialize + ?Sized>(value: &T, out: &mut String) -> Result<(), Unmet> {
+    let mut bytes = std::mem::take(out).into_bytes();
+    let written = serde_json::to_writer(&mut bytes, value);
+    *out = String::from_utf8(bytes).map_err(unwritable)?;
+    written.map_err(unwritable)
+}
+
+fn unwritable(error: impl fmt::Display) -> Unmet {
+    Unmet::Invalid {
+        reason: error.to_string(),
+    }
+}
+
+struct PercentEncoded<'a>(&'a mut String);
+
+impl fmt::Write for PercentEncoded<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for byte in text.bytes() {
+            if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+                self.0.push(char::from(byte));
+            } else {
+                write!(self.0, "%{byte:02X}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+struct JsonEscaped<'a>(&'a mut String);
+
+impl fmt::Write for JsonEscaped<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for c in text.chars() {
+            match c {
+                '"' => self.0.push_str("\\\""),
+                '\\' => self.0.push_str("\\\\"),
+                c if c < ' ' => write!(self.0, "\\u{:04x}", u32::from(c))?,
+                c => self.0.push(c),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn text_in_a_json_string_reads_back_as_itself(text in any::<String>()) {
+            let mut out = String::from("\"");
+            json_text(&text, &mut out).unwrap();
+            out.push('"');
+            prop_assert_eq!(serde_json::from_str::<String>(&out).unwrap(), text);
+        }
+
+        #[test]
+        fn text_in_a_url_is_always_a_valid_path(text in any::<String>()) {
+            let mut out = String::from("/");
+            url_text(&text, &mut out).unwrap();
+            prop_assert!(http::uri::PathAndQuery::try_from(out.as_str()).is_ok());
+            prop_assert!(!out.contains(['?', '#', '&', ' ']));
+        }
+    }
+}
