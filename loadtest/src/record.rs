@@ -1,9 +1,11 @@
 //! The run record: all that survives a run; versioned and complete.
 
 use crate::definition::ScenarioDef;
-use crate::metrics::{Cells, Frame, Windows};
+use crate::metrics::{Cells, Frame, Panicked, Windows};
 use crate::plan::Plan;
+use crate::schedule::Schedule;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// The version of the record's schema that this program writes.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -72,17 +74,6 @@ pub struct ScenarioRecord {
     pub cells: Cells,
     /// Where steps panicked: `file:line:column` and the message, with how often.
     pub panics: Vec<Panicked>,
-}
-
-/// Panics at one place.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Panicked {
-    /// `file:line:column`.
-    pub location: String,
-    /// The first message; redacted.
-    pub message: String,
-    /// How many.
-    pub count: u64,
 }
 
 /// How a run ended.
@@ -169,6 +160,26 @@ impl ScenarioRecord {
             .max((u64::from(frame.second) + 1) * 1_000_000);
     }
 
+    /// Closes the record of a run that did not say how it ended: what began and never ended counts as
+    /// cancelled, and only what is known to have been due counts as planned.
+    pub fn died(&mut self, reason: String) {
+        let windows = &mut self.windows;
+        self.planned = 0;
+        for tally in [&mut windows.warm_up, &mut windows.ramp, &mut windows.steady] {
+            let journey = &mut tally.journey;
+            journey.cancelled = journey.started.saturating_sub(journey.ok + journey.failed);
+            self.planned += journey.started + journey.dropped;
+        }
+        let elapsed = Duration::from_micros(self.elapsed_us);
+        self.steady_us = u64::try_from(
+            Schedule::new(&self.plan.load)
+                .steady_part(elapsed)
+                .as_micros(),
+        )
+        .unwrap_or(u64::MAX);
+        self.ending = Ending::Died { reason };
+    }
+
     /// Closes the record.
     pub fn end(&mut self, end: End) {
         self.ending = end.ending;
@@ -176,5 +187,9 @@ impl ScenarioRecord {
         self.steady_us = end.steady_us;
         self.planned = end.planned;
         self.panics = end.panics;
+        if let Ending::Died { reason } = &self.ending {
+            let reason = reason.clone();
+            self.died(reason);
+        }
     }
 }

@@ -66,3 +66,58 @@ impl Registry {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chain::{Prepared, SetupError};
+    use crate::definition::{ScenarioDef, sample};
+
+    fn scenario(function: &'static str, name: &'static str, line: u32) -> &'static Scenario {
+        let definition = sample::scenario(None, Vec::new());
+        Box::leak(Box::new(Scenario {
+            definition: ScenarioDef {
+                function: function.into(),
+                name: name.into(),
+                line,
+                ..definition
+            },
+            prepare: |_| -> Result<Prepared, SetupError> { unreachable!("nothing runs") },
+            chain: |_, _| unreachable!("nothing runs"),
+            teardown: |_| {},
+        }))
+    }
+
+    #[test]
+    fn scenarios_are_in_the_order_of_the_source() {
+        let registry = Registry::of(vec![
+            scenario("b", "b", 9),
+            scenario("a", "a", 20),
+            scenario("c", "c", 3),
+        ]);
+        let names: Vec<&str> = registry
+            .scenarios
+            .iter()
+            .map(|scenario| &*scenario.definition.name)
+            .collect();
+        assert_eq!(names, ["c", "b", "a"]);
+        assert!(registry.problems.is_empty());
+    }
+
+    #[test]
+    fn a_name_given_twice_names_both_places() {
+        let registry = Registry::of(vec![
+            scenario("a", "checkout", 4),
+            scenario("checkout", "checkout", 8),
+        ]);
+        assert_eq!(
+            registry.problems,
+            [
+                "the scenario name `checkout` exists twice: tests/load.rs:4 and tests/load.rs:8; \
+              give one of them another name"
+            ]
+        );
+        let same = Registry::of(vec![scenario("a", "a", 4), scenario("a", "a", 8)]);
+        assert!(same.problems[0].starts_with("the scenario `shop::load::a` exists twice"));
+    }
+}

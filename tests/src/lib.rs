@@ -1,1 +1,22 @@
-//! A scripted HTTP server for tests.
+//! A scripted HTTP/1.1 server for tests: it answers as told, misbehaves as told, and counts exactly.
+//!
+//! ```
+//! use loadtest_tests::{Reply, Server};
+//! use std::time::Duration;
+//!
+//! let server = Server::start(|request| match request.path.as_str() {
+//!     "/slow" => Reply::json(r#"{"id":1}"#).delay(Duration::from_millis(50)),
+//!     "/flaky" if request.sequence % 2 == 0 => Reply::reset(),
+//!     "/flaky" => Reply::text("second time lucky"),
+//!     _ => Reply::status(404),
+//! });
+//! println!("{} was sent {} requests", server.url(), server.requests());
+//! ```
+
+mod parse;
+mod reply;
+mod serve;
+
+pub use parse::Request;
+pub use reply::Reply;
+pub use serve::Server;

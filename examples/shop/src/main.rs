@@ -1,2 +1,69 @@
-//! A small shop.
-fn main() {}
+//! A small shop over HTTP: users, products and orders, kept in `SQLite`.
+//!
+//! It is an ordinary service to load test, and it can be told to be slow or to fail: see [`faults`].
+
+mod api;
+mod faults;
+mod options;
+mod store;
+
+use axum::serve::ListenerExt;
+use options::{Command, Options};
+use std::net::Ipv4Addr;
+use std::process::ExitCode;
+use tokio::net::TcpListener;
+
+fn main() -> ExitCode {
+    let command = options::parse(
+        std::env::args().skip(1),
+        std::env::var("SHOP_FAULTS").ok().as_deref(),
+    );
+    match command {
+        Ok(Command::Help) => {
+            say(options::USAGE);
+            ExitCode::SUCCESS
+        }
+        Ok(Command::Serve(options)) => match serve(options) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                complain(&error);
+                ExitCode::FAILURE
+            }
+        },
+        Err(error) => {
+            complain(&error);
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Serves until it is killed, with one thread: a request is a few statements to one database, and
+/// the other cores are left to whoever loads this one.
+#[tokio::main(flavor = "current_thread")]
+async fn serve(options: Options) -> Result<(), String> {
+    let store = store::Store::open(options.database.as_deref()).map_err(|error| {
+        let place = options.database.as_deref().unwrap_or("memory".as_ref());
+        format!("cannot open the database in {}: {error}", place.display())
+    })?;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port))
+        .await
+        .map_err(|error| format!("cannot listen on 127.0.0.1:{}: {error}", options.port))?;
+    let address = listener.local_addr().map_err(|error| error.to_string())?;
+    say(&format!("listening on http://{address}"));
+
+    // An answer is one small packet; holding it back to fill a larger one would only delay it.
+    let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+    axum::serve(listener, api::router(store, options.faults))
+        .await
+        .map_err(|error| error.to_string())
+}
+
+#[expect(clippy::print_stdout, reason = "this is what the user asked for")]
+fn say(text: &str) {
+    println!("{text}");
+}
+
+#[expect(clippy::print_stderr, reason = "errors go where errors go")]
+fn complain(error: &str) {
+    eprintln!("shop: {error}");
+}

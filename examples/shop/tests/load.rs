@@ -1,1 +1,161 @@
-fn main() {}
+//! The load tests of the shop. `cargo loadtest run` runs them under load, `cargo test` runs each
+//! journey once.
+
+use loadtest::prelude::*;
+
+/// A shop of our own, on a free port, for as long as a scenario runs.
+fn shop() -> Result<Target, TargetError> {
+    Target::binary(env!("CARGO_BIN_EXE_shop"))
+        .args(["--port", "{port}"])
+        .ready("/health")
+        .start()
+}
+
+/// What a login returns; the rest of the answer is of no interest here.
+#[response]
+struct Login {
+    token: String,
+}
+
+#[response]
+struct Catalog {
+    items: Vec<Product>,
+}
+
+#[response]
+struct Product {
+    id: u64,
+    price_cents: u64,
+}
+
+#[response]
+struct Order {
+    id: u64,
+    total_cents: u64,
+}
+
+/// Who visits the shop.
+const CUSTOMERS: [(&str, &str); 4] = [
+    ("ada", "lovelace"),
+    ("grace", "hopper"),
+    ("edsger", "dijkstra"),
+    ("barbara", "liskov"),
+];
+
+/// The database answers, and answers fast.
+#[scenario(
+    tags = ["smoke"],
+    load = rate(500/s, ramp_up = 1s, for = 6s),
+    thresholds(p99 < 100ms, errors < 0.1%),
+)]
+fn health() {
+    #[setup]
+    fn server() -> Result<Target, TargetError> {
+        shop()
+    }
+
+    #[step(get = "/health", expect = 200)]
+    fn health();
+}
+
+/// A customer logs in, looks around, usually buys something, and looks at the order.
+#[scenario(
+    tags = ["critical"],
+    load = rate(50/s, ramp_up = 2s, for = 8s),
+    thresholds(p95 < 300ms, errors < 1%),
+)]
+fn checkout() {
+    #[setup]
+    fn server() -> Result<Target, TargetError> {
+        shop()
+    }
+
+    #[step(expect = 200, p95 < 100ms)]
+    fn login(vu: &Vu) -> Request<Login> {
+        let (user, password) = CUSTOMERS[vu.iteration() as usize % CUSTOMERS.len()];
+        Request::post("/login").json(&json!({ "user": user, "password": password }))
+    }
+
+    #[step(think = 100ms..300ms)]
+    fn browse(login: &Login, vu: &mut Vu) -> Request<Catalog> {
+        let page = 1 + (vu.random() * 2.0) as u32;
+        Request::get(format!("/products?page={page}")).bearer_auth(&login.token)
+    }
+
+    #[check]
+    fn something_is_for_sale(browse: &Catalog) -> bool {
+        !browse.items.is_empty()
+    }
+
+    /// Four of five customers who look also buy.
+    #[step(weight = 0.8, expect = 201, think = 50ms)]
+    fn buy(login: &Login, browse: &Catalog, vu: &mut Vu) -> Option<Request<Order>> {
+        let wanted = (vu.random() * browse.items.len() as f64) as usize;
+        let product = browse.items.get(wanted)?;
+        Some(
+            Request::post("/orders")
+                .bearer_auth(&login.token)
+                .json(&json!({ "product": product.id, "quantity": 2 })),
+        )
+    }
+
+    #[step]
+    fn order(login: &Login, buy: &Order) -> Request<Order> {
+        Request::get(format!("/orders/{}", buy.id)).bearer_auth(&login.token)
+    }
+
+    #[check]
+    fn the_order_costs_what_was_shown(
+        browse: &Catalog,
+        buy: &Order,
+        order: &Order,
+    ) -> Result<(), String> {
+        let shown = |product: &Product| product.price_cents * 2 == order.total_cents;
+        if order.id == buy.id && browse.items.iter().any(shown) {
+            Ok(())
+        } else {
+            Err(format!("order {} costs {}", order.id, order.total_cents))
+        }
+    }
+}
+
+/// The same shop, told as data: every value that comes from an earlier answer is a `{{template}}`,
+/// and the compiler checks each of them.
+#[scenario(
+    tags = ["catalog"],
+    load = users(10, ramp_up = 2s, for = 8s),
+    apdex = 100ms,
+)]
+fn browse_catalog() {
+    #[setup]
+    fn server() -> Result<Target, TargetError> {
+        shop()
+    }
+
+    #[step(
+        post = "/login",
+        json = { "user": "grace", "password": "hopper" },
+        expect = 200,
+    )]
+    fn login() -> Login;
+
+    #[step(get = "/products", think = 50ms..150ms)]
+    fn browse() -> Catalog;
+
+    #[step(get = "/products/{{browse.response.items[0].id}}", think = 50ms)]
+    fn product();
+
+    #[step(
+        post = "/orders",
+        bearer = "{{login.response.token}}",
+        json = { "product": {{browse.response.items[0].id}}, "quantity": 1 },
+        expect = 201,
+        weight = 0.3,
+    )]
+    fn buy() -> Order;
+
+    #[step(get = "{{buy.headers.location}}", bearer = "{{login.response.token}}")]
+    fn order();
+}
+
+loadtest::main!();

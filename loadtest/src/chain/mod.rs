@@ -20,6 +20,7 @@ pub use buffer::{RawResponse, RequestBuf, RequestTarget};
 pub use request::Request;
 pub use response::Response;
 pub use unmet::{Cause, RootCause, Unmet};
+pub(crate) use vu::Purpose;
 pub use vu::Vu;
 
 use crate::definition::ScenarioDef;

@@ -27,9 +27,11 @@ impl Vu {
         self.id
     }
 
-    /// The number of the current iteration, counted from zero over all users.
+    /// The number of the current iteration, counted from zero: over all users where a load fixes the
+    /// iterations (a rate, a number of iterations), over this user's own where it fixes the users.
     pub fn iteration(&self) -> u64 {
-        self.iteration
+        // Loads of users number their iterations `user << 32 | count`.
+        self.iteration & u64::from(u32::MAX)
     }
 
     /// A number drawn evenly from `0.0..1.0`.

@@ -5,6 +5,8 @@
 
 mod expect;
 mod load;
+#[cfg(test)]
+pub(crate) mod sample;
 mod scenario;
 mod threshold;
 

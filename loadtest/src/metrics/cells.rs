@@ -184,3 +184,58 @@ impl CompactHistogram {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(second: u32, ok: u64) -> Frame {
+        let mut frame = Frame {
+            second,
+            active_users: second,
+            ..Frame::default()
+        };
+        let mut tally = Tally::new(1);
+        tally.journey.started = ok;
+        tally.journey.ok = ok;
+        tally.steps[0].executed = ok;
+        (0..ok).for_each(|_| tally.steps[0].response.record(Duration::from_millis(ok)));
+        frame.windows.steady = tally;
+        frame
+    }
+
+    #[test]
+    fn cells_never_grow_beyond_their_limit_and_lose_nothing() {
+        let mut cells = Cells::default();
+        (0..5_000).for_each(|second| cells.absorb(&frame(second, u64::from(second % 7))));
+        assert!(cells.cells.len() <= Cells::LIMIT, "{}", cells.cells.len());
+        assert_eq!(cells.width, 16);
+        let expected: u64 = (0..5_000).map(|second| second % 7).sum();
+        assert_eq!(
+            cells.cells.iter().map(|cell| cell.ok).sum::<u64>(),
+            expected
+        );
+        let recorded: u64 = cells
+            .cells
+            .iter()
+            .map(|cell| cell.steps[0].response.decode().count())
+            .sum();
+        assert_eq!(recorded, expected);
+        assert!(
+            cells
+                .cells
+                .windows(2)
+                .all(|pair| pair[0].second + 16 == pair[1].second)
+        );
+    }
+
+    #[test]
+    fn frames_of_the_same_second_add_up() {
+        let mut cells = Cells::default();
+        cells.absorb(&frame(3, 2));
+        cells.absorb(&frame(3, 4));
+        assert_eq!(cells.cells.len(), 1);
+        assert_eq!(cells.cells[0].ok, 6);
+        assert_eq!(cells.cells[0].steps[0].response.decode().count(), 6);
+    }
+}

@@ -238,3 +238,88 @@ impl Histogram {
         histogram
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(micros: &[u64]) -> Histogram {
+        let mut histogram = Histogram::default();
+        micros
+            .iter()
+            .for_each(|&us| histogram.record(Duration::from_micros(us)));
+        histogram
+    }
+
+    #[test]
+    fn an_empty_histogram_has_no_percentiles() {
+        let empty = Histogram::default();
+        assert_eq!(
+            (empty.quantile(0.5), empty.mean(), empty.max()),
+            (None, None, None)
+        );
+        assert_eq!(serde_json::to_string(&empty).unwrap(), "null");
+    }
+
+    #[test]
+    fn a_damaged_encoding_is_an_error() {
+        let mut json = serde_json::to_value(of(&[1, 2, 3])).unwrap();
+        json["count"] = 4.into();
+        let error = serde_json::from_value::<Histogram>(json).unwrap_err();
+        assert!(
+            error.to_string().contains("does not hold as many values"),
+            "{error}"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn percentiles_are_within_three_digits(mut micros in proptest::collection::vec(1_u64..100_000_000, 1..300)) {
+            let histogram = of(&micros);
+            micros.sort_unstable();
+            for quantile in [0.0, 0.5, 0.9, 0.95, 0.99, 1.0] {
+                let rank = ((quantile * micros.len() as f64).ceil() as usize).max(1);
+                let exact = micros[rank - 1] as f64;
+                let told = histogram.quantile(quantile).unwrap().as_secs_f64() * 1e6;
+                prop_assert!((told - exact).abs() <= exact / 1_000.0 + 0.6, "{told} for {exact}");
+            }
+            prop_assert_eq!(histogram.max(), micros.last().map(|&us| Duration::from_micros(us)));
+            prop_assert_eq!(histogram.sum(), Duration::from_micros(micros.iter().sum()));
+        }
+
+        #[test]
+        fn merging_is_associative_and_commutative(
+            a in proptest::collection::vec(1_u64..10_000_000, 0..50),
+            b in proptest::collection::vec(1_u64..10_000_000, 0..50),
+            c in proptest::collection::vec(1_u64..10_000_000, 0..50),
+        ) {
+            let merged = |parts: [&[u64]; 3]| {
+                let mut sum = Histogram::default();
+                parts.into_iter().for_each(|part| sum.merge(&of(part)));
+                sum
+            };
+            let all: Vec<u64> = [a.clone(), b.clone(), c.clone()].concat();
+            prop_assert_eq!(merged([&a, &b, &c]), of(&all));
+            prop_assert_eq!(merged([&c, &a, &b]), of(&all));
+            let mut right = of(&b);
+            right.merge(&of(&c));
+            let mut left = of(&a);
+            left.merge(&right);
+            prop_assert_eq!(left, of(&all));
+        }
+
+        #[test]
+        fn what_is_written_is_read(micros in proptest::collection::vec(0_u64..3_000_000_000, 0..50)) {
+            let histogram = of(&micros);
+            let json = serde_json::to_string(&histogram).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Histogram>(&json).unwrap(), histogram.clone());
+            let coarse = Histogram::expand(&histogram.compact());
+            prop_assert_eq!(coarse.count(), histogram.count());
+            if let (Some(coarse), Some(fine)) = (coarse.quantile(0.95), histogram.quantile(0.95)) {
+                let (coarse, fine) = (coarse.as_secs_f64(), fine.as_secs_f64());
+                prop_assert!((coarse - fine).abs() <= fine / 50.0 + 2e-6, "{coarse} for {fine}");
+            }
+        }
+    }
+}

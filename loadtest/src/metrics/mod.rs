@@ -10,6 +10,6 @@ mod tally;
 pub use cells::{Cell, CellStep, Cells, CompactHistogram};
 pub use histogram::Histogram;
 pub use tally::{
-    DependencyTally, ErrorTally, Frame, JourneyTally, PhaseTally, StepTally, TailShare, Tally,
-    Windows,
+    DependencyTally, ErrorTally, Frame, JourneyTally, Panicked, PhaseTally, StepTally, TailShare,
+    Tally, Windows,
 };

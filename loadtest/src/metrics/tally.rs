@@ -66,7 +66,8 @@ pub struct JourneyTally {
     pub time: Histogram,
     /// Journey time of failed journeys.
     pub failed_time: Histogram,
-    /// Start lateness that is the generator's fault: from due, or from a user being free, to started.
+    /// Start lateness that is the generator's fault, of every iteration: from due, or from a user being
+    /// free, to started.
     pub lateness: Histogram,
     /// Time that arrivals waited for a free user, where they did.
     pub waits: Histogram,
@@ -179,6 +180,27 @@ pub struct DependencyTally {
     pub example: String,
 }
 
+/// Panics at one place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Panicked {
+    /// `file:line:column`.
+    pub location: String,
+    /// The first message; redacted.
+    pub message: String,
+    /// How many.
+    pub count: u64,
+}
+
+impl Frame {
+    /// Adds what another worker saw of the same second.
+    pub fn merge(&mut self, other: &Self) {
+        self.windows.merge(&other.windows);
+        self.active_users += other.active_users;
+        self.worker_cpu_us += other.worker_cpu_us;
+        self.busiest_worker = self.busiest_worker.max(other.busiest_worker);
+    }
+}
+
 impl Windows {
     /// All windows, in the order of time.
     pub fn all(&self) -> [&Tally; 3] {
@@ -250,31 +272,37 @@ impl JourneyTally {
 
     /// Adds one ended journey of `time` whose steps took `steps` (service time, zero where not executed).
     pub fn record_shares(&mut self, time: Duration, steps: &[Duration]) {
-        let us = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        self.add_share(&TailShare {
-            at_least_us: bucket(us),
-            journeys: 1,
-            steps_us: steps
-                .iter()
-                .map(|time| u64::try_from(time.as_micros()).unwrap_or(u64::MAX))
-                .collect(),
-        });
+        let micros = |time: &Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        let share = self.share(bucket(micros(&time)), steps.len());
+        share.journeys += 1;
+        for (sum, time) in share.steps_us.iter_mut().zip(steps) {
+            *sum += micros(time);
+        }
     }
 
-    fn add_share(&mut self, share: &TailShare) {
-        match self
-            .shares
-            .binary_search_by_key(&share.at_least_us, |ours| ours.at_least_us)
-        {
-            Ok(found) => {
-                let ours = &mut self.shares[found];
-                ours.journeys += share.journeys;
-                for (ours, theirs) in ours.steps_us.iter_mut().zip(&share.steps_us) {
-                    *ours += theirs;
-                }
-            }
-            Err(place) => self.shares.insert(place, share.clone()),
+    fn add_share(&mut self, theirs: &TailShare) {
+        let ours = self.share(theirs.at_least_us, theirs.steps_us.len());
+        ours.journeys += theirs.journeys;
+        for (ours, theirs) in ours.steps_us.iter_mut().zip(&theirs.steps_us) {
+            *ours += theirs;
         }
+    }
+
+    /// The share of the journeys that take at least `at_least_us`.
+    fn share(&mut self, at_least_us: u64, steps: usize) -> &mut TailShare {
+        let found = self
+            .shares
+            .binary_search_by_key(&at_least_us, |share| share.at_least_us);
+        let place = found.unwrap_or_else(|place| {
+            let share = TailShare {
+                at_least_us,
+                journeys: 0,
+                steps_us: vec![0; steps],
+            };
+            self.shares.insert(place, share);
+            place
+        });
+        &mut self.shares[place]
     }
 }
 
@@ -324,5 +352,48 @@ impl StepTally {
             Some(ours) => ours.count += error.count,
             None => self.errors.push(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_of_journeys_of_about_one_length_add_up() {
+        let mut journeys = JourneyTally::default();
+        let ms = Duration::from_millis;
+        journeys.record_shares(ms(100), &[ms(60), ms(40)]);
+        journeys.record_shares(ms(101), &[ms(61), ms(40)]);
+        journeys.record_shares(ms(900), &[ms(10), ms(890)]);
+        assert_eq!(journeys.shares.len(), 2);
+        assert_eq!(journeys.shares[0].journeys, 2);
+        assert_eq!(journeys.shares[0].steps_us, [121_000, 80_000]);
+        assert!((94_000..=100_000).contains(&journeys.shares[0].at_least_us));
+        let mut sum = JourneyTally::default();
+        sum.merge(&journeys);
+        sum.merge(&journeys);
+        assert_eq!(sum.shares[1].steps_us, [20_000, 1_780_000]);
+    }
+
+    #[test]
+    fn errors_and_dependency_failures_of_one_kind_are_one_line() {
+        let error = |kind, count| ErrorTally {
+            kind,
+            status: None,
+            count,
+            example: count.to_string(),
+            sample: None,
+        };
+        let mut step = StepTally::default();
+        step.count_error(error(ErrorKind::TimeoutHead, 2));
+        step.count_error(error(ErrorKind::ConnectRefused, 1));
+        step.count_error(error(ErrorKind::TimeoutHead, 3));
+        assert_eq!(step.errors.len(), 2);
+        assert_eq!(
+            (step.errors[0].count, &*step.errors[0].example),
+            (5, "2"),
+            "the first example stays"
+        );
     }
 }

@@ -1,5 +1,8 @@
 //! Where traffic may go: loopback and targets that a scenario started itself.
 
+mod guard;
 mod own;
 
-pub use own::Target;
+pub use guard::NotPermitted;
+pub(crate) use guard::{permit, permit_all, refuse_unknown};
+pub use own::{LastOutput, Target, TargetCommand, TargetError};

@@ -2,14 +2,25 @@
 //!
 //! The engine knows only [`Transport`]; tests script it.
 
+mod body;
+mod connection;
+mod deadline;
 mod failure;
+mod fault;
+mod http;
+mod meter;
+mod network;
+mod origin;
+mod tls;
 
+pub use self::http::HttpTransport;
 pub use failure::{ErrorKind, Failure};
+pub use network::{Network, NetworkError};
 
 use crate::chain::RequestBuf;
 use crate::definition::{Expect, Reads};
+use ::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
 use std::future::Future;
 use std::time::Duration;
 

@@ -1,0 +1,66 @@
+//! What was run, and where: the environment of a card.
+
+use loadtest::card::{Card, Report, view};
+use std::time::Duration;
+
+/// What was run, and where, as label and value.
+pub(super) fn facts(report: &Report, card: &Card) -> Vec<(&'static str, String)> {
+    let environment = &report.environment;
+    let setting = &card.setting;
+    let short = |hash: &str| hash.chars().take(12).collect::<String>();
+    let mut facts = Vec::new();
+    if let Some(commit) = &environment.git_commit {
+        let state = match environment.git_dirty {
+            Some(true) => ", with uncommitted changes",
+            _ => "",
+        };
+        facts.push(("commit", format!("{}{state}", short(commit))));
+    }
+    let mut load = setting.load.clone();
+    if setting.default_load {
+        load.push_str(", by default");
+    }
+    facts.push(("source", format!("{} ({})", card.source, card.identity)));
+    facts.push(("fingerprint", short(&setting.fingerprint)));
+    facts.push(("load", load));
+    facts.push((
+        "generator",
+        format!(
+            "{}, at most {}",
+            view::counted(u64::from(setting.workers), "worker thread"),
+            view::counted(u64::from(setting.max_users), "virtual user")
+        ),
+    ));
+    facts.push(("seed", setting.seed.to_string()));
+    if let Some(base) = &setting.base_url {
+        let own = if setting.own_target {
+            ", started by the scenario"
+        } else {
+            ""
+        };
+        facts.push(("target", format!("{base}{own}")));
+    }
+    facts.push((
+        "host",
+        format!(
+            "{} {}, {}",
+            environment.os,
+            environment.arch,
+            view::counted(environment.cpus as u64, "processor")
+        ),
+    ));
+    facts.push(("executable", short(&setting.executable_hash)));
+    facts.push((
+        "time",
+        format!(
+            "{}, for {}",
+            setting.started_at,
+            view::duration(Duration::from_micros(setting.elapsed_us))
+        ),
+    ));
+    facts.push((
+        "run",
+        format!("{}, loadtest {}", report.run_id, report.tool_version),
+    ));
+    facts
+}

@@ -1,0 +1,215 @@
+//! The card as one page: complete without scripts and without a network.
+
+use super::chart::{self, Chart};
+use super::facts::facts;
+use loadtest::card::{Card, Report, view};
+use minijinja::value::Serde;
+use minijinja::{Environment, HtmlEscape, Value, context};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+const TEMPLATE: &str = include_str!("report.html");
+const STYLE: &str = include_str!("report.css");
+
+/// A card and what is drawn of it.
+#[derive(Serialize)]
+struct Sheet<'a> {
+    anchor: String,
+    card: &'a Card,
+    label: String,
+    verdict: &'static str,
+    shares: Option<Drawing>,
+    /// The colour of each step in the drawing of shares.
+    roles: Vec<String>,
+    charts: Vec<Drawing>,
+    facts: Vec<(&'static str, String)>,
+}
+
+#[derive(Serialize)]
+struct Drawing {
+    title: &'static str,
+    svg: Value,
+}
+
+/// The report as an HTML page.
+pub(crate) fn render(report: &Report) -> String {
+    let mut environment = Environment::new();
+    environment.add_filter("duration", duration);
+    environment.add_filter("count", |number: u64| view::count(number));
+    environment.add_filter("percent", |ratio: Option<f64>| figure(ratio, view::percent));
+    environment.add_filter("rate", |rate: Option<f64>| figure(rate, view::rate));
+    environment.add_filter("score", |score: f64| view::score(score));
+    environment.add_filter("points", |points: f64| view::points(points));
+    environment.add_filter("prose", prose);
+    environment
+        .add_template("report.html", TEMPLATE)
+        .expect("the template is tested");
+    let sheets: Vec<Sheet<'_>> = report
+        .cards
+        .iter()
+        .enumerate()
+        .map(|(i, card)| Sheet::of(i, report, card))
+        .collect();
+    environment
+        .get_template("report.html")
+        .and_then(|template| {
+            template.render(context! {
+                style => Value::from_safe_string(STYLE.to_owned()),
+                report => Value::from(Serde(report)),
+                sheets => Value::from(Serde(&sheets)),
+                exit_code => report.exit_code(),
+                dash => view::NONE,
+            })
+        })
+        .expect("the template is tested with every kind of card")
+}
+
+impl<'a> Sheet<'a> {
+    fn of(number: usize, report: &Report, card: &'a Card) -> Self {
+        let drawn = |chart: Chart| Drawing {
+            title: chart.title,
+            svg: Value::from_safe_string(chart.scene.svg(&chart.label)),
+        };
+        let bottleneck = card.bottleneck.as_ref().map(|found| found.step);
+        Self {
+            anchor: format!("scenario-{}", number + 1),
+            card,
+            label: card.grade.label(),
+            verdict: card.verdict.name(),
+            shares: chart::shares(card).map(drawn),
+            roles: (0..card.steps.len())
+                .map(|step| chart::paint_of(step, bottleneck.unwrap_or(usize::MAX)).role())
+                .collect(),
+            charts: chart::over_time(card).into_iter().map(drawn).collect(),
+            facts: facts(report, card),
+        }
+    }
+}
+
+fn figure(figure: Option<f64>, words: fn(f64) -> String) -> String {
+    figure.map_or_else(|| view::NONE.to_owned(), words)
+}
+
+/// A time in microseconds.
+fn duration(us: Option<u64>) -> String {
+    us.map_or_else(
+        || view::NONE.to_owned(),
+        |us| view::duration(Duration::from_micros(us)),
+    )
+}
+
+/// A sentence in which what stands between two backticks is code.
+fn prose(text: &str) -> Value {
+    let parts: Vec<&str> = text.split('`').collect();
+    let mut html = String::new();
+    for (i, part) in parts.iter().enumerate() {
+        let escaped = HtmlEscape(part);
+        // A backtick without a second one is a backtick.
+        if i % 2 == 1 && i + 1 < parts.len() {
+            let _ = write!(html, "<code>{escaped}</code>");
+        } else if i % 2 == 1 {
+            let _ = write!(html, "`{escaped}");
+        } else {
+            let _ = write!(html, "{escaped}");
+        }
+    }
+    Value::from_safe_string(html)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::sample;
+
+    #[test]
+    fn text_from_outside_cannot_break_out() {
+        let html = render(&sample::hostile(
+            "</script><img src=x onerror=alert(1)>\"'`<evil",
+        ));
+        assert!(!html.contains("<img"), "an element from outside");
+        assert!(!html.contains("<script"), "a script");
+        assert!(!html.contains("</script"), "an end of a script");
+        assert!(!html.contains("<evil"), "an element from outside");
+        assert!(html.contains("&lt;img src=x onerror="));
+    }
+
+    #[test]
+    fn the_page_asks_for_nothing() {
+        for report in [sample::failed(), sample::several(), sample::empty()] {
+            let html = render(&report);
+            for outside in ["src=", "url(", "@import", "<link", "<script", "<iframe"] {
+                assert!(!html.contains(outside), "{outside}");
+            }
+            let links = html.matches("href=\"").count();
+            assert_eq!(links, html.matches("href=\"#").count());
+        }
+    }
+
+    #[test]
+    fn every_kind_of_card_renders() {
+        for (report, says) in [
+            (sample::passed(), "PASSED"),
+            (sample::failed(), "FAILED"),
+            (sample::interrupted(), "INTERRUPTED"),
+            (sample::empty(), "NOTHING MEASURED"),
+            (sample::single(), "PASSED"),
+        ] {
+            assert!(render(&report).contains(says));
+        }
+    }
+
+    #[test]
+    fn several_scenarios_begin_with_a_summary() {
+        let html = render(&sample::several());
+        assert_eq!(html.matches("<article").count(), 3);
+        assert!(html.contains("href=\"#scenario-3\""));
+        assert!(!render(&sample::failed()).contains("href=\"#scenario-1\""));
+    }
+
+    #[test]
+    fn five_minutes_of_ten_steps_stay_small() {
+        let html = render(&sample::long());
+        assert!(html.len() < 150_000, "{} bytes", html.len());
+    }
+
+    #[test]
+    fn headings_and_tables_are_there_for_those_who_listen() {
+        let html = render(&sample::failed());
+        assert!(html.starts_with("<!doctype html>\n<html lang=\"en\">"));
+        assert_eq!(html.matches("<h1").count(), 1);
+        assert_eq!(
+            html.matches("<table").count(),
+            html.matches("<caption").count()
+        );
+        assert_eq!(
+            html.matches("<svg").count(),
+            html.matches("role=\"img\"").count()
+        );
+        assert!(!html.contains("<th>"), "a header without scope");
+    }
+
+    #[test]
+    fn code_in_prose_is_marked_and_escaped() {
+        assert_eq!(
+            prose("of `a<b`: `x").to_string(),
+            "of <code>a&lt;b</code>: `x"
+        );
+    }
+
+    #[test]
+    #[ignore = "writes the pages to the directory in LOADTEST_SAMPLES, to be looked at"]
+    fn write_samples() {
+        let folder = std::path::PathBuf::from(std::env::var_os("LOADTEST_SAMPLES").unwrap());
+        for (name, report) in [
+            ("passed", sample::passed()),
+            ("failed", sample::failed()),
+            ("empty", sample::empty()),
+            ("single", sample::single()),
+            ("several", sample::several()),
+            ("long", sample::long()),
+        ] {
+            std::fs::write(folder.join(format!("{name}.html")), render(&report)).unwrap();
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The card as data: every figure unrounded, its unit in its key.
+
+use loadtest::card::Report;
+use serde::Serialize;
+
+/// The version of the shape of this export.
+const SCHEMA_VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Export<'a> {
+    schema_version: u32,
+    exit_code: u8,
+    #[serde(flatten)]
+    report: &'a Report,
+}
+
+/// The report as indented JSON.
+pub(crate) fn render(report: &Report) -> String {
+    let export = Export {
+        schema_version: SCHEMA_VERSION,
+        exit_code: report.exit_code(),
+        report,
+    };
+    let mut json = serde_json::to_string_pretty(&export).expect("a card has no maps with odd keys");
+    json.push('\n');
+    json
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::sample;
+
+    #[test]
+    fn every_figure_of_the_card_is_there_with_its_unit() {
+        let json: serde_json::Value = serde_json::from_str(&render(&sample::failed())).unwrap();
+        assert_eq!(json["exit_code"], 99);
+        let card = &json["cards"][0];
+        assert_eq!(card["verdict"], "failed");
+        assert_eq!(card["steps"][0]["grade"]["letter"], "B+");
+        assert_eq!(card["steps"][0]["grade"]["version"], 1);
+        assert!(card["headline"]["time"]["p95_us"].as_u64().unwrap() > 1_000);
+        assert_eq!(card["dependency_failures"][0]["cause"], "failed");
+        assert_eq!(card["errors"][0]["kind"], "status");
+    }
+}

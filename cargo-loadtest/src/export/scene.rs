@@ -1,0 +1,254 @@
+//! A drawing of few shapes, and its SVG back end.
+//!
+//! Colours are roles, so that a page can give them other values in the dark; each shape carries the
+//! light value as well, for viewers that ignore styles.
+
+use minijinja::HtmlEscape;
+use std::fmt::Write as _;
+
+/// What a colour is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Paint {
+    /// Text that is read.
+    Ink,
+    /// Text beside it.
+    Muted,
+    /// Lines behind the data.
+    Grid,
+    /// Ground behind a part of the data.
+    Shade,
+    /// The gap between two areas.
+    Paper,
+    /// What stands out as bad.
+    Alarm,
+    /// Data, told apart by number.
+    Series(usize),
+}
+
+/// The light colours of data, in the order of use.
+const SERIES: [&str; 6] = [
+    "#2f6fb3", "#d08a1d", "#b5403b", "#4f9d8e", "#7a68b3", "#8c8f94",
+];
+
+impl Paint {
+    /// The name of the role in a style sheet.
+    pub(crate) fn role(self) -> String {
+        match self {
+            Self::Ink => "ink".to_owned(),
+            Self::Muted => "muted".to_owned(),
+            Self::Grid => "grid".to_owned(),
+            Self::Shade => "shade".to_owned(),
+            Self::Paper => "paper".to_owned(),
+            Self::Alarm => "alarm".to_owned(),
+            Self::Series(i) => format!("s{}", i % SERIES.len()),
+        }
+    }
+
+    fn light(self) -> &'static str {
+        match self {
+            Self::Ink => "#1b1f24",
+            Self::Muted => "#5d646d",
+            Self::Grid => "#e3e5e8",
+            Self::Shade => "#f3f3f0",
+            Self::Paper => "#ffffff",
+            Self::Alarm => "#b5403b",
+            Self::Series(i) => SERIES[i % SERIES.len()],
+        }
+    }
+}
+
+/// Where a text lies of its point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// A position: right and down from the upper left corner.
+pub(crate) type At = (f64, f64);
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Shape {
+    Rect {
+        at: At,
+        size: At,
+        paint: Paint,
+    },
+    Line {
+        points: Vec<At>,
+        paint: Paint,
+        width: f64,
+        dashed: bool,
+    },
+    Area {
+        points: Vec<At>,
+        paint: Paint,
+        opacity: f64,
+    },
+    Text {
+        at: At,
+        size: f64,
+        text: String,
+        paint: Paint,
+        anchor: Anchor,
+    },
+}
+
+/// A drawing.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Scene {
+    pub(crate) size: At,
+    pub(crate) shapes: Vec<Shape>,
+}
+
+impl Scene {
+    pub(crate) fn new(size: At) -> Self {
+        Self {
+            size,
+            shapes: Vec::new(),
+        }
+    }
+
+    pub(crate) fn text(&mut self, at: At, text: impl Into<String>, paint: Paint, anchor: Anchor) {
+        self.shapes.push(Shape::Text {
+            at,
+            size: 11.0,
+            text: text.into(),
+            paint,
+            anchor,
+        });
+    }
+
+    pub(crate) fn rect(&mut self, at: At, size: At, paint: Paint) {
+        self.shapes.push(Shape::Rect { at, size, paint });
+    }
+
+    pub(crate) fn line(&mut self, points: Vec<At>, paint: Paint, width: f64) {
+        self.shapes.push(Shape::Line {
+            points,
+            paint,
+            width,
+            dashed: false,
+        });
+    }
+
+    /// The drawing as an SVG element; `label` says in words what it shows.
+    pub(crate) fn svg(&self, label: &str) -> String {
+        let (width, height) = self.size;
+        let mut out = format!(
+            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-label="{}">"#,
+            HtmlEscape(label)
+        );
+        for shape in &self.shapes {
+            svg_of(shape, &mut out);
+        }
+        out.push_str("</svg>");
+        out
+    }
+}
+
+fn svg_of(shape: &Shape, out: &mut String) {
+    let done = match shape {
+        Shape::Rect {
+            at: (x, y),
+            size: (width, height),
+            paint,
+        } => write!(
+            out,
+            r#"<rect x="{}" y="{}" width="{}" height="{}" fill="{}" class="f-{}"/>"#,
+            number(*x),
+            number(*y),
+            number(*width),
+            number(*height),
+            paint.light(),
+            paint.role()
+        ),
+        Shape::Line {
+            points,
+            paint,
+            width,
+            dashed,
+        } => write!(
+            out,
+            r#"<polyline points="{}" fill="none" stroke="{}" stroke-width="{width}" stroke-linejoin="round" stroke-linecap="round"{} class="l-{}"/>"#,
+            listed(points),
+            paint.light(),
+            if *dashed {
+                r#" stroke-dasharray="5 4""#
+            } else {
+                ""
+            },
+            paint.role()
+        ),
+        Shape::Area {
+            points,
+            paint,
+            opacity,
+        } => write!(
+            out,
+            r#"<polygon points="{}" fill="{}" fill-opacity="{opacity}" class="f-{}"/>"#,
+            listed(points),
+            paint.light(),
+            paint.role()
+        ),
+        Shape::Text {
+            at: (x, y),
+            size,
+            text,
+            paint,
+            anchor,
+        } => write!(
+            out,
+            r#"<text x="{}" y="{}" font-size="{size}" fill="{}" text-anchor="{}" class="f-{}">{}</text>"#,
+            number(*x),
+            number(*y),
+            paint.light(),
+            match anchor {
+                Anchor::Start => "start",
+                Anchor::Middle => "middle",
+                Anchor::End => "end",
+            },
+            paint.role(),
+            HtmlEscape(text)
+        ),
+    };
+    done.expect("a string takes any text");
+}
+
+/// Points, to a tenth.
+fn listed(points: &[At]) -> String {
+    let mut out = String::with_capacity(points.len() * 10);
+    for (i, (x, y)) in points.iter().enumerate() {
+        if i > 0 {
+            out.push(' ');
+        }
+        out.push_str(&number(*x));
+        out.push(',');
+        out.push_str(&number(*y));
+    }
+    out
+}
+
+fn number(number: f64) -> String {
+    let rounded = (number * 10.0).round() / 10.0;
+    format!("{rounded}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drawing_escapes_its_texts_and_names_its_roles() {
+        let mut scene = Scene::new((100.0, 50.0));
+        scene.text((1.0, 2.04), "<b>&", Paint::Ink, Anchor::End);
+        scene.line(vec![(0.0, 0.0), (1.25, 3.0)], Paint::Series(7), 1.5);
+        let svg = scene.svg("a \"label\"");
+        assert!(svg.contains(">&lt;b&gt;&amp;</text>"), "{svg}");
+        assert!(svg.contains(r#"x="1" y="2""#), "{svg}");
+        assert!(svg.contains(r#"points="0,0 1.3,3""#), "{svg}");
+        assert!(svg.contains(r#"class="l-s1""#), "{svg}");
+        assert!(!svg.contains(r#""a "label""#), "{svg}");
+    }
+}

@@ -1,0 +1,81 @@
+use super::*;
+use crate::export::sample;
+
+/// A page without what differs from machine to machine; the samples have none of that.
+fn page(report: &Report, width: usize) -> String {
+    render(report, width, false)
+}
+
+#[test]
+fn a_failed_run_says_why_before_anything_else() {
+    insta::assert_snapshot!(page(&sample::failed(), 100));
+}
+
+#[test]
+fn a_passed_run_is_calm() {
+    insta::assert_snapshot!(page(&sample::passed(), 80));
+}
+
+#[test]
+fn a_narrow_terminal_loses_no_figure() {
+    insta::assert_snapshot!(page(&sample::failed(), 60));
+}
+
+#[test]
+fn an_interrupted_run_has_a_partial_grade() {
+    insta::assert_snapshot!(page(&sample::interrupted(), 80));
+}
+
+#[test]
+fn an_empty_run_says_so() {
+    insta::assert_snapshot!(page(&sample::empty(), 80));
+}
+
+#[test]
+fn a_single_request_shows_outcomes_by_status() {
+    insta::assert_snapshot!(page(&sample::single(), 80));
+}
+
+#[test]
+fn nothing_is_wider_than_the_terminal() {
+    let long = "注文".repeat(60);
+    for report in [
+        sample::failed(),
+        sample::passed(),
+        sample::single(),
+        sample::empty(),
+        sample::several(),
+        sample::hostile(&long),
+        sample::hostile(&"x".repeat(200)),
+    ] {
+        for limit in [20, 40, 60, 80, 120, 300] {
+            for line in render(&report, limit, false).lines() {
+                assert!(width(line) <= limit, "{} > {limit}: {line}", width(line));
+            }
+        }
+    }
+}
+
+#[test]
+fn colour_changes_no_letter() {
+    let report = sample::failed();
+    let coloured = render(&report, 100, true);
+    assert!(coloured.contains("\x1b["));
+    let mut bare = String::new();
+    let mut within = false;
+    for letter in coloured.chars() {
+        match letter {
+            '\x1b' => within = true,
+            'm' if within => within = false,
+            _ if within => {}
+            _ => bare.push(letter),
+        }
+    }
+    assert_eq!(bare, page(&report, 100));
+}
+
+#[test]
+fn text_from_outside_cannot_drive_the_terminal() {
+    let page = page(&sample::hostile("\x1b]0;owned\x07\u{9b}31m"), 80);
+    assert!(!page.contains(['\x1b', '\x07', '\u{9b}']));
+}

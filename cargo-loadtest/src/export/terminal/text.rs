@@ -1,0 +1,175 @@
+//! Lines of styled text whose width is known.
+
+use anstyle::{AnsiColor, Color, Style};
+use std::fmt::Write as _;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+pub(super) const PLAIN: Style = Style::new();
+pub(super) const BOLD: Style = Style::new().bold();
+pub(super) const DIM: Style = Style::new().dimmed();
+pub(super) const GOOD: Style = coloured(AnsiColor::Green);
+pub(super) const FAIR: Style = coloured(AnsiColor::Yellow);
+pub(super) const BAD: Style = coloured(AnsiColor::Red);
+pub(super) const ACCENT: Style = coloured(AnsiColor::Cyan);
+
+const fn coloured(colour: AnsiColor) -> Style {
+    Style::new().fg_color(Some(Color::Ansi(colour)))
+}
+
+/// A line of styled text.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Line(Vec<(Style, String)>);
+
+impl Line {
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds text in a style.
+    pub(super) fn add(mut self, style: Style, text: impl Into<String>) -> Self {
+        self.0.push((style, text.into()));
+        self
+    }
+
+    /// Adds spaces up to a column; none when the line is already there.
+    pub(super) fn to(self, column: usize) -> Self {
+        let gap = column.saturating_sub(self.width());
+        self.add(PLAIN, " ".repeat(gap))
+    }
+
+    /// Adds all of another line.
+    pub(super) fn join(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.0.iter().map(|(_, text)| width(text)).sum()
+    }
+
+    /// Appends the line to `out`, cut to `limit` columns and without spaces at its end.
+    pub(super) fn print(&self, out: &mut String, limit: usize, colour: bool) {
+        let mut spans = self.0.as_slice();
+        while let Some((_, text)) = spans.last() {
+            if !text.trim_end().is_empty() {
+                break;
+            }
+            spans = &spans[..spans.len() - 1];
+        }
+        let mut room = limit;
+        for (i, (style, text)) in spans.iter().enumerate() {
+            let text = if i + 1 == spans.len() {
+                text.trim_end()
+            } else {
+                text
+            };
+            let text = shorten(text, room);
+            room -= width(&text);
+            if colour && *style != PLAIN {
+                let _ = write!(out, "{style}{text}{style:#}");
+            } else {
+                out.push_str(&text);
+            }
+        }
+        out.push('\n');
+    }
+}
+
+/// How many columns a text takes.
+pub(super) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// Cuts a text to `limit` columns, an ellipsis in place of what is cut.
+pub(super) fn shorten(text: &str, limit: usize) -> String {
+    if width(text) <= limit {
+        return text.to_owned();
+    }
+    let mut short = String::new();
+    let mut room = limit.saturating_sub(1);
+    for letter in text.chars() {
+        let width = letter.width().unwrap_or(0);
+        if width > room {
+            break;
+        }
+        room -= width;
+        short.push(letter);
+    }
+    if limit > 0 {
+        short.push('…');
+    }
+    short
+}
+
+/// A text from outside made harmless: no control character, and nothing that turns the direction of
+/// writing, reaches a terminal.
+pub(super) fn clean(text: &str) -> String {
+    text.chars()
+        .map(|letter| match letter {
+            '\n' | '\r' | '\t' => ' ',
+            '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(letter)).unwrap_or(' '),
+            '\x7f' => '␡',
+            '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+            _ => letter,
+        })
+        .collect()
+}
+
+/// Breaks a text at its spaces into lines of at most `limit` columns; words that are longer are cut.
+pub(super) fn wrap(text: &str, limit: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let last = lines.last_mut().expect("there is always a line");
+        let gap = usize::from(!last.is_empty());
+        if gap > 0 && width(last) + gap + width(word) > limit {
+            lines.push(shorten(word, limit));
+        } else {
+            if gap > 0 {
+                last.push(' ');
+            }
+            last.push_str(&shorten(word, limit));
+        }
+    }
+    lines
+}
+
+/// A bar of `share` of `columns`, to an eighth of a column; something is never nothing.
+pub(super) fn bar(share: f64, columns: usize) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (share.clamp(0.0, 1.0) * columns as f64 * 8.0).round() as usize;
+    let eighths = if share > 0.0 { eighths.max(1) } else { 0 };
+    "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_drive_a_terminal_is_shown_instead() {
+        assert_eq!(
+            clean("a\x1b[31mb\u{9b}c\u{202e}d\ne"),
+            "a␛[31mb\u{fffd}c\u{fffd}d e"
+        );
+    }
+
+    #[test]
+    fn wide_letters_count_twice() {
+        assert_eq!(shorten("注文を作成する", 8), "注文を…");
+        assert_eq!(width("注文"), 4);
+    }
+
+    #[test]
+    fn words_wrap_and_long_ones_are_cut() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("unbreakable", 5), ["unbr…"]);
+    }
+
+    #[test]
+    fn a_bar_is_true_to_an_eighth() {
+        assert_eq!(bar(0.5, 3), "█▌");
+        assert_eq!(bar(0.000_1, 10), "▏");
+        assert_eq!(bar(0.0, 10), "");
+        assert_eq!(bar(1.0, 2), "██");
+    }
+}

@@ -1,0 +1,72 @@
+//! Dependency failures: which steps could not run, for want of what, and whose fault it was.
+
+use crate::chain::RootCause;
+use crate::metrics::{DependencyTally, Windows};
+use serde::Serialize;
+
+/// Dependency failures of one step with one variable and root cause.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DependencyFailure {
+    /// The step that did not run.
+    pub step: String,
+    /// The expression or parameter that had no value; `None` where the step's function declined.
+    pub variable: Option<String>,
+    /// The step that should have given it.
+    pub upstream: String,
+    /// What happened at the root of the chain of skips.
+    pub cause: RootCause,
+    /// The step at the root.
+    pub root_step: String,
+    /// How often, in the measured part.
+    pub count: u64,
+    /// How often in ramp and warm-up.
+    pub elsewhere: u64,
+    /// The first one, in words.
+    pub example: String,
+}
+
+impl DependencyFailure {
+    /// All of a run, the most frequent first; those of steps that were not drawn are told apart.
+    pub(super) fn all(windows: &Windows, names: &[&str]) -> (Vec<Self>, Vec<Self>) {
+        let mut rows: Vec<(&DependencyTally, u64, u64)> = Vec::new();
+        for (tally, measured) in [
+            (&windows.steady, true),
+            (&windows.ramp, false),
+            (&windows.warm_up, false),
+        ] {
+            for failure in &tally.dependencies {
+                let same = |(row, ..): &&mut (&DependencyTally, u64, u64)| {
+                    (row.step, row.upstream, row.cause)
+                        == (failure.step, failure.upstream, failure.cause)
+                        && row.variable == failure.variable
+                };
+                let (count, elsewhere) = if measured {
+                    (failure.count, 0)
+                } else {
+                    (0, failure.count)
+                };
+                match rows.iter_mut().find(same) {
+                    Some(row) => {
+                        row.1 += count;
+                        row.2 += elsewhere;
+                    }
+                    None => rows.push((failure, count, elsewhere)),
+                }
+            }
+        }
+        rows.sort_by_key(|(_, count, elsewhere)| std::cmp::Reverse((*count, *elsewhere)));
+        let name = |step: usize| names.get(step).copied().unwrap_or("?").to_owned();
+        rows.into_iter()
+            .map(|(row, count, elsewhere)| Self {
+                step: name(row.step),
+                variable: row.variable.clone(),
+                upstream: name(row.upstream),
+                cause: row.cause.root,
+                root_step: name(row.cause.step),
+                count,
+                elsewhere,
+                example: row.example.clone(),
+            })
+            .partition(|row| row.cause != RootCause::NotDrawn)
+    }
+}

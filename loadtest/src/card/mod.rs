@@ -1,0 +1,320 @@
+//! The report card: a pure function of the record, so that an old record can always be graded again.
+//!
+//! Headline numbers, grades and thresholds are of the steady part; accounts are of ramp and steady part.
+
+mod accounts;
+mod bottleneck;
+mod course;
+mod error;
+pub mod grade;
+mod headline;
+mod ledger;
+mod loss;
+#[cfg(test)]
+mod sample;
+mod setting;
+mod step;
+#[cfg(test)]
+mod tests;
+mod threshold;
+mod validity;
+mod verdict;
+pub mod view;
+mod weight;
+
+pub use accounts::Accounts;
+pub use bottleneck::{Bottleneck, TailBottleneck};
+pub use course::{Course, Point};
+pub use error::ErrorRow;
+pub use grade::{Grade, Letter, StepGrade};
+pub use headline::Headline;
+pub use ledger::DependencyFailure;
+pub use loss::{Loss, LossKind};
+pub use setting::Setting;
+pub use step::{Phases, Quantiles, StepRow};
+pub use threshold::ThresholdRow;
+pub use validity::{Cause, Trust, Validity};
+pub use verdict::{Verdict, worst};
+pub use weight::WeightRow;
+
+use crate::definition::Shape;
+use crate::metrics::Panicked;
+use crate::metrics::{StepTally, Tally};
+use crate::record::{Ending, Environment, RunRecord, ScenarioRecord};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The graded result of an invocation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// The identifier of the run.
+    pub run_id: String,
+    /// When the run began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// The version of the tool that ran it.
+    pub tool_version: String,
+    /// Where it ran, and of what source.
+    pub environment: Environment,
+    /// A card per scenario, in the order they ran.
+    pub cards: Vec<Card>,
+}
+
+/// The graded result of one scenario.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Card {
+    /// The identity of the scenario: `package::module::function`.
+    pub identity: String,
+    /// The name shown to people.
+    pub name: String,
+    /// The doc comment.
+    pub description: String,
+    /// Free labels.
+    pub tags: Vec<String>,
+    /// Where it stands: `tests/load.rs:12`.
+    pub source: String,
+    /// What the run comes to.
+    pub verdict: Verdict,
+    /// Why, the decisive reasons first; empty when it passed.
+    pub reasons: Vec<String>,
+    /// The overall grade.
+    pub grade: Grade,
+    /// Where the points of the overall grade went, the most first.
+    pub losses: Vec<Loss>,
+    /// The figures in large type.
+    pub headline: Headline,
+    /// A row per step, in the order of the scenario.
+    pub steps: Vec<StepRow>,
+    /// The step with the largest share of the time.
+    pub bottleneck: Option<Bottleneck>,
+    /// The step that dominates the slowest 5 % of journeys, where it is another one.
+    pub tail: Option<TailBottleneck>,
+    /// Steps that could not run since an upstream value was missing.
+    pub dependency_failures: Vec<DependencyFailure>,
+    /// Steps that did not run since an upstream step was not drawn; nobody's failure.
+    pub not_drawn: Vec<DependencyFailure>,
+    /// Weights, configured and observed, of the steps that do not always run.
+    pub weights: Vec<WeightRow>,
+    /// Failures by step, kind and status, the most frequent first.
+    pub errors: Vec<ErrorRow>,
+    /// Answers by status, of all steps.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Where steps panicked.
+    pub panics: Vec<Panicked>,
+    /// What must hold, and whether it does.
+    pub thresholds: Vec<ThresholdRow>,
+    /// Where every iteration went.
+    pub accounts: Accounts,
+    /// How far the measurement can be trusted.
+    pub validity: Validity,
+    /// What was run, and where.
+    pub setting: Setting,
+    /// What a reader must know to read the figures rightly.
+    pub notes: Vec<String>,
+    /// The course over time.
+    pub course: Course,
+}
+
+impl Report {
+    /// Grades a record by the policy stored in it.
+    pub fn grade(record: &RunRecord) -> Self {
+        Self {
+            run_id: record.run_id.clone(),
+            started_at: record.started_at.clone(),
+            tool_version: record.tool_version.clone(),
+            environment: record.environment.clone(),
+            cards: record.scenarios.iter().map(Card::of).collect(),
+        }
+    }
+
+    /// The exit code of the run: the worst of its cards; 3 without any.
+    pub fn exit_code(&self) -> u8 {
+        if self.cards.is_empty() {
+            return Verdict::Empty.exit_code();
+        }
+        worst(self.cards.iter().map(|card| card.verdict.exit_code()))
+    }
+}
+
+impl Card {
+    /// Grades one scenario.
+    pub fn of(record: &ScenarioRecord) -> Self {
+        let definition = &record.definition;
+        // A tally in which nothing happened has no steps.
+        let mut tally = record.windows.steady.clone();
+        tally.merge(&Tally::new(definition.steps.len()));
+        tally.steps.truncate(definition.steps.len());
+        let names: Vec<&str> = definition.steps.iter().map(|step| &*step.name).collect();
+        let seconds = steady_seconds(record);
+        let accounts = Accounts::of(record);
+        let validity = Validity::of(record, &accounts);
+        let withheld = validity.trust == Trust::Invalid;
+        let (steps, grade, losses) = graded(record, &tally, &names, seconds, withheld);
+        let (dependency_failures, not_drawn) = DependencyFailure::all(&record.windows, &names);
+        let bottleneck = Bottleneck::find(&steps);
+        let tail = TailBottleneck::find(&tally.journey.shares, &steps).filter(|tail| {
+            bottleneck
+                .as_ref()
+                .is_some_and(|bottleneck| bottleneck.step != tail.step)
+        });
+        let mut card = Self {
+            identity: definition.identity(),
+            name: definition.name.to_string(),
+            description: definition.description.to_string(),
+            tags: definition.tags.iter().map(ToString::to_string).collect(),
+            source: format!("{}:{}", definition.file, definition.line),
+            verdict: Verdict::Passed,
+            reasons: Vec::new(),
+            grade,
+            losses,
+            headline: Headline::of(record, &tally, seconds),
+            bottleneck,
+            tail,
+            dependency_failures,
+            not_drawn,
+            weights: definition
+                .steps
+                .iter()
+                .zip(&tally.steps)
+                .filter(|(step, tally)| step.weight < 1.0 || tally.not_drawn > 0)
+                .map(|(step, tally)| WeightRow::of(step, tally))
+                .collect(),
+            errors: ErrorRow::all(&record.windows, &names),
+            statuses: statuses(&tally.steps),
+            panics: record.panics.clone(),
+            thresholds: record
+                .plan
+                .thresholds
+                .iter()
+                .map(|scoped| ThresholdRow::of(scoped, &tally, &names, seconds))
+                .collect(),
+            accounts,
+            validity,
+            setting: Setting::of(record),
+            notes: Vec::new(),
+            course: Course::of(record),
+            steps,
+        };
+        (card.verdict, card.reasons) = verdict::of(&card, &record.ending);
+        card.notes = notes(&card, record);
+        card
+    }
+}
+
+/// The rows of the steps with their grades, the overall grade, and where its points went.
+fn graded(
+    record: &ScenarioRecord,
+    tally: &Tally,
+    names: &[&str],
+    seconds: Option<f64>,
+    withheld: bool,
+) -> (Vec<StepRow>, Grade, Vec<Loss>) {
+    let all_time: Duration = tally.steps.iter().map(|step| step.service.sum()).sum();
+    let mut rows = Vec::new();
+    for (i, (step, counts)) in record.definition.steps.iter().zip(&tally.steps).enumerate() {
+        let mut row = StepRow::new(step, counts, seconds, all_time);
+        row.grade = record
+            .plan
+            .grading
+            .get(i)
+            .and_then(|policy| StepGrade::of(counts, policy));
+        if let Some(grade) = &row.grade {
+            row.losses = loss::of_step(i, names, counts, grade, &tally.dependencies);
+        }
+        rows.push(row);
+    }
+    let grades: Vec<Option<StepGrade>> = rows.iter().map(|row| row.grade).collect();
+    let mut grade = Grade::of(&grades);
+    grade.partial = record.ending != Ending::Completed;
+    grade.ungraded = rows
+        .iter()
+        .filter(|row| row.grade.is_none())
+        .map(|row| row.name.clone())
+        .collect();
+    let parts: Vec<_> = rows
+        .iter()
+        .map(|row| (row.name.as_str(), row.grade.as_ref(), row.losses.as_slice()))
+        .collect();
+    let mut losses = loss::overall(&parts);
+    if withheld {
+        grade = Grade {
+            score: None,
+            letter: None,
+            interval: None,
+            withheld,
+            ..grade
+        };
+        losses.clear();
+        for row in &mut rows {
+            row.grade = None;
+            row.losses.clear();
+        }
+    }
+    (rows, grade, losses)
+}
+
+/// What rates divide by; a journal without an end does not know it, so the time that passed stands in.
+fn steady_seconds(record: &ScenarioRecord) -> Option<f64> {
+    let micros = if record.steady_us > 0 {
+        record.steady_us
+    } else {
+        let ramp = match record.plan.load.shape {
+            Shape::Rate { ramp_up, .. } | Shape::Users { ramp_up, .. } => ramp_up,
+            _ => Duration::ZERO,
+        };
+        let before = (record.plan.load.warm_up + ramp).as_micros() as u64;
+        record.elapsed_us.saturating_sub(before)
+    };
+    (micros > 0).then(|| micros as f64 / 1e6)
+}
+
+fn statuses(steps: &[StepTally]) -> BTreeMap<u16, u64> {
+    let mut all = BTreeMap::new();
+    for (status, count) in steps.iter().flat_map(|step| &step.statuses) {
+        *all.entry(*status).or_default() += count;
+    }
+    all
+}
+
+fn notes(card: &Card, record: &ScenarioRecord) -> Vec<String> {
+    let mut notes = Vec::new();
+    if card.setting.default_load {
+        notes.push(
+            "The scenario declares no load, so the default applied: one user for 10 s. \
+             Declare `load = ..`, or give `--rate` or `--users`."
+                .to_owned(),
+        );
+    }
+    if !card.setting.open_model {
+        notes.push(
+            "Latencies are those of a closed loop: each user waits for its answers, so a slow target \
+             is asked less often, and users who arrive at a rate would wait longer."
+                .to_owned(),
+        );
+    }
+    if card.headline.dropped > 0 {
+        notes.push(format!(
+            "{} never started: each is a failed journey, in the error rate and in no percentile.",
+            view::counted(card.headline.dropped, "iteration")
+        ));
+    }
+    if card.grade.partial && card.grade.score.is_some() {
+        notes.push("The grade is partial: the run ended before its time.".to_owned());
+    }
+    if matches!(record.ending, Ending::Died { .. }) {
+        notes.push("What was in flight when the process died is in no figure.".to_owned());
+    }
+    if !card.grade.withheld && !card.grade.ungraded.is_empty() && card.grade.score.is_some() {
+        notes.push(format!(
+            "Not graded, since never attempted: {}.",
+            card.grade.ungraded.join(", ")
+        ));
+    }
+    if card.grade.interval.is_some() {
+        notes.push(format!(
+            "* Fewer than {} attempts: the score lies in the interval shown, with a confidence of 95 %.",
+            grade::SMALL_SAMPLE
+        ));
+    }
+    notes
+}

@@ -1,0 +1,114 @@
+//! Records for the tests of the card.
+
+use crate::definition::{DEFAULT_TIMEOUT, Expect, Load, Reads, ScenarioDef, Shape, StepDef};
+use crate::metrics::{StepTally, Tally};
+use crate::plan::{GradingDefaults, Overrides, Plan};
+use crate::record::{End, Ending, ScenarioRecord, Start};
+use std::time::Duration;
+
+pub(super) const SECONDS: u64 = 10;
+
+/// A scenario of the named steps under 100 iterations per second for ten seconds, in which each
+/// step was executed 1,000 times within 10 ms.
+pub(super) fn record(names: &[&'static str]) -> ScenarioRecord {
+    let steps: Vec<StepDef> = names.iter().map(|name| step(name)).collect();
+    let definition = ScenarioDef {
+        name: "checkout".into(),
+        function: "checkout".into(),
+        module: "load".into(),
+        package: "shop".into(),
+        file: "tests/load.rs".into(),
+        line: 12,
+        description: "".into(),
+        tags: vec!["critical".into()].into(),
+        base: None,
+        load: Some(Load::new(Shape::Rate {
+            per_second: 100.0,
+            ramp_up: Duration::ZERO,
+            duration: Duration::from_secs(SECONDS),
+        })),
+        thresholds: Vec::new().into(),
+        apdex: None,
+        budget: None,
+        fingerprint: "9c1d5a20".into(),
+        version: None,
+        starts_target: false,
+        steps: steps.into(),
+    };
+    let plan = Plan::new(
+        &definition,
+        &Overrides::default(),
+        &GradingDefaults::default(),
+        7,
+    )
+    .unwrap();
+    let mut record = ScenarioRecord::new(Start {
+        definition,
+        plan,
+        base_url: Some("http://127.0.0.1:8080".to_owned()),
+        own_target: false,
+        executable_hash: "ab12".to_owned(),
+        workers: 2,
+        started_at: "2026-11-05T10:00:00Z".to_owned(),
+    });
+    record.end(End {
+        ending: Ending::Completed,
+        elapsed_us: SECONDS * 1_000_000,
+        planned: 1_000,
+        steady_us: SECONDS * 1_000_000,
+        panics: Vec::new(),
+    });
+    let tally = &mut record.windows.steady;
+    *tally = Tally::new(names.len());
+    tally.journey.started = 1_000;
+    tally.journey.ok = 1_000;
+    let time = Duration::from_millis(10);
+    tally
+        .journey
+        .time
+        .record_n(time * names.len() as u32, 1_000);
+    for step in &mut tally.steps {
+        *step = executed(1_000, time);
+    }
+    record
+}
+
+/// A step executed `count` times with success, each time as long as `time` and within T.
+pub(super) fn executed(count: u64, time: Duration) -> StepTally {
+    let mut step = StepTally {
+        executed: count,
+        ok: count,
+        requests: count,
+        satisfied: count,
+        ..StepTally::default()
+    };
+    step.response.record_n(time, count);
+    step.service.record_n(time, count);
+    step.phases.first_byte.record_n(time, count);
+    step.statuses.insert(200, count);
+    step
+}
+
+fn step(name: &'static str) -> StepDef {
+    StepDef {
+        name: name.into(),
+        line: 1,
+        description: "".into(),
+        method: Some("GET".into()),
+        url: Some(format!("/{name}").into()),
+        weight: 1.0,
+        expect: Expect::SUCCESS,
+        think: None,
+        timeout: DEFAULT_TIMEOUT,
+        thresholds: Vec::new().into(),
+        apdex: None,
+        budget: None,
+        grade_weight: None,
+        dependencies: Vec::new().into(),
+        reads: Reads {
+            body: false,
+            headers: false,
+        },
+        fingerprint: "5f".into(),
+    }
+}

@@ -1,0 +1,188 @@
+//! One row of the card per step.
+
+use super::grade::StepGrade;
+use super::loss::Loss;
+use crate::definition::{StepDef, micros};
+use crate::metrics::{Histogram, PhaseTally, StepTally};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What a run measured of one step.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StepRow {
+    /// The name of the step.
+    pub name: String,
+    /// The HTTP method, where the source shows it.
+    pub method: Option<String>,
+    /// The URL template, where the source shows it.
+    pub url: Option<String>,
+    /// The grade; `None` when the step was never attempted or the grade is withheld.
+    pub grade: Option<StepGrade>,
+    /// Where the points of the step's score went.
+    pub losses: Vec<Loss>,
+    /// Times the step ran to an end.
+    pub executed: u64,
+    /// Of these, with success.
+    pub ok: u64,
+    /// Of these, without.
+    pub failed: u64,
+    /// Times it was cut off by the end of the run.
+    pub cancelled: u64,
+    /// Times it was skipped since an upstream value was missing.
+    pub skipped: u64,
+    /// Times it was skipped since an upstream step was not drawn; no failure.
+    pub skipped_not_drawn: u64,
+    /// Times its own weight left it out.
+    pub not_drawn: u64,
+    /// Executions per second.
+    pub per_second: Option<f64>,
+    /// Failed of all executed, a share of one.
+    pub error_rate: Option<f64>,
+    /// The share of executions that the percentiles are of: ok ones and those that timed out.
+    pub measured: Option<f64>,
+    /// Response time.
+    pub response: Quantiles,
+    /// Service time.
+    pub service: Quantiles,
+    /// Response time of failed executions that did not time out.
+    pub failed_response: Quantiles,
+    /// The step's share of the service time of all steps.
+    pub time_share: Option<f64>,
+    /// Where its service time went.
+    pub phases: Phases,
+    /// Answers by status.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Requests written to a connection, repeated ones included.
+    pub requests: u64,
+    /// Of these, repeated since a reused connection was closed.
+    pub retries: u64,
+    /// Bytes written, heads included.
+    pub sent_bytes: u64,
+    /// Bytes read, heads included.
+    pub received_bytes: u64,
+    /// Checks that passed.
+    pub checks_passed: u64,
+    /// Checks that failed.
+    pub checks_failed: u64,
+}
+
+/// The shape of a distribution of times.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Quantiles {
+    /// How many times there are.
+    pub samples: u64,
+    #[serde(rename = "mean_us", with = "micros::option")]
+    pub mean: Option<Duration>,
+    #[serde(rename = "p50_us", with = "micros::option")]
+    pub p50: Option<Duration>,
+    #[serde(rename = "p90_us", with = "micros::option")]
+    pub p90: Option<Duration>,
+    #[serde(rename = "p95_us", with = "micros::option")]
+    pub p95: Option<Duration>,
+    #[serde(rename = "p99_us", with = "micros::option")]
+    pub p99: Option<Duration>,
+    #[serde(rename = "p99_9_us", with = "micros::option")]
+    pub p99_9: Option<Duration>,
+    #[serde(rename = "max_us", with = "micros::option")]
+    pub max: Option<Duration>,
+}
+
+/// The parts of a step's service time, summed over all its requests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Phases {
+    /// Opening TCP connections.
+    #[serde(rename = "connect_us", with = "micros")]
+    pub connect: Duration,
+    /// TLS handshakes.
+    #[serde(rename = "tls_us", with = "micros")]
+    pub tls: Duration,
+    /// From a usable connection to the head of the answer.
+    #[serde(rename = "first_byte_us", with = "micros")]
+    pub first_byte: Duration,
+    /// From the head to the last body byte.
+    #[serde(rename = "body_us", with = "micros")]
+    pub body: Duration,
+    /// Connections opened.
+    pub connections: u64,
+}
+
+impl StepRow {
+    /// A row without grade; `seconds` is what rates divide by, `all_time` the service time of all steps.
+    pub(super) fn new(
+        step: &StepDef,
+        tally: &StepTally,
+        seconds: Option<f64>,
+        all_time: Duration,
+    ) -> Self {
+        Self {
+            name: step.name.to_string(),
+            method: step.method.as_deref().map(str::to_owned),
+            url: step.url.as_deref().map(str::to_owned),
+            grade: None,
+            losses: Vec::new(),
+            executed: tally.executed,
+            ok: tally.ok,
+            failed: tally.failed,
+            cancelled: tally.cancelled,
+            skipped: tally.skipped,
+            skipped_not_drawn: tally.skipped_not_drawn,
+            not_drawn: tally.not_drawn,
+            per_second: seconds.map(|seconds| tally.executed as f64 / seconds),
+            error_rate: ratio(tally.failed, tally.executed),
+            measured: ratio(tally.response.count(), tally.executed),
+            response: Quantiles::of(&tally.response),
+            service: Quantiles::of(&tally.service),
+            failed_response: Quantiles::of(&tally.failed_response),
+            time_share: (!all_time.is_zero())
+                .then(|| tally.service.sum().as_secs_f64() / all_time.as_secs_f64()),
+            phases: Phases::of(&tally.phases),
+            statuses: tally.statuses.clone(),
+            requests: tally.requests,
+            retries: tally.retries,
+            sent_bytes: tally.sent_bytes,
+            received_bytes: tally.received_bytes,
+            checks_passed: tally.checks_passed,
+            checks_failed: tally.checks_failed,
+        }
+    }
+}
+
+impl Quantiles {
+    /// The quantiles of a histogram.
+    pub fn of(times: &Histogram) -> Self {
+        Self {
+            samples: times.count(),
+            mean: times.mean(),
+            p50: times.quantile(0.5),
+            p90: times.quantile(0.9),
+            p95: times.quantile(0.95),
+            p99: times.quantile(0.99),
+            p99_9: times.quantile(0.999),
+            max: times.max(),
+        }
+    }
+}
+
+impl Phases {
+    fn of(phases: &PhaseTally) -> Self {
+        Self {
+            connect: phases.connect.sum(),
+            tls: phases.tls.sum(),
+            first_byte: phases.first_byte.sum(),
+            body: phases.body.sum(),
+            connections: phases.connect.count(),
+        }
+    }
+
+    /// All parts together.
+    pub fn total(&self) -> Duration {
+        self.connect + self.tls + self.first_byte + self.body
+    }
+}
+
+/// A share of one; `None` of nothing.
+pub(super) fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}

@@ -1,0 +1,397 @@
+//! What the card says of whole records.
+
+use super::sample::{executed, record};
+use super::*;
+use crate::chain::{Cause as Unmet, RootCause};
+use crate::definition::{Bound, Comparison, Metric, Threshold};
+use crate::metrics::{Cell, DependencyTally, ErrorTally};
+use crate::plan::ScopedThreshold;
+use crate::transport::ErrorKind;
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn error(kind: ErrorKind, count: u64) -> ErrorTally {
+    ErrorTally {
+        kind,
+        status: None,
+        count,
+        example: "as an example".to_owned(),
+        sample: None,
+    }
+}
+
+/// `count` of the executions of a step fail instead.
+fn fail(record: &mut ScenarioRecord, step: usize, kind: ErrorKind, count: u64) {
+    let tally = &mut record.windows.steady;
+    let step = &mut tally.steps[step];
+    step.ok -= count;
+    step.satisfied -= count;
+    step.failed += count;
+    step.errors.push(error(kind, count));
+    tally.journey.ok -= count;
+    tally.journey.failed += count;
+}
+
+/// `count` of the executions of a step are skipped instead, since `root` failed.
+fn skip(record: &mut ScenarioRecord, step: usize, root: usize, count: u64) {
+    let tally = &mut record.windows.steady;
+    let counts = &mut tally.steps[step];
+    counts.executed -= count;
+    counts.ok -= count;
+    counts.satisfied -= count;
+    counts.skipped += count;
+    tally.dependencies.push(DependencyTally {
+        step,
+        variable: Some("login.response.token".to_owned()),
+        upstream: root,
+        cause: Unmet {
+            root: RootCause::Failed,
+            step: root,
+        },
+        count,
+        example: "`login` failed: 503".to_owned(),
+    });
+}
+
+fn require(record: &mut ScenarioRecord, step: Option<usize>, metric: Metric, bound: Bound) {
+    record.plan.thresholds.push(ScopedThreshold {
+        step,
+        threshold: Threshold {
+            metric,
+            comparison: Comparison::Less,
+            bound,
+        },
+        implied: false,
+    });
+}
+
+#[test]
+fn a_clean_run_passes_with_the_best_grade() {
+    let card = Card::of(&record(&["login", "browse"]));
+    assert_eq!((card.verdict, card.reasons.len()), (Verdict::Passed, 0));
+    assert_eq!(card.grade.label(), "A+");
+    assert_eq!(card.losses, []);
+    assert_eq!(card.validity.trust, Trust::Valid);
+    assert_eq!(card.accounts.balanced, Some(true));
+    assert_eq!(card.headline.target_per_second, Some(100.0));
+    assert_eq!(card.headline.achieved_per_second, Some(100.0));
+    assert_eq!(card.headline.time.p50, Some(ms(20)));
+}
+
+#[test]
+fn a_single_request_is_told_by_its_response_time() {
+    let mut record = record(&["ping"]);
+    record.windows.steady.steps[0] = executed(1_000, ms(7));
+    let card = Card::of(&record);
+    assert!(card.headline.single_request);
+    assert_eq!(card.headline.time.p99, Some(ms(7)));
+    assert_eq!(card.statuses[&200], 1_000);
+}
+
+#[test]
+fn every_lost_point_is_explained() {
+    let mut record = record(&["login", "browse", "order"]);
+    fail(&mut record, 0, ErrorKind::Status, 100);
+    skip(&mut record, 1, 0, 100);
+    let slow = &mut record.windows.steady.steps[2];
+    slow.satisfied = 600;
+    slow.tolerating = 300;
+    slow.response = crate::metrics::Histogram::default();
+    slow.response.record_n(ms(10), 600);
+    slow.response.record_n(ms(900), 300);
+    slow.response.record_n(ms(3_000), 100);
+    slow.service = slow.response.clone();
+    let card = Card::of(&record);
+    for row in &card.steps {
+        let lost: f64 = row.losses.iter().map(|loss| loss.points).sum();
+        let grade = row.grade.unwrap();
+        assert!((lost - (1.0 - grade.score)).abs() < 1e-9, "{row:?}");
+    }
+    let lost: f64 = card.losses.iter().map(|loss| loss.points).sum();
+    assert!((lost - (1.0 - card.grade.score.unwrap())).abs() < 1e-9);
+    let words: Vec<&str> = card.losses.iter().map(|loss| &*loss.words).collect();
+    assert_eq!(
+        words,
+        [
+            "D: 10.0 % errors on `login` spent 1\u{202f}000 % of its budget of 1 %",
+            "`login` failing left `browse` without `login.response.token` in 100 iterations",
+            "C: 40.0 % of the answers of `order` took over 500 ms, 10.0 % over 2 s",
+        ]
+    );
+    assert_eq!(card.steps[1].grade.unwrap().letter, Letter::D);
+    assert_eq!(
+        card.losses[1].step, 0,
+        "the culprit is named, not the victim"
+    );
+}
+
+#[test]
+fn points_lost_to_start_delay_are_named_so() {
+    let mut record = record(&["ping"]);
+    let step = &mut record.windows.steady.steps[0];
+    step.satisfied = 900;
+    step.tolerating = 100;
+    step.response = crate::metrics::Histogram::default();
+    step.response.record_n(ms(10), 900);
+    step.response.record_n(ms(900), 100);
+    let card = Card::of(&record);
+    assert_eq!(card.losses.len(), 1);
+    assert_eq!(card.losses[0].kind, LossKind::StartDelay);
+}
+
+#[test]
+fn skips_of_steps_not_drawn_cost_nothing() {
+    let mut record = record(&["login", "browse"]);
+    let step = &mut record.windows.steady.steps[1];
+    *step = executed(300, ms(10));
+    step.skipped_not_drawn = 700;
+    record.windows.steady.dependencies.push(DependencyTally {
+        step: 1,
+        variable: Some("login".to_owned()),
+        upstream: 0,
+        cause: Unmet {
+            root: RootCause::NotDrawn,
+            step: 0,
+        },
+        count: 700,
+        example: String::new(),
+    });
+    let card = Card::of(&record);
+    assert_eq!(card.grade.label(), "A+");
+    assert_eq!(card.dependency_failures, []);
+    assert_eq!(card.not_drawn[0].count, 700);
+    assert_eq!(card.headline.dependency_failures, 0);
+}
+
+#[test]
+fn a_broken_threshold_fails_and_says_by_how_much() {
+    let mut record = record(&["login", "browse"]);
+    require(&mut record, Some(1), Metric::P95, Bound::Time(ms(5)));
+    let card = Card::of(&record);
+    assert_eq!(card.verdict, Verdict::Failed);
+    assert_eq!(
+        card.reasons,
+        ["p95 of `browse`: 10.0 ms, and must be < 5 ms"]
+    );
+}
+
+#[test]
+fn a_threshold_without_samples_fails() {
+    let mut record = record(&["login", "browse"]);
+    record.windows.steady.steps[1] = StepTally::default();
+    require(&mut record, Some(1), Metric::P95, Bound::Time(ms(5)));
+    require(&mut record, None, Metric::Checks, Bound::Ratio(2.0));
+    let card = Card::of(&record);
+    assert_eq!(card.verdict, Verdict::Failed);
+    assert_eq!(card.reasons.len(), 2);
+    assert!(card.reasons[0].contains("no samples"), "{:?}", card.reasons);
+    assert_eq!(card.grade.ungraded, ["browse"]);
+}
+
+#[test]
+fn the_implied_threshold_counts_dropped_iterations_as_failed() {
+    let mut record = record(&["login"]);
+    record.windows.steady.journey.dropped = 250;
+    record.planned += 250;
+    let card = Card::of(&record);
+    assert_eq!(card.headline.error_rate, Some(0.2));
+    assert!(card.thresholds[0].implied);
+    assert_eq!(card.verdict, Verdict::Failed);
+    assert_eq!(card.validity.trust, Trust::Degraded);
+    assert_eq!(
+        card.headline.time_of.as_deref(),
+        Some("of the 80 % that succeeded")
+    );
+}
+
+#[test]
+fn nothing_executed_is_empty_whatever_the_thresholds_say() {
+    let mut record = record(&["login", "browse"]);
+    record.windows = crate::metrics::Windows::default();
+    record.planned = 0;
+    let card = Card::of(&record);
+    assert_eq!(
+        (card.verdict, card.verdict.exit_code()),
+        (Verdict::Empty, 3)
+    );
+    assert_eq!(card.reasons, ["no iteration started"]);
+    assert_eq!(card.grade.label(), "NS");
+}
+
+#[test]
+fn an_early_end_is_interrupted_and_the_grade_partial() {
+    for ending in [
+        Ending::Interrupted,
+        Ending::Aborted,
+        Ending::Died {
+            reason: "signal 9".to_owned(),
+        },
+    ] {
+        let mut record = record(&["login"]);
+        let died = matches!(ending, Ending::Died { .. });
+        record.ending = ending;
+        let card = Card::of(&record);
+        assert_eq!(card.verdict, Verdict::Interrupted);
+        assert!(card.grade.partial);
+        assert_eq!(card.reasons[0].contains("signal 9"), died);
+    }
+}
+
+#[test]
+fn a_blocked_request_anywhere_is_not_permitted() {
+    let mut record = record(&["login"]);
+    let mut warm_up = Tally::new(1);
+    warm_up.steps[0].errors = vec![error(ErrorKind::GuardBlocked, 1)];
+    record.windows.warm_up = warm_up;
+    let card = Card::of(&record);
+    assert_eq!(
+        (card.verdict, card.verdict.exit_code()),
+        (Verdict::NotPermitted, 103)
+    );
+}
+
+#[test]
+fn unbalanced_accounts_are_invalid() {
+    let mut record = record(&["login"]);
+    record.windows.steady.journey.cancelled = 1;
+    let card = Card::of(&record);
+    assert_eq!(card.verdict, Verdict::Invalid);
+    assert_eq!(
+        (card.grade.label(), card.grade.score),
+        ("–".to_owned(), None)
+    );
+    assert!(card.steps[0].grade.is_none());
+}
+
+#[test]
+fn lateness_is_invalid_only_where_it_matters_to_the_journey() {
+    let with = |late: u64, journey: u64| {
+        let mut record = record(&["login"]);
+        let tally = &mut record.windows.steady.journey;
+        tally.lateness.record_n(ms(late), 1_000);
+        tally.time = crate::metrics::Histogram::default();
+        tally.time.record_n(ms(journey), 1_000);
+        Card::of(&record).validity
+    };
+    assert_eq!(with(1, 10).trust, Trust::Valid);
+    assert_eq!(with(5, 10).trust, Trust::Degraded);
+    assert_eq!(with(12, 1_000).trust, Trust::Degraded);
+    assert_eq!(with(12, 100).trust, Trust::Invalid);
+    assert!(
+        with(12, 100)
+            .causes
+            .iter()
+            .all(|cause| !cause.remedy.is_empty())
+    );
+}
+
+#[test]
+fn own_errors_are_invalid_from_a_thousandth() {
+    let with = |count| {
+        let mut record = record(&["login"]);
+        fail(&mut record, 0, ErrorKind::LocalFds, count);
+        Card::of(&record).validity.trust
+    };
+    assert_eq!((with(1), with(2)), (Trust::Valid, Trust::Invalid));
+}
+
+#[test]
+fn waits_and_busy_workers_degrade() {
+    let mut record = record(&["login"]);
+    record.windows.steady.journey.waits.record_n(ms(40), 3);
+    for second in 0..10 {
+        record.cells.cells.push(Cell {
+            second,
+            seconds: 1,
+            busiest_worker: if second < 6 { 0.97 } else { 0.2 },
+            ..Cell::default()
+        });
+    }
+    let validity = Card::of(&record).validity;
+    assert_eq!(
+        (validity.trust, validity.causes.len()),
+        (Trust::Degraded, 2)
+    );
+    assert!(validity.causes[0].what.starts_with("3 arrivals waited"));
+    assert!(validity.causes[1].what.contains("6 of 10 seconds"));
+}
+
+#[test]
+fn the_bottleneck_and_the_slow_tail_may_be_different_steps() {
+    let mut record = record(&["login", "browse"]);
+    record.windows.steady.steps[0] = executed(1_000, ms(30));
+    let journey = &mut record.windows.steady.journey;
+    for i in 0..100 {
+        let tail = if i < 5 { 500 } else { 5 };
+        journey.record_shares(ms(30 + tail), &[ms(30), ms(tail)]);
+    }
+    let card = Card::of(&record);
+    let bottleneck = card.bottleneck.unwrap();
+    assert_eq!(
+        (bottleneck.name.as_str(), bottleneck.share),
+        ("login", 0.75)
+    );
+    assert!(
+        bottleneck
+            .why
+            .starts_with("100 % of its time is waiting for the first byte")
+    );
+    let tail = card.tail.unwrap();
+    assert_eq!((tail.name.as_str(), tail.journeys), ("browse", 5));
+}
+
+#[test]
+fn weights_are_shown_as_configured_and_observed() {
+    let mut record = record(&["login", "browse"]);
+    record.definition.steps.to_mut()[1].weight = 0.5;
+    let step = &mut record.windows.steady.steps[1];
+    *step = executed(480, ms(10));
+    step.cancelled = 1;
+    step.skipped = 9;
+    step.not_drawn = 510;
+    let card = Card::of(&record);
+    let [row] = &card.weights[..] else {
+        panic!("one step has a weight")
+    };
+    assert_eq!(
+        (row.observed, row.draws, row.plausible),
+        (Some(0.49), 1_000, true)
+    );
+}
+
+#[test]
+fn the_report_takes_the_worst_card() {
+    let (passed, mut failed) = (record(&["a"]), record(&["a"]));
+    fail(&mut failed, 0, ErrorKind::Status, 500);
+    let mut run = RunRecord {
+        schema_version: crate::record::SCHEMA_VERSION,
+        run_id: "r".to_owned(),
+        tool_version: "0.1.0".to_owned(),
+        started_at: "2026-11-05T10:00:00Z".to_owned(),
+        environment: Environment::default(),
+        scenarios: vec![passed, failed],
+    };
+    assert_eq!(Report::grade(&run).exit_code(), 99);
+    run.scenarios.clear();
+    assert_eq!(Report::grade(&run).exit_code(), 3);
+}
+
+#[test]
+fn a_long_course_is_thinned() {
+    let mut record = record(&["login"]);
+    for second in 0..600 {
+        record.cells.cells.push(Cell {
+            second,
+            seconds: 1,
+            ok: 100,
+            ..Cell::default()
+        });
+    }
+    let course = Card::of(&record).course;
+    assert_eq!((course.width, course.points.len()), (2, 300));
+    assert!((course.points[7].finished_per_second - 100.0).abs() < 1e-9);
+    assert_eq!(course.points[0].target_per_second, Some(100.0));
+    assert_eq!(course.points[299].target_per_second, None);
+}

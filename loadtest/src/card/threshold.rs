@@ -1,0 +1,132 @@
+//! Thresholds and what became of them.
+
+use super::view;
+use crate::definition::{Bound, Metric};
+use crate::metrics::{Histogram, Tally};
+use crate::plan::ScopedThreshold;
+use serde::Serialize;
+
+/// A threshold and its result.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ThresholdRow {
+    /// The step it is about; `None` for the journey.
+    pub step: Option<String>,
+    /// The condition: `p95 < 300 ms`.
+    pub condition: String,
+    /// The metric: `p95`.
+    pub metric: Metric,
+    /// The bound in microseconds, as a share of one, or per second.
+    pub bound: f64,
+    /// What was measured, in the unit of the bound; `None` without samples.
+    pub actual: Option<f64>,
+    /// What was measured, in words.
+    pub actual_words: String,
+    /// Whether the condition holds; never without samples.
+    pub passed: bool,
+    /// Nobody declared it.
+    pub implied: bool,
+}
+
+impl ThresholdRow {
+    /// Evaluates a threshold over the measured part; `seconds` is what rates divide by.
+    pub(super) fn of(
+        scoped: &ScopedThreshold,
+        tally: &Tally,
+        names: &[&str],
+        seconds: Option<f64>,
+    ) -> Self {
+        let threshold = &scoped.threshold;
+        let actual = match scoped.step {
+            None => journey(threshold.metric, tally, seconds),
+            Some(step) => of_step(threshold.metric, tally, step, seconds),
+        };
+        let bound = match threshold.bound {
+            Bound::Time(time) => time.as_nanos() as f64 / 1e3,
+            Bound::Ratio(number) | Bound::PerSecond(number) => number,
+        };
+        Self {
+            step: scoped
+                .step
+                .map(|step| names.get(step).copied().unwrap_or("?").to_owned()),
+            condition: view::threshold(threshold),
+            metric: threshold.metric,
+            bound,
+            actual,
+            actual_words: actual.map_or_else(
+                || "no samples".to_owned(),
+                |actual| match threshold.bound {
+                    Bound::Time(_) => {
+                        view::duration(std::time::Duration::from_secs_f64(actual / 1e6))
+                    }
+                    Bound::Ratio(_) => view::percent(actual),
+                    Bound::PerSecond(_) => view::rate(actual),
+                },
+            ),
+            passed: actual.is_some_and(|actual| threshold.comparison.holds(actual, bound)),
+            implied: scoped.implied,
+        }
+    }
+
+    /// Why it failed: `p95 of login is 412 ms, and must be < 300 ms`.
+    pub(super) fn reason(&self) -> String {
+        let of = self
+            .step
+            .as_deref()
+            .map_or_else(|| "the journey".to_owned(), |step| format!("`{step}`"));
+        let name = self.metric.name();
+        let must = self.condition.strip_prefix(name).unwrap_or_default().trim();
+        match self.actual {
+            Some(_) => format!("{name} of {of}: {}, and must be {must}", self.actual_words),
+            None => format!("{name} of {of} has no samples, and must be {must}"),
+        }
+    }
+}
+
+fn journey(metric: Metric, tally: &Tally, seconds: Option<f64>) -> Option<f64> {
+    let journey = &tally.journey;
+    let finished = journey.ok + journey.failed;
+    match metric {
+        Metric::Errors => journey_error_rate(tally),
+        Metric::Checks => {
+            let passed = tally.steps.iter().map(|step| step.checks_passed).sum();
+            let failed = tally.steps.iter().map(|step| step.checks_failed).sum();
+            share(passed, failed)
+        }
+        Metric::Rps => seconds
+            .filter(|_| finished + journey.dropped > 0)
+            .map(|seconds| finished as f64 / seconds),
+        _ => time(metric, &journey.time),
+    }
+}
+
+fn of_step(metric: Metric, tally: &Tally, step: usize, seconds: Option<f64>) -> Option<f64> {
+    let step = tally.steps.get(step)?;
+    match metric {
+        Metric::Errors => share(step.failed, step.executed.saturating_sub(step.failed)),
+        Metric::Checks => share(step.checks_passed, step.checks_failed),
+        Metric::Rps => seconds
+            .filter(|_| step.executed > 0)
+            .map(|seconds| step.executed as f64 / seconds),
+        _ => time(metric, &step.response),
+    }
+}
+
+/// Failed and dropped of all finished and dropped: a dropped iteration is a failed journey.
+pub(super) fn journey_error_rate(tally: &Tally) -> Option<f64> {
+    let journey = &tally.journey;
+    share(journey.failed + journey.dropped, journey.ok)
+}
+
+fn share(part: u64, rest: u64) -> Option<f64> {
+    super::step::ratio(part, part + rest)
+}
+
+/// In microseconds.
+fn time(metric: Metric, times: &Histogram) -> Option<f64> {
+    let time = match metric {
+        Metric::Max => times.max(),
+        Metric::Mean => times.mean(),
+        _ => times.quantile(metric.quantile()?),
+    };
+    time.map(|time| time.as_nanos() as f64 / 1e3)
+}

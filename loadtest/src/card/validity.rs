@@ -1,0 +1,203 @@
+//! Whether the generator measured the target or itself; every cause comes with its remedy.
+
+use super::accounts::Accounts;
+use super::step::ratio;
+use super::view;
+use crate::record::ScenarioRecord;
+use serde::Serialize;
+use std::time::Duration;
+
+/// A start lateness of which the 99th percentile is above this matters.
+const LATE: Duration = Duration::from_millis(1);
+/// Above this it may spoil the measurement.
+const TOO_LATE: Duration = Duration::from_millis(10);
+/// The share of the median journey from which lateness spoils the measurement.
+const TOO_LATE_SHARE: f64 = 0.1;
+/// The share of requests that may fail by the generator's own fault.
+const OWN_ERRORS: f64 = 0.001;
+/// The share of a core from which a worker is busy.
+const BUSY: f64 = 0.9;
+/// The share of the seconds in which a worker may be busy.
+const BUSY_SECONDS: f64 = 0.05;
+
+/// How far a measurement can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trust {
+    /// Nothing speaks against it.
+    Valid,
+    /// Graded, with causes listed.
+    Degraded,
+    /// Not graded.
+    Invalid,
+}
+
+/// Whether a measurement can be trusted, and why not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Validity {
+    /// The worst of all causes.
+    pub trust: Trust,
+    /// What speaks against the measurement, the worst first.
+    pub causes: Vec<Cause>,
+}
+
+/// Something that speaks against a measurement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Cause {
+    /// How bad it is.
+    pub trust: Trust,
+    /// What was seen.
+    pub what: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+impl Trust {
+    /// As printed: `VALID`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Valid => "VALID",
+            Self::Degraded => "DEGRADED",
+            Self::Invalid => "INVALID",
+        }
+    }
+}
+
+impl Validity {
+    pub(super) fn of(record: &ScenarioRecord, accounts: &Accounts) -> Self {
+        let mut causes: Vec<Cause> = [
+            unbalanced(accounts),
+            own_errors(record),
+            lateness(record),
+            waits(record),
+            busy(record),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        causes.sort_by_key(|cause| std::cmp::Reverse(cause.trust));
+        Self {
+            trust: causes.first().map_or(Trust::Valid, |cause| cause.trust),
+            causes,
+        }
+    }
+}
+
+fn unbalanced(accounts: &Accounts) -> Option<Cause> {
+    (accounts.balanced == Some(false)).then(|| Cause {
+        trust: Trust::Invalid,
+        what: format!("the accounts do not balance: {}", accounts.equations()),
+        remedy: "this is a fault of the generator: keep the record and report it".to_owned(),
+    })
+}
+
+fn own_errors(record: &ScenarioRecord) -> Option<Cause> {
+    let steps = || record.windows.steady.steps.iter();
+    let mut own: Vec<_> = steps()
+        .flat_map(|step| &step.errors)
+        .filter(|error| {
+            let name = error.kind.name();
+            name.starts_with("local.") || name.starts_with("generator.")
+        })
+        .collect();
+    let count: u64 = own.iter().map(|error| error.count).sum();
+    // Requests that never reached a connection are attempts all the same.
+    let requests: u64 = steps().map(|step| step.requests.max(step.executed)).sum();
+    let share = ratio(count, requests)?;
+    own.sort_by_key(|error| std::cmp::Reverse(error.count));
+    let worst = own.first()?;
+    (share > OWN_ERRORS).then(|| Cause {
+        trust: Trust::Invalid,
+        what: format!(
+            "{} of requests failed in the generator itself, most as {}: {}",
+            view::percent(share),
+            worst.kind,
+            worst.example
+        ),
+        remedy: match worst.kind.name() {
+            "local.fds" => "raise the limit of open files (`ulimit -n`)",
+            "local.ports" => {
+                "keep connections open, use fewer users, or widen the range of local ports"
+            }
+            "local.memory" => "use fewer users, smaller bodies, or a machine with more memory",
+            "local.disk" => "make room on the disk that holds the target directory",
+            _ => "use a machine with more processors, or a lower rate",
+        }
+        .to_owned(),
+    })
+}
+
+fn lateness(record: &ScenarioRecord) -> Option<Cause> {
+    let journey = &record.windows.steady.journey;
+    let late = journey
+        .lateness
+        .quantile(0.99)
+        .filter(|late| *late > LATE)?;
+    let median = journey.time.quantile(0.5);
+    let spoils = late > TOO_LATE
+        && median.is_none_or(|median| late.as_secs_f64() > TOO_LATE_SHARE * median.as_secs_f64());
+    let compared = median
+        .filter(|_| spoils)
+        .map_or_else(String::new, |median| {
+            format!(", against a median journey of {}", view::duration(median))
+        });
+    Some(Cause {
+        trust: if spoils {
+            Trust::Invalid
+        } else {
+            Trust::Degraded
+        },
+        what: format!(
+            "the generator started 1 % of the iterations {} late or more{compared}",
+            view::duration(late)
+        ),
+        remedy: "use a machine with more or idle processors, a release build, or a lower rate"
+            .to_owned(),
+    })
+}
+
+fn waits(record: &ScenarioRecord) -> Option<Cause> {
+    let journey = &record.windows.steady.journey;
+    let waits = journey.waits.count() + journey.dropped;
+    (waits > 0).then(|| {
+        let mut what = format!(
+            "{} waited since all {} were busy",
+            view::counted(waits, "arrival"),
+            view::counted(u64::from(record.plan.max_users), "virtual user")
+        );
+        if let Some(longest) = journey.waits.max() {
+            what.push_str(", the longest ");
+            what.push_str(&view::duration(longest));
+        }
+        if journey.dropped > 0 {
+            what.push_str("; ");
+            what.push_str(&view::count(journey.dropped));
+            what.push_str(" never started");
+        }
+        Cause {
+            trust: Trust::Degraded,
+            what,
+            remedy: "raise `max_users` if the target should be able to serve them at once; \
+                     the wait is part of their response time"
+                .to_owned(),
+        }
+    })
+}
+
+fn busy(record: &ScenarioRecord) -> Option<Cause> {
+    let cells = &record.cells.cells;
+    let busy = cells.iter().filter(|cell| cell.busiest_worker > BUSY);
+    let seconds: u64 = busy.clone().map(|cell| u64::from(cell.seconds)).sum();
+    let all: u64 = cells.iter().map(|cell| u64::from(cell.seconds)).sum();
+    let highest = busy.map(|cell| cell.busiest_worker).fold(0.0, f64::max);
+    (seconds as f64 > BUSY_SECONDS * all as f64).then(|| Cause {
+        trust: Trust::Degraded,
+        what: format!(
+            "a worker thread used over 90 % of its core in {} of {} seconds, up to {}",
+            view::count(seconds),
+            view::count(all),
+            view::whole_percent(highest.min(1.0))
+        ),
+        remedy: "use a machine with more processors, a release build, or a lower load".to_owned(),
+    })
+}

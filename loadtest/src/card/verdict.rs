@@ -1,0 +1,181 @@
+//! The verdict: what the run comes to, and the exit code that says so.
+
+use super::Card;
+use super::threshold::ThresholdRow;
+use super::validity::Trust;
+use super::view;
+use crate::record::Ending;
+use crate::transport::ErrorKind;
+use serde::Serialize;
+use std::fmt;
+
+/// What a run comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Every threshold holds.
+    Passed,
+    /// A threshold does not hold.
+    Failed,
+    /// The generator measured itself.
+    Invalid,
+    /// The run ended before its time.
+    Interrupted,
+    /// A request went to an address that may not be tested, and was not sent.
+    NotPermitted,
+    /// Nothing was measured.
+    Empty,
+}
+
+/// All exit codes, the one that wins first.
+const PRECEDENCE: [u8; 10] = [1, 101, 2, 103, 100, 105, 3, 102, 99, 0];
+
+impl Verdict {
+    /// The exit code of a run that comes to this.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Passed => 0,
+            Self::Failed => 99,
+            Self::Invalid => 102,
+            Self::Interrupted => 105,
+            Self::NotPermitted => 103,
+            Self::Empty => 3,
+        }
+    }
+
+    /// As printed: `PASSED`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "PASSED",
+            Self::Failed => "FAILED",
+            Self::Invalid => "INVALID",
+            Self::Interrupted => "INTERRUPTED",
+            Self::NotPermitted => "NOT PERMITTED",
+            Self::Empty => "NOTHING MEASURED",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The exit code that wins where several hold; 0 of none.
+pub fn worst(codes: impl IntoIterator<Item = u8>) -> u8 {
+    let rank = |code: u8| {
+        PRECEDENCE
+            .iter()
+            .position(|known| *known == code)
+            .unwrap_or(0)
+    };
+    codes
+        .into_iter()
+        .min_by_key(|code| rank(*code))
+        .unwrap_or(0)
+}
+
+/// The verdict over a card that is otherwise complete, and its reasons, the decisive ones first.
+pub(super) fn of(card: &Card, ending: &Ending) -> (Verdict, Vec<String>) {
+    let found = [
+        (Verdict::NotPermitted, blocked(card)),
+        (Verdict::Interrupted, interrupted(ending)),
+        (Verdict::Empty, empty(card)),
+        (Verdict::Invalid, invalid(card)),
+        (Verdict::Failed, failed(card)),
+    ];
+    let verdict = found
+        .iter()
+        .find(|(_, reasons)| !reasons.is_empty())
+        .map_or(Verdict::Passed, |(verdict, _)| *verdict);
+    let reasons = found
+        .into_iter()
+        // What was never measured fails no threshold of its own.
+        .filter(|(of, _)| verdict != Verdict::Empty || *of != Verdict::Failed)
+        .flat_map(|(_, reasons)| reasons)
+        .collect();
+    (verdict, reasons)
+}
+
+fn blocked(card: &Card) -> Vec<String> {
+    card.errors
+        .iter()
+        .filter(|error| error.kind == ErrorKind::GuardBlocked)
+        .map(|error| {
+            format!(
+                "{} of `{}` not sent: {}",
+                view::counted(error.count + error.elsewhere, "request"),
+                error.step,
+                error.example
+            )
+        })
+        .collect()
+}
+
+fn interrupted(ending: &Ending) -> Vec<String> {
+    let reason = match ending {
+        Ending::Completed => return Vec::new(),
+        Ending::Interrupted => "stopped before its end; what was in flight could finish".to_owned(),
+        Ending::Aborted => "aborted before its end; what was in flight was cut off".to_owned(),
+        Ending::Died { reason } => format!("the process died: {reason}"),
+    };
+    vec![reason]
+}
+
+fn empty(card: &Card) -> Vec<String> {
+    let attempted = card
+        .steps
+        .iter()
+        .any(|step| step.executed + step.skipped > 0);
+    let reason = if !attempted && card.headline.dropped == 0 {
+        let cancelled = card.accounts.cancelled;
+        if card.accounts.started == 0 {
+            "no iteration started".to_owned()
+        } else if cancelled == card.accounts.started {
+            format!(
+                "no step ended before the run did: {} cut off; run it longer",
+                view::counted(cancelled, "iteration")
+            )
+        } else {
+            "no step was executed in the measured part; run it longer".to_owned()
+        }
+    } else if attempted && card.grade.score.is_none() && !card.grade.withheld {
+        "no step that was executed has a weight in the grade".to_owned()
+    } else {
+        return Vec::new();
+    };
+    vec![reason]
+}
+
+fn invalid(card: &Card) -> Vec<String> {
+    card.validity
+        .causes
+        .iter()
+        .filter(|cause| cause.trust == Trust::Invalid)
+        .map(|cause| cause.what.clone())
+        .collect()
+}
+
+fn failed(card: &Card) -> Vec<String> {
+    card.thresholds
+        .iter()
+        .filter(|threshold| !threshold.passed)
+        .map(ThresholdRow::reason)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exit_code_is_the_worst_by_precedence() {
+        assert_eq!(worst([0, 99, 0]), 99);
+        assert_eq!(worst([99, 102]), 102);
+        assert_eq!(worst([102, 3]), 3);
+        assert_eq!(worst([3, 105, 99]), 105);
+        assert_eq!(worst([105, 103]), 103);
+        assert_eq!(worst([]), 0);
+    }
+}

@@ -1,0 +1,328 @@
+//! Numbers in words: every format shows the same figure in the same way.
+
+use crate::definition::{Bound, Load, Shape, Stage, Threshold};
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// Stands between groups of three digits: a narrow space that does not break.
+const GROUP: char = '\u{202f}';
+
+/// Stands where there is no figure.
+pub const NONE: &str = "–";
+
+/// A measured time, to three digits: `840 µs`, `1.24 ms`, `312 ms`, `2.0 s`, `125 s`.
+pub fn duration(time: Duration) -> String {
+    let us = time.as_nanos() as f64 / 1e3;
+    let ms = us / 1e3;
+    if us == 0.0 {
+        "0 ms".to_owned()
+    } else if us < 999.5 {
+        format!("{us:.0} µs")
+    } else if ms < 9.995 {
+        format!("{ms:.2} ms")
+    } else if ms < 99.95 {
+        format!("{ms:.1} ms")
+    } else if ms < 999.5 {
+        format!("{ms:.0} ms")
+    } else if ms < 99_950.0 {
+        format!("{:.1} s", ms / 1e3)
+    } else {
+        format!("{} s", count((ms / 1e3).round() as u64))
+    }
+}
+
+/// A declared time, exactly: `500 ms`, `1.5 s`, `10 s`, `5 min`, `1 min 30 s`, `2 h`.
+pub fn span(time: Duration) -> String {
+    let seconds = time.as_secs();
+    if time.subsec_nanos() != 0 || seconds == 0 {
+        let ms = time.as_nanos() as f64 / 1e6;
+        return if ms >= 1000.0 {
+            format!("{} s", ms / 1e3)
+        } else {
+            format!("{ms} ms")
+        };
+    }
+    let mut words = Vec::new();
+    for (amount, unit) in [
+        (seconds / 3600, "h"),
+        (seconds / 60 % 60, "min"),
+        (seconds % 60, "s"),
+    ] {
+        if amount > 0 {
+            words.push(format!("{amount} {unit}"));
+        }
+    }
+    words.join(" ")
+}
+
+/// A number of things, in groups of three digits.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + 6);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            grouped.push(GROUP);
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A number of things and their name, in the plural where it is not one.
+pub fn counted(number: u64, singular: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {singular}{ending}", count(number))
+}
+
+/// A share of one: `0 %`, `< 0.01 %`, `0.42 %`, `1.3 %`, `48.6 %`, `> 99.9 %`, `100 %`.
+///
+/// What is not nothing is never shown as `0 %`, and what is not all of it never as `100 %`.
+pub fn percent(ratio: f64) -> String {
+    if !ratio.is_finite() {
+        NONE.to_owned()
+    } else if ratio <= 0.0 {
+        "0 %".to_owned()
+    } else if ratio < 0.000_1 {
+        "< 0.01 %".to_owned()
+    } else if ratio < 0.009_95 {
+        format!("{:.2} %", ratio * 100.0)
+    } else if ratio < 0.999_5 {
+        format!("{:.1} %", ratio * 100.0)
+    } else if ratio < 1.0 {
+        "> 99.9 %".to_owned()
+    } else {
+        whole_percent(ratio)
+    }
+}
+
+/// A share of one without decimals, for a sentence: `88 %`, `130 %`.
+pub fn whole_percent(ratio: f64) -> String {
+    let rounded = (ratio * 100.0).round();
+    if ratio < 1.0 && rounded >= 100.0 {
+        return percent(ratio);
+    }
+    if ratio > 0.0 && rounded < 1.0 {
+        return percent(ratio);
+    }
+    format!("{} %", count(rounded as u64))
+}
+
+/// A declared share of one, exactly: `1 %`, `0.5 %`.
+pub fn exact_percent(ratio: f64) -> String {
+    format!("{} %", trimmed(ratio * 100.0))
+}
+
+/// A frequency: `0.50/s`, `19.8/s`, `608/s`.
+pub fn rate(per_second: f64) -> String {
+    if !per_second.is_finite() {
+        NONE.to_owned()
+    } else if per_second == 0.0 {
+        "0/s".to_owned()
+    } else if per_second < 9.995 {
+        format!("{per_second:.2}/s")
+    } else if per_second < 99.95 {
+        format!("{per_second:.1}/s")
+    } else {
+        format!("{}/s", count(per_second.round() as u64))
+    }
+}
+
+/// A declared frequency, exactly: `200/s`, `0.5/s`.
+pub fn exact_rate(per_second: f64) -> String {
+    if per_second.fract() == 0.0 && (0.0..1e15).contains(&per_second) {
+        return format!("{}/s", count(per_second as u64));
+    }
+    format!("{}/s", trimmed(per_second))
+}
+
+/// An amount of data in powers of ten: `512 B`, `1.2 kB`, `38 MB`.
+pub fn bytes(number: u64) -> String {
+    let mut amount = number as f64;
+    for unit in ["B", "kB", "MB", "GB"] {
+        if amount < 999.5 {
+            return if amount < 9.95 && unit != "B" {
+                format!("{amount:.1} {unit}")
+            } else {
+                format!("{amount:.0} {unit}")
+            };
+        }
+        amount /= 1e3;
+    }
+    format!("{amount:.1} TB")
+}
+
+/// A score to three decimals, rounded down so that it never looks better than its letter.
+pub fn score(score: f64) -> String {
+    format!("{:.3}", ((score + 1e-9) * 1e3).floor() / 1e3)
+}
+
+/// Points that a score lost: `−0.39`, `−0.004`; `<0.001` rather than nothing.
+pub fn points(points: f64) -> String {
+    if points < 0.000_5 {
+        "<0.001".to_owned()
+    } else if points < 0.009_5 {
+        format!("−{points:.3}")
+    } else {
+        format!("−{points:.2}")
+    }
+}
+
+/// A condition: `p95 < 300 ms`, `errors < 1 %`, `rps > 190/s`.
+pub fn threshold(threshold: &Threshold) -> String {
+    format!("{} {}", threshold.metric.name(), condition(threshold))
+}
+
+/// The right half of a condition: `< 300 ms`.
+pub fn condition(threshold: &Threshold) -> String {
+    let bound = match threshold.bound {
+        Bound::Time(time) => span(time),
+        Bound::Ratio(ratio) => exact_percent(ratio),
+        Bound::PerSecond(rate) => exact_rate(rate),
+    };
+    format!("{} {bound}", threshold.comparison.symbol())
+}
+
+/// A load: `200/s for 1 min, ramp-up 10 s (open model)`.
+pub fn load(load: &Load) -> String {
+    let (mut words, model) = match &load.shape {
+        Shape::Rate {
+            per_second,
+            ramp_up,
+            duration,
+        } => (
+            course(&exact_rate(*per_second), *ramp_up, *duration),
+            "open model",
+        ),
+        Shape::Users {
+            users,
+            ramp_up,
+            duration,
+        } => (
+            course(&counted(u64::from(*users), "user"), *ramp_up, *duration),
+            "closed model",
+        ),
+        Shape::Iterations {
+            count: iterations,
+            users,
+        } => (
+            format!(
+                "{} shared by {}",
+                counted(*iterations, "iteration"),
+                counted(u64::from(*users), "user")
+            ),
+            "closed model",
+        ),
+        Shape::RateStages { stages } => (staged(stages, "/s"), "open model"),
+        Shape::UserStages { stages } => (staged(stages, " users"), "closed model"),
+    };
+    if !load.warm_up.is_zero() {
+        let _ = write!(words, ", after a warm-up of {}", span(load.warm_up));
+    }
+    format!("{words} ({model})")
+}
+
+fn course(target: &str, ramp_up: Duration, duration: Duration) -> String {
+    let mut words = format!("{target} for {}", span(duration));
+    if !ramp_up.is_zero() {
+        let _ = write!(words, ", ramp-up {}", span(ramp_up));
+    }
+    words
+}
+
+fn staged(stages: &[Stage], unit: &str) -> String {
+    let words: Vec<String> = stages
+        .iter()
+        .map(|stage| {
+            let (from, to) = (trimmed(stage.from), trimmed(stage.to));
+            let time = span(stage.duration);
+            if from == to {
+                format!("{to}{unit} for {time}")
+            } else {
+                format!("{from} → {to}{unit} in {time}")
+            }
+        })
+        .collect();
+    words.join(", ")
+}
+
+/// At most four decimals, and no zeros at the end.
+fn trimmed(number: f64) -> String {
+    let fixed = format!("{number:.4}");
+    fixed.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_three_digits_and_round_into_the_next_unit() {
+        for (us, words) in [
+            (0.0, "0 ms"),
+            (0.9, "1 µs"),
+            (840.0, "840 µs"),
+            (999.7, "1.00 ms"),
+            (1_240.0, "1.24 ms"),
+            (9_997.0, "10.0 ms"),
+            (99_960.0, "100 ms"),
+            (312_000.0, "312 ms"),
+            (999_600.0, "1.0 s"),
+            (2_000_000.0, "2.0 s"),
+            (125_300_000.0, "125 s"),
+        ] {
+            assert_eq!(duration(Duration::from_secs_f64(us / 1e6)), words);
+        }
+    }
+
+    #[test]
+    fn declared_times_are_exact() {
+        for (ms, words) in [
+            (500, "500 ms"),
+            (1_500, "1.5 s"),
+            (10_000, "10 s"),
+            (90_000, "1 min 30 s"),
+            (7_200_000, "2 h"),
+            (0, "0 ms"),
+        ] {
+            assert_eq!(span(Duration::from_millis(ms)), words);
+        }
+    }
+
+    #[test]
+    fn something_is_never_nothing_and_most_is_never_all() {
+        for (ratio, words) in [
+            (0.0, "0 %"),
+            (0.000_01, "< 0.01 %"),
+            (0.004_2, "0.42 %"),
+            (0.009_99, "1.0 %"),
+            (0.013, "1.3 %"),
+            (0.999_4, "99.9 %"),
+            (0.999_999, "> 99.9 %"),
+            (1.0, "100 %"),
+            (1.3, "130 %"),
+        ] {
+            assert_eq!(percent(ratio), words);
+        }
+        assert_eq!(whole_percent(0.001), "0.10 %");
+        assert_eq!(whole_percent(0.998), "99.8 %");
+        assert_eq!(exact_percent(0.07), "7 %");
+        assert_eq!(
+            (exact_rate(200.0), exact_rate(0.5)),
+            ("200/s".to_owned(), "0.5/s".to_owned())
+        );
+    }
+
+    #[test]
+    fn counts_are_grouped() {
+        assert_eq!(count(999), "999");
+        assert_eq!(count(1_000), "1\u{202f}000");
+        assert_eq!(count(182_440_123), "182\u{202f}440\u{202f}123");
+    }
+
+    #[test]
+    fn a_score_never_looks_better_than_its_letter() {
+        assert_eq!(score(0.939_999), "0.939");
+        assert_eq!(score(0.94), "0.940");
+        assert_eq!(score(1.0), "1.000");
+    }
+}

@@ -1,0 +1,67 @@
+//! Weights: how often each step was to be drawn, and how often it was.
+
+use super::step::ratio;
+use crate::definition::StepDef;
+use crate::metrics::StepTally;
+use serde::Serialize;
+
+/// The standard normal quantile of a two-sided interval of 95 %.
+const Z: f64 = 1.96;
+
+/// The weight of one step, configured and observed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WeightRow {
+    /// The step.
+    pub step: String,
+    /// The probability declared.
+    pub configured: f64,
+    /// Drawn of all draws; `None` without any.
+    pub observed: Option<f64>,
+    /// The probabilities that explain the draws with a confidence of 95 % (Wilson's score interval).
+    pub interval: Option<(f64, f64)>,
+    /// How many draws there were.
+    pub draws: u64,
+    /// Whether the declared probability lies in the interval; by chance one in twenty does not.
+    pub plausible: bool,
+}
+
+impl WeightRow {
+    pub(super) fn of(step: &StepDef, tally: &StepTally) -> Self {
+        let ran = tally.executed + tally.cancelled + tally.skipped + tally.skipped_not_drawn;
+        let draws = ran + tally.not_drawn;
+        let interval = wilson(ran, draws);
+        Self {
+            step: step.name.to_string(),
+            configured: step.weight,
+            observed: ratio(ran, draws),
+            interval,
+            draws,
+            plausible: interval
+                .is_none_or(|(low, high)| (low - 1e-9..=high + 1e-9).contains(&step.weight)),
+        }
+    }
+}
+
+/// Wilson's score interval of a proportion at 95 %.
+fn wilson(hits: u64, draws: u64) -> Option<(f64, f64)> {
+    let share = ratio(hits, draws)?;
+    let n = draws as f64;
+    let spread = Z * Z / n;
+    let centre = (share + spread / 2.0) / (1.0 + spread);
+    let half = Z * (share * (1.0 - share) / n + spread / (4.0 * n)).sqrt() / (1.0 + spread);
+    Some(((centre - half).max(0.0), (centre + half).min(1.0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_is_wilsons() {
+        // Newcombe 1998, table I, 81 of 263 by method 3: 0.2553 to 0.3662.
+        let (low, high) = wilson(81, 263).unwrap();
+        assert!((low - 0.2553).abs() < 5e-5, "{low}");
+        assert!((high - 0.3662).abs() < 5e-5, "{high}");
+        assert_eq!(wilson(0, 0), None);
+    }
+}

@@ -1,0 +1,137 @@
+//! The closed models: users that start their next iteration when the last one ends, and a fixed
+//! number of iterations shared by users.
+
+use super::desk::Desk;
+use super::iteration::{Arrival, Unobserved, VirtualUser};
+use super::pacer::Pacer;
+use super::worker::Crew;
+use crate::transport::Transport;
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+/// Keeps this worker's users iterating until the load ends or the run is to stop.
+pub(super) async fn drive<T: Transport + 'static>(
+    desk: &Rc<Desk>,
+    crew: &Crew<T>,
+    users: &mut JoinSet<()>,
+    pacer: &mut Pacer,
+) {
+    let most = u64::from(desk.plan.max_users);
+    for number in (u64::from(crew.worker)..most).step_by(crew.workers as usize) {
+        let Some(from) = desk.schedule.active_from(number, Duration::ZERO) else {
+            continue;
+        };
+        let due = desk.start + from;
+        tokio::select! {
+            biased;
+            () = desk.stopping() => return,
+            () = pacer.until(due) => {}
+        }
+        users.spawn_local(live(
+            crew.user(number / u64::from(crew.workers)),
+            number,
+            due,
+            Rc::clone(desk),
+        ));
+    }
+    tokio::select! {
+        () = desk.stopping() => {}
+        () = tokio::time::sleep_until(desk.start + desk.schedule.end().unwrap_or_default()) => {}
+    }
+}
+
+async fn live<T: Transport>(mut user: VirtualUser<T>, number: u64, first: Instant, desk: Rc<Desk>) {
+    // The iteration number is that of the user and of its own count, whatever others do.
+    let mut count = 0;
+    let mut arrival = Arrival {
+        iteration: numbered(number, count),
+        due: first,
+        ready: first,
+    };
+    loop {
+        user.iterate(arrival, &desk, &mut Unobserved).await;
+        count += 1;
+        let mut due = Instant::now();
+        let Some(from) = desk
+            .schedule
+            .active_from(number, due.saturating_duration_since(desk.start))
+        else {
+            return;
+        };
+        if desk.start + from > due {
+            due = desk.start + from;
+            desk.pause(due.saturating_duration_since(Instant::now()))
+                .await;
+        }
+        if !desk.is_running() {
+            return;
+        }
+        arrival = Arrival {
+            iteration: numbered(number, count),
+            due,
+            ready: due,
+        };
+    }
+}
+
+/// One number for `user.count`: both keep their own half.
+fn numbered(user: u64, count: u64) -> u64 {
+    user << 32 | count
+}
+
+/// Runs this worker's part of `count` iterations, shared by `users`, until they have all ended or the
+/// run is to stop. Returns how many were to start by then.
+pub(super) async fn drive_iterations<T: Transport + 'static>(
+    desk: &Rc<Desk>,
+    crew: &Crew<T>,
+    count: u64,
+    all_users: u64,
+    users: &mut JoinSet<()>,
+) -> u64 {
+    let (worker, workers) = (u64::from(crew.worker), u64::from(crew.workers));
+    // Users of a worker are consecutive here, and its iterations are those users' even part.
+    let (from, to) = (
+        all_users * worker / workers,
+        all_users * (worker + 1) / workers,
+    );
+    let part = |user: u64| (u128::from(count) * u128::from(user) / u128::from(all_users)) as u64;
+    let next = Rc::new(Cell::new(part(from)));
+    let behind = part(to);
+    for user in from..to {
+        let (user, next, desk) = (crew.user(user - from), Rc::clone(&next), Rc::clone(desk));
+        users.spawn_local(work(user, next, behind, desk));
+    }
+    while !users.is_empty() && desk.is_running() {
+        tokio::select! {
+            () = desk.stopping() => {}
+            _ = users.join_next() => {}
+        }
+    }
+    if desk.is_running() {
+        behind - part(from)
+    } else {
+        next.get() - part(from)
+    }
+}
+
+async fn work<T: Transport>(
+    mut user: VirtualUser<T>,
+    next: Rc<Cell<u64>>,
+    behind: u64,
+    desk: Rc<Desk>,
+) {
+    let mut due = desk.start;
+    while next.get() < behind && desk.is_running() {
+        let iteration = next.replace(next.get() + 1);
+        let arrival = Arrival {
+            iteration,
+            due,
+            ready: due,
+        };
+        user.iterate(arrival, &desk, &mut Unobserved).await;
+        due = Instant::now();
+    }
+}

@@ -1,0 +1,150 @@
+//! What the virtual users of one worker share: the plan, the phase of the run, the current second's
+//! tally. It never leaves its thread, so nothing here is locked.
+
+use super::control::Phase;
+use crate::definition::ScenarioDef;
+use crate::metrics::{Frame, Tally, Windows};
+use crate::plan::Plan;
+use crate::schedule::{Schedule, Window};
+use std::cell::{Cell, RefCell};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+pub(crate) struct Desk {
+    pub(crate) definition: &'static ScenarioDef,
+    pub(crate) plan: Plan,
+    pub(crate) schedule: Schedule,
+    /// The start of the run: second 0.
+    pub(crate) start: Instant,
+    phase: Cell<Phase>,
+    phase_changed: Notify,
+    active: Cell<u32>,
+    started: Cell<u64>,
+    idle: Notify,
+    windows: RefCell<Windows>,
+}
+
+impl Desk {
+    pub(crate) fn new(definition: &'static ScenarioDef, plan: Plan, start: Instant) -> Self {
+        let schedule = Schedule::new(&plan.load);
+        Self {
+            definition,
+            schedule,
+            start,
+            phase: Cell::new(Phase::Running),
+            phase_changed: Notify::new(),
+            active: Cell::new(0),
+            started: Cell::new(0),
+            idle: Notify::new(),
+            windows: RefCell::new(empty(definition.steps.len())),
+            plan,
+        }
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        self.phase.get() == Phase::Running
+    }
+
+    pub(crate) fn advance(&self, phase: Phase) {
+        if phase > self.phase.get() {
+            self.phase.set(phase);
+            self.phase_changed.notify_waiters();
+        }
+    }
+
+    /// Waits until no iteration starts any more.
+    pub(crate) async fn stopping(&self) {
+        loop {
+            let changed = self.phase_changed.notified();
+            if !self.is_running() {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// Waits until everything is to end at once.
+    pub(crate) async fn aborting(&self) {
+        loop {
+            let changed = self.phase_changed.notified();
+            if self.phase.get() == Phase::Aborting {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// Pauses for `time`, or until no iteration starts any more.
+    pub(crate) async fn pause(&self, time: Duration) {
+        tokio::select! {
+            biased;
+            () = self.stopping() => {}
+            () = tokio::time::sleep(time) => {}
+        }
+    }
+
+    /// Waits until no user is within an iteration.
+    pub(crate) async fn idle(&self) {
+        loop {
+            let idle = self.idle.notified();
+            if self.active.get() == 0 {
+                return;
+            }
+            idle.await;
+        }
+    }
+
+    pub(crate) fn window(&self, due: Instant) -> Window {
+        self.schedule
+            .window(due.saturating_duration_since(self.start))
+    }
+
+    /// Lends the current second's tally of `window`.
+    pub(crate) fn tally<R>(&self, window: Window, write: impl FnOnce(&mut Tally) -> R) -> R {
+        let mut windows = self.windows.borrow_mut();
+        write(match window {
+            Window::WarmUp => &mut windows.warm_up,
+            Window::Ramp => &mut windows.ramp,
+            Window::Steady => &mut windows.steady,
+        })
+    }
+
+    /// A user begins an iteration.
+    pub(crate) fn enter(&self) {
+        self.active.set(self.active.get() + 1);
+        self.started.set(self.started.get() + 1);
+    }
+
+    /// How many iterations have begun.
+    pub(crate) fn started(&self) -> u64 {
+        self.started.get()
+    }
+
+    /// A user's iteration is over.
+    pub(crate) fn leave(&self) {
+        self.active.set(self.active.get() - 1);
+        if self.active.get() == 0 {
+            self.idle.notify_waiters();
+        }
+    }
+
+    /// Takes the current second's tally and begins the next one's.
+    pub(crate) fn take(&self, second: u32) -> Frame {
+        let windows = self.windows.replace(empty(self.definition.steps.len()));
+        Frame {
+            second,
+            windows,
+            active_users: self.active.get(),
+            ..Frame::default()
+        }
+    }
+}
+
+fn empty(steps: usize) -> Windows {
+    Windows {
+        warm_up: Tally::new(steps),
+        ramp: Tally::new(steps),
+        steady: Tally::new(steps),
+    }
+}

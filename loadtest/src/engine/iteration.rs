@@ -1,0 +1,560 @@
+//! One virtual user and one journey of it through the steps of its scenario.
+
+use super::desk::Desk;
+use super::panics;
+use crate::chain::{
+    Cause, Chain, Purpose, RawResponse, RequestBuf, RootCause, Scenario, Shared, Unmet, Vu,
+};
+use crate::definition::{Reads, StepDef};
+use crate::metrics::{DependencyTally, ErrorTally, StepTally, Tally};
+use crate::schedule::Window;
+use crate::transport::{Call, ErrorKind, Exchange, Failure, Phases, Transport};
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// One virtual user: its chain, its connection, its buffers.
+pub(crate) struct VirtualUser<T> {
+    scenario: &'static Scenario,
+    shared: Shared,
+    vu: Vu,
+    chain: Option<Box<dyn Chain>>,
+    transport: T,
+    request: RequestBuf,
+    service: Vec<Duration>,
+}
+
+/// When an iteration was to start, and when it could.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrival {
+    /// The number of the iteration over all users.
+    pub(crate) iteration: u64,
+    /// Its intended start.
+    pub(crate) due: Instant,
+    /// When a user was free for it: `due`, or later when it waited.
+    pub(crate) ready: Instant,
+}
+
+/// Sees what happens in an iteration, step by step.
+pub(crate) trait Observer {
+    /// Whether steps that chance would leave out run all the same, and nobody thinks.
+    const SMOKE: bool;
+    /// What of a response is wanted besides what the chain reads.
+    fn reads(&self, reads: Reads) -> Reads;
+    /// A request was answered, or not.
+    fn exchanged(&mut self, step: usize, request: &RequestBuf, exchange: &Exchange);
+    /// A step is over.
+    fn ended(&mut self, step: usize, outcome: &Outcome);
+}
+
+/// What became of a step.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Ok,
+    Failed(Failure),
+    NotDrawn,
+    Skipped(DependencyTally),
+}
+
+/// The observer of load: none.
+pub(crate) struct Unobserved;
+
+impl Observer for Unobserved {
+    const SMOKE: bool = false;
+
+    fn reads(&self, reads: Reads) -> Reads {
+        reads
+    }
+
+    fn exchanged(&mut self, _: usize, _: &RequestBuf, _: &Exchange) {}
+
+    fn ended(&mut self, _: usize, _: &Outcome) {}
+}
+
+/// Counts an iteration as cancelled unless it comes to its end.
+struct Running<'a> {
+    desk: &'a Rc<Desk>,
+    window: Window,
+    in_step: Cell<Option<usize>>,
+    ended: Cell<bool>,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if !self.ended.get() {
+            self.desk.tally(self.window, |tally| {
+                tally.journey.cancelled += 1;
+                if let Some(step) = self.in_step.get() {
+                    tally.steps[step].cancelled += 1;
+                }
+            });
+        }
+        self.desk.leave();
+    }
+}
+
+/// The state of a journey on its way.
+struct Journey {
+    /// From intended to actual start; the first request carries it.
+    delay: Option<Duration>,
+    failed: bool,
+}
+
+impl<T: Transport> VirtualUser<T> {
+    pub(crate) fn new(scenario: &'static Scenario, shared: Shared, vu: Vu, transport: T) -> Self {
+        let steps = scenario.definition.steps.len();
+        Self {
+            scenario,
+            shared,
+            vu,
+            chain: None,
+            transport,
+            request: RequestBuf::default(),
+            service: vec![Duration::ZERO; steps],
+        }
+    }
+
+    /// Goes through the steps once and tallies everything; `false` when the chain could not be made,
+    /// since a `#[state]` panicked.
+    pub(crate) async fn iterate<O: Observer>(
+        &mut self,
+        arrival: Arrival,
+        desk: &Rc<Desk>,
+        observer: &mut O,
+    ) -> bool {
+        let window = desk.window(arrival.due);
+        let started = Instant::now();
+        desk.enter();
+        let running = Running {
+            desk,
+            window,
+            in_step: Cell::new(None),
+            ended: Cell::new(false),
+        };
+        desk.tally(window, |tally| {
+            tally.journey.started += 1;
+            tally
+                .journey
+                .lateness
+                .record(started.saturating_duration_since(arrival.ready));
+            if arrival.ready > arrival.due {
+                tally.journey.waits.record(arrival.ready - arrival.due);
+            }
+        });
+        self.service.fill(Duration::ZERO);
+        let mut journey = Journey {
+            delay: Some(started.saturating_duration_since(arrival.due)),
+            failed: false,
+        };
+        let mut thought = Duration::ZERO;
+        let begun = self.begin(arrival.iteration);
+        if begun {
+            for (step, def) in self.scenario.definition.steps.iter().enumerate() {
+                running.in_step.set(Some(step));
+                let executed = self
+                    .step(step, def, window, &mut journey, desk, observer)
+                    .await;
+                running.in_step.set(None);
+                if let (true, false, Some(think)) = (executed, O::SMOKE, def.think) {
+                    let pause = Instant::now();
+                    self.vu.reseed(step, Purpose::Think);
+                    desk.pause(
+                        think.min
+                            + think
+                                .max
+                                .saturating_sub(think.min)
+                                .mul_f64(self.vu.random()),
+                    )
+                    .await;
+                    thought += pause.elapsed();
+                }
+            }
+        } else {
+            journey.failed = true;
+        }
+        let time = arrival.due.elapsed().saturating_sub(thought);
+        running.ended.set(true);
+        desk.tally(window, |tally| {
+            let journeys = &mut tally.journey;
+            if journey.failed {
+                journeys.failed += 1;
+                journeys.failed_time.record(time);
+            } else {
+                journeys.ok += 1;
+                journeys.time.record(time);
+            }
+            journeys.record_shares(time, &self.service);
+        });
+        begun
+    }
+
+    /// Readies the chain; `false` when making it panicked.
+    fn begin(&mut self, iteration: u64) -> bool {
+        self.vu.begin(iteration);
+        self.vu.reseed(usize::MAX, Purpose::Scenario);
+        let Self {
+            scenario,
+            shared,
+            vu,
+            chain,
+            ..
+        } = self;
+        panics::catch(|| {
+            chain
+                .get_or_insert_with(|| (scenario.chain)(shared, vu))
+                .begin(vu);
+        })
+        .is_ok()
+    }
+
+    /// Runs one step; whether it was executed.
+    async fn step<O: Observer>(
+        &mut self,
+        step: usize,
+        def: &StepDef,
+        window: Window,
+        journey: &mut Journey,
+        desk: &Rc<Desk>,
+        observer: &mut O,
+    ) -> bool {
+        let outcome = match self.build(step, def, O::SMOKE, desk) {
+            Ok(()) => {
+                let call = Call {
+                    request: &self.request,
+                    expect: &def.expect,
+                    reads: observer.reads(def.reads),
+                    timeout: self.request.timeout.unwrap_or(def.timeout),
+                };
+                let exchange = self.transport.send(call).await;
+                observer.exchanged(step, &self.request, &exchange);
+                self.service[step] = exchange.service_time;
+                let delay = journey.delay.take().unwrap_or_default();
+                let measured = Measured::of(&exchange, delay);
+                let mut checks = (0, 0);
+                let result = self.read(step, exchange, &mut checks);
+                let target = desk.plan.grading[step].target;
+                desk.tally(window, |tally| {
+                    measured.tally(&mut tally.steps[step], &result, checks, target);
+                });
+                result.map_or_else(Outcome::Failed, |()| Outcome::Ok)
+            }
+            Err(outcome) => {
+                desk.tally(window, |tally| not_sent(tally, step, &outcome));
+                outcome
+            }
+        };
+        journey.failed |= match &outcome {
+            Outcome::Ok | Outcome::NotDrawn => false,
+            Outcome::Failed(_) => true,
+            Outcome::Skipped(skip) => skip.cause.root != RootCause::NotDrawn,
+        };
+        observer.ended(step, &outcome);
+        matches!(outcome, Outcome::Ok | Outcome::Failed(_))
+    }
+
+    /// Draws the step and builds its request, or says why there is none.
+    fn build(
+        &mut self,
+        step: usize,
+        def: &StepDef,
+        always: bool,
+        desk: &Desk,
+    ) -> Result<(), Outcome> {
+        let Self {
+            chain: Some(chain),
+            vu,
+            request,
+            ..
+        } = self
+        else {
+            return Err(Outcome::NotDrawn);
+        };
+        if def.weight < 1.0 && !always {
+            vu.reseed(step, Purpose::Weight);
+            if vu.random() >= def.weight {
+                chain.skip(
+                    step,
+                    Cause {
+                        root: RootCause::NotDrawn,
+                        step,
+                    },
+                );
+                return Err(Outcome::NotDrawn);
+            }
+        }
+        vu.reseed(step, Purpose::Scenario);
+        let (cause, outcome) = match panics::catch(|| chain.build(step, vu, request)) {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(Unmet::Invalid { reason })) => {
+                let failure = Failure::new(ErrorKind::StepError, reason);
+                (
+                    Cause {
+                        root: RootCause::Invalid,
+                        step,
+                    },
+                    Outcome::Failed(failure),
+                )
+            }
+            Ok(Err(unmet)) => {
+                let skip = dependency(step, unmet, desk);
+                (skip.cause, Outcome::Skipped(skip))
+            }
+            Err(message) => {
+                let failure = Failure::new(ErrorKind::StepPanic, format!("panicked: {message}"));
+                (
+                    Cause {
+                        root: RootCause::Failed,
+                        step,
+                    },
+                    Outcome::Failed(failure),
+                )
+            }
+        };
+        chain.skip(step, cause);
+        Err(outcome)
+    }
+
+    /// Hands an answer to the chain and runs the checks, counted as passed and failed.
+    fn read(
+        &mut self,
+        step: usize,
+        exchange: Exchange,
+        checks: &mut (u64, u64),
+    ) -> Result<(), Failure> {
+        let Self {
+            chain: Some(chain),
+            vu,
+            ..
+        } = self
+        else {
+            return Ok(());
+        };
+        let failed = Cause {
+            root: RootCause::Failed,
+            step,
+        };
+        let received = exchange.result.inspect_err(|_| chain.skip(step, failed))?;
+        let status = received.status;
+        let raw = RawResponse {
+            status,
+            headers: received.headers,
+            body: received.body,
+        };
+        let problem = match panics::catch(|| chain.finish(step, raw)) {
+            Ok(Ok(())) => None,
+            Ok(Err(reason)) => Some((ErrorKind::BodyDecode, reason)),
+            Err(message) => Some((ErrorKind::StepPanic, format!("panicked: {message}"))),
+        };
+        if let Some((kind, message)) = problem {
+            chain.skip(step, failed);
+            return Err(Failure {
+                status: Some(status),
+                ..Failure::new(kind, message)
+            });
+        }
+        let mut problem = None;
+        let ran = panics::catch(|| {
+            chain.check(step, vu, &mut |name, result| match result {
+                Ok(()) => checks.0 += 1,
+                Err(reason) => {
+                    checks.1 += 1;
+                    let colon = if reason.is_empty() { "" } else { ": " };
+                    problem.get_or_insert(format!("check `{name}` failed{colon}{reason}"));
+                }
+            });
+        });
+        let (kind, message) = match (ran, problem) {
+            (Ok(()), None) => return Ok(()),
+            (Ok(()), Some(message)) => (ErrorKind::StepAssert, message),
+            (Err(message), _) => (ErrorKind::StepPanic, format!("a check panicked: {message}")),
+        };
+        Err(Failure {
+            status: Some(status),
+            ..Failure::new(kind, message)
+        })
+    }
+}
+
+/// Tallies a step for which no request was sent.
+fn not_sent(tally: &mut Tally, step: usize, outcome: &Outcome) {
+    let steps = &mut tally.steps[step];
+    match outcome {
+        Outcome::Ok => {}
+        Outcome::NotDrawn => steps.not_drawn += 1,
+        Outcome::Failed(failure) => fail(steps, failure),
+        Outcome::Skipped(skip) => {
+            if skip.cause.root == RootCause::NotDrawn {
+                steps.skipped_not_drawn += 1;
+            } else {
+                steps.skipped += 1;
+            }
+            tally.count_dependency(skip.clone());
+        }
+    }
+}
+
+fn fail(tally: &mut StepTally, failure: &Failure) {
+    tally.executed += 1;
+    tally.failed += 1;
+    let status = failure.status.map(|status| status.as_u16());
+    match tally
+        .errors
+        .iter_mut()
+        .find(|error| (error.kind, error.status) == (failure.kind, status))
+    {
+        Some(error) => error.count += 1,
+        None => tally.errors.push(ErrorTally {
+            kind: failure.kind,
+            status,
+            count: 1,
+            example: crate::redact::text(&failure.message).into_owned(),
+            sample: failure.sample.clone(),
+        }),
+    }
+}
+
+/// What of an exchange is counted whatever the chain makes of it.
+struct Measured {
+    status: Option<u16>,
+    service: Duration,
+    /// Service time and what the first request of a journey carries besides.
+    response: Duration,
+    phases: Phases,
+    requests: u32,
+    sent_bytes: u64,
+    received_bytes: u64,
+}
+
+impl Measured {
+    fn of(exchange: &Exchange, delay: Duration) -> Self {
+        let status = match &exchange.result {
+            Ok(received) => Some(received.status),
+            Err(failure) => failure.status,
+        };
+        Self {
+            status: status.map(|status| status.as_u16()),
+            service: exchange.service_time,
+            response: exchange.service_time + delay,
+            phases: exchange.phases,
+            requests: exchange.requests,
+            sent_bytes: exchange.sent_bytes,
+            received_bytes: exchange.received_bytes,
+        }
+    }
+
+    fn tally(
+        &self,
+        tally: &mut StepTally,
+        result: &Result<(), Failure>,
+        checks: (u64, u64),
+        target: Duration,
+    ) {
+        tally.requests += u64::from(self.requests);
+        tally.retries += u64::from(self.requests.saturating_sub(1));
+        tally.sent_bytes += self.sent_bytes;
+        tally.received_bytes += self.received_bytes;
+        tally.checks_passed += checks.0;
+        tally.checks_failed += checks.1;
+        if let Some(status) = self.status {
+            *tally.statuses.entry(status).or_default() += 1;
+        }
+        let phases = &mut tally.phases;
+        for (histogram, time) in [
+            (&mut phases.connect, self.phases.connect),
+            (&mut phases.tls, self.phases.tls),
+            (&mut phases.first_byte, self.phases.first_byte),
+            (&mut phases.body, self.phases.body),
+        ] {
+            if let Some(time) = time {
+                histogram.record(time);
+            }
+        }
+        match result {
+            Ok(()) => {
+                tally.executed += 1;
+                tally.ok += 1;
+                if self.response <= target {
+                    tally.satisfied += 1;
+                } else if self.response <= target * 4 {
+                    tally.tolerating += 1;
+                }
+            }
+            Err(failure) => fail(tally, failure),
+        }
+        if result
+            .as_ref()
+            .err()
+            .is_none_or(|failure| failure.kind.is_timeout())
+        {
+            tally.response.record(self.response);
+            tally.service.record(self.service);
+        } else {
+            tally.failed_response.record(self.response);
+        }
+    }
+}
+
+/// The ledger's line for a step that cannot run.
+fn dependency(step: usize, unmet: Unmet, desk: &Desk) -> DependencyTally {
+    let name = |step: usize| &desk.definition.steps[step].name;
+    let (variable, upstream, cause, example) = match unmet {
+        Unmet::Upstream {
+            step: upstream,
+            variable,
+            cause,
+        } => {
+            let root = if cause.step == upstream {
+                String::new()
+            } else {
+                format!(", after `{}`", name(cause.step))
+            };
+            let example = format!(
+                "needs `{variable}`, but `{}` has no response: {}{root}",
+                name(upstream),
+                cause.root
+            );
+            (Some(variable.to_owned()), upstream, cause, example)
+        }
+        Unmet::Missing {
+            step: upstream,
+            variable,
+        } => {
+            let cause = Cause {
+                root: RootCause::Missing,
+                step: upstream,
+            };
+            let example = format!(
+                "needs `{variable}`, which the response of `{}` lacks",
+                name(upstream)
+            );
+            (Some(variable.to_owned()), upstream, cause, example)
+        }
+        Unmet::Declined { reason } => (
+            None,
+            step,
+            Cause {
+                root: RootCause::Declined,
+                step,
+            },
+            crate::redact::text(&reason).into_owned(),
+        ),
+        Unmet::Invalid { reason } => (
+            None,
+            step,
+            Cause {
+                root: RootCause::Invalid,
+                step,
+            },
+            crate::redact::text(&reason).into_owned(),
+        ),
+    };
+    DependencyTally {
+        step,
+        variable,
+        upstream,
+        cause,
+        count: 1,
+        example,
+    }
+}

@@ -1,0 +1,237 @@
+//! Turns a plan into samples and folds them as it goes. It never prints.
+//!
+//! A run has worker threads, each with a runtime, users and tallies of its own; nothing is shared or
+//! locked while requests are on their way. Once a second each worker hands over its tally, and the
+//! thread that called [`run`] adds them up. The engine is generic over the transport, and its clock
+//! can be paused, so that tests count exactly without waiting.
+
+mod closed;
+mod control;
+mod desk;
+mod iteration;
+mod open;
+mod pacer;
+mod panics;
+pub(crate) mod smoke;
+#[cfg(test)]
+mod tests;
+mod worker;
+
+pub use control::{Control, Phase};
+
+use crate::chain::{Scenario, Shared};
+use crate::metrics::{Frame, Panicked};
+use crate::plan::Plan;
+use crate::schedule::Schedule;
+use crate::transport::Transport;
+use pacer::Pacer;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+use tokio::runtime;
+use tokio::task::LocalSet;
+use tokio::time::Instant;
+use worker::{Crew, Done, work};
+
+/// Arrivals per second that one worker is given at most, where there are more processors.
+const RATE_PER_WORKER: f64 = 4_000.0;
+/// Users that one worker of a closed load is given at most, where there are more processors.
+const USERS_PER_WORKER: f64 = 32.0;
+/// From the order to start to the start, so that every worker is ready.
+const LEAD: Duration = Duration::from_millis(20);
+/// How long after the hard end a worker may take to say so, before it is given up as stuck in a step.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What is known of a run at its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// How it ended.
+    pub how: How,
+    /// From the start of the load to the end of the last iteration.
+    pub elapsed: Duration,
+    /// How long iterations were due that the headline numbers cover.
+    pub steady: Duration,
+    /// Iterations that were to start.
+    pub planned: u64,
+    /// Where steps panicked.
+    pub panics: Vec<Panicked>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// As planned.
+    Completed,
+    /// Told to stop; what was in flight could end.
+    Stopped,
+    /// Told to abort.
+    Aborted,
+    /// A step did not give its thread back, even after the hard end.
+    Stuck,
+}
+
+/// A run that could not take place.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// The system gave no thread or runtime.
+    #[error("a worker could not be started: {0}")]
+    Worker(#[from] std::io::Error),
+}
+
+/// How many workers a load gets on this machine.
+pub fn workers(plan: &Plan) -> u32 {
+    let per_worker = if plan.load.is_open() {
+        RATE_PER_WORKER
+    } else {
+        USERS_PER_WORKER
+    };
+    let wanted = (plan.load.peak() / per_worker)
+        .ceil()
+        .clamp(1.0, f64::from(plan.max_users.max(1)));
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    (wanted as u32).min(u32::try_from(processors).unwrap_or(u32::MAX))
+}
+
+/// Runs `scenario` by `plan` on `workers` threads.
+///
+/// `transport` makes the transport of the user with a number, `report` gets the frames of the run.
+///
+/// # Errors
+/// [`EngineError`] when no worker can be started; nothing was sent then.
+pub fn run<T: Transport + 'static>(
+    scenario: &'static Scenario,
+    shared: &Shared,
+    plan: &Plan,
+    workers: u32,
+    control: &Control,
+    transport: impl Fn(u64) -> T + Send + Sync + 'static,
+    report: impl FnMut(Frame),
+) -> Result<Ended, EngineError> {
+    let transport: Arc<dyn Fn(u64) -> T + Send + Sync> = Arc::new(transport);
+    let (sender, receiver) = channel();
+    let mut runtimes = Vec::new();
+    for _ in 0..workers {
+        runtimes.push(
+            runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?,
+        );
+    }
+    let start = Instant::now() + LEAD;
+    for (number, runtime) in (0..workers).zip(runtimes) {
+        let crew = Crew {
+            scenario,
+            shared: Arc::clone(shared),
+            plan: plan.clone(),
+            seed: plan.seed ^ fnv(scenario.definition.identity().as_bytes()),
+            worker: number,
+            workers,
+            transport: Arc::clone(&transport),
+        };
+        let (sender, phase) = (sender.clone(), control.subscribe());
+        thread::Builder::new()
+            .name(format!("loadtest-{number}"))
+            .spawn(move || {
+                let done = LocalSet::new().block_on(&runtime, async {
+                    let frames = sender.clone();
+                    let report = move |frame| _ = frames.send(Message::Frame(Box::new(frame)));
+                    work(crew, start, Pacer::precise(), phase, report).await
+                });
+                // Whoever listened may have given up on us.
+                let _listened = sender.send(Message::Done(done));
+            })?;
+    }
+    drop(sender);
+    Ok(collect(&receiver, plan, workers, start, control, report))
+}
+
+enum Message {
+    Frame(Box<Frame>),
+    Done(Done),
+}
+
+/// Adds up what the workers hand over.
+fn collect(
+    receiver: &Receiver<Message>,
+    plan: &Plan,
+    workers: u32,
+    start: Instant,
+    control: &Control,
+    mut report: impl FnMut(Frame),
+) -> Ended {
+    let schedule = Schedule::new(&plan.load);
+    let mut pending: BTreeMap<u32, (u32, Frame)> = BTreeMap::new();
+    let mut stopped_at = None;
+    let mut all = Done::default();
+    let mut done = 0;
+    while done < workers {
+        match receiver.recv_timeout(Duration::from_millis(100)) {
+            Ok(Message::Frame(frame)) => {
+                let second = frame.second;
+                let (reports, sum) = pending.entry(second).or_default();
+                *reports += 1;
+                sum.merge(&frame);
+                sum.second = second;
+                while let Some(first) = pending.first_entry() {
+                    if first.get().0 < workers && *first.key() + 2 > second {
+                        break;
+                    }
+                    report(first.remove().1);
+                }
+            }
+            Ok(Message::Done(theirs)) => {
+                done += 1;
+                all.planned += theirs.planned;
+                all.elapsed = all.elapsed.max(theirs.elapsed);
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        let over = schedule.end().is_some_and(|end| start.elapsed() > end);
+        if stopped_at.is_none() && (over || control.phase() > Phase::Running) {
+            stopped_at = Some(Instant::now());
+        }
+        let patience = if control.phase() == Phase::Aborting {
+            PATIENCE
+        } else {
+            plan.graceful_stop + PATIENCE
+        };
+        if stopped_at.is_some_and(|stopped| stopped.elapsed() > patience) {
+            break;
+        }
+    }
+    for (_, frame) in std::mem::take(&mut pending).into_values() {
+        report(frame);
+    }
+    let elapsed = if done < workers {
+        start.elapsed()
+    } else {
+        all.elapsed
+    };
+    // Nothing was due after an early stop.
+    let due = stopped_at.map_or(elapsed, |stopped: Instant| {
+        elapsed.min(stopped.saturating_duration_since(start))
+    });
+    Ended {
+        how: match (control.phase(), done < workers) {
+            (_, true) => How::Stuck,
+            (Phase::Running, _) => How::Completed,
+            (Phase::Stopping, _) => How::Stopped,
+            (Phase::Aborting, _) => How::Aborted,
+        },
+        elapsed,
+        steady: schedule.steady_part(due),
+        planned: all.planned,
+        panics: panics::take(),
+    }
+}
+
+/// FNV-1a, which does not change from release to release.
+fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}

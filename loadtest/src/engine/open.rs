@@ -1,0 +1,173 @@
+//! The open model: arrivals go to free users; one that finds none waits, and the wait counts.
+
+use super::desk::Desk;
+use super::iteration::{Arrival, Unobserved, VirtualUser};
+use super::pacer::Pacer;
+use super::worker::Crew;
+use crate::transport::Transport;
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+/// Where arrivals and users of one worker meet.
+struct Counter {
+    /// Free users; the last freed is the first served.
+    free: RefCell<Vec<Rc<Seat>>>,
+    /// Arrivals of this worker that are due and wait: from the first to before the second.
+    waiting: Cell<(u64, u64)>,
+    /// No arrival starts after this.
+    end: Instant,
+    slice: Slice,
+}
+
+/// Which arrivals belong to a worker: every `workers`-th one.
+#[derive(Debug, Clone, Copy)]
+struct Slice {
+    worker: u64,
+    workers: u64,
+}
+
+impl Slice {
+    fn global(self, local: u64) -> u64 {
+        local * self.workers + self.worker
+    }
+
+    /// How many of `all` arrivals are this worker's.
+    fn share(self, all: u64) -> u64 {
+        (all + self.workers - 1 - self.worker) / self.workers
+    }
+}
+
+/// Where a user waits for an arrival.
+#[derive(Default)]
+struct Seat {
+    arrival: Cell<Option<Arrival>>,
+    waker: RefCell<Option<Waker>>,
+}
+
+impl Seat {
+    fn give(&self, arrival: Arrival) {
+        self.arrival.set(Some(arrival));
+        if let Some(waker) = self.waker.borrow_mut().take() {
+            waker.wake();
+        }
+    }
+
+    async fn take(&self) -> Arrival {
+        poll_fn(|context| {
+            let arrival = self.arrival.take();
+            if arrival.is_none() {
+                *self.waker.borrow_mut() = Some(context.waker().clone());
+            }
+            arrival.map_or(Poll::Pending, Poll::Ready)
+        })
+        .await
+    }
+}
+
+impl Counter {
+    fn arrival(&self, desk: &Desk, local: u64, ready: Option<Instant>) -> Arrival {
+        let iteration = self.slice.global(local);
+        let due = desk.start + desk.schedule.arrival(iteration);
+        Arrival {
+            iteration,
+            due,
+            ready: ready.unwrap_or(due),
+        }
+    }
+
+    /// What a user does next that has just become free.
+    async fn next(&self, desk: &Desk, seat: &Rc<Seat>) -> Arrival {
+        let (first, behind) = self.waiting.get();
+        let now = Instant::now();
+        if first < behind && desk.is_running() && now < self.end {
+            self.waiting.set((first + 1, behind));
+            return self.arrival(desk, first, Some(now));
+        }
+        self.free.borrow_mut().push(Rc::clone(seat));
+        seat.take().await
+    }
+}
+
+/// Starts every arrival of this worker, until the load ends or the run is to stop; those that still
+/// wait then are dropped. Returns how many were due.
+pub(super) async fn drive<T: Transport + 'static>(
+    desk: &Rc<Desk>,
+    crew: &Crew<T>,
+    users: &mut JoinSet<()>,
+    pacer: &mut Pacer,
+) -> u64 {
+    let slice = Slice {
+        worker: crew.worker.into(),
+        workers: crew.workers.into(),
+    };
+    let all = slice.share(desk.schedule.arrivals());
+    let end = desk.start + desk.schedule.end().unwrap_or_default();
+    let counter = Rc::new(Counter {
+        free: RefCell::default(),
+        waiting: Cell::new((0, 0)),
+        end,
+        slice,
+    });
+    let most = slice.share(desk.plan.max_users.into()).max(1);
+    let mut hired = 0;
+    let mut next = 0;
+    while next < all && desk.is_running() {
+        let due = desk.start + desk.schedule.arrival(slice.global(next));
+        tokio::select! {
+            biased;
+            () = desk.stopping() => break,
+            () = pacer.until(due) => {}
+        }
+        let now = Instant::now();
+        while next < all && desk.start + desk.schedule.arrival(slice.global(next)) <= now {
+            let free = counter.free.borrow_mut().pop();
+            if let Some(seat) = free {
+                seat.give(counter.arrival(desk, next, None));
+            } else if hired < most {
+                let arrival = counter.arrival(desk, next, None);
+                users.spawn_local(serve(
+                    crew.user(hired),
+                    arrival,
+                    Rc::clone(&counter),
+                    Rc::clone(desk),
+                ));
+                hired += 1;
+            } else {
+                // With an arrival waiting no user is free, so those that wait are consecutive.
+                let (first, behind) = counter.waiting.get();
+                counter
+                    .waiting
+                    .set((if first == behind { next } else { first }, next + 1));
+            }
+            next += 1;
+        }
+    }
+    tokio::select! {
+        () = desk.stopping() => {}
+        () = tokio::time::sleep_until(end) => {}
+    }
+    let (first, behind) = counter.waiting.replace((0, 0));
+    for dropped in first..behind {
+        let due = desk.start + desk.schedule.arrival(slice.global(dropped));
+        desk.tally(desk.window(due), |tally| tally.journey.dropped += 1);
+    }
+    next
+}
+
+async fn serve<T: Transport>(
+    mut user: VirtualUser<T>,
+    first: Arrival,
+    counter: Rc<Counter>,
+    desk: Rc<Desk>,
+) {
+    let seat = Rc::new(Seat::default());
+    let mut arrival = first;
+    loop {
+        user.iterate(arrival, &desk, &mut Unobserved).await;
+        arrival = counter.next(&desk, &seat).await;
+    }
+}

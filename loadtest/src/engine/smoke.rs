@@ -1,0 +1,177 @@
+//! One journey with every step drawn and nobody thinking: what `cargo test` runs of a scenario.
+
+use super::desk::Desk;
+use super::iteration::{Arrival, Observer, Outcome, VirtualUser};
+use crate::chain::{RequestBuf, RequestTarget, Scenario, Shared, Vu};
+use crate::definition::{Reads, ScenarioDef};
+use crate::plan::Plan;
+use crate::redact;
+use crate::transport::{Exchange, Transport};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use std::fmt::Write as _;
+use std::rc::Rc;
+use tokio::time::Instant;
+
+/// The most of a body that is shown.
+const SHOWN_BODY: usize = 1024;
+
+/// Runs iteration 0 once. What went wrong, step by step with request and response, or nothing.
+pub(crate) async fn smoke<T: Transport>(
+    scenario: &'static Scenario,
+    shared: &Shared,
+    plan: &Plan,
+    transport: T,
+) -> Result<(), String> {
+    let definition = &scenario.definition;
+    let start = Instant::now();
+    let desk = Rc::new(Desk::new(definition, plan.clone(), start));
+    let mut user = VirtualUser::new(
+        scenario,
+        Shared::clone(shared),
+        Vu::new(0, plan.seed),
+        transport,
+    );
+    let mut transcript = Transcript {
+        definition,
+        last: String::new(),
+        problems: String::new(),
+    };
+    let arrival = Arrival {
+        iteration: 0,
+        due: start,
+        ready: start,
+    };
+    let finished = user.iterate(arrival, &desk, &mut transcript).await;
+    if !finished {
+        transcript
+            .problems
+            .push_str("the state of the scenario panicked when it was made\n");
+    }
+    if transcript.problems.is_empty() {
+        Ok(())
+    } else {
+        Err(transcript.problems)
+    }
+}
+
+/// Writes down what happens, to show it where something fails.
+struct Transcript {
+    definition: &'static ScenarioDef,
+    /// The last request and its response.
+    last: String,
+    problems: String,
+}
+
+impl Observer for Transcript {
+    const SMOKE: bool = true;
+
+    fn reads(&self, reads: Reads) -> Reads {
+        Reads {
+            headers: true,
+            ..reads
+        }
+    }
+
+    fn exchanged(&mut self, _: usize, request: &RequestBuf, exchange: &Exchange) {
+        self.last = show(request, exchange);
+    }
+
+    fn ended(&mut self, step: usize, outcome: &Outcome) {
+        let name = &self.definition.steps[step].name;
+        let last = std::mem::take(&mut self.last);
+        match outcome {
+            Outcome::Ok | Outcome::NotDrawn => {}
+            Outcome::Failed(failure) => {
+                let message = redact::text(&failure.message);
+                let _ = writeln!(
+                    self.problems,
+                    "step `{name}` failed ({}): {message}\n{last}",
+                    failure.kind
+                );
+            }
+            Outcome::Skipped(skip) => {
+                let why = match skip.variable {
+                    Some(_) => skip.example.clone(),
+                    None => format!("its function made no request: {}", skip.example),
+                };
+                let _ = writeln!(self.problems, "step `{name}` was skipped: {why}");
+            }
+        }
+    }
+}
+
+fn show(request: &RequestBuf, exchange: &Exchange) -> String {
+    let mut text = String::new();
+    let target = match &request.target {
+        RequestTarget::Path(path) => path.to_string(),
+        RequestTarget::Absolute(url) => url.to_string(),
+    };
+    let _ = writeln!(text, "  > {} {}", request.method, redact::text(&target));
+    headers(
+        &mut text,
+        '>',
+        request.headers.iter().map(|(name, value)| (name, value)),
+    );
+    body(&mut text, '>', &request.body);
+    match &exchange.result {
+        Ok(received) => {
+            let _ = writeln!(
+                text,
+                "  < {} ({:.1?})",
+                received.status, exchange.service_time
+            );
+            response_headers(&mut text, &received.headers);
+            body(&mut text, '<', &received.body);
+        }
+        Err(failure) => match failure.status {
+            Some(status) => {
+                let _ = writeln!(text, "  < {status} ({:.1?})", exchange.service_time);
+                body(
+                    &mut text,
+                    '<',
+                    failure.sample.as_deref().unwrap_or_default().as_bytes(),
+                );
+            }
+            None => {
+                let _ = writeln!(text, "  < no response ({:.1?})", exchange.service_time);
+            }
+        },
+    }
+    text
+}
+
+fn response_headers(text: &mut String, map: &HeaderMap) {
+    headers(text, '<', map.iter());
+}
+
+fn headers<'a>(
+    text: &mut String,
+    mark: char,
+    all: impl Iterator<Item = (&'a HeaderName, &'a HeaderValue)>,
+) {
+    for (name, value) in all {
+        let value = String::from_utf8_lossy(value.as_bytes());
+        let _ = writeln!(
+            text,
+            "  {mark} {name}: {}",
+            redact::header(name.as_str(), &value)
+        );
+    }
+}
+
+fn body(text: &mut String, mark: char, bytes: &[u8]) {
+    if bytes.is_empty() {
+        return;
+    }
+    let whole = String::from_utf8_lossy(bytes);
+    let redacted = redact::text(&whole);
+    let end = (0..=redacted.len().min(SHOWN_BODY))
+        .rfind(|&end| redacted.is_char_boundary(end))
+        .unwrap_or(0);
+    for line in redacted[..end].lines() {
+        let _ = writeln!(text, "  {mark} {line}");
+    }
+    if end < redacted.len() {
+        let _ = writeln!(text, "  {mark} ... ({} bytes in all)", bytes.len());
+    }
+}

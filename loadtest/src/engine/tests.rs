@@ -1,0 +1,547 @@
+//! Whole runs of a worker on a paused clock, with a scripted transport: exact counts, no real time.
+
+use super::control::{Control, Phase};
+use super::pacer::Pacer;
+use super::worker::{Crew, Done, work};
+use crate::chain::{
+    Cause, Chain, Prepared, RawResponse, RequestBuf, RootCause, Scenario, SetupContext, SetupError,
+    Shared, Unmet, Vu,
+};
+use crate::definition::sample::{self, step};
+use crate::definition::{Load, Shape, Stage, StepDef, Think};
+use crate::metrics::{Frame, Tally, Windows};
+use crate::plan::{GradingDefaults, Overrides, Plan};
+use crate::transport::{Call, ErrorKind, Exchange, Failure, Phases, Received, Transport};
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::task::LocalSet;
+use tokio::time::Instant;
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// A chain in which every step but the first needs the one before it.
+struct Linked {
+    filled: Vec<Option<Cause>>,
+}
+
+impl Chain for Linked {
+    fn begin(&mut self, _: &mut Vu) {
+        self.filled.fill(None);
+    }
+
+    fn skip(&mut self, step: usize, cause: Cause) {
+        self.filled[step] = Some(cause);
+    }
+
+    fn build(&mut self, step: usize, _: &mut Vu, request: &mut RequestBuf) -> Result<(), Unmet> {
+        match step
+            .checked_sub(1)
+            .and_then(|upstream| Some((upstream, self.filled[upstream]?)))
+        {
+            Some((upstream, cause)) => Err(Unmet::Upstream {
+                step: upstream,
+                variable: "before",
+                cause,
+            }),
+            None => {
+                request.timeout = None;
+                Ok(())
+            }
+        }
+    }
+
+    fn finish(&mut self, _: usize, response: RawResponse) -> Result<(), String> {
+        assert_ne!(response.body, "panic", "told to panic");
+        if response.body == "broken" {
+            Err("broken".to_owned())
+        } else {
+            Ok(())
+        }
+    }
+
+    fn check(&mut self, _: usize, _: &mut Vu, _: &mut dyn FnMut(&'static str, Result<(), String>)) {
+    }
+}
+
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the signature is that of every scenario"
+)]
+fn prepare(_: &SetupContext) -> Result<Prepared, SetupError> {
+    Ok(Prepared {
+        shared: Arc::new(()),
+        target: None,
+    })
+}
+
+fn scenario(load: Load, steps: Vec<StepDef>) -> &'static Scenario {
+    let length = steps.len();
+    assert!(length <= 3);
+    Box::leak(Box::new(Scenario {
+        definition: sample::scenario(Some(load), steps),
+        prepare,
+        chain: |_, _| {
+            Box::new(Linked {
+                filled: vec![None; 3],
+            })
+        },
+        teardown: |_| {},
+    }))
+}
+
+/// What the server of a test does with the n-th request of a user in a step, at a time from the start.
+type Script = dyn Fn(Duration) -> (Duration, Result<&'static str, ErrorKind>) + Send + Sync;
+
+struct Scripted {
+    script: Arc<Script>,
+    start: Instant,
+    seen: Arc<Mutex<Vec<Duration>>>,
+}
+
+impl Transport for Scripted {
+    async fn send(&mut self, call: Call<'_>) -> Exchange {
+        let begun = Instant::now();
+        self.seen.lock().unwrap().push(begun - self.start);
+        let (time, answer) = (self.script)(begun - self.start);
+        let answer = if time > call.timeout {
+            Err(ErrorKind::TimeoutHead)
+        } else {
+            answer
+        };
+        tokio::time::sleep(time.min(call.timeout)).await;
+        Exchange {
+            result: match answer {
+                Ok(body) => Ok(Received {
+                    status: StatusCode::OK,
+                    headers: HeaderMap::new(),
+                    body: Bytes::from_static(body.as_bytes()),
+                }),
+                Err(kind) => Err(Failure::new(kind, "scripted")),
+            },
+            service_time: begun.elapsed(),
+            phases: Phases::default(),
+            sent_bytes: 10,
+            received_bytes: 20,
+            requests: 1,
+        }
+    }
+}
+
+struct Ran {
+    windows: Windows,
+    frames: Vec<Frame>,
+    done: Done,
+    seen: Vec<Duration>,
+}
+
+impl Ran {
+    fn all(&self) -> Tally {
+        let mut all = Tally::default();
+        self.windows
+            .all()
+            .into_iter()
+            .for_each(|window| all.merge(window));
+        let journeys = &all.journey;
+        assert_eq!(
+            self.done.planned,
+            journeys.started + journeys.dropped,
+            "planned = started + dropped"
+        );
+        assert_eq!(
+            journeys.started,
+            journeys.ok + journeys.failed + journeys.cancelled
+        );
+        all
+    }
+}
+
+fn run(
+    load: Load,
+    steps: Vec<StepDef>,
+    script: impl Fn(Duration) -> (Duration, Result<&'static str, ErrorKind>) + Send + Sync + 'static,
+) -> Ran {
+    run_workers(load, steps, 1, &Control::new(), None, script)
+}
+
+/// Runs the workers one after another, each on a paused clock of its own.
+fn run_workers(
+    load: Load,
+    steps: Vec<StepDef>,
+    workers: u32,
+    control: &Control,
+    stop: Option<(Duration, Phase)>,
+    script: impl Fn(Duration) -> (Duration, Result<&'static str, ErrorKind>) + Send + Sync + 'static,
+) -> Ran {
+    let scenario = scenario(load, steps);
+    let plan = Plan::new(
+        &scenario.definition,
+        &Overrides::default(),
+        &GradingDefaults::default(),
+        7,
+    )
+    .unwrap();
+    let script: Arc<Script> = Arc::new(script);
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let frames = Rc::new(RefCell::new(Vec::new()));
+    let mut done = Done::default();
+    for worker in 0..workers {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .start_paused(true)
+            .build()
+            .unwrap();
+        let theirs = LocalSet::new().block_on(&runtime, async {
+            let start = Instant::now();
+            let (script, seen) = (Arc::clone(&script), Arc::clone(&seen));
+            let crew = Crew {
+                scenario,
+                shared: Arc::new(()) as Shared,
+                plan: plan.clone(),
+                seed: 7,
+                worker,
+                workers,
+                transport: Arc::new(move |_| Scripted {
+                    script: Arc::clone(&script),
+                    start,
+                    seen: Arc::clone(&seen),
+                }),
+            };
+            if let Some((at, phase)) = stop {
+                let control = control.clone();
+                tokio::task::spawn_local(async move {
+                    tokio::time::sleep(at).await;
+                    if phase == Phase::Aborting {
+                        control.abort()
+                    } else {
+                        control.stop()
+                    }
+                });
+            }
+            let frames = Rc::clone(&frames);
+            let report = move |frame| frames.borrow_mut().push(frame);
+            work(
+                crew,
+                start,
+                Pacer::on_runtime(),
+                control.subscribe(),
+                report,
+            )
+            .await
+        });
+        done.planned += theirs.planned;
+        done.elapsed = done.elapsed.max(theirs.elapsed);
+    }
+    let frames = frames.take();
+    let mut windows = Windows::default();
+    frames
+        .iter()
+        .for_each(|frame: &Frame| windows.merge(&frame.windows));
+    let seen = seen.lock().unwrap().clone();
+    Ran {
+        windows,
+        frames,
+        done,
+        seen,
+    }
+}
+
+fn rate(per_second: f64, ramp_up: Duration, duration: Duration) -> Load {
+    Load::new(Shape::Rate {
+        per_second,
+        ramp_up,
+        duration,
+    })
+}
+
+fn users(users: u32, ramp_up: Duration, duration: Duration) -> Load {
+    Load::new(Shape::Users {
+        users,
+        ramp_up,
+        duration,
+    })
+}
+
+fn quick(_: Duration) -> (Duration, Result<&'static str, ErrorKind>) {
+    (ms(5), Ok(""))
+}
+
+#[test]
+fn an_open_load_starts_every_arrival_at_its_instant() {
+    let ran = run(
+        rate(50.0, Duration::ZERO, ms(10_000)),
+        vec![step("a")],
+        quick,
+    );
+    let all = ran.all();
+    assert_eq!(
+        (all.journey.started, all.journey.ok, all.steps[0].ok),
+        (500, 500, 500)
+    );
+    let due: Vec<Duration> = (0..500).map(|i| ms(20 * i)).collect();
+    assert_eq!(ran.seen, due);
+    assert_eq!(all.journey.time.max(), Some(ms(5)));
+    assert_eq!(all.steps[0].sent_bytes, 5_000);
+}
+
+#[test]
+fn iterations_due_in_the_ramp_stay_out_of_the_headline() {
+    let ran = run(rate(100.0, ms(10_000), ms(15_000)), vec![step("a")], quick);
+    ran.all();
+    assert_eq!(ran.windows.ramp.journey.started, 500);
+    assert_eq!(ran.windows.steady.journey.started, 500);
+    assert_eq!(ran.frames.len(), 16, "a frame a second and a last one");
+}
+
+#[test]
+fn workers_share_the_arrivals_without_overlap() {
+    let load = || rate(30.0, ms(1_000), ms(5_000));
+    let one = run(load(), vec![step("a")], quick);
+    let three = run_workers(load(), vec![step("a")], 3, &Control::new(), None, quick);
+    let mut seen = three.seen.clone();
+    seen.sort();
+    assert_eq!(seen, one.seen);
+    assert_eq!(three.all().journey, one.all().journey);
+}
+
+#[test]
+fn a_stall_is_charged_to_every_arrival_that_waited() {
+    // The server answers in 1 ms but for a stall from second 4 to 6; one user, so arrivals queue.
+    let mut load = rate(100.0, Duration::ZERO, ms(10_000));
+    load.max_users = Some(1);
+    let ran = run(load, vec![step("a")], |at| {
+        let stall = (ms(4_000)..ms(6_000)).contains(&at);
+        (if stall { ms(6_000) - at } else { ms(1) }, Ok(""))
+    });
+    let all = ran.all();
+    assert_eq!(all.journey.ok, 1_000);
+    assert_eq!(all.journey.dropped, 0);
+    let longest = all.steps[0].response.max().unwrap();
+    assert_eq!(longest, ms(2_000), "the first arrival of the stall");
+    assert!(
+        all.journey.waits.count() > 200,
+        "all arrivals of the stall but the first waited"
+    );
+    // 200 arrivals come during the stall; the queue drains at one per millisecond.
+    let over_a_second =
+        all.steps[0].response.count() - all.steps[0].response.count_at_most(ms(1_000));
+    assert!((100..=125).contains(&over_a_second), "{over_a_second}");
+    let service = all.steps[0].service.quantile(0.9).unwrap();
+    assert!(
+        service <= Duration::from_micros(1_001),
+        "the service itself was quick: {service:?}"
+    );
+}
+
+#[test]
+fn arrivals_that_find_no_user_before_the_end_are_dropped() {
+    let mut load = rate(10.0, Duration::ZERO, ms(10_000));
+    load.max_users = Some(2);
+    let ran = run(load, vec![step("a")], |_| (ms(1_000), Ok("")));
+    let all = ran.all();
+    assert_eq!(ran.done.planned, 100);
+    // Two users, a second each, ten seconds: those that start at 0, 0.1, 1, 1.1, .. 9, 9.1.
+    assert_eq!(all.journey.started, 20);
+    assert_eq!(all.journey.dropped, 80);
+    assert_eq!(all.journey.ok, 20);
+}
+
+#[test]
+fn users_iterate_without_pause_and_think_is_part_of_no_latency() {
+    let mut thinking = step("a");
+    thinking.think = Some(Think {
+        min: ms(95),
+        max: ms(95),
+    });
+    let ran = run(users(3, Duration::ZERO, ms(10_000)), vec![thinking], quick);
+    let all = ran.all();
+    assert_eq!(all.journey.ok, 300, "100 ms per iteration and user");
+    assert_eq!(all.journey.time.max(), Some(ms(5)));
+}
+
+#[test]
+fn users_of_stages_pause_while_they_are_not_wanted() {
+    let stage = |from: f64, to: f64| Stage {
+        from,
+        to,
+        duration: ms(1_000),
+    };
+    let stages = vec![stage(2.0, 2.0), stage(1.0, 1.0), stage(2.0, 2.0)];
+    let ran = run(
+        Load::new(Shape::UserStages {
+            stages: stages.into(),
+        }),
+        vec![step("a")],
+        |_| (ms(100), Ok("")),
+    );
+    assert_eq!(ran.all().journey.ok, 20 + 10 + 20);
+}
+
+#[test]
+fn a_fixed_number_of_iterations_is_shared_exactly() {
+    for workers in [1, 2, 3] {
+        let load = Load::new(Shape::Iterations {
+            count: 1_000,
+            users: 7,
+        });
+        let ran = run_workers(load, vec![step("a")], workers, &Control::new(), None, quick);
+        assert_eq!(ran.all().journey.ok, 1_000, "{workers} workers");
+    }
+}
+
+#[test]
+fn dependants_of_a_failed_step_are_skipped_with_the_root_cause() {
+    let ran = run(
+        Load::new(Shape::Iterations {
+            count: 10,
+            users: 1,
+        }),
+        vec![step("login"), step("browse"), step("buy")],
+        |_| (ms(5), Err(ErrorKind::ConnectRefused)),
+    );
+    let all = ran.all();
+    assert_eq!((all.journey.ok, all.journey.failed), (0, 10));
+    assert_eq!((all.steps[0].executed, all.steps[0].failed), (10, 10));
+    assert_eq!((all.steps[1].skipped, all.steps[2].skipped), (10, 10));
+    assert_eq!(
+        all.steps[1].requests + all.steps[2].requests,
+        0,
+        "never sent wrong"
+    );
+    let buy = all
+        .dependencies
+        .iter()
+        .find(|failure| failure.step == 2)
+        .unwrap();
+    assert_eq!((buy.upstream, buy.count), (1, 10));
+    assert_eq!(
+        buy.cause,
+        Cause {
+            root: RootCause::Failed,
+            step: 0
+        }
+    );
+    assert_eq!(
+        buy.example,
+        "needs `before`, but `browse` has no response: failed, after `login`"
+    );
+    assert_eq!(all.steps[0].errors[0].kind, ErrorKind::ConnectRefused);
+    assert_eq!(all.steps[0].errors[0].count, 10);
+    assert!(
+        all.steps[0].response.is_empty(),
+        "failed ones have a histogram of their own"
+    );
+    assert_eq!(all.steps[0].failed_response.count(), 10);
+}
+
+#[test]
+fn what_chance_leaves_out_is_no_failure() {
+    let mut login = step("login");
+    login.weight = 0.25;
+    let load = || {
+        Load::new(Shape::Iterations {
+            count: 4_000,
+            users: 1,
+        })
+    };
+    let ran = run(load(), vec![login.clone(), step("browse")], quick);
+    let all = ran.all();
+    assert_eq!(all.journey.ok, 4_000);
+    let drawn = all.steps[0].executed;
+    assert!(
+        (900..1_100).contains(&drawn),
+        "{drawn} of 4,000 at a weight of 0.25"
+    );
+    assert_eq!(all.steps[0].not_drawn, 4_000 - drawn);
+    assert_eq!(all.steps[1].skipped, 0);
+    assert_eq!(all.steps[1].skipped_not_drawn, 4_000 - drawn);
+    let again = run(load(), vec![login, step("browse")], quick);
+    assert_eq!(
+        again.all().steps[0].executed,
+        drawn,
+        "the same seed draws the same"
+    );
+}
+
+#[test]
+fn timeouts_enter_the_percentiles_at_their_deadline() {
+    let mut slow = step("slow");
+    slow.timeout = ms(200);
+    let ran = run(
+        Load::new(Shape::Iterations { count: 4, users: 1 }),
+        vec![slow],
+        |_| (ms(900), Ok("")),
+    );
+    let all = ran.all();
+    assert_eq!(all.steps[0].failed, 4);
+    assert_eq!(all.steps[0].errors[0].kind, ErrorKind::TimeoutHead);
+    assert_eq!(all.steps[0].response.count(), 4);
+    assert_eq!(all.steps[0].response.max(), Some(ms(200)));
+}
+
+#[test]
+fn a_panic_in_a_step_is_counted_and_the_user_lives_on() {
+    let ran = run(
+        Load::new(Shape::Iterations { count: 6, users: 2 }),
+        vec![step("a"), step("b")],
+        |_| (ms(5), Ok("panic")),
+    );
+    let all = ran.all();
+    assert_eq!(all.steps[0].failed, 6);
+    assert_eq!(all.steps[0].errors[0].kind, ErrorKind::StepPanic);
+    assert!(all.steps[0].errors[0].example.contains("told to panic"));
+    assert_eq!(all.steps[1].skipped, 6);
+}
+
+#[test]
+fn a_stop_lets_requests_end_but_not_thinking() {
+    let mut thinking = step("a");
+    thinking.think = Some(Think {
+        min: ms(60_000),
+        max: ms(60_000),
+    });
+    let load = users(4, Duration::ZERO, ms(600_000));
+    let stop = Some((ms(2_500), Phase::Stopping));
+    let ran = run_workers(
+        load,
+        vec![thinking, step("b")],
+        1,
+        &Control::new(),
+        stop,
+        quick,
+    );
+    let all = ran.all();
+    assert_eq!((all.journey.ok, all.journey.cancelled), (4, 0));
+    assert_eq!(all.steps[1].ok, 4, "the remaining step ran");
+    assert!(ran.done.elapsed < ms(2_600));
+}
+
+#[test]
+fn an_abort_cancels_what_is_in_flight() {
+    let load = users(4, Duration::ZERO, ms(600_000));
+    let stop = Some((ms(2_500), Phase::Aborting));
+    let ran = run_workers(load, vec![step("a")], 1, &Control::new(), stop, |_| {
+        (ms(20_000), Ok(""))
+    });
+    let all = ran.all();
+    assert_eq!((all.journey.started, all.journey.cancelled), (4, 4));
+    assert_eq!(all.steps[0].cancelled, 4);
+    assert!(ran.done.elapsed < ms(2_600));
+}
+
+#[test]
+fn the_hard_end_is_the_graceful_time_after_the_load() {
+    let mut hanging = step("a");
+    hanging.timeout = ms(600_000);
+    let ran = run(users(3, Duration::ZERO, ms(5_000)), vec![hanging], |_| {
+        (ms(500_000), Ok(""))
+    });
+    let all = ran.all();
+    assert_eq!(all.journey.cancelled, 3);
+    assert_eq!(ran.done.elapsed, ms(35_000));
+}

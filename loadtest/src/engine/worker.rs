@@ -1,0 +1,168 @@
+//! A worker: one thread, one runtime, its own users and its own tallies.
+
+use super::control::Phase;
+use super::desk::Desk;
+use super::iteration::VirtualUser;
+use super::pacer::Pacer;
+use super::{closed, open};
+use crate::chain::{Scenario, Shared, Vu};
+use crate::metrics::Frame;
+use crate::plan::Plan;
+use crate::schedule::Model;
+use crate::transport::Transport;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+/// What a worker makes its users of.
+pub(super) struct Crew<T> {
+    pub(super) scenario: &'static Scenario,
+    pub(super) shared: Shared,
+    pub(super) plan: Plan,
+    /// The seed of run and scenario.
+    pub(super) seed: u64,
+    /// The number of this worker, and how many there are.
+    pub(super) worker: u32,
+    pub(super) workers: u32,
+    /// Makes the transport of the user with a number.
+    pub(super) transport: Arc<dyn Fn(u64) -> T + Send + Sync>,
+}
+
+impl<T: Transport> Crew<T> {
+    /// The `local`-th user of this worker.
+    pub(super) fn user(&self, local: u64) -> VirtualUser<T> {
+        let number = local * u64::from(self.workers) + u64::from(self.worker);
+        let vu = Vu::new(number, self.seed);
+        VirtualUser::new(
+            self.scenario,
+            Arc::clone(&self.shared),
+            vu,
+            (self.transport)(number),
+        )
+    }
+}
+
+/// What a worker says at its end.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Done {
+    /// Iterations that were to start here.
+    pub(super) planned: u64,
+    /// When the last of its iterations ended, from the start of the run.
+    pub(super) elapsed: Duration,
+}
+
+/// Runs this worker's part of a load, from `start` on. `report` gets a frame per second, the last one
+/// before this returns. Runs within a `LocalSet`.
+pub(super) async fn work<T: Transport + 'static>(
+    crew: Crew<T>,
+    start: Instant,
+    mut pacer: Pacer,
+    mut phase: watch::Receiver<Phase>,
+    report: impl Fn(Frame),
+) -> Done {
+    let desk = Rc::new(Desk::new(
+        &crew.scenario.definition,
+        crew.plan.clone(),
+        start,
+    ));
+    let mut users = JoinSet::new();
+    let mut clock = Clock {
+        desk: &desk,
+        second: 0,
+        cpu: thread_cpu(),
+        since: Instant::now(),
+    };
+    let load = async {
+        let planned = match desk.schedule.model() {
+            Model::Open => Some(open::drive(&desk, &crew, &mut users, &mut pacer).await),
+            Model::Closed => {
+                closed::drive(&desk, &crew, &mut users, &mut pacer).await;
+                None
+            }
+            Model::Iterations { count, users: all } => {
+                Some(closed::drive_iterations(&desk, &crew, count, all.into(), &mut users).await)
+            }
+        };
+        desk.advance(Phase::Stopping);
+        tokio::select! {
+            () = desk.idle() => {}
+            () = desk.aborting() => {}
+            () = tokio::time::sleep(crew.plan.graceful_stop) => {}
+        }
+        // What is still in flight is dropped here, and counted as cancelled by that.
+        users.shutdown().await;
+        planned.unwrap_or(desk.started())
+    };
+    let listen = async {
+        loop {
+            let now = *phase.borrow_and_update();
+            desk.advance(now);
+            if phase.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    };
+    let tick = async {
+        loop {
+            clock.second_over().await;
+            report(clock.frame());
+        }
+    };
+    let planned = tokio::select! {
+        biased;
+        planned = load => planned,
+        () = listen => unreachable!("listens for ever"),
+        () = tick => unreachable!("ticks for ever"),
+    };
+    let elapsed = start.elapsed();
+    report(clock.frame());
+    Done { planned, elapsed }
+}
+
+/// Cuts the run into seconds.
+struct Clock<'a> {
+    desk: &'a Desk,
+    second: u32,
+    cpu: Duration,
+    since: Instant,
+}
+
+impl Clock<'_> {
+    async fn second_over(&self) {
+        tokio::time::sleep_until(self.desk.start + Duration::from_secs(u64::from(self.second) + 1))
+            .await;
+    }
+
+    /// What happened since the last frame.
+    fn frame(&mut self) -> Frame {
+        let mut frame = self.desk.take(self.second);
+        self.second += 1;
+        let (cpu, now) = (thread_cpu(), Instant::now());
+        let used = cpu.saturating_sub(self.cpu);
+        let time = now.saturating_duration_since(self.since);
+        frame.worker_cpu_us = u64::try_from(used.as_micros()).unwrap_or(u64::MAX);
+        // The last frame is short; a share of a few milliseconds would say nothing.
+        if time >= Duration::from_millis(500) {
+            frame.busiest_worker = used.as_secs_f64() / time.as_secs_f64();
+        }
+        (self.cpu, self.since) = (cpu, now);
+        frame
+    }
+}
+
+/// CPU time that this thread has used; zero where the system does not tell.
+fn thread_cpu() -> Duration {
+    #[cfg(target_os = "linux")]
+    {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Duration::new(
+            time.tv_sec.unsigned_abs(),
+            u32::try_from(time.tv_nsec).unwrap_or(0),
+        )
+    }
+    #[cfg(not(target_os = "linux"))]
+    Duration::ZERO
+}

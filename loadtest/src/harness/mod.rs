@@ -1,0 +1,84 @@
+//! The `main` of a load-test binary: each scenario a test under libtest's rules, or, asked by
+//! `cargo-loadtest`, a listing or a run.
+
+mod run;
+mod smoke;
+
+use crate::protocol::{Listing, REQUEST_VARIABLE, Request};
+use crate::registry::Registry;
+use std::fs::File;
+use std::io::{self, BufWriter, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Makes a file a load-test binary: the last line of a `harness = false` test target.
+///
+/// ```no_run
+/// loadtest::main!();
+/// ```
+#[macro_export]
+macro_rules! main {
+    () => {
+        /// By this `cargo loadtest` knows the binary without running it.
+        #[used]
+        static __LOADTEST_MARKER: [u8; $crate::harness::MARKER.len()] = *$crate::harness::MARKER;
+
+        fn main() -> ::std::process::ExitCode {
+            $crate::harness::main()
+        }
+    };
+}
+
+/// [`MARKER_PREFIX`](crate::protocol::MARKER_PREFIX) and [`VERSION`](crate::protocol::VERSION).
+#[doc(hidden)]
+pub const MARKER: &[u8; 28] = b"\0loadtest-binary\0protocol=01";
+
+/// Runs what is asked for.
+#[doc(hidden)]
+pub fn main() -> ExitCode {
+    let registry = Registry::collect();
+    let Some(request) = std::env::var_os(REQUEST_VARIABLE) else {
+        return smoke::main(&registry);
+    };
+    match answer(&registry, Path::new(&request)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&format!("error: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn answer(registry: &Registry, request: &Path) -> io::Result<()> {
+    let request = std::fs::read(request)
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", request.display())))?;
+    match serde_json::from_slice(&request)? {
+        Request::List { output } => {
+            let scenarios = registry
+                .scenarios
+                .iter()
+                .map(|scenario| scenario.definition.clone())
+                .collect();
+            let listing = Listing {
+                scenarios,
+                problems: registry.problems.clone(),
+            };
+            write_json(&output, &listing)
+        }
+        Request::Run(request) => run::run(registry, &request),
+    }
+}
+
+/// Writes to a temporary name first, so that no half file ever has the final one.
+fn write_json(path: &Path, value: &impl serde::Serialize) -> io::Result<()> {
+    let temporary = path.with_extension("part");
+    let mut file = BufWriter::new(File::create(&temporary)?);
+    serde_json::to_writer(&mut file, value)?;
+    file.flush()?;
+    std::fs::rename(temporary, path)
+}
+
+/// Writes a line to standard error, whoever may have closed it.
+fn complain(line: &str) {
+    let _closed = writeln!(io::stderr(), "{line}");
+}

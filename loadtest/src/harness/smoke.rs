@@ -1,0 +1,112 @@
+//! Each scenario a test: one virtual user, one iteration, everything shown that goes wrong.
+
+use super::complain;
+use super::run::{NO_TARGET, absolute_urls, given_base_url, needs_base};
+use crate::chain::{Scenario, SetupContext};
+use crate::engine::smoke;
+use crate::plan::{GradingDefaults, Overrides, Plan};
+use crate::registry::Registry;
+use crate::transport::{HttpTransport, Network};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use std::process::ExitCode;
+use std::sync::Arc;
+use tokio::runtime;
+use tokio::task::LocalSet;
+
+/// What an empty list of scenarios exits with: nothing selected.
+const NOTHING: u8 = 3;
+/// What a mistake in the scenarios exits with.
+const USAGE: u8 = 2;
+
+/// The `main` of the binary under `cargo test` and `cargo nextest`.
+pub(super) fn main(registry: &Registry) -> ExitCode {
+    let arguments = Arguments::from_args();
+    if registry.scenarios.is_empty() {
+        complain(
+            "error: no scenario is linked into this binary\n\
+             help: write one with `#[scenario]`; if they live in a library, add `use my_crate as _;`",
+        );
+        return ExitCode::from(NOTHING);
+    }
+    if !registry.problems.is_empty() {
+        for problem in &registry.problems {
+            complain(&format!("error: {problem}"));
+        }
+        return ExitCode::from(USAGE);
+    }
+    let trials = registry
+        .scenarios
+        .iter()
+        .map(|&scenario| {
+            Trial::ignorable_test(scenario.definition.test_name(), move || trial(scenario))
+        })
+        .collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn trial(scenario: &'static Scenario) -> Result<Completion, Failed> {
+    let definition = &scenario.definition;
+    let given = given_base_url();
+    if given.is_none()
+        && definition.base.is_none()
+        && !definition.starts_target
+        && needs_base(scenario)
+    {
+        return Ok(Completion::ignored_with(format!("no target: {NO_TARGET}")));
+    }
+    let plan = Plan::new(
+        definition,
+        &Overrides::default(),
+        &GradingDefaults::default(),
+        0,
+    )
+    .map_err(|errors| {
+        errors
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(
+                "
+",
+            )
+    })?;
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    if let Some(given) = &given {
+        runtime.block_on(Network::prepare(Some(given), "smoke"))?;
+    }
+    let prepared = (scenario.prepare)(&SetupContext {
+        base_url: given.clone(),
+    })?;
+    let base = given
+        .or_else(|| {
+            prepared
+                .target
+                .as_ref()
+                .map(|target| target.url().to_owned())
+        })
+        .or_else(|| definition.base.as_deref().map(str::to_owned));
+    let result = LocalSet::new().block_on(&runtime, async {
+        let mut network = Network::prepare(base.as_deref(), "smoke").await?;
+        for url in absolute_urls(scenario) {
+            network.admit(url).await?;
+        }
+        network.reachable().await?;
+        let transport = HttpTransport::new(Arc::new(network), 0);
+        smoke::smoke(scenario, &prepared.shared, &plan, transport)
+            .await
+            .map_err(Failed::from)
+    });
+    let died = prepared.target.as_ref().map(crate::targets::Target::check);
+    (scenario.teardown)(&prepared.shared);
+    match (result, died) {
+        (Err(failed), Some(Err(died))) => {
+            let shown = failed.message().unwrap_or_default();
+            Err(Failed::from(format!(
+                "{shown}\nthe target did not survive: {died}"
+            )))
+        }
+        (result, _) => result.map(|()| Completion::Completed),
+    }
+}

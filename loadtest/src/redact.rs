@@ -1,0 +1,377 @@
+//! Takes secrets out of what is kept or shown: headers, bodies, URLs, messages.
+//!
+//! When in doubt it takes out too much. It reads no format: a body may be cut off anywhere, or be
+//! JSON within JSON.
+
+use std::borrow::Cow;
+
+/// What stands in place of a secret.
+pub const REDACTED: &str = "[redacted]";
+
+/// How often a text is looked through again for what the last redaction uncovered.
+const PASSES: usize = 8;
+
+/// What makes the name of a field a secret's, written without `_` and `-`.
+const SECRET_WORDS: [&str; 6] = [
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "apikey",
+    "authorization",
+];
+
+/// The value of the header `name` as it may be shown.
+pub fn header<'a>(name: &str, value: &'a str) -> Cow<'a, str> {
+    if is_secret(name) {
+        REDACTED.into()
+    } else {
+        text(value)
+    }
+}
+
+/// A text as it may be shown: without the values of fields that hold secrets (`token=..`,
+/// `"api_key": ".."`), credentials after `Bearer` and `Basic`, and user names in URLs.
+pub fn text(text: &str) -> Cow<'_, str> {
+    let mut shown = pass(text);
+    // What is left beside a redacted value may read differently now; a second look rarely finds any.
+    for _ in 0..PASSES {
+        match pass(&shown) {
+            Cow::Borrowed(_) => break,
+            Cow::Owned(again) => shown = again.into(),
+        }
+    }
+    shown
+}
+
+fn pass(text: &str) -> Cow<'_, str> {
+    let mut redaction = Redaction {
+        text,
+        output: String::new(),
+        copied: 0,
+    };
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if bytes[at..].starts_with(b"://") {
+            at += 3;
+            if let Some(end) = user_info(bytes, at) {
+                redaction.replace(at, end);
+                at = end;
+            }
+        } else if is_name(bytes[at]) {
+            let end = run(bytes, at, is_name);
+            at = match secret_after(text, at, end) {
+                Some((from, to)) => {
+                    redaction.replace(from, to);
+                    to
+                }
+                None => end,
+            };
+        } else {
+            at += 1;
+        }
+    }
+    redaction.finish()
+}
+
+struct Redaction<'a> {
+    text: &'a str,
+    output: String,
+    copied: usize,
+}
+
+impl<'a> Redaction<'a> {
+    /// Both ends lie beside an ASCII character or an end of the text, so never within a character.
+    fn replace(&mut self, from: usize, to: usize) {
+        if self.text[from..to] != *REDACTED {
+            self.output.push_str(&self.text[self.copied..from]);
+            self.output.push_str(REDACTED);
+            self.copied = to;
+        }
+    }
+
+    fn finish(mut self) -> Cow<'a, str> {
+        if self.copied == 0 {
+            return self.text.into();
+        }
+        self.output.push_str(&self.text[self.copied..]);
+        self.output.into()
+    }
+}
+
+/// Where the secret lies that the name `text[from..to]` announces.
+fn secret_after(text: &str, from: usize, to: usize) -> Option<(usize, usize)> {
+    let bytes = text.as_bytes();
+    let name = &text[from..to];
+    if is_scheme(name) {
+        let begin = run(bytes, to, |b| b == b' ');
+        let end = run(bytes, begin, is_credential);
+        return (to < begin && begin < end).then_some((begin, end));
+    }
+    let mut at = run(bytes, to, |b| b == b']');
+    let quoted = quote(bytes, at);
+    if let Some((_, end)) = quoted {
+        at = end;
+    }
+    at = run(bytes, at, is_blank);
+    let separator = *bytes.get(at)?;
+    if !matches!(separator, b':' | b'=') || !is_secret(name) {
+        return None;
+    }
+    let begin = run(bytes, at + 1, is_blank);
+    let is_json = quoted.is_some();
+    let (begin, end) = if let Some((depth, open)) = quote(bytes, begin) {
+        (open, closing_quote(bytes, open, depth, bytes[open - 1]))
+    } else if is_json && matches!(bytes.get(begin), Some(b'[' | b'{')) {
+        (begin, closing_bracket(bytes, begin))
+    } else if is_json {
+        (
+            begin,
+            run(bytes, begin, |b| !is_blank(b) && !b",}]\"".contains(&b)),
+        )
+    } else if separator == b':' && is_header(name) {
+        (begin, run(bytes, begin, |b| !b"\r\n\"".contains(&b)))
+    } else {
+        let end = run(bytes, begin, |b| !is_blank(b) && !b"&\"".contains(&b));
+        if is_scheme(&text[begin..end]) {
+            return secret_after(text, begin, end);
+        }
+        (begin, end)
+    };
+    (begin < end).then_some((begin, end))
+}
+
+/// Whether a field of this name holds a secret.
+fn is_secret(name: &str) -> bool {
+    let plain: String = name
+        .chars()
+        .filter(|c| !matches!(c, '_' | '-'))
+        .map(|c| c.to_ascii_lowercase())
+        .collect();
+    is_header(name) || SECRET_WORDS.iter().any(|word| plain.contains(word))
+}
+
+/// Whether it is a header all of whose line is secret.
+fn is_header(name: &str) -> bool {
+    [
+        "authorization",
+        "proxy-authorization",
+        "cookie",
+        "set-cookie",
+    ]
+    .iter()
+    .any(|header| name.eq_ignore_ascii_case(header))
+}
+
+fn is_scheme(word: &str) -> bool {
+    word.eq_ignore_ascii_case("bearer") || word.eq_ignore_ascii_case("basic")
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"_-.%".contains(&byte)
+}
+
+fn is_credential(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~+/=%:".contains(&byte)
+}
+
+fn is_blank(byte: u8) -> bool {
+    byte.is_ascii_whitespace()
+}
+
+/// Where the run of bytes that are `wanted` ends.
+fn run(bytes: &[u8], from: usize, wanted: impl Fn(u8) -> bool) -> usize {
+    let rest = bytes.get(from..).unwrap_or_default();
+    from + rest.iter().take_while(|byte| wanted(**byte)).count()
+}
+
+/// The quote at `from`, if one is there: how many backslashes it has, and where it ends.
+fn quote(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
+    let at = run(bytes, from, |b| b == b'\\');
+    matches!(bytes.get(at), Some(b'"' | b'\'')).then_some((at - from, at + 1))
+}
+
+/// Where the string that began at `from` ends: before its closing quote, or at the end of the text.
+fn closing_quote(bytes: &[u8], from: usize, depth: usize, mark: u8) -> usize {
+    let mut backslashes = 0;
+    for (at, byte) in bytes.iter().enumerate().skip(from) {
+        if *byte == mark && (backslashes <= depth || closes(backslashes, depth)) {
+            return at - backslashes.min(depth);
+        }
+        backslashes = if *byte == b'\\' { backslashes + 1 } else { 0 };
+    }
+    bytes.len()
+}
+
+/// In plain JSON, two backslashes before a quote are one of the value, and the quote is the end.
+fn closes(backslashes: usize, depth: usize) -> bool {
+    depth == 0 && backslashes.is_multiple_of(2)
+}
+
+/// Where the array or object that begins at `from` ends, or the end of the text.
+fn closing_bracket(bytes: &[u8], from: usize) -> usize {
+    let mut depth = 0_usize;
+    let mut at = from;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' if depth == 1 => return at + 1,
+            b']' | b'}' => depth -= 1,
+            b'"' => at = closing_quote(bytes, at + 1, 0, b'"'),
+            _ => {}
+        }
+        at += 1;
+    }
+    bytes.len()
+}
+
+/// Where the user name in a URL ends whose host begins at `from`, if it has one.
+fn user_info(bytes: &[u8], from: usize) -> Option<usize> {
+    let end = run(bytes, from, |b| !is_blank(b) && !b"/?#\"'`<>@".contains(&b));
+    (bytes.get(end) == Some(&b'@') && from < end).then_some(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn values_of_secret_fields_are_taken_out() {
+        for (before, after) in [
+            (
+                r#"{"token":"abc","id":7}"#,
+                r#"{"token":"[redacted]","id":7}"#,
+            ),
+            (
+                r#"{"access_token" : "a\"b\\", "x": 1}"#,
+                r#"{"access_token" : "[redacted]", "x": 1}"#,
+            ),
+            (r#"{"apiKey":12345}"#, r#"{"apiKey":[redacted]}"#),
+            (
+                r#"{"tokens":["a]","b"],"id":1}"#,
+                r#"{"tokens":[redacted],"id":1}"#,
+            ),
+            (
+                r#"{"secret":{"a":{"b":"}"}},"id":1}"#,
+                r#"{"secret":[redacted],"id":1}"#,
+            ),
+            (
+                r#"{"authorization":["a","b"]}"#,
+                r#"{"authorization":[redacted]}"#,
+            ),
+            (
+                r#"{"body":"{\"password\":\"p\\\"w\",\"id\":1}"}"#,
+                r#"{"body":"{\"password\":\"[redacted]\",\"id\":1}"}"#,
+            ),
+            (r#"{"token":"cut off in the mid"#, r#"{"token":"[redacted]"#),
+            (r#"{"token":["cut", "off"#, r#"{"token":[redacted]"#),
+            (
+                "user=me&password=p,w;d)&x=1",
+                "user=me&password=[redacted]&x=1",
+            ),
+            ("user[password]=pw&x=1", "user[password]=[redacted]&x=1"),
+            (
+                "http://h/p?api_key=k&X-Api-Key=l#f",
+                "http://h/p?api_key=[redacted]&X-Api-Key=[redacted]",
+            ),
+            (
+                "passwd: hunter2 was refused",
+                "passwd: [redacted] was refused",
+            ),
+            ("Token='single quoted'", "Token='[redacted]'"),
+            (
+                "Authorization: Digest a=\r\nAccept: x",
+                "Authorization: [redacted]\r\nAccept: x",
+            ),
+            (
+                "set-cookie: id=1; Path=/\nx: y",
+                "set-cookie: [redacted]\nx: y",
+            ),
+            (
+                "sent Bearer eyJ.a-b_c and Basic dXNlcjpwdw==.",
+                "sent Bearer [redacted] and Basic [redacted]",
+            ),
+            ("token: bearer abc", "token: bearer [redacted]"),
+            ("http://me:pw@host/p", "http://[redacted]@host/p"),
+            ("://api_key://&@", "://[redacted]@"),
+            ("pässword=1&passwordß=ü€", "pässword=1&passwordß=[redacted]"),
+        ] {
+            assert_eq!(text(before), after, "of {before}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_secret_stays() {
+        for same in [
+            "",
+            r#"{"id":7,"name":"token"}"#,
+            "no token here",
+            "token=&x=1",
+            "user=me&page=2",
+            "http://host:80/a@b",
+            "expected 2xx, got 503 Service Unavailable",
+        ] {
+            assert!(matches!(text(same), Cow::Borrowed(_)), "{same}");
+        }
+    }
+
+    #[test]
+    fn headers_that_carry_credentials_are_hidden() {
+        for name in [
+            "Authorization",
+            "proxy-authorization",
+            "Cookie",
+            "set-cookie",
+            "x-api-key",
+        ] {
+            assert_eq!(header(name, "v"), REDACTED, "{name}");
+        }
+        assert_eq!(header("accept", "*/*"), "*/*");
+        assert_eq!(
+            header("referer", "http://h/?token=t"),
+            "http://h/?token=[redacted]"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_can_be_redacted_and_twice_is_once(any in "\\PC*") {
+            let once = text(&any).into_owned();
+            prop_assert_eq!(text(&once), once.as_str());
+        }
+
+        #[test]
+        fn texts_full_of_secrets_are_redacted_once(
+            parts in proptest::collection::vec(
+                proptest::sample::select(vec![
+                    "token", "\"", "'", "\\", ":", "=", " ", "[", "]", "{", "}", ",", "&", "Bearer",
+                    "basic", "a", "é", "\n", "://", "@", "cookie", "[redacted]", "api_key", "/", "-",
+                ]),
+                0..24,
+            )
+        ) {
+            let once = text(&parts.concat()).into_owned();
+            prop_assert_eq!(text(&once), once.as_str());
+        }
+
+        #[test]
+        fn no_part_of_a_json_secret_survives(secret in "[a-z\"\\\\{}\\[\\],:=& ]{1,20}", cut in 0..60_usize) {
+            let secret = format!("SECRET{secret}SECRET");
+            let body = serde_json::json!({"id": 1, "password": secret, "z": 2}).to_string();
+            let mut end = cut.min(body.len());
+            while !body.is_char_boundary(end) { end -= 1; }
+            let shown = text(&body[..end]).into_owned();
+            prop_assert!(!shown.contains("SECRET"), "{}", shown);
+        }
+
+        #[test]
+        fn no_part_of_a_query_secret_survives(secret in "[!-%'-~]{1,20}") {
+            let secret = secret.replace('"', "");
+            let url = format!("http://h/p?a=1&access_token=SECRET{secret}SECRET&b=2");
+            let shown = text(&url).into_owned();
+            prop_assert!(!shown.contains("SECRET"), "{}", shown);
+        }
+    }
+}

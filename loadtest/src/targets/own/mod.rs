@@ -1,0 +1,316 @@
+//! Targets that a scenario starts itself, and stops at its end.
+
+mod process;
+mod ready;
+
+use process::Process;
+use ready::Probe;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::thread;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// A server under test that belongs to the run.
+///
+/// A `#[setup]` function of a scenario returns one; paths are then joined to its URL, and it is
+/// stopped when the run ends.
+///
+/// ```no_run
+/// # use loadtest::targets::{Target, TargetError};
+/// fn shop() -> Result<Target, TargetError> {
+///     Target::binary("target/release/shop") // in a test: env!("CARGO_BIN_EXE_shop")
+///         .args(["--port", "{port}"])
+///         .ready("/health")
+///         .start()
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Target {
+    url: String,
+    /// `None`: the server was there before us and stays.
+    process: Option<Process>,
+}
+
+impl Target {
+    /// A server that is started from an executable: usually `env!("CARGO_BIN_EXE_name")`, a binary
+    /// of the package under test.
+    pub fn binary(program: impl Into<PathBuf>) -> TargetCommand {
+        TargetCommand {
+            program: program.into(),
+            args: Vec::new(),
+            env: Vec::new(),
+            probe: Probe::Connect,
+            within: Duration::from_secs(10),
+        }
+    }
+
+    /// A server that runs already and is left running, at this base URL.
+    pub fn external(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            process: None,
+        }
+    }
+
+    /// The base URL of the target: `http://127.0.0.1:34567`.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Asks whether the process of the target is still alive.
+    ///
+    /// # Errors
+    /// How it ended, with its last output. A target that we did not start never fails here.
+    pub fn check(&self) -> Result<(), TargetError> {
+        let Some(process) = &self.process else {
+            return Ok(());
+        };
+        match process.ended()? {
+            None => Ok(()),
+            Some(status) => Err(TargetError::Died {
+                program: process.program.clone(),
+                status,
+                output: process.last_output(),
+            }),
+        }
+    }
+}
+
+/// How to start a [`Target`]; made by [`Target::binary`].
+#[derive(Debug, Clone)]
+#[must_use = "nothing is started before `start`"]
+pub struct TargetCommand {
+    program: PathBuf,
+    args: Vec<String>,
+    env: Vec<(String, String)>,
+    probe: Probe,
+    within: Duration,
+}
+
+impl TargetCommand {
+    /// Adds one argument, in which `{port}` stands for the port to listen on.
+    pub fn arg(mut self, arg: impl Into<String>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// Adds arguments, in which `{port}` stands for the port to listen on.
+    pub fn args<A: Into<String>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets an environment variable, in whose value `{port}` stands for the port to listen on.
+    pub fn env(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.env.push((key.into(), value.into()));
+        self
+    }
+
+    /// The target is ready when a `GET` of `path` answers with a 2xx; otherwise it is ready as soon
+    /// as it accepts a connection.
+    pub fn ready(mut self, path: impl Into<String>) -> Self {
+        self.probe = Probe::get(path.into());
+        self
+    }
+
+    /// How long the target may take until it is ready: 10 s where nothing is said.
+    pub fn ready_within(mut self, within: Duration) -> Self {
+        self.within = within;
+        self
+    }
+
+    /// Starts the target on a free port of 127.0.0.1 and waits until it is ready.
+    ///
+    /// This blocks. The process inherits our process group, so that whoever ends the group of a run
+    /// that was killed ends its target too.
+    ///
+    /// # Errors
+    /// What went wrong, and what the process printed last.
+    pub fn start(self) -> Result<Target, TargetError> {
+        let told = |text: &String| text.contains(PORT);
+        if !self.args.iter().any(told) && !self.env.iter().any(|(_, value)| told(value)) {
+            return Err(TargetError::PortUnused {
+                program: name(&self.program),
+            });
+        }
+        for _ in 1..ATTEMPTS {
+            let port = free_port()?;
+            match self.start_on(port) {
+                Err(TargetError::Exited { output, .. }) if was_taken(port, &output) => {}
+                outcome => return outcome,
+            }
+        }
+        self.start_on(free_port()?)
+    }
+
+    fn start_on(&self, port: u16) -> Result<Target, TargetError> {
+        let program = name(&self.program);
+        let number = port.to_string();
+        let mut command = Command::new(&self.program);
+        command.args(self.args.iter().map(|arg| arg.replace(PORT, &number)));
+        // The output is only ever shown as text, so its colours would be noise.
+        command.env("NO_COLOR", "1");
+        for (key, value) in &self.env {
+            command.env(key, value.replace(PORT, &number));
+        }
+        let process =
+            Process::spawn(command, program.clone()).map_err(|error| TargetError::Start {
+                program: self.program.clone(),
+                hint: hint(&error),
+                error,
+            })?;
+
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let started = Instant::now();
+        loop {
+            let left = self.within.saturating_sub(started.elapsed());
+            let answer = self.probe.ask(address, left);
+            // Asked last: what answers on the port of a dead child is somebody else.
+            if let Some(status) = process.ended()? {
+                return Err(TargetError::Exited {
+                    program,
+                    status,
+                    output: process.last_output(),
+                });
+            }
+            let Err(answer) = answer else {
+                return Ok(Target {
+                    url: format!("http://{address}"),
+                    process: Some(process),
+                });
+            };
+            if started.elapsed() >= self.within {
+                return Err(TargetError::NotReady {
+                    program,
+                    within: self.within,
+                    answer,
+                    output: process.last_output(),
+                });
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+/// What stands for the port in arguments and environment values.
+const PORT: &str = "{port}";
+/// How many ports are tried: between our finding a free one and the child's taking it, somebody else
+/// may have taken it.
+const ATTEMPTS: usize = 5;
+/// The pause between two questions whether the target is ready.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// A target that could not be started, or ended before the run did.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TargetError {
+    /// The process could not be started.
+    #[error("cannot start the target `{}`: {error}{hint}", .program.display())]
+    Start {
+        /// The executable, as given.
+        program: PathBuf,
+        /// What to do about it.
+        hint: &'static str,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// Nothing tells the target where to listen.
+    #[error(
+        "the target `{program}` is not told which port to listen on; \
+         write `{{port}}` in one of its arguments or environment values, \
+         such as `.args([\"--port\", \"{{port}}\"])`"
+    )]
+    PortUnused {
+        /// The name of the executable.
+        program: String,
+    },
+    /// No port is free.
+    #[error("no free port on 127.0.0.1 to start the target on: {0}")]
+    NoPort(io::Error),
+    /// The process ended before the target was ready.
+    #[error("the target `{program}` ended before it was ready ({status}){output}")]
+    Exited {
+        /// The name of the executable.
+        program: String,
+        /// How it ended.
+        status: ExitStatus,
+        /// The last lines it printed.
+        output: LastOutput,
+    },
+    /// The process runs but the target does not answer as it should.
+    #[error(
+        "the target `{program}` was not ready within {within:?}: {answer}; \
+         give it longer with `.ready_within(..)` if it is only slow to start{output}"
+    )]
+    NotReady {
+        /// The name of the executable.
+        program: String,
+        /// How long it had.
+        within: Duration,
+        /// What came back last: `GET /health answered 503`.
+        answer: String,
+        /// The last lines it printed.
+        output: LastOutput,
+    },
+    /// The process ended after the target had been ready.
+    #[error("the target `{program}` died ({status}){output}")]
+    Died {
+        /// The name of the executable.
+        program: String,
+        /// How it ended.
+        status: ExitStatus,
+        /// The last lines it printed.
+        output: LastOutput,
+    },
+    /// The system does not know the process any more.
+    #[error("cannot ask whether the target `{program}` is alive: {error}")]
+    Unknown {
+        /// The name of the executable.
+        program: String,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+pub use process::LastOutput;
+
+/// What to do about a process that did not start.
+fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            "; build it first, or name a binary of this package: \
+             `Target::binary(env!(\"CARGO_BIN_EXE_name\"))`"
+        }
+        io::ErrorKind::PermissionDenied => "; is it an executable file?",
+        _ => "",
+    }
+}
+
+/// The name by which people know an executable.
+fn name(program: &Path) -> String {
+    program
+        .file_name()
+        .unwrap_or(program.as_os_str())
+        .display()
+        .to_string()
+}
+
+fn free_port() -> Result<u16, TargetError> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .and_then(|listener| listener.local_addr())
+        .map(|address| address.port())
+        .map_err(TargetError::NoPort)
+}
+
+/// Whether a child that ended did so because somebody else had its port.
+fn was_taken(port: u16, output: &LastOutput) -> bool {
+    let said = output.as_str().to_ascii_lowercase();
+    ["address already in use", "address in use", "eaddrinuse"]
+        .iter()
+        .any(|words| said.contains(words))
+        || TcpListener::bind((Ipv4Addr::LOCALHOST, port))
+            .is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse)
+}

@@ -1,0 +1,224 @@
+//! A child process that ends with its owner, and the last of what it printed.
+
+use super::TargetError;
+use std::collections::VecDeque;
+use std::fmt;
+use std::io::{self, Read};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// A running child; dropping it kills and reaps it, also while a panic unwinds.
+#[derive(Debug)]
+pub(super) struct Process {
+    /// The name by which people know it.
+    pub(super) program: String,
+    child: Mutex<Child>,
+    printed: Arc<Printed>,
+}
+
+impl Process {
+    /// Starts `command` without input, its output kept here.
+    pub(super) fn spawn(mut command: Command, program: String) -> io::Result<Self> {
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        // From here on a failure drops the process, which ends the child.
+        let process = Self {
+            program,
+            child: Mutex::new(child),
+            printed: Arc::default(),
+        };
+        if let Some(stdout) = stdout {
+            process.printed.follow(stdout)?;
+        }
+        if let Some(stderr) = stderr {
+            process.printed.follow(stderr)?;
+        }
+        Ok(process)
+    }
+
+    /// How the child ended, once it has.
+    pub(super) fn ended(&self) -> Result<Option<ExitStatus>, TargetError> {
+        lock(&self.child)
+            .try_wait()
+            .map_err(|error| TargetError::Unknown {
+                program: self.program.clone(),
+                error,
+            })
+    }
+
+    /// The last lines the child printed. Of a child that has ended, all it ever wrote is waited for.
+    pub(super) fn last_output(&self) -> LastOutput {
+        if matches!(self.ended(), Ok(Some(_))) {
+            self.printed.wait_for_end();
+        }
+        self.printed.last_lines()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let child = self.child.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // Both fail only for a child that is gone already, which is what is wanted.
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}
+
+/// The last lines that a process printed, on standard output and standard error together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastOutput(String);
+
+impl LastOutput {
+    /// The lines as they were printed, without control characters; empty when there were none.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for LastOutput {
+    /// As the end of an error message: each line on its own, behind a bar.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("; it printed nothing");
+        }
+        f.write_str("; the last it printed:")?;
+        self.0
+            .lines()
+            .try_for_each(|line| write!(f, "\n    | {line}"))
+    }
+}
+
+/// How much of the output is kept, in bytes.
+const KEPT: usize = 64 * 1024;
+/// How many lines of it an error shows.
+const SHOWN: usize = 20;
+/// How long the pipes of a dead child are given to drain. They stay open for as long as a process
+/// that the child started holds them, and nobody waits for that one.
+const DRAIN: Duration = Duration::from_millis(500);
+
+/// What a child printed: a buffer that two threads fill.
+#[derive(Debug, Default)]
+struct Printed {
+    tail: Mutex<Tail>,
+    closed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Tail {
+    bytes: VecDeque<u8>,
+    /// How many pipes are still open.
+    open: usize,
+}
+
+impl Printed {
+    /// Reads `pipe` to its end in a thread of its own.
+    fn follow(self: &Arc<Self>, mut pipe: impl Read + Send + 'static) -> io::Result<()> {
+        let printed = Arc::clone(self);
+        lock(&self.tail).open += 1;
+        thread::Builder::new()
+            .name("target output".into())
+            .spawn(move || {
+                let mut chunk = [0; 4096];
+                loop {
+                    match pipe.read(&mut chunk) {
+                        Ok(0) => break,
+                        Ok(length) => lock(&printed.tail).push(&chunk[..length]),
+                        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                        Err(_) => break,
+                    }
+                }
+                lock(&printed.tail).open -= 1;
+                printed.closed.notify_all();
+            })?;
+        Ok(())
+    }
+
+    fn wait_for_end(&self) {
+        let tail = lock(&self.tail);
+        drop(
+            self.closed
+                .wait_timeout_while(tail, DRAIN, |tail| tail.open > 0),
+        );
+    }
+
+    fn last_lines(&self) -> LastOutput {
+        lock(&self.tail).last_lines()
+    }
+}
+
+impl Tail {
+    fn push(&mut self, chunk: &[u8]) {
+        self.bytes.extend(chunk);
+        let surplus = self.bytes.len().saturating_sub(KEPT);
+        self.bytes.drain(..surplus);
+    }
+
+    fn last_lines(&mut self) -> LastOutput {
+        let text = String::from_utf8_lossy(self.bytes.make_contiguous());
+        let lines: Vec<&str> = text.trim_end().lines().collect();
+        let mut shown = lines[lines.len().saturating_sub(SHOWN)..].join("\n");
+        shown.retain(|c| !c.is_control() || matches!(c, '\n' | '\t'));
+        LastOutput(shown)
+    }
+}
+
+/// Locks, whatever a panicking thread left: all that is kept here is valid at any time.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_end_of_a_long_output_is_kept() {
+        let mut tail = Tail::default();
+        for number in 0..100_000 {
+            tail.push(format!("line {number}\n").as_bytes());
+            assert!(tail.bytes.len() <= KEPT);
+        }
+        let shown = tail.last_lines();
+        assert_eq!(shown.as_str().lines().count(), SHOWN);
+        assert!(shown.as_str().starts_with("line 99980\n"));
+        assert!(shown.as_str().ends_with("line 99999"));
+    }
+
+    #[test]
+    fn a_chunk_larger_than_the_buffer_leaves_its_end() {
+        let mut tail = Tail::default();
+        let mut chunk = vec![b'a'; KEPT + 10];
+        chunk.extend(b"\nend");
+        tail.push(&chunk);
+        assert_eq!(tail.bytes.len(), KEPT);
+        assert!(tail.last_lines().as_str().ends_with("\nend"));
+    }
+
+    #[test]
+    fn broken_text_and_control_characters_are_shown_as_text() {
+        let mut tail = Tail::default();
+        tail.push(b"\x1b]0;title\x07caf\xe9\r\n\tindented\n\n");
+        assert_eq!(
+            tail.last_lines().as_str(),
+            "]0;titlecaf\u{fffd}\n\tindented"
+        );
+    }
+
+    #[test]
+    fn an_output_reads_as_the_end_of_a_sentence() {
+        assert_eq!(
+            LastOutput(String::new()).to_string(),
+            "; it printed nothing"
+        );
+        assert_eq!(
+            LastOutput("one\ntwo".into()).to_string(),
+            "; the last it printed:\n    | one\n    | two"
+        );
+    }
+}

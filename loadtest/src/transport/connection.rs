@@ -1,0 +1,139 @@
+//! One connection to one origin: opened, driven by its own task, used for one request at a time.
+
+use super::meter::{MAX_HEAD, Meter, Metered, Stream};
+use super::network::{Addresses, Network};
+use super::origin::Origin;
+use super::{Failure, Phases, fault};
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::client::conn::http1::{Builder, SendRequest};
+use hyper_util::rt::TokioIo;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::Poll;
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+/// A connection; when it is dropped, it is closed after what is still under way.
+pub(super) struct Connection {
+    pub(super) sender: SendRequest<Full<Bytes>>,
+    pub(super) meter: Rc<Meter>,
+    driver: JoinHandle<()>,
+}
+
+impl Connection {
+    /// Opens a connection to the first of `addresses` that answers, from `preferred` on.
+    ///
+    /// `preferred` becomes the one that answered. `during_tls` is told when the handshake begins.
+    pub(super) async fn open(
+        network: &Network,
+        origin: &Origin,
+        addresses: &Addresses,
+        preferred: &mut usize,
+        phases: &mut Phases,
+        mut during_tls: impl FnMut(),
+    ) -> Result<Self, Failure> {
+        let begin = Instant::now();
+        let tcp = connect(addresses, preferred).await;
+        let connected = Instant::now();
+        phases.connect = Some(connected - begin);
+        let tcp = tcp?;
+        let stream = if origin.https {
+            during_tls();
+            let tls = network.tls.connect(&origin.host, tcp).await;
+            phases.tls = Some(connected.elapsed());
+            Stream::Tls(Box::new(tls.map_err(|error| fault::in_handshake(&error))?))
+        } else {
+            Stream::Plain(tcp)
+        };
+        let meter = Rc::new(Meter::default());
+        let io = TokioIo::new(Metered::new(stream, Rc::clone(&meter)));
+        let (sender, connection) = Builder::new()
+            .max_buf_size(MAX_HEAD)
+            .handshake(io)
+            .await
+            .map_err(|error| fault::before_head(&error, &meter, false))?;
+        let driver = tokio::task::spawn_local(async move {
+            // What goes wrong reaches the request that is under way; without one nobody minds.
+            let _ = connection.await;
+        });
+        Ok(Self {
+            sender,
+            meter,
+            driver,
+        })
+    }
+
+    /// Gives back the connection if it can take another request at once.
+    pub(super) async fn ready(mut self) -> Option<Self> {
+        for _ in 0..2 {
+            match poll_fn(|cx| Poll::Ready(self.sender.poll_ready(cx))).await {
+                Poll::Ready(Ok(())) => return Some(self),
+                Poll::Ready(Err(_)) => return None,
+                // The driver may not have run since the last answer.
+                Poll::Pending => tokio::task::yield_now().await,
+            }
+        }
+        self.abandon();
+        None
+    }
+
+    /// Closes the connection at once, whatever is under way.
+    pub(super) fn abandon(self) {
+        self.driver.abort();
+    }
+}
+
+async fn connect(addresses: &Addresses, preferred: &mut usize) -> Result<TcpStream, Failure> {
+    let count = addresses.all.len();
+    let mut first_failure = None;
+    for i in 0..count {
+        let index = (*preferred + i) % count;
+        let address = addresses.all[index];
+        let connected = async {
+            let stream = TcpStream::connect(address).await?;
+            stream.set_nodelay(true)?;
+            Ok(stream)
+        };
+        match connected.await {
+            Ok(stream) => {
+                *preferred = index;
+                return Ok(stream);
+            }
+            Err(error) => {
+                let failure = fault::connecting(address, &error);
+                if failure.kind.is_ours() {
+                    return Err(failure);
+                }
+                first_failure.get_or_insert(failure);
+            }
+        }
+    }
+    Err(first_failure.unwrap_or_else(|| unreachable!("an origin has an address")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::ErrorKind;
+    use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+
+    #[tokio::test]
+    async fn an_address_where_nobody_listens_is_passed_over_once() {
+        let [closed, open] = [(); 2].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
+        let all = [&closed, &open].map(|listener| listener.local_addr().unwrap());
+        drop(closed);
+        let addresses = |all: &[SocketAddr]| Addresses {
+            spread: all.len(),
+            all: all.to_vec(),
+        };
+        let mut preferred = 0;
+        let stream = connect(&addresses(&all), &mut preferred).await.unwrap();
+        assert_eq!(stream.peer_addr().unwrap(), all[1]);
+        assert_eq!(preferred, 1);
+
+        let failure = connect(&addresses(&all[..1]), &mut 0).await.unwrap_err();
+        assert_eq!(failure.kind, ErrorKind::ConnectRefused);
+    }
+}

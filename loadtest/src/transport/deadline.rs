@@ -1,0 +1,96 @@
+//! The deadline of a user's requests: one timer per user, not one per request.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::Poll;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// A timer that is left armed from request to request.
+///
+/// It is armed anew only when it goes off before the deadline of the present request, or when that
+/// deadline is earlier. With a timeout of 30 s that is twice a minute, however many requests a
+/// user sends.
+#[derive(Debug, Default)]
+pub(super) struct Deadline {
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+/// The deadline passed.
+#[derive(Debug)]
+pub(super) struct Elapsed;
+
+impl Deadline {
+    /// Waits for `future`, but no longer than until `deadline`.
+    pub(super) async fn bound<F: Future>(
+        &mut self,
+        deadline: Instant,
+        future: F,
+    ) -> Result<F::Output, Elapsed> {
+        let mut future = pin!(future);
+        poll_fn(|cx| {
+            if let Poll::Ready(output) = future.as_mut().poll(cx) {
+                return Poll::Ready(Ok(output));
+            }
+            let timer = self
+                .timer
+                .get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+            if timer.deadline() > deadline {
+                timer.as_mut().reset(deadline);
+            }
+            while timer.as_mut().poll(cx).is_ready() {
+                if timer.deadline() >= deadline {
+                    return Poll::Ready(Err(Elapsed));
+                }
+                timer.as_mut().reset(deadline);
+            }
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::{pending, ready};
+    use std::time::Duration;
+    use tokio::time::sleep;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_deadline_holds_after_longer_and_shorter_ones() {
+        let mut deadline = Deadline::default();
+        for seconds in [30, 1, 5, 2, 60] {
+            let start = Instant::now();
+            let length = SECOND * seconds;
+            assert!(
+                deadline
+                    .bound(start + length, pending::<()>())
+                    .await
+                    .is_err()
+            );
+            assert_eq!(start.elapsed(), length);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_timer_that_goes_off_early_does_not_end_a_request() {
+        let mut deadline = Deadline::default();
+        let armed = Instant::now() + 2 * SECOND;
+        assert!(deadline.bound(armed, ready(())).await.is_ok());
+        let first = deadline.bound(armed, sleep(SECOND)).await;
+        assert!(first.is_ok());
+        // Armed for 1 s from now; this request may take 3 s and takes 2.
+        let second = deadline
+            .bound(Instant::now() + 3 * SECOND, sleep(2 * SECOND))
+            .await;
+        assert!(second.is_ok());
+        // Went off while nothing was under way.
+        sleep(10 * SECOND).await;
+        let third = deadline
+            .bound(Instant::now() + 3 * SECOND, sleep(2 * SECOND))
+            .await;
+        assert!(third.is_ok());
+    }
+}

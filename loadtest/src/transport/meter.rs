@@ -1,0 +1,157 @@
+//! Counts what passes over a connection, and bounds the head of an answer.
+
+use std::cell::Cell;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
+
+/// The largest head of an answer, interim (1xx) answers before it included.
+pub(super) const MAX_HEAD: usize = 64 * 1024;
+
+/// What passed over a connection for the present request.
+#[derive(Debug, Default)]
+pub(super) struct Meter {
+    sent: Cell<u64>,
+    received: Cell<u64>,
+    awaits_head: Cell<bool>,
+    head_too_large: Cell<bool>,
+    fault: Cell<Option<io::ErrorKind>>,
+}
+
+impl Meter {
+    /// Starts counting for another request.
+    pub(super) fn begin(&self) {
+        self.sent.set(0);
+        self.received.set(0);
+        self.awaits_head.set(true);
+    }
+
+    /// The head is there: from now on any number of bytes may come.
+    pub(super) fn head_is_read(&self) {
+        self.awaits_head.set(false);
+    }
+
+    pub(super) fn sent(&self) -> u64 {
+        self.sent.get()
+    }
+
+    pub(super) fn received(&self) -> u64 {
+        self.received.get()
+    }
+
+    pub(super) fn is_head_too_large(&self) -> bool {
+        self.head_too_large.get()
+    }
+
+    /// The error the connection itself met, whatever was made of it since.
+    pub(super) fn fault(&self) -> Option<io::ErrorKind> {
+        self.fault.get()
+    }
+
+    fn note<T>(&self, result: &io::Result<T>) {
+        if let Err(error) = result {
+            self.fault.set(Some(error.kind()));
+        }
+    }
+}
+
+/// A connection, plain or encrypted.
+pub(super) enum Stream {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+/// A connection with its meter.
+pub(super) struct Metered {
+    stream: Stream,
+    meter: Rc<Meter>,
+}
+
+impl Metered {
+    pub(super) fn new(stream: Stream, meter: Rc<Meter>) -> Self {
+        Self { stream, meter }
+    }
+
+    fn wrote(&self, result: io::Result<usize>) -> Poll<io::Result<usize>> {
+        self.meter.note(&result);
+        if let Ok(count) = &result {
+            let sent = &self.meter.sent;
+            sent.set(sent.get() + *count as u64);
+        }
+        Poll::Ready(result)
+    }
+}
+
+impl AsyncRead for Metered {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        let received = &this.meter.received;
+        if this.meter.awaits_head.get() && received.get() >= MAX_HEAD as u64 {
+            this.meter.head_too_large.set(true);
+            return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
+        }
+        let before = buf.filled().len();
+        let result = ready!(match &mut this.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
+            Stream::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
+        });
+        this.meter.note(&result);
+        received.set(received.get() + (buf.filled().len() - before) as u64);
+        Poll::Ready(result)
+    }
+}
+
+impl AsyncWrite for Metered {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let result = ready!(match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
+            Stream::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
+        });
+        self.wrote(result)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let result = ready!(match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+            Stream::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+        });
+        self.wrote(result)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match &self.stream {
+            Stream::Plain(stream) => stream.is_write_vectored(),
+            Stream::Tls(stream) => stream.is_write_vectored(),
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            Stream::Tls(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            Stream::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}

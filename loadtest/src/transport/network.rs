@@ -1,0 +1,316 @@
+//! What the virtual users of a run share: the base URL, the pinned addresses, the TLS configuration.
+//!
+//! Names are looked up here, before the run, and each address is put to the guard. During the run
+//! nothing is looked up: a name that nobody announced is refused.
+
+use super::origin::{Host, Origin};
+use super::tls::TlsConfig;
+use crate::redact;
+use crate::targets::{NotPermitted, permit, permit_all, refuse_unknown};
+use http::{HeaderValue, Uri};
+use std::borrow::Cow;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// How long [`Network::reachable`] waits for an answer.
+const REACH_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What all virtual users of a run share.
+#[derive(Debug)]
+pub struct Network {
+    base: Option<Base>,
+    pinned: Vec<Pinned>,
+    pub(super) tls: TlsConfig,
+    pub(super) run_id: HeaderValue,
+}
+
+#[derive(Debug)]
+pub(super) struct Base {
+    url: String,
+    pub(super) origin: Origin,
+    /// The path of the base URL without a final slash; empty for none.
+    pub(super) prefix: String,
+}
+
+#[derive(Debug)]
+struct Pinned {
+    name: String,
+    addresses: Vec<IpAddr>,
+}
+
+/// The addresses of an origin, in the order to try them.
+#[derive(Debug)]
+pub(super) struct Addresses {
+    pub(super) all: Vec<SocketAddr>,
+    /// Users are spread over the first so many; the others are of another family and a fallback.
+    pub(super) spread: usize,
+}
+
+/// Why a run cannot use a URL.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NetworkError {
+    /// The URL cannot be read; a mistake of its author.
+    #[error("`{url}` is not a usable URL: {reason}; write for example `http://127.0.0.1:8080`")]
+    BadUrl {
+        /// The URL, without secrets.
+        url: String,
+        /// What is wrong with it.
+        reason: Cow<'static, str>,
+    },
+    /// The host may not be tested.
+    #[error(transparent)]
+    NotPermitted(#[from] NotPermitted),
+    /// The name of the host has no address.
+    #[error("the host `{host}` cannot be resolved: {source}")]
+    Unresolved {
+        /// The host.
+        host: String,
+        /// What the resolver said.
+        source: io::Error,
+    },
+    /// Nobody answers at the base URL.
+    #[error("nothing answers at {url} ({address}): {source}; is the target running?")]
+    Unreachable {
+        /// The base URL.
+        url: String,
+        /// The last address tried.
+        address: SocketAddr,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+impl Network {
+    /// Reads the base URL, resolves its host once and puts every address to the guard.
+    ///
+    /// `run_id` is what each request carries in its `loadtest-run` header.
+    ///
+    /// # Errors
+    /// The URL cannot be read, its host cannot be resolved, or may not be tested.
+    pub async fn prepare(base_url: Option<&str>, run_id: &str) -> Result<Self, NetworkError> {
+        let mut network = Self {
+            base: None,
+            pinned: Vec::new(),
+            tls: TlsConfig::default(),
+            run_id: visible(run_id),
+        };
+        if let Some(url) = base_url {
+            let base = Base::read(url)?;
+            network.pin(&base.origin).await?;
+            network.base = Some(base);
+        }
+        Ok(network)
+    }
+
+    /// Checks an absolute URL that is known before the run as [`prepare`](Self::prepare) checks the
+    /// base, and pins its addresses.
+    ///
+    /// # Errors
+    /// As [`prepare`](Self::prepare).
+    pub async fn admit(&mut self, url: &str) -> Result<(), NetworkError> {
+        let (_, origin) = read(url).map_err(|reason| bad_url(url, reason))?;
+        self.pin(&origin).await
+    }
+
+    /// Opens and closes one connection to the base: is anybody there?
+    ///
+    /// # Errors
+    /// [`NetworkError::Unreachable`]; without a base URL there is nothing to reach.
+    pub async fn reachable(&self) -> Result<(), NetworkError> {
+        let Some(base) = &self.base else {
+            return Ok(());
+        };
+        let mut failed = None;
+        for address in self.addresses(&base.origin)?.all {
+            let source = match timeout(REACH_TIMEOUT, TcpStream::connect(address)).await {
+                Ok(Ok(_)) => return Ok(()),
+                Ok(Err(error)) => error,
+                Err(_) => io::ErrorKind::TimedOut.into(),
+            };
+            failed.get_or_insert(NetworkError::Unreachable {
+                url: base.url.clone(),
+                address,
+                source,
+            });
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// The base URL, without a final slash.
+    pub fn base_url(&self) -> Option<&str> {
+        self.base.as_ref().map(|base| base.url.as_str())
+    }
+
+    pub(super) fn base(&self) -> Option<&Base> {
+        self.base.as_ref()
+    }
+
+    /// Resolves the host of `origin` and keeps its addresses, if all are permitted.
+    async fn pin(&mut self, origin: &Origin) -> Result<(), NetworkError> {
+        if origin.https {
+            // A failure shows at the first handshake.
+            let _ = self.tls.load();
+        }
+        let name = match &origin.host {
+            Host::Name(name) if !origin.host.is_localhost() => name,
+            _ => return self.addresses(origin).map(drop).map_err(Into::into),
+        };
+        if self.pinned.iter().any(|pinned| pinned.name == *name) {
+            return Ok(());
+        }
+        let unresolved = |source| NetworkError::Unresolved {
+            host: name.clone(),
+            source,
+        };
+        let mut addresses: Vec<IpAddr> = Vec::new();
+        for found in tokio::net::lookup_host((name.as_str(), origin.port))
+            .await
+            .map_err(unresolved)?
+        {
+            if !addresses.contains(&found.ip()) {
+                addresses.push(found.ip());
+            }
+        }
+        if addresses.is_empty() {
+            return Err(unresolved(io::Error::other("the name has no address")));
+        }
+        permit_all(name, addresses.iter().copied())?;
+        self.pinned.push(Pinned {
+            name: name.clone(),
+            addresses,
+        });
+        Ok(())
+    }
+
+    /// The addresses that `origin` may be reached at, without asking anybody.
+    pub(super) fn addresses(&self, origin: &Origin) -> Result<Addresses, NotPermitted> {
+        let addresses: Cow<'_, [IpAddr]> = match &origin.host {
+            Host::Address(address) => {
+                permit(&origin.host.to_string(), *address)?;
+                vec![*address].into()
+            }
+            host if host.is_localhost() => {
+                vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()].into()
+            }
+            Host::Name(name) => match self.pinned.iter().find(|pinned| pinned.name == *name) {
+                Some(pinned) => pinned.addresses.as_slice().into(),
+                None => return Err(refuse_unknown(name)),
+            },
+        };
+        let first_family = addresses.first().is_some_and(IpAddr::is_ipv4);
+        let (mut all, fallback): (Vec<_>, Vec<_>) = addresses
+            .iter()
+            .map(|ip| SocketAddr::new(*ip, origin.port))
+            .partition(|address| address.is_ipv4() == first_family);
+        let spread = all.len();
+        all.extend(fallback);
+        Ok(Addresses { all, spread })
+    }
+}
+
+impl Base {
+    fn read(url: &str) -> Result<Self, NetworkError> {
+        if url.contains('?') {
+            return Err(bad_url(url, "a base URL has no query (`?`)".into()));
+        }
+        if url.contains('#') {
+            return Err(bad_url(url, "a base URL has no fragment (`#`)".into()));
+        }
+        let (uri, origin) = read(url).map_err(|reason| bad_url(url, reason))?;
+        Ok(Self {
+            url: url.trim_end_matches('/').to_owned(),
+            origin,
+            prefix: uri.path().trim_end_matches('/').to_owned(),
+        })
+    }
+}
+
+/// Reads an absolute URL; the reasons are ours, as those of the parser name no remedy.
+fn read(url: &str) -> Result<(Uri, Origin), Cow<'static, str>> {
+    if url.is_empty() {
+        return Err("it is empty".into());
+    }
+    if url.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        return Err("it contains a space or a control character".into());
+    }
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return Err("it has no scheme (`http://` or `https://`)".into());
+    };
+    if !["http", "https"].contains(&scheme.to_ascii_lowercase().as_str()) {
+        return Err(format!("the scheme `{scheme}` is neither http nor https").into());
+    }
+    if rest.is_empty() || rest.starts_with(['/', '?', '#', ':']) {
+        return Err("it has no host".into());
+    }
+    let uri: Uri = url.parse().map_err(|error| format!("{error}"))?;
+    let origin = Origin::of(&uri)?;
+    Ok((uri, origin))
+}
+
+fn bad_url(url: &str, reason: Cow<'static, str>) -> NetworkError {
+    NetworkError::BadUrl {
+        url: redact::text(url).into_owned(),
+        reason,
+    }
+}
+
+/// The run id as a header value; what a header cannot hold becomes a dash.
+fn visible(run_id: &str) -> HeaderValue {
+    let text: String = run_id
+        .chars()
+        .map(|c| if c.is_ascii_graphic() { c } else { '-' })
+        .collect();
+    HeaderValue::try_from(text).unwrap_or_else(|_| HeaderValue::from_static("-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::HttpTransport;
+    use std::sync::Arc;
+
+    fn shop() -> Network {
+        let addresses = ["127.0.0.1", "::1", "127.0.0.2"];
+        Network {
+            base: Some(Base::read("http://shop:81/api/").unwrap()),
+            pinned: vec![Pinned {
+                name: "shop".to_owned(),
+                addresses: addresses.map(|text| text.parse().unwrap()).to_vec(),
+            }],
+            tls: TlsConfig::default(),
+            run_id: visible("run \u{e9}\n7"),
+        }
+    }
+
+    #[test]
+    fn users_are_spread_over_the_pinned_addresses_of_one_family() {
+        let network = Arc::new(shop());
+        let first = |user| HttpTransport::new(Arc::clone(&network), user).first_address();
+        let expected = ["127.0.0.1:81", "127.0.0.2:81"].map(|text| text.parse().unwrap());
+        for user in 0..6 {
+            assert_eq!(first(user), expected[user as usize % 2], "user {user}");
+        }
+    }
+
+    #[test]
+    fn another_port_of_a_pinned_name_needs_no_lookup() {
+        let network = shop();
+        let origin = |url: &str| Origin::of(&url.parse().unwrap()).unwrap();
+        let addresses = network.addresses(&origin("https://SHOP./")).unwrap();
+        assert_eq!(addresses.spread, 2);
+        assert_eq!(
+            addresses.all.last().map(ToString::to_string).as_deref(),
+            Some("[::1]:443")
+        );
+        assert!(network.addresses(&origin("http://shop.test")).is_err());
+    }
+
+    #[test]
+    fn a_run_id_is_made_fit_for_a_header() {
+        assert_eq!(shop().run_id, "run---7");
+    }
+}

@@ -1,0 +1,143 @@
+//! Deadlines: the kind says how far the request came.
+
+use crate::user::{BODY, NOTHING, PATIENCE, failed, get, ok, run, send, user};
+use loadtest::chain::RequestBuf;
+use loadtest::definition::{Expect, Reads};
+use loadtest::transport::{Call, ErrorKind, Exchange, HttpTransport, Transport};
+use loadtest_tests::{Reply, Server};
+use std::time::Duration;
+
+const SHORT: Duration = Duration::from_millis(60);
+
+async fn send_within(
+    user: &mut HttpTransport,
+    request: &RequestBuf,
+    reads: Reads,
+    timeout: Duration,
+) -> Exchange {
+    let call = Call {
+        request,
+        expect: &Expect::SUCCESS,
+        reads,
+        timeout,
+    };
+    user.send(call).await
+}
+
+#[test]
+fn no_head_before_the_deadline() {
+    let server = Server::start(|request| match request.path.as_str() {
+        "/hang" => Reply::hang(),
+        _ => Reply::text("fine"),
+    });
+    run(async {
+        let mut user = user(&server.url()).await;
+        let exchange = send_within(&mut user, &get("/hang"), BODY, SHORT).await;
+        assert!(
+            exchange.service_time >= SHORT,
+            "{:?}",
+            exchange.service_time
+        );
+        assert_eq!((exchange.requests, exchange.received_bytes), (1, 0));
+        assert!(exchange.sent_bytes > 0);
+        assert_eq!(exchange.phases.first_byte, None);
+        let failure = failed(exchange, ErrorKind::TimeoutHead);
+        assert_eq!(failure.message, "no head of an answer within 60ms");
+        // The next request is not answered late: it has a connection of its own.
+        assert_eq!(ok(send(&mut user, &get("/"), BODY).await).body, "fine");
+    });
+    assert_eq!(server.connections(), 2);
+}
+
+#[test]
+fn no_complete_answer_before_the_deadline() {
+    let server = Server::start(|request| match request.path.as_str() {
+        "/endless" => Reply::endless(),
+        "/drip" => Reply::text("d".repeat(1_000)).drip(1, Duration::from_millis(5)),
+        "/error" => Reply::status(503).body("half").hang_in_body(9),
+        _ => Reply::text("half").hang_in_body(9),
+    });
+    run(async {
+        let mut user = user(&server.url()).await;
+        for (path, reads, status) in [
+            ("/endless", NOTHING, 200),
+            ("/drip", BODY, 200),
+            ("/error", BODY, 503),
+            ("/half", BODY, 200),
+        ] {
+            let exchange = send_within(&mut user, &get(path), reads, SHORT).await;
+            assert!(exchange.service_time >= SHORT, "{path}");
+            assert!(exchange.received_bytes > 0, "{path}");
+            assert!(exchange.phases.first_byte.is_some(), "{path}");
+            let failure = failed(exchange, ErrorKind::TimeoutTotal);
+            assert_eq!(failure.status.map(|s| s.as_u16()), Some(status), "{path}");
+        }
+    });
+}
+
+#[test]
+fn the_request_says_its_own_timeout() {
+    let server = Server::start(|_| Reply::hang());
+    run(async {
+        let mut user = user(&server.url()).await;
+        let mut hurried = get("/");
+        hurried.timeout = Some(SHORT);
+        let failure = failed(
+            send(&mut user, &hurried, BODY).await,
+            ErrorKind::TimeoutHead,
+        );
+        assert_eq!(failure.message, "no head of an answer within 60ms");
+    });
+}
+
+#[test]
+fn a_timer_of_an_earlier_request_does_not_end_a_later_one() {
+    let server = Server::start(|_| Reply::text("late").delay(2 * SHORT));
+    run(async {
+        let mut user = user(&server.url()).await;
+        // Arms the timer for a moment that lies within the second request.
+        let first = send_within(&mut user, &get("/"), BODY, 3 * SHORT).await;
+        ok(first);
+        ok(send_within(&mut user, &get("/"), BODY, PATIENCE).await);
+        // And a short deadline after a long one.
+        let third = send_within(&mut user, &get("/"), BODY, SHORT).await;
+        failed(third, ErrorKind::TimeoutHead);
+    });
+}
+
+#[test]
+fn a_handshake_that_never_ends() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}", listener.local_addr().unwrap());
+    run(async {
+        let mut user = user(&url).await;
+        let exchange = send_within(&mut user, &get("/"), BODY, SHORT).await;
+        assert_eq!((exchange.requests, exchange.sent_bytes), (0, 0));
+        let failure = failed(exchange, ErrorKind::TimeoutConnect);
+        assert!(failure.message.contains("TLS"), "{}", failure.message);
+    });
+}
+
+#[test]
+fn no_connection_before_the_deadline() {
+    // Connections wait in the queue of a listener that accepts none, until it is full.
+    run(async {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let listener = socket.listen(1).unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let mut users = Vec::new();
+        let timed_out = loop {
+            assert!(users.len() < 20, "the queue has no end");
+            let mut user = user(&url).await;
+            let exchange = send_within(&mut user, &get("/"), BODY, SHORT).await;
+            users.push(user);
+            if exchange.requests == 0 {
+                break exchange;
+            }
+        };
+        assert_eq!(timed_out.phases.connect, None);
+        let failure = failed(timed_out, ErrorKind::TimeoutConnect);
+        assert_eq!(failure.message, "no connection within 60ms");
+    });
+}

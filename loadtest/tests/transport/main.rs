@@ -1,0 +1,18 @@
+//! The transport against a server that answers, and misbehaves, as told.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper that cannot go on fails the test"
+)]
+
+mod user;
+
+mod answers;
+mod connections;
+mod deadlines;
+#[cfg(unix)]
+mod exhaustion;
+mod faults;
+mod guard;
+mod network;
+mod tls;

@@ -1,0 +1,120 @@
+//! One virtual user, and the requests it sends.
+
+use http::uri::PathAndQuery;
+use http::{HeaderName, HeaderValue, Method};
+use loadtest::chain::{RequestBuf, RequestTarget};
+use loadtest::definition::{Expect, Reads};
+use loadtest::transport::{
+    Call, ErrorKind, Exchange, Failure, HttpTransport, Network, Received, Transport,
+};
+use std::ffi::OsStr;
+use std::future::Future;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::LocalSet;
+
+/// Long enough for any answer that comes at all.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) const NOTHING: Reads = Reads {
+    body: false,
+    headers: false,
+};
+pub(crate) const BODY: Reads = Reads {
+    body: true,
+    headers: false,
+};
+pub(crate) const EVERYTHING: Reads = Reads {
+    body: true,
+    headers: true,
+};
+
+/// Runs `test` as a virtual user runs: on one thread, its connections beside it.
+pub(crate) fn run<T>(test: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    LocalSet::new().block_on(&runtime, test)
+}
+
+/// A virtual user with number 0.
+pub(crate) async fn user(base: &str) -> HttpTransport {
+    let network = Network::prepare(Some(base), "run-7").await.unwrap();
+    HttpTransport::new(Arc::new(network), 0)
+}
+
+/// A request for `target`: a path, or an absolute URL.
+pub(crate) fn request(method: Method, target: &str) -> RequestBuf {
+    let mut request = RequestBuf::default();
+    request.method = method;
+    request.target = if target.starts_with('/') {
+        RequestTarget::Path(PathAndQuery::try_from(target).unwrap())
+    } else {
+        RequestTarget::Absolute(target.parse().unwrap())
+    };
+    request
+}
+
+pub(crate) fn get(target: &str) -> RequestBuf {
+    request(Method::GET, target)
+}
+
+pub(crate) fn with_header(mut request: RequestBuf, name: &str, value: &str) -> RequestBuf {
+    request.headers.push((
+        HeaderName::try_from(name).unwrap(),
+        HeaderValue::try_from(value).unwrap(),
+    ));
+    request
+}
+
+/// Sends `request`, expects `2xx` and reads what `reads` says.
+pub(crate) async fn send(user: &mut HttpTransport, request: &RequestBuf, reads: Reads) -> Exchange {
+    let call = Call {
+        request,
+        expect: &Expect::SUCCESS,
+        reads,
+        timeout: PATIENCE,
+    };
+    user.send(call).await
+}
+
+#[track_caller]
+pub(crate) fn ok(exchange: Exchange) -> Received {
+    match exchange.result {
+        Ok(received) => received,
+        Err(failure) => panic!("{}: {}", failure.kind, failure.message),
+    }
+}
+
+#[track_caller]
+pub(crate) fn failed(exchange: Exchange, kind: ErrorKind) -> Failure {
+    match exchange.result {
+        Ok(received) => panic!("{kind} was expected, got {}", received.status),
+        Err(failure) => {
+            assert_eq!(failure.kind, kind, "{}", failure.message);
+            failure
+        }
+    }
+}
+
+/// Runs `test`, the body of the test called `name`, in a process of its own with `variables` set.
+pub(crate) fn alone(name: &str, variables: &[(&str, &OsStr)], test: impl FnOnce()) {
+    const CHILD: &str = "LOADTEST_TRANSPORT_TEST";
+    if std::env::var_os(CHILD).is_some() {
+        return test();
+    }
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env(CHILD, name)
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "{text}"
+    );
+}

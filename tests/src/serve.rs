@@ -1,0 +1,223 @@
+//! The server itself: a thread of its own, a task for each connection.
+
+use crate::parse::{self, Request};
+use crate::reply::{Act, End, Reply};
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::future::pending;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+
+type Script = dyn Fn(&Request) -> Reply + Send + Sync;
+
+/// A server on a free loopback port; it stops when it is dropped.
+pub struct Server {
+    address: SocketAddr,
+    state: Arc<State>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct State {
+    script: Box<Script>,
+    requests: AtomicU64,
+    connections: AtomicU64,
+    closed: AtomicU64,
+    records: bool,
+    log: Mutex<Log>,
+}
+
+#[derive(Default)]
+struct Log {
+    by_path: HashMap<String, u64>,
+    recorded: Vec<Request>,
+}
+
+impl Server {
+    /// Starts a server that does with each request what `script` says.
+    pub fn start(script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
+        Self::launch(any_port(), Box::new(script), false)
+    }
+
+    /// The same at a certain address, such as that of a server that was stopped.
+    pub fn start_at(
+        address: SocketAddr,
+        script: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        Self::launch(address, Box::new(script), false)
+    }
+
+    /// The same, and keeps every request for [`recorded`](Self::recorded).
+    pub fn recording(script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
+        Self::launch(any_port(), Box::new(script), true)
+    }
+
+    fn launch(address: SocketAddr, script: Box<Script>, records: bool) -> Self {
+        let listener = std::net::TcpListener::bind(address)
+            .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
+            .expect("a free loopback address");
+        let address = listener.local_addr().expect("a bound socket");
+        let state = Arc::new(State {
+            script,
+            requests: AtomicU64::new(0),
+            connections: AtomicU64::new(0),
+            closed: AtomicU64::new(0),
+            records,
+            log: Mutex::default(),
+        });
+        let (stop, stopped) = oneshot::channel();
+        let shared = Arc::clone(&state);
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("a runtime");
+            runtime.block_on(async {
+                tokio::select! {
+                    () = accept(listener, shared) => {}
+                    _ = stopped => {}
+                }
+            });
+            // Dropping the runtime closes every connection.
+        });
+        Self {
+            address,
+            state,
+            stop: Some(stop),
+            thread: Some(thread),
+        }
+    }
+
+    /// `http://127.0.0.1:PORT`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// How many requests have arrived whole.
+    pub fn requests(&self) -> u64 {
+        self.state.requests.load(Ordering::SeqCst)
+    }
+
+    /// How many of them had this path.
+    pub fn requests_to(&self, path: &str) -> u64 {
+        let log = self.state.log();
+        log.by_path.get(path).copied().unwrap_or_default()
+    }
+
+    /// How many connections have been accepted.
+    pub fn connections(&self) -> u64 {
+        self.state.connections.load(Ordering::SeqCst)
+    }
+
+    /// How many of them are over, whoever closed them.
+    pub fn closed(&self) -> u64 {
+        self.state.closed.load(Ordering::SeqCst)
+    }
+
+    /// The requests so far, in the order of their arrival; only with [`recording`](Self::recording).
+    pub fn recorded(&self) -> Vec<Request> {
+        self.state.log().recorded.clone()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl State {
+    fn log(&self) -> MutexGuard<'_, Log> {
+        // A script that panicked has been reported; the counts are still right.
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts the request and gives it its number among those of its path.
+    fn count(&self, request: &mut Request) {
+        let mut log = self.log();
+        let seen = log.by_path.entry(request.path.clone()).or_default();
+        request.sequence = *seen;
+        *seen += 1;
+        if self.records {
+            log.recorded.push(request.clone());
+        }
+        self.requests.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn any_port() -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, 0).into()
+}
+
+async fn accept(listener: std::net::TcpListener, state: Arc<State>) {
+    let listener = TcpListener::from_std(listener).expect("a listener within a runtime");
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let number = state.connections.fetch_add(1, Ordering::SeqCst);
+                let state = Arc::clone(&state);
+                tokio::spawn(async move {
+                    // The client may go away at any time; that is its business.
+                    let _ = serve(stream, &state, number).await;
+                    state.closed.fetch_add(1, Ordering::SeqCst);
+                });
+            }
+            Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
+        }
+    }
+}
+
+async fn serve(mut stream: TcpStream, state: &State, number: u64) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut buffer = VecDeque::new();
+    while let Some(mut request) = parse::read(&mut stream, &mut buffer, number).await? {
+        state.count(&mut request);
+        let reply = (state.script)(&request);
+        for act in reply.acts(request.method == "HEAD") {
+            match act {
+                Act::Pause(pause) => tokio::time::sleep(pause).await,
+                Act::Write(bytes) => stream.write_all(&bytes).await?,
+                Act::WriteForever(bytes) => loop {
+                    stream.write_all(&bytes).await?;
+                },
+            }
+        }
+        match reply.end() {
+            End::Keep => {}
+            End::Close => {
+                stream.shutdown().await?;
+                return Ok(());
+            }
+            End::Reset => {
+                stream.set_zero_linger()?;
+                return Ok(());
+            }
+            End::Hang => pending().await,
+        }
+    }
+    Ok(())
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("address", &self.address)
+            .field("requests", &self.requests())
+            .finish_non_exhaustive()
+    }
+}
