@@ -87,6 +87,18 @@ pub(super) fn interrupted() -> Report {
     MADE.clone()
 }
 
+/// A run whose generator was too slow, and had too few users besides.
+pub(super) fn invalid() -> Report {
+    static MADE: LazyLock<Report> = LazyLock::new(|| {
+        let mut record = checkout(HEALTHY, 20, Ending::Completed);
+        let journey = &mut record.windows.steady.journey;
+        journey.lateness.record_n(Duration::from_millis(48), 300);
+        journey.waits.record_n(Duration::from_millis(210), 35);
+        report(vec![record])
+    });
+    MADE.clone()
+}
+
 /// A run in which nothing started.
 pub(super) fn empty() -> Report {
     static MADE: LazyLock<Report> =

@@ -7,8 +7,8 @@ mod table;
 mod tests;
 mod text;
 
+use crate::export::facts::errors_alarm;
 use loadtest::card::{Card, Grade, Letter, LossKind, Report, Verdict, view};
-use loadtest::definition::Metric;
 use table::{Column, Table};
 use text::{BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, clean, width, wrap};
 
@@ -177,10 +177,7 @@ fn tiles(page: &mut Page, card: &Card) {
             time.map_or_else(|| view::NONE.to_owned(), view::duration),
         )
     };
-    let failing = card
-        .thresholds
-        .iter()
-        .any(|row| row.metric == Metric::Errors && row.step.is_none() && !row.passed);
+    let failing = errors_alarm(card);
     let errors = |words: Option<String>| {
         let style = if failing { BAD } else { PLAIN };
         (style, words.unwrap_or_else(|| view::NONE.to_owned()))
