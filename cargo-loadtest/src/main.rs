@@ -1,9 +1,40 @@
 //! `cargo loadtest`: discovers, runs, grades and exports load tests.
 
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "no command renders a report yet")
-)]
+mod cli;
+mod commands;
+mod config;
+mod error;
 mod export;
+mod interrupt;
+mod live;
+mod selection;
+mod session;
+mod shell;
+mod store;
+mod units;
+mod workspace;
 
-fn main() {}
+use clap::Parser as _;
+use cli::{Cli, Command};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse_from(cli::arguments(std::env::args_os())) {
+        Ok(cli) => cli,
+        Err(error) => return shell::usage(&error),
+    };
+    cli.color.apply();
+    let outcome = match &cli.command {
+        Command::Init(args) => commands::init::init(args),
+        Command::List(args) => commands::list::list(args, &cli),
+        Command::Run(args) => commands::run::run(args, &cli),
+        Command::Report(args) => commands::report::report(args, &cli),
+    };
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            shell::error(&error);
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

@@ -4,7 +4,7 @@
 //! key press - does not take the scenario down with it.
 
 use crate::suggest::Errors;
-use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::quote;
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Signature, Token, Visibility};
@@ -81,6 +81,8 @@ pub(crate) struct RoleFn {
     pub(crate) signature: Signature,
     /// `None` for `fn order() -> Order;`.
     pub(crate) body: Option<Group>,
+    /// The place of that `;`.
+    pub(crate) semicolon: Option<Span>,
 }
 
 /// One item of the body.
@@ -198,6 +200,7 @@ struct ParsedFn {
     visibility: Visibility,
     signature: Signature,
     body: Option<Group>,
+    semicolon: Option<Span>,
 }
 
 impl ParsedFn {
@@ -216,19 +219,25 @@ impl ParsedFn {
             visibility: self.visibility,
             signature: self.signature,
             body: self.body,
+            semicolon: self.semicolon,
         }
     }
 }
 
 fn parse_function(input: ParseStream<'_>) -> syn::Result<ParsedFn> {
+    let attributes = input.call(Attribute::parse_outer)?;
+    let visibility = input.parse()?;
+    let signature = input.parse()?;
+    let semicolon = input.parse::<Option<Token![;]>>()?.map(|token| token.span);
     Ok(ParsedFn {
-        attributes: input.call(Attribute::parse_outer)?,
-        visibility: input.parse()?,
-        signature: input.parse()?,
-        body: match input.parse::<Option<Token![;]>>()? {
+        attributes,
+        visibility,
+        signature,
+        body: match semicolon {
             Some(_) => None,
             None => Some(input.parse()?),
         },
+        semicolon,
     })
 }
 

@@ -71,6 +71,14 @@ impl ResponseType {
         }
     }
 
+    /// In place of one that is broken, without mistakes to follow.
+    pub(crate) fn unknown() -> Self {
+        Self {
+            is_unit: false,
+            ..Self::unit(Span::call_site())
+        }
+    }
+
     fn of(ty: &Type) -> Self {
         Self {
             ty: ty.to_token_stream(),
@@ -84,7 +92,7 @@ impl ResponseType {
 pub(crate) fn response_type(function: &RoleFn, errors: &mut Errors) -> ResponseType {
     let name = &function.signature.ident;
     if function.signature.asyncness.is_some() {
-        return ResponseType::unit(Span::call_site());
+        return ResponseType::unknown();
     }
     match (&function.signature.output, &function.body) {
         (ReturnType::Default, None) => ResponseType::unit(Span::call_site()),
@@ -96,7 +104,7 @@ pub(crate) fn response_type(function: &RoleFn, errors: &mut Errors) -> ResponseT
                      `-> Request<T>` (it is read as JSON into `T`)"
                 ),
             );
-            ResponseType::unit(Span::call_site())
+            ResponseType::unknown()
         }
         (ReturnType::Type(_, ty), None) => ResponseType::of(ty),
         (ReturnType::Type(_, ty), Some(_)) => of_request(ty).unwrap_or_else(|| {
@@ -108,7 +116,7 @@ pub(crate) fn response_type(function: &RoleFn, errors: &mut Errors) -> ResponseT
                      (spelled out, no alias), not `{found}`"
                 ),
             );
-            ResponseType::unit(Span::call_site())
+            ResponseType::unknown()
         }),
     }
 }

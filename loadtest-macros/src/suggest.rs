@@ -44,7 +44,7 @@ impl Errors {
     pub(crate) fn into_compile_errors(self) -> TokenStream {
         self.0
             .into_iter()
-            .map(|error| error.into_compile_error())
+            .map(syn::Error::into_compile_error)
             .collect()
     }
 }

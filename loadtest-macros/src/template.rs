@@ -271,15 +271,12 @@ mod tests {
     }
 
     fn print(root: &str, segments: &[Segment]) -> String {
-        let mut text = format!("{{{{{root}");
-        for segment in segments {
-            text += &match segment {
-                Segment::Field(name) => format!(".{name}"),
-                Segment::Key(key) => format!("['{key}']"),
-                Segment::Index(index) => format!("[{index}]"),
-            };
-        }
-        text + "}}"
+        let segments = segments.iter().map(|segment| match segment {
+            Segment::Field(name) => format!(".{name}"),
+            Segment::Key(key) => format!("['{key}']"),
+            Segment::Index(index) => format!("[{index}]"),
+        });
+        format!("{{{{{root}{}}}}}", segments.collect::<String>())
     }
 
     proptest! {

@@ -69,9 +69,11 @@ pub struct Listing {
     pub problems: Vec<String>,
 }
 
-/// A line of the journal.
+/// A line of the journal: `{"frame":{..}}`.
+// Not with an inner tag: serde reads such values through a buffer, which holds neither the 128-bit
+// sums of histograms nor numbers as keys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "line", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum JournalLine {
     /// The run begins.
     Start(Box<Start>),

@@ -372,7 +372,7 @@ mod tests {
                 .map(|(from, to, duration)| Stage { from, to, duration: seconds(duration) })
                 .collect();
             let total: f64 =
-                stages.iter().map(|stage| (stage.from + stage.to) / 2.0 * stage.duration.as_secs_f64()).sum();
+                stages.iter().map(|stage| f64::midpoint(stage.from, stage.to) * stage.duration.as_secs_f64()).sum();
             let schedule = Schedule::new(&Load::new(Shape::RateStages { stages: stages.clone().into() }));
             let arrivals = schedule.arrivals();
             prop_assert!((arrivals as f64 - total).abs() <= 1.0);

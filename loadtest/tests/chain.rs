@@ -2,7 +2,7 @@
 
 mod script;
 
-use loadtest::chain::{Cause, RawResponse, RootCause, SetupContext, Unmet};
+use loadtest::chain::{Cause, RawResponse, RequestBuf, RootCause, SetupContext, Unmet};
 use loadtest::definition::{Dependency, Reads, StepDef};
 use loadtest::prelude::*;
 use script::{Event, User, ok};
@@ -164,6 +164,22 @@ fn state_lives_on_and_slots_do_not() {
         events[1],
         Event::Unmet("browse", unmet_upstream(0, "login", RootCause::NotDrawn, 0))
     );
+}
+
+#[test]
+fn a_new_iteration_begins_with_empty_slots() {
+    let prepared = (checkout().prepare)(&SetupContext::default()).unwrap();
+    let mut vu = Vu::new(0, 0);
+    let mut chain = (checkout().chain)(&prepared.shared, &mut vu);
+    let mut request = RequestBuf::default();
+    let not_drawn = Err(unmet_upstream(0, "login", RootCause::NotDrawn, 0));
+    chain.begin(&mut vu);
+    assert_eq!(chain.build(1, &mut vu, &mut request), not_drawn);
+    let answer = shop("POST /login").unwrap();
+    chain.finish(0, answer).unwrap();
+    assert_eq!(chain.build(1, &mut vu, &mut request), Ok(()));
+    chain.begin(&mut vu);
+    assert_eq!(chain.build(1, &mut vu, &mut request), not_drawn);
 }
 
 #[test]
@@ -571,7 +587,7 @@ fn a_request_is_built_as_with_reqwest() {
 
 fn step_of(scenario: &'static loadtest::chain::Scenario, name: &str) -> &'static StepDef {
     let mut steps = scenario.definition.steps.iter();
-    steps.find(|step| step.name == name).unwrap()
+    steps.find(|step| step.name == name).expect("there is one")
 }
 
 #[test]

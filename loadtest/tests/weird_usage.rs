@@ -19,7 +19,7 @@ mod inner {
         const HALF: f64 = 0.5;
 
         #[response]
-        struct Token {
+        struct Session {
             token: String,
             r#type: Option<String>,
             by_name: HashMap<String, u64>,
@@ -48,7 +48,7 @@ mod inner {
         }
 
         #[state]
-        fn seen(vu: &Vu, seed: &Seed) -> Vec<u64> {
+        fn visits(vu: &Vu, seed: &Seed) -> Vec<u64> {
             vec![vu.id() + seed.base]
         }
 
@@ -60,25 +60,25 @@ mod inner {
         #[step]
         fn r#match(
             seed: &Seed,
-            seen: &mut Vec<u64>,
+            visits: &mut Vec<u64>,
             vu: &mut Vu,
             count: &mut u64,
-        ) -> Request<Token> {
-            seen.push(vu.iteration());
+        ) -> Request<Session> {
+            visits.push(vu.iteration());
             *count += 1;
-            Request::get(helper(seed.base + seen.len() as u64))
+            Request::get(helper(seed.base + visits.len() as u64))
         }
 
         #[step(weight = HALF, name = "second step")]
         fn second(
-            #[from(match)] Token { token, .. }: &Token,
+            #[from(match)] Session { token, .. }: &Session,
             count: &u64,
-            seen: &Vec<u64>,
+            visits: &Vec<u64>,
         ) -> Result<Request<Value>, impl std::fmt::Display + use<>> {
             if token.is_empty() {
                 return Err("empty token");
             }
-            Ok(Request::get(format!("/t/{token}/{count}/{}", seen.len())))
+            Ok(Request::get(format!("/t/{token}/{count}/{}", visits.len())))
         }
 
         #[step]
@@ -105,7 +105,7 @@ mod inner {
         fn no_header();
 
         #[check]
-        fn r#type(#[from(match)] token: &Token, _second: Option<&Response<Value>>) -> bool {
+        fn r#type(#[from(match)] token: &Session, _second: Option<&Response<Value>>) -> bool {
             !token.token.is_empty()
         }
     }

@@ -10,6 +10,8 @@ const SIZE: At = (520.0, 220.0);
 /// Left, top, right and bottom of what surrounds the data.
 const FRAME: (f64, f64, f64, f64) = (58.0, 26.0, 10.0, 24.0);
 
+const USERS: &str = "Active users";
+
 /// A chart and what it shows.
 #[derive(Debug)]
 pub(crate) struct Chart {
@@ -84,7 +86,7 @@ fn users(course: &Course) -> Chart {
         filled: true,
         ..Series::new("active", Paint::Series(3))
     }];
-    chart("Active users", course, &series, |value| {
+    chart(USERS, course, &series, |value| {
         view::count(value.round() as u64)
     })
 }
@@ -163,7 +165,11 @@ fn chart(
     let (left, top, right, bottom) = FRAME;
     let (wide, high) = (SIZE.0 - left - right, SIZE.1 - top - bottom);
     let highest = series.iter().map(Series::highest).fold(0.0, f64::max);
-    let step = nice(highest / 4.0);
+    // Users come in whole numbers.
+    let step = match nice(highest / 4.0) {
+        step if title == USERS => step.ceil(),
+        step => step,
+    };
     let peak = step * (highest / step).ceil().max(1.0);
     let seconds = f64::from(course.width) * course.points.len() as f64;
     let x = |second: f64| left + wide * second / seconds;
@@ -205,7 +211,7 @@ fn chart(
         second += every;
     }
     for line in series {
-        draw(&mut scene, line, &x, &y, f64::from(course.width));
+        draw(&mut scene, line, x, y, f64::from(course.width));
     }
     legend(&mut scene, series, left);
     let names: Vec<&str> = series.iter().map(|series| &*series.name).collect();
@@ -320,7 +326,7 @@ pub(crate) fn shares(card: &Card) -> Option<Chart> {
 
 /// The colour of a step in [`shares`].
 pub(crate) fn paint_of(step: usize, bottleneck: usize) -> Paint {
-    const CALM: [usize; 4] = [0, 3, 4, 5];
+    const CALM: [usize; 5] = [0, 3, 4, 1, 5];
     if step == bottleneck {
         Paint::Alarm
     } else {

@@ -1,6 +1,7 @@
-//! What was run, and where: the environment of a card.
+//! What all formats say of a card beyond its figures.
 
 use loadtest::card::{Card, Report, view};
+use loadtest::definition::Metric;
 use std::time::Duration;
 
 /// What was run, and where, as label and value.
@@ -63,4 +64,11 @@ pub(super) fn facts(report: &Report, card: &Card) -> Vec<(&'static str, String)>
         format!("{}, loadtest {}", report.run_id, report.tool_version),
     ));
     facts
+}
+
+/// Whether a threshold on the errors of the journey is broken, so that their rate is alarming.
+pub(super) fn errors_alarm(card: &Card) -> bool {
+    card.thresholds
+        .iter()
+        .any(|row| row.metric == Metric::Errors && row.step.is_none() && !row.passed)
 }

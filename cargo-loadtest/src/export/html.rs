@@ -1,11 +1,12 @@
 //! The card as one page: complete without scripts and without a network.
 
 use super::chart::{self, Chart};
-use super::facts::facts;
+use super::facts::{errors_alarm, facts};
 use loadtest::card::{Card, Report, view};
 use minijinja::value::Serde;
 use minijinja::{Environment, HtmlEscape, Value, context};
 use serde::Serialize;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 const TEMPLATE: &str = include_str!("report.html");
@@ -18,6 +19,7 @@ struct Sheet<'a> {
     card: &'a Card,
     label: String,
     verdict: &'static str,
+    errors_alarm: bool,
     shares: Option<Drawing>,
     /// The colour of each step in the drawing of shares.
     roles: Vec<String>,
@@ -76,6 +78,7 @@ impl<'a> Sheet<'a> {
             card,
             label: card.grade.label(),
             verdict: card.verdict.name(),
+            errors_alarm: errors_alarm(card),
             shares: chart::shares(card).map(drawn),
             roles: (0..card.steps.len())
                 .map(|step| chart::paint_of(step, bottleneck.unwrap_or(usize::MAX)).role())
@@ -106,11 +109,11 @@ fn prose(text: &str) -> Value {
         let escaped = HtmlEscape(part);
         // A backtick without a second one is a backtick.
         if i % 2 == 1 && i + 1 < parts.len() {
-            html.push_str(&format!("<code>{escaped}</code>"));
+            let _ = write!(html, "<code>{escaped}</code>");
         } else if i % 2 == 1 {
-            html.push_str(&format!("`{escaped}"));
+            let _ = write!(html, "`{escaped}");
         } else {
-            html.push_str(&escaped.to_string());
+            let _ = write!(html, "{escaped}");
         }
     }
     Value::from_safe_string(html)
@@ -153,6 +156,7 @@ mod tests {
             (sample::interrupted(), "INTERRUPTED"),
             (sample::empty(), "NOTHING MEASURED"),
             (sample::single(), "PASSED"),
+            (sample::invalid(), "INVALID"),
         ] {
             assert!(render(&report).contains(says));
         }
@@ -186,6 +190,9 @@ mod tests {
             html.matches("role=\"img\"").count()
         );
         assert!(!html.contains("<th>"), "a header without scope");
+        assert!(!html.contains("<h3"), "a level of headings is left out");
+        let several = render(&sample::several());
+        assert!(several.contains("<h3>") && several.contains("<h2"));
     }
 
     #[test]
@@ -205,6 +212,7 @@ mod tests {
             ("failed", sample::failed()),
             ("empty", sample::empty()),
             ("single", sample::single()),
+            ("invalid", sample::invalid()),
             ("several", sample::several()),
             ("long", sample::long()),
         ] {

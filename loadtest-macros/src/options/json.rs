@@ -2,6 +2,7 @@
 
 use crate::template::{Path, Template};
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
+use std::fmt::Write as _;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Lit, LitStr, Token, braced, bracketed, parenthesized, token};
@@ -137,7 +138,9 @@ pub(crate) fn escape(text: &str) -> String {
             '\n' => escaped.push_str("\\n"),
             '\r' => escaped.push_str("\\r"),
             '\t' => escaped.push_str("\\t"),
-            c if c < ' ' => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c if c < ' ' => {
+                let _ = write!(escaped, "\\u{:04x}", u32::from(c));
+            }
             c => escaped.push(c),
         }
     }

@@ -74,12 +74,13 @@ pub(super) fn load(input: ParseStream<'_>) -> syn::Result<Load> {
         let content;
         let bracket = bracketed!(content in input);
         let terms = content.parse_terminated(term, Token![,])?;
-        return stages(terms.into_iter().collect(), bracket.span.join());
+        let terms: Vec<Term> = terms.into_iter().collect();
+        return stages(&terms, bracket.span.join());
     }
     let term = term(input)?;
     if term.from.is_some() {
         let span = term.word.span();
-        return stages(vec![term], span);
+        return stages(&[term], span);
     }
     if term.to <= 0.0 {
         return Err(zero(&term));
@@ -123,7 +124,7 @@ pub(super) fn load(input: ParseStream<'_>) -> syn::Result<Load> {
     })
 }
 
-fn stages(terms: Vec<Term>, list: Span) -> syn::Result<Load> {
+fn stages(terms: &[Term], list: Span) -> syn::Result<Load> {
     let Some(first) = terms.first() else {
         return Err(syn::Error::new(
             list,

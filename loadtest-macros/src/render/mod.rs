@@ -12,7 +12,7 @@ use crate::body::{Item, RoleFn, ScenarioFn};
 use crate::resolve::{Argument, Form, Resolved, Source, description};
 use crate::suggest::Errors;
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
+use quote::{format_ident, quote, quote_spanned};
 use syn::FnArg;
 
 /// The whole expansion: the scenario's function and its registration, or all errors and the user's
@@ -91,6 +91,7 @@ fn role_function(function: &RoleFn) -> TokenStream {
         attributes,
         visibility,
         body,
+        semicolon,
         ..
     } = function;
     let mut signature = function.signature.clone();
@@ -101,15 +102,12 @@ fn role_function(function: &RoleFn) -> TokenStream {
                 .retain(|attribute| !attribute.path().is_ident("from"));
         }
     }
-    let body = match body {
-        Some(body) => body.to_token_stream(),
+    let body = body.clone().unwrap_or_else(|| {
         // a stub for hover, go-to, rename and rustc's own error about a name defined twice
-        None => {
-            let mut stub = Group::new(Delimiter::Brace, quote!(::core::unreachable!()));
-            stub.set_span(signature.ident.span());
-            stub.into_token_stream()
-        }
-    };
+        let mut stub = Group::new(Delimiter::Brace, quote!(::core::unreachable!()));
+        stub.set_span(semicolon.unwrap_or_else(Span::call_site));
+        stub
+    });
     quote! {
         #(#attributes)*
         #[allow(

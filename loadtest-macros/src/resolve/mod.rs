@@ -2,19 +2,21 @@
 
 mod names;
 mod request;
+mod shape;
 mod source;
+mod step;
 
 pub(crate) use names::Source;
 pub(crate) use request::{Access, Piece, Placeholder, Request, Sink};
+pub(crate) use step::{Form, Step};
 
 use crate::body::{self, Item, Role, RoleFn, ScenarioFn};
 use crate::fingerprint::Fingerprint;
-use crate::options::{ScenarioOptions, StepOptions};
-use crate::signature::{self, Parameter, ResponseType, SetupType};
+use crate::options::ScenarioOptions;
+use crate::signature::{self, Parameter, SetupType};
 use crate::suggest::Errors;
 use names::{Names, Reader};
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::ToTokens;
+use proc_macro2::{Ident, TokenStream};
 use syn::{Attribute, Expr, Lit, Meta, ReturnType};
 
 /// A scenario whose names are known.
@@ -28,35 +30,6 @@ pub(crate) struct Resolved {
     pub(crate) states: Vec<State>,
     pub(crate) setups: Vec<Setup>,
     pub(crate) teardowns: Vec<Teardown>,
-}
-
-pub(crate) struct Step {
-    pub(crate) ident: Ident,
-    /// Without `r#`.
-    pub(crate) name: String,
-    pub(crate) description: String,
-    pub(crate) fingerprint: String,
-    pub(crate) options: StepOptions,
-    pub(crate) response: ResponseType,
-    pub(crate) reads_headers: bool,
-    /// Earlier steps, and whether the step runs without them.
-    pub(crate) dependencies: Vec<(usize, bool)>,
-    /// Method and URL as far as the source shows them.
-    pub(crate) shown: Option<(String, String)>,
-    pub(crate) form: Form,
-}
-
-/// How a step says what it sends.
-pub(crate) enum Form {
-    /// Its function builds the request.
-    Builder {
-        returned: TokenStream,
-        arguments: Vec<Argument>,
-    },
-    /// Its attribute declares it.
-    Declared(Request),
-    /// There was a mistake.
-    Broken,
 }
 
 pub(crate) struct Argument {
@@ -100,7 +73,7 @@ pub(crate) fn scenario(
 ) -> Resolved {
     let fingerprint = Fingerprint::of([options.clone(), function.body.stream()]);
     let options = ScenarioOptions::parse(options, errors);
-    check_scenario(function, errors);
+    shape::check_scenario(function, errors);
     let items = body::split(function.body.stream(), errors);
     let names = Names::of(&items, errors);
     if names.steps.is_empty() {
@@ -141,7 +114,7 @@ pub(crate) fn scenario(
 
 impl Resolved {
     fn add(&mut self, function: &RoleFn, names: &Names, errors: &mut Errors) {
-        check_function(function, errors);
+        shape::check_function(function, errors);
         let parameters = signature::parameters(function, errors);
         let ident = function.signature.ident.clone();
         let name = unraw(&ident);
@@ -150,7 +123,7 @@ impl Resolved {
                 let mut step = Step::new(function, errors);
                 let reader = Reader::Step(self.steps.len());
                 let arguments = self.arguments(parameters, names, reader, &name, errors);
-                step.depend_on(&arguments);
+                step.depend_on(arguments.as_deref().unwrap_or_default());
                 if let (Some(_), Some(arguments)) = (&function.body, arguments) {
                     step.form = Form::Builder {
                         returned: signature::returned(function),
@@ -262,8 +235,9 @@ impl Resolved {
             else {
                 continue;
             };
-            if function.body.is_some() {
-                refuse_request_options(&self.steps[at], errors);
+            if let Some(body) = &function.body {
+                shape::refuse_request_options(&self.steps[at], errors);
+                shape::refuse_templates(body.stream(), names, errors);
                 continue;
             }
             if !function.signature.inputs.is_empty() {
@@ -298,171 +272,6 @@ impl Resolved {
                 errors.at(literal.span(), format!("two steps are named `{name}`"));
             }
         }
-    }
-}
-
-impl Step {
-    fn new(function: &RoleFn, errors: &mut Errors) -> Self {
-        let options = StepOptions::parse(function.options.clone(), errors);
-        let response = signature::response_type(function, errors);
-        let signature = &function.signature;
-        let shown = match (&options.call, &function.body) {
-            (Some(call), _) => Some((call.method.to_string().to_uppercase(), call.literal.value())),
-            (None, Some(body)) => source::request_in(body.stream()),
-            (None, None) => None,
-        };
-        let body = function.body.as_ref().map(ToTokens::to_token_stream);
-        Self {
-            ident: signature.ident.clone(),
-            name: unraw(&signature.ident),
-            description: description(&function.attributes),
-            fingerprint: Fingerprint::of([
-                function.options.clone(),
-                signature.to_token_stream(),
-                body.unwrap_or_default(),
-            ]),
-            // a closure gets the whole response
-            reads_headers: !options.checks.is_empty(),
-            options,
-            response,
-            dependencies: Vec::new(),
-            shown,
-            form: Form::Broken,
-        }
-    }
-
-    /// The place of a step whose signature does not parse.
-    fn broken(ident: Option<&Ident>) -> Self {
-        let ident = ident
-            .cloned()
-            .unwrap_or_else(|| Ident::new("unnamed", Span::call_site()));
-        Self {
-            name: unraw(&ident),
-            response: ResponseType::unit(ident.span()),
-            ident,
-            description: String::new(),
-            fingerprint: String::new(),
-            options: StepOptions::default(),
-            reads_headers: false,
-            dependencies: Vec::new(),
-            shown: None,
-            form: Form::Broken,
-        }
-    }
-
-    pub(crate) fn display_name(&self) -> String {
-        match &self.options.name {
-            Some(name) => name.value(),
-            None => self.name.clone(),
-        }
-    }
-
-    fn depend_on(&mut self, arguments: &Option<Vec<Argument>>) {
-        for argument in arguments.iter().flatten() {
-            if let Some(step) = argument.source.step() {
-                self.depends_on(step, signature::is_option(&argument.ty));
-            }
-        }
-    }
-
-    fn depends_on(&mut self, step: usize, optional: bool) {
-        match self
-            .dependencies
-            .iter_mut()
-            .find(|(known, _)| *known == step)
-        {
-            Some((_, known)) => *known &= optional,
-            None => self.dependencies.push((step, optional)),
-        }
-    }
-}
-
-fn check_scenario(function: &ScenarioFn, errors: &mut Errors) {
-    let signature = &function.signature;
-    if let Some(word) = &signature.asyncness {
-        errors.on(
-            word,
-            "a scenario is not `async`: it declares steps, and the engine sends their requests",
-        );
-    }
-    if !signature.inputs.is_empty() {
-        errors.on(
-            &signature.inputs,
-            "a scenario takes no parameters: declare values with `#[state] fn name() -> T` or \
-             `#[setup] fn name() -> T` in its body",
-        );
-    }
-    if !signature.generics.params.is_empty() {
-        errors.on(&signature.generics, "a scenario cannot be generic");
-    }
-    if let ReturnType::Type(_, ty) = &signature.output {
-        errors.on(ty, "a scenario returns nothing");
-    }
-}
-
-/// What holds for functions of every role.
-fn check_function(function: &RoleFn, errors: &mut Errors) {
-    let role = function.role;
-    let word = role.name();
-    let signature = &function.signature;
-    for attribute in &function.attributes {
-        let path = attribute.path();
-        if path.is_ident("cfg") || path.is_ident("cfg_attr") {
-            let instead = if role == Role::Step {
-                "put it on the whole scenario, or give the step a `weight` constant"
-            } else {
-                "put it on the whole scenario"
-            };
-            errors.on(
-                attribute,
-                format!("`#[cfg]` cannot be used on a {word}: {instead}"),
-            );
-        }
-    }
-    if !signature.generics.params.is_empty() {
-        errors.on(
-            &signature.generics,
-            format!("a `#[{word}]` function cannot be generic"),
-        );
-    }
-    if let Some(word) = &signature.asyncness {
-        errors.on(
-            word,
-            if role == Role::Step {
-                "an `async` step is not supported yet: return a `Request<T>` and let the engine send it"
-                    .to_owned()
-            } else {
-                format!("a `#[{}]` function is not `async`", role.name())
-            },
-        );
-    }
-    if role != Role::Step {
-        if function.body.is_none() {
-            let name = &signature.ident;
-            errors.at(name.span(), format!("{word} `{name}` has no body"));
-        }
-        if !function.options.is_empty() {
-            errors.on(&function.options, format!("`#[{word}]` takes no options"));
-        }
-    }
-}
-
-fn refuse_request_options(step: &Step, errors: &mut Errors) {
-    let method = step.options.call.iter().map(|call| &call.method);
-    for key in method.chain(&step.options.request_keys) {
-        let name = &step.name;
-        let option = if key == "header" {
-            "header(...)".to_owned()
-        } else {
-            format!("{key} = ...")
-        };
-        errors.at(
-            key.span(),
-            format!(
-                "`{name}` has a body that builds its request, so `{option}` has no effect: end the \
-                 function with `;` instead, or drop it"
-            ),
-        );
     }
 }
 

@@ -1,7 +1,7 @@
 //! The request that the attribute of a step declares.
 
-use super::Step;
 use super::names::{Names, NotEarlier};
+use super::{Form, Step};
 use crate::options::{Json, escape, header_name};
 use crate::suggest::{Errors, did_you_mean, listed};
 use crate::template::{Part, Path, Segment, Template};
@@ -261,10 +261,22 @@ fn access(path: &Path, upstream: &Step) -> syn::Result<Access> {
         ("response", rest) if upstream.response.is_untyped => Ok(Access::Untyped(
             rest.iter().map(|(segment, _)| segment.clone()).collect(),
         )),
+        ("response", _) if upstream.response.is_unit => {
+            let name = &upstream.name;
+            let fix = if matches!(upstream.form, Form::Builder { .. }) {
+                "-> Request<Value>"
+            } else {
+                "-> Value"
+            };
+            error(
+                *span,
+                format!("the response of `{name}` is not read: give it a type, like `{fix}`"),
+            )
+        }
         ("response", rest) => {
             for (segment, span) in rest {
                 if let Segment::Field(name) = segment
-                    && (name.contains(['-', '$']) || name.starts_with(|c: char| c.is_ascii_digit()))
+                    && !is_field_name(name)
                 {
                     return Err(syn::Error::new(
                         *span,
@@ -301,6 +313,13 @@ fn access(path: &Path, upstream: &Step) -> syn::Result<Access> {
             )
         }
     }
+}
+
+/// Whether it can be written as an identifier, if need be a raw one.
+fn is_field_name(name: &str) -> bool {
+    let is_word = name.chars().all(|c| c.is_alphanumeric() || c == '_')
+        && !name.starts_with(|c: char| c.is_ascii_digit());
+    is_word && !["_", "self", "Self", "super", "crate"].contains(&name)
 }
 
 fn push_text(pieces: &mut Vec<Piece>, text: &str) {

@@ -15,6 +15,8 @@ pub struct Loss {
     pub kind: LossKind,
     /// The zero-based number of the step at fault.
     pub step: usize,
+    /// How many executions it cost points.
+    pub count: u64,
     /// The cause.
     pub words: String,
 }
@@ -55,6 +57,7 @@ pub(super) fn of_step(
             points: tally.failed as f64 * per_failure,
             kind: LossKind::Errors,
             step,
+            count: tally.failed,
             words: errors(names[step], tally, grade),
         });
     }
@@ -65,6 +68,7 @@ pub(super) fn of_step(
             points: count as f64 * per_failure,
             kind: LossKind::Skips,
             step: cause.step,
+            count,
             words,
         });
     }
@@ -73,6 +77,7 @@ pub(super) fn of_step(
             points: (tally.skipped - known) as f64 * per_failure,
             kind: LossKind::Skips,
             step,
+            count: tally.skipped - known,
             words: format!(
                 "`{}` could not run in {}",
                 names[step],
@@ -183,12 +188,14 @@ fn slow(step: usize, name: &str, tally: &StepTally, grade: &StepGrade) -> Vec<Lo
         words.push_str(" over ");
         words.push_str(&view::span(grade.target * 4));
     }
-    let loss = |points, kind, words| Loss {
+    let loss = |points, kind, count, words| Loss {
         points,
         kind,
         step,
+        count,
         words,
     };
+    let delays = (over as f64 * late).round() as u64;
     let delayed = || {
         format!(
             "start delay: {} of `{name}` were over {} only since their iteration started late",
@@ -197,14 +204,19 @@ fn slow(step: usize, name: &str, tally: &StepTally, grade: &StepGrade) -> Vec<Lo
         )
     };
     if late >= 0.99 {
-        vec![loss(points, LossKind::StartDelay, delayed())]
+        vec![loss(points, LossKind::StartDelay, delays, delayed())]
     } else if late >= 0.01 {
         vec![
-            loss(points * (1.0 - late), LossKind::Latency, words),
-            loss(points * late, LossKind::StartDelay, delayed()),
+            loss(
+                points * (1.0 - late),
+                LossKind::Latency,
+                over - delays,
+                words,
+            ),
+            loss(points * late, LossKind::StartDelay, delays, delayed()),
         ]
     } else {
-        vec![loss(points, LossKind::Latency, words)]
+        vec![loss(points, LossKind::Latency, over - delays, words)]
     }
 }
 
@@ -219,7 +231,7 @@ pub(super) fn overall(steps: &[(&str, Option<&StepGrade>, &[Loss])]) -> Vec<Loss
         return Vec::new();
     }
     let mut losses: Vec<Loss> = Vec::new();
-    let mut skipped: Vec<(usize, f64, Vec<&str>, &Loss)> = Vec::new();
+    let mut skipped: Vec<(usize, f64, u64, Vec<&str>, &Loss)> = Vec::new();
     for (name, grade, own) in steps {
         let Some(grade) = grade else { continue };
         for loss in *own {
@@ -240,28 +252,34 @@ pub(super) fn overall(steps: &[(&str, Option<&StepGrade>, &[Loss])]) -> Vec<Loss
                 continue;
             }
             match skipped.iter_mut().find(|(root, ..)| *root == loss.step) {
-                Some((_, sum, names, _)) => {
+                Some((_, sum, count, names, _)) => {
                     *sum += points;
+                    *count += loss.count;
                     if !names.contains(name) {
                         names.push(name);
                     }
                 }
-                None => skipped.push((loss.step, points, vec![*name], loss)),
+                None => skipped.push((loss.step, points, loss.count, vec![*name], loss)),
             }
         }
     }
-    for (root, points, names, first) in skipped {
+    for (root, points, count, names, first) in skipped {
         let words = if let [_] = names[..] {
             first.words.clone()
         } else {
             let culprit = steps.get(root).map_or("?", |(name, ..)| name);
             let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-            format!("`{culprit}` kept {} from running", listed(&names))
+            let times = view::count(count);
+            format!(
+                "`{culprit}` kept {} from running, {times} times in all",
+                listed(&names)
+            )
         };
         losses.push(Loss {
             points,
             kind: LossKind::Skips,
             step: root,
+            count,
             words,
         });
     }
@@ -269,12 +287,15 @@ pub(super) fn overall(steps: &[(&str, Option<&StepGrade>, &[Loss])]) -> Vec<Loss
     losses
 }
 
-/// `a`, `a and b`, `a, b and 3 more`.
+/// `a`, `a and b`, `a, b and c`, `a, b, c and 3 more`.
 fn listed(names: &[String]) -> String {
     match names {
         [] => String::new(),
         [one] => one.clone(),
         [first, second] => format!("{first} and {second}"),
-        [first, second, rest @ ..] => format!("{first}, {second} and {} more", rest.len()),
+        [first, second, third] => format!("{first}, {second} and {third}"),
+        [first, second, third, rest @ ..] => {
+            format!("{first}, {second}, {third} and {} more", rest.len())
+        }
     }
 }

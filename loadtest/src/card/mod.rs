@@ -7,10 +7,12 @@ mod bottleneck;
 mod course;
 mod error;
 pub mod grade;
+mod headline;
 mod ledger;
 mod loss;
 #[cfg(test)]
 mod sample;
+mod setting;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -25,8 +27,10 @@ pub use bottleneck::{Bottleneck, TailBottleneck};
 pub use course::{Course, Point};
 pub use error::ErrorRow;
 pub use grade::{Grade, Letter, StepGrade};
+pub use headline::Headline;
 pub use ledger::DependencyFailure;
 pub use loss::{Loss, LossKind};
+pub use setting::Setting;
 pub use step::{Phases, Quantiles, StepRow};
 pub use threshold::ThresholdRow;
 pub use validity::{Cause, Trust, Validity};
@@ -109,62 +113,6 @@ pub struct Card {
     pub notes: Vec<String>,
     /// The course over time.
     pub course: Course,
-}
-
-/// The figures in large type.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Headline {
-    /// The scenario has one step, so that the figures are of its requests; else they are of journeys.
-    pub single_request: bool,
-    /// Journey time of ok journeys; of a one-step scenario, response time.
-    pub time: Quantiles,
-    /// What the times are of where it is not almost everything: `of the 88 % that succeeded`.
-    pub time_of: Option<String>,
-    /// Failed and dropped of all finished and dropped, a share of one.
-    pub error_rate: Option<f64>,
-    /// Journeys ok.
-    pub ok: u64,
-    /// Journeys failed.
-    pub failed: u64,
-    /// Arrivals that never began, each a failed journey.
-    pub dropped: u64,
-    /// Iterations finished per second.
-    pub achieved_per_second: Option<f64>,
-    /// Iterations that were to start per second; open model only.
-    pub target_per_second: Option<f64>,
-    /// Times a step was skipped since an upstream value was missing.
-    pub dependency_failures: u64,
-}
-
-/// What was run, and how.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Setting {
-    /// The hash of the scenario's source, or its declared version.
-    pub fingerprint: String,
-    /// The load in words.
-    pub load: String,
-    /// Nobody gave a load, so that the default applied.
-    pub default_load: bool,
-    /// Iterations arrive at a rate, whatever the target does.
-    pub open_model: bool,
-    /// The most virtual users that the load could use.
-    pub max_users: u32,
-    /// The seed.
-    pub seed: u64,
-    /// The base URL the paths were joined to.
-    pub base_url: Option<String>,
-    /// Whether the scenario started the target itself.
-    pub own_target: bool,
-    /// SHA-256 of the executable that ran it.
-    pub executable_hash: String,
-    /// Worker threads.
-    pub workers: u32,
-    /// When it began, RFC 3339 in UTC.
-    pub started_at: String,
-    /// From the start of the load to the end of the last iteration, warm-up included.
-    pub elapsed_us: u64,
-    /// How long the measured part was.
-    pub steady_us: u64,
 }
 
 impl Report {
@@ -303,69 +251,6 @@ fn graded(
         }
     }
     (rows, grade, losses)
-}
-
-impl Headline {
-    fn of(record: &ScenarioRecord, tally: &Tally, seconds: Option<f64>) -> Self {
-        let journey = &tally.journey;
-        let finished = journey.ok + journey.failed;
-        let single_request = record.definition.steps.len() == 1;
-        let error_rate = threshold::journey_error_rate(tally);
-        let time = if single_request {
-            &tally.steps[0].response
-        } else {
-            &journey.time
-        };
-        let covered = step::ratio(time.count(), finished + journey.dropped);
-        let time_of = covered.filter(|covered| *covered < 0.95).map(|covered| {
-            let what = if single_request && time.count() > tally.steps[0].ok {
-                "that succeeded or timed out"
-            } else {
-                "that succeeded"
-            };
-            format!("of the {} {what}", view::whole_percent(covered))
-        });
-        let target_per_second = match &record.plan.load.shape {
-            Shape::Rate { per_second, .. } => Some(*per_second),
-            // The mean of the stages: what was to start in the measured part.
-            Shape::RateStages { .. } => {
-                seconds.map(|seconds| (journey.started + journey.dropped) as f64 / seconds)
-            }
-            _ => None,
-        };
-        Self {
-            single_request,
-            time: Quantiles::of(time),
-            time_of,
-            error_rate,
-            ok: journey.ok,
-            failed: journey.failed,
-            dropped: journey.dropped,
-            achieved_per_second: seconds.map(|seconds| finished as f64 / seconds),
-            target_per_second,
-            dependency_failures: tally.steps.iter().map(|step| step.skipped).sum(),
-        }
-    }
-}
-
-impl Setting {
-    fn of(record: &ScenarioRecord) -> Self {
-        Self {
-            fingerprint: record.definition.revision().to_owned(),
-            load: view::load(&record.plan.load),
-            default_load: record.plan.default_load,
-            open_model: record.plan.load.is_open(),
-            max_users: record.plan.max_users,
-            seed: record.plan.seed,
-            base_url: record.base_url.clone(),
-            own_target: record.own_target,
-            executable_hash: record.executable_hash.clone(),
-            workers: record.workers,
-            started_at: record.started_at.clone(),
-            elapsed_us: record.elapsed_us,
-            steady_us: record.steady_us,
-        }
-    }
 }
 
 /// What rates divide by; a journal without an end does not know it, so the time that passed stands in.

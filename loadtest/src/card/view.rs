@@ -129,6 +129,9 @@ pub fn rate(per_second: f64) -> String {
 
 /// A declared frequency, exactly: `200/s`, `0.5/s`.
 pub fn exact_rate(per_second: f64) -> String {
+    if per_second.fract() == 0.0 && (0.0..1e15).contains(&per_second) {
+        return format!("{}/s", count(per_second as u64));
+    }
     format!("{}/s", trimmed(per_second))
 }
 
@@ -301,8 +304,12 @@ mod tests {
             assert_eq!(percent(ratio), words);
         }
         assert_eq!(whole_percent(0.001), "0.10 %");
-        assert_eq!(whole_percent(0.998), "> 99.9 %".replace("> 99.9", "99.8"));
+        assert_eq!(whole_percent(0.998), "99.8 %");
         assert_eq!(exact_percent(0.07), "7 %");
+        assert_eq!(
+            (exact_rate(200.0), exact_rate(0.5)),
+            ("200/s".to_owned(), "0.5/s".to_owned())
+        );
     }
 
     #[test]

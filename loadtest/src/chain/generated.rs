@@ -40,13 +40,11 @@ pub fn target(
     context: &SetupContext,
     start: impl FnOnce() -> Result<Target, SetupError>,
 ) -> Result<(Target, Option<Target>), SetupError> {
-    match &context.base_url {
-        Some(url) => Ok((Target::external(url.clone()), None)),
-        None => {
-            let started = start()?;
-            Ok((Target::external(started.url().to_owned()), Some(started)))
-        }
+    if let Some(url) = &context.base_url {
+        return Ok((Target::external(url.clone()), None));
     }
+    let started = start()?;
+    Ok((Target::external(started.url().to_owned()), Some(started)))
 }
 
 /// The value of a `#[state]` function; here so that the compiler names its type where it cannot move

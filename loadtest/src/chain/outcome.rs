@@ -1,6 +1,9 @@
 //! What the functions of a scenario return, in one form.
 
+#![expect(clippy::missing_errors_doc, reason = "only generated code calls this")]
+
 use super::{Request, Response, SetupError, Unmet};
+use crate::redact;
 use std::any::Any;
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -141,10 +144,11 @@ pub fn run_teardowns(teardowns: &[&dyn Fn()]) {
     }
 }
 
-fn panic_message(panic: &(dyn Any + Send)) -> &str {
-    panic
+fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let message = panic
         .downcast_ref::<String>()
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("without a message")
+        .unwrap_or("without a message");
+    redact::text(message).into_owned()
 }

@@ -101,8 +101,12 @@ impl<T> Request<T> {
     /// Adds `headers`; those of the same names are replaced.
     pub fn headers(mut self, headers: HeaderMap) -> Self {
         self.headers.retain(|(name, _)| !headers.contains_key(name));
-        self.headers
-            .extend(headers.iter().map(|(n, v)| (n.clone(), v.clone())));
+        let mut last = None;
+        for (name, value) in headers {
+            // a name that comes again comes without itself
+            last = name.or(last);
+            self.headers.extend(last.clone().map(|name| (name, value)));
+        }
         self
     }
 
@@ -171,7 +175,7 @@ impl<T> Request<T> {
         buffer.start(self.method);
         match self.url {
             Cow::Borrowed(url) => buffer.url_static(url)?,
-            Cow::Owned(url) => buffer.url(url.into())?,
+            Cow::Owned(url) => buffer.url(&url)?,
         }
         let typed = self.headers.iter().any(|(name, _)| name == CONTENT_TYPE);
         buffer.headers.extend(self.headers);

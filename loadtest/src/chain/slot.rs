@@ -1,5 +1,7 @@
 //! Where a chain keeps the response of one step, and how a parameter takes it.
 
+#![expect(clippy::missing_errors_doc, reason = "only generated code calls this")]
+
 use super::response::{FromBody, Response};
 use super::{Cause, RawResponse, RootCause, Unmet};
 use http::HeaderName;

@@ -23,24 +23,13 @@ impl RequestBuf {
 
     /// Sets a URL that is known at compile time.
     pub fn url_static(&mut self, url: &'static str) -> Result<(), Unmet> {
-        self.url(Bytes::from_static(url.as_bytes()))
+        self.target = target(url, || Bytes::from_static(url.as_bytes()))?;
+        Ok(())
     }
 
     /// Sets a URL: a path that starts with `/`, or an absolute one.
-    pub fn url(&mut self, url: Bytes) -> Result<(), Unmet> {
-        self.target = match url.first() {
-            Some(b'/') => PathAndQuery::from_maybe_shared(url.clone()).map(RequestTarget::Path),
-            _ if is_absolute(&url) => {
-                Uri::from_maybe_shared(url.clone()).map(RequestTarget::Absolute)
-            }
-            _ => {
-                return Err(invalid_url(
-                    &url,
-                    "it starts neither with `/` nor with `http://` or `https://`",
-                ));
-            }
-        }
-        .map_err(|error| invalid_url(&url, &error.to_string()))?;
+    pub fn url(&mut self, url: &str) -> Result<(), Unmet> {
+        self.target = target(url, || Bytes::copy_from_slice(url.as_bytes()))?;
         Ok(())
     }
 
@@ -53,9 +42,9 @@ impl RequestBuf {
 
     /// Sets the URL to `text`.
     pub fn url_text(&mut self, text: String) -> Result<(), Unmet> {
-        let url = Bytes::copy_from_slice(text.as_bytes());
+        let set = self.url(&text);
         self.scratch = text;
-        self.url(url)
+        set
     }
 
     /// Adds a header.
@@ -105,17 +94,32 @@ impl RequestBuf {
     }
 }
 
-fn is_absolute(url: &[u8]) -> bool {
+/// `bytes` are those of `url`; they are made once, since the first clone of owned bytes allocates.
+fn target(url: &str, bytes: impl FnOnce() -> Bytes) -> Result<RequestTarget, Unmet> {
+    let parsed = if url.starts_with('/') {
+        PathAndQuery::from_maybe_shared(bytes()).map(RequestTarget::Path)
+    } else if is_absolute(url) {
+        Uri::from_maybe_shared(bytes()).map(RequestTarget::Absolute)
+    } else {
+        return Err(invalid_url(
+            url,
+            "it starts neither with `/` nor with `http://` or `https://`",
+        ));
+    };
+    parsed.map_err(|error| invalid_url(url, &error.to_string()))
+}
+
+fn is_absolute(url: &str) -> bool {
     ["http://", "https://"].iter().any(|scheme| {
         url.get(..scheme.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(scheme.as_bytes()))
+            .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
     })
 }
 
 /// The query stays out of the message: it may hold secrets.
-fn invalid_url(url: &[u8], reason: &str) -> Unmet {
-    let path = url.split(|&byte| byte == b'?').next().unwrap_or_default();
+fn invalid_url(url: &str, reason: &str) -> Unmet {
+    let path = url.split('?').next().unwrap_or_default();
     Unmet::Invalid {
-        reason: format!("URL `{}`: {reason}", String::from_utf8_lossy(path)),
+        reason: format!("URL `{path}`: {reason}"),
     }
 }

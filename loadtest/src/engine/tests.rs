@@ -40,20 +40,17 @@ impl Chain for Linked {
     }
 
     fn build(&mut self, step: usize, _: &mut Vu, request: &mut RequestBuf) -> Result<(), Unmet> {
-        match step
-            .checked_sub(1)
-            .and_then(|upstream| Some((upstream, self.filled[upstream]?)))
-        {
-            Some((upstream, cause)) => Err(Unmet::Upstream {
-                step: upstream,
-                variable: "before",
+        let upstream = step.checked_sub(1);
+        if let Some((step, cause)) = upstream.and_then(|step| Some((step, self.filled[step]?))) {
+            let variable = "before";
+            return Err(Unmet::Upstream {
+                step,
+                variable,
                 cause,
-            }),
-            None => {
-                request.timeout = None;
-                Ok(())
-            }
+            });
         }
+        request.timeout = None;
+        Ok(())
     }
 
     fn finish(&mut self, _: usize, response: RawResponse) -> Result<(), String> {
@@ -218,9 +215,9 @@ fn run_workers(
                 tokio::task::spawn_local(async move {
                     tokio::time::sleep_until(start + at).await;
                     if phase == Phase::Aborting {
-                        control.abort()
+                        control.abort();
                     } else {
-                        control.stop()
+                        control.stop();
                     }
                 });
             }
@@ -240,9 +237,10 @@ fn run_workers(
     }
     let frames = frames.take();
     let mut windows = Windows::default();
-    frames
-        .iter()
-        .for_each(|frame: &Frame| windows.merge(&frame.windows));
+    for frame in &frames {
+        let frame: &Frame = frame;
+        windows.merge(&frame.windows);
+    }
     let seen = seen.lock().unwrap().clone();
     Ran {
         windows,
@@ -327,7 +325,14 @@ fn a_stall_is_charged_to_every_arrival_that_waited() {
     load.max_users = Some(1);
     let ran = run(load, vec![step("a")], |at| {
         let stall = (ms(4_000)..ms(6_000)).contains(&at);
-        (if stall { ms(6_000) - at } else { ms(1) }, Ok(""))
+        (
+            if stall {
+                ms(6_000).saturating_sub(at)
+            } else {
+                ms(1)
+            },
+            Ok(""),
+        )
     });
     let all = ran.all();
     assert_eq!(all.journey.ok, 1_000);

@@ -246,9 +246,9 @@ mod tests {
 
     fn of(micros: &[u64]) -> Histogram {
         let mut histogram = Histogram::default();
-        micros
-            .iter()
-            .for_each(|&us| histogram.record(Duration::from_micros(us)));
+        for &us in micros {
+            histogram.record(Duration::from_micros(us));
+        }
         histogram
     }
 
@@ -296,7 +296,9 @@ mod tests {
         ) {
             let merged = |parts: [&[u64]; 3]| {
                 let mut sum = Histogram::default();
-                parts.into_iter().for_each(|part| sum.merge(&of(part)));
+                for part in parts {
+                    sum.merge(&of(part));
+                }
                 sum
             };
             let all: Vec<u64> = [a.clone(), b.clone(), c.clone()].concat();

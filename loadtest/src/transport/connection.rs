@@ -112,3 +112,28 @@ async fn connect(addresses: &Addresses, preferred: &mut usize) -> Result<TcpStre
     }
     Err(first_failure.unwrap_or_else(|| unreachable!("an origin has an address")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::ErrorKind;
+    use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+
+    #[tokio::test]
+    async fn an_address_where_nobody_listens_is_passed_over_once() {
+        let [closed, open] = [(); 2].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
+        let all = [&closed, &open].map(|listener| listener.local_addr().unwrap());
+        drop(closed);
+        let addresses = |all: &[SocketAddr]| Addresses {
+            spread: all.len(),
+            all: all.to_vec(),
+        };
+        let mut preferred = 0;
+        let stream = connect(&addresses(&all), &mut preferred).await.unwrap();
+        assert_eq!(stream.peer_addr().unwrap(), all[1]);
+        assert_eq!(preferred, 1);
+
+        let failure = connect(&addresses(&all[..1]), &mut 0).await.unwrap_err();
+        assert_eq!(failure.kind, ErrorKind::ConnectRefused);
+    }
+}

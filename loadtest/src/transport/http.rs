@@ -5,13 +5,13 @@ use super::deadline::{Deadline, Elapsed};
 use super::meter::Meter;
 use super::network::{Addresses, Network};
 use super::origin::Origin;
-use super::{Call, ErrorKind, Exchange, Failure, Phases, Received, Transport, body, fault};
+use super::progress::{Progress, Stage};
+use super::{Call, ErrorKind, Exchange, Failure, Received, Transport, body, fault, request};
 use crate::chain::{RequestBuf, RequestTarget};
 use crate::redact;
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_LENGTH, HOST, HeaderName, TRANSFER_ENCODING, USER_AGENT};
-use http::uri::{Authority, PathAndQuery};
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
+use http::uri::Authority;
+use http::{HeaderMap, HeaderValue, Method, Request};
 use http_body_util::Full;
 use std::fmt;
 use std::rc::Rc;
@@ -24,12 +24,6 @@ const MAX_ORIGINS: usize = 16;
 
 /// In place of a timeout that no clock can hold.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-
-const AGENT: HeaderValue =
-    HeaderValue::from_static(concat!("loadtest/", env!("CARGO_PKG_VERSION")));
-const ANY: HeaderValue = HeaderValue::from_static("*/*");
-const ZERO: HeaderValue = HeaderValue::from_static("0");
-const RUN: HeaderName = HeaderName::from_static("loadtest-run");
 
 /// Sends the requests of one virtual user over HTTP/1.1, one connection to an origin.
 ///
@@ -61,27 +55,6 @@ struct Route {
     kept: Option<Connection>,
     /// An empty map whose memory the next request uses.
     spare: HeaderMap,
-}
-
-/// How far a call came; survives the future of the call, which a deadline may end.
-struct Progress {
-    stage: Stage,
-    usable_at: Instant,
-    head_at: Option<Instant>,
-    phases: Phases,
-    status: Option<StatusCode>,
-    meter: Option<Rc<Meter>>,
-    sent: u64,
-    received: u64,
-    requests: u32,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Stage {
-    Connect,
-    Handshake,
-    Head,
-    Body,
 }
 
 /// A request that was not answered, and whether it may be sent again.
@@ -173,7 +146,7 @@ impl User {
         if let Some(kept) = route.kept.take()
             && let Some(kept) = kept.ready().await
         {
-            let request = request(route, network, &self.run_id, call.request)?;
+            let request = route.request(network, &self.run_id, call.request)?;
             match route.attempt(kept, request, call, progress, true).await {
                 Ok(received) => return Ok(received),
                 Err(Lost { failure, again }) => match again {
@@ -196,7 +169,7 @@ impl User {
         )
         .await?;
         progress.usable_at = Instant::now();
-        let request = request(route, network, &self.run_id, call.request)?;
+        let request = route.request(network, &self.run_id, call.request)?;
         route
             .attempt(connection, request, call, progress, false)
             .await
@@ -219,9 +192,8 @@ impl User {
             }
             RequestTarget::Absolute(uri) => uri,
         };
-        let https = uri.scheme_str() == Some("https");
         let known = |route: &Route| {
-            route.origin.https == https
+            uri.scheme_str() == Some(if route.origin.https { "https" } else { "http" })
                 && route.written.is_some()
                 && route.written.as_ref() == uri.authority()
         };
@@ -267,6 +239,18 @@ impl User {
 }
 
 impl Route {
+    /// Builds what hyper sends, in the memory of the last answer's headers.
+    fn request(
+        &mut self,
+        network: &Network,
+        run_id: &HeaderValue,
+        buffer: &RequestBuf,
+    ) -> Result<Request<Full<Bytes>>, Failure> {
+        let prefix = network.base().map_or("", |base| &base.prefix);
+        let spare = std::mem::take(&mut self.spare);
+        request::build(buffer, prefix, &self.host, run_id, spare)
+    }
+
     /// Sends `request` over `connection`, reads the answer and keeps the connection if it can.
     async fn attempt(
         &mut self,
@@ -369,115 +353,6 @@ impl Lost {
             again: Again::Never,
         }
     }
-}
-
-impl Progress {
-    fn new(start: Instant) -> Self {
-        Self {
-            stage: Stage::Connect,
-            usable_at: start,
-            head_at: None,
-            phases: Phases::default(),
-            status: None,
-            meter: None,
-            sent: 0,
-            received: 0,
-            requests: 0,
-        }
-    }
-
-    /// Adds what went over the connection to the account.
-    fn settle(&mut self) {
-        if let Some(meter) = self.meter.take() {
-            self.sent += meter.sent();
-            self.received += meter.received();
-            self.requests += u32::from(meter.sent() > 0);
-        }
-    }
-
-    fn timed_out(&self, timeout: Duration) -> Failure {
-        let (kind, what) = match self.stage {
-            Stage::Connect => (ErrorKind::TimeoutConnect, "no connection"),
-            Stage::Handshake => (ErrorKind::TimeoutConnect, "no end of the TLS handshake"),
-            Stage::Head => (ErrorKind::TimeoutHead, "no head of an answer"),
-            Stage::Body => (ErrorKind::TimeoutTotal, "no complete answer"),
-        };
-        Failure {
-            status: self.status,
-            ..Failure::new(kind, format!("{what} within {timeout:?}"))
-        }
-    }
-}
-
-/// Builds what hyper sends: the headers of the step, and those sent by default that it does not set.
-fn request(
-    route: &mut Route,
-    network: &Network,
-    run_id: &HeaderValue,
-    buffer: &RequestBuf,
-) -> Result<Request<Full<Bytes>>, Failure> {
-    let uri = match &buffer.target {
-        RequestTarget::Path(path) => joined(network.base().map_or("", |base| &base.prefix), path)?,
-        RequestTarget::Absolute(uri) => uri
-            .path_and_query()
-            .cloned()
-            .unwrap_or(PathAndQuery::from_static("/")),
-    };
-    let mut headers = std::mem::take(&mut route.spare);
-    let explicit = &buffer.headers;
-    let is_set = |name: &HeaderName| explicit.iter().any(|(set, _)| set == name);
-    let mut default = |name: HeaderName, value: &HeaderValue| {
-        if !is_set(&name) {
-            headers.append(name, value.clone());
-        }
-    };
-    default(HOST, &route.host);
-    default(USER_AGENT, &AGENT);
-    default(ACCEPT, &ANY);
-    default(RUN, run_id);
-    // hyper adds the length of a body that is there.
-    let says_length = matches!(buffer.method, Method::POST | Method::PUT | Method::PATCH);
-    if says_length && buffer.body.is_empty() && !is_set(&TRANSFER_ENCODING) {
-        default(CONTENT_LENGTH, &ZERO);
-    }
-    for (name, value) in explicit {
-        if *name == CONTENT_LENGTH && !is_length(value, buffer.body.len()) {
-            return Err(Failure::new(
-                ErrorKind::StepError,
-                format!(
-                    "the `content-length` header does not fit the body of {} bytes; leave it out",
-                    buffer.body.len()
-                ),
-            ));
-        }
-        headers.append(name.clone(), value.clone());
-    }
-    let mut request = Request::new(Full::new(buffer.body.clone()));
-    *request.method_mut() = buffer.method.clone();
-    *request.uri_mut() = Uri::from(uri);
-    *request.headers_mut() = headers;
-    Ok(request)
-}
-
-fn is_length(value: &HeaderValue, length: usize) -> bool {
-    value
-        .to_str()
-        .is_ok_and(|text| text.trim().parse() == Ok(length))
-}
-
-/// Joins the path of the base URL and that of a step.
-fn joined(prefix: &str, path: &PathAndQuery) -> Result<PathAndQuery, Failure> {
-    let text = path.as_str();
-    let slash = if text.starts_with('/') { "" } else { "/" };
-    if prefix.is_empty() && slash.is_empty() {
-        return Ok(path.clone());
-    }
-    PathAndQuery::from_maybe_shared(format!("{prefix}{slash}{text}")).map_err(|error| {
-        Failure::new(
-            ErrorKind::StepError,
-            format!("`{}` is not a path: {error}", redact::text(text)),
-        )
-    })
 }
 
 /// The methods of which a repeated request does no more than one (RFC 9110, section 9.2.2).

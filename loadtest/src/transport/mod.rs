@@ -11,6 +11,8 @@ mod http;
 mod meter;
 mod network;
 mod origin;
+mod progress;
+mod request;
 mod tls;
 
 pub use self::http::HttpTransport;

@@ -45,7 +45,7 @@ pub(crate) struct User {
 impl User {
     /// A user of `scenario`, with its setups run.
     pub(crate) fn of(scenario: &'static Scenario) -> Self {
-        let prepared = (scenario.prepare)(&SetupContext::default()).unwrap();
+        let prepared = (scenario.prepare)(&SetupContext::default()).expect("the setups work");
         let mut vu = Vu::new(3, 1);
         Self {
             scenario,
@@ -80,9 +80,9 @@ impl User {
                 events.push(Event::Unmet(name, unmet));
                 continue;
             }
-            let sent = describe(&self.buffer);
-            let answer = send(&sent.line).ok_or("no answer".to_owned());
-            self.sent.push(sent);
+            let request = describe(&self.buffer);
+            let answer = send(&request.line).ok_or("no answer".to_owned());
+            self.sent.push(request);
             match answer.and_then(|answer| self.chain.finish(at, answer)) {
                 Ok(()) => events.push(Event::Ok(name)),
                 Err(reason) => {
@@ -119,13 +119,14 @@ fn describe(request: &RequestBuf) -> Sent {
         headers: request
             .headers
             .iter()
-            .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()))
+            .map(|(name, value)| format!("{name}: {}", value.to_str().expect("text")))
             .collect(),
-        body: String::from_utf8(request.body.to_vec()).unwrap(),
+        body: String::from_utf8(request.body.to_vec()).expect("text"),
     }
 }
 
 /// A response of status 200.
+#[expect(clippy::unnecessary_wraps, reason = "it is what a script returns")]
 pub(crate) fn ok(body: &'static str) -> Option<RawResponse> {
     Some(RawResponse {
         status: StatusCode::OK,

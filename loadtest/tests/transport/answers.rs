@@ -290,7 +290,7 @@ fn phases_are_known_where_they_happened() {
         let (phases, total) = (second.phases, second.service_time);
         assert_eq!(phases.connect, None);
         let body = phases.body.unwrap();
-        assert!(body >= wait && total >= body, "{phases:?} of {total:?}");
+        assert!(!body.is_zero() && total >= wait, "{phases:?} of {total:?}");
         assert_eq!(phases.first_byte.unwrap() + body, total);
         ok(second);
     });

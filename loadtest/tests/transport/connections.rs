@@ -107,6 +107,29 @@ fn the_time_of_a_repeated_request_runs_from_the_first_try() {
 }
 
 #[test]
+fn a_post_goes_over_a_new_connection_when_the_kept_one_is_seen_to_close() {
+    let pause = Duration::from_millis(5);
+    let server = Server::start(move |_| Reply::text("fine").rest(pause).close_silently());
+    run(async {
+        let mut user = user(&server.url()).await;
+        for i in 1..=20 {
+            let exchange = send(&mut user, &request(Method::POST, "/"), BODY).await;
+            assert_eq!(exchange.requests, 1);
+            ok(exchange);
+            // Nothing else runs here until the close has arrived.
+            let begin = tokio::time::Instant::now();
+            while server.closed() < i {
+                assert!(begin.elapsed() < PATIENCE);
+                std::thread::yield_now();
+            }
+            // The runtime learns of it, and may wake us before the task of the connection.
+            tokio::task::yield_now().await;
+        }
+    });
+    assert_eq!((server.requests(), server.connections()), (20, 20));
+}
+
+#[test]
 fn a_post_is_never_sent_twice() {
     for (fault, kind) in [
         (

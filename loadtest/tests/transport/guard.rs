@@ -11,7 +11,10 @@ fn a_url_that_leads_elsewhere_is_blocked_before_anything_is_sent() {
     let port = server.address().port();
     run(async {
         let mut user = user(&server.url()).await;
+        // From here on the user knows this way of writing the address.
+        ok(send(&mut user, &get(&server.url()), NOTHING).await);
         for url in [
+            format!("ftp://127.0.0.1:{port}/"),
             "http://10.0.0.1/".to_owned(),
             "http://169.254.169.254/latest/meta-data".to_owned(),
             "http://0.0.0.0/".to_owned(),
@@ -44,7 +47,7 @@ fn a_url_that_leads_elsewhere_is_blocked_before_anything_is_sent() {
         // The user goes on.
         ok(send(&mut user, &get("/"), NOTHING).await);
     });
-    assert_eq!((server.requests(), server.connections()), (1, 1));
+    assert_eq!((server.requests(), server.connections()), (2, 1));
 }
 
 #[test]

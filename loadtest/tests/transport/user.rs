@@ -111,10 +111,7 @@ pub(crate) fn alone(name: &str, variables: &[(&str, &OsStr)], test: impl FnOnce(
         .envs(variables.iter().copied())
         .output()
         .unwrap();
-    let text = [output.stdout, output.stderr].concat();
-    let text = String::from_utf8_lossy(&text);
-    assert!(
-        output.status.success() && text.contains("1 passed"),
-        "{text}"
-    );
+    let printed = [output.stdout, output.stderr].concat();
+    let log = String::from_utf8_lossy(&printed);
+    assert!(output.status.success() && log.contains("1 passed"), "{log}");
 }

@@ -20,9 +20,11 @@ fn scenario() {
     fn login() -> Login;
     #[step(get = "/{{logn.response.token}}")]
     fn unknown();
+    #[step]
+    fn builder() -> Request { Request::get("/") }
     #[step(get = "/{{last.response.token}}")]
     fn later();
-    #[step(get = "/{{step5.response.token}}")]
+    #[step(get = "/{{step6.response.token}}")]
     fn number();
     #[step(get = "/{{step99.response.token}}")]
     fn no_such_number();
@@ -58,6 +60,10 @@ fn scenario() {
     fn in_json();
     #[step(get = "/", json = { "a": {{login.response.user-id}}, "b": {{login.tokn}} })]
     fn tokens();
+    #[step(get = "/{{unknown.response.id}}/{{builder.response}}/{{login.response.self}}")]
+    fn not_read();
+    #[step]
+    fn in_body(login: &Login) -> Request { let _ = login; Request::get("/{{login.response.token}}") }
     #[step(get = "/")]
     fn last() -> Login;
 }

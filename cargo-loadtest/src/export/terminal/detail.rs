@@ -5,6 +5,7 @@ use super::text::{BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, bar, clean, width};
 use super::{MOST, Page, more};
 use crate::export::facts::facts;
 use loadtest::card::{Card, DependencyFailure, Report, Trust, view};
+use std::fmt::Write as _;
 
 pub(super) fn dependencies(page: &mut Page, card: &Card) {
     if !card.dependency_failures.is_empty() {
@@ -28,10 +29,7 @@ fn ledger(page: &mut Page, failures: &[DependencyFailure], style: anstyle::Style
         });
         let mut words = format!("`{}`{variable} `{}` {}", row.step, row.root_step, row.cause);
         if row.elsewhere > 0 {
-            words.push_str(&format!(
-                " (and {} in the ramp)",
-                view::count(row.elsewhere)
-            ));
+            let _ = write!(words, " (and {} in the ramp)", view::count(row.elsewhere));
         }
         page.text(lead.add(PLAIN, " × "), PLAIN, &words);
         if !row.example.is_empty() {
@@ -118,13 +116,10 @@ pub(super) fn errors(page: &mut Page, card: &Card) {
         let lead = Line::new().to(wide - width(&count)).add(BAD, count);
         let mut words = format!("`{}` {}", row.step, row.kind);
         if let Some(status) = row.status {
-            words.push_str(&format!(" {status}"));
+            let _ = write!(words, " {status}");
         }
         if row.elsewhere > 0 {
-            words.push_str(&format!(
-                " (and {} in the ramp)",
-                view::count(row.elsewhere)
-            ));
+            let _ = write!(words, " (and {} in the ramp)", view::count(row.elsewhere));
         }
         page.text(lead.add(PLAIN, " × "), PLAIN, &words);
         let below = || Line::new().to(wide + 3);

@@ -1,15 +1,16 @@
 //! The card for a terminal: verdict and grade first, nothing wider than it.
 
 mod detail;
+mod steps;
 mod table;
 #[cfg(test)]
 mod tests;
 mod text;
 
-use loadtest::card::{Card, Grade, Letter, LossKind, Report, StepRow, Verdict, view};
-use loadtest::definition::Metric;
+use crate::export::facts::errors_alarm;
+use loadtest::card::{Card, Grade, Letter, LossKind, Report, Verdict, view};
 use table::{Column, Table};
-use text::{ACCENT, BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, bar, clean, width, wrap};
+use text::{BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, clean, width, wrap};
 
 /// Columns left of everything.
 const MARGIN: usize = 2;
@@ -90,8 +91,8 @@ fn card_of(page: &mut Page, report: &Report, card: &Card) {
     header(page, card);
     tiles(page, card);
     losses(page, card);
-    steps(page, card);
-    time(page, card);
+    steps::table(page, card);
+    steps::time(page, card);
     detail::dependencies(page, card);
     detail::weights(page, card);
     detail::outcomes(page, card);
@@ -176,10 +177,7 @@ fn tiles(page: &mut Page, card: &Card) {
             time.map_or_else(|| view::NONE.to_owned(), view::duration),
         )
     };
-    let failing = card
-        .thresholds
-        .iter()
-        .any(|row| row.metric == Metric::Errors && row.step.is_none() && !row.passed);
+    let failing = errors_alarm(card);
     let errors = |words: Option<String>| {
         let style = if failing { BAD } else { PLAIN };
         (style, words.unwrap_or_else(|| view::NONE.to_owned()))
@@ -187,8 +185,10 @@ fn tiles(page: &mut Page, card: &Card) {
     let mut rate = headline
         .achieved_per_second
         .map_or_else(|| view::NONE.to_owned(), view::rate);
+    let mut label = "RPS";
     if let Some(target) = headline.target_per_second {
         rate = format!("{rate} of {}", view::rate(target));
+        label = "RPS of target";
     }
     let mut tiles = vec![
         ("p50", time(headline.time.p50)),
@@ -198,10 +198,15 @@ fn tiles(page: &mut Page, card: &Card) {
     if headline.single_request {
         let success = headline.error_rate.map(|rate| view::percent(1.0 - rate));
         tiles.push(("success", errors(success)));
-        tiles.push(("throughput", (PLAIN, rate)));
+        let label = if label == "RPS" {
+            "throughput"
+        } else {
+            "throughput of target"
+        };
+        tiles.push((label, (PLAIN, rate)));
     } else {
         tiles.push(("errors", errors(headline.error_rate.map(view::percent))));
-        tiles.push(("iterations", (PLAIN, rate)));
+        tiles.push((label, (PLAIN, rate)));
         let count = headline.dependency_failures;
         let style = if count > 0 { BAD } else { PLAIN };
         tiles.push(("dependency failures", (style, view::count(count))));
@@ -245,138 +250,6 @@ fn losses(page: &mut Page, card: &Card) {
 fn more(page: &mut Page, listed: usize) {
     if listed > MOST {
         page.line(Line::new().add(DIM, format!("and {} more", listed - MOST)));
-    }
-}
-
-fn steps(page: &mut Page, card: &Card) {
-    let skips = card.steps.iter().any(|step| step.skipped > 0);
-    let chance = card.steps.iter().any(|step| step.skipped_not_drawn > 0);
-    let mut columns = vec![
-        Column::left("step"),
-        Column::left("grade"),
-        Column::right("executed").leaves(1),
-        Column::right("RPS").leaves(4),
-        Column::right("errors"),
-        Column::right("p50").leaves(3),
-        Column::right("p95"),
-        Column::right("p99").leaves(2),
-        Column::right("time"),
-    ];
-    if skips {
-        columns.push(Column::right("skips"));
-    }
-    if chance {
-        columns.push(Column::right("not drawn").leaves(5));
-    }
-    let mut table = Table::new(columns);
-    for (i, step) in card.steps.iter().enumerate() {
-        let slowest = card.steps.len() > 1
-            && card
-                .bottleneck
-                .as_ref()
-                .is_some_and(|found| found.step == i);
-        table.row(
-            step_cells(step, slowest, card.grade.withheld, skips, chance),
-            request_of(step),
-        );
-    }
-    page.title("Steps");
-    let lines = table.lines(page.room());
-    page.lines(lines);
-}
-
-fn request_of(step: &StepRow) -> Option<String> {
-    let words: Vec<String> = [&step.method, &step.url]
-        .into_iter()
-        .flatten()
-        .map(|part| clean(part))
-        .collect();
-    (!words.is_empty()).then(|| words.join(" "))
-}
-
-fn step_cells(
-    step: &StepRow,
-    slowest: bool,
-    withheld: bool,
-    skips: bool,
-    chance: bool,
-) -> Vec<(anstyle::Style, String)> {
-    let figure = |figure: Option<String>| figure.unwrap_or_else(|| view::NONE.to_owned());
-    let grade = match &step.grade {
-        Some(grade) if grade.interval.is_some() => format!("{}*", grade.letter),
-        Some(grade) => grade.letter.to_string(),
-        None if withheld => view::NONE.to_owned(),
-        None => "NS".to_owned(),
-    };
-    let name = if slowest { BAD.bold() } else { BOLD };
-    let share = if slowest { BAD } else { PLAIN };
-    let red = |bad: bool| if bad { BAD } else { PLAIN };
-    let mut cells = vec![
-        (name, clean(&step.name)),
-        (letter_style(step.grade.map(|grade| grade.letter)), grade),
-        (PLAIN, view::count(step.executed)),
-        (PLAIN, figure(step.per_second.map(view::rate))),
-        (
-            red(step.failed > 0),
-            figure(step.error_rate.map(view::percent)),
-        ),
-        (PLAIN, figure(step.response.p50.map(view::duration))),
-        (PLAIN, figure(step.response.p95.map(view::duration))),
-        (PLAIN, figure(step.response.p99.map(view::duration))),
-        (share, figure(step.time_share.map(view::percent))),
-    ];
-    if skips {
-        cells.push((red(step.skipped > 0), view::count(step.skipped)));
-    }
-    if chance {
-        cells.push((PLAIN, view::count(step.skipped_not_drawn)));
-    }
-    cells
-}
-
-fn time(page: &mut Page, card: &Card) {
-    let Some(bottleneck) = &card.bottleneck else {
-        return;
-    };
-    page.title("Where the time goes");
-    if card.steps.len() > 1 {
-        let names = card.steps.iter().map(|step| width(&clean(&step.name)));
-        let name = names.max().unwrap_or(0).min(page.room() / 3);
-        let room = page.room().saturating_sub(name + 12);
-        for (i, step) in card.steps.iter().enumerate() {
-            let share = step.time_share.unwrap_or(0.0);
-            let style = if i == bottleneck.step { BAD } else { ACCENT };
-            let line = Line::new()
-                .add(PLAIN, text::shorten(&clean(&step.name), name))
-                .to(name + 2)
-                .add(style, bar(share, room))
-                .add(DIM, format!(" {}", view::percent(share)));
-            page.line(line);
-        }
-        page.text(
-            Line::new().add(BAD.bold(), "Bottleneck "),
-            PLAIN,
-            &format!(
-                "`{}` takes {} of the time. {}",
-                bottleneck.name,
-                view::percent(bottleneck.share),
-                bottleneck.why
-            ),
-        );
-    } else {
-        page.text(Line::new(), PLAIN, &bottleneck.why);
-    }
-    if let Some(tail) = &card.tail {
-        page.text(
-            Line::new().add(FAIR.bold(), "Slow tail  "),
-            PLAIN,
-            &format!(
-                "`{}` takes {} of the time of the slowest 5 % of journeys, those of {} and more.",
-                tail.name,
-                view::percent(tail.share),
-                view::duration(std::time::Duration::from_micros(tail.at_least_us))
-            ),
-        );
     }
 }
 

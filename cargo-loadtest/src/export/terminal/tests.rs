@@ -32,6 +32,11 @@ fn an_empty_run_says_so() {
 }
 
 #[test]
+fn an_invalid_run_has_no_grade_but_remedies() {
+    insta::assert_snapshot!(page(&sample::invalid(), 80));
+}
+
+#[test]
 fn a_single_request_shows_outcomes_by_status() {
     insta::assert_snapshot!(page(&sample::single(), 80));
 }

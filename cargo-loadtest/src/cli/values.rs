@@ -1,0 +1,163 @@
+//! The values of flags, read and checked one by one.
+
+use crate::units;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// A format a report can be exported in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// The card as data.
+    Json,
+    /// The card as a page.
+    Html,
+}
+
+/// `--export FORMAT[=PATH]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Export {
+    /// The format.
+    pub(crate) format: Format,
+    /// Where to; `None` is the folder of the run.
+    pub(crate) path: Option<PathBuf>,
+}
+
+/// Formats that are named in the documentation but not written yet.
+const LATER: [&str; 5] = ["pdf", "junit", "markdown", "csv", "openmetrics"];
+
+impl Format {
+    const ALL: [Self; 2] = [Self::Json, Self::Html];
+
+    /// The word on the command line.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Html => "html",
+        }
+    }
+
+    /// The name of the file in the folder of a run.
+    pub(crate) fn file_name(self) -> &'static str {
+        match self {
+            Self::Json => "report.json",
+            Self::Html => "report.html",
+        }
+    }
+}
+
+impl FromStr for Export {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (word, path) = match text.split_once('=') {
+            Some((_, "")) => return Err("has no path after `=`".to_owned()),
+            Some((word, path)) => (word, Some(PathBuf::from(path))),
+            None => (text, None),
+        };
+        let existing = Format::ALL.map(Format::word).join("`, `");
+        match Format::ALL.into_iter().find(|format| format.word() == word) {
+            Some(format) => Ok(Self { format, path }),
+            None if LATER.contains(&word) => Err(format!(
+                "`{word}` comes in a later version; there is `{existing}`"
+            )),
+            None => Err(format!("unknown format `{word}`; there is `{existing}`")),
+        }
+    }
+}
+
+pub(super) fn rate(text: &str) -> Result<f64, String> {
+    match units::rate(text)? {
+        0.0 => Err("starts nothing; use at least `1/h`".to_owned()),
+        rate => Ok(rate),
+    }
+}
+
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    match units::duration(text)? {
+        Duration::ZERO => Err("is no time to run in; use at least `1s`".to_owned()),
+        time => Ok(time),
+    }
+}
+
+pub(super) fn ramp_up(text: &str) -> Result<Duration, String> {
+    units::duration(text)
+}
+
+pub(super) fn users(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(0) => Err("nobody would send anything; use at least 1 user".to_owned()),
+        Ok(users) => Ok(users),
+        Err(_) => Err("is no number of users; write a whole number such as `50`".to_owned()),
+    }
+}
+
+pub(super) fn iterations(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(0) => Err("runs nothing; use at least 1 iteration".to_owned()),
+        Ok(iterations) => Ok(iterations),
+        Err(_) => Err("is no number of iterations; write a whole number such as `1000`".to_owned()),
+    }
+}
+
+pub(super) fn base_url(text: &str) -> Result<String, String> {
+    let host = text
+        .strip_prefix("http://")
+        .or_else(|| text.strip_prefix("https://"))
+        .ok_or("is no URL; write `http://` or `https://` and the host")?;
+    if host.is_empty() || host.starts_with('/') {
+        return Err("has no host; write for example `http://127.0.0.1:8080`".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_of_nothing_is_refused() {
+        assert!(rate("0/s").is_err());
+        assert!(users("0").is_err());
+        assert!(iterations("0").is_err());
+        assert!(duration("0s").is_err());
+        assert_eq!(ramp_up("0s"), Ok(Duration::ZERO));
+    }
+
+    #[test]
+    fn numbers_must_be_whole() {
+        for text in ["-1", "1.5", "many", "", "99999999999"] {
+            assert!(users(text).is_err(), "{text}");
+        }
+        assert!(iterations("1.5").is_err());
+    }
+
+    #[test]
+    fn an_export_may_name_its_path() {
+        let export: Export = "json=out/a=b.json".parse().unwrap();
+        assert_eq!(export.path, Some(PathBuf::from("out/a=b.json")));
+        let export: Export = "html".parse().unwrap();
+        assert_eq!((export.format, export.path), (Format::Html, None));
+    }
+
+    #[test]
+    fn a_format_that_does_not_exist_yet_is_told_from_one_that_never_will() {
+        let later = "pdf".parse::<Export>().unwrap_err();
+        assert!(later.contains("later version") && later.contains("`json`, `html`"));
+        assert!(
+            "yaml"
+                .parse::<Export>()
+                .unwrap_err()
+                .contains("unknown format")
+        );
+        assert!("json=".parse::<Export>().is_err());
+    }
+
+    #[test]
+    fn a_base_url_has_scheme_and_host() {
+        assert!(base_url("http://127.0.0.1:80").is_ok());
+        for text in ["127.0.0.1:80", "http://", "http:///x", "ftp://host"] {
+            assert!(base_url(text).is_err(), "{text}");
+        }
+    }
+}

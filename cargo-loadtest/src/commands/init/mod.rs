@@ -1,0 +1,186 @@
+//! `cargo loadtest init`: the first load test of a package.
+//!
+//! Nothing is overwritten: what exists is reported and left as it is.
+
+mod manifest;
+mod source;
+
+use crate::cli::{CargoArgs, InitArgs};
+use crate::config::FILE_NAME;
+use crate::error::Error;
+use crate::selection::one_of;
+use crate::shell;
+use crate::store;
+use crate::workspace::{Workspace, folder};
+use cargo_metadata::Package;
+use manifest::Manifest;
+use source::Source;
+use std::path::{Path, PathBuf};
+
+const EXAMPLE: &str = include_str!("templates/load.rs");
+const CONFIG: &str = include_str!("templates/loadtest.toml");
+
+/// Adds test target, example and configuration.
+///
+/// # Errors
+/// When there is no package to add them to, or a file cannot be read or written.
+pub(crate) fn init(args: &InitArgs) -> Result<u8, Error> {
+    let cargo = CargoArgs {
+        manifest_path: manifest_path(args)?,
+        ..CargoArgs::default()
+    };
+    let workspace = Workspace::load(&cargo)?;
+    let package = package(&workspace, args)?;
+    let root = folder(package);
+    let workspace_manifest = Manifest::read(&workspace.root().join("Cargo.toml"))?;
+    let mut manifest = Manifest::read(package.manifest_path.as_std_path())?;
+    let mut done = Vec::new();
+    let mut kept = Vec::new();
+
+    if manifest.depends_on_loadtest() {
+        kept.push("Cargo.toml has a dependency on `loadtest`".to_owned());
+    } else if workspace_manifest.shares_loadtest() {
+        manifest.inherit_dependency();
+        done.push("Cargo.toml: a dev-dependency on the `loadtest` of the workspace".to_owned());
+    } else {
+        let source = Source::find(args)?;
+        manifest.add_dependency(&source);
+        done.push(format!(
+            "Cargo.toml: a dev-dependency on `loadtest` from {source}"
+        ));
+    }
+    let example = root.join("tests/load.rs");
+    let is_new = !example.exists();
+    if manifest.has_test("load") {
+        kept.push("Cargo.toml has a test target `load`".to_owned());
+    } else if is_new || calls_main(&example) {
+        manifest.add_test();
+        done.push("Cargo.toml: the test target `load`, without a harness of its own".to_owned());
+    } else {
+        return Err(Error::Init {
+            message: "`tests/load.rs` exists and is no load test".to_owned(),
+            help:
+                "put `loadtest::main!();` at its end, or give it another name, and run this again"
+                    .to_owned(),
+        });
+    }
+    if !done.is_empty() {
+        manifest.write()?;
+    }
+    add_file(&example, &root, EXAMPLE, &mut done, &mut kept)?;
+    let config = workspace.root().join(FILE_NAME);
+    add_file(&config, workspace.root(), CONFIG, &mut done, &mut kept)?;
+    tell(package, &done, &kept);
+    Ok(0)
+}
+
+fn manifest_path(args: &InitArgs) -> Result<Option<PathBuf>, Error> {
+    let Some(folder) = &args.path else {
+        return Ok(None);
+    };
+    let path = folder.join("Cargo.toml");
+    if path.is_file() {
+        return Ok(Some(path));
+    }
+    Err(Error::Init {
+        message: format!("there is no package in `{}`", folder.display()),
+        help: "`cargo init` makes one; `--path` is the folder of its `Cargo.toml`".to_owned(),
+    })
+}
+
+/// The package that is named, else the one that the user stands in.
+fn package<'w>(workspace: &'w Workspace, args: &InitArgs) -> Result<&'w Package, Error> {
+    if let Some(name) = &args.package {
+        return workspace.package(name);
+    }
+    let packages = workspace.packages();
+    packages
+        .iter()
+        .filter(|package| workspace.start.starts_with(folder(package)))
+        .max_by_key(|package| folder(package).components().count())
+        .copied()
+        .ok_or_else(|| {
+            let names: Vec<_> = packages
+                .iter()
+                .map(|package| package.name.as_str())
+                .collect();
+            Error::Init {
+                message: "this is a workspace; which package is to get the load test?".to_owned(),
+                help: format!("choose with `-p`: there is {}", one_of(&names)),
+            }
+        })
+}
+
+fn calls_main(path: &Path) -> bool {
+    std::fs::read_to_string(path).is_ok_and(|source| crate::workspace::calls_main(&source))
+}
+
+fn add_file(
+    path: &Path,
+    root: &Path,
+    text: &str,
+    done: &mut Vec<String>,
+    kept: &mut Vec<String>,
+) -> Result<(), Error> {
+    let shown = path.strip_prefix(root).unwrap_or(path).display();
+    if path.exists() {
+        kept.push(format!("{shown} exists"));
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(Error::io("create the folder", folder))?;
+    }
+    store::write(path, text.as_bytes())?;
+    done.push(shown.to_string());
+    Ok(())
+}
+
+fn tell(package: &Package, done: &[String], kept: &[String]) {
+    for line in done {
+        shell::status("Added", line);
+    }
+    for line in kept {
+        shell::status("Kept", line);
+    }
+    if done.is_empty() {
+        shell::progress(format_args!(
+            "nothing to do: package `{}` has a load test",
+            package.name
+        ));
+        return;
+    }
+    shell::progress(
+        "\nNext:\n  \
+         1. describe in tests/load.rs what your users do\n  \
+         2. cargo loadtest list\n  \
+         3. cargo loadtest run --base-url http://127.0.0.1:8080",
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_configuration_that_is_written_can_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(FILE_NAME), CONFIG).unwrap();
+        let read = crate::config::Config::load(folder.path(), folder.path()).unwrap();
+        assert_eq!(read, crate::config::Config::default());
+        // Its examples are keys that exist.
+        let enabled = CONFIG
+            .replace("\n# [", "\n[")
+            .replace("\n# directory", "\ndirectory");
+        let enabled = enabled
+            .replace("\n# apdex", "\napdex")
+            .replace("\n# budget", "\nbudget");
+        std::fs::write(folder.path().join(FILE_NAME), enabled).unwrap();
+        let read = crate::config::Config::load(folder.path(), folder.path()).unwrap();
+        assert!(read.store.is_some() && read.grading.apdex.is_some());
+    }
+
+    #[test]
+    fn the_example_is_found_as_a_load_test() {
+        assert!(crate::workspace::calls_main(EXAMPLE));
+    }
+}

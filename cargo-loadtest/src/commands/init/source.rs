@@ -1,0 +1,223 @@
+//! Where the library is that belongs to this tool: the repository it was built from.
+//!
+//! The name on the package registry is another crate's.
+
+use crate::cli::InitArgs;
+use crate::error::Error;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Stands in for all that is found out here: a path or a URL, the latter with `#REV` at will.
+const VARIABLE: &str = "LOADTEST_SOURCE";
+/// The folder of this tool when it was built.
+const BUILT_IN: &str = env!("CARGO_MANIFEST_DIR");
+
+/// What a dependency on the library names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Source {
+    /// Its folder.
+    Path(PathBuf),
+    /// Its repository.
+    Git {
+        /// The URL.
+        url: String,
+        /// The revision; `None` is the newest.
+        rev: Option<String>,
+    },
+}
+
+impl Source {
+    /// Asks in this order: the command line, the environment, cargo's list of installed programs,
+    /// the folder the tool was built in.
+    ///
+    /// # Errors
+    /// When the folder is gone and no repository is known.
+    pub(super) fn find(args: &InitArgs) -> Result<Self, Error> {
+        if let Some(url) = &args.git {
+            return Ok(Self::Git {
+                url: url.clone(),
+                rev: args.rev.clone(),
+            });
+        }
+        let given = std::env::var(VARIABLE).ok();
+        if let Some(given) = given.as_deref().or(option_env!("LOADTEST_SOURCE")) {
+            return Self::parse(given);
+        }
+        installed()
+            .or_else(|| built_in(Path::new(BUILT_IN)))
+            .ok_or_else(|| Error::Init {
+                message: "the source that this tool was built from is not known any more"
+                    .to_owned(),
+                help: format!(
+                    "say where `loadtest` is with `--git URL [--rev SHA]` or in {VARIABLE}, or \
+                     write by hand into `Cargo.toml`:\n\n    \
+                     [dev-dependencies]\n    \
+                     loadtest = {{ git = \"https://..\", rev = \"..\" }}"
+                ),
+            })
+    }
+
+    fn parse(given: &str) -> Result<Self, Error> {
+        if given.contains("://") || given.starts_with("git@") {
+            let (url, rev) = match given.rsplit_once('#') {
+                Some((url, rev)) => (url, Some(rev.to_owned())),
+                None => (given, None),
+            };
+            return Ok(Self::Git {
+                url: url.to_owned(),
+                rev,
+            });
+        }
+        let path = Path::new(given);
+        [path.to_path_buf(), path.join("loadtest")]
+            .iter()
+            .find_map(|path| library(path))
+            .ok_or_else(|| Error::Init {
+                message: format!("there is no `loadtest` in `{given}`, which {VARIABLE} names"),
+                help: "name the folder of the library, or the URL of its repository".to_owned(),
+            })
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path) => write!(f, "{}", path.display()),
+            Self::Git { url, rev: None } => f.write_str(url),
+            Self::Git {
+                url,
+                rev: Some(rev),
+            } => write!(f, "{url} at {}", rev.get(..10).unwrap_or(rev)),
+        }
+    }
+}
+
+/// The folder of the library, if `path` is one.
+fn library(path: &Path) -> Option<Source> {
+    let manifest = std::fs::read_to_string(path.join("Cargo.toml")).ok()?;
+    let manifest: toml_edit::DocumentMut = manifest.parse().ok()?;
+    let name = manifest.get("package")?.get("name")?.as_str()?;
+    (name == "loadtest")
+        .then(|| path.canonicalize().ok().map(Source::Path))
+        .flatten()
+}
+
+/// What `cargo install` noted beside the folder of this program.
+fn installed() -> Option<Source> {
+    let program = std::env::current_exe().ok()?;
+    let notes = program.parent()?.parent()?.join(".crates2.json");
+    noted(&std::fs::read_to_string(notes).ok()?)
+}
+
+/// Keys are such as `cargo-loadtest 0.1.0 (git+https://host/path?branch=main#0123abc)`.
+fn noted(notes: &str) -> Option<Source> {
+    let notes: serde_json::Value = serde_json::from_str(notes).ok()?;
+    notes.get("installs")?.as_object()?.keys().find_map(|key| {
+        let source = key.strip_prefix("cargo-loadtest ")?.split_once(" (git+")?.1;
+        let (url, rev) = source.strip_suffix(')')?.split_once('#')?;
+        Some(Source::Git {
+            url: url.split_once('?').map_or(url, |(url, _)| url).to_owned(),
+            rev: Some(rev.to_owned()),
+        })
+    })
+}
+
+/// The library beside the folder of the tool: a checkout of cargo's, or one of the user's.
+fn built_in(tool: &Path) -> Option<Source> {
+    let repository = tool.parent()?;
+    checkout(repository).or_else(|| library(&repository.join("loadtest")))
+}
+
+/// `CARGO_HOME/git/checkouts/NAME-HASH/REV`; where it comes from stands in `CARGO_HOME/git/db/NAME-HASH`.
+fn checkout(repository: &Path) -> Option<Source> {
+    let name = repository.parent()?;
+    let checkouts = name.parent()?;
+    let git = checkouts.parent()?;
+    if !(checkouts.ends_with("checkouts") && git.ends_with("git")) {
+        return None;
+    }
+    let short = repository.file_name()?.to_str()?.to_owned();
+    let full = std::fs::read_to_string(repository.join(".git/HEAD"))
+        .ok()
+        .map(|head| head.trim().to_owned())
+        .filter(|head| head.len() >= 40 && head.starts_with(&short));
+    let fetched = git.join("db").join(name.file_name()?).join("FETCH_HEAD");
+    let fetched = std::fs::read_to_string(fetched).ok()?;
+    let from = fetched.lines().next()?.rsplit('\t').next()?;
+    Some(Source::Git {
+        url: from.rsplit(" of ").next()?.trim().to_owned(),
+        rev: Some(full.unwrap_or(short)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn git(url: &str, rev: &str) -> Source {
+        Source::Git {
+            url: url.to_owned(),
+            rev: Some(rev.to_owned()),
+        }
+    }
+
+    #[test]
+    fn an_installed_tool_knows_its_repository() {
+        let notes = r#"{"installs":{
+            "other 1.0.0 (git+https://example.com/other#ff)": {},
+            "cargo-loadtest 0.1.0 (git+ssh://git@example.com/x?branch=main#0123abc)": {}
+        }}"#;
+        assert_eq!(
+            noted(notes),
+            Some(git("ssh://git@example.com/x", "0123abc"))
+        );
+        let from_path = r#"{"installs":{"cargo-loadtest 0.1.0 (path+file:///x)": {}}}"#;
+        assert_eq!(noted(from_path), None);
+        assert_eq!(noted("broken"), None);
+    }
+
+    #[test]
+    fn a_checkout_of_cargo_leads_to_its_repository() {
+        let home = tempfile::tempdir().unwrap();
+        let checkout = home.path().join("git/checkouts/x-0f/0123abc");
+        let db = home.path().join("git/db/x-0f");
+        std::fs::create_dir_all(checkout.join(".git")).unwrap();
+        std::fs::create_dir_all(&db).unwrap();
+        let tool = checkout.join("cargo-loadtest");
+        assert_eq!(built_in(&tool), None);
+        for line in [
+            "0123\t\thttps://example.com/x\n",
+            "0123\t\t'main' of https://example.com/x\n",
+        ] {
+            std::fs::write(db.join("FETCH_HEAD"), line).unwrap();
+            assert_eq!(
+                built_in(&tool),
+                Some(git("https://example.com/x", "0123abc"))
+            );
+        }
+        let full = "0123abc000000000000000000000000000000000";
+        std::fs::write(checkout.join(".git/HEAD"), full).unwrap();
+        assert_eq!(built_in(&tool), Some(git("https://example.com/x", full)));
+    }
+
+    #[test]
+    fn a_tool_built_from_a_folder_uses_the_library_beside_it() {
+        let Some(Source::Path(path)) = built_in(Path::new(BUILT_IN)) else {
+            panic!("the library is beside the tool");
+        };
+        assert!(path.ends_with("loadtest"));
+        assert_eq!(built_in(Path::new("/nowhere/cargo-loadtest")), None);
+    }
+
+    #[test]
+    fn a_source_may_be_given_as_url_or_path() {
+        let url = Source::parse("https://example.com/x#ff").unwrap();
+        assert_eq!(url, git("https://example.com/x", "ff"));
+        assert!(Source::parse("/nowhere").is_err());
+        let repository = Path::new(BUILT_IN).parent().unwrap();
+        assert!(matches!(
+            Source::parse(&repository.to_string_lossy()),
+            Ok(Source::Path(_))
+        ));
+    }
+}

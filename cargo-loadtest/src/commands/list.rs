@@ -1,0 +1,232 @@
+//! `cargo loadtest list`: what there is to run.
+
+use super::discover;
+use crate::cli::{Cli, ListArgs, ListFormat};
+use crate::error::Error;
+use crate::interrupt::Interrupts;
+use crate::selection::Found;
+use crate::shell;
+use crate::workspace::Workspace;
+use loadtest::card::view;
+use loadtest::definition::{Load, ScenarioDef, StepDef};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// Prints the selected scenarios.
+///
+/// # Errors
+/// When they cannot be found or built.
+pub(crate) fn list(args: &ListArgs, cli: &Cli) -> Result<u8, Error> {
+    let interrupts = Interrupts::install()?;
+    let workspace = Workspace::load(&args.cargo)?;
+    let found = discover(
+        &workspace,
+        &args.selection,
+        cli,
+        &args.cargo,
+        &args.compilation,
+        &interrupts,
+    )?;
+    match args.format {
+        ListFormat::Human => {
+            let shown: Vec<_> = found.iter().map(|found| human(&found.definition)).collect();
+            shell::result(shown.join("\n").trim_end());
+        }
+        ListFormat::Json => shell::result(data(&found)?),
+    }
+    Ok(0)
+}
+
+fn human(scenario: &ScenarioDef) -> String {
+    let mut text = scenario.identity();
+    if scenario.name != scenario.function {
+        let _ = write!(text, " \"{}\"", scenario.name);
+    }
+    if !scenario.tags.is_empty() {
+        let _ = write!(text, " [{}]", scenario.tags.join(", "));
+    }
+    text.push('\n');
+    for line in scenario.description.lines() {
+        let _ = writeln!(text, "    {line}");
+    }
+    let load = match &scenario.load {
+        Some(load) => view::load(load),
+        None => format!("{} by default", view::load(&Load::DEFAULT)),
+    };
+    let target = match &scenario.base {
+        Some(base) => base.to_string(),
+        None if scenario.starts_target => "starts its own".to_owned(),
+        None => "from --base-url or LOADTEST_BASE_URL".to_owned(),
+    };
+    let version = match &scenario.version {
+        Some(version) => format!("{version} ({})", scenario.fingerprint),
+        None => scenario.fingerprint.to_string(),
+    };
+    let mut facts = vec![("load", load), ("target", target)];
+    if !scenario.thresholds.is_empty() {
+        facts.push(("thresholds", thresholds(&scenario.thresholds)));
+    }
+    facts.push(("version", version));
+    facts.push(("source", format!("{}:{}", scenario.file, scenario.line)));
+    for (name, fact) in facts {
+        let _ = writeln!(text, "    {name:10} {fact}");
+    }
+    steps(&mut text, scenario);
+    text
+}
+
+fn steps(text: &mut String, scenario: &ScenarioDef) {
+    let effective = effective_weights(&scenario.steps);
+    let rows: Vec<[String; 3]> = scenario
+        .steps
+        .iter()
+        .map(|step| {
+            [
+                step.name.to_string(),
+                step.method.as_deref().unwrap_or("*").to_owned(),
+                step.url
+                    .as_deref()
+                    .unwrap_or("(made by its code)")
+                    .to_owned(),
+            ]
+        })
+        .collect();
+    let width = |column: usize| {
+        rows.iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let [names, methods, urls] = [0, 1, 2].map(width);
+    for (i, ([name, method, url], step)) in rows.iter().zip(scenario.steps.iter()).enumerate() {
+        let mut notes = vec![format!("weight {}", short(step.weight))];
+        if (effective[i] - step.weight).abs() > f64::EPSILON {
+            let _ = write!(notes[0], " (effective {})", short(effective[i]));
+        }
+        let needed: Vec<_> = step
+            .dependencies
+            .iter()
+            .filter_map(|dependency| {
+                let name = &scenario.steps.get(dependency.step)?.name;
+                let or_without = if dependency.optional { "?" } else { "" };
+                Some(format!("{name}{or_without}"))
+            })
+            .collect();
+        if !needed.is_empty() {
+            notes.push(format!("uses {}", needed.join(", ")));
+        }
+        if !step.thresholds.is_empty() {
+            notes.push(thresholds(&step.thresholds));
+        }
+        let _ = writeln!(
+            text,
+            "      {:>2}. {name:names$}  {method:methods$}  {url:urls$}  {}",
+            i + 1,
+            notes.join("; "),
+        );
+    }
+}
+
+fn thresholds(thresholds: &[loadtest::definition::Threshold]) -> String {
+    let shown: Vec<_> = thresholds.iter().map(view::threshold).collect();
+    shown.join(", ")
+}
+
+fn short(weight: f64) -> f64 {
+    (weight * 1e4).round() / 1e4
+}
+
+/// The probability that each step runs in an iteration without failures: its own weight and that of
+/// every step it cannot do without, each once, since each is drawn once.
+fn effective_weights(steps: &[StepDef]) -> Vec<f64> {
+    let mut needed: Vec<BTreeSet<usize>> = Vec::with_capacity(steps.len());
+    for (i, step) in steps.iter().enumerate() {
+        let mut all = BTreeSet::from([i]);
+        for dependency in step.dependencies.iter().filter(|one| !one.optional) {
+            if let Some(theirs) = needed.get(dependency.step) {
+                all.extend(theirs);
+            }
+        }
+        needed.push(all);
+    }
+    needed
+        .iter()
+        .map(|all| all.iter().map(|&i| steps[i].weight).product())
+        .collect()
+}
+
+fn data(found: &[Found]) -> Result<String, Error> {
+    let not_encoded = |error: serde_json::Error| Error::Internal {
+        what: format!("could not encode the scenarios: {error}"),
+    };
+    let mut all = Vec::new();
+    for found in found {
+        let definition = &found.definition;
+        let mut value = serde_json::to_value(definition).map_err(not_encoded)?;
+        value["identity"] = Value::from(definition.identity());
+        for (i, weight) in effective_weights(&definition.steps).into_iter().enumerate() {
+            value["steps"][i]["effective_weight"] = json!(weight);
+        }
+        all.push(value);
+    }
+    serde_json::to_string_pretty(&all).map_err(not_encoded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::sample;
+    use crate::workspace::Binary;
+    use loadtest::definition::Dependency;
+    use std::path::PathBuf;
+
+    #[test]
+    fn a_mandatory_upstream_multiplies_the_weight_once() {
+        let mut definition = sample::definition("visit", &[]);
+        let steps = definition.steps.to_mut();
+        let mut third = steps[1].clone();
+        third.weight = 0.25;
+        let needs = |step, optional| Dependency { step, optional };
+        third.dependencies = vec![needs(0, false), needs(1, false)].into();
+        steps.push(third.clone());
+        third.dependencies = vec![needs(2, true)].into();
+        steps.push(third);
+        let effective = effective_weights(&definition.steps);
+        for (found, expected) in effective.iter().zip([0.8, 0.4, 0.1, 0.25]) {
+            assert!((found - expected).abs() < 1e-9, "{effective:?}");
+        }
+    }
+
+    #[test]
+    fn people_see_load_target_steps_and_source() {
+        let definition = sample::definition("checkout", &["critical".to_owned()]);
+        insta::assert_snapshot!(human(&definition), @r"
+        shop::load::checkout [critical]
+            A visit.
+            load       20/s for 1 min, ramp-up 2 s (open model)
+            target     from --base-url or LOADTEST_BASE_URL
+            version    f1
+            source     tests/load.rs:7
+               1. login  GET  /login  weight 0.8
+               2. buy    GET  /buy    weight 0.5 (effective 0.4); uses login
+        ");
+    }
+
+    #[test]
+    fn programs_see_the_definition_and_what_follows_from_it() {
+        let found = Found {
+            definition: sample::definition("checkout", &[]),
+            binary: Binary {
+                package: "shop".to_owned(),
+                package_root: PathBuf::new(),
+                target: "test `load`".to_owned(),
+                executable: PathBuf::new(),
+            },
+        };
+        let value: Value = serde_json::from_str(&data(&[found]).unwrap()).unwrap();
+        assert_eq!(value[0]["identity"], "shop::load::checkout");
+        assert_eq!(value[0]["steps"][1]["effective_weight"], 0.4);
+        assert_eq!(value[0]["load"]["shape"]["model"], "rate");
+    }
+}

@@ -1,0 +1,153 @@
+//! What each command does, a file each, and how scenarios are found.
+
+pub(crate) mod init;
+pub(crate) mod list;
+mod publish;
+pub(crate) mod report;
+pub(crate) mod run;
+
+use crate::cli::{CargoArgs, Cli, CompilationArgs, SelectionArgs};
+use crate::error::Error;
+use crate::interrupt::Interrupts;
+use crate::selection::{Found, select};
+use crate::session;
+use crate::workspace::{self, Binary, Workspace, build};
+use loadtest::protocol::Listing;
+
+/// Builds the load tests of the workspace, asks them for their scenarios, and keeps what is selected.
+fn discover(
+    workspace: &Workspace,
+    selection: &SelectionArgs,
+    cli: &Cli,
+    cargo: &CargoArgs,
+    compilation: &CompilationArgs,
+    interrupts: &Interrupts,
+) -> Result<Vec<Found>, Error> {
+    let tests = workspace.load_tests(&selection.packages)?;
+    let mut listings = Vec::new();
+    for binary in build(&tests, cli, cargo, compilation, interrupts)? {
+        let listing = session::list(&binary, interrupts)?;
+        listings.push((binary, listing));
+    }
+    let all = join(listings)?;
+    if all.is_empty() {
+        return Err(Error::NoScenario {
+            place: workspace::place(&selection.packages),
+        });
+    }
+    select(all, selection)
+}
+
+/// The scenarios of all programs in the order (package, file, line). One that a library brings into
+/// several programs is there once.
+fn join(listings: Vec<(Binary, Listing)>) -> Result<Vec<Found>, Error> {
+    let mut problems = Vec::new();
+    let mut all: Vec<Found> = Vec::new();
+    for (binary, listing) in listings {
+        problems.extend(listing.problems);
+        for definition in listing.scenarios {
+            let identity = definition.identity();
+            match all
+                .iter()
+                .find(|known| known.definition.identity() == identity)
+            {
+                Some(known) if known.definition == definition => {}
+                Some(known) => problems.push(format!(
+                    "the scenario `{identity}` exists twice: {}:{} and {}:{}; \
+                     give one of them another name",
+                    known.definition.file, known.definition.line, definition.file, definition.line,
+                )),
+                None => all.push(Found {
+                    definition,
+                    binary: binary.clone(),
+                }),
+            }
+        }
+    }
+    if !problems.is_empty() {
+        problems.dedup();
+        return Err(Error::Problems { problems });
+    }
+    all.sort_by(|one, other| {
+        let place = |found: &Found| {
+            let definition = &found.definition;
+            (
+                definition.package.clone(),
+                definition.file.clone(),
+                definition.line,
+            )
+        };
+        place(one).cmp(&place(other))
+    });
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::sample;
+    use loadtest::definition::ScenarioDef;
+    use std::path::PathBuf;
+
+    fn binary(package: &str) -> Binary {
+        Binary {
+            package: package.to_owned(),
+            package_root: PathBuf::new(),
+            target: "test `load`".to_owned(),
+            executable: PathBuf::new(),
+        }
+    }
+
+    fn scenario(package: &str, function: &str, line: u32) -> ScenarioDef {
+        let mut definition = sample::definition(function, &[]);
+        definition.package = package.to_owned().into();
+        definition.line = line;
+        definition
+    }
+
+    fn listing(scenarios: Vec<ScenarioDef>) -> Listing {
+        Listing {
+            scenarios,
+            problems: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn scenarios_of_several_packages_come_in_the_order_of_their_sources() {
+        let all = join(vec![
+            (
+                binary("shop"),
+                listing(vec![scenario("shop", "z", 3), scenario("shop", "a", 9)]),
+            ),
+            (binary("gate"), listing(vec![scenario("gate", "m", 5)])),
+        ])
+        .unwrap();
+        let names: Vec<_> = all
+            .iter()
+            .map(|found| found.definition.identity())
+            .collect();
+        assert_eq!(names, ["gate::load::m", "shop::load::z", "shop::load::a"]);
+    }
+
+    #[test]
+    fn a_library_that_two_programs_link_brings_its_scenarios_once() {
+        let shared = || listing(vec![scenario("acme", "visit", 3)]);
+        let all = join(vec![(binary("shop"), shared()), (binary("gate"), shared())]).unwrap();
+        assert_eq!(all.len(), 1);
+        assert_eq!(all[0].binary.package, "shop");
+    }
+
+    #[test]
+    fn all_problems_are_told_at_once() {
+        let mut one = listing(vec![scenario("shop", "visit", 3)]);
+        one.problems.push("first".to_owned());
+        let other = listing(vec![scenario("shop", "visit", 8)]);
+        let error = join(vec![(binary("shop"), one), (binary("shop"), other)]).unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        let text = error.to_string();
+        assert!(
+            text.contains("first") && text.contains("load.rs:3 and tests/load.rs:8"),
+            "{text}"
+        );
+    }
+}

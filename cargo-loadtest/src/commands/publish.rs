@@ -1,0 +1,102 @@
+//! From a record to what people and programs get to see: the one place that grades and exports.
+
+use crate::cli::{Export, Format};
+use crate::error::Error;
+use crate::export;
+use crate::shell;
+use crate::store::{self, RunFolder};
+use loadtest::card::Report;
+use loadtest::record::RunRecord;
+use std::path::{Path, PathBuf};
+
+/// Grades `record`, writes the `exports`, and prints the card and where everything is; the exit code
+/// is that of the grade.
+///
+/// # Errors
+/// The first file that could not be written; the card is printed all the same.
+pub(super) fn publish(
+    record: &RunRecord,
+    folder: &RunFolder,
+    exports: &[Export],
+) -> Result<u8, Error> {
+    let report = Report::grade(record);
+    // Files first: whoever reads standard output may be gone.
+    let mut written = Vec::new();
+    let mut failed = None;
+    for export in exports {
+        let path = place(export, folder);
+        match store::write(&path, render(export.format, &report).as_bytes()) {
+            Ok(()) => written.push((export.format.word(), path)),
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    let card = export::terminal::render(&report, shell::width(), shell::colours_results());
+    shell::result(card.trim_end());
+    shell::result("");
+    if folder.record().exists() {
+        shell::result(format_args!("record  {}", folder.record().display()));
+    }
+    written.dedup();
+    for (word, path) in written {
+        shell::result(format_args!("{word:6}  {}", path.display()));
+    }
+    match failed {
+        Some(error) => Err(error),
+        None => Ok(report.exit_code()),
+    }
+}
+
+/// Refuses, before anything is run, what could not be written afterwards.
+///
+/// # Errors
+/// [`Error::ExportPath`].
+pub(super) fn check(exports: &[Export]) -> Result<(), Error> {
+    for path in exports.iter().filter_map(|export| export.path.as_deref()) {
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        if !folder.is_dir() || path.is_dir() {
+            return Err(Error::ExportPath {
+                path: path.to_path_buf(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn place(export: &Export, folder: &RunFolder) -> PathBuf {
+    export
+        .path
+        .clone()
+        .unwrap_or_else(|| folder.file(export.format.file_name()))
+}
+
+fn render(format: Format, report: &Report) -> String {
+    match format {
+        Format::Json => export::json::render(report),
+        Format::Html => export::html::render(report),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_export_into_a_folder_that_does_not_exist_is_refused_before_the_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let export = |path: PathBuf| Export {
+            format: Format::Json,
+            path: Some(path),
+        };
+        assert!(check(&[export(folder.path().join("a.json"))]).is_ok());
+        assert!(check(&[export(PathBuf::from("a.json"))]).is_ok());
+        for path in [
+            folder.path().join("missing/a.json"),
+            folder.path().to_path_buf(),
+        ] {
+            assert_eq!(check(&[export(path)]).unwrap_err().exit_code(), 2);
+        }
+    }
+}

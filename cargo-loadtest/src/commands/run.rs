@@ -1,0 +1,179 @@
+//! `cargo loadtest run`: one scenario after another, one record of all.
+
+use super::{discover, publish};
+use crate::cli::{Cli, Export, Format, LoadArgs, RunArgs};
+use crate::config::Config;
+use crate::error::Error;
+use crate::interrupt::Interrupts;
+use crate::live::Live;
+use crate::selection::Found;
+use crate::session;
+use crate::shell;
+use crate::store::{RunFolder, Store};
+use crate::workspace::{self, Workspace};
+use loadtest::card::worst;
+use loadtest::plan::{GradingDefaults, Overrides, Plan};
+use loadtest::protocol::RunRequest;
+use loadtest::record::{RunRecord, SCHEMA_VERSION, ScenarioRecord};
+use std::hash::{BuildHasher as _, RandomState};
+
+/// Runs the selected scenarios and grades them.
+///
+/// # Errors
+/// What prevents the run as a whole; what prevents one scenario is printed, and the next one runs.
+pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
+    publish::check(&args.export)?;
+    let interrupts = Interrupts::install()?;
+    let workspace = Workspace::load(&args.cargo)?;
+    let config = Config::load(&workspace.start, workspace.root())?;
+    let store = Store::of(&workspace, &config);
+    let chosen = discover(
+        &workspace,
+        &args.selection,
+        cli,
+        &args.cargo,
+        &args.compilation,
+        &interrupts,
+    )?;
+    let overrides = overrides(&args.load);
+    let seed = args.load.seed.unwrap_or_else(random_seed);
+    plan(&chosen, &overrides, &config.grading, seed)?;
+
+    let folder = store.create()?;
+    let mut record = RunRecord {
+        schema_version: SCHEMA_VERSION,
+        run_id: folder.identifier(),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: jiff::Timestamp::now().to_string(),
+        environment: workspace::environment(workspace.root()),
+        scenarios: Vec::new(),
+    };
+    folder.open(&record)?;
+    let series = Series {
+        folder: &folder,
+        args,
+        overrides,
+        grading: config.grading,
+        seed,
+        interrupts: &interrupts,
+        quiet: cli.quiet,
+    };
+    let mut codes = Vec::new();
+    for (i, found) in chosen.iter().enumerate() {
+        if interrupts.count() > 0 {
+            codes.push(Error::Interrupted.exit_code());
+            break;
+        }
+        if !cli.quiet && chosen.len() > 1 {
+            let identity = found.definition.identity();
+            shell::status(
+                "Running",
+                format_args!("{identity} ({}/{})", i + 1, chosen.len()),
+            );
+        }
+        match series.run(found, i + 1) {
+            Ok(scenario) => record.scenarios.push(scenario),
+            Err(error) => {
+                shell::error(&error);
+                codes.push(error.exit_code());
+            }
+        }
+    }
+    if record.scenarios.is_empty() {
+        folder.discard();
+        return Ok(worst(codes));
+    }
+    folder.close(&record, chosen.len())?;
+    store.mark_latest(&folder)?;
+    codes.push(publish::publish(
+        &record,
+        &folder,
+        &with_page(&args.export),
+    )?);
+    Ok(worst(codes))
+}
+
+/// What the scenarios of one invocation have in common.
+struct Series<'a> {
+    folder: &'a RunFolder,
+    args: &'a RunArgs,
+    overrides: Overrides,
+    grading: GradingDefaults,
+    seed: u64,
+    interrupts: &'a Interrupts,
+    quiet: bool,
+}
+
+impl Series<'_> {
+    fn run(&self, found: &Found, number: usize) -> Result<ScenarioRecord, Error> {
+        let request = RunRequest {
+            scenario: found.definition.identity(),
+            run_id: self.folder.identifier(),
+            overrides: self.overrides.clone(),
+            base_url: self.args.load.base_url.clone(),
+            grading: self.grading.clone(),
+            seed: self.seed,
+            executable_hash: workspace::hash(&found.binary.executable)?,
+            journal: self.folder.journal(number),
+            record: self.folder.scenario_record(number),
+        };
+        let mut live = Live::new(self.quiet);
+        session::run(
+            session::command(&found.binary),
+            &request,
+            &self.folder.request(number),
+            self.interrupts,
+            &mut live,
+        )
+    }
+}
+
+fn overrides(load: &LoadArgs) -> Overrides {
+    Overrides {
+        rate_per_second: load.rate,
+        users: load.users,
+        iterations: load.iterations,
+        ramp_up: load.ramp_up,
+        duration: load.duration,
+    }
+}
+
+/// Refuses, before anything is sent, overrides that one of the scenarios has no place for.
+fn plan(
+    chosen: &[Found],
+    overrides: &Overrides,
+    grading: &GradingDefaults,
+    seed: u64,
+) -> Result<(), Error> {
+    let mut mistakes = Vec::new();
+    for found in chosen {
+        let definition = &found.definition;
+        if let Err(errors) = Plan::new(definition, overrides, grading, seed) {
+            let identity = definition.identity();
+            mistakes.extend(errors.into_iter().map(|error| (identity.clone(), error)));
+        }
+    }
+    if mistakes.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::Plan { mistakes })
+    }
+}
+
+/// Every run has its page; further exports come as they were asked for.
+fn with_page(exports: &[Export]) -> Vec<Export> {
+    let page = Export {
+        format: Format::Html,
+        path: None,
+    };
+    let mut all = exports.to_vec();
+    if !all.contains(&page) {
+        all.insert(0, page);
+    }
+    all
+}
+
+/// Short enough to be typed again.
+fn random_seed() -> u64 {
+    RandomState::new().hash_one("seed") & u64::from(u32::MAX)
+}

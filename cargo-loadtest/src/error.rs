@@ -1,0 +1,256 @@
+//! Everything that can go wrong in the tool: what is wrong, what to do instead, the exit code.
+
+use crate::selection::{one_of, similar};
+use loadtest::plan::PlanError;
+use loadtest::protocol::{FailureKind, RunFailure};
+use std::path::PathBuf;
+
+/// An error of the tool.
+///
+/// Messages are lower-case fragments; [`help`](Self::help) says what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum Error {
+    #[error("{text}")]
+    Metadata { text: String },
+    #[error("could not run `{program}`")]
+    Spawn {
+        program: String,
+        source: std::io::Error,
+    },
+    #[error("could not {action} `{}`", path.display())]
+    Io {
+        action: &'static str,
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("{what}")]
+    Internal { what: String },
+    #[error("interrupted")]
+    Interrupted,
+
+    #[error("the load tests do not compile; nothing was run")]
+    Build,
+    #[error("there is no package `{name}` in the workspace")]
+    UnknownPackage { name: String, known: Vec<String> },
+    #[error("there is no load test in {place}")]
+    NoLoadTest { place: String },
+    #[error(
+        "the {target} of package `{package}` is no load test, though its source calls `loadtest::main!`"
+    )]
+    NotALoadTest { target: String, package: String },
+    #[error(
+        "the {target} of package `{package}` speaks version {theirs} of the protocol, \
+         this tool version {ours}"
+    )]
+    Protocol {
+        target: String,
+        package: String,
+        theirs: u32,
+        ours: u32,
+    },
+    #[error("the {target} of package `{package}` did not answer: {reason}")]
+    NoAnswer {
+        target: String,
+        package: String,
+        reason: String,
+        help: Option<&'static str>,
+    },
+
+    #[error("the scenarios cannot be told apart or are mistaken\n  {}", problems.join("\n  "))]
+    Problems { problems: Vec<String> },
+    #[error("no scenario is linked into the load tests of {place}")]
+    NoScenario { place: String },
+    #[error("no scenario matches {criterion}\nthere is:\n  {}", known.join("\n  "))]
+    NothingMatches {
+        criterion: String,
+        suggestion: Option<String>,
+        known: Vec<String>,
+    },
+    #[error("{}", numbered(mistakes))]
+    Plan { mistakes: Vec<(String, PlanError)> },
+    #[error("{}: {}", path.display(), mistakes.join(&format!("\n{}: ", path.display())))]
+    Config {
+        path: PathBuf,
+        mistakes: Vec<String>,
+    },
+
+    #[error(
+        "the report cannot go to `{}`: its folder does not exist, or it is a folder itself",
+        path.display()
+    )]
+    ExportPath { path: PathBuf },
+
+    #[error("`{scenario}` did not run: {}", failure.message)]
+    Refused {
+        scenario: String,
+        failure: RunFailure,
+    },
+    #[error("`{scenario}` ended without a result: {reason}")]
+    Lost { scenario: String, reason: String },
+
+    #[error("there is no run `{name}` in `{}`", directory.display())]
+    UnknownRun {
+        name: String,
+        directory: PathBuf,
+        suggestion: Option<String>,
+    },
+    #[error("there is no run in `{}` yet", directory.display())]
+    NoRun { directory: PathBuf },
+    #[error("nothing was measured in the run in `{}`", directory.display())]
+    EmptyRun { directory: PathBuf },
+    #[error(
+        "the record `{}` has schema version {theirs}; this tool reads up to version {ours}",
+        path.display()
+    )]
+    NewerRecord {
+        path: PathBuf,
+        theirs: u64,
+        ours: u32,
+    },
+    #[error("the record `{}` cannot be read: {reason}", path.display())]
+    DamagedRecord { path: PathBuf, reason: String },
+
+    #[error("{message}")]
+    Init { message: String, help: String },
+}
+
+impl Error {
+    /// The exit code that says so; `SPEC`'s list.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Spawn { .. }
+            | Self::Io { .. }
+            | Self::Internal { .. }
+            | Self::NoAnswer { .. }
+            | Self::Lost { .. }
+            | Self::DamagedRecord { .. } => 1,
+            Self::UnknownPackage { .. }
+            | Self::NotALoadTest { .. }
+            | Self::Protocol { .. }
+            | Self::Problems { .. }
+            | Self::Plan { .. }
+            | Self::Config { .. }
+            | Self::ExportPath { .. }
+            | Self::NewerRecord { .. }
+            | Self::Init { .. } => 2,
+            Self::NoLoadTest { .. }
+            | Self::NoScenario { .. }
+            | Self::NothingMatches { .. }
+            | Self::UnknownRun { .. }
+            | Self::NoRun { .. }
+            | Self::EmptyRun { .. } => 3,
+            Self::Metadata { .. } | Self::Build => 101,
+            Self::Interrupted => 105,
+            Self::Refused { failure, .. } => match failure.kind {
+                FailureKind::Usage => 2,
+                FailureKind::Setup => 100,
+                FailureKind::NotPermitted => 103,
+                FailureKind::Internal => 1,
+            },
+        }
+    }
+
+    /// What to do instead, where that is known.
+    pub(crate) fn help(&self) -> Option<String> {
+        match self {
+            Self::Metadata { text } if text.contains("could not find `Cargo.toml`") => Some(
+                "run this in the folder of a package, or name one with `--manifest-path`"
+                    .to_owned(),
+            ),
+            Self::UnknownPackage { name, known } => {
+                Some(similar(name, known.iter().map(String::as_str)).map_or_else(
+                    || format!("there is {}", one_of(known)),
+                    |name| format!("did you mean `{name}`?"),
+                ))
+            }
+            Self::NoLoadTest { .. } => Some(
+                "`cargo loadtest init` adds one; or put `loadtest::main!();` at the end of \
+                 `tests/load.rs` and these lines into `Cargo.toml`:\n\n    \
+                 [[test]]\n    name = \"load\"\n    path = \"tests/load.rs\"\n    harness = false"
+                    .to_owned(),
+            ),
+            Self::NotALoadTest { .. } => Some(
+                "is the macro of this `loadtest`, and not of another crate of that name, called?"
+                    .to_owned(),
+            ),
+            Self::Protocol { theirs, ours, .. } => Some(if theirs > ours {
+                "update this tool, `cargo-loadtest`, to the version of the library".to_owned()
+            } else {
+                "update the dependency `loadtest` of the package to the version of this tool"
+                    .to_owned()
+            }),
+            Self::NoAnswer { help, .. } => help.map(str::to_owned),
+            Self::NoScenario { .. } => Some(
+                "a scenario is a function with `#[scenario]`; if they live in a library, add \
+                 `use my_crate as _;` beside `loadtest::main!();`"
+                    .to_owned(),
+            ),
+            Self::NothingMatches { suggestion, .. } | Self::UnknownRun { suggestion, .. } => {
+                suggestion
+                    .as_ref()
+                    .map(|name| format!("did you mean `{name}`?"))
+            }
+            Self::Refused { failure, .. } => failure.help.clone(),
+            Self::NoRun { .. } => Some("`cargo loadtest run` makes one".to_owned()),
+            Self::NewerRecord { .. } => {
+                Some("update `cargo-loadtest` to the version that wrote it".to_owned())
+            }
+            Self::Init { help, .. } => Some(help.clone()),
+            _ => None,
+        }
+    }
+
+    /// For `map_err`: an I/O error of `action` (an infinitive) at `path`.
+    pub(crate) fn io(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io {
+            action,
+            path,
+            source,
+        }
+    }
+}
+
+fn numbered(mistakes: &[(String, PlanError)]) -> String {
+    let lines: Vec<_> = mistakes
+        .iter()
+        .map(|(scenario, mistake)| format!("`{scenario}`: {mistake}"))
+        .collect();
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outdated_side_is_named() {
+        let mismatch = |theirs, ours| Error::Protocol {
+            target: "test `load`".to_owned(),
+            package: "shop".to_owned(),
+            theirs,
+            ours,
+        };
+        assert!(mismatch(2, 1).help().unwrap().contains("update this tool"));
+        assert!(
+            mismatch(1, 2)
+                .help()
+                .unwrap()
+                .contains("update the dependency")
+        );
+    }
+
+    #[test]
+    fn an_unknown_package_is_corrected() {
+        let error = Error::UnknownPackage {
+            name: "shpo".to_owned(),
+            known: vec!["shop".to_owned(), "gate".to_owned()],
+        };
+        assert_eq!(error.help().unwrap(), "did you mean `shop`?");
+        assert_eq!(error.exit_code(), 2);
+    }
+}

@@ -1,0 +1,139 @@
+//! The steps: what each did, and where the time goes.
+
+use super::table::{Column, Table};
+use super::text::{ACCENT, BAD, BOLD, DIM, FAIR, Line, PLAIN, bar, clean, shorten, width};
+use super::{Page, letter_style};
+use loadtest::card::{Card, StepRow, view};
+
+pub(super) fn table(page: &mut Page, card: &Card) {
+    let skips = card.steps.iter().any(|step| step.skipped > 0);
+    let chance = card.steps.iter().any(|step| step.skipped_not_drawn > 0);
+    let mut columns = vec![
+        Column::left("step"),
+        Column::left("grade"),
+        Column::right("executed").leaves(1),
+        Column::right("RPS").leaves(4),
+        Column::right("errors"),
+        Column::right("p50").leaves(3),
+        Column::right("p95"),
+        Column::right("p99").leaves(2),
+        Column::right("time"),
+    ];
+    if skips {
+        columns.push(Column::right("skips"));
+    }
+    if chance {
+        columns.push(Column::right("not drawn").leaves(5));
+    }
+    let mut table = Table::new(columns);
+    for (i, step) in card.steps.iter().enumerate() {
+        let slowest = card.steps.len() > 1
+            && card
+                .bottleneck
+                .as_ref()
+                .is_some_and(|found| found.step == i);
+        table.row(
+            step_cells(step, card, slowest, (skips, chance)),
+            request_of(step),
+        );
+    }
+    page.title("Steps");
+    let lines = table.lines(page.room());
+    page.lines(lines);
+}
+
+fn request_of(step: &StepRow) -> Option<String> {
+    let words: Vec<String> = [&step.method, &step.url]
+        .into_iter()
+        .flatten()
+        .map(|part| clean(part))
+        .collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// `shown` says whether there are columns of skips, and of steps left out by chance.
+fn step_cells(
+    step: &StepRow,
+    card: &Card,
+    slowest: bool,
+    shown: (bool, bool),
+) -> Vec<(anstyle::Style, String)> {
+    let figure = |figure: Option<String>| figure.unwrap_or_else(|| view::NONE.to_owned());
+    let grade = match &step.grade {
+        Some(grade) if grade.interval.is_some() => format!("{}*", grade.letter),
+        Some(grade) => grade.letter.to_string(),
+        None if card.grade.withheld => view::NONE.to_owned(),
+        None => "NS".to_owned(),
+    };
+    let name = if slowest { BAD.bold() } else { BOLD };
+    let share = if slowest { BAD } else { PLAIN };
+    let red = |bad: bool| if bad { BAD } else { PLAIN };
+    let mut cells = vec![
+        (name, clean(&step.name)),
+        (letter_style(step.grade.map(|grade| grade.letter)), grade),
+        (PLAIN, view::count(step.executed)),
+        (PLAIN, figure(step.per_second.map(view::rate))),
+        (
+            red(step.failed > 0),
+            figure(step.error_rate.map(view::percent)),
+        ),
+        (PLAIN, figure(step.response.p50.map(view::duration))),
+        (PLAIN, figure(step.response.p95.map(view::duration))),
+        (PLAIN, figure(step.response.p99.map(view::duration))),
+        (share, figure(step.time_share.map(view::percent))),
+    ];
+    let (skips, chance) = shown;
+    if skips {
+        cells.push((red(step.skipped > 0), view::count(step.skipped)));
+    }
+    if chance {
+        cells.push((PLAIN, view::count(step.skipped_not_drawn)));
+    }
+    cells
+}
+
+pub(super) fn time(page: &mut Page, card: &Card) {
+    let Some(bottleneck) = &card.bottleneck else {
+        return;
+    };
+    page.title("Where the time goes");
+    if card.steps.len() > 1 {
+        let names = card.steps.iter().map(|step| width(&clean(&step.name)));
+        let name = names.max().unwrap_or(0).min(page.room() / 3);
+        let room = page.room().saturating_sub(name + 12);
+        for (i, step) in card.steps.iter().enumerate() {
+            let share = step.time_share.unwrap_or(0.0);
+            let style = if i == bottleneck.step { BAD } else { ACCENT };
+            let line = Line::new()
+                .add(PLAIN, shorten(&clean(&step.name), name))
+                .to(name + 2)
+                .add(style, bar(share, room))
+                .add(DIM, format!(" {}", view::percent(share)));
+            page.line(line);
+        }
+        page.text(
+            Line::new().add(BAD.bold(), "Bottleneck "),
+            PLAIN,
+            &format!(
+                "`{}` takes {} of the time. {}",
+                bottleneck.name,
+                view::percent(bottleneck.share),
+                bottleneck.why
+            ),
+        );
+    } else {
+        page.text(Line::new(), PLAIN, &bottleneck.why);
+    }
+    if let Some(tail) = &card.tail {
+        page.text(
+            Line::new().add(FAIR.bold(), "Slow tail  "),
+            PLAIN,
+            &format!(
+                "`{}` takes {} of the time of the slowest 5 % of journeys, those of {} and more.",
+                tail.name,
+                view::percent(tail.share),
+                view::duration(std::time::Duration::from_micros(tail.at_least_us))
+            ),
+        );
+    }
+}

@@ -1,0 +1,95 @@
+//! Ctrl-C and termination: counted, not obeyed at once, so that a run can end in order.
+
+use crate::error::Error;
+use std::process::Child;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How often the user asked to stop.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Interrupts(Arc<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    count: AtomicU32,
+    /// A child that has nothing to put in order: it is ended with the first request.
+    expendable: Mutex<Option<u32>>,
+}
+
+impl Interrupts {
+    /// Counts SIGINT, SIGTERM and SIGHUP from now on; call it once.
+    ///
+    /// # Errors
+    /// When the system does not allow it.
+    pub(crate) fn install() -> Result<Self, Error> {
+        let interrupts = Self::default();
+        let state = Arc::clone(&interrupts.0);
+        ctrlc::set_handler(move || {
+            state.count.fetch_add(1, Ordering::SeqCst);
+            let expendable = state
+                .expendable
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            if let Some(id) = *expendable {
+                terminate(id);
+            }
+        })
+        .map_err(|source| Error::Internal {
+            what: format!("could not prepare for Ctrl-C: {source}"),
+        })?;
+        Ok(interrupts)
+    }
+
+    /// How often so far.
+    pub(crate) fn count(&self) -> u32 {
+        self.0.count.load(Ordering::SeqCst)
+    }
+
+    /// An error when the user asked to stop.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        match self.count() {
+            0 => Ok(()),
+            _ => Err(Error::Interrupted),
+        }
+    }
+
+    /// Ends `child` when the user asks to stop while `work` is done.
+    pub(crate) fn guard<T>(&self, child: &mut Child, work: impl FnOnce(&mut Child) -> T) -> T {
+        self.set_expendable(Some(child.id()));
+        if self.count() > 0 {
+            terminate(child.id());
+        }
+        let result = work(child);
+        self.set_expendable(None);
+        result
+    }
+
+    fn set_expendable(&self, id: Option<u32>) {
+        *self
+            .0
+            .expendable
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = id;
+    }
+
+    #[cfg(test)]
+    pub(crate) fn request(&self) {
+        self.0.count.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[cfg(unix)]
+fn terminate(id: u32) {
+    use rustix::process::{Pid, Signal, kill_process};
+    if let Some(pid) = i32::try_from(id).ok().and_then(Pid::from_raw) {
+        // It may have ended by itself.
+        let _ = kill_process(pid, Signal::TERM);
+    }
+}
+
+/// On Windows, Ctrl-C reaches every process of the console by itself.
+#[cfg(not(unix))]
+fn terminate(_id: u32) {}

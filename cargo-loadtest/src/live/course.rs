@@ -1,0 +1,297 @@
+//! The last seconds of a run, and what they come to.
+
+use crate::units;
+use loadtest::card::view;
+use loadtest::definition::Shape;
+use loadtest::metrics::{Frame, Histogram};
+use loadtest::record::Start;
+use loadtest::schedule::Schedule;
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
+
+/// How many seconds are kept.
+const KEPT: u32 = 12;
+
+/// A run so far.
+#[derive(Debug)]
+pub(super) struct Course {
+    pub(super) start: Start,
+    /// When the load began, in time since the child was started.
+    began: Duration,
+    frames: VecDeque<Frame>,
+    finished: u64,
+    seen: BTreeSet<&'static str>,
+}
+
+/// What happened in a stretch of seconds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Window {
+    /// Iterations begun per second.
+    pub(super) rate: f64,
+    /// Iterations per second that the load asks for; `None` in the closed model.
+    pub(super) target: Option<f64>,
+    /// Virtual users within an iteration.
+    pub(super) users: u32,
+    /// p95 of the journey time of ok journeys.
+    pub(super) p95: Option<Duration>,
+    /// The share of failed journeys, dropped ones included; `None` when none ended.
+    pub(super) errors: Option<f64>,
+    /// The steps.
+    pub(super) steps: Vec<StepWindow>,
+}
+
+/// What happened to one step.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct StepWindow {
+    /// Executions per second.
+    pub(super) rate: f64,
+    /// p95 of the response time.
+    pub(super) p95: Option<Duration>,
+    /// The share of failed executions; `None` when there was none.
+    pub(super) errors: Option<f64>,
+}
+
+impl Course {
+    pub(super) fn new(start: Start, began: Duration) -> Self {
+        Self {
+            start,
+            began,
+            frames: VecDeque::new(),
+            finished: 0,
+            seen: BTreeSet::new(),
+        }
+    }
+
+    /// Adds a second; one second may come in parts.
+    pub(super) fn add(&mut self, frame: Frame) {
+        for tally in [&frame.windows.ramp, &frame.windows.steady] {
+            self.finished += tally.journey.ok + tally.journey.failed;
+        }
+        match self.frames.back_mut() {
+            Some(last) if last.second == frame.second => {
+                last.windows.merge(&frame.windows);
+                last.active_users = frame.active_users;
+            }
+            _ => self.frames.push_back(frame),
+        }
+        let newest = self.second();
+        while self
+            .frames
+            .front()
+            .is_some_and(|frame| frame.second + KEPT < newest)
+        {
+            self.frames.pop_front();
+        }
+    }
+
+    /// A line for each kind of error in `frame` that did not happen before.
+    pub(super) fn first_errors(&mut self, frame: &Frame) -> Vec<String> {
+        let mut lines = Vec::new();
+        for tally in frame.windows.all() {
+            for (step, counts) in self.start.definition.steps.iter().zip(&tally.steps) {
+                for error in &counts.errors {
+                    if self.seen.insert(error.kind.name()) {
+                        lines.push(format!(
+                            "[{}s] first error `{}` in `{}`: {}",
+                            frame.second, error.kind, step.name, error.example
+                        ));
+                    }
+                }
+            }
+        }
+        lines
+    }
+
+    /// The newest second.
+    pub(super) fn second(&self) -> u32 {
+        self.frames.back().map_or(0, |frame| frame.second)
+    }
+
+    /// The time since the load began.
+    pub(super) fn elapsed(&self, since_spawn: Duration) -> Duration {
+        since_spawn.saturating_sub(self.began)
+    }
+
+    /// The planned length, warm-up included; `None` for a fixed amount of work.
+    pub(super) fn length(&self) -> Option<Duration> {
+        let load = &self.start.plan.load;
+        Some(load.warm_up + load.duration()?)
+    }
+
+    /// How much is done, a share of one, `elapsed` after the beginning.
+    pub(super) fn progress(&self, elapsed: Duration) -> f64 {
+        let share = match (&self.start.plan.load.shape, self.length()) {
+            (Shape::Iterations { count, .. }, _) => self.finished as f64 / *count as f64,
+            (_, Some(length)) => elapsed.as_secs_f64() / length.as_secs_f64(),
+            _ => 0.0,
+        };
+        share.clamp(0.0, 1.0)
+    }
+
+    /// `20s/1m`, or for a fixed amount of work `20s, 300/1000`.
+    pub(super) fn position(&self, elapsed: Duration) -> String {
+        let elapsed = units::show(Duration::from_secs(elapsed.as_secs()));
+        match (&self.start.plan.load.shape, self.length()) {
+            (Shape::Iterations { count, .. }, _) => format!("{elapsed}, {}/{count}", self.finished),
+            (_, Some(length)) => format!("{elapsed}/{}", units::show(length)),
+            _ => elapsed,
+        }
+    }
+
+    /// The last `seconds`, or as many as there are, before second `end`.
+    pub(super) fn window(&self, seconds: u32, end: u32) -> Window {
+        let from = end.saturating_sub(seconds);
+        let length = f64::from((end - from).max(1));
+        let mut window = Window {
+            steps: vec![StepWindow::default(); self.start.definition.steps.len()],
+            ..Window::default()
+        };
+        let mut time = Histogram::default();
+        let mut responses = vec![Histogram::default(); window.steps.len()];
+        let mut counts = vec![(0, 0); window.steps.len()];
+        let (mut started, mut ok, mut bad) = (0, 0, 0);
+        for frame in &self.frames {
+            if !(from..end).contains(&frame.second) {
+                continue;
+            }
+            window.users = frame.active_users;
+            for tally in frame.windows.all() {
+                started += tally.journey.started;
+                ok += tally.journey.ok;
+                bad += tally.journey.failed + tally.journey.dropped;
+                time.merge(&tally.journey.time);
+                for (i, step) in tally.steps.iter().enumerate().take(responses.len()) {
+                    responses[i].merge(&step.response);
+                    counts[i].0 += step.executed;
+                    counts[i].1 += step.failed;
+                }
+            }
+        }
+        window.rate = started as f64 / length;
+        window.p95 = time.quantile(0.95);
+        window.errors = share(bad, ok + bad);
+        let load = &self.start.plan.load;
+        window.target = load.is_open().then(|| {
+            let schedule = Schedule::new(load);
+            let sum: f64 = (from..end)
+                .filter_map(|second| {
+                    schedule.target(Duration::from_secs_f64(f64::from(second) + 0.5))
+                })
+                .sum();
+            sum / length
+        });
+        for ((step, response), (executed, failed)) in
+            window.steps.iter_mut().zip(&responses).zip(counts)
+        {
+            step.rate = executed as f64 / length;
+            step.p95 = response.quantile(0.95);
+            step.errors = share(failed, executed);
+        }
+        window
+    }
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// `31.0 ms`, or a dash.
+pub(super) fn time(time: Option<Duration>) -> String {
+    time.map_or_else(|| view::NONE.to_owned(), view::duration)
+}
+
+/// `0.42 %`, or a dash.
+pub(super) fn percent(share: Option<f64>) -> String {
+    share.map_or_else(|| view::NONE.to_owned(), view::percent)
+}
+
+/// `201/200 it/s`, or without a target `201 it/s`.
+pub(super) fn rate(window: &Window) -> String {
+    let number = |rate: f64| {
+        if rate < 10.0 {
+            format!("{}", (rate * 10.0).round() / 10.0)
+        } else {
+            format!("{rate:.0}")
+        }
+    };
+    match window.target {
+        Some(target) => format!("{}/{} it/s", number(window.rate), number(target)),
+        None => format!("{} it/s", number(window.rate)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::sample;
+    use loadtest::metrics::ErrorTally;
+
+    fn course(frames: impl IntoIterator<Item = Frame>) -> Course {
+        let mut course = Course::new(sample::start(), Duration::from_secs(1));
+        for frame in frames {
+            course.add(frame);
+        }
+        course
+    }
+
+    #[test]
+    fn a_window_holds_the_last_seconds_and_no_more() {
+        let course = course((0..20).map(|second| sample::frame(second, u64::from(second))));
+        let window = course.window(5, 20);
+        assert!((window.rate - 17.0).abs() < 1e-9);
+        assert_eq!(window.target, Some(20.0));
+        assert_eq!(window.errors, Some(0.0));
+        assert_eq!(window.steps[1], StepWindow::default());
+        assert!((window.steps[0].rate - 17.0).abs() < 1e-9);
+        assert_eq!(course.second(), 19);
+    }
+
+    #[test]
+    fn parts_of_one_second_add_up() {
+        let course = course([sample::frame(0, 3), sample::frame(0, 4)]);
+        assert!((course.window(5, 1).rate - 7.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_target_follows_the_ramp() {
+        let course = course([]);
+        // Two seconds from nothing to 20/s: 5/s and 15/s in their middles.
+        assert_eq!(course.window(5, 1).target, Some(5.0));
+        assert_eq!(course.window(5, 2).target, Some(10.0));
+    }
+
+    #[test]
+    fn dropped_iterations_count_as_errors() {
+        let mut frame = sample::frame(0, 3);
+        frame.windows.steady.journey.dropped = 1;
+        assert_eq!(course([frame]).window(5, 1).errors, Some(0.25));
+        assert_eq!(course([]).window(5, 1).errors, None);
+    }
+
+    #[test]
+    fn an_error_is_told_once_by_kind() {
+        let mut course = course([]);
+        let mut frame = sample::frame(3, 1);
+        frame.windows.steady.steps[1].count_error(ErrorTally {
+            kind: loadtest::transport::ErrorKind::ConnectRefused,
+            status: None,
+            count: 3,
+            example: "127.0.0.1:1 refused".to_owned(),
+            sample: None,
+        });
+        assert_eq!(
+            course.first_errors(&frame),
+            ["[3s] first error `connect.refused` in `buy`: 127.0.0.1:1 refused"]
+        );
+        assert!(course.first_errors(&frame).is_empty());
+    }
+
+    #[test]
+    fn the_position_counts_from_the_beginning_of_the_load() {
+        let course = course([]);
+        let elapsed = course.elapsed(Duration::from_millis(16_900));
+        assert_eq!(course.position(elapsed), "15s/1m");
+        assert!((course.progress(elapsed) - 0.265).abs() < 1e-9);
+        assert!(course.progress(Duration::from_secs(90)) >= 1.0);
+    }
+}

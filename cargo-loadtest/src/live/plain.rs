@@ -1,0 +1,77 @@
+//! Lines for logs: one at the beginning, one every ten seconds.
+
+use super::course::{Course, percent, rate, time};
+use std::time::Duration;
+
+/// Seconds between lines.
+const EVERY: u32 = 10;
+
+/// Which lines were printed.
+#[derive(Debug, Default)]
+pub(super) struct Plain {
+    printed: u32,
+}
+
+/// The first line.
+pub(super) fn start(course: &Course) -> String {
+    let definition = &course.start.definition;
+    let target = course.start.base_url.as_deref().unwrap_or("its own URLs");
+    format!(
+        "[0s] {} against {target}, seed {}",
+        definition.identity(),
+        course.start.plan.seed
+    )
+}
+
+impl Plain {
+    /// The line of the last ten seconds, once they are complete.
+    pub(super) fn line(&mut self, course: &Course) -> Option<String> {
+        let due = course.second() / EVERY * EVERY;
+        (due > self.printed).then(|| self.show(course, due))
+    }
+
+    /// The line of the last ten seconds of all, if they are complete.
+    pub(super) fn last(&mut self, course: &Course) -> Option<String> {
+        let due = (course.second() + 1) / EVERY * EVERY;
+        (due > self.printed).then(|| self.show(course, due))
+    }
+
+    fn show(&mut self, course: &Course, end: u32) -> String {
+        self.printed = end;
+        let window = course.window(EVERY, end);
+        format!(
+            "[{}] {}, {} users, p95 {}, errors {} (last {EVERY} s)",
+            course.position(Duration::from_secs(u64::from(end))),
+            rate(&window),
+            window.users,
+            time(window.p95),
+            percent(window.errors),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::sample;
+
+    #[test]
+    fn a_line_is_printed_when_ten_seconds_are_complete() {
+        let mut course = Course::new(sample::start(), Duration::ZERO);
+        let mut plain = Plain::default();
+        let mut lines = Vec::new();
+        for second in 0..30 {
+            course.add(sample::frame(second, 20));
+            lines.extend(plain.line(&course));
+        }
+        lines.extend(plain.last(&course));
+        assert_eq!(
+            lines,
+            [
+                "[10s/1m] 20/18 it/s, 3 users, p95 30.0 ms, errors 0 % (last 10 s)",
+                "[20s/1m] 20/20 it/s, 3 users, p95 30.0 ms, errors 0 % (last 10 s)",
+                "[30s/1m] 20/20 it/s, 3 users, p95 30.0 ms, errors 0 % (last 10 s)",
+            ]
+        );
+    }
+}

@@ -1,0 +1,223 @@
+//! Which scenarios an invocation is about, and what the user may have meant instead.
+
+use crate::cli::SelectionArgs;
+use crate::error::Error;
+use crate::workspace::Binary;
+use loadtest::definition::ScenarioDef;
+
+/// A scenario and the program that holds it.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    /// What the scenario declares.
+    pub(crate) definition: ScenarioDef,
+    /// The program.
+    pub(crate) binary: Binary,
+}
+
+/// Keeps what `args` ask for, in the given order.
+///
+/// # Errors
+/// [`Error::NothingMatches`] for the first filter or tag that nothing matches, and when all of them
+/// together match nothing.
+pub(crate) fn select(all: Vec<Found>, args: &SelectionArgs) -> Result<Vec<Found>, Error> {
+    let identities: Vec<_> = all
+        .iter()
+        .map(|found| found.definition.identity())
+        .collect();
+    let matches = |identity: &str, filter: &str| {
+        if args.exact {
+            identity == filter
+        } else {
+            identity.contains(filter)
+        }
+    };
+    let nothing = |criterion: String, suggestion: Option<String>, known: &[String]| {
+        Err(Error::NothingMatches {
+            criterion,
+            suggestion,
+            known: known.to_vec(),
+        })
+    };
+    for filter in &args.filters {
+        if !identities.iter().any(|identity| matches(identity, filter)) {
+            let suggestion = similar_identity(filter, &identities);
+            return nothing(format!("`{filter}`"), suggestion, &identities);
+        }
+    }
+    let mut tags: Vec<String> = all
+        .iter()
+        .flat_map(|found| found.definition.tags.iter().map(ToString::to_string))
+        .collect();
+    tags.sort();
+    tags.dedup();
+    for tag in &args.tags {
+        if !tags.contains(tag) {
+            let suggestion = similar(tag, tags.iter().map(String::as_str)).map(str::to_owned);
+            let known = if tags.is_empty() { &identities } else { &tags };
+            return nothing(format!("the tag `{tag}`"), suggestion, known);
+        }
+    }
+    let chosen: Vec<_> = all
+        .into_iter()
+        .zip(&identities)
+        .filter(|(_, identity)| {
+            args.filters.is_empty() || args.filters.iter().any(|filter| matches(identity, filter))
+        })
+        .map(|(found, _)| found)
+        .filter(|found| {
+            args.tags.is_empty()
+                || found
+                    .definition
+                    .tags
+                    .iter()
+                    .any(|tag| args.tags.iter().any(|t| t == tag))
+        })
+        .collect();
+    if chosen.is_empty() {
+        return nothing("both filter and tag".to_owned(), None, &identities);
+    }
+    Ok(chosen)
+}
+
+/// The candidate that `word` is most likely a misspelling of.
+pub(crate) fn similar<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
+        .filter(|(distance, candidate)| {
+            *distance <= (word.chars().count().max(candidate.chars().count()) / 3).max(1)
+        })
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// The candidates in words: `a`, `b` or `c`.
+pub(crate) fn one_of<S: AsRef<str>>(candidates: &[S]) -> String {
+    let quoted: Vec<_> = candidates
+        .iter()
+        .map(|candidate| format!("`{}`", candidate.as_ref()))
+        .collect();
+    match quoted.as_slice() {
+        [] => "none".to_owned(),
+        [one] => one.clone(),
+        [some @ .., last] => format!("{} and {last}", some.join(", ")),
+    }
+}
+
+/// As [`similar`], by the whole identity or by any end of it: `chekout` is like `shop::load::checkout`.
+fn similar_identity(filter: &str, identities: &[String]) -> Option<String> {
+    let ends = identities.iter().flat_map(|identity| {
+        std::iter::once(identity.as_str())
+            .chain(
+                identity
+                    .match_indices("::")
+                    .map(|(at, _)| &identity[at + 2..]),
+            )
+            .map(move |end| (end, identity))
+    });
+    let ends: Vec<_> = ends.collect();
+    let best = similar(filter, ends.iter().map(|(end, _)| *end))?;
+    ends.iter()
+        .find(|(end, _)| *end == best)
+        .map(|(_, identity)| (*identity).clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    fn found(function: &str, tags: &[&str]) -> Found {
+        let tags: Vec<_> = tags.iter().map(|tag| (*tag).to_owned()).collect();
+        Found {
+            definition: crate::session::sample::definition(function, &tags),
+            binary: Binary {
+                package: "shop".to_owned(),
+                package_root: PathBuf::new(),
+                target: "test `load`".to_owned(),
+                executable: PathBuf::new(),
+            },
+        }
+    }
+
+    fn names(args: &SelectionArgs) -> Result<Vec<String>, Error> {
+        let all = vec![
+            found("checkout", &["critical"]),
+            found("check", &["smoke", "critical"]),
+            found("browse", &["smoke"]),
+        ];
+        Ok(select(all, args)?
+            .iter()
+            .map(|found| found.definition.function.to_string())
+            .collect())
+    }
+
+    fn args(filters: &[&str], exact: bool, tags: &[&str]) -> SelectionArgs {
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        SelectionArgs {
+            filters: owned(filters),
+            exact,
+            tags: owned(tags),
+            packages: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn filters_are_substrings_and_several_are_an_or() {
+        assert_eq!(names(&args(&[], false, &[])).unwrap().len(), 3);
+        assert_eq!(
+            names(&args(&["check"], false, &[])).unwrap(),
+            ["checkout", "check"]
+        );
+        assert_eq!(
+            names(&args(&["checkout", "brow"], false, &[])).unwrap(),
+            ["checkout", "browse"]
+        );
+        assert_eq!(
+            names(&args(&["shop::load::check"], true, &[])).unwrap(),
+            ["check"]
+        );
+    }
+
+    #[test]
+    fn tags_narrow_what_filters_left() {
+        assert_eq!(
+            names(&args(&["check"], false, &["smoke"])).unwrap(),
+            ["check"]
+        );
+        assert!(matches!(
+            names(&args(&["checkout"], false, &["smoke"])),
+            Err(Error::NothingMatches { .. })
+        ));
+    }
+
+    #[test]
+    fn an_unknown_filter_is_corrected_by_any_end_of_an_identity() {
+        for filter in ["chekout", "load::chekout", "shop::laod::checkout"] {
+            let error = names(&args(&[filter], false, &[])).unwrap_err();
+            assert_eq!(
+                error.help().unwrap(),
+                "did you mean `shop::load::checkout`?"
+            );
+            assert_eq!(error.exit_code(), 3);
+            assert!(error.to_string().contains("shop::load::browse"));
+        }
+    }
+
+    #[test]
+    fn one_unknown_filter_among_known_ones_is_an_error() {
+        let error = names(&args(&["check", "zzz"], false, &[])).unwrap_err();
+        assert!(error.to_string().starts_with("no scenario matches `zzz`"));
+        assert_eq!(error.help(), None);
+    }
+
+    #[test]
+    fn an_unknown_tag_lists_the_tags() {
+        let error = names(&args(&[], false, &["smokee"])).unwrap_err();
+        assert_eq!(error.help().unwrap(), "did you mean `smoke`?");
+        assert!(error.to_string().contains("critical\n  smoke"));
+    }
+}

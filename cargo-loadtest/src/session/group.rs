@@ -1,0 +1,142 @@
+//! A child with all it starts: one process group, which never survives us.
+
+use crate::error::Error;
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::Duration;
+
+/// Lines of output that wait to be shown; a child that prints more waits for us.
+const WAITING_LINES: usize = 1024;
+/// How long output may still come from a pipe that should be closed.
+const LAST_OUTPUT: Duration = Duration::from_millis(200);
+
+/// A running child, its control pipe and its output.
+#[derive(Debug)]
+pub(super) struct Group {
+    child: Child,
+    control: Option<ChildStdin>,
+    output: Receiver<String>,
+    ended: bool,
+}
+
+impl Group {
+    /// Starts `command` as the leader of a group of its own, so that Ctrl-C is ours to pass on.
+    pub(super) fn spawn(mut command: Command) -> Result<Self, Error> {
+        let failed = |command: &Command, source| Error::Spawn {
+            program: command.get_program().to_string_lossy().into_owned(),
+            source,
+        };
+        let (reader, writer) = io::pipe().map_err(|source| failed(&command, source))?;
+        let twin = writer
+            .try_clone()
+            .map_err(|source| failed(&command, source))?;
+        command.stdin(Stdio::piped()).stdout(twin).stderr(writer);
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command.spawn().map_err(|source| failed(&command, source))?;
+        // The command holds the writing end, which must close with the child.
+        drop(command);
+        let (sender, output) = sync_channel(WAITING_LINES);
+        std::thread::spawn(move || {
+            let mut lines = BufReader::new(reader);
+            let mut line = Vec::new();
+            while matches!(lines.read_until(b'\n', &mut line), Ok(1..)) {
+                let text = String::from_utf8_lossy(&line);
+                if sender.send(text.trim_end().to_owned()).is_err() {
+                    break;
+                }
+                line.clear();
+            }
+        });
+        Ok(Self {
+            control: child.stdin.take(),
+            child,
+            output,
+            ended: false,
+        })
+    }
+
+    /// Writes a line to the control pipe.
+    pub(super) fn say(&mut self, word: &str) {
+        if let Some(control) = &mut self.control {
+            // A child that has ended already needs no word.
+            let _ = writeln!(control, "{word}").and_then(|()| control.flush());
+        }
+    }
+
+    /// What the child printed since the last call.
+    pub(super) fn output(&self) -> Vec<String> {
+        self.output.try_iter().collect()
+    }
+
+    /// What it printed last, once it has ended.
+    pub(super) fn last_output(&self) -> Vec<String> {
+        std::iter::from_fn(|| self.output.recv_timeout(LAST_OUTPUT).ok()).collect()
+    }
+
+    /// The status of the child if it has ended; then nothing of its group is left.
+    pub(super) fn poll(&mut self) -> io::Result<Option<ExitStatus>> {
+        if !self.ended && !has_ended(&mut self.child)? {
+            return Ok(None);
+        }
+        if !self.ended {
+            // Before the child is waited for, since until then nobody else can have its number.
+            self.kill();
+            self.ended = true;
+        }
+        self.child.wait().map(Some)
+    }
+
+    /// Ends the child and all that it started, at once.
+    pub(super) fn kill(&mut self) {
+        if !self.ended {
+            kill_group(&mut self.child);
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.kill();
+            // Nothing more can be done about a child that cannot be waited for.
+            let _ = self.child.wait();
+        }
+    }
+}
+
+#[cfg(unix)]
+fn kill_group(child: &mut Child) {
+    use rustix::process::{Pid, Signal, kill_process_group};
+    // The child leads a group of its own, whose number is its own.
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+}
+
+#[cfg(not(unix))]
+fn kill_group(child: &mut Child) {
+    let _ = child.kill();
+}
+
+/// Whether the child has ended, without taking its number from it.
+#[cfg(unix)]
+fn has_ended(child: &mut Child) -> io::Result<bool> {
+    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+    let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else {
+        return Ok(child.try_wait()?.is_some());
+    };
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    loop {
+        match waitid(WaitId::Pid(pid), options) {
+            Err(rustix::io::Errno::INTR) => {}
+            status => return Ok(status?.is_some()),
+        }
+    }
+}
+
+#[cfg(not(unix))]
+fn has_ended(child: &mut Child) -> io::Result<bool> {
+    Ok(child.try_wait()?.is_some())
+}

@@ -1,0 +1,217 @@
+//! The journal of a run: read while it grows, and folded into a record where there is no other.
+
+use loadtest::protocol::{JournalLine, RunFailure};
+use loadtest::record::{Ending, ScenarioRecord};
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+/// A journal that another process writes.
+#[derive(Debug)]
+pub(super) struct Tail {
+    path: PathBuf,
+    file: Option<File>,
+    pending: Vec<u8>,
+}
+
+impl Tail {
+    pub(super) fn new(path: &Path) -> Self {
+        Self {
+            path: path.to_path_buf(),
+            file: None,
+            pending: Vec::new(),
+        }
+    }
+
+    /// The lines that were completed since the last call; one that cannot be read is left out.
+    pub(super) fn read(&mut self) -> Vec<JournalLine> {
+        if self.file.is_none() {
+            // The process makes the file when it gets that far.
+            self.file = File::open(&self.path).ok();
+        }
+        if let Some(file) = &mut self.file {
+            // What cannot be read now is read when the journal is folded, or reported then.
+            let _ = file.read_to_end(&mut self.pending);
+        }
+        let complete = self
+            .pending
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |at| at + 1);
+        let lines = self.pending[..complete]
+            .split(|byte| *byte == b'\n')
+            .filter_map(|line| serde_json::from_slice(line).ok())
+            .collect();
+        self.pending.drain(..complete);
+        lines
+    }
+}
+
+/// What a journal holds.
+#[derive(Debug, Default)]
+pub(crate) struct Folded {
+    record: Option<ScenarioRecord>,
+    ended: bool,
+    damaged: usize,
+    /// Why there was no run.
+    pub(crate) failure: Option<RunFailure>,
+}
+
+/// Reads a whole journal. A missing one holds nothing; a last line that was cut is ignored.
+///
+/// # Errors
+/// When the file cannot be read.
+pub(crate) fn fold(path: &Path) -> io::Result<Folded> {
+    let bytes = match std::fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Folded::default()),
+        read => read?,
+    };
+    let mut folded = Folded::default();
+    let mut lines = bytes.split(|byte| *byte == b'\n').peekable();
+    while let Some(line) = lines.next() {
+        let is_last = lines.peek().is_none();
+        match serde_json::from_slice(line) {
+            Ok(line) => folded.add(line),
+            Err(_) if is_last || line.is_empty() => {}
+            Err(_) => folded.damaged += 1,
+        }
+    }
+    Ok(folded)
+}
+
+impl Folded {
+    fn add(&mut self, line: JournalLine) {
+        match (line, &mut self.record) {
+            (JournalLine::Start(start), record) => *record = Some(ScenarioRecord::new(*start)),
+            (JournalLine::Frame(frame), Some(record)) => record.absorb(&frame),
+            (JournalLine::End(end), Some(record)) => {
+                record.end(end);
+                self.ended = true;
+            }
+            (JournalLine::Failed(failure), _) => self.failure = Some(failure),
+            // Without a start there is nothing to add to.
+            (JournalLine::Frame(_) | JournalLine::End(_), None) => self.damaged += 1,
+        }
+    }
+
+    /// The record, if the run began; `ending` is how it ended where the journal does not say so.
+    pub(crate) fn into_record(self, ending: Ending) -> Option<ScenarioRecord> {
+        let mut record = self.record?;
+        if !self.ended {
+            let reason = match &ending {
+                Ending::Died { reason } if self.damaged > 0 => {
+                    format!("{reason}; {} damaged lines are left out", self.damaged)
+                }
+                Ending::Died { reason } => reason.clone(),
+                _ => String::new(),
+            };
+            record.died(reason);
+            if !matches!(ending, Ending::Died { .. }) {
+                record.ending = ending;
+            }
+        }
+        Some(record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::sample;
+    use std::io::Write as _;
+
+    fn write(text: &str) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        file
+    }
+
+    fn died() -> Ending {
+        Ending::Died {
+            reason: "killed by signal 9".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_cut_journal_is_accounted_for() {
+        let mut text = sample::journal(&[
+            JournalLine::Start(Box::new(sample::start())),
+            JournalLine::Frame(Box::new(sample::frame(0, 10))),
+            JournalLine::Frame(Box::new(sample::frame(4, 20))),
+        ]);
+        text.push_str("{\"fra");
+        let record = fold(write(&text).path())
+            .unwrap()
+            .into_record(died())
+            .unwrap();
+        assert_eq!(record.planned, 30);
+        assert_eq!(record.elapsed_us, 5_000_000);
+        // The load of the sample ramps for two seconds.
+        assert_eq!(record.steady_us, 3_000_000);
+        assert_eq!(record.ending, died());
+    }
+
+    #[test]
+    fn damage_in_the_middle_is_told() {
+        let frame = JournalLine::Frame(Box::new(sample::frame(0, 10)));
+        let mut text = sample::journal(&[JournalLine::Start(Box::new(sample::start()))]);
+        text.push_str("garbage\n");
+        text.push_str(&sample::journal(&[frame]));
+        let record = fold(write(&text).path())
+            .unwrap()
+            .into_record(died())
+            .unwrap();
+        assert_eq!(record.windows.steady.journey.started, 10);
+        assert_eq!(
+            record.ending,
+            Ending::Died {
+                reason: "killed by signal 9; 1 damaged lines are left out".to_owned()
+            }
+        );
+    }
+
+    #[test]
+    fn a_complete_journal_keeps_its_own_ending() {
+        let text = sample::journal(&[
+            JournalLine::Start(Box::new(sample::start())),
+            JournalLine::End(sample::end()),
+        ]);
+        let record = fold(write(&text).path())
+            .unwrap()
+            .into_record(died())
+            .unwrap();
+        assert_eq!(record.ending, Ending::Completed);
+        assert_eq!(record.planned, sample::end().planned);
+    }
+
+    #[test]
+    fn a_journal_without_a_start_holds_no_record() {
+        for text in ["", "\n", "{\"start\""] {
+            let folded = fold(write(text).path()).unwrap();
+            assert!(folded.into_record(died()).is_none(), "{text}");
+        }
+        assert!(
+            fold(Path::new("/nowhere"))
+                .unwrap()
+                .into_record(died())
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn a_growing_journal_is_read_line_by_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        let mut tail = Tail::new(&path);
+        assert!(tail.read().is_empty());
+        let line = sample::journal(&[JournalLine::Frame(Box::new(sample::frame(0, 1)))]);
+        let (one, other) = line.split_at(10);
+        let mut file = File::create(&path).unwrap();
+        file.write_all(one.as_bytes()).unwrap();
+        assert!(tail.read().is_empty());
+        file.write_all(other.as_bytes()).unwrap();
+        file.write_all(line.as_bytes()).unwrap();
+        assert_eq!(tail.read().len(), 2);
+        assert!(tail.read().is_empty());
+    }
+}

@@ -1,0 +1,217 @@
+//! One child process: asked for its scenarios, or watched while it runs one of them.
+
+mod group;
+pub(crate) mod journal;
+#[cfg(test)]
+pub(crate) mod sample;
+
+use crate::error::Error;
+use crate::interrupt::Interrupts;
+use crate::live::Live;
+use crate::store;
+use crate::workspace::{Binary, clean};
+use group::Group;
+use loadtest::protocol::{JournalLine, Listing, REQUEST_VARIABLE, Request, RunRequest};
+use loadtest::record::{Ending, ScenarioRecord};
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+/// How often a run is looked at.
+const POLL: Duration = Duration::from_millis(50);
+/// How long a child may take to end after `abort`.
+const ABORT_LIMIT: Duration = Duration::from_secs(5);
+/// How long a child may take to list its scenarios.
+const LIST_LIMIT: Duration = Duration::from_secs(60);
+
+/// The command that starts `binary` as `cargo test` would: in the folder of its package.
+pub(crate) fn command(binary: &Binary) -> Command {
+    let mut command = Command::new(&binary.executable);
+    command.current_dir(&binary.package_root);
+    clean(&mut command);
+    command
+}
+
+/// Asks `binary` for its scenarios.
+///
+/// # Errors
+/// When it does not answer.
+pub(crate) fn list(binary: &Binary, interrupts: &Interrupts) -> Result<Listing, Error> {
+    let no_answer = |reason: String, help| Error::NoAnswer {
+        target: binary.target.clone(),
+        package: binary.package.clone(),
+        reason,
+        help,
+    };
+    let folder =
+        tempfile::tempdir().map_err(Error::io("create a folder in", std::env::temp_dir()))?;
+    let output = folder.path().join("listing.json");
+    let request = folder.path().join("request.json");
+    let list = Request::List {
+        output: output.clone(),
+    };
+    store::write_json(&request, &list)?;
+    let mut command = command(binary);
+    command.env(REQUEST_VARIABLE, &request);
+    let mut group = Group::spawn(command)?;
+    let begin = now();
+    let mut printed = Vec::new();
+    let status = loop {
+        printed.extend(group.output());
+        if let Some(status) = poll(&mut group)? {
+            break status;
+        }
+        interrupts.check()?;
+        if begin.elapsed() > LIST_LIMIT {
+            return Err(no_answer(format!("nothing came in {LIST_LIMIT:?}"), None));
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    printed.extend(group.last_output());
+    match std::fs::read(&output) {
+        Ok(bytes) => serde_json::from_slice(&bytes)
+            .map_err(|error| no_answer(format!("its list cannot be read: {error}"), None)),
+        Err(_) if status.success() => Err(no_answer(
+            "it ended as if nothing had been asked".to_owned(),
+            Some("is `harness = false` set for the target in `Cargo.toml`?"),
+        )),
+        Err(_) => {
+            let mut reason = in_words(status);
+            for line in printed {
+                reason.push_str("\n  ");
+                reason.push_str(&line);
+            }
+            Err(no_answer(reason, None))
+        }
+    }
+}
+
+/// Runs one scenario with `command` and shows its course.
+///
+/// # Errors
+/// When the scenario did not run, or ended without a trace.
+pub(crate) fn run(
+    mut command: Command,
+    request: &RunRequest,
+    request_path: &Path,
+    interrupts: &Interrupts,
+    live: &mut Live,
+) -> Result<ScenarioRecord, Error> {
+    store::write_json(request_path, &Request::Run(Box::new(request.clone())))?;
+    command.env(REQUEST_VARIABLE, request_path);
+    let mut group = Group::spawn(command)?;
+    let watched = watch(&mut group, request, interrupts, live);
+    live.finish();
+    let (status, aborted) = watched?;
+
+    if let Ok(bytes) = std::fs::read(&request.record)
+        && let Ok(record) = serde_json::from_slice(&bytes)
+    {
+        return Ok(record);
+    }
+    let folded = journal::fold(&request.journal).map_err(Error::io("read", &request.journal))?;
+    if let Some(failure) = folded.failure {
+        return Err(Error::Refused {
+            scenario: request.scenario.clone(),
+            failure,
+        });
+    }
+    let reason = in_words(status);
+    let ending = if aborted {
+        Ending::Aborted
+    } else {
+        Ending::Died {
+            reason: reason.clone(),
+        }
+    };
+    folded.into_record(ending).ok_or_else(|| {
+        if interrupts.count() > 0 {
+            Error::Interrupted
+        } else {
+            Error::Lost {
+                scenario: request.scenario.clone(),
+                reason,
+            }
+        }
+    })
+}
+
+/// Waits for the end of the child; says whether it was aborted.
+fn watch(
+    group: &mut Group,
+    request: &RunRequest,
+    interrupts: &Interrupts,
+    live: &mut Live,
+) -> Result<(ExitStatus, bool), Error> {
+    let mut tail = journal::Tail::new(&request.journal);
+    let begin = now();
+    let mut asked = 0;
+    let mut aborted: Option<Instant> = None;
+    loop {
+        let status = poll(group)?;
+        let output = match status {
+            Some(_) => group.last_output(),
+            None => group.output(),
+        };
+        for line in output {
+            live.print(&line);
+        }
+        for line in tail.read() {
+            match line {
+                JournalLine::Start(start) => live.start(*start, begin.elapsed()),
+                JournalLine::Frame(frame) => live.frame(*frame),
+                JournalLine::End(_) | JournalLine::Failed(_) => {}
+            }
+        }
+        live.tick(begin.elapsed());
+        if let Some(status) = status {
+            return Ok((status, aborted.is_some()));
+        }
+        let wanted = interrupts.count();
+        if wanted > asked {
+            if asked == 0 {
+                group.say("stop");
+                live.print("stopping: waiting for requests in flight (Ctrl-C again to abort)");
+            }
+            if wanted > 1 && aborted.is_none() {
+                group.say("abort");
+                live.print("aborting");
+                aborted = Some(now());
+            }
+            asked = wanted;
+        }
+        if wanted > 2 || aborted.is_some_and(|since| since.elapsed() > ABORT_LIMIT) {
+            group.kill();
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+fn poll(group: &mut Group) -> Result<Option<ExitStatus>, Error> {
+    group.poll().map_err(|error| Error::Internal {
+        what: format!("could not wait for the load test: {error}"),
+    })
+}
+
+fn in_words(status: ExitStatus) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return format!("killed by signal {signal}");
+    }
+    match status.code() {
+        Some(code) => format!("exit code {code}"),
+        None => status.to_string(),
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "another process is watched here; nothing is measured, and no test pauses it"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;

@@ -1,0 +1,133 @@
+//! Small values of the protocol, for tests.
+
+use loadtest::definition::{Dependency, Expect, Load, Reads, ScenarioDef, Shape, StepDef};
+use loadtest::metrics::Frame;
+use loadtest::plan::{GradingDefaults, Overrides, Plan};
+use loadtest::protocol::JournalLine;
+use loadtest::record::{End, Ending, ScenarioRecord, Start};
+use std::borrow::Cow;
+use std::time::Duration;
+
+/// A scenario of two steps in `tests/load.rs` of the package `shop`.
+pub(crate) fn definition(function: &str, tags: &[String]) -> ScenarioDef {
+    let mut buy = step("buy", 0.5);
+    buy.dependencies = vec![Dependency {
+        step: 0,
+        optional: false,
+    }]
+    .into();
+    ScenarioDef {
+        name: function.to_owned().into(),
+        function: function.to_owned().into(),
+        module: "load".into(),
+        package: "shop".into(),
+        file: "tests/load.rs".into(),
+        line: 7,
+        description: "A visit.".into(),
+        tags: tags.iter().map(|tag| Cow::Owned(tag.clone())).collect(),
+        base: None,
+        load: Some(Load::new(Shape::Rate {
+            per_second: 20.0,
+            ramp_up: Duration::from_secs(2),
+            duration: Duration::from_secs(60),
+        })),
+        thresholds: Cow::Borrowed(&[]),
+        apdex: None,
+        budget: None,
+        fingerprint: "f1".into(),
+        version: None,
+        starts_target: false,
+        steps: vec![step("login", 0.8), buy].into(),
+    }
+}
+
+fn step(name: &str, weight: f64) -> StepDef {
+    StepDef {
+        name: name.to_owned().into(),
+        line: 9,
+        description: "".into(),
+        method: Some("GET".into()),
+        url: Some(format!("/{name}").into()),
+        weight,
+        expect: Expect::SUCCESS,
+        think: None,
+        timeout: Duration::from_secs(30),
+        thresholds: Cow::Borrowed(&[]),
+        apdex: None,
+        budget: None,
+        grade_weight: None,
+        dependencies: Cow::Borrowed(&[]),
+        reads: Reads {
+            body: false,
+            headers: false,
+        },
+        fingerprint: "f2".into(),
+    }
+}
+
+pub(crate) fn start() -> Start {
+    let definition = definition("checkout", &[]);
+    let plan = Plan::new(
+        &definition,
+        &Overrides::default(),
+        &GradingDefaults::default(),
+        1,
+    )
+    .unwrap();
+    Start {
+        definition,
+        plan,
+        base_url: None,
+        own_target: false,
+        executable_hash: "00".to_owned(),
+        workers: 1,
+        started_at: "2026-11-21T14:30:05Z".to_owned(),
+    }
+}
+
+/// A second in which `started` iterations began and ended well, after 30 ms each.
+pub(crate) fn frame(second: u32, started: u64) -> Frame {
+    let mut frame = Frame {
+        second,
+        active_users: 3,
+        ..Frame::default()
+    };
+    let tally = &mut frame.windows.steady;
+    *tally = loadtest::metrics::Tally::new(2);
+    tally.journey.started = started;
+    tally.journey.ok = started;
+    tally
+        .journey
+        .time
+        .record_n(Duration::from_millis(30), started);
+    tally.steps[0].executed = started;
+    tally.steps[0].ok = started;
+    tally.steps[0]
+        .response
+        .record_n(Duration::from_millis(20), started);
+    frame
+}
+
+pub(crate) fn end() -> End {
+    End {
+        ending: Ending::Completed,
+        elapsed_us: 60_000_000,
+        planned: 1_180,
+        steady_us: 58_000_000,
+        panics: Vec::new(),
+    }
+}
+
+pub(crate) fn scenario_record() -> ScenarioRecord {
+    let mut record = ScenarioRecord::new(start());
+    record.absorb(&frame(0, 4));
+    record.end(end());
+    record
+}
+
+pub(crate) fn journal(lines: &[JournalLine]) -> String {
+    lines
+        .iter()
+        .map(|line| serde_json::to_string(line).unwrap() + "\n")
+        .collect()
+}

@@ -1,0 +1,67 @@
+//! What is printed beside results, as cargo prints it: to standard error, coloured on a terminal.
+//!
+//! A closed stream never ends the program: what cannot be shown is left out.
+
+use crate::error::Error;
+use anstyle::Style;
+use clap_cargo::style;
+use std::fmt::Display;
+use std::io::{IsTerminal as _, Write as _};
+use std::process::ExitCode;
+
+/// Prints what clap found, or the help it was asked for.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// Prints an error with its causes and its help.
+pub(crate) fn error(error: &Error) {
+    line(style::ERROR, "error", error);
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        line(style::CONTEXT, "caused by", cause);
+        source = cause.source();
+    }
+    if let Some(help) = error.help() {
+        line(style::TRANSIENT, "help", help);
+    }
+}
+
+/// Prints a line as cargo shows what it does: a verb, right-aligned, and what it is done to.
+pub(crate) fn status(verb: &str, object: impl Display) {
+    let style = style::GOOD;
+    let _ = writeln!(anstream::stderr(), "{style}{verb:>12}{style:#} {object}");
+}
+
+/// Prints a line of a result to standard output.
+pub(crate) fn result(text: impl Display) {
+    let _ = writeln!(anstream::stdout(), "{text}");
+}
+
+/// Prints a plain line to standard error.
+pub(crate) fn progress(text: impl Display) {
+    let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+/// Whether what goes to standard output is to be coloured.
+pub(crate) fn colours_results() -> bool {
+    anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never
+}
+
+/// Whether standard error is a terminal on which lines can be drawn anew.
+pub(crate) fn can_redraw() -> bool {
+    std::io::stderr().is_terminal()
+        && std::env::var_os("CI").is_none()
+        && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// The columns of the terminal that results go to; 100 where there is none.
+pub(crate) fn width() -> usize {
+    terminal_size::terminal_size_of(std::io::stdout())
+        .map_or(100, |(terminal_size::Width(width), _)| usize::from(width))
+}
+
+fn line(style: Style, label: &str, message: impl Display) {
+    let _ = writeln!(anstream::stderr(), "{style}{label}{style:#}: {message}");
+}

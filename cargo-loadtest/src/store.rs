@@ -1,0 +1,461 @@
+//! Runs on disk: a folder for each, its record, its journals.
+//!
+//! Every file is written under another name and renamed, so that a reader never sees half of one.
+
+use crate::config::Config;
+use crate::error::Error;
+use crate::selection::similar;
+use crate::session::journal;
+use crate::workspace::Workspace;
+use jiff::Timestamp;
+use loadtest::record::{Ending, RunRecord, SCHEMA_VERSION, ScenarioRecord};
+use serde::Serialize;
+use std::hash::{BuildHasher as _, RandomState};
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+const LATEST: &str = "latest";
+const RECORD: &str = "record.json";
+/// The record as far as it is known at the start: it tells of a run that was killed.
+const HEADER: &str = "run.json";
+
+/// The folder that holds all runs.
+#[derive(Debug, Clone)]
+pub(crate) struct Store {
+    directory: PathBuf,
+}
+
+/// The folder of one run.
+#[derive(Debug, Clone)]
+pub(crate) struct RunFolder {
+    path: PathBuf,
+}
+
+impl Store {
+    /// The one that the configuration names, else `loadtest` among the artifacts of the build.
+    pub(crate) fn of(workspace: &Workspace, config: &Config) -> Self {
+        let directory = config
+            .store
+            .clone()
+            .unwrap_or_else(|| workspace.target_directory.join("loadtest"));
+        Self { directory }
+    }
+
+    /// A new folder, named by the time and something random.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub(crate) fn create(&self) -> Result<RunFolder, Error> {
+        std::fs::create_dir_all(&self.directory)
+            .map_err(Error::io("create the folder", &self.directory))?;
+        loop {
+            let path = self.directory.join(identifier(Timestamp::now()));
+            match std::fs::create_dir(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Error::io("create the folder", path)(error)),
+                Ok(()) => return Ok(RunFolder { path }),
+            }
+        }
+    }
+
+    /// Makes `folder` the one that `latest` means.
+    ///
+    /// # Errors
+    /// When the marker cannot be written.
+    pub(crate) fn mark_latest(&self, folder: &RunFolder) -> Result<(), Error> {
+        write(&self.directory.join(LATEST), folder.identifier().as_bytes())
+    }
+
+    /// The folder of `run`: an identifier or `latest`.
+    ///
+    /// # Errors
+    /// [`Error::UnknownRun`], [`Error::NoRun`].
+    pub(crate) fn find(&self, run: &str) -> Result<RunFolder, Error> {
+        let identifiers = self.identifiers();
+        let known = |identifier: &str| identifiers.iter().any(|known| known == identifier);
+        let wanted = if run == LATEST {
+            self.latest(&identifiers).ok_or_else(|| Error::NoRun {
+                directory: self.directory.clone(),
+            })?
+        } else {
+            run.to_owned()
+        };
+        if !known(&wanted) {
+            return Err(Error::UnknownRun {
+                suggestion: similar(&wanted, identifiers.iter().map(String::as_str))
+                    .map(str::to_owned),
+                name: wanted,
+                directory: self.directory.clone(),
+            });
+        }
+        Ok(RunFolder {
+            path: self.directory.join(wanted),
+        })
+    }
+
+    /// The newest run that measured something, killed ones included. The marker only decides between
+    /// runs of the same second.
+    fn latest(&self, identifiers: &[String]) -> Option<String> {
+        let marked = std::fs::read_to_string(self.directory.join(LATEST)).unwrap_or_default();
+        identifiers
+            .iter()
+            .filter(|identifier| {
+                let path = self.directory.join(identifier);
+                RunFolder { path }.holds_something()
+            })
+            .max_by_key(|identifier| (time_of(identifier), **identifier == marked.trim()))
+            .cloned()
+    }
+
+    /// The runs, the oldest first.
+    fn identifiers(&self) -> Vec<String> {
+        let mut identifiers: Vec<_> = std::fs::read_dir(&self.directory)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter(|entry| entry.path().is_dir())
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .filter(|name| !name.starts_with('.'))
+            .collect();
+        identifiers.sort();
+        identifiers
+    }
+}
+
+impl RunFolder {
+    /// A folder that somebody named by its path.
+    pub(crate) fn at(path: &Path) -> Self {
+        Self {
+            path: path.to_path_buf(),
+        }
+    }
+
+    /// The identifier of the run.
+    pub(crate) fn identifier(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
+    /// The record.
+    pub(crate) fn record(&self) -> PathBuf {
+        self.path.join(RECORD)
+    }
+
+    /// A file in the folder.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// What the tool asks of the scenario that runs as number `number`.
+    pub(crate) fn request(&self, number: usize) -> PathBuf {
+        self.path.join(format!("request-{number}.json"))
+    }
+
+    /// Its journal.
+    pub(crate) fn journal(&self, number: usize) -> PathBuf {
+        self.path.join(format!("journal-{number}.jsonl"))
+    }
+
+    /// The record of that scenario alone, until the run has one.
+    pub(crate) fn scenario_record(&self, number: usize) -> PathBuf {
+        self.path.join(format!("record-{number}.json"))
+    }
+
+    /// Keeps what is known of a run before it begins.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn open(&self, header: &RunRecord) -> Result<(), Error> {
+        write_json(&self.path.join(HEADER), header)
+    }
+
+    /// Keeps the record of the run, in which everything that led to it is contained.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn close(&self, record: &RunRecord, scenarios: usize) -> Result<(), Error> {
+        write_json(&self.record(), record)?;
+        let parts = (1..=scenarios).map(|number| self.scenario_record(number));
+        for part in parts.chain([self.path.join(HEADER)]) {
+            // A file that stays does no harm.
+            let _ = std::fs::remove_file(part);
+        }
+        Ok(())
+    }
+
+    fn holds_something(&self) -> bool {
+        let filled = |path: &Path| path.metadata().is_ok_and(|file| file.len() > 0);
+        let mut number = 1;
+        while self.request(number).exists() {
+            if filled(&self.journal(number)) || filled(&self.scenario_record(number)) {
+                return true;
+            }
+            number += 1;
+        }
+        self.record().exists()
+    }
+
+    /// Removes the folder of a run that never began.
+    pub(crate) fn discard(&self) {
+        // A folder that stays does no harm.
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+
+    /// Reads the record; that of a killed run is put together from what its scenarios left.
+    ///
+    /// # Errors
+    /// A record that is damaged or newer than this tool; nothing at all.
+    pub(crate) fn read(&self) -> Result<RunRecord, Error> {
+        if self.record().exists() {
+            return read_record(&self.record());
+        }
+        let mut record = read_record(&self.path.join(HEADER)).map_err(|error| match error {
+            Error::Io { .. } => Error::EmptyRun {
+                directory: self.path.clone(),
+            },
+            error => error,
+        })?;
+        for number in 1.. {
+            let journal = self.journal(number);
+            let part = self.scenario_record(number);
+            let files = [&self.request(number), &journal, &part];
+            if !files.iter().any(|file| file.exists()) {
+                break;
+            }
+            record.scenarios.extend(read_part(&part, &journal)?);
+        }
+        if record.scenarios.is_empty() {
+            return Err(Error::EmptyRun {
+                directory: self.path.clone(),
+            });
+        }
+        Ok(record)
+    }
+}
+
+/// Reads a record of a run.
+///
+/// # Errors
+/// A record that is damaged or newer than this tool.
+pub(crate) fn read_record(path: &Path) -> Result<RunRecord, Error> {
+    #[derive(serde::Deserialize)]
+    struct Version {
+        schema_version: u64,
+    }
+    let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
+    let damaged = |error: serde_json::Error| Error::DamagedRecord {
+        path: path.to_path_buf(),
+        reason: error.to_string(),
+    };
+    let Version { schema_version } = serde_json::from_slice(&bytes).map_err(damaged)?;
+    if schema_version > u64::from(SCHEMA_VERSION) {
+        return Err(Error::NewerRecord {
+            path: path.to_path_buf(),
+            theirs: schema_version,
+            ours: SCHEMA_VERSION,
+        });
+    }
+    serde_json::from_slice(&bytes).map_err(damaged)
+}
+
+fn read_part(part: &Path, journal: &Path) -> Result<Option<ScenarioRecord>, Error> {
+    if let Ok(bytes) = std::fs::read(part)
+        && let Ok(record) = serde_json::from_slice(&bytes)
+    {
+        return Ok(Some(record));
+    }
+    let folded = journal::fold(journal).map_err(Error::io("read", journal))?;
+    Ok(folded.into_record(Ending::Died {
+        reason: "the tool was killed while it ran".to_owned(),
+    }))
+}
+
+/// Writes `value` as JSON.
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
+    let bytes = serde_json::to_vec(value).map_err(|error| Error::Internal {
+        what: format!("could not encode `{}`: {error}", path.display()),
+    })?;
+    write(path, &bytes)
+}
+
+/// Writes a whole file, or none.
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{}", std::process::id()));
+    let temporary = path.with_file_name(name);
+    let written = std::fs::File::create(&temporary)
+        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|()| std::fs::rename(&temporary, path));
+    written.map_err(|error| {
+        // What is left of it is of no use, and the first error is the one to tell.
+        let _ = std::fs::remove_file(&temporary);
+        Error::io("write", path)(error)
+    })
+}
+
+/// The part of an identifier that is the time.
+fn time_of(identifier: &str) -> &str {
+    identifier
+        .rsplit_once('-')
+        .map_or(identifier, |(time, _)| time)
+}
+
+/// `20261121-143005-k3f9`: in the order of time, short, and unlike any other.
+fn identifier(now: Timestamp) -> String {
+    const LETTERS: &[u8; 32] = b"abcdefghijkmnopqrstuvwxyz2345678";
+    let random = RandomState::new().hash_one(now);
+    let suffix: String = (0..4)
+        .map(|i| char::from(LETTERS[(random >> (5 * i)) as usize % LETTERS.len()]))
+        .collect();
+    format!("{}-{suffix}", now.strftime("%Y%m%d-%H%M%S"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::sample;
+    use loadtest::protocol::JournalLine;
+
+    fn store() -> (tempfile::TempDir, Store) {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = folder.path().join("target/loadtest");
+        (folder, Store { directory })
+    }
+
+    fn header(run_id: &str) -> RunRecord {
+        RunRecord {
+            schema_version: SCHEMA_VERSION,
+            run_id: run_id.to_owned(),
+            tool_version: "0.1.0".to_owned(),
+            started_at: "2026-11-21T14:30:05Z".to_owned(),
+            environment: loadtest::record::Environment::default(),
+            scenarios: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn an_identifier_sorts_by_time() {
+        let at = |second| identifier(Timestamp::from_second(second).unwrap());
+        let one = at(1_795_271_405);
+        assert!(one.starts_with("20261121-143005-"), "{one}");
+        assert_eq!(one.len(), "20261121-143005-k3f9".len());
+        assert!(one < at(1_795_271_406));
+    }
+
+    #[test]
+    fn a_record_that_was_kept_is_read_again() {
+        let (_guard, store) = store();
+        let folder = store.create().unwrap();
+        store.mark_latest(&folder).unwrap();
+        let mut record = header(&folder.identifier());
+        folder.open(&record).unwrap();
+        record.scenarios.push(sample::scenario_record());
+        folder.close(&record, 1).unwrap();
+        assert_eq!(store.find("latest").unwrap().read().unwrap(), record);
+        assert_eq!(
+            store.find(&folder.identifier()).unwrap().read().unwrap(),
+            record
+        );
+        let files: Vec<_> = std::fs::read_dir(&folder.path).unwrap().flatten().collect();
+        assert_eq!(files.len(), 1, "{files:?}");
+    }
+
+    #[test]
+    fn a_killed_run_is_read_from_its_journal() {
+        let (_guard, store) = store();
+        let folder = store.create().unwrap();
+        folder.open(&header("killed")).unwrap();
+        let lines = [
+            JournalLine::Start(Box::new(sample::start())),
+            JournalLine::Frame(Box::new(sample::frame(0, 7))),
+            JournalLine::Frame(Box::new(sample::frame(1, 5))),
+        ];
+        let mut text = sample::journal(&lines);
+        text.push_str("{\"frame\":{\"second\":2,\"win");
+        std::fs::write(folder.journal(1), text).unwrap();
+        let record = folder.read().unwrap();
+        assert_eq!(record.run_id, "killed");
+        assert_eq!(record.scenarios[0].windows.steady.journey.started, 12);
+        assert!(matches!(record.scenarios[0].ending, Ending::Died { .. }));
+    }
+
+    #[test]
+    fn a_run_that_measured_nothing_says_so() {
+        let (_guard, store) = store();
+        let folder = store.create().unwrap();
+        assert!(matches!(folder.read(), Err(Error::EmptyRun { .. })));
+        folder.open(&header("x")).unwrap();
+        assert!(matches!(folder.read(), Err(Error::EmptyRun { .. })));
+    }
+
+    #[test]
+    fn a_newer_record_is_told_from_a_damaged_one() {
+        let (_guard, store) = store();
+        let folder = store.create().unwrap();
+        std::fs::write(folder.record(), "{\"schema_version\": 99, \"new\": true}").unwrap();
+        assert!(matches!(
+            folder.read(),
+            Err(Error::NewerRecord { theirs: 99, .. })
+        ));
+        for damaged in ["", "{\"schema_version\": 1", "{\"schema_version\": 1}"] {
+            std::fs::write(folder.record(), damaged).unwrap();
+            assert!(matches!(folder.read(), Err(Error::DamagedRecord { .. })));
+        }
+    }
+
+    #[test]
+    fn an_unknown_run_is_corrected() {
+        let (_guard, store) = store();
+        assert!(matches!(store.find("latest"), Err(Error::NoRun { .. })));
+        let identifier = store.create().unwrap().identifier();
+        let error = store.find(&format!("{identifier}x")).unwrap_err();
+        assert_eq!(
+            error.help().unwrap(),
+            format!("did you mean `{identifier}`?")
+        );
+    }
+
+    #[test]
+    fn the_latest_run_is_the_newest_that_measured_something() {
+        let (_guard, store) = store();
+        let make = |identifier: &str, files: &[&str]| {
+            let path = store.directory.join(identifier);
+            std::fs::create_dir_all(&path).unwrap();
+            for file in files {
+                std::fs::write(path.join(file), "{}").unwrap();
+            }
+            RunFolder { path }
+        };
+        let latest = || store.find("latest").unwrap().identifier();
+        make("20261121-143005-zzzz", &["record.json"]);
+        let marked = make("20261121-143005-aaaa", &["record.json"]);
+        assert_eq!(latest(), "20261121-143005-zzzz");
+        store.mark_latest(&marked).unwrap();
+        assert_eq!(latest(), "20261121-143005-aaaa");
+        make("20261121-150000-aaaa", &["run.json", "request-1.json"]);
+        assert_eq!(latest(), "20261121-143005-aaaa");
+        make("20261121-140000-aaaa", &["record.json"]);
+        make(
+            "20261121-160000-aaaa",
+            &["request-1.json", "journal-1.jsonl"],
+        );
+        assert_eq!(latest(), "20261121-160000-aaaa");
+    }
+
+    #[test]
+    fn a_store_that_cannot_be_written_is_an_error_that_names_it() {
+        let (_guard, store) = store();
+        std::fs::create_dir_all(store.directory.parent().unwrap()).unwrap();
+        std::fs::write(&store.directory, "a file").unwrap();
+        let error = store.create().unwrap_err();
+        assert_eq!(error.exit_code(), 1);
+        assert!(error.to_string().contains("target/loadtest"), "{error}");
+    }
+}

@@ -1,0 +1,158 @@
+//! Built load tests: known by the bytes they hold, never by running them.
+
+use crate::error::Error;
+use loadtest::protocol::{MARKER_PREFIX, VERSION};
+use sha2::{Digest as _, Sha256};
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+const CHUNK: usize = 256 * 1024;
+const DIGITS: usize = 2;
+
+/// A load test that may be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Binary {
+    /// The name of the package.
+    pub(crate) package: String,
+    /// The folder of the package.
+    pub(crate) package_root: PathBuf,
+    /// The target in words: test `load`.
+    pub(crate) target: String,
+    /// The program.
+    pub(crate) executable: PathBuf,
+}
+
+impl Binary {
+    /// Looks for the marker that `loadtest::main!` leaves.
+    ///
+    /// # Errors
+    /// When there is none, or one of another version of the protocol.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let file = File::open(&self.executable).map_err(Error::io("open", &self.executable))?;
+        let found = protocol(file).map_err(Error::io("read", &self.executable))?;
+        match found {
+            Some(VERSION) => Ok(()),
+            Some(theirs) => Err(Error::Protocol {
+                target: self.target.clone(),
+                package: self.package.clone(),
+                theirs,
+                ours: VERSION,
+            }),
+            None => Err(Error::NotALoadTest {
+                target: self.target.clone(),
+                package: self.package.clone(),
+            }),
+        }
+    }
+}
+
+/// SHA-256 of a file, in hexadecimal.
+///
+/// # Errors
+/// When it cannot be read.
+pub(crate) fn hash(path: &Path) -> Result<String, Error> {
+    let mut file = File::open(path).map_err(Error::io("open", path))?;
+    let mut hasher = Sha256::new();
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        match file.read(&mut chunk).map_err(Error::io("read", path))? {
+            0 => break,
+            read => hasher.update(&chunk[..read]),
+        }
+    }
+    Ok(hasher
+        .finalize()
+        .iter()
+        .fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        }))
+}
+
+/// The version in the marker of a program; `None` where there is no marker.
+fn protocol(mut program: impl Read) -> io::Result<Option<u32>> {
+    let length = MARKER_PREFIX.len() + DIGITS;
+    let mut window = Vec::with_capacity(CHUNK + length);
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        let read = program.read(&mut chunk)?;
+        if read == 0 {
+            return Ok(None);
+        }
+        window.extend_from_slice(&chunk[..read]);
+        if let Some(version) = window.windows(length).find_map(version) {
+            return Ok(Some(version));
+        }
+        // A marker may lie across two chunks.
+        let rest = window.len().saturating_sub(length - 1);
+        window.drain(..rest);
+    }
+}
+
+fn version(bytes: &[u8]) -> Option<u32> {
+    let digits = bytes.strip_prefix(MARKER_PREFIX)?;
+    // The prefix alone, as a constant of the library, is no marker.
+    digits.iter().all(u8::is_ascii_digit).then(|| {
+        digits
+            .iter()
+            .fold(0, |sum, digit| sum * 10 + u32::from(digit - b'0'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(before: usize, marker: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0xa5; before];
+        bytes.extend_from_slice(marker);
+        bytes.extend_from_slice(&[0; 1000]);
+        bytes
+    }
+
+    fn marker(digits: &str) -> Vec<u8> {
+        [MARKER_PREFIX, digits.as_bytes()].concat()
+    }
+
+    #[test]
+    fn a_marker_is_found_wherever_it_lies() {
+        for before in [0, 7, CHUNK - 1, CHUNK - 20, 3 * CHUNK - 3] {
+            let found = protocol(program(before, &marker("01")).as_slice()).unwrap();
+            assert_eq!(found, Some(1), "{before}");
+        }
+    }
+
+    #[test]
+    fn a_marker_is_found_in_single_bytes() {
+        struct Trickle<'a>(&'a [u8]);
+        impl Read for Trickle<'_> {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                let few = buffer.len().min(1);
+                self.0.read(&mut buffer[..few])
+            }
+        }
+        let bytes = program(50, &marker("42"));
+        assert_eq!(protocol(Trickle(&bytes)).unwrap(), Some(42));
+    }
+
+    #[test]
+    fn the_prefix_alone_is_no_marker() {
+        let mut bytes = program(10, MARKER_PREFIX);
+        assert_eq!(protocol(bytes.as_slice()).unwrap(), None);
+        bytes.extend(marker("01"));
+        assert_eq!(protocol(bytes.as_slice()).unwrap(), Some(1));
+        assert_eq!(protocol(io::empty()).unwrap(), None);
+    }
+
+    #[test]
+    fn a_hash_is_that_of_the_bytes() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "abc").unwrap();
+        assert_eq!(
+            hash(file.path()).unwrap(),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+    }
+}

@@ -1,0 +1,190 @@
+//! Builds load tests, and nothing else, with cargo's own progress and errors on the terminal.
+
+use super::{Binary, LoadTest, cargo, clean, pass_on, spawn_error};
+use crate::cli::{CargoArgs, Cli, CompilationArgs};
+use crate::error::Error;
+use crate::interrupt::Interrupts;
+use cargo_metadata::Message;
+use std::io::BufReader;
+use std::process::{Command, Stdio};
+
+/// Builds `tests` and checks that they are what their sources say.
+///
+/// # Errors
+/// [`Error::Build`] after cargo said what is wrong; a program that is no load test.
+pub(crate) fn build(
+    tests: &[LoadTest],
+    cli: &Cli,
+    cargo: &CargoArgs,
+    compilation: &CompilationArgs,
+    interrupts: &Interrupts,
+) -> Result<Vec<Binary>, Error> {
+    let mut binaries = Vec::new();
+    for group in groups(tests) {
+        let command = command(&group, cli, cargo, compilation);
+        binaries.extend(call(command, &group, interrupts)?);
+    }
+    for binary in &binaries {
+        binary.check()?;
+    }
+    Ok(binaries)
+}
+
+/// One call of cargo builds the named targets of all named packages, so packages share a call only
+/// if they name the same targets; else a target that happens to have the name of another package's
+/// load test would be built too.
+fn groups(tests: &[LoadTest]) -> Vec<Vec<&LoadTest>> {
+    let mut packages: Vec<Vec<&LoadTest>> = Vec::new();
+    for test in tests {
+        match packages.last_mut() {
+            Some(package) if package[0].package_id == test.package_id => package.push(test),
+            _ => packages.push(vec![test]),
+        }
+    }
+    let mut groups: Vec<(Vec<_>, Vec<&LoadTest>)> = Vec::new();
+    for package in packages {
+        let mut targets: Vec<_> = package.iter().map(|test| (test.kind, &test.name)).collect();
+        targets.sort_unstable();
+        match groups.iter_mut().find(|(known, _)| *known == targets) {
+            Some((_, group)) => group.extend(package),
+            None => groups.push((targets, package)),
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
+fn command(
+    group: &[&LoadTest],
+    cli: &Cli,
+    args: &CargoArgs,
+    compilation: &CompilationArgs,
+) -> Command {
+    let mut command = Command::new(cargo());
+    command
+        .args(["build", "--message-format=json-render-diagnostics"])
+        .args(["--profile", &compilation.profile])
+        .args(["--color", cli.color.word()]);
+    if cli.quiet {
+        command.arg("--quiet");
+    }
+    pass_on(&mut command, args, true);
+    let features = &compilation.features;
+    if features.all_features {
+        command.arg("--all-features");
+    }
+    if features.no_default_features {
+        command.arg("--no-default-features");
+    }
+    for feature in &features.features {
+        command.args(["--features", feature]);
+    }
+    let mut named: Vec<[&str; 2]> = Vec::new();
+    for test in group {
+        // The identifier tells a member from a dependency of the same name.
+        let package = ["--package", test.package_id.as_str()];
+        let target = [
+            ["--test", "--bench", "--example", "--bin"]
+                .into_iter()
+                .find(|flag| &flag[2..] == test.kind)
+                .unwrap_or("--test"),
+            &test.name,
+        ];
+        for pair in [package, target] {
+            if !named.contains(&pair) {
+                named.push(pair);
+                command.args(pair);
+            }
+        }
+    }
+    clean(&mut command);
+    command
+}
+
+fn call(
+    mut command: Command,
+    group: &[&LoadTest],
+    interrupts: &Interrupts,
+) -> Result<Vec<Binary>, Error> {
+    interrupts.check()?;
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|source| spawn_error(&command, source))?;
+    let (artifacts, status) = interrupts.guard(&mut child, |child| {
+        let mut artifacts = Vec::new();
+        if let Some(stdout) = child.stdout.take() {
+            // What is no message is a compiler's or build script's chatter.
+            for message in Message::parse_stream(BufReader::new(stdout)).flatten() {
+                if let Message::CompilerArtifact(artifact) = message
+                    && artifact.executable.is_some()
+                {
+                    artifacts.push(artifact);
+                }
+            }
+        }
+        (artifacts, child.wait())
+    });
+    interrupts.check()?;
+    let status = status.map_err(|source| spawn_error(&command, source))?;
+    if !status.success() {
+        return Err(Error::Build);
+    }
+    group
+        .iter()
+        .map(|test| {
+            let executable = artifacts
+                .iter()
+                .find(|artifact| {
+                    artifact.package_id.repr == test.package_id
+                        && artifact.target.name == test.name
+                        && super::flag(&artifact.target) == Some(test.kind)
+                })
+                .and_then(|artifact| artifact.executable.clone())
+                .ok_or_else(|| Error::Internal {
+                    what: format!(
+                        "cargo built no program for the {} `{}` of package `{}`",
+                        test.kind, test.name, test.package
+                    ),
+                })?;
+            Ok(Binary {
+                package: test.package.clone(),
+                package_root: test.package_root.clone(),
+                target: format!("{} `{}`", test.kind, test.name),
+                executable: executable.into_std_path_buf(),
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    fn test(package: &str, kind: &'static str, name: &str) -> LoadTest {
+        LoadTest {
+            package: package.to_owned(),
+            package_root: PathBuf::new(),
+            package_id: package.to_owned(),
+            kind,
+            name: name.to_owned(),
+        }
+    }
+
+    #[test]
+    fn packages_share_a_call_only_if_they_name_the_same_targets() {
+        let tests = [
+            test("a", "test", "load"),
+            test("b", "test", "load"),
+            test("c", "test", "load"),
+            test("c", "bench", "heavy"),
+            test("d", "bench", "load"),
+        ];
+        let groups: Vec<Vec<&str>> = groups(&tests)
+            .iter()
+            .map(|group| group.iter().map(|test| test.package.as_str()).collect())
+            .collect();
+        assert_eq!(groups, [vec!["a", "b"], vec!["c", "c"], vec!["d"]]);
+    }
+}

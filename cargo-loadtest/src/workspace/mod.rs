@@ -1,0 +1,226 @@
+//! The user's workspace: what cargo knows of it, and the load tests in it.
+
+mod binary;
+mod build;
+mod environment;
+mod source;
+
+use crate::cli::CargoArgs;
+use crate::error::Error;
+use cargo_metadata::{Metadata, MetadataCommand, Package, Target};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+pub(crate) use binary::{Binary, hash};
+pub(crate) use build::build;
+pub(crate) use environment::{clean, record as environment};
+pub(crate) use source::calls_main;
+
+/// The workspace that the current directory or `--manifest-path` belongs to.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    metadata: Metadata,
+    /// Where the user stands: the folder of `--manifest-path`, else the current one.
+    pub(crate) start: PathBuf,
+    /// Where artifacts go.
+    pub(crate) target_directory: PathBuf,
+}
+
+/// A target of a package whose source calls `loadtest::main!`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LoadTest {
+    /// The name of the package.
+    pub(crate) package: String,
+    /// The folder of the package.
+    pub(crate) package_root: PathBuf,
+    /// The package as cargo's messages name it.
+    pub(crate) package_id: String,
+    /// The kind as cargo's flags name it: `test`.
+    pub(crate) kind: &'static str,
+    /// The name of the target.
+    pub(crate) name: String,
+}
+
+impl Workspace {
+    /// Asks cargo.
+    ///
+    /// # Errors
+    /// When there is no workspace, or cargo does not understand it.
+    pub(crate) fn load(args: &CargoArgs) -> Result<Self, Error> {
+        let mut query = MetadataCommand::new();
+        query.cargo_path(cargo()).no_deps();
+        if let Some(path) = &args.manifest_path {
+            query.manifest_path(path);
+        }
+        let mut command = query.cargo_command();
+        pass_on(&mut command, args, false);
+        clean(&mut command);
+        let output = command
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|source| spawn_error(&command, source))?;
+        if !output.status.success() {
+            let text = String::from_utf8_lossy(&output.stderr);
+            return Err(Error::Metadata {
+                text: text.trim().trim_start_matches("error: ").to_owned(),
+            });
+        }
+        let metadata =
+            MetadataCommand::parse(String::from_utf8_lossy(&output.stdout)).map_err(|error| {
+                Error::Internal {
+                    what: format!("cargo's description of the workspace cannot be read: {error}"),
+                }
+            })?;
+        let current = || std::env::current_dir().map_err(Error::io("enter", PathBuf::from(".")));
+        let start = match args.manifest_path.as_deref().and_then(Path::parent) {
+            Some(folder) => current()?.join(folder),
+            None => current()?,
+        };
+        let target_directory = match &args.target_dir {
+            Some(directory) => current()?.join(directory),
+            None => metadata.target_directory.clone().into_std_path_buf(),
+        };
+        Ok(Self {
+            metadata,
+            start,
+            target_directory,
+        })
+    }
+
+    /// The folder of the workspace.
+    pub(crate) fn root(&self) -> &Path {
+        self.metadata.workspace_root.as_std_path()
+    }
+
+    /// The members of the workspace, by name.
+    pub(crate) fn packages(&self) -> Vec<&Package> {
+        let mut packages = self.metadata.workspace_packages();
+        packages.sort_by(|one, other| one.name.cmp(&other.name));
+        packages
+    }
+
+    /// The member called `name`.
+    ///
+    /// # Errors
+    /// [`Error::UnknownPackage`].
+    pub(crate) fn package(&self, name: &str) -> Result<&Package, Error> {
+        let packages = self.packages();
+        let names = packages.iter().map(|package| package.name.to_string());
+        packages
+            .iter()
+            .find(|package| package.name == name)
+            .copied()
+            .ok_or_else(|| Error::UnknownPackage {
+                name: name.to_owned(),
+                known: names.collect(),
+            })
+    }
+
+    /// The load tests of the packages called `names`, or of all members.
+    ///
+    /// # Errors
+    /// [`Error::UnknownPackage`]; [`Error::NoLoadTest`]; a source that cannot be read.
+    pub(crate) fn load_tests(&self, names: &[String]) -> Result<Vec<LoadTest>, Error> {
+        let packages = if names.is_empty() {
+            self.packages()
+        } else {
+            let mut packages = Vec::new();
+            for name in names {
+                let package = self.package(name)?;
+                if !packages
+                    .iter()
+                    .any(|known: &&Package| known.id == package.id)
+                {
+                    packages.push(package);
+                }
+            }
+            packages
+        };
+        let mut found = Vec::new();
+        for package in &packages {
+            for target in &package.targets {
+                let Some(kind) = flag(target) else { continue };
+                let path = target.src_path.as_std_path();
+                // A file that is missing is cargo's to complain about, when it builds.
+                let Ok(source) = std::fs::read(path) else {
+                    continue;
+                };
+                if calls_main(&String::from_utf8_lossy(&source)) {
+                    found.push(LoadTest {
+                        package: package.name.to_string(),
+                        package_root: folder(package),
+                        package_id: package.id.repr.clone(),
+                        kind,
+                        name: target.name.clone(),
+                    });
+                }
+            }
+        }
+        if found.is_empty() {
+            return Err(Error::NoLoadTest {
+                place: place(names),
+            });
+        }
+        Ok(found)
+    }
+}
+
+/// Where scenarios were looked for, in words.
+pub(crate) fn place(packages: &[String]) -> String {
+    match packages {
+        [] => "the workspace".to_owned(),
+        [one] => format!("package `{one}`"),
+        several => format!("the packages {}", crate::selection::one_of(several)),
+    }
+}
+
+/// The folder of a package.
+pub(crate) fn folder(package: &Package) -> PathBuf {
+    package
+        .manifest_path
+        .parent()
+        .map_or_else(PathBuf::new, |folder| folder.as_std_path().to_path_buf())
+}
+
+/// The cargo that called, or the one in `PATH`.
+fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// Adds the flags that every call of cargo gets.
+fn pass_on(command: &mut Command, args: &CargoArgs, build: bool) {
+    for (flag, given) in [
+        ("--locked", args.locked),
+        ("--offline", args.offline),
+        ("--frozen", args.frozen),
+    ] {
+        if given {
+            command.arg(flag);
+        }
+    }
+    if build && let Some(path) = &args.manifest_path {
+        command.arg("--manifest-path").arg(path);
+    }
+    if build && let Some(directory) = &args.target_dir {
+        command.arg("--target-dir").arg(directory);
+    }
+}
+
+fn spawn_error(command: &Command, source: std::io::Error) -> Error {
+    Error::Spawn {
+        program: command.get_program().to_string_lossy().into_owned(),
+        source,
+    }
+}
+
+fn flag(target: &Target) -> Option<&'static str> {
+    [
+        (target.is_test(), "test"),
+        (target.is_bench(), "bench"),
+        (target.is_example(), "example"),
+        (target.is_bin(), "bin"),
+    ]
+    .into_iter()
+    .find_map(|(is, flag)| is.then_some(flag))
+}

@@ -1,0 +1,125 @@
+//! What the functions of a scenario must not be.
+
+use super::Step;
+use super::names::Names;
+use crate::body::{Role, RoleFn, ScenarioFn};
+use crate::suggest::Errors;
+use proc_macro2::{TokenStream, TokenTree};
+use syn::ReturnType;
+
+pub(super) fn check_scenario(function: &ScenarioFn, errors: &mut Errors) {
+    let signature = &function.signature;
+    if let Some(word) = &signature.asyncness {
+        errors.on(
+            word,
+            "a scenario is not `async`: it declares steps, and the engine sends their requests",
+        );
+    }
+    if !signature.inputs.is_empty() {
+        errors.on(
+            &signature.inputs,
+            "a scenario takes no parameters: declare values with `#[state] fn name() -> T` or \
+             `#[setup] fn name() -> T` in its body",
+        );
+    }
+    if !signature.generics.params.is_empty() {
+        errors.on(&signature.generics, "a scenario cannot be generic");
+    }
+    if let ReturnType::Type(_, ty) = &signature.output {
+        errors.on(ty, "a scenario returns nothing");
+    }
+}
+
+/// What holds for functions of every role.
+pub(super) fn check_function(function: &RoleFn, errors: &mut Errors) {
+    let role = function.role;
+    let word = role.name();
+    let signature = &function.signature;
+    for attribute in &function.attributes {
+        let path = attribute.path();
+        if path.is_ident("cfg") || path.is_ident("cfg_attr") {
+            let instead = if role == Role::Step {
+                "put it on the whole scenario, or give the step a `weight` constant"
+            } else {
+                "put it on the whole scenario"
+            };
+            errors.on(
+                attribute,
+                format!("`#[cfg]` cannot be used on a {word}: {instead}"),
+            );
+        }
+    }
+    if !signature.generics.params.is_empty() {
+        errors.on(
+            &signature.generics,
+            format!("a `#[{word}]` function cannot be generic"),
+        );
+    }
+    if let Some(word) = &signature.asyncness {
+        errors.on(
+            word,
+            if role == Role::Step {
+                "an `async` step is not supported yet: return a `Request<T>` and let the engine send it"
+                    .to_owned()
+            } else {
+                format!("a `#[{}]` function is not `async`", role.name())
+            },
+        );
+    }
+    if role != Role::Step {
+        if function.body.is_none() {
+            let name = &signature.ident;
+            errors.at(name.span(), format!("{word} `{name}` has no body"));
+        }
+        if !function.options.is_empty() {
+            errors.on(&function.options, format!("`#[{word}]` takes no options"));
+        }
+    }
+}
+
+/// Options of a declared request on a step that builds its own.
+pub(super) fn refuse_request_options(step: &Step, errors: &mut Errors) {
+    let method = step.options.call.iter().map(|call| &call.method);
+    for key in method.chain(&step.options.request_keys) {
+        let name = &step.name;
+        let option = if key == "header" {
+            "header(...)".to_owned()
+        } else {
+            format!("{key} = ...")
+        };
+        errors.at(
+            key.span(),
+            format!(
+                "`{name}` has a body that builds its request, so `{option}` has no effect: end the \
+                 function with `;` instead, or drop it"
+            ),
+        );
+    }
+}
+
+/// A template in a string of a body, where it would be sent as it stands.
+pub(super) fn refuse_templates(body: TokenStream, names: &Names, errors: &mut Errors) {
+    for token in body {
+        match token {
+            TokenTree::Group(group) => refuse_templates(group.stream(), names, errors),
+            TokenTree::Literal(literal) => {
+                let text = literal.to_string();
+                let root = text.split("{{").skip(1).find_map(|rest| {
+                    let (root, rest) = rest.split_once('.')?;
+                    let is_template = rest.starts_with("response") || rest.starts_with("headers");
+                    let root = root.trim();
+                    (is_template && names.steps.iter().any(|step| step == root)).then_some(root)
+                });
+                if let Some(root) = root {
+                    errors.at(
+                        literal.span(),
+                        format!(
+                            "templates work in `#[step(...)]`; here use the parameter `{root}`"
+                        ),
+                    );
+                }
+            }
+            _ => {}
+        }
+    }
+}

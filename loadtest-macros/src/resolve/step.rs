@@ -1,0 +1,115 @@
+//! One step: what its signature and options say.
+
+use super::{Argument, Request, description, source, unraw};
+use crate::body::RoleFn;
+use crate::fingerprint::Fingerprint;
+use crate::options::StepOptions;
+use crate::signature::{self, ResponseType};
+use crate::suggest::Errors;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::ToTokens;
+
+pub(crate) struct Step {
+    pub(crate) ident: Ident,
+    /// Without `r#`.
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) fingerprint: String,
+    pub(crate) options: StepOptions,
+    pub(crate) response: ResponseType,
+    pub(crate) reads_headers: bool,
+    /// Earlier steps, and whether the step runs without them.
+    pub(crate) dependencies: Vec<(usize, bool)>,
+    /// Method and URL as far as the source shows them.
+    pub(crate) shown: Option<(String, String)>,
+    pub(crate) form: Form,
+}
+
+/// How a step says what it sends.
+pub(crate) enum Form {
+    /// Its function builds the request.
+    Builder {
+        returned: TokenStream,
+        arguments: Vec<Argument>,
+    },
+    /// Its attribute declares it.
+    Declared(Request),
+    /// There was a mistake.
+    Broken,
+}
+
+impl Step {
+    pub(super) fn new(function: &RoleFn, errors: &mut Errors) -> Self {
+        let options = StepOptions::parse(function.options.clone(), errors);
+        let response = signature::response_type(function, errors);
+        let signature = &function.signature;
+        let shown = match (&options.call, &function.body) {
+            (Some(call), _) => Some((call.method.to_string().to_uppercase(), call.literal.value())),
+            (None, Some(body)) => source::request_in(body.stream()),
+            (None, None) => None,
+        };
+        let body = function.body.as_ref().map(ToTokens::to_token_stream);
+        Self {
+            ident: signature.ident.clone(),
+            name: unraw(&signature.ident),
+            description: description(&function.attributes),
+            fingerprint: Fingerprint::of([
+                function.options.clone(),
+                signature.to_token_stream(),
+                body.unwrap_or_default(),
+            ]),
+            // a closure gets the whole response
+            reads_headers: !options.checks.is_empty(),
+            options,
+            response,
+            dependencies: Vec::new(),
+            shown,
+            form: Form::Broken,
+        }
+    }
+
+    /// The place of a step whose signature does not parse.
+    pub(super) fn broken(ident: Option<&Ident>) -> Self {
+        let ident = ident
+            .cloned()
+            .unwrap_or_else(|| Ident::new("unnamed", Span::call_site()));
+        Self {
+            name: unraw(&ident),
+            response: ResponseType::unknown(),
+            ident,
+            description: String::new(),
+            fingerprint: String::new(),
+            options: StepOptions::default(),
+            reads_headers: false,
+            dependencies: Vec::new(),
+            shown: None,
+            form: Form::Broken,
+        }
+    }
+
+    pub(crate) fn display_name(&self) -> String {
+        match &self.options.name {
+            Some(name) => name.value(),
+            None => self.name.clone(),
+        }
+    }
+
+    pub(super) fn depend_on(&mut self, arguments: &[Argument]) {
+        for argument in arguments {
+            if let Some(step) = argument.source.step() {
+                self.depends_on(step, signature::is_option(&argument.ty));
+            }
+        }
+    }
+
+    pub(super) fn depends_on(&mut self, step: usize, optional: bool) {
+        match self
+            .dependencies
+            .iter_mut()
+            .find(|(known, _)| *known == step)
+        {
+            Some((_, known)) => *known &= optional,
+            None => self.dependencies.push((step, optional)),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! How far a call came, so that a deadline can be named after what it interrupted.
+
+use super::meter::Meter;
+use super::{ErrorKind, Failure, Phases};
+use http::StatusCode;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How far a call came; survives the future of the call, which a deadline may end.
+pub(super) struct Progress {
+    pub(super) stage: Stage,
+    pub(super) usable_at: Instant,
+    pub(super) head_at: Option<Instant>,
+    pub(super) phases: Phases,
+    pub(super) status: Option<StatusCode>,
+    pub(super) meter: Option<Rc<Meter>>,
+    pub(super) sent: u64,
+    pub(super) received: u64,
+    pub(super) requests: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Stage {
+    Connect,
+    Handshake,
+    Head,
+    Body,
+}
+
+impl Progress {
+    pub(super) fn new(start: Instant) -> Self {
+        Self {
+            stage: Stage::Connect,
+            usable_at: start,
+            head_at: None,
+            phases: Phases::default(),
+            status: None,
+            meter: None,
+            sent: 0,
+            received: 0,
+            requests: 0,
+        }
+    }
+
+    /// Adds what went over the connection to the account.
+    pub(super) fn settle(&mut self) {
+        if let Some(meter) = self.meter.take() {
+            self.sent += meter.sent();
+            self.received += meter.received();
+            self.requests += u32::from(meter.sent() > 0);
+        }
+    }
+
+    pub(super) fn timed_out(&self, timeout: Duration) -> Failure {
+        let (kind, what) = match self.stage {
+            Stage::Connect => (ErrorKind::TimeoutConnect, "no connection"),
+            Stage::Handshake => (ErrorKind::TimeoutConnect, "no end of the TLS handshake"),
+            Stage::Head => (ErrorKind::TimeoutHead, "no head of an answer"),
+            Stage::Body => (ErrorKind::TimeoutTotal, "no complete answer"),
+        };
+        Failure {
+            status: self.status,
+            ..Failure::new(kind, format!("{what} within {timeout:?}"))
+        }
+    }
+}
