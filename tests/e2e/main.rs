@@ -3,14 +3,15 @@
 //! Everything is compiled into one target folder that stays from run to run. A test that needs a
 //! program which is not there is ignored, and says so.
 
+mod alias;
 mod call;
 mod configuration;
-mod faults;
 mod init;
 mod interrupts;
 mod language;
 mod listing;
 mod mistakes;
+mod nginx;
 mod own_target;
 mod permission;
 mod project;
@@ -26,13 +27,14 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let trials = [
+        alias::trials(),
         configuration::trials(),
-        faults::trials(),
         init::trials(),
         interrupts::trials(),
         language::trials(),
         listing::trials(),
         mistakes::trials(),
+        nginx::trials(),
         own_target::trials(),
         permission::trials(),
         secrets::trials(),
@@ -59,7 +61,9 @@ fn trial(module: &str, test: &str, needs: Option<&'static str>, run: fn()) -> Tr
     let module = module.split_once("::").map_or(module, |(_, module)| module);
     Trial::ignorable_test(format!("{module}::{test}"), move || {
         if let Some(program) = needs.filter(|program| !is_installed(program)) {
-            return Ok(Completion::ignored_with(format!("`{program}` is not installed")));
+            return Ok(Completion::ignored_with(format!(
+                "`{program}` is not installed"
+            )));
         }
         run();
         Ok(Completion::Completed)

@@ -1,5 +1,147 @@
-//! Not written yet.
+//! Targets that a scenario starts itself are there for the run, and gone afterwards.
 
-pub(crate) fn trials() -> Vec<libtest_mimic::Trial> {
-    Vec::new()
+use crate::call::{send, wait_for};
+use crate::site::{Desk, assert_balanced, site, total};
+use crate::trials;
+use libtest_mimic::Trial;
+use loadtest::record::ScenarioRecord;
+use rustix::process::Signal;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpStream};
+
+pub(crate) fn trials() -> Vec<Trial> {
+    trials![
+        a_target_is_started_used_and_stopped,
+        a_target_is_stopped_after_ctrl_c,
+        a_target_does_not_survive_a_killed_scenario,
+        a_target_is_stopped_after_a_panic_in_the_setup,
+        a_target_that_dies_at_once_is_shown_with_its_words,
+        a_given_base_url_takes_the_place_of_the_target,
+        cargo_test_starts_and_stops_the_target_too,
+    ]
+}
+
+fn address(url: &str) -> SocketAddr {
+    let address = url.trim_start_matches("http://").trim_end_matches('/');
+    address
+        .parse()
+        .unwrap_or_else(|error| panic!("{url}: {error}"))
+}
+
+/// Nobody listens there any more.
+#[track_caller]
+fn assert_gone(url: &str) {
+    let address = address(url);
+    // It has ended by now, but the system may take its time with the socket.
+    wait_for(&format!("the end of the target at {address}"), || {
+        TcpStream::connect(address).is_err().then_some(())
+    });
+}
+
+fn url_of(record: &ScenarioRecord) -> String {
+    record.base_url.clone().expect("the record has a base URL")
+}
+
+fn a_target_is_started_used_and_stopped() {
+    let desk = Desk::new();
+    desk.tool("run", "--exact site::load::own --iterations 50")
+        .run()
+        .comes_to(0);
+    let record = desk.record();
+    assert_balanced(&record);
+    assert_eq!(total(&record).journey.ok, 50);
+    assert!(record.own_target);
+    assert_gone(&url_of(&record));
+}
+
+fn a_target_is_stopped_after_ctrl_c() {
+    let desk = Desk::new();
+    let mut running = desk
+        .tool("run", "--exact site::load::own --users 2 --duration 60s")
+        .start();
+    running.wait_until_it_says("[0s]");
+    running.signal(Signal::INT);
+    running.output().exits(105);
+    let record = desk.record();
+    assert_balanced(&record);
+    assert_eq!(
+        total(&record).steps[0].failed,
+        0,
+        "it outlives the requests"
+    );
+    assert_gone(&url_of(&record));
+}
+
+fn a_target_does_not_survive_a_killed_scenario() {
+    let desk = Desk::new();
+    let mut running = desk
+        .tool("run", "--exact site::load::own --users 2 --duration 60s")
+        .start();
+    running.wait_until_it_says("[0s] site::load::own against ");
+    let url = said_url(&running.said(), "against ");
+    let url = url.trim_end_matches(',');
+    send(starter_of(url), Signal::KILL);
+    running.output().exits(105);
+    assert_gone(url);
+}
+
+/// The number of the process that started the server at `url`, which is what it answers.
+fn starter_of(url: &str) -> u32 {
+    let mut stream = TcpStream::connect(address(url)).expect("the target listens");
+    let request = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
+    stream.write_all(request.as_bytes()).expect("a request");
+    let mut answer = Vec::new();
+    let mut reader = BufReader::new(stream);
+    reader.read_until(b'}', &mut answer).expect("an answer");
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    let (_, number) = answer.split_once("\"parent\":").expect("a number");
+    number.trim_end_matches('}').parse().expect("a number")
+}
+
+fn a_target_is_stopped_after_a_panic_in_the_setup() {
+    let desk = Desk::new();
+    let output = desk
+        .tool("run", "own_then_panic")
+        .run()
+        .exits(100)
+        .says(&["setup `server` failed", "the server is at"]);
+    assert_gone(&said_url(&output.stderr, "the server is at "));
+    assert!(desk.runs().is_empty());
+}
+
+fn a_target_that_dies_at_once_is_shown_with_its_words() {
+    let desk = Desk::new();
+    desk.tool("run", "own_dies")
+        .run()
+        .exits(100)
+        .has_one_error()
+        .says(&[
+            "setup `server` failed",
+            "ended before it was ready",
+            "no database at shop.db",
+        ]);
+}
+
+fn a_given_base_url_takes_the_place_of_the_target() {
+    let server = loadtest_tests::Server::start(|_| loadtest_tests::Reply::text("ok"));
+    let desk = Desk::new();
+    desk.run("--exact site::load::own --iterations 4", &server)
+        .run()
+        .comes_to(0);
+    assert_eq!(server.requests_to("/own"), 4);
+    assert!(!desk.record().own_target);
+}
+
+fn cargo_test_starts_and_stops_the_target_too() {
+    let output = site()
+        .cargo("test --test load -- --exact own own_then_panic")
+        .run()
+        .exits(101);
+    let output = output.prints(&["1 passed", "1 failed", "the server is at"]);
+    assert_gone(&said_url(&output.stdout, "the server is at "));
+}
+
+fn said_url(text: &str, before: &str) -> String {
+    let (_, rest) = text.split_once(before).expect("the URL is said");
+    rest.split_whitespace().next().expect("a URL").to_owned()
 }

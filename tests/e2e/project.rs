@@ -78,10 +78,7 @@ impl Files {
         for (path, text) in &self.files {
             write(&root.join(path), text);
         }
-        // With the versions of this workspace nothing has to be looked up or fetched.
-        if !root.join(&lock).exists() {
-            fs::copy(workspace().join(&lock), root.join(&lock)).expect("the workspace has a lock");
-        }
+        adopt_lock(&root);
         Project { root }
     }
 }
@@ -153,6 +150,20 @@ pub(crate) fn write(path: &Path, text: &str) {
     let folder = path.parent().expect("a file is in a folder");
     fs::create_dir_all(folder).expect("a folder of the project");
     fs::write(path, text).expect("a file of the project");
+}
+
+/// Gives the project in `root` the versions of this workspace, so that nothing has to be looked up
+/// or fetched. Cargo then takes out what the project does not need, once.
+pub(crate) fn adopt_lock(root: &Path) {
+    let name = root.file_name().expect("a project has a name");
+    let ours = fs::read_to_string(workspace().join("Cargo.lock")).expect("the workspace's lock");
+    let adopted = kept("locks").join(name);
+    let theirs = root.join("Cargo.lock");
+    if theirs.exists() && fs::read_to_string(&adopted).is_ok_and(|lock| lock == ours) {
+        return;
+    }
+    write(&theirs, &ours);
+    write(&adopted, &ours);
 }
 
 /// Every file below `root`, relative to it and in order.

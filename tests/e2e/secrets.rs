@@ -1,5 +1,100 @@
-//! Not written yet.
+//! What is secret is in no file and on no screen, also where steps fail.
 
-pub(crate) fn trials() -> Vec<libtest_mimic::Trial> {
-    Vec::new()
+use crate::call::Output;
+use crate::site::{Desk, site, step, total};
+use crate::trials;
+use libtest_mimic::Trial;
+use loadtest_tests::{Reply, Request, Server};
+
+pub(crate) fn trials() -> Vec<Trial> {
+    trials![a_run_keeps_no_secret, a_failing_test_shows_no_secret,]
+}
+
+/// Every secret of the scenario `secretive` and of its server begins so.
+const CANARY: &str = "canary-7f3a";
+/// Base64 of what a `Basic` authorization would make of it: `canary-7f3`.
+const CANARY_BASE64: &str = "Y2FuYXJ5LTdmM";
+
+fn leaky(request: &Request) -> Reply {
+    let echo = request.text();
+    match request.path.as_str() {
+        "/login" => Reply::json(
+            r#"{"access_token":"canary-7f3a-token","refresh_token":"canary-7f3a-refresh"}"#,
+        )
+        .header("set-cookie", "session=canary-7f3a-set; HttpOnly")
+        .header("x-api-key", "canary-7f3a-header"),
+        "/refused" => Reply::json(format!(
+            r#"{{"error":"no","request":{echo},"password":"canary-7f3a-echo","deep":[{{"api_key":"canary-7f3a-deep"}}],"detail":"see the manual"}}"#
+        ))
+        .header("set-cookie", "session=canary-7f3a-again"),
+        // No number, so that the message of the decoder names the value.
+        "/misread" => Reply::json(r#"{"access_token":"canary-7f3a-misread"}"#),
+        _ => Reply::close_before_head(),
+    }
+}
+
+/// The lines of `text` that hold a secret.
+fn leaks<'a>(text: &'a str) -> Vec<&'a str> {
+    text.lines()
+        .filter(|line| line.contains(CANARY) || line.contains(CANARY_BASE64))
+        .collect()
+}
+
+#[track_caller]
+fn assert_silent(output: &Output) {
+    for (name, text) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
+        let leaks = leaks(text);
+        assert!(leaks.is_empty(), "{name} of\n{output}\nleaks {leaks:#?}");
+    }
+}
+
+fn a_run_keeps_no_secret() {
+    let server = Server::recording(leaky);
+    let desk = Desk::new();
+    let output = desk
+        .run("secretive --iterations 5 --export json", &server)
+        .run()
+        .comes_to(99);
+    // The secrets were sent, and came back.
+    let sent: Vec<Request> = server.recorded();
+    assert_eq!(
+        sent[0].header("cookie"),
+        Some("session=canary-7f3a-cookie; theme=dark")
+    );
+    assert_eq!(server.requests_to("/refused"), 5);
+    let run = desk.only_run();
+    let record = run.scenario();
+    let total = total(&record);
+    for name in ["refused", "misread", "broken"] {
+        assert_eq!(step(&record, &total, name).failed, 5, "{name}");
+    }
+    let sample = step(&record, &total, "refused").errors[0].sample.clone();
+    let sample = sample.expect("the body of the refusal");
+    assert!(
+        sample.contains("see the manual"),
+        "what is no secret is kept: {sample}"
+    );
+    assert_silent(&output);
+    assert!(run.files().len() >= 3, "{:?}", run.files());
+    for file in run.files() {
+        let bytes = std::fs::read(run.0.join(&file)).expect("a file of the run");
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        for line in leaks(&text) {
+            let at = line.find(CANARY).or(line.find(CANARY_BASE64)).unwrap_or(0);
+            let start = line.floor_char_boundary(at.saturating_sub(200));
+            let end = line.floor_char_boundary((at + 60).min(line.len()));
+            panic!("{} leaks: ..{}..", file.display(), &line[start..end]);
+        }
+    }
+}
+
+fn a_failing_test_shows_no_secret() {
+    let server = Server::start(leaky);
+    let output = site()
+        .cargo("test --test load -- --exact secretive")
+        .env("LOADTEST_BASE_URL", server.url())
+        .run()
+        .exits(101)
+        .prints(&["refused", "see the manual"]);
+    assert_silent(&output);
 }

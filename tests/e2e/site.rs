@@ -182,8 +182,14 @@ pub(crate) fn assert_balanced(record: &ScenarioRecord) {
         let errors: u64 = step.errors.iter().map(|error| error.count).sum();
         assert_eq!(step.failed, errors, "every failure of {name} has a kind");
         let timed = step.response.count() + step.failed_response.count();
-        assert!(timed <= step.executed, "{name} has no time that nobody took");
-        assert!(step.response.count() >= step.ok, "every success of {name} has a time");
+        assert!(
+            timed <= step.executed,
+            "{name} has no time that nobody took"
+        );
+        assert!(
+            step.response.count() >= step.ok,
+            "every success of {name} has a time"
+        );
     }
     for (at, step) in total.steps.iter().enumerate() {
         let ledger: u64 = total

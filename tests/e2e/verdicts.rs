@@ -1,5 +1,284 @@
-//! Not written yet.
+//! What a run comes to: verdict, exit code and files.
 
-pub(crate) fn trials() -> Vec<libtest_mimic::Trial> {
-    Vec::new()
+use crate::call::graded;
+use crate::site::{Desk, assert_balanced, step, total};
+use crate::trials;
+use crate::truth::shop;
+use libtest_mimic::Trial;
+use loadtest::record::Ending;
+use loadtest_tests::{Reply, Server};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    trials![
+        a_run_that_holds_its_thresholds_passes,
+        a_threshold_that_does_not_hold_fails_the_run,
+        a_target_that_is_down_is_found_out_before_the_load,
+        a_run_without_a_target_is_told_how_to_name_one,
+        a_target_that_hangs_costs_its_timeouts_and_no_more,
+        a_target_that_fails_throughout_fails_the_run,
+        a_step_that_panics_is_counted_with_its_place,
+        one_failed_scenario_does_not_stop_the_next,
+        an_export_goes_where_it_is_sent,
+        an_old_run_is_graded_again,
+    ]
+}
+
+fn a_run_that_holds_its_thresholds_passes() {
+    let server = Server::start(shop);
+    let (desk, output) = graded(|| {
+        let desk = Desk::new();
+        let output = desk.run("single --iterations 20", &server).run();
+        (desk, output)
+    });
+    let output = output
+        .exits(0)
+        .prints(&["PASSED", "site::load::single", "errors < 1"]);
+    assert!(
+        !output.stdout.contains('\u{1b}'),
+        "no colour off a terminal\n{output}"
+    );
+    assert!(
+        !output.stderr.contains('\u{1b}'),
+        "no colour off a terminal\n{output}"
+    );
+    let run = desk.only_run();
+    run.has_page();
+    let record = run.record();
+    assert_eq!(record.schema_version, loadtest::record::SCHEMA_VERSION);
+    assert_eq!(record.scenarios.len(), 1);
+    assert_eq!(record.scenarios[0].executable_hash.len(), 64);
+    let leftover: Vec<PathBuf> = run
+        .files()
+        .into_iter()
+        .filter(|file| file.extension().is_some_and(|kind| kind == "part"))
+        .collect();
+    assert!(leftover.is_empty(), "half files: {leftover:?}");
+}
+
+fn a_threshold_that_does_not_hold_fails_the_run() {
+    let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(20)));
+    let (desk, output) = graded(|| {
+        let desk = Desk::new();
+        let output = desk.run("strict --iterations 20", &server).run();
+        (desk, output)
+    });
+    output.exits(99).prints(&["FAILED", "p95 < 5"]);
+    desk.only_run().has_page();
+    assert_eq!(desk.record().ending, Ending::Completed);
+}
+
+fn a_target_that_is_down_is_found_out_before_the_load() {
+    // Bound but not listened to would still be taken; so the port is free again, and nobody's.
+    let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = free.local_addr().expect("bound");
+    drop(free);
+    let desk = Desk::new();
+    let url = format!("http://{address}");
+    desk.tool("run", "single --iterations 5")
+        .args(["--base-url", &url])
+        .run()
+        .exits(100)
+        .has_one_error()
+        .says(&[&address.to_string()]);
+    assert!(
+        desk.runs().is_empty(),
+        "nothing was measured, so nothing is kept"
+    );
+}
+
+fn a_run_without_a_target_is_told_how_to_name_one() {
+    let desk = Desk::new();
+    desk.tool("run", "single")
+        .run()
+        .exits(2)
+        .has_one_error()
+        .says(&["no target", "--base-url", "LOADTEST_BASE_URL"]);
+}
+
+fn a_target_that_hangs_costs_its_timeouts_and_no_more() {
+    const TIMEOUT: Duration = Duration::from_millis(200);
+    let server = Server::start(|_| Reply::hang());
+    let desk = Desk::new();
+    desk.run("impatient --users 3 --duration 2s", &server)
+        .run()
+        .comes_to(99);
+    let record = desk.record();
+    assert_balanced(&record);
+    let total = total(&record);
+    let step = &total.steps[0];
+    assert_eq!(record.ending, Ending::Completed);
+    assert_eq!((step.ok, step.failed), (0, server.requests()));
+    let [error] = step.errors.as_slice() else {
+        panic!("one kind of error: {:?}", step.errors);
+    };
+    assert_eq!(
+        (error.kind.name(), error.count),
+        ("timeout.head", step.failed)
+    );
+    // Three users, 200 ms each: no more than this can have been tried.
+    assert!((3..=33).contains(&step.failed), "{} timeouts", step.failed);
+    assert_eq!(
+        step.response.count(),
+        step.failed,
+        "timeouts enter at their deadline"
+    );
+    assert!(
+        step.response.min() >= Some(TIMEOUT),
+        "{:?}",
+        step.response.min()
+    );
+    assert_eq!(
+        total.journey.cancelled, 0,
+        "the last ones end by themselves"
+    );
+    // The load ends after 2 s, what is in flight 200 ms later; the rest is slack.
+    assert!(record.elapsed_us < 8_000_000, "{} us", record.elapsed_us);
+}
+
+fn a_target_that_fails_throughout_fails_the_run() {
+    let server = Server::start(|_| Reply::status(500).body("out of order"));
+    let (desk, output) = graded(|| {
+        let desk = Desk::new();
+        let output = desk.run("single --iterations 10", &server).run();
+        (desk, output)
+    });
+    output.exits(99).prints(&["FAILED", "500"]);
+    let record = desk.record();
+    assert_eq!(total(&record).journey.failed, 10);
+}
+
+fn a_step_that_panics_is_counted_with_its_place() {
+    let server = Server::start(|request| match request.path.as_str() {
+        "/list" if request.sequence % 5 == 0 => Reply::json(r#"{"items":[]}"#),
+        "/list" => Reply::json(r#"{"items":[4]}"#),
+        _ => Reply::json(r#"{"id":4}"#),
+    });
+    let desk = Desk::new();
+    let output = desk
+        .run("panicking --iterations 50 --users 2", &server)
+        .run()
+        .comes_to(99);
+    let record = desk.record();
+    assert_balanced(&record);
+    let total = total(&record);
+    let first = step(&record, &total, "first");
+    assert_eq!((first.ok, first.failed, first.requests), (40, 10, 40));
+    assert_eq!(first.errors[0].kind.name(), "step.panic");
+    assert_eq!(step(&record, &total, "details").skipped, 10);
+    assert_eq!(
+        step(&record, &total, "unmoved").ok,
+        50,
+        "the ones beside it go on"
+    );
+    assert_eq!(server.requests_to("/unmoved"), 50);
+    let [panicked] = record.panics.as_slice() else {
+        panic!("one place: {:?}", record.panics);
+    };
+    assert_eq!(panicked.count, 10);
+    let line = include_str!("../fixtures/site/load.rs")
+        .lines()
+        .position(|line| line.contains("items[0])"))
+        .expect("the line that panics")
+        + 1;
+    let place = format!("tests/load.rs:{line}:");
+    assert!(
+        panicked.location.starts_with(&place),
+        "{place} in {panicked:?}"
+    );
+    assert!(
+        panicked.message.contains("index out of bounds"),
+        "{panicked:?}"
+    );
+    let shown = output.stdout.contains(&place) || output.stderr.contains(&place);
+    assert!(shown, "the place is shown\n{output}");
+    let floods = output.stderr.matches("panicked at").count();
+    assert!(
+        floods <= 1,
+        "a panic is told once, not {floods} times\n{output}"
+    );
+}
+
+fn one_failed_scenario_does_not_stop_the_next() {
+    let server = Server::start(|request| match request.path.as_str() {
+        "/stock" => Reply::json(r#"{"items":[]}"#),
+        _ => shop(request),
+    });
+    let (desk, output) = graded(|| {
+        let desk = Desk::new();
+        let output = desk.run("single checked journey --iterations 4", &server);
+        (desk, output.run())
+    });
+    output.exits(99).prints(&[
+        "site::load::single",
+        "site::load::journey",
+        "site::load::checked",
+    ]);
+    let record = desk.only_run().record();
+    let names: Vec<&str> = record
+        .scenarios
+        .iter()
+        .map(|scenario| &*scenario.definition.name)
+        .collect();
+    assert_eq!(
+        names,
+        ["single", "journey", "checked"],
+        "in the order of the source"
+    );
+    for scenario in &record.scenarios {
+        assert_balanced(scenario);
+        assert_eq!(total(scenario).journey.started, 4);
+    }
+}
+
+fn an_export_goes_where_it_is_sent() {
+    let server = Server::start(shop);
+    let desk = Desk::new();
+    let folder = tempfile::tempdir().expect("a folder");
+    let (json, html) = (
+        folder.path().join("card.json"),
+        folder.path().join("card.html"),
+    );
+    desk.run("single --iterations 7", &server)
+        .arg("--export")
+        .arg(format!("json={}", json.display()))
+        .arg("--export")
+        .arg(format!("html={}", html.display()))
+        .run()
+        .comes_to(0);
+    let card = std::fs::read_to_string(&json).expect("the card");
+    let card: serde_json::Value = serde_json::from_str(&card).expect("JSON");
+    assert_eq!(card["run_id"], *desk.only_run().record().run_id);
+    let page = std::fs::read_to_string(&html).expect("the page");
+    assert!(page.contains("site::load::single") && page.trim_end().ends_with("</html>"));
+}
+
+fn an_old_run_is_graded_again() {
+    let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(20)));
+    let (desk, first) = graded(|| {
+        let desk = Desk::new();
+        let output = desk.run("strict --iterations 10", &server).run();
+        (desk, output)
+    });
+    let first = first.exits(99);
+    let run = desk.only_run();
+    let id = run.record().run_id;
+    let before = run.text("record.json");
+    for which in ["latest", &id, &run.0.display().to_string()] {
+        let again = desk.tool("report", which).run().comes_to(99);
+        for line in first.stdout.lines().filter(|line| line.contains("p95")) {
+            assert!(again.stdout.contains(line), "{line}\n{again}");
+        }
+    }
+    assert_eq!(
+        run.text("record.json"),
+        before,
+        "a record is never written again"
+    );
+    desk.tool("report", "no-such-run")
+        .run()
+        .exits(3)
+        .has_one_error();
 }

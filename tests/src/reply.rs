@@ -10,7 +10,6 @@ use std::time::Duration;
 #[must_use]
 pub struct Reply {
     delay: Duration,
-    rest: Duration,
     deed: Deed,
     end: End,
 }
@@ -61,7 +60,6 @@ impl Reply {
     pub fn status(status: u16) -> Self {
         Self {
             delay: Duration::ZERO,
-            rest: Duration::ZERO,
             deed: Deed::Answer {
                 status,
                 headers: Vec::new(),
@@ -143,7 +141,6 @@ impl Reply {
     fn nothing(end: End) -> Self {
         Self {
             delay: Duration::ZERO,
-            rest: Duration::ZERO,
             deed: Deed::Nothing,
             end,
         }
@@ -178,12 +175,6 @@ impl Reply {
     /// Waits before the head; several delays add up.
     pub fn delay(mut self, delay: Duration) -> Self {
         self.delay += delay;
-        self
-    }
-
-    /// Waits after the answer, before the connection is closed or the next request is read.
-    pub fn rest(mut self, rest: Duration) -> Self {
-        self.rest += rest;
         self
     }
 
@@ -316,9 +307,6 @@ impl Reply {
                     }
                 }
             }
-        }
-        if !self.rest.is_zero() {
-            acts.push(Act::Pause(self.rest));
         }
         acts
     }
