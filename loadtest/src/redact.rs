@@ -44,6 +44,47 @@ pub fn text(text: &str) -> Cow<'_, str> {
     shown
 }
 
+/// A decoder's message as it may be shown: the type of what it found, and not the value, since
+/// nobody knows what that value is for.
+pub fn mismatch(message: &str) -> Cow<'_, str> {
+    for (before, after) in [
+        ("string \"", "\", expected "),
+        ("character `", "`, expected "),
+        ("integer `", "`, expected "),
+        ("floating point `", "`, expected "),
+        ("unknown variant `", "`, expected "),
+    ] {
+        if let Some(at) = message.find(before)
+            && let from = at + before.len()
+            && let Some(length) = message[from..].rfind(after)
+        {
+            let (head, tail) = (&message[..from], &message[from + length..]);
+            return format!("{head}{REDACTED}{tail}").into();
+        }
+    }
+    text(message)
+}
+
+/// The URL of a step as it stands in the source, as it may be shown: its placeholders stay.
+pub fn template(url: &str) -> Cow<'_, str> {
+    let Some((path, query)) = url.split_once('?') else {
+        return text(url);
+    };
+    let mut shown = text(path).into_owned();
+    for (i, pair) in query.split('&').enumerate() {
+        shown.push(if i == 0 { '?' } else { '&' });
+        let names_a_value = pair
+            .split_once('=')
+            .is_some_and(|(_, to)| to.starts_with('{'));
+        shown.push_str(&if names_a_value {
+            pair.into()
+        } else {
+            text(pair)
+        });
+    }
+    shown.into()
+}
+
 fn pass(text: &str) -> Cow<'_, str> {
     let mut redaction = Redaction {
         text,
@@ -314,6 +355,60 @@ mod tests {
             "expected 2xx, got 503 Service Unavailable",
         ] {
             assert!(matches!(text(same), Cow::Borrowed(_)), "{same}");
+        }
+    }
+
+    #[test]
+    fn a_mismatch_names_the_type_and_not_the_value() {
+        #[derive(Debug, serde::Deserialize)]
+        enum Kind {
+            Small,
+        }
+        fn message<T: serde::de::DeserializeOwned + std::fmt::Debug>(json: &str) -> String {
+            let error = serde_json::from_str::<T>(json).unwrap_err();
+            mismatch(&error.to_string()).into_owned()
+        }
+        let string = message::<Vec<u64>>(r#"["s3cr\", expected x\"et"]"#);
+        assert!(
+            string.starts_with(r#"invalid type: string "[redacted]", expected u64"#),
+            "{string}"
+        );
+        for shown in [
+            message::<u64>(r#""s3cret""#),
+            message::<String>("5315"),
+            message::<String>("5.315"),
+            message::<u8>("5315"),
+            message::<Kind>(r#""s3cret""#),
+            message::<char>(r#""s3cret""#),
+        ] {
+            assert!(!shown.contains("s3cr") && !shown.contains("315"), "{shown}");
+            assert!(
+                shown.contains(REDACTED) && shown.contains("expected"),
+                "{shown}"
+            );
+        }
+        let null = message::<u64>("null");
+        assert!(
+            null.starts_with("invalid type: null, expected u64"),
+            "{null}"
+        );
+        assert!(matches!(mismatch("missing field `id`"), Cow::Borrowed(_)));
+        assert!(matches!(Kind::Small, Kind::Small));
+    }
+
+    #[test]
+    fn the_placeholders_of_a_url_stay() {
+        for (before, after) in [
+            ("/a?api_key=k&page=2", "/a?api_key=[redacted]&page=2"),
+            (
+                "/a?token={{login.response.token}}&page=2",
+                "/a?token={{login.response.token}}&page=2",
+            ),
+            ("/a?token={}", "/a?token={}"),
+            ("http://me:pw@host/token", "http://[redacted]@host/token"),
+            ("/a?", "/a?"),
+        ] {
+            assert_eq!(template(before), after);
         }
     }
 

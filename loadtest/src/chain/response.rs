@@ -1,5 +1,6 @@
 //! The response of an earlier step.
 
+use crate::redact;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use std::any::TypeId;
@@ -67,6 +68,7 @@ impl<T: serde::de::DeserializeOwned + Send + 'static> FromBody for T {
         if body.is_empty() || TypeId::of::<T>() == TypeId::of::<()>() {
             return serde_json::from_slice(b"null").map_err(|_| "the body is empty".to_owned());
         }
-        serde_json::from_slice(body).map_err(|error| error.to_string())
+        serde_json::from_slice(body)
+            .map_err(|error| redact::mismatch(&error.to_string()).into_owned())
     }
 }

@@ -2,10 +2,12 @@
 
 use super::{complain, write_json};
 use crate::chain::{Prepared, Scenario, SetupContext};
+use crate::definition::ScenarioDef;
 use crate::engine::{self, Control, Ended, How};
 use crate::plan::Plan;
 use crate::protocol::{BASE_URL_VARIABLE, FailureKind, JournalLine, RunFailure, RunRequest};
 use crate::record::{End, Ending, ScenarioRecord, Start};
+use crate::redact;
 use crate::registry::Registry;
 use crate::transport::{HttpTransport, Network, NetworkError};
 use std::fs::File;
@@ -123,7 +125,7 @@ fn measure(ready: Ready, request: &RunRequest, journal: &mut Journal) -> io::Res
     } = ready;
     let workers = engine::workers(&plan);
     let start = Start {
-        definition: scenario.definition.clone(),
+        definition: recorded(&scenario.definition),
         plan: plan.clone(),
         base_url: network.base_url().map(str::to_owned),
         own_target: prepared.target.is_some(),
@@ -177,6 +179,20 @@ fn measure(ready: Ready, request: &RunRequest, journal: &mut Journal) -> io::Res
             }))
         }
     }
+}
+
+/// The definition as it may be kept.
+fn recorded(definition: &ScenarioDef) -> ScenarioDef {
+    let mut definition = definition.clone();
+    for url in definition
+        .steps
+        .to_mut()
+        .iter_mut()
+        .filter_map(|step| step.url.as_mut())
+    {
+        *url = redact::template(url).into_owned().into();
+    }
+    definition
 }
 
 fn end(ended: Ended) -> End {
