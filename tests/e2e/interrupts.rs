@@ -69,7 +69,7 @@ fn ctrl_c_twice_cancels_what_is_in_flight() {
         _ => Reply::hang(),
     });
     let desk = Desk::new();
-    let mut running = long_run(&desk, "patient --users 3", &server, 13);
+    let mut running = long_run(&desk, "endless --users 3", &server, 13);
     running.signal(Signal::INT);
     running.wait_until_it_says("stopping");
     running.signal(Signal::INT);
@@ -111,7 +111,7 @@ fn ctrl_c_while_building_ends_at_once() {
 fn a_killed_scenario_leaves_what_its_journal_holds() {
     let server = Server::recording(|_| Reply::text("ok").delay(DELAY));
     let desk = Desk::new();
-    let running = long_run(&desk, "patient --users 4", &server, 4);
+    let running = long_run(&desk, "endless --users 4", &server, 4);
     // The journal has a frame a second; what was there a good while ago is in it.
     let seconds = |from: u64| {
         wait_for("more requests", || {
@@ -144,7 +144,7 @@ fn a_killed_scenario_leaves_what_its_journal_holds() {
 fn a_killed_tool_leaves_what_its_journal_holds() {
     let server = Server::recording(|_| Reply::text("ok").delay(DELAY));
     let desk = Desk::new();
-    let running = long_run(&desk, "patient --users 4", &server, 300);
+    let running = long_run(&desk, "endless --users 4", &server, 300);
     running.signal(Signal::KILL);
     drop(running.output());
     // The scenario notices that its control pipe is closed, and stops by itself.
@@ -156,7 +156,7 @@ fn a_killed_tool_leaves_what_its_journal_holds() {
         ended.then_some(())
     });
     let report = desk.tool("report", "latest").run().exits(105);
-    let report = report.prints(&["site::load::patient"]);
+    let report = report.prints(&["site::load::endless"]);
     let run = desk.only_run();
     assert!(
         !run.0.join("record.json").exists(),
