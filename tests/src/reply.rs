@@ -10,6 +10,7 @@ use std::time::Duration;
 #[must_use]
 pub struct Reply {
     delay: Duration,
+    rest: Duration,
     deed: Deed,
     end: End,
 }
@@ -60,6 +61,7 @@ impl Reply {
     pub fn status(status: u16) -> Self {
         Self {
             delay: Duration::ZERO,
+            rest: Duration::ZERO,
             deed: Deed::Answer {
                 status,
                 headers: Vec::new(),
@@ -141,6 +143,7 @@ impl Reply {
     fn nothing(end: End) -> Self {
         Self {
             delay: Duration::ZERO,
+            rest: Duration::ZERO,
             deed: Deed::Nothing,
             end,
         }
@@ -175,6 +178,12 @@ impl Reply {
     /// Waits before the head; several delays add up.
     pub fn delay(mut self, delay: Duration) -> Self {
         self.delay += delay;
+        self
+    }
+
+    /// Waits after the answer, before the connection is closed or the next request is read.
+    pub fn rest(mut self, rest: Duration) -> Self {
+        self.rest += rest;
         self
     }
 
@@ -307,6 +316,9 @@ impl Reply {
                     }
                 }
             }
+        }
+        if !self.rest.is_zero() {
+            acts.push(Act::Pause(self.rest));
         }
         acts
     }

@@ -29,6 +29,7 @@ struct State {
     script: Box<Script>,
     requests: AtomicU64,
     connections: AtomicU64,
+    closed: AtomicU64,
     records: bool,
     log: Mutex<Log>,
 }
@@ -67,6 +68,7 @@ impl Server {
             script,
             requests: AtomicU64::new(0),
             connections: AtomicU64::new(0),
+            closed: AtomicU64::new(0),
             records,
             log: Mutex::default(),
         });
@@ -119,6 +121,11 @@ impl Server {
         self.state.connections.load(Ordering::SeqCst)
     }
 
+    /// How many of them are over, whoever closed them.
+    pub fn closed(&self) -> u64 {
+        self.state.closed.load(Ordering::SeqCst)
+    }
+
     /// The requests so far, in the order of their arrival; only with [`recording`](Self::recording).
     pub fn recorded(&self) -> Vec<Request> {
         self.state.log().recorded.clone()
@@ -167,6 +174,7 @@ async fn accept(listener: std::net::TcpListener, state: Arc<State>) {
                 tokio::spawn(async move {
                     // The client may go away at any time; that is its business.
                     let _ = serve(stream, &state, number).await;
+                    state.closed.fetch_add(1, Ordering::SeqCst);
                 });
             }
             Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
