@@ -100,10 +100,8 @@ fn clone() -> PathBuf {
 }
 
 fn copy(root: &Path, path: &Path) {
-    let from = workspace().join(path);
-    match fs::read_to_string(&from) {
-        Ok(text) => write(&root.join(path), &text),
-        // No text, so nothing that is compiled.
-        Err(_) => {}
+    // What is no text is nothing that is compiled.
+    if let Ok(text) = fs::read_to_string(workspace().join(path)) {
+        write(&root.join(path), &text);
     }
 }

@@ -1,6 +1,7 @@
 //! Runs that end before their time: what was measured until then is kept.
 
 use crate::call::{Running, send, wait_for};
+use crate::project::Files;
 use crate::site::{Desk, assert_balanced, total};
 use crate::trials;
 use libtest_mimic::Trial;
@@ -87,38 +88,33 @@ fn ctrl_c_twice_cancels_what_is_in_flight() {
 }
 
 fn ctrl_c_while_building_ends_at_once() {
-    // A build script that ends when the test lets it.
+    // A build script that ends when its file is gone: it is no child of the tool.
     let folder = tempfile::tempdir().expect("a folder");
-    let (begun, go) = (folder.path().join("begun"), folder.path().join("go"));
+    let begun = folder.path().join("begun");
+    let path = begun.display();
     let script = format!(
-        "fn main() {{\n    println!(\"cargo::rerun-if-changed=never\");\n    \
-         std::fs::write({begun:?}, \"\").unwrap();\n    \
-         while !std::path::Path::new({go:?}).exists() {{\n        \
+        "fn main() {{\n    let begun = std::path::Path::new(\"{path}\");\n    \
+         std::fs::write(begun, \"\").unwrap();\n    \
+         while begun.exists() {{\n        \
          std::thread::sleep(std::time::Duration::from_millis(20));\n    }}\n}}\n"
     );
-    let project = crate::project::Files::single("building", "loadtest::main!();\n")
+    let project = Files::single("building", "loadtest::main!();\n")
         .file("build.rs", script)
         .create();
     let running = project.tool("run", "").start();
     wait_for("the build script", || begun.exists().then_some(()));
     running.signal(Signal::INT);
-    let output = running.output().exits(105);
-    // The build script is no child of ours any more; it must not wait for ever.
-    std::fs::write(go, "").expect("a file");
-    output.says(&["interrupted"]);
+    running.output().exits(105).says(&["interrupted"]);
+    drop(folder);
 }
 
 fn a_killed_scenario_leaves_what_its_journal_holds() {
     let server = Server::recording(|_| Reply::text("ok").delay(DELAY));
     let desk = Desk::new();
     let running = long_run(&desk, "endless --users 4", &server, 4);
-    // The journal has a frame a second; what was there a good while ago is in it.
-    let seconds = |from: u64| {
-        wait_for("more requests", || {
-            (server.requests() >= from).then_some(())
-        })
-    };
-    seconds(300);
+    wait_for("the load of some seconds", || {
+        (server.requests() >= 300).then_some(())
+    });
     let process = server.recorded()[0].header("x-process").map(str::parse);
     let process = process.expect("the process is named").expect("a number");
     send(process, Signal::KILL);
