@@ -40,6 +40,9 @@ pub(crate) fn render(report: &Report) -> String {
     environment.add_filter("count", |number: u64| view::count(number));
     environment.add_filter("percent", |ratio: Option<f64>| figure(ratio, view::percent));
     environment.add_filter("rate", |rate: Option<f64>| figure(rate, view::rate));
+    environment.add_filter("throughput", |rate: Option<f64>| {
+        figure(rate, view::throughput)
+    });
     environment.add_filter("score", |score: f64| view::score(score));
     environment.add_filter("points", |points: f64| view::points(points));
     environment.add_filter("prose", prose);
@@ -201,22 +204,5 @@ mod tests {
             prose("of `a<b`: `x").to_string(),
             "of <code>a&lt;b</code>: `x"
         );
-    }
-
-    #[test]
-    #[ignore = "writes the pages to the directory in LOADTEST_SAMPLES, to be looked at"]
-    fn write_samples() {
-        let folder = std::path::PathBuf::from(std::env::var_os("LOADTEST_SAMPLES").unwrap());
-        for (name, report) in [
-            ("passed", sample::passed()),
-            ("failed", sample::failed()),
-            ("empty", sample::empty()),
-            ("single", sample::single()),
-            ("invalid", sample::invalid()),
-            ("several", sample::several()),
-            ("long", sample::long()),
-        ] {
-            std::fs::write(folder.join(format!("{name}.html")), render(&report)).unwrap();
-        }
     }
 }

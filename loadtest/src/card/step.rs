@@ -61,6 +61,8 @@ pub struct StepRow {
     pub sent_bytes: u64,
     /// Bytes read, heads included.
     pub received_bytes: u64,
+    /// Bytes read per second: the throughput.
+    pub received_bytes_per_second: Option<f64>,
     /// Checks that passed.
     pub checks_passed: u64,
     /// Checks that failed.
@@ -143,6 +145,7 @@ impl StepRow {
             retries: tally.retries,
             sent_bytes: tally.sent_bytes,
             received_bytes: tally.received_bytes,
+            received_bytes_per_second: seconds.map(|seconds| tally.received_bytes as f64 / seconds),
             checks_passed: tally.checks_passed,
             checks_failed: tally.checks_failed,
         }

@@ -151,6 +151,11 @@ pub fn bytes(number: u64) -> String {
     format!("{amount:.1} TB")
 }
 
+/// A throughput: `38 MB/s`.
+pub fn throughput(bytes_per_second: f64) -> String {
+    format!("{}/s", bytes(bytes_per_second.round() as u64))
+}
+
 /// A score to three decimals, rounded down so that it never looks better than its letter.
 pub fn score(score: f64) -> String {
     format!("{:.3}", ((score + 1e-9) * 1e3).floor() / 1e3)

@@ -18,6 +18,7 @@ pub(super) fn table(page: &mut Page, card: &Card) {
         Column::right("p95"),
         Column::right("p99").leaves(2),
         Column::right("time"),
+        Column::right("received").leaves(6),
     ];
     if skips {
         columns.push(Column::right("skips"));
@@ -81,6 +82,10 @@ fn step_cells(
         (PLAIN, figure(step.response.p95.map(view::duration))),
         (PLAIN, figure(step.response.p99.map(view::duration))),
         (share, figure(step.time_share.map(view::percent))),
+        (
+            PLAIN,
+            figure(step.received_bytes_per_second.map(view::throughput)),
+        ),
     ];
     let (skips, chance) = shown;
     if skips {

@@ -94,23 +94,13 @@ impl Table {
         }
         for (row, below) in self.rows.iter().zip(&self.below) {
             lines.push(self.line(&kept, first, |i| row[i].clone()));
-            let figures: Vec<String> = (0..self.columns.len())
+            let figures = (0..self.columns.len())
                 .filter(|i| !kept.contains(i))
                 .filter(|&i| !row[i].1.is_empty())
-                .map(|i| format!("{} {}", self.columns[i].title, row[i].1))
-                .collect();
+                .map(|i| format!("{} {}", self.columns[i].title, row[i].1));
             let room = limit.saturating_sub(2);
-            let mut parts: Vec<String> = [Some(figures.join(" · ")), below.clone()]
-                .into_iter()
-                .flatten()
-                .filter(|part| !part.is_empty())
-                .collect();
-            let one = parts.join(" · ");
-            if width(&one) <= room {
-                parts = vec![one];
-            }
-            for part in parts.iter().filter(|part| !part.is_empty()) {
-                lines.push(Line::new().add(PLAIN, "  ").add(DIM, shorten(part, room)));
+            for part in packed(figures.chain(below.clone()), room) {
+                lines.push(Line::new().add(PLAIN, "  ").add(DIM, shorten(&part, room)));
             }
         }
         lines
@@ -150,6 +140,21 @@ impl Table {
                 .map(|&i| self.widest(i) + GAP)
                 .sum::<usize>()
     }
+}
+
+/// Joins parts into as few lines as hold them within `room`.
+fn packed(parts: impl Iterator<Item = String>, room: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        match lines.last_mut() {
+            Some(line) if width(line) + width(&part) + 3 <= room => {
+                line.push_str(" · ");
+                line.push_str(&part);
+            }
+            _ => lines.push(part),
+        }
+    }
+    lines
 }
 
 #[cfg(test)]
