@@ -295,15 +295,25 @@ pub(crate) fn graded<T>(mut run: impl FnMut() -> (T, Output)) -> (T, Output) {
     run()
 }
 
-/// Looks again and again until `look` finds something.
+/// Looks again and again until `look` finds something, which may have to be compiled first.
 #[track_caller]
-pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn wait_for<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+    wait_at_most(LIMIT, what, look)
+}
+
+/// Looks again and again, for `limit` at most, until `look` finds something.
+#[track_caller]
+pub(crate) fn wait_at_most<T>(
+    limit: Duration,
+    what: &str,
+    mut look: impl FnMut() -> Option<T>,
+) -> T {
     let begin = Instant::now();
     loop {
         if let Some(found) = look() {
             return found;
         }
-        assert!(begin.elapsed() < LIMIT, "{what} did not come in {LIMIT:?}");
+        assert!(begin.elapsed() < limit, "{what} did not come in {limit:?}");
         thread::sleep(PAUSE);
     }
 }

@@ -1,6 +1,6 @@
 //! Targets that a scenario starts itself are there for the run, and gone afterwards.
 
-use crate::call::{send, wait_for};
+use crate::call::{send, wait_at_most};
 use crate::site::{Desk, assert_balanced, site, total};
 use crate::trials;
 use libtest_mimic::Trial;
@@ -8,6 +8,7 @@ use loadtest::record::ScenarioRecord;
 use rustix::process::Signal;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
 
 pub(crate) fn trials() -> Vec<Trial> {
     trials![
@@ -28,12 +29,14 @@ fn address(url: &str) -> SocketAddr {
         .unwrap_or_else(|error| panic!("{url}: {error}"))
 }
 
+/// How long the system may take with the socket of a process that has ended.
+const SOON: Duration = Duration::from_secs(20);
+
 /// Nobody listens there any more.
 #[track_caller]
 fn assert_gone(url: &str) {
     let address = address(url);
-    // It has ended by now, but the system may take its time with the socket.
-    wait_for(&format!("the end of the target at {address}"), || {
+    wait_at_most(SOON, &format!("the end of the target at {address}"), || {
         TcpStream::connect(address).is_err().then_some(())
     });
 }
