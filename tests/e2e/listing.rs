@@ -1,5 +1,6 @@
 //! What there is to run, and how it is chosen.
 
+use crate::call::Call;
 use crate::project::{Files, LOAD_TEST, Project, STANDS_ALONE, header};
 use crate::site::Desk;
 use crate::trials;
@@ -16,6 +17,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         tags_choose_and_narrow,
         every_package_of_a_workspace_is_searched,
         packages_are_chosen_by_name,
+        a_workspace_is_found_from_within_and_from_elsewhere,
         a_run_takes_what_a_list_shows,
         a_program_that_is_no_load_test_is_never_started,
         a_foreign_macro_of_the_same_name_is_refused_unseen,
@@ -95,6 +97,7 @@ fn filters_choose_by_substring_or_by_whole_identity() {
         "site::load::own",
         "site::load::own_then_panic",
         "site::load::own_dies",
+        "site::load::own_deaf",
     ];
     assert_eq!(chosen("load::own"), own);
     assert_eq!(chosen("--exact site::load::own"), ["site::load::own"]);
@@ -185,6 +188,24 @@ fn packages_are_chosen_by_name() {
         .exits(2)
         .has_one_error()
         .says(&["alpha", "beta"]);
+}
+
+fn a_workspace_is_found_from_within_and_from_elsewhere() {
+    let project = workspace();
+    let both = ["alpha::load::first", "beta::load::second"];
+    let list = |call: Call| {
+        let call = call.line("list --profile dev --format json");
+        identities(&call.run().exits(0).stdout)
+    };
+    assert_eq!(list(Call::tool(&project.path("alpha/tests"))), both);
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let manifest = project.path("crates/beta/Cargo.toml");
+    let call = Call::tool(elsewhere.path())
+        .line("list --profile dev --format json --manifest-path")
+        .arg(manifest);
+    assert_eq!(identities(&call.run().exits(0).stdout), both);
+    let call = Call::tool(elsewhere.path()).line("list");
+    call.run().exits(101).says(&["Cargo.toml"]);
 }
 
 fn a_run_takes_what_a_list_shows() {

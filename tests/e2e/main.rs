@@ -10,6 +10,7 @@ mod init;
 mod interrupts;
 mod language;
 mod listing;
+mod misbehaviour;
 mod mistakes;
 mod nginx;
 mod own_target;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         interrupts::trials(),
         language::trials(),
         listing::trials(),
+        misbehaviour::trials(),
         mistakes::trials(),
         nginx::trials(),
         own_target::trials(),

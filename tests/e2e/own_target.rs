@@ -15,6 +15,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_target_is_started_used_and_stopped,
         a_target_is_stopped_after_ctrl_c,
         a_target_does_not_survive_a_killed_scenario,
+        a_target_does_not_survive_a_killed_tool,
         a_target_is_stopped_after_a_panic_in_the_setup,
         a_target_that_dies_at_once_is_shown_with_its_words,
         a_given_base_url_takes_the_place_of_the_target,
@@ -86,6 +87,18 @@ fn a_target_does_not_survive_a_killed_scenario() {
     send(starter_of(url), Signal::KILL);
     running.output().exits(105);
     assert_gone(url);
+}
+
+fn a_target_does_not_survive_a_killed_tool() {
+    let desk = Desk::new();
+    let mut running = desk
+        .tool("run", "--exact site::load::own --users 2 --duration 60s")
+        .start();
+    running.wait_until_it_says("[0s] site::load::own against ");
+    let url = said_url(&running.said(), "against ");
+    running.signal(Signal::KILL);
+    drop(running.output());
+    assert_gone(url.trim_end_matches(','));
 }
 
 /// The number of the process that started the server at `url`, which is what it answers.

@@ -111,7 +111,7 @@ fn a_list_names_every_scenario() {
         .lines()
         .filter(|line| line.ends_with(": test"))
         .collect();
-    assert_eq!(names.len(), 3, "{filtered}");
+    assert_eq!(names.len(), 4, "{filtered}");
 }
 
 fn a_weighted_step_always_runs_and_thresholds_do_not_count() {

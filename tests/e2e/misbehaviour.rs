@@ -1,0 +1,117 @@
+//! Scenarios whose code does what it should not.
+
+use crate::call::wait_for;
+use crate::site::{Desk, assert_balanced, total};
+use crate::trials;
+use libtest_mimic::Trial;
+use loadtest::record::Ending;
+use loadtest_tests::{Reply, Server};
+use rustix::process::Signal;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    trials![
+        what_a_scenario_prints_disturbs_no_result,
+        a_scenario_that_ends_the_process_leaves_what_was_measured,
+        a_step_that_never_returns_is_cut_off,
+        a_setup_that_never_ends_can_be_interrupted,
+        a_password_in_the_base_url_is_refused_unsaid,
+    ]
+}
+
+fn what_a_scenario_prints_disturbs_no_result() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let desk = Desk::new();
+    let output = desk
+        .run("chatty --iterations 2000 --users 4", &server)
+        .run()
+        .comes_to(0)
+        .says(&["chatter on standard error", "{\"scenarios\": []}"]);
+    assert!(!output.stdout.contains("chatter") && !output.stdout.contains("scenarios\": []"));
+    let record = desk.record();
+    assert_balanced(&record);
+    assert_eq!(total(&record).journey.ok, 2000);
+    // Every word of it is passed on.
+    let printed = output.stderr.matches("chatter on standard error").count();
+    assert_eq!(printed, 2000);
+}
+
+fn a_scenario_that_ends_the_process_leaves_what_was_measured() {
+    let server = Server::start(|request| match request.path.as_str() {
+        // After two seconds or so, so that the journal holds one of them.
+        "/before" => {
+            let quit = request.sequence == 80;
+            Reply::json(format!(r#"{{"quit":{quit}}}"#)).delay(std::time::Duration::from_millis(25))
+        }
+        _ => Reply::text("ok"),
+    });
+    let desk = Desk::new();
+    let output = desk
+        .run("quitting --iterations 200", &server)
+        .run()
+        .exits(105);
+    let run = desk.only_run();
+    run.has_page();
+    let record = run.scenario();
+    assert_balanced(&record);
+    assert!(matches!(&record.ending, Ending::Died { .. }), "{output}");
+    let ok = total(&record).journey.ok;
+    assert!((1..=80).contains(&ok), "{ok} journeys\n{output}");
+}
+
+fn a_step_that_never_returns_is_cut_off() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let desk = Desk::new();
+    let mut running = desk.run("stuck --iterations 50 --users 1", &server).start();
+    wait_for("the last request", || {
+        (server.requests() == 5).then_some(())
+    });
+    running.signal(Signal::INT);
+    running.wait_until_it_says("stopping");
+    running.signal(Signal::INT);
+    let output = running.output().exits(105);
+    let run = desk.only_run();
+    run.has_page();
+    let record = run.scenario();
+    assert_balanced(&record);
+    assert_ne!(record.ending, Ending::Completed, "{output}");
+    assert_eq!(server.requests(), 5);
+}
+
+fn a_setup_that_never_ends_can_be_interrupted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("deaf");
+    let desk = Desk::new();
+    let mut running = desk.tool("run", "own_deaf").env("SITE_DEAF", &file).start();
+    let process = wait_for("the target", || {
+        let number = std::fs::read_to_string(&file).ok()?;
+        number.parse::<i32>().ok()
+    });
+    running.signal(Signal::INT);
+    running.wait_until_it_says("stopping");
+    running.signal(Signal::INT);
+    running.output().exits(105);
+    let process = rustix::process::Pid::from_raw(process).expect("a process");
+    wait_for("the end of the target", || {
+        rustix::process::test_kill_process(process)
+            .is_err()
+            .then_some(())
+    });
+    assert!(desk.runs().is_empty(), "nothing was measured");
+}
+
+fn a_password_in_the_base_url_is_refused_unsaid() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let desk = Desk::new();
+    let url = server.url().replace("http://", "http://ada:canary-7f3a@");
+    let output = desk
+        .tool("run", "single --iterations 3")
+        .args(["--base-url", &url])
+        .run()
+        .exits(2)
+        .has_one_error()
+        .says(&["user name"])
+        .says_no("canary-7f3a");
+    assert_eq!(output.stdout, "");
+    assert!(desk.runs().is_empty());
+    assert_eq!(server.connections(), 0);
+}
