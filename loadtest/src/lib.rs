@@ -1,4 +1,41 @@
-//! Load tests as Rust functions.
+//! Load tests as Rust functions: each step of a scenario is a function, its parameters are the answers
+//! of earlier steps, and the compiler checks every one of them.
+//!
+//! ```no_run
+//! use loadtest::prelude::*;
+//!
+//! #[response]
+//! struct Login { token: String }
+//!
+//! /// A customer logs in and looks around.
+//! #[scenario(
+//!     base = "http://127.0.0.1:3000",
+//!     load = rate(50/s, ramp_up = 2s, for = 10s),
+//!     thresholds(p95 < 300ms, errors < 1%),
+//! )]
+//! fn visit() {
+//!     #[step]
+//!     fn login() -> Request<Login> {
+//!         Request::post("/login").json(&json!({ "user": "ada" }))
+//!     }
+//!
+//!     #[step(weight = 0.8, think = 500ms..2s)]
+//!     fn browse(login: &Login) -> Request {
+//!         Request::get("/products").bearer_auth(&login.token)
+//!     }
+//! }
+//!
+//! loadtest::main!();
+//! ```
+//!
+//! That is the whole of a `tests/load.rs`, a test target with `harness = false`. `cargo test` runs each
+//! scenario once; `cargo loadtest run` puts them under load and grades them. What a scenario file needs is
+//! in the [`prelude`]; the language is described in `docs/language.md`.
+//!
+//! Data runs one way through the modules: [`definition`] and [`chain`] are what a scenario compiles to,
+//! [`plan`] is what a run will do, [`engine`] does it over a [`transport`], [`metrics`] adds it up, a
+//! [`record`] keeps it, and a [`card`] grades it. [`harness`] is the binary's own `main`, [`protocol`] what it
+//! and `cargo-loadtest` say to each other.
 
 pub mod card;
 pub mod chain;
