@@ -146,6 +146,7 @@ impl Error {
                 FailureKind::Usage => 2,
                 FailureKind::Setup => 100,
                 FailureKind::NotPermitted => 103,
+                FailureKind::Interrupted => 105,
                 FailureKind::Internal => 1,
             },
         }

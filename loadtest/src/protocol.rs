@@ -106,6 +106,8 @@ pub enum FailureKind {
     Setup,
     /// The target is not one that may be tested: exit code 103.
     NotPermitted,
+    /// Stopped before the load began: exit code 105.
+    Interrupted,
     /// Anything else: exit code 1.
     Internal,
 }

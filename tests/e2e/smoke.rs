@@ -45,7 +45,9 @@ fn each_scenario_runs_once() {
 
 fn a_failing_step_shows_request_and_response() {
     let server = Server::start(|request| match request.path.as_str() {
-        "/orders" => Reply::status(409).body("sold out"),
+        "/orders" => Reply::status(409)
+            .header("x-reason", "stock")
+            .body("sold out"),
         _ => shop(request),
     });
     let output = test("--exact journey", &server).exits(101);
@@ -56,6 +58,7 @@ fn a_failing_step_shows_request_and_response() {
         "/orders",
         r#"{"product":31}"#,
         "409",
+        "x-reason: stock",
         "sold out",
     ]);
     assert!(

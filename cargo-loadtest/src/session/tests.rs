@@ -107,6 +107,7 @@ fn a_refusal_has_the_exit_code_of_its_kind() {
         (FailureKind::Usage, 2),
         (FailureKind::Setup, 100),
         (FailureKind::NotPermitted, 103),
+        (FailureKind::Interrupted, 105),
         (FailureKind::Internal, 1),
     ] {
         let fixture = Fixture::new();

@@ -126,6 +126,7 @@ fn show(request: &RequestBuf, exchange: &Exchange) -> String {
         Err(failure) => match failure.status {
             Some(status) => {
                 let _ = writeln!(text, "  < {status} ({:.1?})", exchange.service_time);
+                response_headers(&mut text, &failure.headers);
                 body(
                     &mut text,
                     '<',

@@ -3,12 +3,13 @@
 use super::{complain, write_json};
 use crate::chain::{Prepared, Scenario, SetupContext};
 use crate::definition::ScenarioDef;
-use crate::engine::{self, Control, Ended, How};
+use crate::engine::{self, Control, Ended, How, Phase};
 use crate::plan::Plan;
 use crate::protocol::{BASE_URL_VARIABLE, FailureKind, JournalLine, RunFailure, RunRequest};
 use crate::record::{End, Ending, ScenarioRecord, Start};
 use crate::redact;
 use crate::registry::Registry;
+use crate::targets;
 use crate::transport::{HttpTransport, Network, NetworkError};
 use std::fs::File;
 use std::io::{self, BufRead as _, Write as _};
@@ -19,9 +20,25 @@ use tokio::runtime;
 /// Runs the scenario, and writes journal and record.
 pub(super) fn run(registry: &Registry, request: &RunRequest) -> io::Result<()> {
     let mut journal = Journal(File::create(&request.journal)?);
-    match begin(registry, request) {
+    let control = Control::new();
+    listen(control.clone());
+    let begun = begin(registry, request);
+    if control.phase() > Phase::Running {
+        if let Ok(Ready {
+            scenario, prepared, ..
+        }) = begun
+        {
+            (scenario.teardown)(&prepared.shared);
+        }
+        return journal.write(&JournalLine::Failed(RunFailure {
+            kind: FailureKind::Interrupted,
+            message: "stopped before the load began".to_owned(),
+            help: None,
+        }));
+    }
+    match begun {
         Err(failure) => journal.write(&JournalLine::Failed(failure)),
-        Ok(ready) => measure(ready, request, &mut journal),
+        Ok(ready) => measure(ready, request, &control, &mut journal),
     }
 }
 
@@ -116,7 +133,12 @@ fn begin(registry: &Registry, request: &RunRequest) -> Result<Ready, RunFailure>
     })
 }
 
-fn measure(ready: Ready, request: &RunRequest, journal: &mut Journal) -> io::Result<()> {
+fn measure(
+    ready: Ready,
+    request: &RunRequest,
+    control: &Control,
+    journal: &mut Journal,
+) -> io::Result<()> {
     let Ready {
         scenario,
         plan,
@@ -135,8 +157,6 @@ fn measure(ready: Ready, request: &RunRequest, journal: &mut Journal) -> io::Res
     };
     let mut record = ScenarioRecord::new(start.clone());
     journal.write(&JournalLine::Start(Box::new(start)))?;
-    let control = Control::new();
-    listen(control.clone());
     let network = Arc::new(network);
     let mut written = Ok(());
     let ended = engine::run(
@@ -144,7 +164,7 @@ fn measure(ready: Ready, request: &RunRequest, journal: &mut Journal) -> io::Res
         &prepared.shared,
         &plan,
         workers,
-        &control,
+        control,
         move |user| HttpTransport::new(Arc::clone(&network), user),
         |frame| {
             record.absorb(&frame);
@@ -153,7 +173,7 @@ fn measure(ready: Ready, request: &RunRequest, journal: &mut Journal) -> io::Res
             }
         },
     );
-    if let Some(Err(died)) = prepared.target.as_ref().map(crate::targets::Target::check) {
+    if let Some(Err(died)) = prepared.target.as_ref().map(targets::Target::check) {
         complain(&format!(
             "warning: the target did not survive the run: {died}"
         ));
@@ -231,18 +251,24 @@ fn listen(control: Control) {
         .spawn(move || {
             for line in io::stdin().lock().lines().map_while(Result::ok) {
                 match line.trim() {
-                    "stop" => control.stop(),
+                    "stop" => stop(&control),
                     "abort" => control.abort(),
                     _ => {}
                 }
             }
-            control.stop();
+            stop(&control);
         });
     if let Err(error) = listener {
         complain(&format!(
             "warning: the run cannot be stopped early: {error}"
         ));
     }
+}
+
+/// Ends the run, or the wait for a target that it is to begin with.
+fn stop(control: &Control) {
+    control.stop();
+    targets::give_up();
 }
 
 /// How a scenario gets a target.

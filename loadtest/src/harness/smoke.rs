@@ -20,7 +20,7 @@ const USAGE: u8 = 2;
 
 /// The `main` of the binary under `cargo test` and `cargo nextest`.
 pub(super) fn main(registry: &Registry) -> ExitCode {
-    let arguments = Arguments::from_args();
+    let Asked { arguments, filters } = asked(std::env::args());
     if registry.scenarios.is_empty() {
         complain(
             "error: no scenario is linked into this binary\n\
@@ -37,11 +37,57 @@ pub(super) fn main(registry: &Registry) -> ExitCode {
     let trials = registry
         .scenarios
         .iter()
+        .filter(|scenario| {
+            let name = scenario.definition.test_name();
+            let chosen = |filter: &String| {
+                if arguments.exact {
+                    name == *filter
+                } else {
+                    name.contains(filter)
+                }
+            };
+            filters.is_empty() || filters.iter().any(chosen)
+        })
         .map(|&scenario| {
             Trial::ignorable_test(scenario.definition.test_name(), move || trial(scenario))
         })
         .collect();
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// What the command line asks for.
+struct Asked {
+    arguments: Arguments,
+    /// Several filters, as libtest takes them; the crate itself takes one.
+    filters: Vec<String>,
+}
+
+fn asked(all: impl Iterator<Item = String>) -> Asked {
+    const WITH_VALUE: [&str; 6] = [
+        "--test-threads",
+        "--logfile",
+        "--skip",
+        "--color",
+        "--format",
+        "-Z",
+    ];
+    let (mut flags, mut filters) = (Vec::new(), Vec::new());
+    let mut value = true; // the name of the program
+    for argument in all {
+        if value || argument.starts_with('-') {
+            value = !value && WITH_VALUE.contains(&&*argument);
+            flags.push(argument);
+        } else {
+            filters.push(argument);
+        }
+    }
+    if filters.len() == 1 {
+        flags.append(&mut filters);
+    }
+    Asked {
+        arguments: Arguments::from_iter(flags),
+        filters,
+    }
 }
 
 fn trial(scenario: &'static Scenario) -> Result<Completion, Failed> {
@@ -65,10 +111,7 @@ fn trial(scenario: &'static Scenario) -> Result<Completion, Failed> {
             .iter()
             .map(ToString::to_string)
             .collect::<Vec<_>>()
-            .join(
-                "
-",
-            )
+            .join("\n")
     })?;
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()
@@ -108,5 +151,30 @@ fn trial(scenario: &'static Scenario) -> Result<Completion, Failed> {
             )))
         }
         (result, _) => result.map(|()| Completion::Completed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(arguments: &[&str]) -> (Option<String>, Vec<String>) {
+        let all = ["load"].iter().chain(arguments).map(ToString::to_string);
+        let Asked { arguments, filters } = asked(all);
+        (arguments.filter, filters)
+    }
+
+    #[test]
+    fn several_filters_are_ours_and_one_is_the_harness_s() {
+        assert_eq!(of(&["--skip", "a", "--exact"]), (None, vec![]));
+        assert_eq!(
+            of(&["checkout", "--exact"]),
+            (Some("checkout".to_owned()), vec![])
+        );
+        let both = vec!["checkout".to_owned(), "health".to_owned()];
+        assert_eq!(
+            of(&["checkout", "--test-threads", "1", "health"]),
+            (None, both)
+        );
     }
 }

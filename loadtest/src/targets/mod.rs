@@ -5,4 +5,5 @@ mod own;
 
 pub use guard::NotPermitted;
 pub(crate) use guard::{permit, permit_all, refuse_unknown};
+pub(crate) use own::give_up;
 pub use own::{LastOutput, Target, TargetCommand, TargetError};

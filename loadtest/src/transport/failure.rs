@@ -1,6 +1,6 @@
 //! The ways a step can fail: a closed list, each with a stable name.
 
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -15,6 +15,8 @@ pub struct Failure {
     pub message: String,
     /// The start of the body of an unexpected answer: at most 1 KiB, redacted.
     pub sample: Option<String>,
+    /// The headers of an unexpected answer, where the step keeps headers.
+    pub headers: HeaderMap,
 }
 
 macro_rules! error_kinds {
@@ -153,6 +155,7 @@ impl Failure {
             status: None,
             message: message.into(),
             sample: None,
+            headers: HeaderMap::new(),
         }
     }
 }

@@ -286,6 +286,11 @@ impl Route {
                 status: Some(status),
                 message: format!("expected {}, got {status}", call.expect),
                 sample,
+                headers: if call.reads.headers {
+                    headers
+                } else {
+                    HeaderMap::new()
+                },
             }));
         }
         let read = if call.reads.body {

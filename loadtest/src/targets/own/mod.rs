@@ -9,6 +9,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -182,6 +183,9 @@ impl TargetCommand {
                     process: Some(process),
                 });
             };
+            if GIVEN_UP.load(Ordering::Relaxed) {
+                return Err(TargetError::GivenUp { program });
+            }
             if started.elapsed() >= self.within {
                 return Err(TargetError::NotReady {
                     program,
@@ -202,6 +206,14 @@ const PORT: &str = "{port}";
 const ATTEMPTS: usize = 5;
 /// The pause between two questions whether the target is ready.
 const PAUSE: Duration = Duration::from_millis(10);
+
+/// Whether the run is to end, so that nobody waits for a target any more.
+static GIVEN_UP: AtomicBool = AtomicBool::new(false);
+
+/// Ends the wait for targets that are starting, in every thread.
+pub(crate) fn give_up() {
+    GIVEN_UP.store(true, Ordering::Relaxed);
+}
 
 /// A target that could not be started, or ended before the run did.
 #[derive(Debug, thiserror::Error)]
@@ -254,6 +266,12 @@ pub enum TargetError {
         answer: String,
         /// The last lines it printed.
         output: LastOutput,
+    },
+    /// The run was stopped before the target was ready.
+    #[error("the run was stopped while the target `{program}` was starting")]
+    GivenUp {
+        /// The name of the executable.
+        program: String,
     },
     /// The process ended after the target had been ready.
     #[error("the target `{program}` died ({status}){output}")]
