@@ -126,7 +126,9 @@ fn show(request: &RequestBuf, exchange: &Exchange) -> String {
         Err(failure) => match failure.status {
             Some(status) => {
                 let _ = writeln!(text, "  < {status} ({:.1?})", exchange.service_time);
-                response_headers(&mut text, &failure.headers);
+                if let Some(headers) = &failure.headers {
+                    response_headers(&mut text, headers);
+                }
                 body(
                     &mut text,
                     '<',

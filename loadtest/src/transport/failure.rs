@@ -16,7 +16,7 @@ pub struct Failure {
     /// The start of the body of an unexpected answer: at most 1 KiB, redacted.
     pub sample: Option<String>,
     /// The headers of an unexpected answer, where the step keeps headers.
-    pub headers: HeaderMap,
+    pub headers: Option<Box<HeaderMap>>,
 }
 
 macro_rules! error_kinds {
@@ -155,7 +155,7 @@ impl Failure {
             status: None,
             message: message.into(),
             sample: None,
-            headers: HeaderMap::new(),
+            headers: None,
         }
     }
 }

@@ -286,11 +286,7 @@ impl Route {
                 status: Some(status),
                 message: format!("expected {}, got {status}", call.expect),
                 sample,
-                headers: if call.reads.headers {
-                    headers
-                } else {
-                    HeaderMap::new()
-                },
+                headers: call.reads.headers.then(|| Box::new(headers)),
             }));
         }
         let read = if call.reads.body {
