@@ -81,7 +81,7 @@ fn a_wait_for_a_target_can_be_interrupted() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("deaf");
     let desk = Desk::new();
-    let mut running = desk.tool("run", "own_deaf").env("SITE_DEAF", &file).start();
+    let running = desk.tool("run", "own_deaf").env("SITE_DEAF", &file).start();
     let process = wait_for("the target", || {
         let number = std::fs::read_to_string(&file).ok()?;
         number.parse::<i32>().ok()
