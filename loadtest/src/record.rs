@@ -66,7 +66,8 @@ pub struct ScenarioRecord {
     pub elapsed_us: u64,
     /// How long iterations due after ramp and warm-up were due: what rates divide by.
     pub steady_us: u64,
-    /// Iterations that were to start: arrivals, or for closed loads as many as started.
+    /// Iterations that were to start, those of the warm-up included: arrivals, or for closed loads as
+    /// many as started.
     pub planned: u64,
     /// All counters and histograms.
     pub windows: Windows,
@@ -119,7 +120,7 @@ pub struct End {
     pub ending: Ending,
     /// From the start of the load to the end of the last iteration.
     pub elapsed_us: u64,
-    /// Iterations that were to start.
+    /// Iterations that were to start, those of the warm-up included.
     pub planned: u64,
     /// How long iterations due after ramp and warm-up were due.
     pub steady_us: u64,

@@ -37,13 +37,8 @@ impl Accounts {
         let dropped = sum(|journey| journey.dropped);
         let (ok, failed) = (sum(|journey| journey.ok), sum(|journey| journey.failed));
         let cancelled = sum(|journey| journey.cancelled);
-        // A plan may count the arrivals of the warm-up or not.
         let warmed = warm_up.journey.started + warm_up.journey.dropped;
-        let planned = if record.planned == started + dropped + warmed {
-            record.planned - warmed
-        } else {
-            record.planned
-        };
+        let planned = record.planned.saturating_sub(warmed);
         let died = matches!(record.ending, Ending::Died { .. });
         let balances = planned == started + dropped && started == ok + failed + cancelled;
         Self {
