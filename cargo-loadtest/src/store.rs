@@ -337,6 +337,7 @@ mod tests {
             started_at: "2026-11-21T14:30:05Z".to_owned(),
             environment: loadtest::record::Environment::default(),
             scenarios: Vec::new(),
+            not_run: Vec::new(),
         }
     }
 

@@ -25,6 +25,22 @@ pub struct RunRecord {
     pub environment: Environment,
     /// The scenarios, in the order they ran.
     pub scenarios: Vec<ScenarioRecord>,
+    /// The selected scenarios that did not run.
+    #[serde(default)]
+    pub not_run: Vec<NotRun>,
+}
+
+/// A scenario that was selected and did not run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotRun {
+    /// Its identity: `package::module::function`.
+    pub scenario: String,
+    /// The exit code that says what kind of reason it was.
+    pub exit_code: u8,
+    /// The reason, in words; redacted.
+    pub message: String,
+    /// What to do instead.
+    pub help: Option<String>,
 }
 
 /// The machine and the source of a run.
@@ -75,6 +91,9 @@ pub struct ScenarioRecord {
     pub cells: Cells,
     /// Where steps panicked: `file:line:column` and the message, with how often.
     pub panics: Vec<Panicked>,
+    /// How the target ended that the scenario had started, when it did not survive the run.
+    #[serde(default)]
+    pub target_death: Option<String>,
 }
 
 /// How a run ended.
@@ -87,6 +106,11 @@ pub enum Ending {
     Interrupted,
     /// Stopped at once.
     Aborted,
+    /// A step blocked a worker thread beyond the hard end; what that worker did is unknown.
+    Stuck {
+        /// Which step, as far as is known.
+        reason: String,
+    },
     /// The process ended without saying so; this record comes from its journal.
     Died {
         /// What is known of it.
@@ -126,6 +150,9 @@ pub struct End {
     pub steady_us: u64,
     /// Where steps panicked.
     pub panics: Vec<Panicked>,
+    /// How the scenario's own target ended, when it did not survive the run.
+    #[serde(default)]
+    pub target_death: Option<String>,
 }
 
 impl ScenarioRecord {
@@ -149,6 +176,7 @@ impl ScenarioRecord {
             windows: Windows::default(),
             cells: Cells::default(),
             panics: Vec::new(),
+            target_death: None,
         }
     }
 
@@ -164,6 +192,15 @@ impl ScenarioRecord {
     /// Closes the record of a run that did not say how it ended: what began and never ended counts as
     /// cancelled, and only what is known to have been due counts as planned.
     pub fn died(&mut self, reason: String) {
+        self.settle();
+        let elapsed = Duration::from_micros(self.elapsed_us);
+        let steady = Schedule::new(&self.plan.load).steady_part(elapsed);
+        self.steady_us = u64::try_from(steady.as_micros()).unwrap_or(u64::MAX);
+        self.ending = Ending::Died { reason };
+    }
+
+    /// Counts what began and never ended as cancelled, and plans only what is known to have been due.
+    fn settle(&mut self) {
         let windows = &mut self.windows;
         self.planned = 0;
         for tally in [&mut windows.warm_up, &mut windows.ramp, &mut windows.steady] {
@@ -171,14 +208,6 @@ impl ScenarioRecord {
             journey.cancelled = journey.started.saturating_sub(journey.ok + journey.failed);
             self.planned += journey.started + journey.dropped;
         }
-        let elapsed = Duration::from_micros(self.elapsed_us);
-        self.steady_us = u64::try_from(
-            Schedule::new(&self.plan.load)
-                .steady_part(elapsed)
-                .as_micros(),
-        )
-        .unwrap_or(u64::MAX);
-        self.ending = Ending::Died { reason };
     }
 
     /// Closes the record.
@@ -188,9 +217,9 @@ impl ScenarioRecord {
         self.steady_us = end.steady_us;
         self.planned = end.planned;
         self.panics = end.panics;
-        if let Ending::Died { reason } = &self.ending {
-            let reason = reason.clone();
-            self.died(reason);
+        self.target_death = end.target_death;
+        if matches!(self.ending, Ending::Stuck { .. }) {
+            self.settle();
         }
     }
 }

@@ -47,6 +47,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         started_at: jiff::Timestamp::now().to_string(),
         environment: workspace::environment(workspace.root()),
         scenarios: Vec::new(),
+        not_run: Vec::new(),
     };
     folder.open(&record)?;
     let series = Series {

@@ -160,6 +160,7 @@ pub(super) fn hostile(text: &str) -> Report {
 
 fn report(scenarios: Vec<ScenarioRecord>) -> Report {
     Report::grade(&RunRecord {
+        not_run: Vec::new(),
         schema_version: SCHEMA_VERSION,
         run_id: "20261105-100000-4f2a".to_owned(),
         tool_version: "0.1.0".to_owned(),
@@ -238,6 +239,7 @@ fn checkout(target: Target, seconds: u64, ending: Ending) -> ScenarioRecord {
         planned,
         steady_us: seconds.saturating_sub(RAMP) * 1_000_000,
         panics: Vec::new(),
+        target_death: None,
     });
     record
 }
@@ -280,6 +282,7 @@ fn ping() -> ScenarioRecord {
         planned: 12_000,
         steady_us: 10_000_000,
         panics: Vec::new(),
+        target_death: None,
     });
     record
 }

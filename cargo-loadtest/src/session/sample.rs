@@ -115,6 +115,7 @@ pub(crate) fn end() -> End {
         planned: 1_180,
         steady_us: 58_000_000,
         panics: Vec::new(),
+        target_death: None,
     }
 }
 

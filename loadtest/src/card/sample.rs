@@ -57,6 +57,7 @@ pub(super) fn record(names: &[&'static str]) -> ScenarioRecord {
         planned: 1_000,
         steady_us: SECONDS * 1_000_000,
         panics: Vec::new(),
+        target_death: None,
     });
     let tally = &mut record.windows.steady;
     *tally = Tally::new(names.len());

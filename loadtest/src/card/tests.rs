@@ -372,6 +372,7 @@ fn the_report_takes_the_worst_card() {
         started_at: "2026-11-05T10:00:00Z".to_owned(),
         environment: Environment::default(),
         scenarios: vec![passed, failed],
+        not_run: Vec::new(),
     };
     assert_eq!(Report::grade(&run).exit_code(), 99);
     run.scenarios.clear();

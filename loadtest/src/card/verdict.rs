@@ -115,7 +115,7 @@ fn blocked(card: &Card) -> Vec<String> {
 
 fn interrupted(ending: &Ending) -> Vec<String> {
     let reason = match ending {
-        Ending::Completed => return Vec::new(),
+        Ending::Completed | Ending::Stuck { .. } => return Vec::new(),
         Ending::Interrupted => "stopped before its end; what was in flight could finish".to_owned(),
         Ending::Aborted => "aborted before its end; what was in flight was cut off".to_owned(),
         Ending::Died { reason } => format!("the process died: {reason}"),

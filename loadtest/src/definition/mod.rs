@@ -18,7 +18,7 @@ pub use threshold::{Bound, Comparison, Metric, Threshold};
 /// The length of time after which a request is given up when nothing else is declared.
 pub const DEFAULT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
 
-/// Writes a [`Duration`](std::time::Duration) as whole microseconds: `latency_us` and the like.
+/// Writes a [`Duration`](std::time::Duration) rounded to whole microseconds: `latency_us` and the like.
 pub(crate) mod micros {
     use serde::{Deserialize, Deserializer, Serializer};
     use std::time::Duration;
@@ -27,7 +27,8 @@ pub(crate) mod micros {
         duration: &Duration,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u64(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX))
+        let rounded = duration.as_nanos().saturating_add(500) / 1_000;
+        serializer.serialize_u64(u64::try_from(rounded).unwrap_or(u64::MAX))
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(

@@ -230,6 +230,7 @@ fn end(ended: Ended) -> End {
         steady_us: micros(ended.steady),
         planned: ended.planned,
         panics: ended.panics,
+        target_death: None,
     }
 }
 
