@@ -90,6 +90,14 @@ pub enum PlanError {
         /// What would do.
         least: &'static str,
     },
+    /// A load beyond what one machine can start.
+    #[error("a load of {what} is more than one machine can start; use at most {most}")]
+    TooMuch {
+        /// What was given.
+        what: String,
+        /// What would do.
+        most: &'static str,
+    },
     /// The ramp takes all of the run.
     #[error(
         "the ramp of {ramp:?} leaves nothing of the run of {duration:?}, which includes it; \
@@ -119,6 +127,8 @@ const DEFAULT_TARGET: Duration = Duration::from_millis(500);
 const DEFAULT_BUDGET: f64 = 0.01;
 /// How long iterations in flight may take after the end of the load.
 const GRACEFUL_STOP: Duration = Duration::from_secs(30);
+/// The most iterations per second, and the most users, that a plan may have.
+const MOST: f64 = 1_000_000.0;
 /// The time an iteration is assumed to take besides thinking, when users are estimated from a rate.
 const ASSUMED_JOURNEY: Duration = Duration::from_secs(2);
 
@@ -233,7 +243,6 @@ fn overridden(declared: Load, overrides: &Overrides, errors: &mut Vec<PlanError>
             Shape::Iterations { users, .. } | Shape::Users { users, .. } => users,
             _ => 1,
         });
-        let users = users.min(u32::try_from(count).unwrap_or(u32::MAX));
         Shape::Iterations { count, users }
     } else if let Some(users) = overrides.users {
         match declared.shape {
@@ -258,6 +267,14 @@ fn overridden(declared: Load, overrides: &Overrides, errors: &mut Vec<PlanError>
             },
             shape => shape,
         }
+    };
+    let shape = match shape {
+        // A user without an iteration would only be in the way.
+        Shape::Iterations { count, users } => Shape::Iterations {
+            count,
+            users: users.min(u32::try_from(count).unwrap_or(u32::MAX)),
+        },
+        shape => shape,
     };
     let load = match shape {
         Shape::Iterations { .. } => Some("a fixed number of iterations"),
@@ -293,6 +310,19 @@ fn check(load: &Load, errors: &mut Vec<PlanError>) {
             PlanError::Nothing {
                 what: format!("{peak} users"),
                 least: "1 user",
+            }
+        });
+    }
+    if peak > MOST {
+        errors.push(if load.is_open() {
+            PlanError::TooMuch {
+                what: format!("{peak}/s"),
+                most: "1,000,000/s",
+            }
+        } else {
+            PlanError::TooMuch {
+                what: format!("{peak} users"),
+                most: "1,000,000 users",
             }
         });
     }
@@ -342,7 +372,8 @@ fn max_users(scenario: &ScenarioDef, load: &Load) -> u32 {
             })
             .sum();
         let users = load.peak() * (think + ASSUMED_JOURNEY.as_secs_f64());
-        (users.ceil() as u32).clamp(10, 10_000)
+        // What is a whole number but for rounding stays one.
+        ((users - 1e-6).ceil() as u32).clamp(10, 10_000)
     })
 }
 
@@ -531,7 +562,7 @@ mod tests {
             10
         );
         assert_eq!(
-            plan(Some(rate(9e6, 0, 10)), &Overrides::default())
+            plan(Some(rate(9e5, 0, 10)), &Overrides::default())
                 .unwrap()
                 .max_users,
             10_000

@@ -144,6 +144,16 @@ impl Schedule {
         }
     }
 
+    /// The end of the window that `due` is in; the largest time where it has none.
+    pub fn window_end(&self, due: Duration) -> Duration {
+        [self.warm_up, self.steady.0, self.steady.1]
+            .into_iter()
+            .filter(|edge| *edge > due.as_secs_f64())
+            .reduce(f64::min)
+            .and_then(|edge| Duration::try_from_secs_f64(edge).ok())
+            .unwrap_or(Duration::MAX)
+    }
+
     /// Open model: how many iterations arrive in all.
     pub fn arrivals(&self) -> u64 {
         // An arrival at the very end would have no time to start; the tolerance is for `rate x time`

@@ -12,6 +12,10 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+/// How long a user rests after an iteration in which it sent nothing: that is no load, and must not
+/// take the thread from the others.
+const REST: Duration = Duration::from_millis(10);
+
 /// Keeps this worker's users iterating until the load ends or the run is to stop.
 pub(super) async fn drive<T: Transport + 'static>(
     desk: &Rc<Desk>,
@@ -52,7 +56,11 @@ async fn live<T: Transport>(mut user: VirtualUser<T>, number: u64, first: Instan
         ready: first,
     };
     loop {
-        user.iterate(arrival, &desk, &mut Unobserved).await;
+        // A state that panicked is tallied; the next iteration tries again.
+        let _tallied = user.iterate(arrival, &desk, &mut Unobserved).await;
+        if user.sent_nothing {
+            desk.pause(REST).await;
+        }
         count += 1;
         let mut due = Instant::now();
         let Some(from) = desk
@@ -137,7 +145,11 @@ async fn work<T: Transport>(
             due,
             ready: due,
         };
-        user.iterate(arrival, &desk, &mut Unobserved).await;
+        // A state that panicked is tallied; the next iteration tries again.
+        let _tallied = user.iterate(arrival, &desk, &mut Unobserved).await;
+        if user.sent_nothing {
+            desk.pause(REST).await;
+        }
         due = Instant::now();
     }
 }

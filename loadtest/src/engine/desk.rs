@@ -2,14 +2,28 @@
 //! tally. It never leaves its thread, so nothing here is locked.
 
 use super::control::Phase;
+use super::panics;
 use crate::definition::ScenarioDef;
 use crate::metrics::{Frame, Tally, Windows};
 use crate::plan::Plan;
 use crate::schedule::{Schedule, Window};
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
+
+/// The step whose code has a worker's thread.
+#[derive(Debug, Default)]
+pub(crate) struct Busy(AtomicUsize);
+
+impl Busy {
+    /// The zero-based number of the step, if it is one's code at all.
+    pub(crate) fn step(&self) -> Option<usize> {
+        self.0.load(Ordering::Relaxed).checked_sub(1)
+    }
+}
 
 pub(crate) struct Desk {
     pub(crate) definition: &'static ScenarioDef,
@@ -23,10 +37,17 @@ pub(crate) struct Desk {
     started: Cell<u64>,
     idle: Notify,
     windows: RefCell<Windows>,
+    /// Whose code has the thread; read from outside when it does not come back.
+    busy: Arc<Busy>,
 }
 
 impl Desk {
-    pub(crate) fn new(definition: &'static ScenarioDef, plan: Plan, start: Instant) -> Self {
+    pub(crate) fn new(
+        definition: &'static ScenarioDef,
+        plan: Plan,
+        start: Instant,
+        busy: Arc<Busy>,
+    ) -> Self {
         let schedule = Schedule::new(&plan.load);
         Self {
             definition,
@@ -39,7 +60,16 @@ impl Desk {
             idle: Notify::new(),
             windows: RefCell::new(empty(definition.steps.len())),
             plan,
+            busy,
         }
+    }
+
+    /// Lends the thread to the scenario's code of `step`; a panic is counted and its message returned.
+    pub(crate) fn lend<R>(&self, step: usize, code: impl FnOnce() -> R) -> Result<R, String> {
+        self.busy.0.store(step + 1, Ordering::Relaxed);
+        let result = panics::catch(code);
+        self.busy.0.store(0, Ordering::Relaxed);
+        result
     }
 
     pub(crate) fn is_running(&self) -> bool {

@@ -1,7 +1,6 @@
 //! One virtual user and one journey of it through the steps of its scenario.
 
 use super::desk::Desk;
-use super::panics;
 use crate::chain::{
     Cause, Chain, Purpose, RawResponse, RequestBuf, RootCause, Scenario, Shared, Unmet, Vu,
 };
@@ -23,6 +22,8 @@ pub(crate) struct VirtualUser<T> {
     transport: T,
     request: RequestBuf,
     service: Vec<Duration>,
+    /// Whether the last iteration sent no request, and so gave nobody else the thread.
+    pub(super) sent_nothing: bool,
 }
 
 /// When an iteration was to start, and when it could.
@@ -96,7 +97,7 @@ impl Drop for Running<'_> {
 
 /// The state of a journey on its way.
 struct Journey {
-    /// From intended to actual start; the first request carries it.
+    /// From intended to actual start; the first request carries it, and takes it away.
     delay: Option<Duration>,
     failed: bool,
 }
@@ -112,17 +113,20 @@ impl<T: Transport> VirtualUser<T> {
             transport,
             request: RequestBuf::default(),
             service: vec![Duration::ZERO; steps],
+            sent_nothing: false,
         }
     }
 
-    /// Goes through the steps once and tallies everything; `false` when the chain could not be made,
-    /// since a `#[state]` panicked.
+    /// Goes through the steps once and tallies everything.
+    ///
+    /// # Errors
+    /// The panic of a `#[state]`, without which there is no chain.
     pub(crate) async fn iterate<O: Observer>(
         &mut self,
         arrival: Arrival,
         desk: &Rc<Desk>,
         observer: &mut O,
-    ) -> bool {
+    ) -> Result<(), String> {
         let window = desk.window(arrival.due);
         let started = Instant::now();
         desk.enter();
@@ -148,8 +152,8 @@ impl<T: Transport> VirtualUser<T> {
             failed: false,
         };
         let mut thought = Duration::ZERO;
-        let begun = self.begin(arrival.iteration);
-        if begun {
+        let begun = self.begin(arrival.iteration, desk);
+        if begun.is_ok() {
             for (step, def) in self.scenario.definition.steps.iter().enumerate() {
                 running.in_step.set(Some(step));
                 let executed = self
@@ -176,6 +180,13 @@ impl<T: Transport> VirtualUser<T> {
         let time = arrival.due.elapsed().saturating_sub(thought);
         running.ended.set(true);
         desk.tally(window, |tally| {
+            if let Err(message) = &begun {
+                let message = format!("a state panicked when it was made: {message}");
+                fail(
+                    &mut tally.steps[0],
+                    &Failure::new(ErrorKind::StepPanic, message),
+                );
+            }
             let journeys = &mut tally.journey;
             if journey.failed {
                 journeys.failed += 1;
@@ -186,11 +197,12 @@ impl<T: Transport> VirtualUser<T> {
             }
             journeys.record_shares(time, &self.service);
         });
+        self.sent_nothing = journey.delay.is_some();
         begun
     }
 
-    /// Readies the chain; `false` when making it panicked.
-    fn begin(&mut self, iteration: u64) -> bool {
+    /// Readies the chain, or says with which words making it panicked.
+    fn begin(&mut self, iteration: u64, desk: &Desk) -> Result<(), String> {
         self.vu.begin(iteration);
         self.vu.reseed(usize::MAX, Purpose::Scenario);
         let Self {
@@ -200,12 +212,11 @@ impl<T: Transport> VirtualUser<T> {
             chain,
             ..
         } = self;
-        panics::catch(|| {
+        desk.lend(0, || {
             chain
                 .get_or_insert_with(|| (scenario.chain)(shared, vu))
                 .begin(vu);
         })
-        .is_ok()
     }
 
     /// Runs one step; whether it was executed.
@@ -232,7 +243,7 @@ impl<T: Transport> VirtualUser<T> {
                 let delay = journey.delay.take().unwrap_or_default();
                 let measured = Measured::of(&exchange, delay);
                 let mut checks = (0, 0);
-                let result = self.read(step, exchange, &mut checks);
+                let result = self.read(step, exchange, &mut checks, desk);
                 let target = desk.plan.grading[step].target;
                 desk.tally(window, |tally| {
                     measured.tally(&mut tally.steps[step], &result, checks, target);
@@ -284,7 +295,7 @@ impl<T: Transport> VirtualUser<T> {
             }
         }
         vu.reseed(step, Purpose::Scenario);
-        let (cause, outcome) = match panics::catch(|| chain.build(step, vu, request)) {
+        let (cause, outcome) = match desk.lend(step, || chain.build(step, vu, request)) {
             Ok(Ok(())) => return Ok(()),
             Ok(Err(Unmet::Invalid { reason })) => {
                 let failure = Failure::new(ErrorKind::StepError, reason);
@@ -321,6 +332,7 @@ impl<T: Transport> VirtualUser<T> {
         step: usize,
         exchange: Exchange,
         checks: &mut (u64, u64),
+        desk: &Desk,
     ) -> Result<(), Failure> {
         let Self {
             chain: Some(chain),
@@ -341,7 +353,7 @@ impl<T: Transport> VirtualUser<T> {
             headers: received.headers,
             body: received.body,
         };
-        let problem = match panics::catch(|| chain.finish(step, raw)) {
+        let problem = match desk.lend(step, || chain.finish(step, raw)) {
             Ok(Ok(())) => None,
             Ok(Err(reason)) => Some((ErrorKind::BodyDecode, reason)),
             Err(message) => Some((ErrorKind::StepPanic, format!("panicked: {message}"))),
@@ -354,7 +366,7 @@ impl<T: Transport> VirtualUser<T> {
             });
         }
         let mut problem = None;
-        let ran = panics::catch(|| {
+        let ran = desk.lend(step, || {
             chain.check(step, vu, &mut |name, result| match result {
                 Ok(()) => checks.0 += 1,
                 Err(reason) => {

@@ -18,12 +18,14 @@ mod tests;
 mod worker;
 
 pub use control::{Control, Phase};
+pub(crate) use panics::catch;
 
 use crate::chain::{Scenario, Shared};
 use crate::metrics::{Frame, Panicked};
 use crate::plan::Plan;
 use crate::schedule::Schedule;
 use crate::transport::Transport;
+use desk::Busy;
 use pacer::Pacer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -68,8 +70,11 @@ pub enum How {
     Stopped,
     /// Told to abort.
     Aborted,
-    /// A step did not give its thread back, even after the hard end.
-    Stuck,
+    /// The scenario's code did not give a thread back, even after the hard end.
+    Stuck {
+        /// The step whose code it is, as far as is known.
+        step: Option<usize>,
+    },
 }
 
 /// A run that could not take place.
@@ -112,6 +117,7 @@ pub fn run<T: Transport + 'static>(
 ) -> Result<Ended, EngineError> {
     let transport: Arc<dyn Fn(u64) -> T + Send + Sync> = Arc::new(transport);
     let (sender, receiver) = channel();
+    let busy: Vec<Arc<Busy>> = (0..workers).map(|_| Arc::default()).collect();
     let mut runtimes = Vec::new();
     for _ in 0..workers {
         runtimes.push(
@@ -129,6 +135,7 @@ pub fn run<T: Transport + 'static>(
             seed: plan.seed ^ fnv(scenario.definition.identity().as_bytes()),
             worker: number,
             workers,
+            busy: Arc::clone(&busy[number as usize]),
             transport: Arc::clone(&transport),
         };
         let (sender, phase) = (sender.clone(), control.subscribe());
@@ -145,7 +152,7 @@ pub fn run<T: Transport + 'static>(
             })?;
     }
     drop(sender);
-    Ok(collect(&receiver, plan, workers, start, control, report))
+    Ok(collect(&receiver, plan, &busy, start, control, report))
 }
 
 enum Message {
@@ -157,11 +164,12 @@ enum Message {
 fn collect(
     receiver: &Receiver<Message>,
     plan: &Plan,
-    workers: u32,
+    busy: &[Arc<Busy>],
     start: Instant,
     control: &Control,
     mut report: impl FnMut(Frame),
 ) -> Ended {
+    let workers = busy.len() as u32;
     let schedule = Schedule::new(&plan.load);
     let mut pending: BTreeMap<u32, (u32, Frame)> = BTreeMap::new();
     let mut stopped_at = None;
@@ -217,7 +225,9 @@ fn collect(
     });
     Ended {
         how: match (control.phase(), done < workers) {
-            (_, true) => How::Stuck,
+            (_, true) => How::Stuck {
+                step: busy.iter().find_map(|busy| busy.step()),
+            },
             (Phase::Running, _) => How::Completed,
             (Phase::Stopping, _) => How::Stopped,
             (Phase::Aborting, _) => How::Aborted,

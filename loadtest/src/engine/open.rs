@@ -124,10 +124,13 @@ pub(super) async fn drive<T: Transport + 'static>(
         }
         let now = Instant::now();
         while next < all && desk.start + desk.schedule.arrival(slice.global(next)) <= now {
-            let free = counter.free.borrow_mut().pop();
+            let (first, behind) = counter.waiting.get();
+            // Nothing overtakes what waits.
+            let can_start = first == behind;
+            let free = can_start.then(|| counter.free.borrow_mut().pop()).flatten();
             if let Some(seat) = free {
                 seat.give(counter.arrival(desk, next, None));
-            } else if hired < most {
+            } else if can_start && hired < most {
                 let arrival = counter.arrival(desk, next, None);
                 users.spawn_local(serve(
                     crew.user(hired),
@@ -137,11 +140,8 @@ pub(super) async fn drive<T: Transport + 'static>(
                 ));
                 hired += 1;
             } else {
-                // With an arrival waiting no user is free, so those that wait are consecutive.
-                let (first, behind) = counter.waiting.get();
-                counter
-                    .waiting
-                    .set((if first == behind { next } else { first }, next + 1));
+                let first = if first == behind { next } else { first };
+                counter.waiting.set((first, next + 1));
             }
             next += 1;
         }
@@ -151,11 +151,28 @@ pub(super) async fn drive<T: Transport + 'static>(
         () = tokio::time::sleep_until(end) => {}
     }
     let (first, behind) = counter.waiting.replace((0, 0));
-    for dropped in first..behind {
-        let due = desk.start + desk.schedule.arrival(slice.global(dropped));
-        desk.tally(desk.window(due), |tally| tally.journey.dropped += 1);
-    }
+    drop_arrivals(desk, slice, first, behind);
     next
+}
+
+/// Counts the arrivals from `first` to before `behind` as dropped, window by window.
+fn drop_arrivals(desk: &Desk, slice: Slice, mut first: u64, behind: u64) {
+    let due = |local| desk.schedule.arrival(slice.global(local));
+    while first < behind {
+        let window = desk.schedule.window(due(first));
+        let end = desk.schedule.window_end(due(first));
+        let (mut low, mut high) = (first + 1, behind);
+        while low < high {
+            let middle = u64::midpoint(low, high);
+            if due(middle) < end {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        desk.tally(window, |tally| tally.journey.dropped += low - first);
+        first = low;
+    }
 }
 
 async fn serve<T: Transport>(
@@ -167,7 +184,11 @@ async fn serve<T: Transport>(
     let seat = Rc::new(Seat::default());
     let mut arrival = first;
     loop {
-        user.iterate(arrival, &desk, &mut Unobserved).await;
+        // A state that panicked is tallied; the next iteration tries again.
+        let _tallied = user.iterate(arrival, &desk, &mut Unobserved).await;
+        if user.sent_nothing {
+            tokio::task::yield_now().await;
+        }
         arrival = counter.next(&desk, &seat).await;
     }
 }

@@ -10,6 +10,7 @@ use crate::transport::{Exchange, Transport};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use std::fmt::Write as _;
 use std::rc::Rc;
+use std::sync::Arc;
 use tokio::time::Instant;
 
 /// The most of a body that is shown.
@@ -24,7 +25,7 @@ pub(crate) async fn smoke<T: Transport>(
 ) -> Result<(), String> {
     let definition = &scenario.definition;
     let start = Instant::now();
-    let desk = Rc::new(Desk::new(definition, plan.clone(), start));
+    let desk = Rc::new(Desk::new(definition, plan.clone(), start, Arc::default()));
     let mut user = VirtualUser::new(
         scenario,
         Shared::clone(shared),
@@ -41,11 +42,11 @@ pub(crate) async fn smoke<T: Transport>(
         due: start,
         ready: start,
     };
-    let finished = user.iterate(arrival, &desk, &mut transcript).await;
-    if !finished {
-        transcript
-            .problems
-            .push_str("the state of the scenario panicked when it was made\n");
+    if let Err(message) = user.iterate(arrival, &desk, &mut transcript).await {
+        let _ = writeln!(
+            transcript.problems,
+            "a state panicked when it was made: {message}"
+        );
     }
     if transcript.problems.is_empty() {
         Ok(())

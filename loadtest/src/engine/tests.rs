@@ -204,6 +204,7 @@ fn run_workers(
                 seed: 7,
                 worker,
                 workers,
+                busy: Arc::default(),
                 transport: Arc::new(move |_| Scripted {
                     script: Arc::clone(&script),
                     start,
@@ -365,6 +366,43 @@ fn arrivals_that_find_no_user_before_the_end_are_dropped() {
     assert_eq!(all.journey.started, 20);
     assert_eq!(all.journey.dropped, 80);
     assert_eq!(all.journey.ok, 20);
+}
+
+#[test]
+fn an_arrival_that_waits_at_the_end_is_counted_once() {
+    // Arrivals every third of a millisecond wake the pacer once a millisecond, as users become free.
+    for max_users in [1, 2, 3, 5] {
+        let mut load = rate(3_000.0, Duration::ZERO, ms(1_000));
+        load.max_users = Some(max_users);
+        let ran = run(load, vec![step("a")], |_| (ms(1), Ok("")));
+        let all = ran.all();
+        assert_eq!(ran.done.planned, 3_000);
+        assert_eq!(all.journey.started + all.journey.dropped, 3_000);
+    }
+}
+
+#[test]
+fn dropped_arrivals_are_counted_in_the_window_they_were_due_in() {
+    let mut load = rate(100.0, ms(4_000), ms(10_000));
+    load.warm_up = ms(1_000);
+    load.max_users = Some(1);
+    let ran = run(load, vec![step("a")], |_| (ms(60_000), Ok("")));
+    ran.all();
+    assert_eq!(ran.windows.warm_up.journey.started, 1);
+    assert_eq!(ran.windows.warm_up.journey.dropped, 99);
+    assert_eq!(ran.windows.ramp.journey.dropped, 200);
+    assert_eq!(ran.windows.steady.journey.dropped, 600);
+}
+
+#[test]
+fn a_scenario_that_sends_nothing_neither_spins_nor_starves_the_clock() {
+    let mut never = step("never");
+    never.weight = 1e-9;
+    let stop = Some((ms(500), Phase::Stopping));
+    let load = users(1, Duration::ZERO, ms(3_600_000));
+    let ran = run_workers(load, vec![never], 1, &Control::new(), stop, quick);
+    assert!(ran.all().journey.ok > 0);
+    assert!(ran.seen.is_empty());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A worker: one thread, one runtime, its own users and its own tallies.
 
 use super::control::Phase;
-use super::desk::Desk;
+use super::desk::{Busy, Desk};
 use super::iteration::VirtualUser;
 use super::pacer::Pacer;
 use super::{closed, open};
@@ -27,6 +27,8 @@ pub(super) struct Crew<T> {
     /// The number of this worker, and how many there are.
     pub(super) worker: u32,
     pub(super) workers: u32,
+    /// Where this worker says whose code has its thread.
+    pub(super) busy: Arc<Busy>,
     /// Makes the transport of the user with a number.
     pub(super) transport: Arc<dyn Fn(u64) -> T + Send + Sync>,
 }
@@ -67,6 +69,7 @@ pub(super) async fn work<T: Transport + 'static>(
         &crew.scenario.definition,
         crew.plan.clone(),
         start,
+        Arc::clone(&crew.busy),
     ));
     let mut users = JoinSet::new();
     let mut clock = Clock {

@@ -28,7 +28,7 @@ pub(super) fn run(registry: &Registry, request: &RunRequest) -> io::Result<()> {
             scenario, prepared, ..
         }) = begun
         {
-            (scenario.teardown)(&prepared.shared);
+            tear_down(scenario, &prepared);
         }
         return journal.write(&JournalLine::Failed(RunFailure {
             kind: FailureKind::Interrupted,
@@ -94,12 +94,9 @@ fn begin(registry: &Registry, request: &RunRequest) -> Result<Ready, RunFailure>
             .block_on(Network::prepare(Some(given), &request.run_id))
             .map_err(network_failure)?;
     }
-    let prepared = (scenario.prepare)(&SetupContext {
-        base_url: given.clone(),
-    })
-    .map_err(|error| RunFailure {
+    let prepared = set_up(scenario, given.clone()).map_err(|message| RunFailure {
         kind: FailureKind::Setup,
-        message: error.to_string(),
+        message,
         help: None,
     })?;
     let base = given
@@ -173,16 +170,16 @@ fn measure(
             }
         },
     );
-    if let Some(Err(died)) = prepared.target.as_ref().map(targets::Target::check) {
-        complain(&format!(
-            "warning: the target did not survive the run: {died}"
-        ));
-    }
-    (scenario.teardown)(&prepared.shared);
+    let target_death = prepared
+        .target
+        .as_ref()
+        .and_then(|target| target.check().err())
+        .map(|died| redact::text(&died.to_string()).into_owned());
+    tear_down(scenario, &prepared);
     drop(prepared);
     match ended {
         Ok(ended) => {
-            let end = end(ended);
+            let end = end(ended, &scenario.definition, target_death);
             record.end(end.clone());
             // The record first: with a full disk it says more than the journal.
             let recorded = write_json(&request.record, &record);
@@ -201,6 +198,26 @@ fn measure(
     }
 }
 
+/// Runs the setups; their panics are told as errors, and nothing they say keeps a secret.
+pub(super) fn set_up(scenario: &Scenario, base_url: Option<String>) -> Result<Prepared, String> {
+    let context = SetupContext { base_url };
+    let prepared = match engine::catch(|| (scenario.prepare)(&context)) {
+        Ok(prepared) => prepared.map_err(|error| error.to_string()),
+        Err(message) => Err(format!("the setup panicked: {message}")),
+    };
+    prepared.map_err(|message| redact::text(&message).into_owned())
+}
+
+/// Runs the teardowns; what they break costs no measurement.
+pub(super) fn tear_down(scenario: &Scenario, prepared: &Prepared) {
+    if let Err(message) = engine::catch(|| (scenario.teardown)(&prepared.shared)) {
+        let identity = scenario.definition.identity();
+        complain(&format!(
+            "warning: the teardown of `{identity}` panicked: {message}"
+        ));
+    }
+}
+
 /// The definition as it may be kept.
 fn recorded(definition: &ScenarioDef) -> ScenarioDef {
     let mut definition = definition.clone();
@@ -215,22 +232,25 @@ fn recorded(definition: &ScenarioDef) -> ScenarioDef {
     definition
 }
 
-fn end(ended: Ended) -> End {
+fn end(ended: Ended, definition: &ScenarioDef, target_death: Option<String>) -> End {
     let micros = |time: std::time::Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
     End {
         ending: match ended.how {
             How::Completed => Ending::Completed,
             How::Stopped => Ending::Interrupted,
             How::Aborted => Ending::Aborted,
-            How::Stuck => Ending::Died {
-                reason: "a step did not give its thread back".to_owned(),
+            How::Stuck { step } => Ending::Stuck {
+                reason: match step.map(|step| &definition.steps[step].name) {
+                    Some(name) => format!("step `{name}` did not give its thread back"),
+                    None => "the scenario did not give a thread back".to_owned(),
+                },
             },
         },
         elapsed_us: micros(ended.elapsed),
         steady_us: micros(ended.steady),
         planned: ended.planned,
         panics: ended.panics,
-        target_death: None,
+        target_death,
     }
 }
 

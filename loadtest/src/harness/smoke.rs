@@ -1,8 +1,8 @@
 //! Each scenario a test: one virtual user, one iteration, everything shown that goes wrong.
 
 use super::complain;
-use super::run::{NO_TARGET, absolute_urls, given_base_url, needs_base};
-use crate::chain::{Scenario, SetupContext};
+use super::run::{NO_TARGET, absolute_urls, given_base_url, needs_base, set_up, tear_down};
+use crate::chain::Scenario;
 use crate::engine::smoke;
 use crate::plan::{GradingDefaults, Overrides, Plan};
 use crate::registry::Registry;
@@ -119,9 +119,7 @@ fn trial(scenario: &'static Scenario) -> Result<Completion, Failed> {
     if let Some(given) = &given {
         runtime.block_on(Network::prepare(Some(given), "smoke"))?;
     }
-    let prepared = (scenario.prepare)(&SetupContext {
-        base_url: given.clone(),
-    })?;
+    let prepared = set_up(scenario, given.clone())?;
     let base = given
         .or_else(|| {
             prepared
@@ -142,7 +140,7 @@ fn trial(scenario: &'static Scenario) -> Result<Completion, Failed> {
             .map_err(Failed::from)
     });
     let died = prepared.target.as_ref().map(crate::targets::Target::check);
-    (scenario.teardown)(&prepared.shared);
+    tear_down(scenario, &prepared);
     match (result, died) {
         (Err(failed), Some(Err(died))) => {
             let shown = failed.message().unwrap_or_default();

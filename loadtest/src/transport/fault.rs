@@ -10,9 +10,8 @@ use std::net::SocketAddr;
 /// No TCP connection came about.
 pub(super) fn connecting(address: SocketAddr, error: &io::Error) -> Failure {
     let kind = local(error).unwrap_or(match error.kind() {
-        io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset => {
-            ErrorKind::ConnectRefused
-        }
+        io::ErrorKind::ConnectionRefused => ErrorKind::ConnectRefused,
+        io::ErrorKind::ConnectionReset => ErrorKind::ResetBeforeHead,
         io::ErrorKind::TimedOut => ErrorKind::ConnectTimeout,
         _ => ErrorKind::ConnectUnreachable,
     });

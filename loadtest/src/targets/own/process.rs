@@ -1,6 +1,7 @@
 //! A child process that ends with its owner, and the last of what it printed.
 
 use super::TargetError;
+use crate::redact;
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, Read};
@@ -75,7 +76,8 @@ impl Drop for Process {
 pub struct LastOutput(String);
 
 impl LastOutput {
-    /// The lines as they were printed, without control characters; empty when there were none.
+    /// The lines as they were printed, without control characters and secrets; empty when there were
+    /// none.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -164,7 +166,7 @@ impl Tail {
         let lines: Vec<&str> = text.trim_end().lines().collect();
         let mut shown = lines[lines.len().saturating_sub(SHOWN)..].join("\n");
         shown.retain(|c| !c.is_control() || matches!(c, '\n' | '\t'));
-        LastOutput(shown)
+        LastOutput(redact::text(&shown).into_owned())
     }
 }
 
