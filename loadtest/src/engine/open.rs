@@ -23,6 +23,16 @@ struct Counter {
     slice: Slice,
 }
 
+/// Where an arrival goes.
+enum Place {
+    /// To a free user.
+    Seat(Rc<Seat>),
+    /// To a user who is yet to be made.
+    Hire,
+    /// Behind those that wait.
+    Queue,
+}
+
 /// Which arrivals belong to a worker: every `workers`-th one.
 #[derive(Debug, Clone, Copy)]
 struct Slice {
@@ -79,6 +89,23 @@ impl Counter {
         }
     }
 
+    /// Finds a place for the arrival `next`; one in the queue is taken at once.
+    fn place(&self, next: u64, may_hire: bool) -> Place {
+        let (first, behind) = self.waiting.get();
+        // Nothing overtakes what waits: users that became free after the end leave a queue behind.
+        if first == behind {
+            if let Some(seat) = self.free.borrow_mut().pop() {
+                return Place::Seat(seat);
+            }
+            if may_hire {
+                return Place::Hire;
+            }
+        }
+        self.waiting
+            .set((if first == behind { next } else { first }, next + 1));
+        Place::Queue
+    }
+
     /// What a user does next that has just become free.
     async fn next(&self, desk: &Desk, seat: &Rc<Seat>) -> Arrival {
         let (first, behind) = self.waiting.get();
@@ -124,24 +151,15 @@ pub(super) async fn drive<T: Transport + 'static>(
         }
         let now = Instant::now();
         while next < all && desk.start + desk.schedule.arrival(slice.global(next)) <= now {
-            let (first, behind) = counter.waiting.get();
-            // Nothing overtakes what waits.
-            let can_start = first == behind;
-            let free = can_start.then(|| counter.free.borrow_mut().pop()).flatten();
-            if let Some(seat) = free {
-                seat.give(counter.arrival(desk, next, None));
-            } else if can_start && hired < most {
-                let arrival = counter.arrival(desk, next, None);
-                users.spawn_local(serve(
-                    crew.user(hired),
-                    arrival,
-                    Rc::clone(&counter),
-                    Rc::clone(desk),
-                ));
-                hired += 1;
-            } else {
-                let first = if first == behind { next } else { first };
-                counter.waiting.set((first, next + 1));
+            match counter.place(next, hired < most) {
+                Place::Seat(seat) => seat.give(counter.arrival(desk, next, None)),
+                Place::Hire => {
+                    let arrival = counter.arrival(desk, next, None);
+                    let user = crew.user(hired);
+                    users.spawn_local(serve(user, arrival, Rc::clone(&counter), Rc::clone(desk)));
+                    hired += 1;
+                }
+                Place::Queue => {}
             }
             next += 1;
         }
@@ -190,5 +208,36 @@ async fn serve<T: Transport>(
             tokio::task::yield_now().await;
         }
         arrival = counter.next(&desk, &seat).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_overtakes_what_waits_and_nothing_is_counted_twice() {
+        let counter = Counter {
+            free: RefCell::default(),
+            waiting: Cell::new((0, 0)),
+            end: Instant::now(),
+            slice: Slice {
+                worker: 0,
+                workers: 1,
+            },
+        };
+        assert!(matches!(counter.place(0, true), Place::Hire));
+        assert!(matches!(counter.place(1, false), Place::Queue));
+        // After the end a user takes no arrival from the queue, but becomes free.
+        counter.free.borrow_mut().push(Rc::default());
+        assert!(matches!(counter.place(2, true), Place::Queue));
+        assert_eq!(
+            counter.waiting.get(),
+            (1, 3),
+            "1 and 2 wait, and nobody else"
+        );
+        counter.waiting.set((3, 3));
+        assert!(matches!(counter.place(3, true), Place::Seat(_)));
+        assert_eq!(counter.waiting.get(), (3, 3));
     }
 }

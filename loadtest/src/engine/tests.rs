@@ -369,19 +369,6 @@ fn arrivals_that_find_no_user_before_the_end_are_dropped() {
 }
 
 #[test]
-fn an_arrival_that_waits_at_the_end_is_counted_once() {
-    // Arrivals every third of a millisecond wake the pacer once a millisecond, as users become free.
-    for max_users in [1, 2, 3, 5] {
-        let mut load = rate(3_000.0, Duration::ZERO, ms(1_000));
-        load.max_users = Some(max_users);
-        let ran = run(load, vec![step("a")], |_| (ms(1), Ok("")));
-        let all = ran.all();
-        assert_eq!(ran.done.planned, 3_000);
-        assert_eq!(all.journey.started + all.journey.dropped, 3_000);
-    }
-}
-
-#[test]
 fn dropped_arrivals_are_counted_in_the_window_they_were_due_in() {
     let mut load = rate(100.0, ms(4_000), ms(10_000));
     load.warm_up = ms(1_000);
