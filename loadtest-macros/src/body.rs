@@ -117,6 +117,9 @@ impl Item {
     }
 }
 
+const NO_STATEMENTS: &str = "a scenario body holds functions and items, not statements: per-user \
+     values go in `#[state] fn name() -> T`, values made once in `#[setup] fn name() -> T`";
+
 /// Splits `body` into items: each ends with a brace group, or with `;`.
 pub(crate) fn split(body: TokenStream, errors: &mut Errors) -> Vec<Item> {
     let tokens: Vec<TokenTree> = body.into_iter().collect();
@@ -142,14 +145,13 @@ pub(crate) fn split(body: TokenStream, errors: &mut Errors) -> Vec<Item> {
             at = attribute.end;
         }
         let head = at;
-        if let Some(TokenTree::Ident(word)) = tokens.get(at)
-            && word == "let"
-        {
-            errors.at(
-                word.span(),
-                "a scenario body holds functions and items, not statements: per-user values go in \
-                 `#[state] fn name() -> T`, values made once in `#[setup] fn name() -> T`",
-            );
+        if role.is_none() && !starts_item(&tokens[head..]) {
+            at = end_of_statement(&tokens, head);
+            let statement: TokenStream = tokens[head..at].iter().cloned().collect();
+            if !is_stray_semicolon(&tokens[head..at]) {
+                errors.on(statement, NO_STATEMENTS);
+            }
+            continue;
         }
         at = end_of_item(&tokens, at);
         let all = || tokens[start..at].iter().cloned().collect::<TokenStream>();
@@ -168,6 +170,133 @@ pub(crate) fn split(body: TokenStream, errors: &mut Errors) -> Vec<Item> {
     items
 }
 
+fn ends_item(token: &TokenTree) -> bool {
+    match token {
+        TokenTree::Punct(punct) => punct.as_char() == ';',
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        _ => false,
+    }
+}
+
+/// Whether an item begins here: with a word that only items begin with, or as a macro that may stand
+/// for items. Those of std that are expressions may not.
+fn starts_item(tokens: &[TokenTree]) -> bool {
+    const EXPRESSIONS: [&str; 24] = [
+        "println",
+        "print",
+        "eprintln",
+        "eprint",
+        "dbg",
+        "vec",
+        "format",
+        "panic",
+        "todo",
+        "unimplemented",
+        "unreachable",
+        "assert",
+        "assert_eq",
+        "assert_ne",
+        "debug_assert",
+        "debug_assert_eq",
+        "debug_assert_ne",
+        "write",
+        "writeln",
+        "matches",
+        "format_args",
+        "json",
+        "env",
+        "concat",
+    ];
+    let is_item_word = |word: &Ident| {
+        [
+            "fn",
+            "async",
+            "const",
+            "enum",
+            "extern",
+            "impl",
+            "macro_rules",
+            "mod",
+            "pub",
+            "static",
+            "struct",
+            "trait",
+            "type",
+            "union",
+            "unsafe",
+            "use",
+        ]
+        .iter()
+        .any(|item| word == item)
+    };
+    let starts_block = |after: Option<&TokenTree>| {
+        matches!(after, Some(TokenTree::Group(group))
+        if group.delimiter() == Delimiter::Brace)
+    };
+    match tokens {
+        // nothing, or half an attribute: rustc says what is wrong
+        [] => true,
+        [TokenTree::Punct(punct), ..] if punct.as_char() == '#' => true,
+        // what `macro_rules!` leaves of `$item` or `$vis`
+        [TokenTree::Group(group), ..] => group.delimiter() == Delimiter::None,
+        [TokenTree::Ident(word), rest @ ..] if is_item_word(word) => {
+            let is_block = ["async", "const", "unsafe"]
+                .iter()
+                .any(|block| word == block)
+                && starts_block(rest.first());
+            !is_block
+        }
+        _ => macro_call(tokens).is_some_and(|(name, end)| {
+            let is_braced = starts_block(tokens.get(end - 1));
+            let is_closed =
+                matches!(tokens.get(end), Some(TokenTree::Punct(p)) if p.as_char() == ';');
+            (is_braced || is_closed) && !EXPRESSIONS.iter().any(|known| name == known)
+        }),
+    }
+}
+
+/// The last name and the end of `path::to::name! (..)`.
+fn macro_call(tokens: &[TokenTree]) -> Option<(&Ident, usize)> {
+    let mut name = None;
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            TokenTree::Ident(word) => name = Some(word),
+            TokenTree::Punct(punct) if punct.as_char() == ':' => {}
+            TokenTree::Punct(punct) if punct.as_char() == '!' => {
+                return match tokens.get(at + 1) {
+                    Some(TokenTree::Group(_)) => Some((name?, at + 2)),
+                    _ => None,
+                };
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// Up to `;`, or to the attribute or the word that an item begins with.
+fn end_of_statement(tokens: &[TokenTree], start: usize) -> usize {
+    let mut at = start;
+    while let Some(token) = tokens.get(at) {
+        let ends = matches!(token, TokenTree::Punct(punct) if punct.as_char() == ';');
+        if at > start
+            && (attribute_at(tokens, at).is_some()
+                || matches!(token, TokenTree::Ident(word) if word == "fn" || word == "pub"))
+        {
+            return at;
+        }
+        at += 1;
+        if ends {
+            break;
+        }
+    }
+    at
+}
+
+fn is_stray_semicolon(tokens: &[TokenTree]) -> bool {
+    matches!(tokens, [TokenTree::Punct(punct)] if punct.as_char() == ';')
+}
+
 fn end_of_item(tokens: &[TokenTree], start: usize) -> usize {
     let word = |at: usize| match tokens.get(at) {
         Some(TokenTree::Ident(word)) => word.to_string(),
@@ -175,10 +304,16 @@ fn end_of_item(tokens: &[TokenTree], start: usize) -> usize {
     };
     let (first, second) = (word(start), word(start + 1));
     let braces_may_be_inside = match first.as_str() {
-        "use" | "static" | "type" | "let" => true,
+        "use" | "static" | "type" => true,
         "const" => !matches!(second.as_str(), "fn" | "async" | "unsafe" | "extern"),
         _ => false,
     };
+    if let Some(TokenTree::Group(group)) = tokens.get(start)
+        && group.delimiter() == Delimiter::None
+        && matches!(group.stream().into_iter().last(), Some(last) if ends_item(&last))
+    {
+        return start + 1;
+    }
     let mut at = start;
     while let Some(token) = tokens.get(at) {
         at += 1;
@@ -282,10 +417,12 @@ fn attribute_at(tokens: &[TokenTree], at: usize) -> Option<AttributeAt> {
     })
 }
 
-/// The tokens without the attributes of roles at any depth, which would only add errors of their own.
+/// The tokens without the attributes of roles at any depth, which would only add errors of their own;
+/// so would a function that ends with `;`, which gets a body.
 pub(crate) fn without_roles(tokens: TokenStream) -> TokenStream {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut kept = Vec::new();
+    let mut in_function = false;
     let mut at = 0;
     while at < tokens.len() {
         if let Some(AttributeAt {
@@ -295,20 +432,33 @@ pub(crate) fn without_roles(tokens: TokenStream) -> TokenStream {
         }) = attribute_at(&tokens, at)
             && Role::of(&name).is_some()
         {
+            in_function = true;
             at = end;
             continue;
         }
         kept.push(match &tokens[at] {
             TokenTree::Group(group) => {
+                in_function &= group.delimiter() != Delimiter::Brace;
                 let mut inner = Group::new(group.delimiter(), without_roles(group.stream()));
                 inner.set_span(group.span());
                 TokenTree::Group(inner)
+            }
+            TokenTree::Punct(punct) if punct.as_char() == ';' && in_function => {
+                in_function = false;
+                stub(punct.span()).into()
             }
             other => other.clone(),
         });
         at += 1;
     }
     kept.into_iter().collect()
+}
+
+/// A body in place of the `;` at `semicolon`, for hover, go-to, rename and rustc's own errors.
+pub(crate) fn stub(semicolon: Span) -> Group {
+    let mut stub = Group::new(Delimiter::Brace, quote!(::core::unreachable!()));
+    stub.set_span(semicolon);
+    stub
 }
 
 /// The item with a body, since `fn f() -> T;` alone would be an error of its own.
@@ -361,6 +511,48 @@ mod tests {
         assert_eq!(items[0], "step a");
         assert!(items[1].starts_with("broken step Some(Ident"), "{items:?}");
         assert_eq!(items[2], "step c");
+    }
+
+    #[test]
+    fn statements_are_refused_and_item_macros_are_not() {
+        for text in [
+            "login();",
+            "if true {}",
+            "return",
+            "5",
+            "x",
+            "unsafe { a() }",
+            "vec![1].len();",
+            "assert!(x);",
+            "todo! {}",
+            "let x = 1;",
+            "{ }",
+            "m!(a)",
+            "std::println!();",
+        ] {
+            let (items, errors) = split_text(&format!("{text} #[step] fn a();"));
+            assert_eq!(errors.len(), 1, "{text}");
+            assert_eq!(items, ["step a"], "{text}");
+        }
+        for text in [
+            "m!(a);",
+            "my::m! { a }",
+            "unsafe fn f() {}",
+            "const fn f() {}",
+            ";",
+        ] {
+            let (_, errors) = split_text(&format!("{text} #[step] fn a();"));
+            assert!(errors.is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_scenario_that_makes_the_macro_fail_has_bodies_all_the_same() {
+        let item = "fn s() { #[step(get = \"/\")] fn a() -> T; struct S; #[check] fn c() { x; } }";
+        assert_eq!(
+            without_roles(item.parse().unwrap()).to_string(),
+            "fn s () { fn a () -> T { :: core :: unreachable ! () } struct S ; fn c () { x ; } }"
+        );
     }
 
     #[test]

@@ -105,7 +105,12 @@ impl StepOptions {
             }
             "check" => {
                 input.parse::<Token![=]>()?;
-                self.checks.push(input.parse()?);
+                if input.is_empty() {
+                    return Err(input.error("a check is a closure: `check = |r| ...`"));
+                }
+                let check: TokenStream = input.parse()?;
+                one_parameter(&check)?;
+                self.checks.push(check);
             }
             "weight" | "expect" | "think" | "timeout" | "apdex" | "budget" | "grade_weight" => {
                 input.parse::<Token![=]>()?;
@@ -140,7 +145,10 @@ impl StepOptions {
             "timeout" => self.timeout = Some(positive_duration(input)?),
             "apdex" => self.apdex = Some(positive_duration(input)?),
             "budget" => self.budget = Some(share(input)?),
-            _ => self.grade_weight = Some(number(input)?.value),
+            _ => {
+                let wanted = "a grade weight is not negative, and at most 1000000";
+                self.grade_weight = Some(number(input, 0.0..=1e6, wanted)?.value);
+            }
         }
         Ok(())
     }
@@ -200,15 +208,25 @@ impl StepOptions {
     }
 }
 
-fn weight(input: ParseStream<'_>) -> syn::Result<Weight> {
-    if input.peek(Token![-]) {
-        return Err(input.error(WEIGHT_RANGE));
+/// Refuses a closure that takes nothing or several values: rustc would blame generated code.
+fn one_parameter(check: &TokenStream) -> syn::Result<()> {
+    match syn::parse2::<syn::ExprClosure>(check.clone()) {
+        Ok(closure) if closure.inputs.len() != 1 => Err(syn::Error::new_spanned(
+            check,
+            "a check takes the response of its step and nothing else: `check = |r| ...`",
+        )),
+        // half written ones are rustc's to report
+        _ => Ok(()),
     }
-    if !input.peek(Lit) {
+}
+
+fn weight(input: ParseStream<'_>) -> syn::Result<Weight> {
+    if !input.peek(Token![-]) && !input.peek(Lit) {
         return Ok(Weight::Constant(input.parse()?));
     }
     let start = input.span();
-    let number = number(input).map_err(|_| syn::Error::new(start, WEIGHT_RANGE))?;
+    let number = number(input, 0.0..=f64::INFINITY, WEIGHT_RANGE)
+        .map_err(|error| syn::Error::new(error.span(), WEIGHT_RANGE))?;
     let is_percent = input.parse::<Option<Token![%]>>()?.is_some();
     let weight = number.value / if is_percent { 100.0 } else { 1.0 };
     if weight > 0.0 && weight <= 1.0 {

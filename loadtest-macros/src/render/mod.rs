@@ -8,10 +8,10 @@ mod chain;
 mod definition;
 mod request;
 
-use crate::body::{Item, RoleFn, ScenarioFn};
+use crate::body::{self, Item, RoleFn, ScenarioFn};
 use crate::resolve::{Argument, Form, Resolved, Source, description};
 use crate::suggest::Errors;
-use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use syn::FnArg;
 
@@ -102,12 +102,9 @@ fn role_function(function: &RoleFn) -> TokenStream {
                 .retain(|attribute| !attribute.path().is_ident("from"));
         }
     }
-    let body = body.clone().unwrap_or_else(|| {
-        // a stub for hover, go-to, rename and rustc's own error about a name defined twice
-        let mut stub = Group::new(Delimiter::Brace, quote!(::core::unreachable!()));
-        stub.set_span(semicolon.unwrap_or_else(Span::call_site));
-        stub
-    });
+    let body = body
+        .clone()
+        .unwrap_or_else(|| body::stub(semicolon.unwrap_or_else(Span::call_site)));
     quote! {
         #(#attributes)*
         #[allow(
