@@ -106,7 +106,21 @@ pub(crate) fn response_type(function: &RoleFn, errors: &mut Errors) -> ResponseT
             );
             ResponseType::unknown()
         }
-        (ReturnType::Type(_, ty), None) => ResponseType::of(ty),
+        (ReturnType::Type(_, ty), None) => match of_request(ty) {
+            Some(request) => {
+                let instead = if request.is_unit {
+                    "leave the return type out".to_owned()
+                } else {
+                    format!("write `-> {}`", as_written(&request.ty))
+                };
+                errors.on(
+                    ty,
+                    format!("a step without a body returns its answer's type: {instead}"),
+                );
+                request
+            }
+            None => ResponseType::of(ty),
+        },
         (ReturnType::Type(_, ty), Some(_)) => of_request(ty).unwrap_or_else(|| {
             let found = as_written(ty);
             errors.on(

@@ -515,7 +515,7 @@ fn what_cannot_be_sent_is_invalid_and_says_why() {
         other => panic!("{other:?}"),
     });
     let mut next = || reasons.next().unwrap();
-    assert_eq!(next(), "URL `/a b\nc`: invalid uri character");
+    assert_eq!(next(), "URL `/a b\\nc`: invalid uri character");
     assert_eq!(
         next(),
         "URL `orders`: it starts neither with `/` nor with `http://` or `https://`"
@@ -525,7 +525,7 @@ fn what_cannot_be_sent_is_invalid_and_says_why() {
     assert_eq!(next(), "header `x`: failed to parse header value");
     assert_eq!(
         next(),
-        "URL `a b\nc`: it starts neither with `/` nor with `http://` or `https://`"
+        "URL `a b\\nc`: it starts neither with `/` nor with `http://` or `https://`"
     );
     assert_eq!(
         next(),

@@ -332,6 +332,16 @@ fn check_url(url: &Template) -> syn::Result<()> {
             return error("a URL is a path that starts with `/`, or starts with `http://host` or `https://host`".to_owned());
         }
     }
+    if let [Part::Text(start), Part::Value(_), ..] = url.parts.as_slice()
+        && let Some((_, host)) = start.split_once("://")
+        && !host.contains(['/', '?'])
+    {
+        return error(
+            "a placeholder cannot stand in the host of a URL: put the whole URL into a placeholder \
+             at the start, or write a path and give the scenario a `base`"
+                .to_owned(),
+        );
+    }
     for part in &url.parts {
         if let Part::Text(text) = part
             && let Some(bad) = text.chars().find(|&c| !is_url_char(c))

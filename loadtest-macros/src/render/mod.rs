@@ -117,7 +117,7 @@ fn role_function(function: &RoleFn) -> TokenStream {
     }
 }
 
-/// The arguments of a call; `setup` gives the place of a setup's value.
+/// The arguments of a call; `setup` borrows a setup's value.
 fn arguments(
     arguments: &[Argument],
     resolved: &Resolved,
@@ -136,29 +136,32 @@ fn arguments(
             }
             Source::Vu { is_mutable } => {
                 let vu = quote!(::loadtest::__private::Vu);
-                lend(ty, &vu, is_mutable, &quote!(*__vu))
+                if is_mutable {
+                    lend_mut(ty, &vu, &quote!(&mut *__vu))
+                } else {
+                    lend(ty, &vu, &quote!(&*__vu))
+                }
             }
             Source::State { at, is_mutable } => {
-                let state = state(at);
-                lend(
-                    ty,
-                    &resolved.states[at].ty,
-                    is_mutable,
-                    &quote!(self.#state),
-                )
+                let (state, of) = (state(at), &resolved.states[at].ty);
+                if is_mutable {
+                    lend_mut(ty, of, &quote!(self.#state.get_mut()))
+                } else {
+                    lend(ty, of, &quote!(self.#state.get()))
+                }
             }
-            Source::Setup(at) => lend(ty, &resolved.setups[at].made.ty, false, &setup(at)),
+            Source::Setup(at) => lend(ty, &resolved.setups[at].made.ty, &setup(at)),
         },
     );
     quote!(#(#arguments),*)
 }
 
-fn lend(ty: &syn::Type, of: &TokenStream, is_mutable: bool, place: &TokenStream) -> TokenStream {
-    if is_mutable {
-        quote!(::loadtest::__private::lend_mut::<#ty, #of>(&mut #place))
-    } else {
-        quote!(::loadtest::__private::lend::<#ty, #of>(&#place))
-    }
+fn lend(ty: &syn::Type, of: &TokenStream, value: &TokenStream) -> TokenStream {
+    quote!(::loadtest::__private::lend::<#ty, #of>(#value))
+}
+
+fn lend_mut(ty: &syn::Type, of: &TokenStream, value: &TokenStream) -> TokenStream {
+    quote!(::loadtest::__private::lend_mut::<#ty, #of>(#value))
 }
 
 /// A return type for a turbofish, where `impl Trait` is not allowed.

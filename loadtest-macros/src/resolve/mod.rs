@@ -14,6 +14,7 @@ use crate::body::{self, Item, Role, RoleFn, ScenarioFn};
 use crate::fingerprint::Fingerprint;
 use crate::options::ScenarioOptions;
 use crate::signature::{self, Parameter, SetupType};
+use crate::spelling::as_written;
 use crate::suggest::Errors;
 use names::{Names, Reader};
 use proc_macro2::{Ident, TokenStream};
@@ -108,6 +109,7 @@ pub(crate) fn scenario(
     }
     resolved.items = items;
     resolved.resolve_requests(&names, errors);
+    resolved.refuse_calls(errors);
     resolved.check_display_names(errors);
     resolved
 }
@@ -257,6 +259,49 @@ impl Resolved {
                 }
             }
             self.steps[at].form = Form::Declared(request);
+        }
+    }
+
+    /// Calls of steps that are declared, in any body and any `check = ..`.
+    fn refuse_calls(&self, errors: &mut Errors) {
+        let declared = |item: &Item| match item {
+            Item::Function(function) => function.role == Role::Step && function.body.is_none(),
+            _ => false,
+        };
+        let declared: Vec<String> = self
+            .items
+            .iter()
+            .filter(|item| declared(item))
+            .filter_map(|item| item.ident().map(unraw))
+            .collect();
+        let instead = |name: &str| {
+            let step = self.steps.iter().find(|step| step.name == name);
+            match step.map(|step| &step.response) {
+                Some(response) if !response.is_unit => format!(
+                    "its answer comes as a parameter `{name}: &{}`",
+                    as_written(&response.ty)
+                ),
+                _ => "it is sent by the engine, and not called".to_owned(),
+            }
+        };
+        for item in &self.items {
+            let Item::Function(function) = item else {
+                continue;
+            };
+            if let Some(body) = &function.body {
+                let body = body.stream();
+                let is_step = |name: &str| {
+                    declared.iter().any(|step| step == name) && !shape::defines(body.clone(), name)
+                };
+                shape::refuse_calls(body.clone(), &is_step, &instead, errors);
+            }
+        }
+        for check in self.steps.iter().flat_map(|step| &step.options.checks) {
+            let is_step = |name: &str| declared.iter().any(|step| step == name);
+            let instead = |_: &str| {
+                "a `#[check]` function can look at the answers of several steps".to_owned()
+            };
+            shape::refuse_calls(check.clone(), &is_step, &instead, errors);
         }
     }
 

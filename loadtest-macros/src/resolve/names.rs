@@ -89,6 +89,11 @@ impl Names {
         names
     }
 
+    /// Whether `name` is a step, also by its number.
+    pub(super) fn is_step(&self, name: &str) -> bool {
+        self.steps.iter().any(|step| step == name) || step_number(name).is_some()
+    }
+
     /// The step `name` if it is above the step with the number `reader`.
     pub(super) fn earlier_step(&self, name: &str, reader: usize) -> Result<usize, NotEarlier> {
         let step = match self.steps.iter().position(|step| step == name) {

@@ -1,7 +1,7 @@
 //! The request that the attribute of a step declares.
 
 use super::names::{Names, NotEarlier};
-use super::{Form, Step};
+use super::{Form, Step, shape};
 use crate::options::{Json, escape, header_name};
 use crate::suggest::{Errors, did_you_mean, listed};
 use crate::template::{Part, Path, Segment, Template};
@@ -165,7 +165,26 @@ impl Resolver<'_> {
                 push_text(pieces, "\"");
             }
             Json::Value(path) => pieces.extend(self.value(path, Sink::JsonValue)),
-            Json::Rust(expression) => pieces.push(Piece::Rust(expression.clone())),
+            Json::Word(word) => {
+                let expression = if self.names.is_step(&word.to_string()) {
+                    String::new()
+                } else {
+                    format!(" or `({word})` for a Rust expression")
+                };
+                self.errors.at(
+                    word.span(),
+                    format!(
+                        "`{word}` is not a JSON value; write `{{{{{word}...}}}}` for a step's \
+                         value{expression}"
+                    ),
+                );
+            }
+            Json::Rust(expression) => {
+                let how = |step: &str| format!("write `{{{{{step}.response...}}}}` for its answer");
+                let is_step = |name: &str| self.names.steps.iter().any(|step| step == name);
+                shape::refuse_calls(expression.clone(), &is_step, &how, self.errors);
+                pieces.push(Piece::Rust(expression.clone()));
+            }
             Json::Array(values) => {
                 push_text(pieces, "[");
                 for (i, value) in values.iter().enumerate() {

@@ -1,10 +1,10 @@
 //! What the functions of a scenario must not be.
 
-use super::Step;
 use super::names::Names;
+use super::{Step, unraw};
 use crate::body::{Role, RoleFn, ScenarioFn};
 use crate::suggest::Errors;
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::ReturnType;
 
 pub(super) fn check_scenario(function: &ScenarioFn, errors: &mut Errors) {
@@ -95,6 +95,60 @@ pub(super) fn refuse_request_options(step: &Step, errors: &mut Errors) {
             ),
         );
     }
+}
+
+/// Calls of steps: the function of a declared one has nothing to return.
+pub(super) fn refuse_calls(
+    body: TokenStream,
+    is_step: &dyn Fn(&str) -> bool,
+    instead: &dyn Fn(&str) -> String,
+    errors: &mut Errors,
+) {
+    let tokens: Vec<TokenTree> = body.into_iter().collect();
+    for (at, token) in tokens.iter().enumerate() {
+        match (token, tokens.get(at + 1)) {
+            (TokenTree::Ident(word), Some(TokenTree::Group(arguments)))
+                if arguments.delimiter() == Delimiter::Parenthesis =>
+            {
+                // `other::login()`, `x.login()` and `fn login()` are something else
+                let is_other = at
+                    .checked_sub(1)
+                    .is_some_and(|before| match &tokens[before] {
+                        TokenTree::Punct(punct) => matches!(punct.as_char(), '.' | ':'),
+                        TokenTree::Ident(before) => before == "fn",
+                        _ => false,
+                    });
+                let name = unraw(word);
+                if !is_other && is_step(&name) {
+                    let instead = instead(&name);
+                    errors.at(word.span(), format!("`{name}` is a step: {instead}"));
+                }
+            }
+            (TokenTree::Group(group), _) => {
+                refuse_calls(group.stream(), is_step, instead, errors);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether `body` has an item or a variable with that name.
+pub(super) fn defines(body: TokenStream, name: &str) -> bool {
+    let mut before = None;
+    for token in body {
+        match &token {
+            TokenTree::Group(group) if defines(group.stream(), name) => return true,
+            TokenTree::Ident(word)
+                if unraw(word) == name
+                    && matches!(&before, Some(TokenTree::Ident(word)) if word == "fn" || word == "let" || word == "mut") =>
+            {
+                return true;
+            }
+            _ => {}
+        }
+        before = Some(token);
+    }
+    false
 }
 
 /// A template in a string of a body, where it would be sent as it stands.
