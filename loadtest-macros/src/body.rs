@@ -63,11 +63,17 @@ impl Parse for ScenarioFn {
                 ),
             )
         })?;
+        let body = input.parse().map_err(|error: syn::Error| {
+            syn::Error::new(
+                error.span(),
+                "a scenario has a body, and its steps are in it: `fn name() { #[step] ... }`",
+            )
+        })?;
         Ok(Self {
             attributes,
             visibility,
             signature,
-            body: input.parse()?,
+            body,
         })
     }
 }
@@ -154,9 +160,21 @@ pub(crate) fn split(body: TokenStream, errors: &mut Errors) -> Vec<Item> {
             continue;
         }
         at = end_of_item(&tokens, at);
+        if role.is_some()
+            && let Some(next) = (head + 1..at).find(|&i| attribute_at(&tokens, i).is_some())
+        {
+            // the function before this attribute lacks its end
+            at = next;
+        }
         let all = || tokens[start..at].iter().cloned().collect::<TokenStream>();
         items.push(match role {
             None => Item::Plain(all()),
+            // rustc has parsed the scenario before, and has said so
+            Some((role, _)) if lacks_a_type(&tokens[head..at]) => Item::Broken {
+                role,
+                name: name_of(&tokens[head..at]),
+                tokens: tokens[head..at].iter().cloned().collect(),
+            },
             Some((role, options)) => match errors.parse(parse_function, all()) {
                 Some(parsed) => Item::Function(Box::new(parsed.into_role(role, options))),
                 None => Item::Broken {
@@ -368,12 +386,32 @@ fn parse_function(input: ParseStream<'_>) -> syn::Result<ParsedFn> {
         attributes,
         visibility,
         signature,
+        // a `;` that is missing is an error of rustc already
         body: match semicolon {
-            Some(_) => None,
-            None => Some(input.parse()?),
+            None if !input.is_empty() => Some(input.parse()?),
+            _ => None,
         },
         semicolon,
     })
+}
+
+/// Whether a parameter ends after its `:`.
+fn lacks_a_type(function: &[TokenTree]) -> bool {
+    let is = |token: &TokenTree, wanted: char| matches!(token, TokenTree::Punct(p) if p.as_char() == wanted);
+    function
+        .iter()
+        .find_map(|token| match token {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => {
+                Some(group.stream().into_iter().collect::<Vec<_>>())
+            }
+            _ => None,
+        })
+        .is_some_and(|parameters| {
+            parameters.last().is_some_and(|last| is(last, ':'))
+                || parameters
+                    .windows(2)
+                    .any(|pair| is(&pair[0], ':') && is(&pair[1], ','))
+        })
 }
 
 fn name_of(tokens: &[TokenTree]) -> Option<Ident> {
@@ -461,13 +499,17 @@ pub(crate) fn stub(semicolon: Span) -> Group {
     stub
 }
 
-/// The item with a body, since `fn f() -> T;` alone would be an error of its own.
+/// A function with a body, since `fn f() -> T;` alone would be an error of its own.
 pub(crate) fn with_some_body(item: TokenStream) -> TokenStream {
     let tokens: Vec<TokenTree> = item.clone().into_iter().collect();
+    let is_fn = |token: &TokenTree| matches!(token, TokenTree::Ident(word) if word == "fn");
     match tokens.split_last() {
-        Some((TokenTree::Punct(punct), head)) if punct.as_char() == ';' => {
+        Some((TokenTree::Punct(punct), head))
+            if punct.as_char() == ';' && head.iter().any(is_fn) =>
+        {
             let head: TokenStream = head.iter().cloned().collect();
-            quote!(#head { ::core::unreachable!() })
+            let body = stub(punct.span());
+            quote!(#head #body)
         }
         _ => item,
     }
@@ -506,11 +548,24 @@ mod tests {
     #[test]
     fn a_broken_signature_keeps_its_name_and_the_items_around_it() {
         let (items, errors) =
-            split_text("#[step] fn a() {} #[step] fn b(x: ) -> T { } #[step] fn c() {}");
+            split_text("#[step] fn a() {} #[step] fn b(x y) -> T { } #[step] fn c() {}");
         assert_eq!(errors.len(), 1);
         assert_eq!(items[0], "step a");
         assert!(items[1].starts_with("broken step Some(Ident"), "{items:?}");
         assert_eq!(items[2], "step c");
+    }
+
+    #[test]
+    fn what_rustc_says_before_the_macro_is_not_said_again() {
+        for text in [
+            "fn b(x: ) -> T { }",
+            "fn b(x: , y: u8) -> T;",
+            "fn b() -> T",
+        ] {
+            let (items, errors) = split_text(&format!("#[step] {text} #[step] fn c();"));
+            assert!(errors.is_empty(), "{text}");
+            assert!(items[0].contains('b') && items[1] == "step c", "{items:?}");
+        }
     }
 
     #[test]

@@ -67,7 +67,7 @@ fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
 
 /// The item as it was written, without roles, beside the error.
 fn with_error(item: TokenStream, error: &syn::Error) -> TokenStream {
-    let item = body::without_roles(item);
+    let item = body::with_some_body(body::without_roles(item));
     let error = error.to_compile_error();
     quote!(#item #error)
 }

@@ -27,6 +27,15 @@ pub(crate) fn parameters(function: &RoleFn, errors: &mut Errors) -> Option<Vec<P
                 continue;
             }
         };
+        for attribute in &typed.attrs {
+            let path = attribute.path();
+            if path.is_ident("cfg") || path.is_ident("cfg_attr") {
+                errors.on(
+                    attribute,
+                    "`#[cfg]` cannot be used on a parameter: put it on the whole scenario",
+                );
+            }
+        }
         let from = typed
             .attrs
             .iter()
@@ -196,6 +205,17 @@ pub(crate) fn referent(ty: &Type) -> Option<(&Type, bool)> {
     match plain(ty) {
         Type::Reference(reference) => Some((&reference.elem, reference.mutability.is_some())),
         _ => None,
+    }
+}
+
+/// `'static` of a reference, also within `Option`.
+pub(crate) fn static_lifetime(ty: &Type) -> Option<&syn::Lifetime> {
+    match plain(ty) {
+        Type::Reference(reference) => reference
+            .lifetime
+            .as_ref()
+            .filter(|lifetime| lifetime.ident == "static"),
+        _ => static_lifetime(first_argument(ty).filter(|_| is_option(ty))?),
     }
 }
 

@@ -8,7 +8,7 @@ use super::value::{
 use super::{Given, assigned, each, key, skip_rest, unknown_option};
 use crate::suggest::Errors;
 use crate::template::{Part, Template};
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, TokenStream, TokenTree};
 use std::time::Duration;
 use syn::parse::ParseStream;
 use syn::{Lit, LitInt, LitStr, Token, parenthesized};
@@ -35,6 +35,8 @@ const KEYS: [&str; 19] = [
     "check",
 ];
 
+const METHODS: [&str; 7] = ["get", "post", "put", "delete", "patch", "head", "options"];
+
 pub(crate) const WEIGHT_RANGE: &str =
     "a weight is the probability that the step runs in an iteration: more than 0, at most 1";
 
@@ -47,6 +49,8 @@ pub(crate) struct StepOptions {
     pub(crate) think: Option<(Duration, Duration)>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) call: Option<Call>,
+    /// Also where what follows is broken.
+    pub(crate) names_method: bool,
     pub(crate) headers: Vec<(LitStr, Template)>,
     pub(crate) json: Option<Json>,
     pub(crate) thresholds: Vec<Limit>,
@@ -96,9 +100,7 @@ impl StepOptions {
         }
         match name.as_str() {
             "name" => self.name = Some(not_empty(assigned(input)?)?),
-            "get" | "post" | "put" | "delete" | "patch" | "head" | "options" => {
-                self.call(key, input)?;
-            }
+            name if METHODS.contains(&name) => self.call(key, input)?,
             "header" | "bearer" | "json" => {
                 self.request_keys.push(key);
                 self.request_part(&name, input)?;
@@ -117,6 +119,7 @@ impl StepOptions {
                 self.setting(&key, &name, input)?;
             }
             _ => {
+                self.names_method |= METHODS.contains(&name.to_lowercase().as_str());
                 skip_rest(input);
                 return Err(unknown_option(&key, KEYS.into_iter().chain(metrics())));
             }
@@ -154,7 +157,17 @@ impl StepOptions {
     }
 
     fn call(&mut self, method: Ident, input: ParseStream<'_>) -> syn::Result<()> {
-        let literal: LitStr = assigned(input)?;
+        self.names_method = true;
+        input.parse::<Token![=]>()?;
+        let literal: LitStr = input.parse().map_err(|error| {
+            syn::Error::new(
+                error.span(),
+                format!(
+                    "a URL is a string: `{method} = \"/path\"`, with values of earlier steps as \
+                     `{{{{step.response.field}}}}`; any other is built in a body"
+                ),
+            )
+        })?;
         if let Some(call) = &self.call {
             return Err(syn::Error::new(
                 method.span(),
@@ -222,7 +235,18 @@ fn one_parameter(check: &TokenStream) -> syn::Result<()> {
 
 fn weight(input: ParseStream<'_>) -> syn::Result<Weight> {
     if !input.peek(Token![-]) && !input.peek(Lit) {
-        return Ok(Weight::Constant(input.parse()?));
+        let constant: TokenStream = input.parse()?;
+        return match constant.clone().into_iter().last() {
+            None => Err(input.error(WEIGHT_RANGE)),
+            Some(TokenTree::Punct(punct)) if punct.as_char() == '%' => {
+                Err(syn::Error::new_spanned(
+                    constant,
+                    "a constant is a share of one, not a percentage: `weight = W` with \
+                     `const W: f64 = 0.8`",
+                ))
+            }
+            Some(_) => Ok(Weight::Constant(constant)),
+        };
     }
     let start = input.span();
     let number = number(input, 0.0..=f64::INFINITY, WEIGHT_RANGE)

@@ -8,12 +8,12 @@ mod chain;
 mod definition;
 mod request;
 
-use crate::body::{self, Item, RoleFn, ScenarioFn};
+use crate::body::{self, Item, Role, RoleFn, ScenarioFn};
 use crate::resolve::{Argument, Form, Resolved, Source, description};
 use crate::suggest::Errors;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
-use syn::FnArg;
+use syn::{FnArg, ReturnType};
 
 /// The whole expansion: the scenario's function and its registration, or all errors and the user's
 /// items.
@@ -26,12 +26,12 @@ pub(crate) fn scenario(function: &ScenarioFn, resolved: &Resolved, errors: Error
     } = function;
     let name = &signature.ident;
     let items: TokenStream = resolved.items.iter().map(item).collect();
-    if !errors.is_empty() {
+    if !errors.is_empty() || resolved.is_incomplete {
         let errors = errors.into_compile_errors();
         return quote! {
             #errors
             #(#attributes)*
-            #[allow(dead_code)]
+            #[allow(dead_code, unused_variables)]
             #visibility fn #name() -> &'static ::loadtest::__private::Scenario {
                 #items
                 ::core::unreachable!()
@@ -45,14 +45,12 @@ pub(crate) fn scenario(function: &ScenarioFn, resolved: &Resolved, errors: Error
         Form::Declared(_) => Some(call_site(&step.ident)),
         _ => None,
     });
-    let entry = call_site(name);
-    let conditions = attributes
-        .iter()
-        .filter(|attribute| attribute.path().is_ident("cfg"));
     // the generated items are in a block of their own, so that completion in the user's functions
     // does not offer them
+    // it is registered from within, so that it may be an associated function; nobody has to call it
     quote! {
         #(#attributes)*
+        #[allow(dead_code)]
         #visibility fn #name() -> &'static ::loadtest::__private::Scenario {
             #items
             {
@@ -66,13 +64,15 @@ pub(crate) fn scenario(function: &ScenarioFn, resolved: &Resolved, errors: Error
                         chain: __chain,
                         teardown: __teardown,
                     };
-                &__SCENARIO
+                fn __entry() -> &'static ::loadtest::__private::Scenario {
+                    &__SCENARIO
+                }
+                ::loadtest::__private::inventory::submit! {
+                    ::loadtest::__private::Entry(__entry)
+                }
+                __entry()
             }
         }
-        #(#conditions)*
-        const _: () = {
-            ::loadtest::__private::inventory::submit! { ::loadtest::__private::Entry(#entry) }
-        };
     }
 }
 
@@ -88,6 +88,7 @@ fn item(item: &Item) -> TokenStream {
 /// `&mut Vec<T>` and a number as `&u64`.
 fn role_function(function: &RoleFn) -> TokenStream {
     let RoleFn {
+        role,
         attributes,
         visibility,
         body,
@@ -95,6 +96,15 @@ fn role_function(function: &RoleFn) -> TokenStream {
         ..
     } = function;
     let mut signature = function.signature.clone();
+    // these are noted already
+    signature.constness = None;
+    signature.safety = syn::Safety::Default;
+    signature.abi = None;
+    signature.inputs = signature
+        .inputs
+        .into_iter()
+        .filter(|input| matches!(input, FnArg::Typed(_)))
+        .collect();
     for input in &mut signature.inputs {
         if let FnArg::Typed(input) = input {
             input
@@ -102,9 +112,14 @@ fn role_function(function: &RoleFn) -> TokenStream {
                 .retain(|attribute| !attribute.path().is_ident("from"));
         }
     }
-    let body = body
-        .clone()
-        .unwrap_or_else(|| body::stub(semicolon.unwrap_or_else(Span::call_site)));
+    // a return type that is missing is noted already, and must not make the body an error too
+    let lacks_type = matches!(role, Role::Step | Role::Check | Role::State)
+        && matches!(signature.output, ReturnType::Default);
+    let body = match body {
+        Some(body) if lacks_type => body::stub(body.span()),
+        Some(body) => body.clone(),
+        None => body::stub(semicolon.unwrap_or_else(Span::call_site)),
+    };
     quote! {
         #(#attributes)*
         #[allow(

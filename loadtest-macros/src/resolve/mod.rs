@@ -17,7 +17,7 @@ use crate::signature::{self, Parameter, SetupType};
 use crate::spelling::as_written;
 use crate::suggest::Errors;
 use names::{Names, Reader};
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, TokenStream, TokenTree};
 use syn::{Attribute, Expr, Lit, Meta, ReturnType};
 
 /// A scenario whose names are known.
@@ -31,6 +31,8 @@ pub(crate) struct Resolved {
     pub(crate) states: Vec<State>,
     pub(crate) setups: Vec<Setup>,
     pub(crate) teardowns: Vec<Teardown>,
+    /// There is something that rustc reports: a name that repeats, a parameter without a type.
+    pub(crate) is_incomplete: bool,
 }
 
 pub(crate) struct Argument {
@@ -95,6 +97,8 @@ pub(crate) fn scenario(
         states: Vec::new(),
         setups: Vec::new(),
         teardowns: Vec::new(),
+        is_incomplete: names_repeat(&items)
+            || items.iter().any(|item| matches!(item, Item::Broken { .. })),
     };
     for item in &items {
         match item {
@@ -136,6 +140,13 @@ impl Resolved {
             }
             Role::Check => {
                 let arguments = self.arguments(parameters, names, Reader::Check, &name, errors);
+                if matches!(function.signature.output, ReturnType::Default) {
+                    errors.at(
+                        ident.span(),
+                        "a check returns `bool` or `Result<(), impl Display>`: add one",
+                    );
+                    return;
+                }
                 let Some(arguments) = arguments else { return };
                 let step = arguments
                     .iter()
@@ -162,6 +173,7 @@ impl Resolved {
                     );
                 }
                 let arguments = self.arguments(parameters, names, Reader::State, &name, errors);
+                refuse_impl(function, errors);
                 self.states.push(State {
                     ident,
                     ty: signature::returned(function),
@@ -171,6 +183,7 @@ impl Resolved {
             Role::Setup => {
                 let reader = Reader::Setup(self.setups.len());
                 let made = signature::setup_type(function);
+                refuse_impl(function, errors);
                 if made.is_target
                     && let Some(first) = self.setups.iter().find(|setup| setup.made.is_target)
                 {
@@ -318,6 +331,32 @@ impl Resolved {
             }
         }
     }
+}
+
+/// `-> impl Trait`, which is no type that a field could have.
+fn refuse_impl(function: &RoleFn, errors: &mut Errors) {
+    let returned = signature::returned(function);
+    let is_impl = |token: TokenTree| matches!(token, TokenTree::Ident(word) if word == "impl");
+    if returned.clone().into_iter().any(is_impl) {
+        let role = function.role.name();
+        errors.on(
+            returned,
+            format!(
+                "the value of a {role} has a type with a name: for a trait write `Box<dyn Trait>`"
+            ),
+        );
+    }
+}
+
+fn names_repeat(items: &[Item]) -> bool {
+    let mut names: Vec<String> = items
+        .iter()
+        .filter_map(|item| item.ident().map(unraw))
+        .collect();
+    let count = names.len();
+    names.sort();
+    names.dedup();
+    names.len() < count
 }
 
 /// The doc comment, its lines trimmed.

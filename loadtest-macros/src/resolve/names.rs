@@ -196,6 +196,20 @@ impl Names {
             errors.on(&ty, mistake);
             return None;
         }
+        if let Some(lifetime) = signature::static_lifetime(&ty) {
+            let what = match source {
+                Source::Step(_) => "a response",
+                Source::Vu { .. } => "the virtual user",
+                Source::State { .. } => "a state",
+                Source::Setup(_) => "what a setup made",
+            };
+            let plain = as_written(&ty).replacen("'static ", "", 1);
+            errors.on(
+                lifetime,
+                format!("{what} is lent for the call only: write `{plain}`"),
+            );
+            return None;
+        }
         Some(Argument {
             source,
             ty,

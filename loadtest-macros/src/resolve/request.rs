@@ -79,6 +79,9 @@ pub(super) fn resolve(
     let step = &steps[at];
     let Some(call) = &step.options.call else {
         let name = &step.name;
+        if step.options.names_method {
+            return None;
+        }
         errors.at(
             step.ident.span(),
             format!(

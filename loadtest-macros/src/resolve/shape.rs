@@ -5,7 +5,8 @@ use super::{Step, unraw};
 use crate::body::{Role, RoleFn, ScenarioFn};
 use crate::suggest::Errors;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
-use syn::ReturnType;
+use quote::ToTokens;
+use syn::{ReturnType, Signature};
 
 pub(super) fn check_scenario(function: &ScenarioFn, errors: &mut Errors) {
     let signature = &function.signature;
@@ -15,7 +16,10 @@ pub(super) fn check_scenario(function: &ScenarioFn, errors: &mut Errors) {
             "a scenario is not `async`: it declares steps, and the engine sends their requests",
         );
     }
-    if !signature.inputs.is_empty() {
+    refuse_qualifiers(signature, "a scenario", errors);
+    if let Some(syn::FnArg::Receiver(receiver)) = signature.inputs.first() {
+        errors.on(receiver, "a scenario is a free function: it has no `self`");
+    } else if !signature.inputs.is_empty() {
         errors.on(
             &signature.inputs,
             "a scenario takes no parameters: declare values with `#[state] fn name() -> T` or \
@@ -27,6 +31,27 @@ pub(super) fn check_scenario(function: &ScenarioFn, errors: &mut Errors) {
     }
     if let ReturnType::Type(_, ty) = &signature.output {
         errors.on(ty, "a scenario returns nothing");
+    }
+}
+
+/// `const`, `unsafe` and `extern`, which would be errors in generated code.
+fn refuse_qualifiers(signature: &Signature, what: &str, errors: &mut Errors) {
+    let qualifiers = [
+        signature
+            .constness
+            .as_ref()
+            .map(|word| (word.to_token_stream(), "const")),
+        match &signature.safety {
+            syn::Safety::Unsafe(word) => Some((word.to_token_stream(), "unsafe")),
+            _ => None,
+        },
+        signature
+            .abi
+            .as_ref()
+            .map(|abi| (abi.to_token_stream(), "extern")),
+    ];
+    for (tokens, word) in qualifiers.into_iter().flatten() {
+        errors.on(tokens, format!("{what} is a plain function, not `{word}`"));
     }
 }
 
@@ -49,6 +74,7 @@ pub(super) fn check_function(function: &RoleFn, errors: &mut Errors) {
             );
         }
     }
+    refuse_qualifiers(signature, &format!("a {word}"), errors);
     if !signature.generics.params.is_empty() {
         errors.on(
             &signature.generics,
