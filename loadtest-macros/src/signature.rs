@@ -41,7 +41,16 @@ pub(crate) fn parameters(function: &RoleFn, errors: &mut Errors) -> Option<Vec<P
             .iter()
             .find(|attribute| attribute.path().is_ident("from"));
         let ident = match (from, &*typed.pat) {
-            (Some(from), _) => errors.note(from.parse_args_with(Ident::parse_any)),
+            (Some(from), _) => from.parse_args_with(Ident::parse_any).map_or_else(
+                |_| {
+                    errors.on(
+                        from,
+                        "the name of a step stands without quotes: `#[from(login)]`",
+                    );
+                    None
+                },
+                Some,
+            ),
             (None, Pat::Ident(pattern)) => Some(pattern.ident.clone()),
             (None, pattern) => {
                 errors.on(
@@ -216,6 +225,24 @@ pub(crate) fn static_lifetime(ty: &Type) -> Option<&syn::Lifetime> {
             .as_ref()
             .filter(|lifetime| lifetime.ident == "static"),
         _ => static_lifetime(first_argument(ty).filter(|_| is_option(ty))?),
+    }
+}
+
+/// Whether `ty` is what a step that is not read can lend: `&()`, or `&Response<()>`.
+pub(crate) fn needs_no_body(ty: &Type) -> bool {
+    let lent = if is_option(ty) {
+        first_argument(ty)
+    } else {
+        Some(ty)
+    };
+    match lent.and_then(referent).map(|(ty, _)| plain(ty)) {
+        Some(Type::Tuple(tuple)) => tuple.elems.is_empty(),
+        Some(ty) => {
+            let is_unit = |ty: &Type| matches!(plain(ty), Type::Tuple(t) if t.elems.is_empty());
+            last_segment(ty).is_some_and(|segment| segment.ident == "Response")
+                && first_argument(ty).is_none_or(is_unit)
+        }
+        None => true,
     }
 }
 

@@ -467,6 +467,35 @@ fn what_is_missing_null_or_past_the_end_is_named() {
     assert!(events.contains(&order), "{events:?}");
 }
 
+#[test]
+fn a_header_that_is_there_but_no_text_is_not_missing() {
+    let mut user = User::of(templates());
+    let events = user.iterate(&[], |line| {
+        let mut response = templates_server(line)?;
+        if let Some(session) = response.headers.get_mut("x-session") {
+            *session = http::HeaderValue::from_bytes(b"\xff").unwrap();
+        }
+        Some(response)
+    });
+    let reason = "`step1.headers.x-session` is not text".to_owned();
+    let order = Event::Unmet("order", Unmet::Invalid { reason });
+    assert!(events.contains(&order), "{events:?}");
+}
+
+#[test]
+fn a_value_cannot_lead_to_another_path() {
+    let mut user = User::of(templates());
+    let events = user.iterate(&[], |line| match line {
+        "POST /login" => ok(r#"{"token":"t","user":{"id":7,"name":"../admin"}}"#),
+        _ => templates_server(line),
+    });
+    assert_eq!(user.sent[1].line, "GET /products?for=7&name=../admin");
+    let reason = "URL `/orders/../admin`: a value makes `..` a segment, which leads elsewhere";
+    let reason = reason.to_owned();
+    let order = Event::Unmet("order", Unmet::Invalid { reason });
+    assert!(events.contains(&order), "{events:?}");
+}
+
 /// What cannot be sent.
 #[scenario]
 fn invalid() {

@@ -254,6 +254,17 @@ fn term_option(term: &mut Term, given: &mut Given, input: ParseStream<'_>) -> sy
     let key = key(input)?;
     let name = key.to_string();
     if !known.contains(&name.as_str()) {
+        let meant = match name.as_str() {
+            "ramp" | "ramp_time" => "ramp_up",
+            "duration" | "during" => "for",
+            _ => "",
+        };
+        if known.contains(&meant) {
+            return Err(syn::Error::new(
+                key.span(),
+                format!("unknown option `{key}`; did you mean `{meant}`?"),
+            ));
+        }
         return Err(unknown_option(&key, known.iter().copied()));
     }
     given.once(&key)?;

@@ -32,7 +32,16 @@ fn each(
         let item = |input: ParseStream<'_>| {
             let content;
             parenthesized!(content in input);
-            parse(&content)
+            parse(&content)?;
+            if content.peek(Ident::peek_any) {
+                let next = content.call(Ident::parse_any)?;
+                skip_rest(&content);
+                return Err(syn::Error::new(
+                    next.span(),
+                    format!("a `,` is missing before `{next}`"),
+                ));
+            }
+            Ok(())
         };
         errors.parse(item, TokenTree::Group(group).into());
     }

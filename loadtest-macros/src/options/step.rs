@@ -4,6 +4,7 @@ use super::json::{Json, json};
 use super::scenario::not_empty;
 use super::value::{
     Limit, duration, header_name, is_metric, limit, metrics, number, positive_duration, share,
+    unknown_metric,
 };
 use super::{Given, assigned, each, key, skip_rest, unknown_option};
 use crate::suggest::Errors;
@@ -119,6 +120,10 @@ impl StepOptions {
                 self.setting(&key, &name, input)?;
             }
             _ => {
+                if input.peek(Token![<]) || input.peek(Token![>]) {
+                    skip_rest(input);
+                    return Err(unknown_metric(&key));
+                }
                 self.names_method |= METHODS.contains(&name.to_lowercase().as_str());
                 skip_rest(input);
                 return Err(unknown_option(&key, KEYS.into_iter().chain(metrics())));
@@ -133,6 +138,9 @@ impl StepOptions {
             "expect" => self.expect = expect(input)?,
             "think" => {
                 let min = duration(input)?;
+                if input.peek(Token![..=]) {
+                    return Err(input.error("the bounds of a think time are written `1s..3s`"));
+                }
                 let max = match input.parse::<Option<Token![..]>>()? {
                     Some(_) => duration(input)?,
                     None => min,
@@ -190,6 +198,24 @@ impl StepOptions {
         error
     }
 
+    fn add_header(&mut self, name: LitStr, value: Template) -> syn::Result<()> {
+        let refuse = |message: &str| Err(syn::Error::new(name.span(), message));
+        let is = |name: &LitStr, wanted: &str| name.value().eq_ignore_ascii_case(wanted);
+        if is(&name, "content-length") {
+            return refuse("the length of the body is counted, not declared");
+        }
+        if is(&name, "authorization")
+            && self
+                .headers
+                .iter()
+                .any(|(other, _)| is(other, "authorization"))
+        {
+            return refuse("this step has an `authorization` already: `bearer` is one");
+        }
+        self.headers.push((name, value));
+        Ok(())
+    }
+
     fn request_part(&mut self, name: &str, input: ParseStream<'_>) -> syn::Result<()> {
         match name {
             "header" => {
@@ -200,7 +226,8 @@ impl StepOptions {
                 let value: LitStr = content.parse()?;
                 content.parse::<Option<Token![,]>>()?;
                 header_name(&name.value(), name.span())?;
-                self.headers.push((name, header_value(&value)?));
+                let value = header_value(&value)?;
+                self.add_header(name, value)?;
             }
             "bearer" => {
                 let token: LitStr = assigned(input)?;
@@ -209,8 +236,7 @@ impl StepOptions {
                 if let [Part::Text(_), Part::Text(token)] = value.parts.as_slice() {
                     value.parts = vec![Part::Text(format!("Bearer {token}"))];
                 }
-                self.headers
-                    .push((LitStr::new("authorization", token.span()), value));
+                self.add_header(LitStr::new("authorization", token.span()), value)?;
             }
             _ => {
                 input.parse::<Token![=]>()?;
@@ -294,6 +320,13 @@ fn statuses(input: ParseStream<'_>) -> syn::Result<(u16, u16)> {
         )),
     };
     let first = literal(input)?;
+    if first.suffix() == "XX" {
+        let class = first.base10_digits();
+        return Err(syn::Error::new(
+            first.span(),
+            format!("a status class is written `{class}xx`"),
+        ));
+    }
     if first.suffix() == "xx" {
         return match first.base10_digits().parse::<u16>() {
             Ok(class @ 1..=5) => Ok((class * 100, class * 100 + 99)),
@@ -370,7 +403,12 @@ fn check_url(url: &Template) -> syn::Result<()> {
         if let Part::Text(text) = part
             && let Some(bad) = text.chars().find(|&c| !is_url_char(c))
         {
-            return error(format!("a URL cannot contain {bad:?}"));
+            let hint = if bad == '{' {
+                "; a value of an earlier step is written `{{step.response.id}}`"
+            } else {
+                ""
+            };
+            return error(format!("a URL cannot contain {bad:?}{hint}"));
         }
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! Durations, rates, shares and limits as they are written in attributes.
 
+use crate::suggest::did_you_mean;
 use proc_macro2::{Ident, Span};
 use quote::quote;
 use std::ops::RangeInclusive;
@@ -33,6 +34,11 @@ pub(super) fn is_metric(name: &str) -> bool {
 
 pub(super) fn metrics() -> impl Iterator<Item = &'static str> {
     METRICS.into_iter()
+}
+
+pub(super) fn unknown_metric(name: &Ident) -> syn::Error {
+    let hint = did_you_mean(&name.to_string(), metrics());
+    syn::Error::new(name.span(), format!("unknown metric `{name}`{hint}"))
 }
 
 /// What follows the name of a metric.
@@ -144,6 +150,10 @@ pub(super) fn spanned_duration(input: ParseStream<'_>) -> syn::Result<(Duration,
     let (digits, suffix) = match &literal {
         Lit::Int(int) => (int.base10_digits(), int.suffix()),
         Lit::Float(float) => (float.base10_digits(), float.suffix()),
+        Lit::Str(text) => {
+            let text = text.value();
+            return error(format!("a time stands without quotes: `{text}`"));
+        }
         _ => return error("expected a time like `300ms`".to_owned()),
     };
     let unit = match suffix {

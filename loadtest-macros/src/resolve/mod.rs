@@ -121,7 +121,12 @@ pub(crate) fn scenario(
 impl Resolved {
     fn add(&mut self, function: &RoleFn, names: &Names, errors: &mut Errors) {
         shape::check_function(function, errors);
-        let parameters = signature::parameters(function, errors);
+        // a step without a body takes none, whatever they are
+        let parameters = if function.role == Role::Step && function.body.is_none() {
+            Some(Vec::new())
+        } else {
+            signature::parameters(function, errors)
+        };
         let ident = function.signature.ident.clone();
         let name = unraw(&ident);
         match function.role {
@@ -234,6 +239,13 @@ impl Resolved {
                 && !signature::takes_body_alone(&argument.ty, &step.response.ty)
             {
                 step.reads_headers = true;
+            }
+            if let Some(step) = argument.source.step()
+                && let Some(step) = self.steps.get(step)
+                && step.response.is_unit
+                && !signature::needs_no_body(&argument.ty)
+            {
+                errors.on(&argument.ty, step.not_read());
             }
         }
         (errors.len() == before).then_some(arguments)

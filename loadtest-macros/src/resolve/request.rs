@@ -1,7 +1,7 @@
 //! The request that the attribute of a step declares.
 
 use super::names::{Names, NotEarlier};
-use super::{Form, Step, shape};
+use super::{Step, shape};
 use crate::options::{Json, escape, header_name};
 use crate::suggest::{Errors, did_you_mean, listed};
 use crate::template::{Part, Path, Segment, Template};
@@ -283,18 +283,7 @@ fn access(path: &Path, upstream: &Step) -> syn::Result<Access> {
         ("response", rest) if upstream.response.is_untyped => Ok(Access::Untyped(
             rest.iter().map(|(segment, _)| segment.clone()).collect(),
         )),
-        ("response", _) if upstream.response.is_unit => {
-            let name = &upstream.name;
-            let fix = if matches!(upstream.form, Form::Builder { .. }) {
-                "-> Request<Value>"
-            } else {
-                "-> Value"
-            };
-            error(
-                *span,
-                format!("the response of `{name}` is not read: give it a type, like `{fix}`"),
-            )
-        }
+        ("response", _) if upstream.response.is_unit => error(*span, upstream.not_read()),
         ("response", rest) => {
             for (segment, span) in rest {
                 if let Segment::Field(name) = segment
