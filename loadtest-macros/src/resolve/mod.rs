@@ -322,7 +322,9 @@ impl Resolved {
             }
         }
         for check in self.steps.iter().flat_map(|step| &step.options.checks) {
-            let is_step = |name: &str| declared.iter().any(|step| step == name);
+            let is_step = |name: &str| {
+                declared.iter().any(|step| step == name) && !shape::defines(check.clone(), name)
+            };
             let instead = |_: &str| {
                 "a `#[check]` function can look at the answers of several steps".to_owned()
             };
