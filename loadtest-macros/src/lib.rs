@@ -11,6 +11,7 @@ mod render;
 mod resolve;
 mod signature;
 mod spelling;
+mod statement;
 mod suggest;
 mod template;
 
