@@ -3,6 +3,7 @@
 //! Function bodies are never parsed, so that a syntax error inside one - what an editor sees on every
 //! key press - does not take the scenario down with it.
 
+use crate::statement;
 use crate::suggest::Errors;
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::quote;
@@ -63,11 +64,17 @@ impl Parse for ScenarioFn {
                 ),
             )
         })?;
+        let body = input.parse().map_err(|error: syn::Error| {
+            syn::Error::new(
+                error.span(),
+                "a scenario has a body, and its steps are in it: `fn name() { #[step] ... }`",
+            )
+        })?;
         Ok(Self {
             attributes,
             visibility,
             signature,
-            body: input.parse()?,
+            body,
         })
     }
 }
@@ -142,19 +149,30 @@ pub(crate) fn split(body: TokenStream, errors: &mut Errors) -> Vec<Item> {
             at = attribute.end;
         }
         let head = at;
-        if let Some(TokenTree::Ident(word)) = tokens.get(at)
-            && word == "let"
-        {
-            errors.at(
-                word.span(),
-                "a scenario body holds functions and items, not statements: per-user values go in \
-                 `#[state] fn name() -> T`, values made once in `#[setup] fn name() -> T`",
-            );
+        if role.is_none() && !statement::starts_item(&tokens[head..]) {
+            at = statement::end_of_statement(&tokens, head);
+            let statement: TokenStream = tokens[head..at].iter().cloned().collect();
+            if !statement::is_stray_semicolon(&tokens[head..at]) {
+                errors.on(statement, statement::REFUSED);
+            }
+            continue;
         }
-        at = end_of_item(&tokens, at);
+        at = statement::end_of_item(&tokens, at);
+        if role.is_some()
+            && let Some(next) = (head + 1..at).find(|&i| attribute_at(&tokens, i).is_some())
+        {
+            // the function before this attribute lacks its end
+            at = next;
+        }
         let all = || tokens[start..at].iter().cloned().collect::<TokenStream>();
         items.push(match role {
             None => Item::Plain(all()),
+            // rustc has parsed the scenario before, and has said so
+            Some((role, _)) if lacks_a_type(&tokens[head..at]) => Item::Broken {
+                role,
+                name: name_of(&tokens[head..at]),
+                tokens: tokens[head..at].iter().cloned().collect(),
+            },
             Some((role, options)) => match errors.parse(parse_function, all()) {
                 Some(parsed) => Item::Function(Box::new(parsed.into_role(role, options))),
                 None => Item::Broken {
@@ -166,33 +184,6 @@ pub(crate) fn split(body: TokenStream, errors: &mut Errors) -> Vec<Item> {
         });
     }
     items
-}
-
-fn end_of_item(tokens: &[TokenTree], start: usize) -> usize {
-    let word = |at: usize| match tokens.get(at) {
-        Some(TokenTree::Ident(word)) => word.to_string(),
-        _ => String::new(),
-    };
-    let (first, second) = (word(start), word(start + 1));
-    let braces_may_be_inside = match first.as_str() {
-        "use" | "static" | "type" | "let" => true,
-        "const" => !matches!(second.as_str(), "fn" | "async" | "unsafe" | "extern"),
-        _ => false,
-    };
-    let mut at = start;
-    while let Some(token) = tokens.get(at) {
-        at += 1;
-        match token {
-            TokenTree::Punct(punct) if punct.as_char() == ';' => break,
-            TokenTree::Group(group)
-                if group.delimiter() == Delimiter::Brace && !braces_may_be_inside =>
-            {
-                break;
-            }
-            _ => {}
-        }
-    }
-    at
 }
 
 struct ParsedFn {
@@ -233,12 +224,32 @@ fn parse_function(input: ParseStream<'_>) -> syn::Result<ParsedFn> {
         attributes,
         visibility,
         signature,
+        // a `;` that is missing is an error of rustc already
         body: match semicolon {
-            Some(_) => None,
-            None => Some(input.parse()?),
+            None if !input.is_empty() => Some(input.parse()?),
+            _ => None,
         },
         semicolon,
     })
+}
+
+/// Whether a parameter ends after its `:`.
+fn lacks_a_type(function: &[TokenTree]) -> bool {
+    let is = |token: &TokenTree, wanted: char| matches!(token, TokenTree::Punct(p) if p.as_char() == wanted);
+    function
+        .iter()
+        .find_map(|token| match token {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => {
+                Some(group.stream().into_iter().collect::<Vec<_>>())
+            }
+            _ => None,
+        })
+        .is_some_and(|parameters| {
+            parameters.last().is_some_and(|last| is(last, ':'))
+                || parameters
+                    .windows(2)
+                    .any(|pair| is(&pair[0], ':') && is(&pair[1], ','))
+        })
 }
 
 fn name_of(tokens: &[TokenTree]) -> Option<Ident> {
@@ -248,7 +259,7 @@ fn name_of(tokens: &[TokenTree]) -> Option<Ident> {
     })
 }
 
-struct AttributeAt {
+pub(crate) struct AttributeAt {
     end: usize,
     /// The last segment of its path.
     name: Option<Ident>,
@@ -256,7 +267,7 @@ struct AttributeAt {
 }
 
 /// The attribute `#[path(options)]` that starts at `at`.
-fn attribute_at(tokens: &[TokenTree], at: usize) -> Option<AttributeAt> {
+pub(crate) fn attribute_at(tokens: &[TokenTree], at: usize) -> Option<AttributeAt> {
     let (Some(TokenTree::Punct(hash)), Some(TokenTree::Group(group))) =
         (tokens.get(at), tokens.get(at + 1))
     else {
@@ -282,10 +293,12 @@ fn attribute_at(tokens: &[TokenTree], at: usize) -> Option<AttributeAt> {
     })
 }
 
-/// The tokens without the attributes of roles at any depth, which would only add errors of their own.
+/// The tokens without the attributes of roles at any depth, which would only add errors of their own;
+/// so would a function that ends with `;`, which gets a body.
 pub(crate) fn without_roles(tokens: TokenStream) -> TokenStream {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut kept = Vec::new();
+    let mut in_function = false;
     let mut at = 0;
     while at < tokens.len() {
         if let Some(AttributeAt {
@@ -295,14 +308,20 @@ pub(crate) fn without_roles(tokens: TokenStream) -> TokenStream {
         }) = attribute_at(&tokens, at)
             && Role::of(&name).is_some()
         {
+            in_function = true;
             at = end;
             continue;
         }
         kept.push(match &tokens[at] {
             TokenTree::Group(group) => {
+                in_function &= group.delimiter() != Delimiter::Brace;
                 let mut inner = Group::new(group.delimiter(), without_roles(group.stream()));
                 inner.set_span(group.span());
                 TokenTree::Group(inner)
+            }
+            TokenTree::Punct(punct) if punct.as_char() == ';' && in_function => {
+                in_function = false;
+                stub(punct.span()).into()
             }
             other => other.clone(),
         });
@@ -311,13 +330,24 @@ pub(crate) fn without_roles(tokens: TokenStream) -> TokenStream {
     kept.into_iter().collect()
 }
 
-/// The item with a body, since `fn f() -> T;` alone would be an error of its own.
+/// A body in place of the `;` at `semicolon`, for hover, go-to, rename and rustc's own errors.
+pub(crate) fn stub(semicolon: Span) -> Group {
+    let mut stub = Group::new(Delimiter::Brace, quote!(::core::unreachable!()));
+    stub.set_span(semicolon);
+    stub
+}
+
+/// A function with a body, since `fn f() -> T;` alone would be an error of its own.
 pub(crate) fn with_some_body(item: TokenStream) -> TokenStream {
     let tokens: Vec<TokenTree> = item.clone().into_iter().collect();
+    let is_fn = |token: &TokenTree| matches!(token, TokenTree::Ident(word) if word == "fn");
     match tokens.split_last() {
-        Some((TokenTree::Punct(punct), head)) if punct.as_char() == ';' => {
+        Some((TokenTree::Punct(punct), head))
+            if punct.as_char() == ';' && head.iter().any(is_fn) =>
+        {
             let head: TokenStream = head.iter().cloned().collect();
-            quote!(#head { ::core::unreachable!() })
+            let body = stub(punct.span());
+            quote!(#head #body)
         }
         _ => item,
     }
@@ -356,11 +386,66 @@ mod tests {
     #[test]
     fn a_broken_signature_keeps_its_name_and_the_items_around_it() {
         let (items, errors) =
-            split_text("#[step] fn a() {} #[step] fn b(x: ) -> T { } #[step] fn c() {}");
+            split_text("#[step] fn a() {} #[step] fn b(x y) -> T { } #[step] fn c() {}");
         assert_eq!(errors.len(), 1);
         assert_eq!(items[0], "step a");
         assert!(items[1].starts_with("broken step Some(Ident"), "{items:?}");
         assert_eq!(items[2], "step c");
+    }
+
+    #[test]
+    fn what_rustc_says_before_the_macro_is_not_said_again() {
+        for text in [
+            "fn b(x: ) -> T { }",
+            "fn b(x: , y: u8) -> T;",
+            "fn b() -> T",
+        ] {
+            let (items, errors) = split_text(&format!("#[step] {text} #[step] fn c();"));
+            assert!(errors.is_empty(), "{text}");
+            assert!(items[0].contains('b') && items[1] == "step c", "{items:?}");
+        }
+    }
+
+    #[test]
+    fn statements_are_refused_and_item_macros_are_not() {
+        for text in [
+            "login();",
+            "if true {}",
+            "return",
+            "5",
+            "x",
+            "unsafe { a() }",
+            "vec![1].len();",
+            "assert!(x);",
+            "todo! {}",
+            "let x = 1;",
+            "{ }",
+            "m!(a)",
+            "std::println!();",
+        ] {
+            let (items, errors) = split_text(&format!("{text} #[step] fn a();"));
+            assert_eq!(errors.len(), 1, "{text}");
+            assert_eq!(items, ["step a"], "{text}");
+        }
+        for text in [
+            "m!(a);",
+            "my::m! { a }",
+            "unsafe fn f() {}",
+            "const fn f() {}",
+            ";",
+        ] {
+            let (_, errors) = split_text(&format!("{text} #[step] fn a();"));
+            assert!(errors.is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_scenario_that_makes_the_macro_fail_has_bodies_all_the_same() {
+        let item = "fn s() { #[step(get = \"/\")] fn a() -> T; struct S; #[check] fn c() { x; } }";
+        assert_eq!(
+            without_roles(item.parse().unwrap()).to_string(),
+            "fn s () { fn a () -> T { :: core :: unreachable ! () } struct S ; fn c () { x ; } }"
+        );
     }
 
     #[test]

@@ -43,7 +43,13 @@ impl Fingerprint {
             }
             match token {
                 TokenTree::Punct(punct) => {
-                    if !(punct.as_char() == ',' && is_optional_comma(tokens, at)) {
+                    let is_optional = match punct.as_char() {
+                        ',' => is_optional_comma(tokens, at),
+                        ';' => is_optional_semicolon(tokens, at),
+                        '|' => is_leading_bar(tokens, at),
+                        _ => false,
+                    };
+                    if !is_optional {
                         self.add(&[b'p', punct.as_char() as u8]);
                     }
                 }
@@ -62,6 +68,11 @@ impl Fingerprint {
                         at += 1;
                         continue;
                     }
+                    let inside = if group.delimiter() == Delimiter::Parenthesis {
+                        within_parentheses(inside)
+                    } else {
+                        inside
+                    };
                     self.add(match group.delimiter() {
                         Delimiter::Brace => b"{",
                         Delimiter::Bracket => b"[",
@@ -81,8 +92,7 @@ impl Fingerprint {
         let before = |back: usize| at.checked_sub(back).and_then(|i| tokens.get(i));
         let is_arm = is_punct(before(2), '=') && is_punct(before(1), '>');
         let is_closure = is_punct(before(1), '|');
-        let leaves = matches!(inside.first(), Some(TokenTree::Ident(word))
-            if ["return", "break", "continue"].iter().any(|leave| word == leave));
+        let leaves = is_leave(inside.first());
         let inside = match inside.split_last() {
             Some((last, rest)) if leaves && is_punct(Some(last), ';') => rest,
             _ => inside,
@@ -103,7 +113,73 @@ impl Fingerprint {
 fn is_optional_comma(tokens: &[TokenTree], at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|i| tokens.get(i));
     let after = tokens.get(at + 1);
-    after.is_none() || is_brace_group(before) || is_punct(after, '>')
+    after.is_none()
+        || is_brace_group(before)
+        || is_punct(after, '>')
+        || (is_brace_group(after) && is_in_where(&tokens[..at]))
+}
+
+/// Whether `tokens` end within a `where` clause.
+fn is_in_where(tokens: &[TokenTree]) -> bool {
+    tokens
+        .iter()
+        .rev()
+        .take_while(|token| !is_brace_group(Some(token)) && !is_punct(Some(token), ';'))
+        .any(|token| matches!(token, TokenTree::Ident(word) if word == "where"))
+}
+
+/// One that follows another, or follows `return x` at the end of a block.
+fn is_optional_semicolon(tokens: &[TokenTree], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|i| tokens.get(i));
+    if is_punct(before, ';') {
+        return true;
+    }
+    let statement = tokens[..at]
+        .iter()
+        .rposition(|token| is_punct(Some(token), ';') || is_brace_group(Some(token)))
+        .map_or(0, |end| end + 1);
+    at + 1 == tokens.len() && is_leave(tokens.get(statement))
+}
+
+/// `return`, `break` or `continue`, whose value is never one of its block.
+fn is_leave(token: Option<&TokenTree>) -> bool {
+    matches!(token, Some(TokenTree::Ident(word))
+        if ["return", "break", "continue"].iter().any(|leave| word == leave))
+}
+
+/// The `|` before the first pattern of a match arm, `if let` or `while let`.
+fn is_leading_bar(tokens: &[TokenTree], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|i| tokens.get(i));
+    if matches!(before, Some(TokenTree::Ident(word)) if word == "let") {
+        return true;
+    }
+    // an arm ends with `=>`; a closure at the start of a block or after `,` has its second bar first
+    let starts = before.is_none() || is_punct(before, ',') || is_brace_group(before);
+    starts
+        && tokens[at + 1..]
+            .iter()
+            .position(|token| is_punct(Some(token), '>'))
+            .is_some_and(|end| {
+                let pattern = &tokens[at + 1..at + 1 + end];
+                is_punct(pattern.last(), '=')
+                    && !pattern
+                        .iter()
+                        .any(|token| is_punct(Some(token), ',') || is_punct(Some(token), ';'))
+            })
+}
+
+/// `x` of `((x))`: a pair of parentheses that a formatter takes away.
+fn within_parentheses(inside: Vec<TokenTree>) -> Vec<TokenTree> {
+    if let [TokenTree::Group(group)] = inside.as_slice()
+        && group.delimiter() == Delimiter::Parenthesis
+    {
+        let inner = flatten(group.stream());
+        let is_one = !inner.is_empty() && !inner.iter().any(|token| is_punct(Some(token), ','));
+        if is_one {
+            return within_parentheses(inner);
+        }
+    }
+    inside
 }
 
 /// The end of the doc comment at `at`.
@@ -199,6 +275,28 @@ mod tests {
                 "match x { A => { return y; } B => c }",
             ),
             ("Vec<Option<u8,>,>", "Vec<Option<u8> >"),
+            ("{ if x { return a } b }", "{ if x { return a; } b }"),
+            ("{ loop { a(); break } }", "{ loop { a(); break; } }"),
+            (
+                "{ for a in b { if c {} continue } }",
+                "{ for a in b { if c {} continue; } }",
+            ),
+            (
+                "{ let Some(a) = b else { return None }; }",
+                "{ let Some(a) = b else { return None; }; }",
+            ),
+            (
+                "fn f<T>() where T: Debug {}",
+                "fn f<T>() where T: Debug, {}",
+            ),
+            ("a * ((b + c))", "a * (b + c)"),
+            ("{ a();; b(); }", "{ a(); b(); }"),
+            (
+                "match x { | A | B => c, D => e }",
+                "match x { A | B => c, D => e }",
+            ),
+            ("match x { A => {} | B => c }", "match x { A => {} B => c }"),
+            ("if let | A | B = c {}", "if let A | B = c {}"),
         ];
         for (one, other) in same {
             assert_eq!(of(one), of(other), "{one} | {other}");
@@ -216,6 +314,13 @@ mod tests {
             ("a; b;", "b; a;"),
             ("[a]", "(a)"),
             ("|x| { a; x }", "|x| x"),
+            ("f(())", "f()"),
+            ("f((a, b))", "f(a, b)"),
+            ("{ a; }", "{ a }"),
+            ("{ f(); g(); }", "{ f(); g() }"),
+            ("match x { A | B => c }", "match x { A B => c }"),
+            ("f(|a| a, b)", "f(a| a, b)"),
+            ("(a, { b })", "(a { b })"),
         ];
         for (one, other) in different {
             assert_ne!(of(one), of(other), "{one} | {other}");

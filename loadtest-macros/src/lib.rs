@@ -11,6 +11,7 @@ mod render;
 mod resolve;
 mod signature;
 mod spelling;
+mod statement;
 mod suggest;
 mod template;
 
@@ -67,7 +68,7 @@ fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
 
 /// The item as it was written, without roles, beside the error.
 fn with_error(item: TokenStream, error: &syn::Error) -> TokenStream {
-    let item = body::without_roles(item);
+    let item = body::with_some_body(body::without_roles(item));
     let error = error.to_compile_error();
     quote!(#item #error)
 }

@@ -27,12 +27,30 @@ pub(crate) fn parameters(function: &RoleFn, errors: &mut Errors) -> Option<Vec<P
                 continue;
             }
         };
+        for attribute in &typed.attrs {
+            let path = attribute.path();
+            if path.is_ident("cfg") || path.is_ident("cfg_attr") {
+                errors.on(
+                    attribute,
+                    "`#[cfg]` cannot be used on a parameter: put it on the whole scenario",
+                );
+            }
+        }
         let from = typed
             .attrs
             .iter()
             .find(|attribute| attribute.path().is_ident("from"));
         let ident = match (from, &*typed.pat) {
-            (Some(from), _) => errors.note(from.parse_args_with(Ident::parse_any)),
+            (Some(from), _) => from.parse_args_with(Ident::parse_any).map_or_else(
+                |_| {
+                    errors.on(
+                        from,
+                        "the name of a step stands without quotes: `#[from(login)]`",
+                    );
+                    None
+                },
+                Some,
+            ),
             (None, Pat::Ident(pattern)) => Some(pattern.ident.clone()),
             (None, pattern) => {
                 errors.on(
@@ -106,7 +124,21 @@ pub(crate) fn response_type(function: &RoleFn, errors: &mut Errors) -> ResponseT
             );
             ResponseType::unknown()
         }
-        (ReturnType::Type(_, ty), None) => ResponseType::of(ty),
+        (ReturnType::Type(_, ty), None) => match of_request(ty) {
+            Some(request) => {
+                let instead = if request.is_unit {
+                    "leave the return type out".to_owned()
+                } else {
+                    format!("write `-> {}`", as_written(&request.ty))
+                };
+                errors.on(
+                    ty,
+                    format!("a step without a body returns its answer's type: {instead}"),
+                );
+                request
+            }
+            None => ResponseType::of(ty),
+        },
         (ReturnType::Type(_, ty), Some(_)) => of_request(ty).unwrap_or_else(|| {
             let found = as_written(ty);
             errors.on(
@@ -182,6 +214,35 @@ pub(crate) fn referent(ty: &Type) -> Option<(&Type, bool)> {
     match plain(ty) {
         Type::Reference(reference) => Some((&reference.elem, reference.mutability.is_some())),
         _ => None,
+    }
+}
+
+/// `'static` of a reference, also within `Option`.
+pub(crate) fn static_lifetime(ty: &Type) -> Option<&syn::Lifetime> {
+    match plain(ty) {
+        Type::Reference(reference) => reference
+            .lifetime
+            .as_ref()
+            .filter(|lifetime| lifetime.ident == "static"),
+        _ => static_lifetime(first_argument(ty).filter(|_| is_option(ty))?),
+    }
+}
+
+/// Whether `ty` is what a step that is not read can lend: `&()`, or `&Response<()>`.
+pub(crate) fn needs_no_body(ty: &Type) -> bool {
+    let lent = if is_option(ty) {
+        first_argument(ty)
+    } else {
+        Some(ty)
+    };
+    match lent.and_then(referent).map(|(ty, _)| plain(ty)) {
+        Some(Type::Tuple(tuple)) => tuple.elems.is_empty(),
+        Some(ty) => {
+            let is_unit = |ty: &Type| matches!(plain(ty), Type::Tuple(t) if t.elems.is_empty());
+            last_segment(ty).is_some_and(|segment| segment.ident == "Response")
+                && first_argument(ty).is_none_or(is_unit)
+        }
+        None => true,
     }
 }
 

@@ -33,6 +33,10 @@ fn write(tokens: TokenStream, text: &mut String, end: &mut Option<LineColumn>) {
             other => {
                 let span = other.span();
                 push(&other.to_string(), span.start(), span.end(), text, end);
+                if matches!(&other, TokenTree::Punct(punct) if punct.as_char() == '\'') {
+                    // the span of this half of a lifetime is that of the whole
+                    *end = None;
+                }
             }
         }
     }
@@ -66,6 +70,7 @@ mod tests {
                 "|r| r[\"id\"] .is_number()",
             ),
             ("{ a(b, c) }", "{ a(b, c) }"),
+            ("&'static T", "&'static T"),
         ] {
             let tokens: TokenStream = source.parse().unwrap();
             assert_eq!(as_written(tokens), expected);

@@ -467,6 +467,35 @@ fn what_is_missing_null_or_past_the_end_is_named() {
     assert!(events.contains(&order), "{events:?}");
 }
 
+#[test]
+fn a_header_that_is_there_but_no_text_is_not_missing() {
+    let mut user = User::of(templates());
+    let events = user.iterate(&[], |line| {
+        let mut response = templates_server(line)?;
+        if let Some(session) = response.headers.get_mut("x-session") {
+            *session = http::HeaderValue::from_bytes(b"\xff").unwrap();
+        }
+        Some(response)
+    });
+    let reason = "`step1.headers.x-session` is not text".to_owned();
+    let order = Event::Unmet("order", Unmet::Invalid { reason });
+    assert!(events.contains(&order), "{events:?}");
+}
+
+#[test]
+fn a_value_cannot_lead_to_another_path() {
+    let mut user = User::of(templates());
+    let events = user.iterate(&[], |line| match line {
+        "POST /login" => ok(r#"{"token":"t","user":{"id":7,"name":"../admin"}}"#),
+        _ => templates_server(line),
+    });
+    assert_eq!(user.sent[1].line, "GET /products?for=7&name=../admin");
+    let reason = "URL `/orders/../admin`: a value makes `..` a segment, which leads elsewhere";
+    let reason = reason.to_owned();
+    let order = Event::Unmet("order", Unmet::Invalid { reason });
+    assert!(events.contains(&order), "{events:?}");
+}
+
 /// What cannot be sent.
 #[scenario]
 fn invalid() {
@@ -515,7 +544,7 @@ fn what_cannot_be_sent_is_invalid_and_says_why() {
         other => panic!("{other:?}"),
     });
     let mut next = || reasons.next().unwrap();
-    assert_eq!(next(), "URL `/a b\nc`: invalid uri character");
+    assert_eq!(next(), "URL `/a b\\nc`: invalid uri character");
     assert_eq!(
         next(),
         "URL `orders`: it starts neither with `/` nor with `http://` or `https://`"
@@ -525,7 +554,7 @@ fn what_cannot_be_sent_is_invalid_and_says_why() {
     assert_eq!(next(), "header `x`: failed to parse header value");
     assert_eq!(
         next(),
-        "URL `a b\nc`: it starts neither with `/` nor with `http://` or `https://`"
+        "URL `a b\\nc`: it starts neither with `/` nor with `http://` or `https://`"
     );
     assert_eq!(
         next(),

@@ -142,6 +142,38 @@ mod outer {
     }
 }
 
+/// What scenarios may be grouped under.
+#[derive(Debug)]
+pub struct Group;
+
+impl Group {
+    /// An associated function; items of macros; closures with commas in their types.
+    #[scenario]
+    fn associated() {
+        macro_rules! numbers {
+            ($($name:ident)*) => {$(
+                fn $name() -> u8 {
+                    7
+                }
+            )*};
+        }
+        numbers! { one two }
+        numbers!(three);
+
+        #[step(
+            get = "/list",
+            check = |list| -> Result<(), String> { (list.len() > 1).then_some(()).ok_or_else(String::new) },
+            check = |list| list.iter().map(|n| n.as_u64().ok_or(())).collect::<Result<Vec<_>, ()>>().is_ok(),
+        )]
+        fn list() -> Vec<Value>;
+
+        #[step]
+        fn sum() -> Request {
+            Request::get(format!("/{}", one() + two() + three()))
+        }
+    }
+}
+
 /// The condition holds for the registration as well.
 #[scenario]
 #[cfg(any())]
@@ -222,6 +254,13 @@ fn scenarios_come_out_of_macros() {
 }
 
 #[test]
+fn a_scenario_may_be_an_associated_function_with_macros_of_its_own() {
+    let mut user = User::of(Group::associated());
+    user.iterate(&[], |_| ok("[1, 2]"));
+    assert_eq!(user.sent[1].line, "GET /21");
+}
+
+#[test]
 fn all_scenarios_are_registered_once() {
     let registry = loadtest::Registry::collect();
     assert_eq!(registry.problems, Vec::<String>::new());
@@ -234,6 +273,7 @@ fn all_scenarios_are_registered_once() {
     assert_eq!(
         names,
         [
+            "associated",
             "inner::kitchen",
             "made",
             "made_again",

@@ -1,5 +1,6 @@
 //! `json = { "id": {{login.response.id}}, "note": "for {{login.response.name}}" }`.
 
+use crate::spelling::as_written;
 use crate::template::{Path, Template};
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use std::fmt::Write as _;
@@ -15,6 +16,8 @@ pub(crate) enum Json {
     Text(Template),
     /// A placeholder outside of quotes: the value itself.
     Value(Path),
+    /// A lone word, which is no JSON.
+    Word(Ident),
     /// `(expression)`
     Rust(TokenStream),
     Array(Vec<Json>),
@@ -38,7 +41,7 @@ fn value(input: ParseStream<'_>) -> syn::Result<Json> {
         let content;
         braced!(content in input);
         let field = |input: ParseStream<'_>| {
-            let key = input.parse()?;
+            let key = key(input)?;
             input.parse::<Token![:]>()?;
             Ok((key, value(input)?))
         };
@@ -57,6 +60,34 @@ fn value(input: ParseStream<'_>) -> syn::Result<Json> {
         return Ok(Json::Rust(content.parse()?));
     }
     scalar(input)
+}
+
+fn key(input: ParseStream<'_>) -> syn::Result<LitStr> {
+    if input.peek(Ident::peek_any) {
+        let all: TokenStream = input.fork().parse()?;
+        let word = input.call(Ident::parse_any)?;
+        return Err(if input.peek(Token![.]) {
+            let path = as_written(&all);
+            syn::Error::new_spanned(
+                all,
+                format!("a placeholder has two braces at each end: `{{{{{path}}}}}`"),
+            )
+        } else {
+            syn::Error::new(
+                word.span(),
+                format!("a key is a string: write `\"{word}\": ...`"),
+            )
+        });
+    }
+    let key: LitStr = input.parse()?;
+    if key.value().contains("{{") {
+        return Err(syn::Error::new(
+            key.span(),
+            "templates are values, not keys: for a key of its own write the object as \
+             `(rust expression)`",
+        ));
+    }
+    Ok(key)
 }
 
 /// `{{path}}`: a brace group whose only content is a brace group, which no JSON is.
@@ -103,13 +134,10 @@ fn scalar(input: ParseStream<'_>) -> syn::Result<Json> {
         if word == "null" {
             return Ok(Json::Constant("null".to_owned()));
         }
-        return Err(syn::Error::new(
-            word.span(),
-            format!(
-                "`{word}` is not a JSON value; write `{{{{{word}...}}}}` for a step's value or \
-                 `({word})` for a Rust expression"
-            ),
-        ));
+        while !input.is_empty() && !input.peek(Token![,]) {
+            input.parse::<TokenTree>()?;
+        }
+        return Ok(Json::Word(word));
     }
     Err(input.error("expected a JSON value"))
 }

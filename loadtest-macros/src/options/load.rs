@@ -254,6 +254,17 @@ fn term_option(term: &mut Term, given: &mut Given, input: ParseStream<'_>) -> sy
     let key = key(input)?;
     let name = key.to_string();
     if !known.contains(&name.as_str()) {
+        let meant = match name.as_str() {
+            "ramp" | "ramp_time" => "ramp_up",
+            "duration" | "during" => "for",
+            _ => "",
+        };
+        if known.contains(&meant) {
+            return Err(syn::Error::new(
+                key.span(),
+                format!("unknown option `{key}`; did you mean `{meant}`?"),
+            ));
+        }
         return Err(unknown_option(&key, known.iter().copied()));
     }
     given.once(&key)?;
@@ -289,17 +300,14 @@ fn amount(model: Model, input: ParseStream<'_>) -> syn::Result<(f64, Span)> {
         let rate = rate(input)?;
         return Ok((rate.per_second, rate.span));
     }
-    let number = number(input)?;
     let most = match model {
-        Model::Iterations => 2_f64.powi(53),
-        _ => f64::from(u32::MAX),
+        Model::Iterations => 1e12,
+        _ => 1e6,
     };
-    if number.value.fract() != 0.0 || number.value > most {
-        let what = model.what();
-        return Err(syn::Error::new(
-            number.span,
-            format!("{what} is a whole number, at most {most}"),
-        ));
+    let wanted = format!("{} is a whole number, at most {most}", model.what());
+    let number = number(input, 0.0..=most, &wanted)?;
+    if number.value.fract() != 0.0 {
+        return Err(syn::Error::new(number.span, wanted));
     }
     Ok((number.value, number.span))
 }

@@ -15,7 +15,7 @@ pub(crate) use value::{Bound, Limit, header_name};
 use crate::suggest::{Errors, did_you_mean};
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
-use syn::parse::{Parse, ParseStream};
+use syn::parse::{Parse, ParseStream, Parser as _};
 use syn::{Token, parenthesized};
 
 /// Parses `item, item, ..`; a mistake in one item is noted and the next one is looked at.
@@ -32,32 +32,76 @@ fn each(
         let item = |input: ParseStream<'_>| {
             let content;
             parenthesized!(content in input);
-            parse(&content)
+            parse(&content)?;
+            if content.peek(Ident::peek_any) {
+                let next = content.call(Ident::parse_any)?;
+                skip_rest(&content);
+                return Err(syn::Error::new(
+                    next.span(),
+                    format!("a `,` is missing before `{next}`"),
+                ));
+            }
+            Ok(())
         };
         errors.parse(item, TokenTree::Group(group).into());
     }
 }
 
-/// Splits at commas, but not between the bars of a closure: `check = |a, b| ..`.
+/// Splits at commas, but not within a closure: `check = |r| r.list.iter().collect::<Map<_, _>>()`.
+///
+/// Where the closure does not parse - it is half written - its bars alone are respected.
 fn split_at_commas(tokens: TokenStream) -> Vec<TokenStream> {
     let is = |token: Option<&TokenTree>, wanted: char| matches!(token, Some(TokenTree::Punct(p)) if p.as_char() == wanted);
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut items = Vec::new();
     let mut item: Vec<TokenTree> = Vec::new();
     let mut in_bars = false;
-    for token in tokens {
-        if is(Some(&token), '|') {
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        if is(item.last(), '=')
+            && let Some(length) = closure_length(&tokens[at..])
+        {
+            item.extend(tokens[at..at + length].iter().cloned());
+            at += length;
+            continue;
+        }
+        at += 1;
+        if is(Some(token), '|') {
             let starts_closure = is(item.last(), '=')
                 || matches!(item.last(), Some(TokenTree::Ident(word)) if word == "move");
             in_bars = !in_bars && starts_closure;
-        } else if is(Some(&token), ',') && !in_bars {
+        } else if is(Some(token), ',') && !in_bars {
             items.push(item.drain(..).collect());
             continue;
         }
-        item.push(token);
+        item.push(token.clone());
     }
     items.push(item.into_iter().collect());
     items.retain(|item: &TokenStream| !item.is_empty());
     items
+}
+
+/// The number of tokens of the closure at the start, if there is one, and it ends where an option may.
+fn closure_length(tokens: &[TokenTree]) -> Option<usize> {
+    let starts = match tokens.first()? {
+        TokenTree::Punct(punct) => punct.as_char() == '|',
+        TokenTree::Ident(word) => word == "move",
+        _ => false,
+    };
+    if !starts {
+        return None;
+    }
+    let rest = |input: ParseStream<'_>| {
+        input.parse::<syn::ExprClosure>()?;
+        input.parse::<TokenStream>()
+    };
+    let rest = rest.parse2(tokens.iter().cloned().collect()).ok()?;
+    let at_end = match rest.clone().into_iter().next() {
+        Some(TokenTree::Punct(punct)) => punct.as_char() == ',',
+        Some(_) => false,
+        None => true,
+    };
+    at_end.then(|| tokens.len() - rest.into_iter().count())
 }
 
 /// The names of the options that were given, so that none is given twice.
@@ -113,6 +157,16 @@ mod tests {
             items("check = || true, check = move |r, s| r || s, name = \"a\""),
             3
         );
+        let closures = [
+            "check = |a| -> Result<(), String> { a.ok() }",
+            "check = |a| a.x.iter().collect::<Result<Vec<_>, _>>().is_ok()",
+            "check = move |a: &Response<Map<A, B>>| a.n < 5 && a.m > f::<A, B>(a, a)",
+        ];
+        for closure in closures {
+            assert_eq!(items(closure), 1, "{closure}");
+            assert_eq!(items(&format!("{closure}, p95 < 1s, check = || a")), 3);
+        }
+        assert_eq!(items("check = |a| a., weight = 1"), 2, "half written");
         assert_eq!(items("json = { \"a\": 1, \"b\": 2 },"), 1);
         assert_eq!(items(""), 0);
     }

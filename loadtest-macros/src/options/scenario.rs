@@ -1,9 +1,9 @@
 //! The options of `#[scenario(..)]`.
 
 use super::load::{Load, load};
-use super::value::{Limit, is_metric, limit, metrics, positive_duration, share};
+use super::value::{Limit, is_metric, limit, positive_duration, share, unknown_metric};
 use super::{Given, assigned, each, key, skip_rest, unknown_option};
-use crate::suggest::{Errors, did_you_mean};
+use crate::suggest::Errors;
 use proc_macro2::TokenStream;
 use std::time::Duration;
 use syn::parse::ParseStream;
@@ -105,6 +105,13 @@ impl ScenarioOptions {
                 input.parse::<Token![=]>()?;
                 self.budget = Some(share(input)?);
             }
+            metric if is_metric(metric) => {
+                skip_rest(input);
+                return Err(syn::Error::new(
+                    key.span(),
+                    format!("put it in `thresholds(..)`: `thresholds({metric} ...)`"),
+                ));
+            }
             _ => {
                 skip_rest(input);
                 return Err(unknown_option(&key, KEYS));
@@ -118,11 +125,7 @@ impl ScenarioOptions {
         let name = metric.to_string();
         if !is_metric(&name) {
             skip_rest(input);
-            let hint = did_you_mean(&name, metrics());
-            return Err(syn::Error::new(
-                metric.span(),
-                format!("unknown metric `{name}`{hint}"),
-            ));
+            return Err(unknown_metric(&metric));
         }
         self.thresholds.push(limit(&metric, input)?);
         Ok(())

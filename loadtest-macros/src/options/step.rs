@@ -4,11 +4,12 @@ use super::json::{Json, json};
 use super::scenario::not_empty;
 use super::value::{
     Limit, duration, header_name, is_metric, limit, metrics, number, positive_duration, share,
+    unknown_metric,
 };
 use super::{Given, assigned, each, key, skip_rest, unknown_option};
 use crate::suggest::Errors;
 use crate::template::{Part, Template};
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, TokenStream, TokenTree};
 use std::time::Duration;
 use syn::parse::ParseStream;
 use syn::{Lit, LitInt, LitStr, Token, parenthesized};
@@ -35,6 +36,8 @@ const KEYS: [&str; 19] = [
     "check",
 ];
 
+const METHODS: [&str; 7] = ["get", "post", "put", "delete", "patch", "head", "options"];
+
 pub(crate) const WEIGHT_RANGE: &str =
     "a weight is the probability that the step runs in an iteration: more than 0, at most 1";
 
@@ -47,6 +50,8 @@ pub(crate) struct StepOptions {
     pub(crate) think: Option<(Duration, Duration)>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) call: Option<Call>,
+    /// Also where what follows is broken.
+    pub(crate) names_method: bool,
     pub(crate) headers: Vec<(LitStr, Template)>,
     pub(crate) json: Option<Json>,
     pub(crate) thresholds: Vec<Limit>,
@@ -96,22 +101,30 @@ impl StepOptions {
         }
         match name.as_str() {
             "name" => self.name = Some(not_empty(assigned(input)?)?),
-            "get" | "post" | "put" | "delete" | "patch" | "head" | "options" => {
-                self.call(key, input)?;
-            }
+            name if METHODS.contains(&name) => self.call(key, input)?,
             "header" | "bearer" | "json" => {
                 self.request_keys.push(key);
                 self.request_part(&name, input)?;
             }
             "check" => {
                 input.parse::<Token![=]>()?;
-                self.checks.push(input.parse()?);
+                if input.is_empty() {
+                    return Err(input.error("a check is a closure: `check = |r| ...`"));
+                }
+                let check: TokenStream = input.parse()?;
+                one_parameter(&check)?;
+                self.checks.push(check);
             }
             "weight" | "expect" | "think" | "timeout" | "apdex" | "budget" | "grade_weight" => {
                 input.parse::<Token![=]>()?;
                 self.setting(&key, &name, input)?;
             }
             _ => {
+                if input.peek(Token![<]) || input.peek(Token![>]) {
+                    skip_rest(input);
+                    return Err(unknown_metric(&key));
+                }
+                self.names_method |= METHODS.contains(&name.to_lowercase().as_str());
                 skip_rest(input);
                 return Err(unknown_option(&key, KEYS.into_iter().chain(metrics())));
             }
@@ -125,6 +138,9 @@ impl StepOptions {
             "expect" => self.expect = expect(input)?,
             "think" => {
                 let min = duration(input)?;
+                if input.peek(Token![..=]) {
+                    return Err(input.error("the bounds of a think time are written `1s..3s`"));
+                }
                 let max = match input.parse::<Option<Token![..]>>()? {
                     Some(_) => duration(input)?,
                     None => min,
@@ -140,13 +156,26 @@ impl StepOptions {
             "timeout" => self.timeout = Some(positive_duration(input)?),
             "apdex" => self.apdex = Some(positive_duration(input)?),
             "budget" => self.budget = Some(share(input)?),
-            _ => self.grade_weight = Some(number(input)?.value),
+            _ => {
+                let wanted = "a grade weight is not negative, and at most 1000000";
+                self.grade_weight = Some(number(input, 0.0..=1e6, wanted)?.value);
+            }
         }
         Ok(())
     }
 
     fn call(&mut self, method: Ident, input: ParseStream<'_>) -> syn::Result<()> {
-        let literal: LitStr = assigned(input)?;
+        self.names_method = true;
+        input.parse::<Token![=]>()?;
+        let literal: LitStr = input.parse().map_err(|error| {
+            syn::Error::new(
+                error.span(),
+                format!(
+                    "a URL is a string: `{method} = \"/path\"`, with values of earlier steps as \
+                     `{{{{step.response.field}}}}`; any other is built in a body"
+                ),
+            )
+        })?;
         if let Some(call) = &self.call {
             return Err(syn::Error::new(
                 method.span(),
@@ -169,6 +198,24 @@ impl StepOptions {
         error
     }
 
+    fn add_header(&mut self, name: LitStr, value: Template) -> syn::Result<()> {
+        let refuse = |message: &str| Err(syn::Error::new(name.span(), message));
+        let is = |name: &LitStr, wanted: &str| name.value().eq_ignore_ascii_case(wanted);
+        if is(&name, "content-length") {
+            return refuse("the length of the body is counted, not declared");
+        }
+        if is(&name, "authorization")
+            && self
+                .headers
+                .iter()
+                .any(|(other, _)| is(other, "authorization"))
+        {
+            return refuse("this step has an `authorization` already: `bearer` is one");
+        }
+        self.headers.push((name, value));
+        Ok(())
+    }
+
     fn request_part(&mut self, name: &str, input: ParseStream<'_>) -> syn::Result<()> {
         match name {
             "header" => {
@@ -179,7 +226,8 @@ impl StepOptions {
                 let value: LitStr = content.parse()?;
                 content.parse::<Option<Token![,]>>()?;
                 header_name(&name.value(), name.span())?;
-                self.headers.push((name, header_value(&value)?));
+                let value = header_value(&value)?;
+                self.add_header(name, value)?;
             }
             "bearer" => {
                 let token: LitStr = assigned(input)?;
@@ -188,8 +236,7 @@ impl StepOptions {
                 if let [Part::Text(_), Part::Text(token)] = value.parts.as_slice() {
                     value.parts = vec![Part::Text(format!("Bearer {token}"))];
                 }
-                self.headers
-                    .push((LitStr::new("authorization", token.span()), value));
+                self.add_header(LitStr::new("authorization", token.span()), value)?;
             }
             _ => {
                 input.parse::<Token![=]>()?;
@@ -200,15 +247,36 @@ impl StepOptions {
     }
 }
 
-fn weight(input: ParseStream<'_>) -> syn::Result<Weight> {
-    if input.peek(Token![-]) {
-        return Err(input.error(WEIGHT_RANGE));
+/// Refuses a closure that takes nothing or several values: rustc would blame generated code.
+fn one_parameter(check: &TokenStream) -> syn::Result<()> {
+    match syn::parse2::<syn::ExprClosure>(check.clone()) {
+        Ok(closure) if closure.inputs.len() != 1 => Err(syn::Error::new_spanned(
+            check,
+            "a check takes the response of its step and nothing else: `check = |r| ...`",
+        )),
+        // half written ones are rustc's to report
+        _ => Ok(()),
     }
-    if !input.peek(Lit) {
-        return Ok(Weight::Constant(input.parse()?));
+}
+
+fn weight(input: ParseStream<'_>) -> syn::Result<Weight> {
+    if !input.peek(Token![-]) && !input.peek(Lit) {
+        let constant: TokenStream = input.parse()?;
+        return match constant.clone().into_iter().last() {
+            None => Err(input.error(WEIGHT_RANGE)),
+            Some(TokenTree::Punct(punct)) if punct.as_char() == '%' => {
+                Err(syn::Error::new_spanned(
+                    constant,
+                    "a constant is a share of one, not a percentage: `weight = W` with \
+                     `const W: f64 = 0.8`",
+                ))
+            }
+            Some(_) => Ok(Weight::Constant(constant)),
+        };
     }
     let start = input.span();
-    let number = number(input).map_err(|_| syn::Error::new(start, WEIGHT_RANGE))?;
+    let number = number(input, 0.0..=f64::INFINITY, WEIGHT_RANGE)
+        .map_err(|error| syn::Error::new(error.span(), WEIGHT_RANGE))?;
     let is_percent = input.parse::<Option<Token![%]>>()?.is_some();
     let weight = number.value / if is_percent { 100.0 } else { 1.0 };
     if weight > 0.0 && weight <= 1.0 {
@@ -252,6 +320,13 @@ fn statuses(input: ParseStream<'_>) -> syn::Result<(u16, u16)> {
         )),
     };
     let first = literal(input)?;
+    if first.suffix() == "XX" {
+        let class = first.base10_digits();
+        return Err(syn::Error::new(
+            first.span(),
+            format!("a status class is written `{class}xx`"),
+        ));
+    }
     if first.suffix() == "xx" {
         return match first.base10_digits().parse::<u16>() {
             Ok(class @ 1..=5) => Ok((class * 100, class * 100 + 99)),
@@ -314,11 +389,26 @@ fn check_url(url: &Template) -> syn::Result<()> {
             return error("a URL is a path that starts with `/`, or starts with `http://host` or `https://host`".to_owned());
         }
     }
+    if let [Part::Text(start), Part::Value(_), ..] = url.parts.as_slice()
+        && let Some((_, host)) = start.split_once("://")
+        && !host.contains(['/', '?'])
+    {
+        return error(
+            "a placeholder cannot stand in the host of a URL: put the whole URL into a placeholder \
+             at the start, or write a path and give the scenario a `base`"
+                .to_owned(),
+        );
+    }
     for part in &url.parts {
         if let Part::Text(text) = part
             && let Some(bad) = text.chars().find(|&c| !is_url_char(c))
         {
-            return error(format!("a URL cannot contain {bad:?}"));
+            let hint = if bad == '{' {
+                "; a value of an earlier step is written `{{step.response.id}}`"
+            } else {
+                ""
+            };
+            return error(format!("a URL cannot contain {bad:?}{hint}"));
         }
     }
     Ok(())

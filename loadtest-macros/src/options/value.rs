@@ -1,6 +1,9 @@
 //! Durations, rates, shares and limits as they are written in attributes.
 
+use crate::suggest::did_you_mean;
 use proc_macro2::{Ident, Span};
+use quote::quote;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
@@ -31,6 +34,11 @@ pub(super) fn is_metric(name: &str) -> bool {
 
 pub(super) fn metrics() -> impl Iterator<Item = &'static str> {
     METRICS.into_iter()
+}
+
+pub(super) fn unknown_metric(name: &Ident) -> syn::Error {
+    let hint = did_you_mean(&name.to_string(), metrics());
+    syn::Error::new(name.span(), format!("unknown metric `{name}`{hint}"))
 }
 
 /// What follows the name of a metric.
@@ -89,23 +97,38 @@ pub(super) struct Number {
     pub(super) span: Span,
 }
 
-pub(super) fn number(input: ParseStream<'_>) -> syn::Result<Number> {
-    let literal: Lit = input
-        .parse()
-        .map_err(|error| syn::Error::new(error.span(), "expected a number"))?;
+/// A number within `range`; any other is refused with the words `wanted`, sign and all.
+pub(super) fn number(
+    input: ParseStream<'_>,
+    range: RangeInclusive<f64>,
+    wanted: &str,
+) -> syn::Result<Number> {
+    let (minus, literal) = signed(input, "expected a number")?;
     let (value, suffix) = match &literal {
         Lit::Int(int) => (int.base10_parse().ok(), int.suffix()),
         Lit::Float(float) => (float.base10_parse().ok(), float.suffix()),
         _ => (None, ""),
     };
-    match value {
-        Some(value) if suffix.is_empty() => Ok(Number {
-            value,
-            text: text_of(&literal),
-            span: literal.span(),
-        }),
-        _ => Err(syn::Error::new(literal.span(), "expected a number")),
+    let Some(value) = value.filter(|_| suffix.is_empty()) else {
+        return Err(syn::Error::new(literal.span(), "expected a number"));
+    };
+    if minus.is_some() || !range.contains(&value) {
+        return Err(syn::Error::new_spanned(quote!(#minus #literal), wanted));
     }
+    Ok(Number {
+        value,
+        text: text_of(&literal),
+        span: literal.span(),
+    })
+}
+
+/// A literal and the `-` before it, which `syn` would make one token whose place is the sign alone.
+fn signed(input: ParseStream<'_>, wanted: &str) -> syn::Result<(Option<Token![-]>, Lit)> {
+    let minus = input.parse()?;
+    let literal = input
+        .parse()
+        .map_err(|error| syn::Error::new(error.span(), wanted))?;
+    Ok((minus, literal))
 }
 
 /// `300ms`, `1.5s`, `2m`.
@@ -122,13 +145,15 @@ pub(super) fn positive_duration(input: ParseStream<'_>) -> syn::Result<Duration>
 }
 
 pub(super) fn spanned_duration(input: ParseStream<'_>) -> syn::Result<(Duration, Span)> {
-    let literal: Lit = input
-        .parse()
-        .map_err(|error| syn::Error::new(error.span(), "expected a time like `300ms`"))?;
+    let (minus, literal) = signed(input, "expected a time like `300ms`")?;
     let error = |message: String| Err(syn::Error::new(literal.span(), message));
     let (digits, suffix) = match &literal {
         Lit::Int(int) => (int.base10_digits(), int.suffix()),
         Lit::Float(float) => (float.base10_digits(), float.suffix()),
+        Lit::Str(text) => {
+            let text = text.value();
+            return error(format!("a time stands without quotes: `{text}`"));
+        }
         _ => return error("expected a time like `300ms`".to_owned()),
     };
     let unit = match suffix {
@@ -148,6 +173,12 @@ pub(super) fn spanned_duration(input: ParseStream<'_>) -> syn::Result<(Duration,
             ));
         }
     };
+    if minus.is_some() {
+        return Err(syn::Error::new_spanned(
+            quote!(#minus #literal),
+            "a time is not negative",
+        ));
+    }
     let seconds = digits.parse::<f64>().unwrap_or(f64::INFINITY) * unit;
     // a century keeps the nanoseconds well inside 64 bits
     if seconds > 3600.0 * 24.0 * 365.0 * 100.0 {
@@ -156,9 +187,11 @@ pub(super) fn spanned_duration(input: ParseStream<'_>) -> syn::Result<(Duration,
     Ok((Duration::from_secs_f64(seconds), literal.span()))
 }
 
+const SHARE: &str = "a share is from 0% to 100%";
+
 /// `1%`, as a share of one.
 pub(super) fn share(input: ParseStream<'_>) -> syn::Result<f64> {
-    let number = number(input)?;
+    let number = number(input, 0.0..=f64::INFINITY, SHARE)?;
     if input.parse::<Option<Token![%]>>()?.is_none() {
         let text = number.text;
         return Err(syn::Error::new(
@@ -167,10 +200,13 @@ pub(super) fn share(input: ParseStream<'_>) -> syn::Result<f64> {
         ));
     }
     if number.value > 100.0 {
-        return Err(syn::Error::new(number.span, "a share is at most 100%"));
+        return Err(syn::Error::new(number.span, SHARE));
     }
     Ok(number.value / 100.0)
 }
+
+/// What no clock in nanoseconds can tell apart any more.
+const MOST_PER_SECOND: f64 = 1e9;
 
 pub(super) struct Rate {
     pub(super) per_second: f64,
@@ -180,7 +216,11 @@ pub(super) struct Rate {
 /// `200/s` or `30/m`.
 pub(super) fn rate(input: ParseStream<'_>) -> syn::Result<Rate> {
     const UNIT: &str = "a rate is per second or minute: `200/s`, `30/m`";
-    let number = number(input)?;
+    let number = number(
+        input,
+        0.0..=MOST_PER_SECOND,
+        "a rate is not negative, and at most 1000000000/s",
+    )?;
     if input.parse::<Option<Token![/]>>()?.is_none() {
         return Err(syn::Error::new(number.span, UNIT));
     }
@@ -235,6 +275,33 @@ mod tests {
             time("300").unwrap_err(),
             "`300` has no unit: write `300ms`, `300s` or `300m`"
         );
+    }
+
+    #[test]
+    fn times_that_no_clock_shows_are_refused() {
+        for text in ["-1s", "-0.5ms", "-0s"] {
+            assert_eq!(time(text).unwrap_err(), "a time is not negative", "{text}");
+        }
+        for text in ["1e300s", "1e999h", "99999999h"] {
+            assert_eq!(time(text).unwrap_err(), "this time is too long", "{text}");
+        }
+    }
+
+    #[test]
+    fn rates_and_shares_are_within_their_range() {
+        for text in ["-5/s", "1e300/s", "1e999/m"] {
+            let error = rate.parse_str(text).map(|rate| rate.per_second);
+            assert!(
+                error
+                    .unwrap_err()
+                    .to_string()
+                    .contains("not negative, and at most"),
+                "{text}"
+            );
+        }
+        for text in ["-1%", "101%", "1e999%"] {
+            assert_eq!(share.parse_str(text).unwrap_err().to_string(), SHARE);
+        }
     }
 
     #[test]

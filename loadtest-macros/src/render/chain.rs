@@ -15,11 +15,11 @@ pub(super) fn chain(resolved: &Resolved) -> TokenStream {
     });
     let states = resolved.states.iter().enumerate().map(|(at, value)| {
         let (state, ty) = (state(at), &value.ty);
-        quote!(#state: #ty,)
+        quote!(#state: ::loadtest::__private::StateValue<#ty>,)
     });
     let values = resolved.setups.iter().enumerate().map(|(at, setup)| {
         let (value, ty) = (setup_value(at), &setup.made.ty);
-        quote!(#value: #ty,)
+        quote!(#value: ::loadtest::__private::SetupValue<#ty>,)
     });
     let begin = steps().map(|(at, _)| {
         let slot = slot(at);
@@ -219,7 +219,7 @@ fn run_setup(at: usize, setup: &Setup, resolved: &Resolved) -> TokenStream {
     let (name, ty) = (&setup.name, &setup.made.ty);
     let given = arguments(&setup.arguments, resolved, |at| {
         let value = setup_value(at);
-        quote!(#value)
+        quote!(#value.get())
     });
     let run = if setup.made.is_fallible {
         let infer = infer(ty);
@@ -233,16 +233,25 @@ fn run_setup(at: usize, setup: &Setup, resolved: &Resolved) -> TokenStream {
             let (#value, __target) = ::loadtest::__private::target(__context, || #run)?;
         }
     } else {
-        quote!(let #value = #run?;)
+        let infer = infer(ty);
+        quote! {
+            let #value = #run?;
+            {
+                use ::loadtest::__private::{HidesNothing as _, HidesSomething as _};
+                ::loadtest::__private::spelled_out::<#infer>(
+                    (&::loadtest::__private::Returned::<#ty>::new()).hidden(),
+                );
+            }
+        }
     }
 }
 
 fn in_chain(at: usize) -> TokenStream {
     let value = setup_value(at);
-    quote!(self.shared.#value)
+    quote!(self.shared.#value.get())
 }
 
 fn in_shared(at: usize) -> TokenStream {
     let value = setup_value(at);
-    quote!(__shared.#value)
+    quote!(__shared.#value.get())
 }

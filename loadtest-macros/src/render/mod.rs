@@ -8,12 +8,12 @@ mod chain;
 mod definition;
 mod request;
 
-use crate::body::{Item, RoleFn, ScenarioFn};
+use crate::body::{self, Item, Role, RoleFn, ScenarioFn};
 use crate::resolve::{Argument, Form, Resolved, Source, description};
 use crate::suggest::Errors;
-use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
-use syn::FnArg;
+use syn::{FnArg, ReturnType};
 
 /// The whole expansion: the scenario's function and its registration, or all errors and the user's
 /// items.
@@ -26,12 +26,12 @@ pub(crate) fn scenario(function: &ScenarioFn, resolved: &Resolved, errors: Error
     } = function;
     let name = &signature.ident;
     let items: TokenStream = resolved.items.iter().map(item).collect();
-    if !errors.is_empty() {
+    if !errors.is_empty() || resolved.is_incomplete {
         let errors = errors.into_compile_errors();
         return quote! {
             #errors
             #(#attributes)*
-            #[allow(dead_code)]
+            #[allow(dead_code, unused_variables)]
             #visibility fn #name() -> &'static ::loadtest::__private::Scenario {
                 #items
                 ::core::unreachable!()
@@ -45,14 +45,12 @@ pub(crate) fn scenario(function: &ScenarioFn, resolved: &Resolved, errors: Error
         Form::Declared(_) => Some(call_site(&step.ident)),
         _ => None,
     });
-    let entry = call_site(name);
-    let conditions = attributes
-        .iter()
-        .filter(|attribute| attribute.path().is_ident("cfg"));
     // the generated items are in a block of their own, so that completion in the user's functions
     // does not offer them
+    // it is registered from within, so that it may be an associated function; nobody has to call it
     quote! {
         #(#attributes)*
+        #[allow(dead_code)]
         #visibility fn #name() -> &'static ::loadtest::__private::Scenario {
             #items
             {
@@ -66,13 +64,15 @@ pub(crate) fn scenario(function: &ScenarioFn, resolved: &Resolved, errors: Error
                         chain: __chain,
                         teardown: __teardown,
                     };
-                &__SCENARIO
+                fn __entry() -> &'static ::loadtest::__private::Scenario {
+                    &__SCENARIO
+                }
+                ::loadtest::__private::inventory::submit! {
+                    ::loadtest::__private::Entry(__entry)
+                }
+                __entry()
             }
         }
-        #(#conditions)*
-        const _: () = {
-            ::loadtest::__private::inventory::submit! { ::loadtest::__private::Entry(#entry) }
-        };
     }
 }
 
@@ -88,6 +88,7 @@ fn item(item: &Item) -> TokenStream {
 /// `&mut Vec<T>` and a number as `&u64`.
 fn role_function(function: &RoleFn) -> TokenStream {
     let RoleFn {
+        role,
         attributes,
         visibility,
         body,
@@ -95,6 +96,15 @@ fn role_function(function: &RoleFn) -> TokenStream {
         ..
     } = function;
     let mut signature = function.signature.clone();
+    // these are noted already
+    signature.constness = None;
+    signature.safety = syn::Safety::Default;
+    signature.abi = None;
+    signature.inputs = signature
+        .inputs
+        .into_iter()
+        .filter(|input| matches!(input, FnArg::Typed(_)))
+        .collect();
     for input in &mut signature.inputs {
         if let FnArg::Typed(input) = input {
             input
@@ -102,12 +112,14 @@ fn role_function(function: &RoleFn) -> TokenStream {
                 .retain(|attribute| !attribute.path().is_ident("from"));
         }
     }
-    let body = body.clone().unwrap_or_else(|| {
-        // a stub for hover, go-to, rename and rustc's own error about a name defined twice
-        let mut stub = Group::new(Delimiter::Brace, quote!(::core::unreachable!()));
-        stub.set_span(semicolon.unwrap_or_else(Span::call_site));
-        stub
-    });
+    // a return type that is missing is noted already, and must not make the body an error too
+    let lacks_type = matches!(role, Role::Step | Role::Check | Role::State)
+        && matches!(signature.output, ReturnType::Default);
+    let body = match body {
+        Some(body) if lacks_type => body::stub(body.span()),
+        Some(body) => body.clone(),
+        None => body::stub(semicolon.unwrap_or_else(Span::call_site)),
+    };
     quote! {
         #(#attributes)*
         #[allow(
@@ -120,7 +132,7 @@ fn role_function(function: &RoleFn) -> TokenStream {
     }
 }
 
-/// The arguments of a call; `setup` gives the place of a setup's value.
+/// The arguments of a call; `setup` borrows a setup's value.
 fn arguments(
     arguments: &[Argument],
     resolved: &Resolved,
@@ -139,29 +151,32 @@ fn arguments(
             }
             Source::Vu { is_mutable } => {
                 let vu = quote!(::loadtest::__private::Vu);
-                lend(ty, &vu, is_mutable, &quote!(*__vu))
+                if is_mutable {
+                    lend_mut(ty, &vu, &quote!(&mut *__vu))
+                } else {
+                    lend(ty, &vu, &quote!(&*__vu))
+                }
             }
             Source::State { at, is_mutable } => {
-                let state = state(at);
-                lend(
-                    ty,
-                    &resolved.states[at].ty,
-                    is_mutable,
-                    &quote!(self.#state),
-                )
+                let (state, of) = (state(at), &resolved.states[at].ty);
+                if is_mutable {
+                    lend_mut(ty, of, &quote!(self.#state.get_mut()))
+                } else {
+                    lend(ty, of, &quote!(self.#state.get()))
+                }
             }
-            Source::Setup(at) => lend(ty, &resolved.setups[at].made.ty, false, &setup(at)),
+            Source::Setup(at) => lend(ty, &resolved.setups[at].made.ty, &setup(at)),
         },
     );
     quote!(#(#arguments),*)
 }
 
-fn lend(ty: &syn::Type, of: &TokenStream, is_mutable: bool, place: &TokenStream) -> TokenStream {
-    if is_mutable {
-        quote!(::loadtest::__private::lend_mut::<#ty, #of>(&mut #place))
-    } else {
-        quote!(::loadtest::__private::lend::<#ty, #of>(&#place))
-    }
+fn lend(ty: &syn::Type, of: &TokenStream, value: &TokenStream) -> TokenStream {
+    quote!(::loadtest::__private::lend::<#ty, #of>(#value))
+}
+
+fn lend_mut(ty: &syn::Type, of: &TokenStream, value: &TokenStream) -> TokenStream {
+    quote!(::loadtest::__private::lend_mut::<#ty, #of>(#value))
 }
 
 /// A return type for a turbofish, where `impl Trait` is not allowed.

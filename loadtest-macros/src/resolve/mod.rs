@@ -14,9 +14,10 @@ use crate::body::{self, Item, Role, RoleFn, ScenarioFn};
 use crate::fingerprint::Fingerprint;
 use crate::options::ScenarioOptions;
 use crate::signature::{self, Parameter, SetupType};
+use crate::spelling::as_written;
 use crate::suggest::Errors;
 use names::{Names, Reader};
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, TokenStream, TokenTree};
 use syn::{Attribute, Expr, Lit, Meta, ReturnType};
 
 /// A scenario whose names are known.
@@ -30,6 +31,8 @@ pub(crate) struct Resolved {
     pub(crate) states: Vec<State>,
     pub(crate) setups: Vec<Setup>,
     pub(crate) teardowns: Vec<Teardown>,
+    /// There is something that rustc reports: a name that repeats, a parameter without a type.
+    pub(crate) is_incomplete: bool,
 }
 
 pub(crate) struct Argument {
@@ -94,6 +97,8 @@ pub(crate) fn scenario(
         states: Vec::new(),
         setups: Vec::new(),
         teardowns: Vec::new(),
+        is_incomplete: names_repeat(&items)
+            || items.iter().any(|item| matches!(item, Item::Broken { .. })),
     };
     for item in &items {
         match item {
@@ -108,6 +113,7 @@ pub(crate) fn scenario(
     }
     resolved.items = items;
     resolved.resolve_requests(&names, errors);
+    resolved.refuse_calls(errors);
     resolved.check_display_names(errors);
     resolved
 }
@@ -115,7 +121,12 @@ pub(crate) fn scenario(
 impl Resolved {
     fn add(&mut self, function: &RoleFn, names: &Names, errors: &mut Errors) {
         shape::check_function(function, errors);
-        let parameters = signature::parameters(function, errors);
+        // a step without a body takes none, whatever they are
+        let parameters = if function.role == Role::Step && function.body.is_none() {
+            Some(Vec::new())
+        } else {
+            signature::parameters(function, errors)
+        };
         let ident = function.signature.ident.clone();
         let name = unraw(&ident);
         match function.role {
@@ -134,6 +145,13 @@ impl Resolved {
             }
             Role::Check => {
                 let arguments = self.arguments(parameters, names, Reader::Check, &name, errors);
+                if matches!(function.signature.output, ReturnType::Default) {
+                    errors.at(
+                        ident.span(),
+                        "a check returns `bool` or `Result<(), impl Display>`: add one",
+                    );
+                    return;
+                }
                 let Some(arguments) = arguments else { return };
                 let step = arguments
                     .iter()
@@ -160,6 +178,7 @@ impl Resolved {
                     );
                 }
                 let arguments = self.arguments(parameters, names, Reader::State, &name, errors);
+                refuse_impl(function, errors);
                 self.states.push(State {
                     ident,
                     ty: signature::returned(function),
@@ -169,6 +188,7 @@ impl Resolved {
             Role::Setup => {
                 let reader = Reader::Setup(self.setups.len());
                 let made = signature::setup_type(function);
+                refuse_impl(function, errors);
                 if made.is_target
                     && let Some(first) = self.setups.iter().find(|setup| setup.made.is_target)
                 {
@@ -220,6 +240,13 @@ impl Resolved {
             {
                 step.reads_headers = true;
             }
+            if let Some(step) = argument.source.step()
+                && let Some(step) = self.steps.get(step)
+                && step.response.is_unit
+                && !signature::needs_no_body(&argument.ty)
+            {
+                errors.on(&argument.ty, step.not_read());
+            }
         }
         (errors.len() == before).then_some(arguments)
     }
@@ -260,6 +287,51 @@ impl Resolved {
         }
     }
 
+    /// Calls of steps that are declared, in any body and any `check = ..`.
+    fn refuse_calls(&self, errors: &mut Errors) {
+        let declared = |item: &Item| match item {
+            Item::Function(function) => function.role == Role::Step && function.body.is_none(),
+            _ => false,
+        };
+        let declared: Vec<String> = self
+            .items
+            .iter()
+            .filter(|item| declared(item))
+            .filter_map(|item| item.ident().map(unraw))
+            .collect();
+        let instead = |name: &str| {
+            let step = self.steps.iter().find(|step| step.name == name);
+            match step.map(|step| &step.response) {
+                Some(response) if !response.is_unit => format!(
+                    "its answer comes as a parameter `{name}: &{}`",
+                    as_written(&response.ty)
+                ),
+                _ => "it is sent by the engine, and not called".to_owned(),
+            }
+        };
+        for item in &self.items {
+            let Item::Function(function) = item else {
+                continue;
+            };
+            if let Some(body) = &function.body {
+                let body = body.stream();
+                let is_step = |name: &str| {
+                    declared.iter().any(|step| step == name) && !shape::defines(body.clone(), name)
+                };
+                shape::refuse_calls(body.clone(), &is_step, &instead, errors);
+            }
+        }
+        for check in self.steps.iter().flat_map(|step| &step.options.checks) {
+            let is_step = |name: &str| {
+                declared.iter().any(|step| step == name) && !shape::defines(check.clone(), name)
+            };
+            let instead = |_: &str| {
+                "a `#[check]` function can look at the answers of several steps".to_owned()
+            };
+            shape::refuse_calls(check.clone(), &is_step, &instead, errors);
+        }
+    }
+
     /// A name of `name = ".."` must not be that of another step; equal functions are rustc's to report.
     fn check_display_names(&self, errors: &mut Errors) {
         for (at, step) in self.steps.iter().enumerate() {
@@ -273,6 +345,32 @@ impl Resolved {
             }
         }
     }
+}
+
+/// `-> impl Trait`, which is no type that a field could have.
+fn refuse_impl(function: &RoleFn, errors: &mut Errors) {
+    let returned = signature::returned(function);
+    let is_impl = |token: TokenTree| matches!(token, TokenTree::Ident(word) if word == "impl");
+    if returned.clone().into_iter().any(is_impl) {
+        let role = function.role.name();
+        errors.on(
+            returned,
+            format!(
+                "the value of a {role} has a type with a name: for a trait write `Box<dyn Trait>`"
+            ),
+        );
+    }
+}
+
+fn names_repeat(items: &[Item]) -> bool {
+    let mut names: Vec<String> = items
+        .iter()
+        .filter_map(|item| item.ident().map(unraw))
+        .collect();
+    let count = names.len();
+    names.sort();
+    names.dedup();
+    names.len() < count
 }
 
 /// The doc comment, its lines trimmed.

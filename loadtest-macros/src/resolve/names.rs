@@ -89,6 +89,11 @@ impl Names {
         names
     }
 
+    /// Whether `name` is a step, also by its number.
+    pub(super) fn is_step(&self, name: &str) -> bool {
+        self.steps.iter().any(|step| step == name) || step_number(name).is_some()
+    }
+
     /// The step `name` if it is above the step with the number `reader`.
     pub(super) fn earlier_step(&self, name: &str, reader: usize) -> Result<usize, NotEarlier> {
         let step = match self.steps.iter().position(|step| step == name) {
@@ -189,6 +194,20 @@ impl Names {
         };
         if let Some(mistake) = mistake {
             errors.on(&ty, mistake);
+            return None;
+        }
+        if let Some(lifetime) = signature::static_lifetime(&ty) {
+            let what = match source {
+                Source::Step(_) => "a response",
+                Source::Vu { .. } => "the virtual user",
+                Source::State { .. } => "a state",
+                Source::Setup(_) => "what a setup made",
+            };
+            let plain = as_written(&ty).replacen("'static ", "", 1);
+            errors.on(
+                lifetime,
+                format!("{what} is lent for the call only: write `{plain}`"),
+            );
             return None;
         }
         Some(Argument {

@@ -1,7 +1,7 @@
 //! The request that the attribute of a step declares.
 
 use super::names::{Names, NotEarlier};
-use super::{Form, Step};
+use super::{Step, shape};
 use crate::options::{Json, escape, header_name};
 use crate::suggest::{Errors, did_you_mean, listed};
 use crate::template::{Part, Path, Segment, Template};
@@ -79,6 +79,9 @@ pub(super) fn resolve(
     let step = &steps[at];
     let Some(call) = &step.options.call else {
         let name = &step.name;
+        if step.options.names_method {
+            return None;
+        }
         errors.at(
             step.ident.span(),
             format!(
@@ -165,7 +168,26 @@ impl Resolver<'_> {
                 push_text(pieces, "\"");
             }
             Json::Value(path) => pieces.extend(self.value(path, Sink::JsonValue)),
-            Json::Rust(expression) => pieces.push(Piece::Rust(expression.clone())),
+            Json::Word(word) => {
+                let expression = if self.names.is_step(&word.to_string()) {
+                    String::new()
+                } else {
+                    format!(" or `({word})` for a Rust expression")
+                };
+                self.errors.at(
+                    word.span(),
+                    format!(
+                        "`{word}` is not a JSON value; write `{{{{{word}...}}}}` for a step's \
+                         value{expression}"
+                    ),
+                );
+            }
+            Json::Rust(expression) => {
+                let how = |step: &str| format!("write `{{{{{step}.response...}}}}` for its answer");
+                let is_step = |name: &str| self.names.steps.iter().any(|step| step == name);
+                shape::refuse_calls(expression.clone(), &is_step, &how, self.errors);
+                pieces.push(Piece::Rust(expression.clone()));
+            }
             Json::Array(values) => {
                 push_text(pieces, "[");
                 for (i, value) in values.iter().enumerate() {
@@ -261,18 +283,7 @@ fn access(path: &Path, upstream: &Step) -> syn::Result<Access> {
         ("response", rest) if upstream.response.is_untyped => Ok(Access::Untyped(
             rest.iter().map(|(segment, _)| segment.clone()).collect(),
         )),
-        ("response", _) if upstream.response.is_unit => {
-            let name = &upstream.name;
-            let fix = if matches!(upstream.form, Form::Builder { .. }) {
-                "-> Request<Value>"
-            } else {
-                "-> Value"
-            };
-            error(
-                *span,
-                format!("the response of `{name}` is not read: give it a type, like `{fix}`"),
-            )
-        }
+        ("response", _) if upstream.response.is_unit => error(*span, upstream.not_read()),
         ("response", rest) => {
             for (segment, span) in rest {
                 if let Segment::Field(name) = segment

@@ -1,11 +1,12 @@
 //! What the functions of a scenario must not be.
 
-use super::Step;
 use super::names::Names;
+use super::{Step, unraw};
 use crate::body::{Role, RoleFn, ScenarioFn};
 use crate::suggest::Errors;
-use proc_macro2::{TokenStream, TokenTree};
-use syn::ReturnType;
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::{ReturnType, Signature};
 
 pub(super) fn check_scenario(function: &ScenarioFn, errors: &mut Errors) {
     let signature = &function.signature;
@@ -15,7 +16,10 @@ pub(super) fn check_scenario(function: &ScenarioFn, errors: &mut Errors) {
             "a scenario is not `async`: it declares steps, and the engine sends their requests",
         );
     }
-    if !signature.inputs.is_empty() {
+    refuse_qualifiers(signature, "a scenario", errors);
+    if let Some(syn::FnArg::Receiver(receiver)) = signature.inputs.first() {
+        errors.on(receiver, "a scenario is a free function: it has no `self`");
+    } else if !signature.inputs.is_empty() {
         errors.on(
             &signature.inputs,
             "a scenario takes no parameters: declare values with `#[state] fn name() -> T` or \
@@ -27,6 +31,27 @@ pub(super) fn check_scenario(function: &ScenarioFn, errors: &mut Errors) {
     }
     if let ReturnType::Type(_, ty) = &signature.output {
         errors.on(ty, "a scenario returns nothing");
+    }
+}
+
+/// `const`, `unsafe` and `extern`, which would be errors in generated code.
+fn refuse_qualifiers(signature: &Signature, what: &str, errors: &mut Errors) {
+    let qualifiers = [
+        signature
+            .constness
+            .as_ref()
+            .map(|word| (word.to_token_stream(), "const")),
+        match &signature.safety {
+            syn::Safety::Unsafe(word) => Some((word.to_token_stream(), "unsafe")),
+            _ => None,
+        },
+        signature
+            .abi
+            .as_ref()
+            .map(|abi| (abi.to_token_stream(), "extern")),
+    ];
+    for (tokens, word) in qualifiers.into_iter().flatten() {
+        errors.on(tokens, format!("{what} is a plain function, not `{word}`"));
     }
 }
 
@@ -49,6 +74,7 @@ pub(super) fn check_function(function: &RoleFn, errors: &mut Errors) {
             );
         }
     }
+    refuse_qualifiers(signature, &format!("a {word}"), errors);
     if !signature.generics.params.is_empty() {
         errors.on(
             &signature.generics,
@@ -95,6 +121,60 @@ pub(super) fn refuse_request_options(step: &Step, errors: &mut Errors) {
             ),
         );
     }
+}
+
+/// Calls of steps: the function of a declared one has nothing to return.
+pub(super) fn refuse_calls(
+    body: TokenStream,
+    is_step: &dyn Fn(&str) -> bool,
+    instead: &dyn Fn(&str) -> String,
+    errors: &mut Errors,
+) {
+    let tokens: Vec<TokenTree> = body.into_iter().collect();
+    for (at, token) in tokens.iter().enumerate() {
+        match (token, tokens.get(at + 1)) {
+            (TokenTree::Ident(word), Some(TokenTree::Group(arguments)))
+                if arguments.delimiter() == Delimiter::Parenthesis =>
+            {
+                // `other::login()`, `x.login()` and `fn login()` are something else
+                let is_other = at
+                    .checked_sub(1)
+                    .is_some_and(|before| match &tokens[before] {
+                        TokenTree::Punct(punct) => matches!(punct.as_char(), '.' | ':'),
+                        TokenTree::Ident(before) => before == "fn",
+                        _ => false,
+                    });
+                let name = unraw(word);
+                if !is_other && is_step(&name) {
+                    let instead = instead(&name);
+                    errors.at(word.span(), format!("`{name}` is a step: {instead}"));
+                }
+            }
+            (TokenTree::Group(group), _) => {
+                refuse_calls(group.stream(), is_step, instead, errors);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether `body` has an item or a variable with that name.
+pub(super) fn defines(body: TokenStream, name: &str) -> bool {
+    let mut before = None;
+    for token in body {
+        match &token {
+            TokenTree::Group(group) if defines(group.stream(), name) => return true,
+            TokenTree::Ident(word)
+                if unraw(word) == name
+                    && matches!(&before, Some(TokenTree::Ident(word)) if word == "fn" || word == "let" || word == "mut") =>
+            {
+                return true;
+            }
+            _ => {}
+        }
+        before = Some(token);
+    }
+    false
 }
 
 /// A template in a string of a body, where it would be sent as it stands.

@@ -3,7 +3,7 @@
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::LitStr;
 
-const METHODS: [&str; 6] = ["get", "post", "put", "patch", "delete", "head"];
+const METHODS: [&str; 7] = ["get", "post", "put", "patch", "delete", "head", "options"];
 
 /// The one `Request::get("..")` or `Request::get(format!(".."))` in a body; `None` where there are
 /// several, or none whose URL is a literal.
@@ -113,6 +113,7 @@ mod tests {
                 "let p = 1; Some(loadtest::Request::put(format!(\"/a/{p}?q={}\", 2)))",
                 "PUT /a/{p}?q={}",
             ),
+            ("Request::options(\"/a\")", "OPTIONS /a"),
             ("Request::<Vec<u8>>::post(\"/a\",)", "POST /a"),
         ];
         for (body, expected) in found {

@@ -23,6 +23,7 @@ pub(crate) struct Step {
     /// Method and URL as far as the source shows them.
     pub(crate) shown: Option<(String, String)>,
     pub(crate) form: Form,
+    has_body: bool,
 }
 
 /// How a step says what it sends.
@@ -65,6 +66,7 @@ impl Step {
             dependencies: Vec::new(),
             shown,
             form: Form::Broken,
+            has_body: function.body.is_some(),
         }
     }
 
@@ -84,6 +86,7 @@ impl Step {
             dependencies: Vec::new(),
             shown: None,
             form: Form::Broken,
+            has_body: true,
         }
     }
 
@@ -92,6 +95,17 @@ impl Step {
             Some(name) => name.value(),
             None => self.name.clone(),
         }
+    }
+
+    /// The words for a use of its response, where it has none.
+    pub(super) fn not_read(&self) -> String {
+        let name = &self.name;
+        let fix = if self.has_body {
+            "-> Request<Value>"
+        } else {
+            "-> Value"
+        };
+        format!("the response of `{name}` is not read: give it a type, like `{fix}`")
     }
 
     pub(super) fn depend_on(&mut self, arguments: &[Argument]) {

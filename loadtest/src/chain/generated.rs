@@ -1,8 +1,11 @@
 //! Everything that the code written by the macros refers to; no public interface.
 
+pub use super::kept::{
+    Hidden, HidesNothing, HidesSomething, Movable, Nothing, Returned, SetupValue, Shareable,
+    SpelledOut, StateValue, run_fallible_setup, run_setup, spelled_out, state,
+};
 pub use super::outcome::{
-    CheckReturn, StepReturn, check_with, into_check, into_request, run_check, run_fallible_setup,
-    run_setup, run_teardowns,
+    CheckReturn, StepReturn, check_with, into_check, into_request, run_check, run_teardowns,
 };
 pub use super::response::FromBody;
 pub use super::slot::{FromSlot, Lend, LendMut, Slot, arg, fill, lend, lend_mut};
@@ -38,19 +41,14 @@ pub fn shared<T: Send + Sync + 'static>(shared: &Shared) -> Arc<T> {
 /// comes from outside.
 pub fn target(
     context: &SetupContext,
-    start: impl FnOnce() -> Result<Target, SetupError>,
-) -> Result<(Target, Option<Target>), SetupError> {
+    start: impl FnOnce() -> Result<SetupValue<Target>, SetupError>,
+) -> Result<(SetupValue<Target>, Option<Target>), SetupError> {
     if let Some(url) = &context.base_url {
-        return Ok((Target::external(url.clone()), None));
+        return Ok((SetupValue::new(Target::external(url.clone())), None));
     }
-    let started = start()?;
-    Ok((Target::external(started.url().to_owned()), Some(started)))
-}
-
-/// The value of a `#[state]` function; here so that the compiler names its type where it cannot move
-/// between threads.
-pub fn state<T: Send + 'static>(value: T) -> T {
-    value
+    let started = start()?.into_inner();
+    let known = SetupValue::new(Target::external(started.url().to_owned()));
+    Ok((known, Some(started)))
 }
 
 /// A number that no step has.

@@ -7,6 +7,7 @@
 mod buffer;
 #[doc(hidden)]
 pub mod generated;
+mod kept;
 mod outcome;
 mod request;
 mod response;

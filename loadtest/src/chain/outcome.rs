@@ -2,7 +2,7 @@
 
 #![expect(clippy::missing_errors_doc, reason = "only generated code calls this")]
 
-use super::{Request, Response, SetupError, Unmet};
+use super::{Request, Response, Unmet};
 use crate::redact;
 use std::any::Any;
 use std::fmt::Display;
@@ -102,35 +102,6 @@ pub fn run_check(
     }
 }
 
-/// Runs the setup `name`; a panic is a failure of the setup.
-pub fn run_setup<T: Send + Sync + 'static>(
-    name: &'static str,
-    setup: impl FnOnce() -> T,
-) -> Result<T, SetupError> {
-    catch_unwind(AssertUnwindSafe(setup)).map_err(|panic| SetupError {
-        setup: name,
-        reason: format!("panicked: {}", panic_message(&*panic)),
-    })
-}
-
-/// Runs the setup `name` whose function returns a `Result`.
-pub fn run_fallible_setup<T: Send + Sync + 'static, E: Display>(
-    name: &'static str,
-    setup: impl FnOnce() -> Result<T, E>,
-) -> Result<T, SetupError> {
-    match catch_unwind(AssertUnwindSafe(setup)) {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(SetupError {
-            setup: name,
-            reason: error.to_string(),
-        }),
-        Err(panic) => Err(SetupError {
-            setup: name,
-            reason: format!("panicked: {}", panic_message(&*panic)),
-        }),
-    }
-}
-
 /// Runs every teardown, then goes on with the first panic among them.
 pub fn run_teardowns(teardowns: &[&dyn Fn()]) {
     let mut first = None;
@@ -144,7 +115,7 @@ pub fn run_teardowns(teardowns: &[&dyn Fn()]) {
     }
 }
 
-fn panic_message(panic: &(dyn Any + Send)) -> String {
+pub(super) fn panic_message(panic: &(dyn Any + Send)) -> String {
     let message = panic
         .downcast_ref::<String>()
         .map(String::as_str)

@@ -80,6 +80,11 @@ impl<T> Request<T> {
         Self::new(Method::HEAD, url)
     }
 
+    /// An `OPTIONS` request.
+    pub fn options(url: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Method::OPTIONS, url)
+    }
+
     /// Adds a header; one of the same name stays.
     pub fn header<K, V>(mut self, name: K, value: V) -> Self
     where

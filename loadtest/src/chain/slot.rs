@@ -55,10 +55,10 @@ impl<T> Slot<T> {
         self.get(step, variable).map(Response::body)
     }
 
-    /// The first header of that name, where it is text.
+    /// The first header of that name.
     ///
     /// # Errors
-    /// The cause of the slot, when it is empty.
+    /// The cause of the slot, when it is empty; that the header is there and no text.
     pub fn header(
         &self,
         step: usize,
@@ -66,7 +66,10 @@ impl<T> Slot<T> {
         name: &HeaderName,
     ) -> Result<Option<&str>, Unmet> {
         let headers = self.get(step, variable)?.headers();
-        Ok(headers.get(name).and_then(|value| value.to_str().ok()))
+        let value = headers.get(name).map(http::HeaderValue::to_str);
+        value.transpose().map_err(|_| Unmet::Invalid {
+            reason: format!("`{variable}` is not text"),
+        })
     }
 }
 

@@ -225,9 +225,18 @@ pub fn text<T: Text + ?Sized>(value: &T, out: &mut String) -> Result<(), Unmet> 
 }
 
 /// Writes a value into a URL: everything is percent-encoded but the unreserved characters of
-/// RFC 3986 section 2.3 and `/`.
+/// RFC 3986 section 2.3 and `/`. In the path it makes no segment `.` or `..`, which would lead
+/// elsewhere; encoded ones do as well (<https://url.spec.whatwg.org/#double-dot-path-segment>).
 pub fn url_text<T: Text + ?Sized>(value: &T, out: &mut String) -> Result<(), Unmet> {
-    value.text(&mut PercentEncoded(out)).map_err(unwritable)
+    let segment = out.rfind('/').map_or(0, |slash| slash + 1);
+    value.text(&mut PercentEncoded(out)).map_err(unwritable)?;
+    let mut segments = out.get(segment..).unwrap_or_default().split('/');
+    match segments.find(|segment| [".", ".."].contains(segment)) {
+        Some(dots) if !out.contains('?') => Err(Unmet::Invalid {
+            reason: format!("URL `{out}`: a value makes `{dots}` a segment, which leads elsewhere"),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// Writes a value into a JSON string.
@@ -285,6 +294,36 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn no_value_climbs_out_of_its_place_in_a_path() {
+        let write = |before: &str, value: &str| {
+            let mut out = before.to_owned();
+            url_text(value, &mut out).map(|()| out)
+        };
+        for (before, value) in [
+            ("/orders/", ".."),
+            ("/orders/", "../../admin"),
+            ("/orders/", "a/./b"),
+            ("/orders/.", "."),
+            ("http://host/", "a/.."),
+        ] {
+            let written = write(before, value);
+            assert!(matches!(written, Err(Unmet::Invalid { .. })), "{written:?}");
+        }
+        assert_eq!(
+            write("/files/", "a..b/.c/..."),
+            Ok("/files/a..b/.c/...".to_owned())
+        );
+        assert_eq!(
+            write("/files/", "%2e%2e"),
+            Ok("/files/%252e%252e".to_owned())
+        );
+        assert_eq!(
+            write("/files?up=", "../.."),
+            Ok("/files?up=../..".to_owned())
+        );
+    }
+
     proptest! {
         #[test]
         fn text_in_a_json_string_reads_back_as_itself(text in any::<String>()) {
@@ -297,6 +336,7 @@ mod tests {
         #[test]
         fn text_in_a_url_is_always_a_valid_path(text in any::<String>()) {
             let mut out = String::from("/");
+            prop_assume!(!text.split('/').any(|segment| [".", ".."].contains(&segment)));
             url_text(&text, &mut out).unwrap();
             prop_assert!(http::uri::PathAndQuery::try_from(out.as_str()).is_ok());
             prop_assert!(!out.contains(['?', '#', '&', ' ']));

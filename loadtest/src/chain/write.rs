@@ -116,10 +116,18 @@ fn is_absolute(url: &str) -> bool {
     })
 }
 
-/// The query stays out of the message: it may hold secrets.
+/// The query stays out of the message: it may hold secrets. What would break its line is escaped.
 fn invalid_url(url: &str, reason: &str) -> Unmet {
     let path = url.split('?').next().unwrap_or_default();
+    let mut shown = String::new();
+    for c in path.chars() {
+        if c.is_control() {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
     Unmet::Invalid {
-        reason: format!("URL `{path}`: {reason}"),
+        reason: format!("URL `{shown}`: {reason}"),
     }
 }

@@ -1,0 +1,167 @@
+//! Where the items of a scenario's body begin and end, and what is a statement instead.
+
+use crate::body::attribute_at;
+use proc_macro2::{Delimiter, Ident, TokenTree};
+
+pub(crate) const REFUSED: &str = "a scenario body holds functions and items, not statements: per-user \
+     values go in `#[state] fn name() -> T`, values made once in `#[setup] fn name() -> T`";
+
+/// Whether an item begins here: with a word that only items begin with, or as a macro that may stand
+/// for items. Those of std that are expressions may not.
+pub(crate) fn starts_item(tokens: &[TokenTree]) -> bool {
+    const EXPRESSIONS: [&str; 24] = [
+        "println",
+        "print",
+        "eprintln",
+        "eprint",
+        "dbg",
+        "vec",
+        "format",
+        "panic",
+        "todo",
+        "unimplemented",
+        "unreachable",
+        "assert",
+        "assert_eq",
+        "assert_ne",
+        "debug_assert",
+        "debug_assert_eq",
+        "debug_assert_ne",
+        "write",
+        "writeln",
+        "matches",
+        "format_args",
+        "json",
+        "env",
+        "concat",
+    ];
+    let is_item_word = |word: &Ident| {
+        [
+            "fn",
+            "async",
+            "const",
+            "enum",
+            "extern",
+            "impl",
+            "macro_rules",
+            "mod",
+            "pub",
+            "static",
+            "struct",
+            "trait",
+            "type",
+            "union",
+            "unsafe",
+            "use",
+        ]
+        .iter()
+        .any(|item| word == item)
+    };
+    let starts_block = |after: Option<&TokenTree>| {
+        matches!(after, Some(TokenTree::Group(group))
+        if group.delimiter() == Delimiter::Brace)
+    };
+    match tokens {
+        // nothing, or half an attribute: rustc says what is wrong
+        [] => true,
+        [TokenTree::Punct(punct), ..] if punct.as_char() == '#' => true,
+        // what `macro_rules!` leaves of `$item` or `$vis`
+        [TokenTree::Group(group), ..] => group.delimiter() == Delimiter::None,
+        [TokenTree::Ident(word), rest @ ..] if is_item_word(word) => {
+            let is_block = ["async", "const", "unsafe"]
+                .iter()
+                .any(|block| word == block)
+                && starts_block(rest.first());
+            !is_block
+        }
+        _ => macro_call(tokens).is_some_and(|(name, end)| {
+            let is_braced = starts_block(tokens.get(end - 1));
+            let is_closed =
+                matches!(tokens.get(end), Some(TokenTree::Punct(p)) if p.as_char() == ';');
+            (is_braced || is_closed) && !EXPRESSIONS.iter().any(|known| name == known)
+        }),
+    }
+}
+
+/// The last name and the end of `path::to::name! (..)`.
+fn macro_call(tokens: &[TokenTree]) -> Option<(&Ident, usize)> {
+    let mut name = None;
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            TokenTree::Ident(word) => name = Some(word),
+            TokenTree::Punct(punct) if punct.as_char() == ':' => {}
+            TokenTree::Punct(punct) if punct.as_char() == '!' => {
+                return match tokens.get(at + 1) {
+                    Some(TokenTree::Group(_)) => Some((name?, at + 2)),
+                    _ => None,
+                };
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// Up to `;`, or to the attribute or the word that an item begins with.
+pub(crate) fn end_of_statement(tokens: &[TokenTree], start: usize) -> usize {
+    let mut at = start;
+    while let Some(token) = tokens.get(at) {
+        let ends = matches!(token, TokenTree::Punct(punct) if punct.as_char() == ';');
+        if at > start
+            && (attribute_at(tokens, at).is_some()
+                || matches!(token, TokenTree::Ident(word) if word == "fn" || word == "pub"))
+        {
+            return at;
+        }
+        at += 1;
+        if ends {
+            break;
+        }
+    }
+    at
+}
+
+pub(crate) fn is_stray_semicolon(tokens: &[TokenTree]) -> bool {
+    matches!(tokens, [TokenTree::Punct(punct)] if punct.as_char() == ';')
+}
+
+pub(crate) fn end_of_item(tokens: &[TokenTree], start: usize) -> usize {
+    let word = |at: usize| match tokens.get(at) {
+        Some(TokenTree::Ident(word)) => word.to_string(),
+        _ => String::new(),
+    };
+    let (first, second) = (word(start), word(start + 1));
+    let braces_may_be_inside = match first.as_str() {
+        "use" | "static" | "type" => true,
+        "const" => !matches!(second.as_str(), "fn" | "async" | "unsafe" | "extern"),
+        _ => false,
+    };
+    if let Some(TokenTree::Group(group)) = tokens.get(start)
+        && group.delimiter() == Delimiter::None
+        && matches!(group.stream().into_iter().last(), Some(last) if ends_item(&last))
+    {
+        return start + 1;
+    }
+    let mut at = start;
+    while let Some(token) = tokens.get(at) {
+        at += 1;
+        match token {
+            TokenTree::Punct(punct) if punct.as_char() == ';' => break,
+            TokenTree::Group(group)
+                if group.delimiter() == Delimiter::Brace && !braces_may_be_inside =>
+            {
+                break;
+            }
+            _ => {}
+        }
+    }
+    at
+}
+
+fn ends_item(token: &TokenTree) -> bool {
+    match token {
+        TokenTree::Punct(punct) => punct.as_char() == ';',
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        _ => false,
+    }
+}
