@@ -9,7 +9,7 @@ use crate::protocol::{BASE_URL_VARIABLE, FailureKind, JournalLine, RunFailure, R
 use crate::record::{End, Ending, ScenarioRecord, Start};
 use crate::redact;
 use crate::registry::Registry;
-use crate::targets;
+use crate::targets::{self, Target};
 use crate::transport::{HttpTransport, Network, NetworkError};
 use std::fs::File;
 use std::io::{self, BufRead as _, Write as _};
@@ -99,29 +99,16 @@ fn begin(registry: &Registry, request: &RunRequest) -> Result<Ready, RunFailure>
         message,
         help: None,
     })?;
-    let base = given
-        .or_else(|| {
-            prepared
-                .target
-                .as_ref()
-                .map(|target| target.url().to_owned())
-        })
-        .or_else(|| definition.base.as_deref().map(str::to_owned));
+    let base = base_url(given, &prepared, definition);
     if base.is_none() && needs_base(scenario) {
         return Err(usage(
             format!("scenario `{}` has no target", definition.identity()),
             Some(NO_TARGET.to_owned()),
         ));
     }
-    let network = runtime.block_on(async {
-        let mut network = Network::prepare(base.as_deref(), &request.run_id).await?;
-        for url in absolute_urls(scenario) {
-            network.admit(url).await?;
-        }
-        network.reachable().await?;
-        Ok(network)
-    });
-    let network = network.map_err(network_failure)?;
+    let network = runtime
+        .block_on(reach(scenario, base.as_deref(), &request.run_id))
+        .map_err(network_failure)?;
     Ok(Ready {
         scenario,
         plan,
@@ -196,6 +183,30 @@ fn measure(
             }))
         }
     }
+}
+
+/// The base URL: what is given, else that of the target just started, else the declared one.
+pub(super) fn base_url(
+    given: Option<String>,
+    prepared: &Prepared,
+    definition: &ScenarioDef,
+) -> Option<String> {
+    let own = prepared.target.as_ref().map(Target::url);
+    given.or_else(|| own.or(definition.base.as_deref()).map(str::to_owned))
+}
+
+/// Asks for permission to send to every host that is known, and whether somebody is there.
+pub(super) async fn reach(
+    scenario: &Scenario,
+    base: Option<&str>,
+    run_id: &str,
+) -> Result<Network, NetworkError> {
+    let mut network = Network::prepare(base, run_id).await?;
+    for url in absolute_urls(scenario) {
+        network.admit(url).await?;
+    }
+    network.reachable().await?;
+    Ok(network)
 }
 
 /// Runs the setups; their panics are told as errors, and nothing they say keeps a secret.
@@ -314,7 +325,7 @@ pub(super) fn needs_base(scenario: &Scenario) -> bool {
 }
 
 /// The absolute URLs whose host stands in the source.
-pub(super) fn absolute_urls(scenario: &Scenario) -> impl Iterator<Item = &str> {
+fn absolute_urls(scenario: &Scenario) -> impl Iterator<Item = &str> {
     scenario
         .definition
         .steps

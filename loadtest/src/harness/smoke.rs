@@ -1,7 +1,7 @@
 //! Each scenario a test: one virtual user, one iteration, everything shown that goes wrong.
 
 use super::complain;
-use super::run::{NO_TARGET, absolute_urls, given_base_url, needs_base, set_up, tear_down};
+use super::run::{NO_TARGET, base_url, given_base_url, needs_base, reach, set_up, tear_down};
 use crate::chain::Scenario;
 use crate::engine::smoke;
 use crate::plan::{GradingDefaults, Overrides, Plan};
@@ -120,20 +120,9 @@ fn trial(scenario: &'static Scenario) -> Result<Completion, Failed> {
         runtime.block_on(Network::prepare(Some(given), "smoke"))?;
     }
     let prepared = set_up(scenario, given.clone())?;
-    let base = given
-        .or_else(|| {
-            prepared
-                .target
-                .as_ref()
-                .map(|target| target.url().to_owned())
-        })
-        .or_else(|| definition.base.as_deref().map(str::to_owned));
+    let base = base_url(given, &prepared, definition);
     let result = LocalSet::new().block_on(&runtime, async {
-        let mut network = Network::prepare(base.as_deref(), "smoke").await?;
-        for url in absolute_urls(scenario) {
-            network.admit(url).await?;
-        }
-        network.reachable().await?;
+        let network = reach(scenario, base.as_deref(), "smoke").await?;
         let transport = HttpTransport::new(Arc::new(network), 0);
         smoke::smoke(scenario, &prepared.shared, &plan, transport)
             .await
