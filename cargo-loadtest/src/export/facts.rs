@@ -4,6 +4,9 @@ use loadtest::card::{Card, Report, view};
 use loadtest::definition::Metric;
 use std::time::Duration;
 
+/// What stands in the place of a verdict for a scenario that was selected and did not run.
+pub(super) const NOT_RUN: &str = "DID NOT RUN";
+
 /// What was run, and where, as label and value.
 pub(super) fn facts(report: &Report, card: &Card) -> Vec<(&'static str, String)> {
     let environment = &report.environment;

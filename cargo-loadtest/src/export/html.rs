@@ -1,7 +1,7 @@
 //! The card as one page: complete without scripts and without a network.
 
 use super::chart::{self, Chart};
-use super::facts::{errors_alarm, facts};
+use super::facts::{NOT_RUN, errors_alarm, facts};
 use loadtest::card::{Card, Report, view};
 use minijinja::value::Serde;
 use minijinja::{Environment, HtmlEscape, Value, context};
@@ -64,6 +64,7 @@ pub(crate) fn render(report: &Report) -> String {
                 sheets => Value::from(Serde(&sheets)),
                 exit_code => report.exit_code(),
                 dash => view::NONE,
+                not_run => NOT_RUN,
             })
         })
         .expect("the template is tested with every kind of card")
@@ -171,6 +172,17 @@ mod tests {
         assert_eq!(html.matches("<article").count(), 3);
         assert!(html.contains("href=\"#scenario-3\""));
         assert!(!render(&sample::failed()).contains("href=\"#scenario-1\""));
+    }
+
+    #[test]
+    fn what_did_not_run_is_in_the_summary_and_has_a_section() {
+        for report in [sample::nothing_run(), sample::partly_run()] {
+            let html = render(&report);
+            assert_eq!(html.matches("DID NOT RUN").count(), 2);
+            assert!(html.contains("setup failed: <code>SHOP_TOKEN</code> is not set"));
+            assert_eq!(html.matches("<h1").count(), 1);
+            assert!(html.contains("exit code 100"));
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use loadtest::definition::{
 use loadtest::metrics::{Cell, DependencyTally, ErrorTally, Frame, Tally};
 use loadtest::plan::{GradingDefaults, Overrides, Plan};
 use loadtest::record::{
-    End, Ending, Environment, RunRecord, SCHEMA_VERSION, ScenarioRecord, Start,
+    End, Ending, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord, Start,
 };
 use loadtest::transport::ErrorKind;
 use std::sync::LazyLock;
@@ -152,10 +152,38 @@ pub(super) fn hostile(text: &str) -> Report {
     }
     record.ending = Ending::Died { reason: text() };
     let mut report = report(vec![record]);
+    report.not_run = vec![not_run(text(), text(), Some(text()))];
     report.environment.git_commit = Some(text());
     report.environment.os = text();
     report.run_id = text();
     report
+}
+
+/// A run in which one scenario ran and another one did not.
+pub(super) fn partly_run() -> Report {
+    let mut report = single();
+    report.not_run = nothing_run().not_run;
+    report
+}
+
+/// A run in which no scenario ran.
+pub(super) fn nothing_run() -> Report {
+    let mut report = report(Vec::new());
+    report.not_run = vec![not_run(
+        "shop::load::pay".to_owned(),
+        "setup failed: `SHOP_TOKEN` is not set".to_owned(),
+        Some("export `SHOP_TOKEN`, or give `--env SHOP_TOKEN=..`".to_owned()),
+    )];
+    report
+}
+
+fn not_run(scenario: String, message: String, help: Option<String>) -> NotRun {
+    NotRun {
+        scenario,
+        exit_code: 100,
+        message,
+        help,
+    }
 }
 
 fn report(scenarios: Vec<ScenarioRecord>) -> Report {

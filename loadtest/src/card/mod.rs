@@ -40,7 +40,7 @@ pub use weight::WeightRow;
 use crate::definition::Shape;
 use crate::metrics::Panicked;
 use crate::metrics::{StepTally, Tally};
-use crate::record::{Ending, Environment, RunRecord, ScenarioRecord};
+use crate::record::{Ending, Environment, NotRun, RunRecord, ScenarioRecord};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -58,6 +58,8 @@ pub struct Report {
     pub environment: Environment,
     /// A card per scenario, in the order they ran.
     pub cards: Vec<Card>,
+    /// The selected scenarios that did not run.
+    pub not_run: Vec<NotRun>,
 }
 
 /// The graded result of one scenario.
@@ -124,15 +126,17 @@ impl Report {
             tool_version: record.tool_version.clone(),
             environment: record.environment.clone(),
             cards: record.scenarios.iter().map(Card::of).collect(),
+            not_run: record.not_run.clone(),
         }
     }
 
-    /// The exit code of the run: the worst of its cards; 3 without any.
+    /// The exit code of the run: the worst of its cards and of what did not run; 3 without any.
     pub fn exit_code(&self) -> u8 {
-        if self.cards.is_empty() {
+        if self.cards.is_empty() && self.not_run.is_empty() {
             return Verdict::Empty.exit_code();
         }
-        worst(self.cards.iter().map(|card| card.verdict.exit_code()))
+        let cards = self.cards.iter().map(|card| card.verdict.exit_code());
+        worst(cards.chain(self.not_run.iter().map(|scenario| scenario.exit_code)))
     }
 }
 

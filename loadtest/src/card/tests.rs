@@ -375,7 +375,16 @@ fn the_report_takes_the_worst_card() {
         not_run: Vec::new(),
     };
     assert_eq!(Report::grade(&run).exit_code(), 99);
+    run.not_run.push(NotRun {
+        scenario: "shop::load::pay".to_owned(),
+        exit_code: 100,
+        message: "setup failed".to_owned(),
+        help: None,
+    });
+    assert_eq!(Report::grade(&run).exit_code(), 100);
     run.scenarios.clear();
+    assert_eq!(Report::grade(&run).exit_code(), 100);
+    run.not_run.clear();
     assert_eq!(Report::grade(&run).exit_code(), 3);
 }
 

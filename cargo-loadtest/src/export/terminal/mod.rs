@@ -7,8 +7,9 @@ mod table;
 mod tests;
 mod text;
 
-use crate::export::facts::errors_alarm;
+use crate::export::facts::{NOT_RUN, errors_alarm};
 use loadtest::card::{Card, Grade, Letter, LossKind, Report, Verdict, view};
+use loadtest::record::NotRun;
 use table::{Column, Table};
 use text::{BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, clean, width, wrap};
 
@@ -31,6 +32,9 @@ pub(crate) fn render(report: &Report, width: usize, colour: bool) -> String {
     };
     for card in &report.cards {
         card_of(&mut page, report, card);
+    }
+    for scenario in &report.not_run {
+        not_run(&mut page, scenario);
     }
     conclusion(&mut page, report);
     page.out
@@ -102,6 +106,18 @@ fn card_of(page: &mut Page, report: &Report, card: &Card) {
     detail::validity(page, card);
     detail::environment(page, report, card);
     detail::notes(page, card);
+}
+
+/// What stands in the place of a card.
+fn not_run(page: &mut Page, scenario: &NotRun) {
+    page.gap();
+    let lead = Line::new().add(BAD.bold(), NOT_RUN).add(PLAIN, "  ");
+    page.text(lead, BOLD, &scenario.scenario);
+    page.rule();
+    page.text(Line::new().add(BAD.bold(), "✗ "), PLAIN, &scenario.message);
+    if let Some(help) = &scenario.help {
+        page.text(Line::new().add(DIM, "  → "), DIM, help);
+    }
 }
 
 fn verdict_style(verdict: Verdict) -> anstyle::Style {
@@ -281,7 +297,20 @@ fn conclusion(page: &mut Page, report: &Report) {
             None,
         );
     }
-    if report.cards.is_empty() {
+    for scenario in &report.not_run {
+        let message = text::shorten(&clean(&scenario.message), page.room() / 2);
+        table.row(
+            vec![
+                (BOLD, clean(&scenario.scenario)),
+                (BAD.bold(), NOT_RUN.to_owned()),
+                (DIM, view::NONE.to_owned()),
+                (DIM, String::new()),
+                (DIM, String::new()),
+            ],
+            Some(message),
+        );
+    }
+    if report.cards.is_empty() && report.not_run.is_empty() {
         page.text(Line::new(), PLAIN, "No scenario ran.");
     } else {
         let lines = table.lines(page.room());

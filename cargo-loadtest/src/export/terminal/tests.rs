@@ -42,6 +42,14 @@ fn a_single_request_shows_outcomes_by_status() {
 }
 
 #[test]
+fn what_did_not_run_is_as_plain_as_a_failed_card() {
+    insta::assert_snapshot!(page(&sample::nothing_run(), 80));
+    let both = page(&sample::partly_run(), 80);
+    assert_eq!(both.matches("DID NOT RUN").count(), 2, "{both}");
+    assert!(both.ends_with("exit code 100\n"), "{both}");
+}
+
+#[test]
 fn nothing_is_wider_than_the_terminal() {
     let long = "注文".repeat(60);
     for report in [
@@ -50,6 +58,7 @@ fn nothing_is_wider_than_the_terminal() {
         sample::single(),
         sample::empty(),
         sample::several(),
+        sample::partly_run(),
         sample::hostile(&long),
         sample::hostile(&"x".repeat(200)),
     ] {
