@@ -69,6 +69,22 @@ pub(super) fn facts(report: &Report, card: &Card) -> Vec<(&'static str, String)>
     facts
 }
 
+/// What the percentiles in large type are of.
+pub(super) fn percentiles_of(card: &Card) -> String {
+    let head = &card.headline;
+    let mut words = if head.single_request {
+        "Percentiles are of response time".to_owned()
+    } else {
+        "Percentiles are of whole journeys, think time apart".to_owned()
+    };
+    if let Some(of) = &head.time_of {
+        words.push_str(", ");
+        words.push_str(of);
+    }
+    words.push('.');
+    words
+}
+
 /// Whether a threshold on the errors of the journey is broken, so that their rate is alarming.
 pub(super) fn errors_alarm(card: &Card) -> bool {
     card.thresholds

@@ -1,7 +1,7 @@
 //! The card as one page: complete without scripts and without a network.
 
 use super::chart::{self, Chart};
-use super::facts::{NOT_RUN, errors_alarm, facts};
+use super::facts::{NOT_RUN, errors_alarm, facts, percentiles_of};
 use loadtest::card::{Card, Report, view};
 use minijinja::value::Serde;
 use minijinja::{Environment, HtmlEscape, Value, context};
@@ -20,6 +20,7 @@ struct Sheet<'a> {
     label: String,
     verdict: &'static str,
     errors_alarm: bool,
+    percentiles_of: String,
     shares: Option<Drawing>,
     /// The colour of each step in the drawing of shares.
     roles: Vec<String>,
@@ -83,6 +84,7 @@ impl<'a> Sheet<'a> {
             label: card.grade.label(),
             verdict: card.verdict.name(),
             errors_alarm: errors_alarm(card),
+            percentiles_of: percentiles_of(card),
             shares: chart::shares(card).map(drawn),
             roles: (0..card.steps.len())
                 .map(|step| chart::paint_of(step, bottleneck.unwrap_or(usize::MAX)).role())

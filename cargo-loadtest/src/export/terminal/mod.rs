@@ -7,7 +7,7 @@ mod table;
 mod tests;
 mod text;
 
-use crate::export::facts::{NOT_RUN, errors_alarm};
+use crate::export::facts::{NOT_RUN, errors_alarm, percentiles_of};
 use loadtest::card::{Card, Grade, Letter, LossKind, Report, Verdict, view};
 use loadtest::record::NotRun;
 use table::{Column, Table};
@@ -183,6 +183,9 @@ fn header(page: &mut Page, card: &Card) {
             &format!("{} kept", view::counted(kept, "threshold")),
         );
     }
+    for remark in &card.remarks {
+        page.text(Line::new().add(FAIR, "! "), PLAIN, remark);
+    }
 }
 
 fn tiles(page: &mut Page, card: &Card) {
@@ -201,10 +204,13 @@ fn tiles(page: &mut Page, card: &Card) {
     let mut rate = headline
         .achieved_per_second
         .map_or_else(|| view::NONE.to_owned(), view::rate);
-    let mut label = "RPS";
+    let label = if headline.single_request {
+        "RPS"
+    } else {
+        "journeys/s"
+    };
     if let Some(target) = headline.target_per_second {
         rate = format!("{rate} of {}", view::rate(target));
-        label = "RPS of target";
     }
     let mut tiles = vec![
         ("p50", time(headline.time.p50)),
@@ -214,11 +220,6 @@ fn tiles(page: &mut Page, card: &Card) {
     if headline.single_request {
         let success = headline.error_rate.map(|rate| view::percent(1.0 - rate));
         tiles.push(("success", errors(success)));
-        let label = if label == "RPS" {
-            "throughput"
-        } else {
-            "throughput of target"
-        };
         tiles.push((label, (PLAIN, rate)));
     } else {
         tiles.push(("errors", errors(headline.error_rate.map(view::percent))));
@@ -241,9 +242,7 @@ fn tiles(page: &mut Page, card: &Card) {
     }
     page.line(values);
     page.line(labels);
-    if let Some(of) = &headline.time_of {
-        page.text(Line::new(), DIM, &format!("percentiles {of}"));
-    }
+    page.text(Line::new(), DIM, &percentiles_of(card));
 }
 
 fn losses(page: &mut Page, card: &Card) {
