@@ -163,6 +163,8 @@ mod tests {
             (sample::empty(), "NOTHING MEASURED"),
             (sample::single(), "PASSED"),
             (sample::invalid(), "INVALID"),
+            (sample::stuck(), "did not give its thread back"),
+            (sample::doomed(), "is stricter"),
         ] {
             assert!(render(&report).contains(says));
         }

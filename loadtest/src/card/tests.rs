@@ -399,8 +399,12 @@ fn a_threshold_on_the_journey_of_one_step_is_on_its_response_time() {
     let card = Card::of(&record);
     let threshold = card.thresholds.last().unwrap();
     assert_eq!(
-        (threshold.passed, threshold.actual_words.as_str()),
-        (true, "10.0 ms")
+        (
+            threshold.passed,
+            threshold.actual_words.as_str(),
+            threshold.step.as_deref()
+        ),
+        (true, "10.0 ms", Some("ping"))
     );
     assert_eq!(card.headline.time.p99, Some(ms(10)));
 }

@@ -12,7 +12,8 @@ use serde::Serialize;
 /// A threshold and its result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ThresholdRow {
-    /// The step it is about; `None` for the journey.
+    /// The step it is about; `None` for the journey. What is declared on the time of a journey of one
+    /// step is about that step.
     pub step: Option<String>,
     /// The condition: `p95 < 300 ms`.
     pub condition: String,
@@ -43,6 +44,7 @@ impl ThresholdRow {
             None => journey(threshold.metric, tally, seconds),
             Some(step) => of_step(threshold.metric, tally, step, seconds),
         };
+        let timed = matches!(threshold.bound, Bound::Time(_));
         let bound = match threshold.bound {
             Bound::Time(time) => time.as_nanos() as f64 / 1e3,
             Bound::Ratio(number) | Bound::PerSecond(number) => number,
@@ -50,6 +52,7 @@ impl ThresholdRow {
         Self {
             step: scoped
                 .step
+                .or_else(|| (timed && only(tally).is_some()).then_some(0))
                 .map(|step| names.get(step).copied().unwrap_or("?").to_owned()),
             condition: view::threshold(threshold),
             metric: threshold.metric,

@@ -42,6 +42,16 @@ fn a_single_request_shows_outcomes_by_status() {
 }
 
 #[test]
+fn a_blocked_worker_is_named_before_anything_else() {
+    insta::assert_snapshot!(page(&sample::stuck(), 80));
+}
+
+#[test]
+fn what_belongs_beside_the_verdict_stands_below_its_reasons() {
+    insta::assert_snapshot!(page(&sample::doomed(), 80));
+}
+
+#[test]
 fn what_did_not_run_is_as_plain_as_a_failed_card() {
     insta::assert_snapshot!(page(&sample::nothing_run(), 80));
     let both = page(&sample::partly_run(), 80);
