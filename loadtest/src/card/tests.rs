@@ -458,6 +458,13 @@ fn waits_and_busy_workers_degrade() {
     );
     assert!(validity.causes[0].what.starts_with("3 arrivals waited"));
     assert!(validity.causes[1].what.contains("6 of 10 seconds"));
+    record.plan.max_users = 1;
+    let validity = Card::of(&record).validity;
+    assert!(
+        validity.causes[0]
+            .what
+            .starts_with("3 arrivals waited since the only virtual user was busy")
+    );
 }
 
 #[test]

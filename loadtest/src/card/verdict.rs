@@ -157,6 +157,9 @@ fn empty(card: &Card, ending: &Ending) -> Vec<String> {
 
 /// Why nothing was executed, where it was for panics.
 fn panicked(card: &Card) -> Option<String> {
+    if card.accounts.failed == 0 {
+        return None;
+    }
     let worst = card.panics.iter().max_by_key(|panic| panic.count);
     if let Some(worst) = worst {
         let count = card.panics.iter().map(|panic| panic.count).sum();
