@@ -196,6 +196,22 @@ mod tests {
     }
 
     #[test]
+    fn the_page_shows_the_digits_of_the_terminal() {
+        for mut report in [sample::failed(), sample::doomed()] {
+            // Halves of a microsecond are where roundings part.
+            for ns in [82_500, 372_500, 9_994_500, 99_949_500] {
+                let time = Some(Duration::from_nanos(ns));
+                report.cards[0].headline.time.p50 = time;
+                report.cards[0].steps[0].response.p95 = time;
+                let words = view::duration(Duration::from_nanos(ns));
+                let terminal = crate::export::terminal::render(&report, 200, false);
+                assert_eq!(terminal.matches(&words).count(), 2, "{words}\n{terminal}");
+                assert_eq!(render(&report).matches(&words).count(), 2, "{words}");
+            }
+        }
+    }
+
+    #[test]
     fn headings_and_tables_are_there_for_those_who_listen() {
         let html = render(&sample::failed());
         assert!(html.starts_with("<!doctype html>\n<html lang=\"en\">"));

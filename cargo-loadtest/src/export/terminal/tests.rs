@@ -52,6 +52,14 @@ fn what_belongs_beside_the_verdict_stands_below_its_reasons() {
 }
 
 #[test]
+fn a_weight_outside_its_interval_is_marked() {
+    let mut report = sample::failed();
+    assert!(!page(&report, 100).contains("(outside)"));
+    report.cards[0].weights[0].plausible = false;
+    assert!(page(&report, 100).contains("78.9 % – 80.5 % (outside)"));
+}
+
+#[test]
 fn what_did_not_run_is_as_plain_as_a_failed_card() {
     insta::assert_snapshot!(page(&sample::nothing_run(), 80));
     let both = page(&sample::partly_run(), 80);
