@@ -34,7 +34,16 @@ pub(crate) fn over_time(card: &Card) -> Vec<Chart> {
     if card.course.points.len() < 2 {
         return Vec::new();
     }
-    let mut charts = vec![times(card), rate(&card.course), users(&card.course)];
+    let mut charts = vec![times(card), rate(card)];
+    // Of a fast target no user is ever seen at work.
+    if card
+        .course
+        .points
+        .iter()
+        .any(|point| point.active_users > 0)
+    {
+        charts.push(users(&card.course));
+    }
     charts.extend(errors(&card.course));
     charts
 }
@@ -60,7 +69,13 @@ fn times(card: &Card) -> Chart {
     chart(title, &card.course, &series, tick)
 }
 
-fn rate(course: &Course) -> Chart {
+fn rate(card: &Card) -> Chart {
+    let course = &card.course;
+    let title = if card.headline.single_request {
+        "Requests per second"
+    } else {
+        "Journeys per second"
+    };
     let mut series = Vec::new();
     if course
         .points
@@ -77,7 +92,7 @@ fn rate(course: &Course) -> Chart {
         values: each(course, |point| Some(point.finished_per_second)),
         ..Series::new("achieved", Paint::Series(0))
     });
-    chart("Iterations per second", course, &series, view::exact_rate)
+    chart(title, course, &series, view::exact_rate)
 }
 
 fn users(course: &Course) -> Chart {

@@ -4,6 +4,9 @@ use loadtest::card::{Card, Report, view};
 use loadtest::definition::Metric;
 use std::time::Duration;
 
+/// What stands in the place of a verdict for a scenario that was selected and did not run.
+pub(super) const NOT_RUN: &str = "DID NOT RUN";
+
 /// What was run, and where, as label and value.
 pub(super) fn facts(report: &Report, card: &Card) -> Vec<(&'static str, String)> {
     let environment = &report.environment;
@@ -64,6 +67,22 @@ pub(super) fn facts(report: &Report, card: &Card) -> Vec<(&'static str, String)>
         format!("{}, loadtest {}", report.run_id, report.tool_version),
     ));
     facts
+}
+
+/// What the percentiles in large type are of.
+pub(super) fn percentiles_of(card: &Card) -> String {
+    let head = &card.headline;
+    let mut words = if head.single_request {
+        "Percentiles are of response time".to_owned()
+    } else {
+        "Percentiles are of whole journeys, think time apart".to_owned()
+    };
+    if let Some(of) = &head.time_of {
+        words.push_str(", ");
+        words.push_str(of);
+    }
+    words.push('.');
+    words
 }
 
 /// Whether a threshold on the errors of the journey is broken, so that their rate is alarming.

@@ -1,7 +1,7 @@
 //! The card as one page: complete without scripts and without a network.
 
 use super::chart::{self, Chart};
-use super::facts::{errors_alarm, facts};
+use super::facts::{NOT_RUN, errors_alarm, facts, percentiles_of};
 use loadtest::card::{Card, Report, view};
 use minijinja::value::Serde;
 use minijinja::{Environment, HtmlEscape, Value, context};
@@ -20,6 +20,7 @@ struct Sheet<'a> {
     label: String,
     verdict: &'static str,
     errors_alarm: bool,
+    percentiles_of: String,
     shares: Option<Drawing>,
     /// The colour of each step in the drawing of shares.
     roles: Vec<String>,
@@ -64,6 +65,7 @@ pub(crate) fn render(report: &Report) -> String {
                 sheets => Value::from(Serde(&sheets)),
                 exit_code => report.exit_code(),
                 dash => view::NONE,
+                not_run => NOT_RUN,
             })
         })
         .expect("the template is tested with every kind of card")
@@ -82,6 +84,7 @@ impl<'a> Sheet<'a> {
             label: card.grade.label(),
             verdict: card.verdict.name(),
             errors_alarm: errors_alarm(card),
+            percentiles_of: percentiles_of(card),
             shares: chart::shares(card).map(drawn),
             roles: (0..card.steps.len())
                 .map(|step| chart::paint_of(step, bottleneck.unwrap_or(usize::MAX)).role())
@@ -160,6 +163,8 @@ mod tests {
             (sample::empty(), "NOTHING MEASURED"),
             (sample::single(), "PASSED"),
             (sample::invalid(), "INVALID"),
+            (sample::stuck(), "did not give its thread back"),
+            (sample::doomed(), "is stricter"),
         ] {
             assert!(render(&report).contains(says));
         }
@@ -174,9 +179,36 @@ mod tests {
     }
 
     #[test]
+    fn what_did_not_run_is_in_the_summary_and_has_a_section() {
+        for report in [sample::nothing_run(), sample::partly_run()] {
+            let html = render(&report);
+            assert_eq!(html.matches("DID NOT RUN").count(), 2);
+            assert!(html.contains("setup failed: <code>SHOP_TOKEN</code> is not set"));
+            assert_eq!(html.matches("<h1").count(), 1);
+            assert!(html.contains("exit code 100"));
+        }
+    }
+
+    #[test]
     fn five_minutes_of_ten_steps_stay_small() {
         let html = render(&sample::long());
         assert!(html.len() < 150_000, "{} bytes", html.len());
+    }
+
+    #[test]
+    fn the_page_shows_the_digits_of_the_terminal() {
+        for mut report in [sample::failed(), sample::doomed()] {
+            // Halves of a microsecond are where roundings part.
+            for ns in [82_500, 372_500, 9_994_500, 99_949_500] {
+                let time = Some(Duration::from_nanos(ns));
+                report.cards[0].headline.time.p50 = time;
+                report.cards[0].steps[0].response.p95 = time;
+                let words = view::duration(Duration::from_nanos(ns));
+                let terminal = crate::export::terminal::render(&report, 200, false);
+                assert_eq!(terminal.matches(&words).count(), 2, "{words}\n{terminal}");
+                assert_eq!(render(&report).matches(&words).count(), 2, "{words}");
+            }
+        }
     }
 
     #[test]

@@ -43,4 +43,12 @@ mod tests {
         assert_eq!(card["dependency_failures"][0]["cause"], "failed");
         assert_eq!(card["errors"][0]["kind"], "status");
     }
+
+    #[test]
+    fn what_did_not_run_is_there() {
+        let json: serde_json::Value =
+            serde_json::from_str(&render(&sample::nothing_run())).unwrap();
+        assert_eq!(json["exit_code"], 100);
+        assert_eq!(json["not_run"][0]["scenario"], "shop::load::pay");
+    }
 }

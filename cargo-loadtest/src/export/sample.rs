@@ -6,10 +6,10 @@ use loadtest::definition::{
     Bound, Comparison, DEFAULT_TIMEOUT, Expect, Load, Metric, Reads, ScenarioDef, Shape, StepDef,
     Threshold,
 };
-use loadtest::metrics::{Cell, DependencyTally, ErrorTally, Frame, Tally};
-use loadtest::plan::{GradingDefaults, Overrides, Plan};
+use loadtest::metrics::{Cell, DependencyTally, ErrorTally, Frame, Panicked, Tally};
+use loadtest::plan::{GradingDefaults, Overrides, Plan, ScopedThreshold};
 use loadtest::record::{
-    End, Ending, Environment, RunRecord, SCHEMA_VERSION, ScenarioRecord, Start,
+    End, Ending, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord, Start,
 };
 use loadtest::transport::ErrorKind;
 use std::sync::LazyLock;
@@ -151,11 +151,68 @@ pub(super) fn hostile(text: &str) -> Report {
         }
     }
     record.ending = Ending::Died { reason: text() };
+    record.target_death = Some(text());
+    record.panics = vec![panicked(text())];
     let mut report = report(vec![record]);
+    report.not_run = vec![not_run(text(), text(), Some(text()))];
     report.environment.git_commit = Some(text());
     report.environment.os = text();
     report.run_id = text();
     report
+}
+
+/// A run in which a step blocked a worker thread.
+pub(super) fn stuck() -> Report {
+    let reason = "`login` did not give its thread back".to_owned();
+    report(vec![checkout(HEALTHY, 0, Ending::Stuck { reason })])
+}
+
+/// A run whose target died, while a step panicked and a threshold stricter than the grade broke.
+pub(super) fn doomed() -> Report {
+    let mut record = ping();
+    record.target_death = Some("it ended by signal 11".to_owned());
+    record.panics = vec![panicked("index out of bounds".to_owned())];
+    record.plan.thresholds.push(ScopedThreshold {
+        step: None,
+        threshold: below(Metric::P99, 1),
+        implied: false,
+    });
+    report(vec![record])
+}
+
+fn panicked(message: String) -> Panicked {
+    Panicked {
+        location: "tests/load.rs:31:9".to_owned(),
+        message,
+        count: 3,
+    }
+}
+
+/// A run in which one scenario ran and another one did not.
+pub(super) fn partly_run() -> Report {
+    let mut report = single();
+    report.not_run = nothing_run().not_run;
+    report
+}
+
+/// A run in which no scenario ran.
+pub(super) fn nothing_run() -> Report {
+    let mut report = report(Vec::new());
+    report.not_run = vec![not_run(
+        "shop::load::pay".to_owned(),
+        "setup failed: `SHOP_TOKEN` is not set".to_owned(),
+        Some("export `SHOP_TOKEN`, or give `--env SHOP_TOKEN=..`".to_owned()),
+    )];
+    report
+}
+
+fn not_run(scenario: String, message: String, help: Option<String>) -> NotRun {
+    NotRun {
+        scenario,
+        exit_code: 100,
+        message,
+        help,
+    }
 }
 
 fn report(scenarios: Vec<ScenarioRecord>) -> Report {

@@ -21,7 +21,8 @@ pub struct Accounts {
     pub cancelled: u64,
     /// Begun within the warm-up; in no other figure here.
     pub warm_up: u64,
-    /// Whether both equations hold; `None` where the process died and what was in flight is unknown.
+    /// Whether both equations hold; `None` where the process died or a worker was blocked, so that what
+    /// was in flight is unknown.
     pub balanced: Option<bool>,
 }
 
@@ -39,17 +40,17 @@ impl Accounts {
         let cancelled = sum(|journey| journey.cancelled);
         let warmed = warm_up.journey.started + warm_up.journey.dropped;
         let planned = record.planned.saturating_sub(warmed);
-        let died = matches!(record.ending, Ending::Died { .. });
+        let unknown = matches!(record.ending, Ending::Died { .. } | Ending::Stuck { .. });
         let balances = planned == started + dropped && started == ok + failed + cancelled;
         Self {
-            planned: if died { started + dropped } else { planned },
+            planned: if unknown { started + dropped } else { planned },
             started,
             dropped,
             ok,
             failed,
             cancelled,
             warm_up: warm_up.journey.started,
-            balanced: (!died).then_some(balances),
+            balanced: (!unknown).then_some(balances),
         }
     }
 

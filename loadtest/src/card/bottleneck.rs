@@ -2,8 +2,10 @@
 
 use super::step::{Phases, StepRow};
 use super::view;
-use crate::metrics::TailShare;
+use crate::metrics::{StepTally, TailShare};
+use crate::transport::ErrorKind;
 use serde::Serialize;
+use std::time::Duration;
 
 /// The share of the slowest journeys that the tail is.
 const TAIL: f64 = 0.05;
@@ -38,7 +40,7 @@ pub struct TailBottleneck {
 
 impl Bottleneck {
     /// The bottleneck of the steps; `None` when none took any time.
-    pub(super) fn find(steps: &[StepRow]) -> Option<Self> {
+    pub(super) fn find(steps: &[StepRow], tallies: &[StepTally]) -> Option<Self> {
         let (step, row) = steps.iter().enumerate().max_by(|(_, a), (_, b)| {
             let share = |row: &StepRow| row.time_share.unwrap_or(0.0);
             share(a).total_cmp(&share(b))
@@ -48,7 +50,7 @@ impl Bottleneck {
             step,
             name: row.name.clone(),
             share,
-            why: why(row),
+            why: why(row, &tallies[step]),
         })
     }
 }
@@ -86,8 +88,8 @@ impl TailBottleneck {
     }
 }
 
-/// One sentence from the largest phase.
-fn why(row: &StepRow) -> String {
+/// One sentence from the largest part of the service time: a phase, or what is in no phase.
+fn why(row: &StepRow, tally: &StepTally) -> String {
     let Phases {
         connect,
         tls,
@@ -95,12 +97,11 @@ fn why(row: &StepRow) -> String {
         body,
         connections,
     } = row.phases;
-    let total = row.phases.total();
-    if total.is_zero() {
-        return "Its phases were not measured.".to_owned();
-    }
-    let share =
-        |part: std::time::Duration| view::whole_percent(part.as_secs_f64() / total.as_secs_f64());
+    let known = row.phases.total();
+    // A request that ends at its deadline has no phase of the answer that it waited for.
+    let total = known.max(tally.service.sum());
+    let rest = total.saturating_sub(known);
+    let share = |part: Duration| view::whole_percent(part.as_secs_f64() / total.as_secs_f64());
     let opened = || {
         format!(
             "{} opened for {}",
@@ -108,7 +109,10 @@ fn why(row: &StepRow) -> String {
             view::counted(row.requests.max(row.executed), "request")
         )
     };
-    let largest = first_byte.max(body).max(connect).max(tls);
+    let largest = first_byte.max(body).max(connect).max(tls).max(rest);
+    if rest == largest {
+        return outside(row, tally, &share(rest), known);
+    }
     if largest == first_byte {
         format!(
             "{} of its time is waiting for the first byte: the server works on the answer.",
@@ -134,4 +138,37 @@ fn why(row: &StepRow) -> String {
             opened()
         )
     }
+}
+
+/// What the time is that no phase accounts for.
+fn outside(row: &StepRow, tally: &StepTally, share: &str, known: Duration) -> String {
+    let count = |wanted: fn(ErrorKind) -> bool| -> u64 {
+        let errors = tally.errors.iter();
+        errors
+            .filter(|error| wanted(error.kind))
+            .map(|error| error.count)
+            .sum()
+    };
+    let timeouts = count(ErrorKind::is_timeout);
+    let connecting = count(|kind| kind == ErrorKind::TimeoutConnect);
+    if timeouts == 0 {
+        return if known.is_zero() {
+            "Its phases were not measured.".to_owned()
+        } else {
+            format!(
+                "{share} of its time is in no phase of a request: the step's own code, or between its \
+                 requests."
+            )
+        };
+    }
+    let awaited = if connecting * 2 > timeouts {
+        "a connection"
+    } else {
+        "an answer"
+    };
+    format!(
+        "{share} of its time is waiting for {awaited} that did not come in time: {} of {} timed out.",
+        view::count(timeouts),
+        view::counted(row.executed, "execution")
+    )
 }

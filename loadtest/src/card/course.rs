@@ -18,7 +18,7 @@ pub struct Course {
     pub width: u32,
     /// The second in which the steady part begins; `None` where there is no ramp to tell it from.
     pub steady_from: Option<f64>,
-    /// The points, without gaps, in the order of time.
+    /// The points, without gaps, in the order of time; a last one that is not over is left out.
     pub points: Vec<Point>,
 }
 
@@ -61,7 +61,7 @@ impl Course {
         let unit = cells.width.max(1);
         let width = unit * seconds.div_ceil(unit).div_ceil(POINTS);
         let one_step = record.definition.steps.len() == 1;
-        let points = (0..seconds.div_ceil(width))
+        let mut points: Vec<Point> = (0..seconds.div_ceil(width))
             .map(|i| {
                 let from = warm_up + i * width;
                 let within: Vec<&Cell> = cells
@@ -72,6 +72,14 @@ impl Course {
                 point(i * width, width, &within, one_step, &record.plan.load)
             })
             .collect();
+        // Rates of a part of a cell are no rates.
+        let elapsed = record.elapsed_us as f64 / 1e6 - f64::from(warm_up);
+        if points.len() > 1 {
+            points.pop_if(|last| {
+                let begin = f64::from(last.second);
+                begin <= elapsed && elapsed < begin + f64::from(width)
+            });
+        }
         Self {
             width,
             steady_from: ramp(&record.plan.load).map(|ramp| ramp.as_secs_f64()),

@@ -1,7 +1,7 @@
 //! The figures in large type.
 
 use super::step::{Quantiles, ratio};
-use super::threshold::journey_error_rate;
+use super::threshold::{journey_error_rate, unsent};
 use super::view;
 use crate::definition::Shape;
 use crate::metrics::Tally;
@@ -25,7 +25,7 @@ pub struct Headline {
     pub failed: u64,
     /// Arrivals that never began, each a failed journey.
     pub dropped: u64,
-    /// Iterations finished per second.
+    /// Iterations finished per second: of a one-step scenario requests, and `None` where none was sent.
     pub achieved_per_second: Option<f64>,
     /// Iterations that were to start per second; open model only.
     pub target_per_second: Option<f64>,
@@ -69,7 +69,9 @@ impl Headline {
             ok: journey.ok,
             failed: journey.failed,
             dropped: journey.dropped,
-            achieved_per_second: seconds.map(|seconds| finished as f64 / seconds),
+            achieved_per_second: seconds
+                .filter(|_| !(single_request && unsent(&tally.steps[0])))
+                .map(|seconds| finished as f64 / seconds),
             target_per_second,
             dependency_failures: tally.steps.iter().map(|step| step.skipped).sum(),
         }

@@ -26,6 +26,40 @@ pub struct DependencyFailure {
 }
 
 impl DependencyFailure {
+    /// What happened, in words: `` `order` needed the response of `buy`, which was not drawn ``.
+    pub fn words(&self) -> String {
+        let step = &self.step;
+        let Some(variable) = &self.variable else {
+            let what = match self.cause {
+                RootCause::Invalid => "had values that make no valid request",
+                cause => &format!("{cause}"),
+            };
+            return if self.example.is_empty() {
+                format!("`{step}` {what}")
+            } else {
+                format!("`{step}` {what}: {}", self.example)
+            };
+        };
+        let upstream = &self.upstream;
+        let needed = if variable == upstream {
+            format!("the response of `{upstream}`")
+        } else {
+            format!("`{variable}` of `{upstream}`")
+        };
+        let cause = match self.cause {
+            RootCause::Failed => "failed",
+            RootCause::Missing => "did not answer with it",
+            RootCause::Declined => "declined to run",
+            RootCause::Invalid => "made no valid request",
+            RootCause::NotDrawn => "was not drawn",
+        };
+        if self.root_step == *upstream {
+            format!("`{step}` needed {needed}, which {cause}")
+        } else {
+            format!("`{step}` needed {needed}: `{}` {cause}", self.root_step)
+        }
+    }
+
     /// All of a run, the most frequent first; those of steps that were not drawn are told apart.
     pub(super) fn all(windows: &Windows, names: &[&str]) -> (Vec<Self>, Vec<Self>) {
         let mut rows: Vec<(&DependencyTally, u64, u64)> = Vec::new();

@@ -97,9 +97,15 @@ fn errors(name: &str, tally: &StepTally, grade: &StepGrade) -> String {
     if grade.budget <= 0.0 {
         words.push_str(", where none is allowed");
     } else if grade.burn.is_none_or(|burn| burn > 1.0) {
+        let burn = share / grade.budget;
         words.push_str(" spent ");
-        words.push_str(&view::whole_percent(share / grade.budget));
-        words.push_str(" of its budget of ");
+        if burn >= 9.995 {
+            words.push_str(&view::count(burn.round() as u64));
+            words.push_str(" × its budget of ");
+        } else {
+            words.push_str(&view::whole_percent(burn));
+            words.push_str(" of its budget of ");
+        }
         words.push_str(&view::exact_percent(grade.budget));
     }
     words

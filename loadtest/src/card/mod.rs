@@ -10,6 +10,7 @@ pub mod grade;
 mod headline;
 mod ledger;
 mod loss;
+mod remark;
 #[cfg(test)]
 mod sample;
 mod setting;
@@ -40,7 +41,7 @@ pub use weight::WeightRow;
 use crate::definition::Shape;
 use crate::metrics::Panicked;
 use crate::metrics::{StepTally, Tally};
-use crate::record::{Ending, Environment, RunRecord, ScenarioRecord};
+use crate::record::{Ending, Environment, NotRun, RunRecord, ScenarioRecord};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -58,6 +59,8 @@ pub struct Report {
     pub environment: Environment,
     /// A card per scenario, in the order they ran.
     pub cards: Vec<Card>,
+    /// The selected scenarios that did not run.
+    pub not_run: Vec<NotRun>,
 }
 
 /// The graded result of one scenario.
@@ -77,6 +80,8 @@ pub struct Card {
     pub verdict: Verdict,
     /// Why, the decisive reasons first; empty when it passed.
     pub reasons: Vec<String>,
+    /// What belongs beside the verdict and does not decide it.
+    pub remarks: Vec<String>,
     /// The overall grade.
     pub grade: Grade,
     /// Where the points of the overall grade went, the most first.
@@ -101,6 +106,8 @@ pub struct Card {
     pub statuses: BTreeMap<u16, u64>,
     /// Where steps panicked.
     pub panics: Vec<Panicked>,
+    /// How the target ended that the scenario had started, when it did not survive the run.
+    pub target_death: Option<String>,
     /// What must hold, and whether it does.
     pub thresholds: Vec<ThresholdRow>,
     /// Where every iteration went.
@@ -124,15 +131,17 @@ impl Report {
             tool_version: record.tool_version.clone(),
             environment: record.environment.clone(),
             cards: record.scenarios.iter().map(Card::of).collect(),
+            not_run: record.not_run.clone(),
         }
     }
 
-    /// The exit code of the run: the worst of its cards; 3 without any.
+    /// The exit code of the run: the worst of its cards and of what did not run; 3 without any.
     pub fn exit_code(&self) -> u8 {
-        if self.cards.is_empty() {
+        if self.cards.is_empty() && self.not_run.is_empty() {
             return Verdict::Empty.exit_code();
         }
-        worst(self.cards.iter().map(|card| card.verdict.exit_code()))
+        let cards = self.cards.iter().map(|card| card.verdict.exit_code());
+        worst(cards.chain(self.not_run.iter().map(|scenario| scenario.exit_code)))
     }
 }
 
@@ -151,7 +160,7 @@ impl Card {
         let withheld = validity.trust == Trust::Invalid;
         let (steps, grade, losses) = graded(record, &tally, &names, seconds, withheld);
         let (dependency_failures, not_drawn) = DependencyFailure::all(&record.windows, &names);
-        let bottleneck = Bottleneck::find(&steps);
+        let bottleneck = Bottleneck::find(&steps, &tally.steps);
         let tail = TailBottleneck::find(&tally.journey.shares, &steps).filter(|tail| {
             bottleneck
                 .as_ref()
@@ -165,6 +174,7 @@ impl Card {
             source: format!("{}:{}", definition.file, definition.line),
             verdict: Verdict::Passed,
             reasons: Vec::new(),
+            remarks: Vec::new(),
             grade,
             losses,
             headline: Headline::of(record, &tally, seconds),
@@ -182,6 +192,7 @@ impl Card {
             errors: ErrorRow::all(&record.windows, &names),
             statuses: statuses(&tally.steps),
             panics: record.panics.clone(),
+            target_death: record.target_death.clone(),
             thresholds: record
                 .plan
                 .thresholds
@@ -196,6 +207,7 @@ impl Card {
             steps,
         };
         (card.verdict, card.reasons) = verdict::of(&card, &record.ending);
+        card.remarks = remark::of(&card, record);
         card.notes = notes(&card, record);
         card
     }
@@ -303,6 +315,9 @@ fn notes(card: &Card, record: &ScenarioRecord) -> Vec<String> {
     }
     if matches!(record.ending, Ending::Died { .. }) {
         notes.push("What was in flight when the process died is in no figure.".to_owned());
+    }
+    if matches!(record.ending, Ending::Stuck { .. }) {
+        notes.push("What the blocked worker did last is in no figure.".to_owned());
     }
     if !card.grade.withheld && !card.grade.ungraded.is_empty() && card.grade.score.is_some() {
         notes.push(format!(

@@ -2,6 +2,7 @@
 
 use super::grade::StepGrade;
 use super::loss::Loss;
+use super::threshold::unsent;
 use crate::definition::{StepDef, micros};
 use crate::metrics::{Histogram, PhaseTally, StepTally};
 use serde::Serialize;
@@ -35,7 +36,7 @@ pub struct StepRow {
     pub skipped_not_drawn: u64,
     /// Times its own weight left it out.
     pub not_drawn: u64,
-    /// Executions per second.
+    /// Executions per second; `None` where no request was sent.
     pub per_second: Option<f64>,
     /// Failed of all executed, a share of one.
     pub error_rate: Option<f64>,
@@ -118,6 +119,7 @@ impl StepRow {
         seconds: Option<f64>,
         all_time: Duration,
     ) -> Self {
+        let sent = seconds.filter(|_| !unsent(tally));
         Self {
             name: step.name.to_string(),
             method: step.method.as_deref().map(str::to_owned),
@@ -131,7 +133,7 @@ impl StepRow {
             skipped: tally.skipped,
             skipped_not_drawn: tally.skipped_not_drawn,
             not_drawn: tally.not_drawn,
-            per_second: seconds.map(|seconds| tally.executed as f64 / seconds),
+            per_second: sent.map(|seconds| tally.executed as f64 / seconds),
             error_rate: ratio(tally.failed, tally.executed),
             measured: ratio(tally.response.count(), tally.executed),
             response: Quantiles::of(&tally.response),
@@ -145,7 +147,7 @@ impl StepRow {
             retries: tally.retries,
             sent_bytes: tally.sent_bytes,
             received_bytes: tally.received_bytes,
-            received_bytes_per_second: seconds.map(|seconds| tally.received_bytes as f64 / seconds),
+            received_bytes_per_second: sent.map(|seconds| tally.received_bytes as f64 / seconds),
             checks_passed: tally.checks_passed,
             checks_failed: tally.checks_failed,
         }

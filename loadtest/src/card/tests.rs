@@ -115,7 +115,7 @@ fn every_lost_point_is_explained() {
     assert_eq!(
         words,
         [
-            "D: 10.0 % errors on `login` spent 1\u{202f}000 % of its budget of 1 %",
+            "D: 10.0 % errors on `login` spent 10 × its budget of 1 %",
             "`login` failing left `browse` without `login.response.token` in 100 iterations",
             "C: 40.0 % of the answers of `order` took over 500 ms, 10.0 % over 2 s",
         ]
@@ -288,6 +288,148 @@ fn lateness_is_invalid_only_where_it_matters_to_the_journey() {
 }
 
 #[test]
+fn one_late_start_of_few_is_chance() {
+    let with = |count: u64| {
+        let mut record = record(&["login"]);
+        let lateness = &mut record.windows.steady.journey.lateness;
+        lateness.record_n(Duration::from_micros(90), 80 - count);
+        lateness.record_n(ms(48), count);
+        Card::of(&record).validity
+    };
+    assert_eq!(with(1).trust, Trust::Valid);
+    let two = with(2);
+    assert_eq!(two.trust, Trust::Invalid);
+    assert_eq!(
+        two.causes[0].what,
+        "the generator fell behind: 2 of 80 iterations started more than 10 ms late, the latest by \
+         48.0 ms, against a median journey of 10.0 ms"
+    );
+}
+
+#[test]
+fn a_blocked_worker_is_invalid_and_says_which_step() {
+    let mut record = record(&["login"]);
+    record.windows = crate::metrics::Windows::default();
+    record.ending = Ending::Stuck {
+        reason: "`login` blocked a worker thread".to_owned(),
+    };
+    let card = Card::of(&record);
+    assert_eq!(
+        (card.verdict, card.verdict.exit_code()),
+        (Verdict::Invalid, 102)
+    );
+    assert_eq!(card.reasons, ["`login` blocked a worker thread"]);
+    assert_eq!(card.validity.trust, Trust::Invalid);
+    assert!(card.validity.causes[0].remedy.contains("must not block"));
+    assert_eq!(card.accounts.balanced, None);
+}
+
+#[test]
+fn a_dead_target_degrades_and_leaves_the_verdict() {
+    let mut record = record(&["login"]);
+    record.target_death = Some("signal 11".to_owned());
+    let card = Card::of(&record);
+    assert_eq!(card.verdict, Verdict::Passed);
+    assert_eq!(card.validity.trust, Trust::Degraded);
+    assert_eq!(
+        card.remarks,
+        ["the target did not survive the run: signal 11"]
+    );
+}
+
+#[test]
+fn panics_are_named_where_they_kept_everything_from_running() {
+    let mut record = record(&["login"]);
+    let windows = &mut record.windows;
+    windows.steady.steps.clear();
+    windows.steady.journey = crate::metrics::JourneyTally {
+        started: 1_000,
+        failed: 1_000,
+        ..Default::default()
+    };
+    record.panics.push(Panicked {
+        location: "tests/load.rs:9:5".to_owned(),
+        message: "no".to_owned(),
+        count: 1_000,
+    });
+    let card = Card::of(&record);
+    assert_eq!(card.verdict, Verdict::Empty);
+    assert_eq!(
+        card.reasons,
+        [
+            "no step was executed, since the scenario panicked: 1\u{202f}000 panics, most at \
+             tests/load.rs:9:5: no"
+        ]
+    );
+}
+
+#[test]
+fn time_without_an_answer_is_not_blamed_on_connecting() {
+    let mut record = record(&["ping"]);
+    let step = &mut record.windows.steady.steps[0];
+    *step = StepTally {
+        executed: 10,
+        failed: 10,
+        requests: 10,
+        ..StepTally::default()
+    };
+    step.service.record_n(ms(30_000), 10);
+    step.phases.connect.record_n(ms(1), 10);
+    step.errors = vec![error(ErrorKind::TimeoutHead, 10)];
+    let why = |record: &ScenarioRecord| Card::of(record).bottleneck.unwrap().why;
+    assert_eq!(
+        why(&record),
+        "> 99.9 % of its time is waiting for an answer that did not come in time: 10 of 10 executions \
+         timed out."
+    );
+    record.windows.steady.steps[0]
+        .phases
+        .connect
+        .record_n(ms(20_000), 10);
+    assert!(why(&record).starts_with("67 % of its time is opening TCP connections"));
+}
+
+#[test]
+fn a_threshold_on_the_journey_of_one_step_is_on_its_response_time() {
+    let mut record = record(&["ping"]);
+    require(&mut record, None, Metric::P99, Bound::Time(ms(11)));
+    let journey = &mut record.windows.steady.journey;
+    journey.time = crate::metrics::Histogram::default();
+    journey.time.record_n(ms(12), 1_000);
+    let card = Card::of(&record);
+    let threshold = card.thresholds.last().unwrap();
+    assert_eq!(
+        (
+            threshold.passed,
+            threshold.actual_words.as_str(),
+            threshold.step.as_deref()
+        ),
+        (true, "10.0 ms", Some("ping"))
+    );
+    assert_eq!(card.headline.time.p99, Some(ms(10)));
+}
+
+#[test]
+fn an_excellent_grade_beside_a_failure_is_explained() {
+    let mut record = record(&["login", "browse"]);
+    require(&mut record, Some(1), Metric::P50, Bound::Time(ms(5)));
+    assert_eq!(
+        Card::of(&record).remarks,
+        ["the grade is by T = 500 ms; the threshold `p50 < 5 ms` is stricter"]
+    );
+}
+
+#[test]
+fn without_a_request_there_is_no_rate_of_requests() {
+    let mut record = record(&["ping"]);
+    record.windows.steady.steps[0].requests = 0;
+    let card = Card::of(&record);
+    assert_eq!(card.headline.achieved_per_second, None);
+    assert_eq!(card.steps[0].per_second, None);
+    assert_eq!(card.steps[0].received_bytes_per_second, None);
+}
+
+#[test]
 fn own_errors_are_invalid_from_a_thousandth() {
     let with = |count| {
         let mut record = record(&["login"]);
@@ -316,6 +458,13 @@ fn waits_and_busy_workers_degrade() {
     );
     assert!(validity.causes[0].what.starts_with("3 arrivals waited"));
     assert!(validity.causes[1].what.contains("6 of 10 seconds"));
+    record.plan.max_users = 1;
+    let validity = Card::of(&record).validity;
+    assert!(
+        validity.causes[0]
+            .what
+            .starts_with("3 arrivals waited since the only virtual user was busy")
+    );
 }
 
 #[test]
@@ -375,7 +524,16 @@ fn the_report_takes_the_worst_card() {
         not_run: Vec::new(),
     };
     assert_eq!(Report::grade(&run).exit_code(), 99);
+    run.not_run.push(NotRun {
+        scenario: "shop::load::pay".to_owned(),
+        exit_code: 100,
+        message: "setup failed".to_owned(),
+        help: None,
+    });
+    assert_eq!(Report::grade(&run).exit_code(), 100);
     run.scenarios.clear();
+    assert_eq!(Report::grade(&run).exit_code(), 100);
+    run.not_run.clear();
     assert_eq!(Report::grade(&run).exit_code(), 3);
 }
 
@@ -395,4 +553,50 @@ fn a_long_course_is_thinned() {
     assert!((course.points[7].finished_per_second - 100.0).abs() < 1e-9);
     assert_eq!(course.points[0].target_per_second, Some(100.0));
     assert_eq!(course.points[299].target_per_second, None);
+}
+
+#[test]
+fn a_last_point_that_is_not_over_is_left_out() {
+    let mut record = record(&["login"]);
+    for second in 0..11 {
+        record.cells.cells.push(Cell {
+            second,
+            seconds: 1,
+            ok: 100,
+            ..Cell::default()
+        });
+    }
+    record.elapsed_us = 10_020_000;
+    assert_eq!(Card::of(&record).course.points.len(), 10);
+    record.elapsed_us = 11_000_000;
+    assert_eq!(Card::of(&record).course.points.len(), 11);
+}
+
+#[test]
+fn dependency_failures_read_as_sentences() {
+    let row = |variable: Option<&str>, upstream: &str, cause, root: &str| {
+        DependencyFailure {
+            step: "order".to_owned(),
+            variable: variable.map(str::to_owned),
+            upstream: upstream.to_owned(),
+            cause,
+            root_step: root.to_owned(),
+            count: 1,
+            elsewhere: 0,
+            example: "out of stock".to_owned(),
+        }
+        .words()
+    };
+    assert_eq!(
+        row(Some("buy"), "buy", RootCause::NotDrawn, "buy"),
+        "`order` needed the response of `buy`, which was not drawn"
+    );
+    assert_eq!(
+        row(Some("buy.response.id"), "buy", RootCause::Failed, "login"),
+        "`order` needed `buy.response.id` of `buy`: `login` failed"
+    );
+    assert_eq!(
+        row(None, "order", RootCause::Declined, "order"),
+        "`order` declined: out of stock"
+    );
 }

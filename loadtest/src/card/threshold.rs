@@ -1,15 +1,19 @@
 //! Thresholds and what became of them.
+//!
+//! In a scenario of one step a threshold on the time of the journey is on the step's response time, so that
+//! it is of the same figure as the percentiles beside it.
 
 use super::view;
 use crate::definition::{Bound, Metric};
-use crate::metrics::{Histogram, Tally};
+use crate::metrics::{Histogram, StepTally, Tally};
 use crate::plan::ScopedThreshold;
 use serde::Serialize;
 
 /// A threshold and its result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ThresholdRow {
-    /// The step it is about; `None` for the journey.
+    /// The step it is about; `None` for the journey. What is declared on the time of a journey of one
+    /// step is about that step.
     pub step: Option<String>,
     /// The condition: `p95 < 300 ms`.
     pub condition: String,
@@ -40,6 +44,7 @@ impl ThresholdRow {
             None => journey(threshold.metric, tally, seconds),
             Some(step) => of_step(threshold.metric, tally, step, seconds),
         };
+        let timed = matches!(threshold.bound, Bound::Time(_));
         let bound = match threshold.bound {
             Bound::Time(time) => time.as_nanos() as f64 / 1e3,
             Bound::Ratio(number) | Bound::PerSecond(number) => number,
@@ -47,6 +52,7 @@ impl ThresholdRow {
         Self {
             step: scoped
                 .step
+                .or_else(|| (timed && only(tally).is_some()).then_some(0))
                 .map(|step| names.get(step).copied().unwrap_or("?").to_owned()),
             condition: view::threshold(threshold),
             metric: threshold.metric,
@@ -56,7 +62,8 @@ impl ThresholdRow {
                 || "no samples".to_owned(),
                 |actual| match threshold.bound {
                     Bound::Time(_) => {
-                        view::duration(std::time::Duration::from_secs_f64(actual / 1e6))
+                        let ns = (actual * 1e3).round() as u64;
+                        view::duration(std::time::Duration::from_nanos(ns))
                     }
                     Bound::Ratio(_) => view::percent(actual),
                     Bound::PerSecond(_) => view::rate(actual),
@@ -92,10 +99,14 @@ fn journey(metric: Metric, tally: &Tally, seconds: Option<f64>) -> Option<f64> {
             let failed = tally.steps.iter().map(|step| step.checks_failed).sum();
             share(passed, failed)
         }
+        // Where no request was sent there is no rate of requests.
         Metric::Rps => seconds
-            .filter(|_| finished + journey.dropped > 0)
+            .filter(|_| finished + journey.dropped > 0 && !only(tally).is_some_and(unsent))
             .map(|seconds| finished as f64 / seconds),
-        _ => time(metric, &journey.time),
+        _ => time(
+            metric,
+            only(tally).map_or(&journey.time, |step| &step.response),
+        ),
     }
 }
 
@@ -105,10 +116,23 @@ fn of_step(metric: Metric, tally: &Tally, step: usize, seconds: Option<f64>) -> 
         Metric::Errors => share(step.failed, step.executed.saturating_sub(step.failed)),
         Metric::Checks => share(step.checks_passed, step.checks_failed),
         Metric::Rps => seconds
-            .filter(|_| step.executed > 0)
+            .filter(|_| step.executed > 0 && !unsent(step))
             .map(|seconds| step.executed as f64 / seconds),
         _ => time(metric, &step.response),
     }
+}
+
+/// The step of a scenario that has only one.
+fn only(tally: &Tally) -> Option<&StepTally> {
+    match &tally.steps[..] {
+        [step] => Some(step),
+        _ => None,
+    }
+}
+
+/// Whether a step never came to send a request.
+pub(super) fn unsent(step: &StepTally) -> bool {
+    step.requests == 0
 }
 
 /// Failed and dropped of all finished and dropped: a dropped iteration is a failed journey.

@@ -3,7 +3,7 @@
 use super::accounts::Accounts;
 use super::step::ratio;
 use super::view;
-use crate::record::ScenarioRecord;
+use crate::record::{Ending, ScenarioRecord};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -11,6 +11,8 @@ use std::time::Duration;
 const LATE: Duration = Duration::from_millis(1);
 /// Above this it may spoil the measurement.
 const TOO_LATE: Duration = Duration::from_millis(10);
+/// Fewer late starts than this are chance: of less than a hundred, p99 is the single latest.
+const LATE_STARTS: u64 = 2;
 /// The share of the median journey from which lateness spoils the measurement.
 const TOO_LATE_SHARE: f64 = 0.1;
 /// The share of requests that may fail by the generator's own fault.
@@ -66,9 +68,11 @@ impl Trust {
 impl Validity {
     pub(super) fn of(record: &ScenarioRecord, accounts: &Accounts) -> Self {
         let mut causes: Vec<Cause> = [
+            stuck(record),
             unbalanced(accounts),
             own_errors(record),
             lateness(record),
+            target_death(record),
             waits(record),
             busy(record),
         ]
@@ -81,6 +85,27 @@ impl Validity {
             causes,
         }
     }
+}
+
+fn stuck(record: &ScenarioRecord) -> Option<Cause> {
+    let Ending::Stuck { reason } = &record.ending else {
+        return None;
+    };
+    Some(Cause {
+        trust: Trust::Invalid,
+        what: reason.clone(),
+        remedy: "a step must not block: use no endless loop, no blocking call; the engine sends"
+            .to_owned(),
+    })
+}
+
+fn target_death(record: &ScenarioRecord) -> Option<Cause> {
+    record.target_death.as_ref().map(|death| Cause {
+        trust: Trust::Degraded,
+        what: format!("the target did not survive the run: {death}"),
+        remedy: "find out why it ended: what came after is of a target that was not there"
+            .to_owned(),
+    })
 }
 
 fn unbalanced(accounts: &Accounts) -> Option<Cause> {
@@ -133,9 +158,25 @@ fn lateness(record: &ScenarioRecord) -> Option<Cause> {
         .lateness
         .quantile(0.99)
         .filter(|late| *late > LATE)?;
+    let started = journey.lateness.count();
+    let above = |limit| started.saturating_sub(journey.lateness.count_at_most(limit));
     let median = journey.time.quantile(0.5);
     let spoils = late > TOO_LATE
+        && above(TOO_LATE) >= LATE_STARTS
         && median.is_none_or(|median| late.as_secs_f64() > TOO_LATE_SHARE * median.as_secs_f64());
+    if !spoils && above(LATE) < LATE_STARTS {
+        return None;
+    }
+    let limit = if above(TOO_LATE) >= LATE_STARTS {
+        TOO_LATE
+    } else {
+        LATE
+    };
+    let latest = if started < 100 {
+        "the latest by"
+    } else {
+        "the latest 1 % by at least"
+    };
     let compared = median
         .filter(|_| spoils)
         .map_or_else(String::new, |median| {
@@ -148,7 +189,11 @@ fn lateness(record: &ScenarioRecord) -> Option<Cause> {
             Trust::Degraded
         },
         what: format!(
-            "the generator started 1 % of the iterations {} late or more{compared}",
+            "the generator fell behind: {} of {} iterations started more than {} late, {latest} \
+             {}{compared}",
+            view::count(above(limit)),
+            view::count(started),
+            view::span(limit),
             view::duration(late)
         ),
         remedy: "use a machine with more or idle processors, a release build, or a lower rate"
@@ -161,9 +206,12 @@ fn waits(record: &ScenarioRecord) -> Option<Cause> {
     let waits = journey.waits.count() + journey.dropped;
     (waits > 0).then(|| {
         let mut what = format!(
-            "{} waited since all {} were busy",
+            "{} waited since {} busy",
             view::counted(waits, "arrival"),
-            view::counted(u64::from(record.plan.max_users), "virtual user")
+            match record.plan.max_users {
+                1 => "the only virtual user was".to_owned(),
+                users => format!("all {} virtual users were", view::count(u64::from(users))),
+            }
         );
         if let Some(longest) = journey.waits.max() {
             what.push_str(", the longest ");

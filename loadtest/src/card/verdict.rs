@@ -81,10 +81,11 @@ pub(super) fn of(card: &Card, ending: &Ending) -> (Verdict, Vec<String>) {
     let found = [
         (Verdict::NotPermitted, blocked(card)),
         (Verdict::Interrupted, interrupted(ending)),
-        (Verdict::Empty, empty(card)),
+        (Verdict::Empty, empty(card, ending)),
         (Verdict::Invalid, invalid(card)),
         (Verdict::Failed, failed(card)),
     ];
+    let stuck = matches!(ending, Ending::Stuck { .. });
     let verdict = found
         .iter()
         .find(|(_, reasons)| !reasons.is_empty())
@@ -92,7 +93,7 @@ pub(super) fn of(card: &Card, ending: &Ending) -> (Verdict, Vec<String>) {
     let reasons = found
         .into_iter()
         // What was never measured fails no threshold of its own.
-        .filter(|(of, _)| verdict != Verdict::Empty || *of != Verdict::Failed)
+        .filter(|(of, _)| *of != Verdict::Failed || (verdict != Verdict::Empty && !stuck))
         .flat_map(|(_, reasons)| reasons)
         .collect();
     (verdict, reasons)
@@ -123,14 +124,20 @@ fn interrupted(ending: &Ending) -> Vec<String> {
     vec![reason]
 }
 
-fn empty(card: &Card) -> Vec<String> {
+fn empty(card: &Card, ending: &Ending) -> Vec<String> {
+    // What a blocked worker did is unknown, which is not nothing.
+    if matches!(ending, Ending::Stuck { .. }) {
+        return Vec::new();
+    }
     let attempted = card
         .steps
         .iter()
         .any(|step| step.executed + step.skipped > 0);
     let reason = if !attempted && card.headline.dropped == 0 {
         let cancelled = card.accounts.cancelled;
-        if card.accounts.started == 0 {
+        if let Some(words) = panicked(card) {
+            words
+        } else if card.accounts.started == 0 {
             "no iteration started".to_owned()
         } else if cancelled == card.accounts.started {
             format!(
@@ -146,6 +153,36 @@ fn empty(card: &Card) -> Vec<String> {
         return Vec::new();
     };
     vec![reason]
+}
+
+/// Why nothing was executed, where it was for panics.
+fn panicked(card: &Card) -> Option<String> {
+    if card.accounts.failed == 0 {
+        return None;
+    }
+    let worst = card.panics.iter().max_by_key(|panic| panic.count);
+    if let Some(worst) = worst {
+        let count = card.panics.iter().map(|panic| panic.count).sum();
+        return Some(format!(
+            "no step was executed, since the scenario panicked: {}, most at {}: {}",
+            view::counted(count, "panic"),
+            worst.location,
+            worst.message
+        ));
+    }
+    let errors = || {
+        card.errors
+            .iter()
+            .filter(|error| error.kind == ErrorKind::StepPanic)
+    };
+    let first = errors().next()?;
+    let count = errors().map(|error| error.count + error.elsewhere).sum();
+    Some(format!(
+        "no step was executed, since the scenario panicked: {}, most in `{}`: {}",
+        view::counted(count, "panic"),
+        first.step,
+        first.example
+    ))
 }
 
 fn invalid(card: &Card) -> Vec<String> {

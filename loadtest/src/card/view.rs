@@ -12,7 +12,8 @@ pub const NONE: &str = "–";
 
 /// A measured time, to three digits: `840 µs`, `1.24 ms`, `312 ms`, `2.0 s`, `125 s`.
 pub fn duration(time: Duration) -> String {
-    let us = time.as_nanos() as f64 / 1e3;
+    // As the exports round, so that a figure is the same wherever it is read.
+    let us = ((time.as_nanos() + 500) / 1_000) as f64;
     let ms = us / 1e3;
     if us == 0.0 {
         "0 ms".to_owned()
@@ -265,6 +266,8 @@ mod tests {
         for (us, words) in [
             (0.0, "0 ms"),
             (0.9, "1 µs"),
+            (82.5, "83 µs"),
+            (372.49, "372 µs"),
             (840.0, "840 µs"),
             (999.7, "1.00 ms"),
             (1_240.0, "1.24 ms"),

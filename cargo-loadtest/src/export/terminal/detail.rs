@@ -24,15 +24,13 @@ fn ledger(page: &mut Page, failures: &[DependencyFailure], style: anstyle::Style
     for row in failures.iter().take(MOST) {
         let count = view::count(row.count);
         let lead = Line::new().to(wide - width(&count)).add(style, count);
-        let variable = row.variable.as_deref().map_or_else(String::new, |name| {
-            format!(" needed `{name}` of `{}`:", row.upstream)
-        });
-        let mut words = format!("`{}`{variable} `{}` {}", row.step, row.root_step, row.cause);
+        let mut words = row.words();
         if row.elsewhere > 0 {
             let _ = write!(words, " (and {} in the ramp)", view::count(row.elsewhere));
         }
         page.text(lead.add(PLAIN, " × "), PLAIN, &words);
-        if !row.example.is_empty() {
+        // What a step itself said stands in the line above.
+        if !row.example.is_empty() && row.variable.is_some() {
             page.text(
                 Line::new().to(wide + 3),
                 DIM,
@@ -57,8 +55,9 @@ pub(super) fn weights(page: &mut Page, card: &Card) {
     for row in &card.weights {
         let none = || view::NONE.to_owned();
         let style = if row.plausible { PLAIN } else { FAIR };
+        let outside = if row.plausible { "" } else { " (outside)" };
         let interval = row.interval.map_or_else(none, |(low, high)| {
-            format!("{} – {}", view::percent(low), view::percent(high))
+            format!("{} – {}{outside}", view::percent(low), view::percent(high))
         });
         table.row(
             vec![
@@ -208,6 +207,9 @@ pub(super) fn accounts(page: &mut Page, card: &Card) {
             PLAIN,
             "the accounts do not balance",
         );
+    }
+    if accounts.balanced.is_none() {
+        page.text(Line::new(), DIM, "what was in flight at the end is unknown");
     }
     if accounts.warm_up > 0 {
         let words = format!("besides {} of the warm-up", figure(accounts.warm_up));

@@ -7,8 +7,9 @@ mod table;
 mod tests;
 mod text;
 
-use crate::export::facts::errors_alarm;
+use crate::export::facts::{NOT_RUN, errors_alarm, percentiles_of};
 use loadtest::card::{Card, Grade, Letter, LossKind, Report, Verdict, view};
+use loadtest::record::NotRun;
 use table::{Column, Table};
 use text::{BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, clean, width, wrap};
 
@@ -31,6 +32,9 @@ pub(crate) fn render(report: &Report, width: usize, colour: bool) -> String {
     };
     for card in &report.cards {
         card_of(&mut page, report, card);
+    }
+    for scenario in &report.not_run {
+        not_run(&mut page, scenario);
     }
     conclusion(&mut page, report);
     page.out
@@ -104,6 +108,18 @@ fn card_of(page: &mut Page, report: &Report, card: &Card) {
     detail::notes(page, card);
 }
 
+/// What stands in the place of a card.
+fn not_run(page: &mut Page, scenario: &NotRun) {
+    page.gap();
+    let lead = Line::new().add(BAD.bold(), NOT_RUN).add(PLAIN, "  ");
+    page.text(lead, BOLD, &scenario.scenario);
+    page.rule();
+    page.text(Line::new().add(BAD.bold(), "✗ "), PLAIN, &scenario.message);
+    if let Some(help) = &scenario.help {
+        page.text(Line::new().add(DIM, "  → "), DIM, help);
+    }
+}
+
 fn verdict_style(verdict: Verdict) -> anstyle::Style {
     match verdict {
         Verdict::Passed => GOOD,
@@ -167,6 +183,9 @@ fn header(page: &mut Page, card: &Card) {
             &format!("{} kept", view::counted(kept, "threshold")),
         );
     }
+    for remark in &card.remarks {
+        page.text(Line::new().add(FAIR, "! "), PLAIN, remark);
+    }
 }
 
 fn tiles(page: &mut Page, card: &Card) {
@@ -185,10 +204,13 @@ fn tiles(page: &mut Page, card: &Card) {
     let mut rate = headline
         .achieved_per_second
         .map_or_else(|| view::NONE.to_owned(), view::rate);
-    let mut label = "RPS";
+    let label = if headline.single_request {
+        "RPS"
+    } else {
+        "journeys/s"
+    };
     if let Some(target) = headline.target_per_second {
         rate = format!("{rate} of {}", view::rate(target));
-        label = "RPS of target";
     }
     let mut tiles = vec![
         ("p50", time(headline.time.p50)),
@@ -198,11 +220,6 @@ fn tiles(page: &mut Page, card: &Card) {
     if headline.single_request {
         let success = headline.error_rate.map(|rate| view::percent(1.0 - rate));
         tiles.push(("success", errors(success)));
-        let label = if label == "RPS" {
-            "throughput"
-        } else {
-            "throughput of target"
-        };
         tiles.push((label, (PLAIN, rate)));
     } else {
         tiles.push(("errors", errors(headline.error_rate.map(view::percent))));
@@ -225,9 +242,7 @@ fn tiles(page: &mut Page, card: &Card) {
     }
     page.line(values);
     page.line(labels);
-    if let Some(of) = &headline.time_of {
-        page.text(Line::new(), DIM, &format!("percentiles {of}"));
-    }
+    page.text(Line::new(), DIM, &percentiles_of(card));
 }
 
 fn losses(page: &mut Page, card: &Card) {
@@ -281,7 +296,20 @@ fn conclusion(page: &mut Page, report: &Report) {
             None,
         );
     }
-    if report.cards.is_empty() {
+    for scenario in &report.not_run {
+        let message = text::shorten(&clean(&scenario.message), page.room() / 2);
+        table.row(
+            vec![
+                (BOLD, clean(&scenario.scenario)),
+                (BAD.bold(), NOT_RUN.to_owned()),
+                (DIM, view::NONE.to_owned()),
+                (DIM, String::new()),
+                (DIM, String::new()),
+            ],
+            Some(message),
+        );
+    }
+    if report.cards.is_empty() && report.not_run.is_empty() {
         page.text(Line::new(), PLAIN, "No scenario ran.");
     } else {
         let lines = table.lines(page.room());

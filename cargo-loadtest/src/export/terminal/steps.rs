@@ -7,7 +7,8 @@ use loadtest::card::{Card, StepRow, view};
 
 pub(super) fn table(page: &mut Page, card: &Card) {
     let skips = card.steps.iter().any(|step| step.skipped > 0);
-    let chance = card.steps.iter().any(|step| step.skipped_not_drawn > 0);
+    let left_out = |step: &StepRow| step.not_drawn + step.skipped_not_drawn;
+    let chance = card.steps.iter().any(|step| left_out(step) > 0);
     let mut columns = vec![
         Column::left("step"),
         Column::left("grade"),
@@ -92,7 +93,8 @@ fn step_cells(
         cells.push((red(step.skipped > 0), view::count(step.skipped)));
     }
     if chance {
-        cells.push((PLAIN, view::count(step.skipped_not_drawn)));
+        let left_out = step.not_drawn + step.skipped_not_drawn;
+        cells.push((PLAIN, view::count(left_out)));
     }
     cells
 }

@@ -42,6 +42,32 @@ fn a_single_request_shows_outcomes_by_status() {
 }
 
 #[test]
+fn a_blocked_worker_is_named_before_anything_else() {
+    insta::assert_snapshot!(page(&sample::stuck(), 80));
+}
+
+#[test]
+fn what_belongs_beside_the_verdict_stands_below_its_reasons() {
+    insta::assert_snapshot!(page(&sample::doomed(), 80));
+}
+
+#[test]
+fn a_weight_outside_its_interval_is_marked() {
+    let mut report = sample::failed();
+    assert!(!page(&report, 100).contains("(outside)"));
+    report.cards[0].weights[0].plausible = false;
+    assert!(page(&report, 100).contains("78.9 % – 80.5 % (outside)"));
+}
+
+#[test]
+fn what_did_not_run_is_as_plain_as_a_failed_card() {
+    insta::assert_snapshot!(page(&sample::nothing_run(), 80));
+    let both = page(&sample::partly_run(), 80);
+    assert_eq!(both.matches("DID NOT RUN").count(), 2, "{both}");
+    assert!(both.ends_with("exit code 100\n"), "{both}");
+}
+
+#[test]
 fn nothing_is_wider_than_the_terminal() {
     let long = "注文".repeat(60);
     for report in [
@@ -50,6 +76,7 @@ fn nothing_is_wider_than_the_terminal() {
         sample::single(),
         sample::empty(),
         sample::several(),
+        sample::partly_run(),
         sample::hostile(&long),
         sample::hostile(&"x".repeat(200)),
     ] {

@@ -1,0 +1,73 @@
+//! What belongs beside the verdict and does not decide it.
+
+use super::Card;
+use super::grade::Letter;
+use super::threshold::ThresholdRow;
+use super::verdict::Verdict;
+use super::view;
+use crate::definition::Metric;
+use crate::record::ScenarioRecord;
+
+/// The remarks on a card that is otherwise complete.
+pub(super) fn of(card: &Card, record: &ScenarioRecord) -> Vec<String> {
+    let died = record
+        .target_death
+        .as_ref()
+        .map(|death| format!("the target did not survive the run: {death}"));
+    died.into_iter().chain(contrast(card)).collect()
+}
+
+/// Why an excellent grade stands beside a failed verdict.
+fn contrast(card: &Card) -> Option<String> {
+    let excellent = card
+        .grade
+        .letter
+        .is_some_and(|letter| letter >= Letter::AMinus);
+    if card.verdict != Verdict::Failed || !excellent {
+        return None;
+    }
+    let broken = || card.thresholds.iter().filter(|row| !row.passed);
+    let stricter = broken().find_map(|row| stricter(card, row));
+    let other = broken().next().map(|row| {
+        if row.step.is_none() && !card.headline.single_request {
+            format!(
+                "the grade is by the times and errors of single steps; `{}` is of whole journeys",
+                row.condition
+            )
+        } else if row.metric.quantile().is_some() {
+            format!(
+                "the grade counts an answer of up to 4 T as half of one; `{}` does not",
+                row.condition
+            )
+        } else {
+            format!(
+                "the grade is by times and errors; `{}` is apart from it",
+                row.condition
+            )
+        }
+    });
+    stricter.or(other)
+}
+
+/// The part of the grading policy than which a threshold is stricter.
+fn stricter(card: &Card, row: &ThresholdRow) -> Option<String> {
+    let step = match &row.step {
+        Some(name) => card.steps.iter().find(|step| step.name == *name)?,
+        None if card.headline.single_request => card.steps.first()?,
+        None => return None,
+    };
+    let grade = step.grade.as_ref()?;
+    let target_us = grade.target.as_nanos() as f64 / 1e3;
+    let policy = match row.metric {
+        Metric::Errors if row.bound < grade.budget => {
+            format!("an error budget of {}", view::exact_percent(grade.budget))
+        }
+        Metric::Errors | Metric::Checks | Metric::Rps => return None,
+        _ if row.bound < target_us => format!("T = {}", view::span(grade.target)),
+        _ => return None,
+    };
+    Some(format!(
+        "the grade is by {policy}; the threshold `{}` is stricter",
+        row.condition
+    ))
+}
