@@ -148,6 +148,8 @@ pub struct End {
     pub planned: u64,
     /// How long iterations due after ramp and warm-up were due.
     pub steady_us: u64,
+    /// Whether every worker said what it did; one that is stuck in a step does not.
+    pub complete: bool,
     /// Where steps panicked.
     pub panics: Vec<Panicked>,
     /// How the scenario's own target ended, when it did not survive the run.
@@ -218,7 +220,7 @@ impl ScenarioRecord {
         self.planned = end.planned;
         self.panics = end.panics;
         self.target_death = end.target_death;
-        if matches!(self.ending, Ending::Stuck { .. }) {
+        if !end.complete {
             self.settle();
         }
     }

@@ -295,6 +295,7 @@ fn checkout(target: Target, seconds: u64, ending: Ending) -> ScenarioRecord {
         elapsed_us: seconds * 1_000_000 + 312_000 * u64::from(seconds > 0),
         planned,
         steady_us: seconds.saturating_sub(RAMP) * 1_000_000,
+        complete: true,
         panics: Vec::new(),
         target_death: None,
     });
@@ -338,6 +339,7 @@ fn ping() -> ScenarioRecord {
         elapsed_us: 10_001_000,
         planned: 12_000,
         steady_us: 10_000_000,
+        complete: true,
         panics: Vec::new(),
         target_death: None,
     });

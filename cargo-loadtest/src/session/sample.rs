@@ -114,6 +114,7 @@ pub(crate) fn end() -> End {
         elapsed_us: 60_000_000,
         planned: 1_180,
         steady_us: 58_000_000,
+        complete: true,
         panics: Vec::new(),
         target_death: None,
     }

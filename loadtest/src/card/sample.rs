@@ -56,6 +56,7 @@ pub(super) fn record(names: &[&'static str]) -> ScenarioRecord {
         elapsed_us: SECONDS * 1_000_000,
         planned: 1_000,
         steady_us: SECONDS * 1_000_000,
+        complete: true,
         panics: Vec::new(),
         target_death: None,
     });

@@ -45,6 +45,8 @@ const USERS_PER_WORKER: f64 = 32.0;
 const LEAD: Duration = Duration::from_millis(20);
 /// How long after the hard end a worker may take to say so, before it is given up as stuck in a step.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// The same after an abort: somebody is waiting.
+const IMPATIENCE: Duration = Duration::from_secs(2);
 
 /// What is known of a run at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +59,8 @@ pub struct Ended {
     pub steady: Duration,
     /// Iterations that were to start.
     pub planned: u64,
+    /// Whether every worker said what it did; one that is stuck in a step does not.
+    pub complete: bool,
     /// Where steps panicked.
     pub panics: Vec<Panicked>,
 }
@@ -70,7 +74,7 @@ pub enum How {
     Stopped,
     /// Told to abort.
     Aborted,
-    /// The scenario's code did not give a thread back, even after the hard end.
+    /// The scenario's code did not give a thread back, even after the hard end, and nobody had said stop.
     Stuck {
         /// The step whose code it is, as far as is known.
         step: Option<usize>,
@@ -203,7 +207,7 @@ fn collect(
             stopped_at = Some(Instant::now());
         }
         let patience = if control.phase() == Phase::Aborting {
-            PATIENCE
+            IMPATIENCE
         } else {
             plan.graceful_stop + PATIENCE
         };
@@ -224,17 +228,18 @@ fn collect(
         elapsed.min(stopped.saturating_duration_since(start))
     });
     Ended {
-        how: match (control.phase(), done < workers) {
-            (_, true) => How::Stuck {
+        how: match control.phase() {
+            Phase::Stopping => How::Stopped,
+            Phase::Aborting => How::Aborted,
+            Phase::Running if done == workers => How::Completed,
+            Phase::Running => How::Stuck {
                 step: busy.iter().find_map(|busy| busy.step()),
             },
-            (Phase::Running, _) => How::Completed,
-            (Phase::Stopping, _) => How::Stopped,
-            (Phase::Aborting, _) => How::Aborted,
         },
         elapsed,
         steady: schedule.steady_part(due),
         planned: all.planned,
+        complete: done == workers,
         panics: panics::take(),
     }
 }

@@ -260,6 +260,7 @@ fn end(ended: Ended, definition: &ScenarioDef, target_death: Option<String>) -> 
         elapsed_us: micros(ended.elapsed),
         steady_us: micros(ended.steady),
         planned: ended.planned,
+        complete: ended.complete,
         panics: ended.panics,
         target_death,
     }
