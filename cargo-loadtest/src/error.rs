@@ -24,6 +24,8 @@ pub(crate) enum Error {
         path: PathBuf,
         source: std::io::Error,
     },
+    #[error("could not write to standard output")]
+    Output { source: std::io::Error },
     #[error("{what}")]
     Internal { what: String },
     #[error("interrupted")]
@@ -121,6 +123,7 @@ impl Error {
         match self {
             Self::Spawn { .. }
             | Self::Io { .. }
+            | Self::Output { .. }
             | Self::Internal { .. }
             | Self::NoAnswer { .. }
             | Self::Lost { .. }
@@ -142,13 +145,7 @@ impl Error {
             | Self::EmptyRun { .. } => 3,
             Self::Metadata { .. } | Self::Build => 101,
             Self::Interrupted => 105,
-            Self::Refused { failure, .. } => match failure.kind {
-                FailureKind::Usage => 2,
-                FailureKind::Setup => 100,
-                FailureKind::NotPermitted => 103,
-                FailureKind::Interrupted => 105,
-                FailureKind::Internal => 1,
-            },
+            Self::Refused { failure, .. } => exit_code(failure.kind),
         }
     }
 
@@ -213,6 +210,17 @@ impl Error {
             path,
             source,
         }
+    }
+}
+
+/// The exit code of a scenario that did not run.
+pub(crate) fn exit_code(kind: FailureKind) -> u8 {
+    match kind {
+        FailureKind::Usage => 2,
+        FailureKind::Setup => 100,
+        FailureKind::NotPermitted => 103,
+        FailureKind::Interrupted => 105,
+        FailureKind::Internal => 1,
     }
 }
 

@@ -6,7 +6,7 @@ use crate::error::Error;
 use anstyle::Style;
 use clap_cargo::style;
 use std::fmt::Display;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 /// Prints what clap found, or the help it was asked for.
@@ -34,9 +34,17 @@ pub(crate) fn status(verb: &str, object: impl Display) {
     let _ = writeln!(anstream::stderr(), "{style}{verb:>12}{style:#} {object}");
 }
 
-/// Prints a line of a result to standard output.
-pub(crate) fn result(text: impl Display) {
-    let _ = writeln!(anstream::stdout(), "{text}");
+/// Prints a result, and the end of its last line, to standard output. That nobody reads it is no
+/// error.
+///
+/// # Errors
+/// When it cannot be written: to a full disk, say.
+pub(crate) fn result(text: impl Display) -> Result<(), Error> {
+    let mut stdout = anstream::stdout().lock();
+    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+        Err(source) if source.kind() != ErrorKind::BrokenPipe => Err(Error::Output { source }),
+        _ => Ok(()),
+    }
 }
 
 /// Prints a plain line to standard error.

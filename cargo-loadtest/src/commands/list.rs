@@ -31,9 +31,9 @@ pub(crate) fn list(args: &ListArgs, cli: &Cli) -> Result<u8, Error> {
     match args.format {
         ListFormat::Human => {
             let shown: Vec<_> = found.iter().map(|found| human(&found.definition)).collect();
-            shell::result(shown.join("\n").trim_end());
+            shell::result(shown.join("\n").trim_end())?;
         }
-        ListFormat::Json => shell::result(data(&found)?),
+        ListFormat::Json => shell::result(data(&found)?)?,
     }
     Ok(0)
 }

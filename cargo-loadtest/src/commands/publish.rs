@@ -5,15 +5,17 @@ use crate::error::Error;
 use crate::export;
 use crate::shell;
 use crate::store::{self, RunFolder};
-use loadtest::card::Report;
+use loadtest::card::{Report, worst};
 use loadtest::record::RunRecord;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Grades `record`, writes the `exports`, and prints the card and where everything is; the exit code
-/// is that of the grade.
+/// is that of the report, with the scenarios that did not run.
 ///
 /// # Errors
-/// The first file that could not be written; the card is printed all the same.
+/// The first file that could not be written; the card is printed all the same. A standard output
+/// that takes nothing.
 pub(super) fn publish(
     record: &RunRecord,
     folder: &RunFolder,
@@ -30,20 +32,26 @@ pub(super) fn publish(
             Err(error) => failed = failed.or(Some(error)),
         }
     }
-    let card = export::terminal::render(&report, shell::width(), shell::colours_results());
-    shell::result(card.trim_end());
-    shell::result("");
-    if folder.record().exists() {
-        shell::result(format_args!("record  {}", folder.record().display()));
-    }
     written.dedup();
-    for (word, path) in written {
-        shell::result(format_args!("{word:6}  {}", path.display()));
+    let card = export::terminal::render(&report, shell::width(), shell::colours_results());
+    let mut text = format!("{}\n", card.trim_end());
+    if folder.record().exists() {
+        let _ = write!(text, "\nrecord  {}", folder.record().display());
     }
+    for (word, path) in written {
+        let _ = write!(text, "\n{word:6}  {}", path.display());
+    }
+    let printed = shell::result(text.trim_end());
     match failed {
         Some(error) => Err(error),
-        None => Ok(report.exit_code()),
+        None => printed.map(|()| exit_code(record, &report)),
     }
+}
+
+/// The gravest of the cards and of the scenarios that did not run.
+fn exit_code(record: &RunRecord, report: &Report) -> u8 {
+    let not_run = record.not_run.iter().map(|scenario| scenario.exit_code);
+    worst(not_run.chain([report.exit_code()]))
 }
 
 /// Refuses, before anything is run, what could not be written afterwards.
