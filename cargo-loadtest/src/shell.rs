@@ -11,7 +11,13 @@ use std::process::ExitCode;
 
 /// Prints what clap found, or the help it was asked for.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
-    let _ = error.print();
+    let text = error.render();
+    let text = text.ansi();
+    let _ = if error.use_stderr() {
+        write!(anstream::stderr(), "{text}")
+    } else {
+        write!(anstream::stdout(), "{text}")
+    };
     u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
@@ -52,6 +58,25 @@ pub(crate) fn progress(text: impl Display) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }
 
+/// Whether this is a build server, whose terminals are no terminals of people.
+pub(crate) fn is_ci() -> bool {
+    std::env::var_os("CI").is_some()
+}
+
+/// A text from outside made harmless: no control character, and nothing that turns the direction of
+/// writing, reaches a terminal.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars()
+        .map(|letter| match letter {
+            '\n' | '\r' | '\t' => ' ',
+            '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(letter)).unwrap_or(' '),
+            '\x7f' => '␡',
+            '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+            _ => letter,
+        })
+        .collect()
+}
+
 /// Whether what goes to standard output is to be coloured.
 pub(crate) fn colours_results() -> bool {
     anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never
@@ -60,7 +85,7 @@ pub(crate) fn colours_results() -> bool {
 /// Whether standard error is a terminal on which lines can be drawn anew.
 pub(crate) fn can_redraw() -> bool {
     std::io::stderr().is_terminal()
-        && std::env::var_os("CI").is_none()
+        && !is_ci()
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 

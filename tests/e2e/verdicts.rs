@@ -17,6 +17,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_threshold_that_does_not_hold_fails_the_run,
         a_target_that_is_down_is_found_out_before_the_load,
         a_scenario_that_did_not_run_stays_in_the_report,
+        an_export_to_standard_output_takes_the_place_of_the_card,
         a_result_that_cannot_be_printed_is_an_error,
         a_card_is_printed_though_its_record_cannot_be_written,
         a_run_without_a_target_is_told_how_to_name_one,
@@ -108,6 +109,19 @@ fn a_scenario_that_did_not_run_stays_in_the_report() {
     assert_eq!(not_run.scenario, "site::load::own_dies");
     assert!(not_run.message.contains("no database at shop.db"));
     desk.tool("report", "latest").run().exits(100);
+}
+
+fn an_export_to_standard_output_takes_the_place_of_the_card() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let desk = Desk::new();
+    let output = desk
+        .run("single --iterations 20 --export json=-", &server)
+        .run()
+        .measured();
+    let report: serde_json::Value =
+        serde_json::from_str(&output.stdout).expect("standard output is JSON alone");
+    assert_eq!(report["cards"][0]["identity"], "site::load::single");
+    desk.only_run().has_page();
 }
 
 fn a_result_that_cannot_be_printed_is_an_error() {

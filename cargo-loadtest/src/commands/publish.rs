@@ -25,7 +25,12 @@ pub(super) fn publish(
     // Files first: whoever reads standard output may be gone.
     let mut written = Vec::new();
     let mut failed = None;
+    let mut result = None;
     for export in exports {
+        if export.is_result() {
+            result = Some(render(export.format, &report));
+            continue;
+        }
         let path = place(export, folder);
         match store::write(&path, render(export.format, &report).as_bytes()) {
             Ok(()) => written.push((export.format.word(), path)),
@@ -33,7 +38,17 @@ pub(super) fn publish(
         }
     }
     written.dedup();
-    let card = export::terminal::render(&report, shell::width(), shell::colours_results());
+    let text = result.unwrap_or_else(|| page(&report, folder, &written));
+    let printed = shell::result(text.trim_end());
+    match failed {
+        Some(error) => Err(error),
+        None => printed.map(|()| exit_code(record, &report)),
+    }
+}
+
+/// The card, and where everything is.
+fn page(report: &Report, folder: &RunFolder, written: &[(&str, PathBuf)]) -> String {
+    let card = export::terminal::render(report, shell::width(), shell::colours_results());
     let mut text = format!("{}\n", card.trim_end());
     if folder.record().exists() {
         let _ = write!(text, "\nrecord  {}", folder.record().display());
@@ -41,11 +56,7 @@ pub(super) fn publish(
     for (word, path) in written {
         let _ = write!(text, "\n{word:6}  {}", path.display());
     }
-    let printed = shell::result(text.trim_end());
-    match failed {
-        Some(error) => Err(error),
-        None => printed.map(|()| exit_code(record, &report)),
-    }
+    text
 }
 
 /// The gravest of the cards and of the scenarios that did not run.
@@ -57,9 +68,13 @@ fn exit_code(record: &RunRecord, report: &Report) -> u8 {
 /// Refuses, before anything is run, what could not be written afterwards.
 ///
 /// # Errors
-/// [`Error::ExportPath`].
+/// [`Error::ExportPath`], [`Error::SeveralResults`].
 pub(super) fn check(exports: &[Export]) -> Result<(), Error> {
-    for path in exports.iter().filter_map(|export| export.path.as_deref()) {
+    if exports.iter().filter(|export| export.is_result()).count() > 1 {
+        return Err(Error::SeveralResults);
+    }
+    let files = exports.iter().filter(|export| !export.is_result());
+    for path in files.filter_map(|export| export.path.as_deref()) {
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
@@ -100,6 +115,9 @@ mod tests {
         };
         assert!(check(&[export(folder.path().join("a.json"))]).is_ok());
         assert!(check(&[export(PathBuf::from("a.json"))]).is_ok());
+        let result = || export(PathBuf::from("-"));
+        assert!(check(&[result()]).is_ok());
+        assert_eq!(check(&[result(), result()]).unwrap_err().exit_code(), 2);
         for path in [
             folder.path().join("missing/a.json"),
             folder.path().to_path_buf(),
