@@ -95,6 +95,25 @@ pub(crate) fn width() -> usize {
         .map_or(100, |(terminal_size::Width(width), _)| usize::from(width))
 }
 
+/// The columns of the terminal that progress goes to; 80 where there is none.
+pub(crate) fn progress_width() -> usize {
+    terminal_size::terminal_size_of(std::io::stderr())
+        .map_or(80, |(terminal_size::Width(width), _)| usize::from(width))
+}
+
 fn line(style: Style, label: &str, message: impl Display) {
     let _ = writeln!(anstream::stderr(), "{style}{label}{style:#}: {message}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_drive_a_terminal_is_shown_instead() {
+        assert_eq!(
+            clean("a\x1b[31mb\u{9b}c\u{202e}d\ne"),
+            "a␛[31mb\u{fffd}c\u{fffd}d e"
+        );
+    }
 }
