@@ -423,6 +423,23 @@ mod tests {
     }
 
     #[test]
+    fn a_killed_run_tells_of_a_scenario_that_refused_to_run() {
+        let (_guard, store) = store();
+        let folder = store.create().unwrap();
+        folder.open(&header("killed")).unwrap();
+        let failure = RunFailure {
+            kind: loadtest::protocol::FailureKind::Setup,
+            message: "setup failed with token=canary".to_owned(),
+            help: None,
+        };
+        let text = sample::journal(&[JournalLine::Failed(failure)]);
+        std::fs::write(folder.journal(1), text).unwrap();
+        let record = folder.read().unwrap();
+        assert_eq!(record.not_run[0].exit_code, 100);
+        assert!(!record.not_run[0].message.contains("canary"));
+    }
+
+    #[test]
     fn a_run_that_measured_nothing_says_so() {
         let (_guard, store) = store();
         let folder = store.create().unwrap();

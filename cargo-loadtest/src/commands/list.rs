@@ -211,6 +211,20 @@ mod tests {
     }
 
     #[test]
+    fn nothing_of_a_scenario_drives_a_terminal() {
+        let mut definition = sample::definition("visit", &["\x1b]0;tag\x07".to_owned()]);
+        definition.name = "\x1b[31mred\nand more".into();
+        definition.description = "one\x1b[2J\ntwo".into();
+        let step = &mut definition.steps.to_mut()[0];
+        step.name = "a\x1b[8m".into();
+        step.url = Some("/\u{9b}x".into());
+        let text = human(&definition);
+        let harmless = |letter: char| letter == '\n' || !letter.is_control();
+        assert!(text.chars().all(harmless), "{text:?}");
+        assert!(text.contains("red and more") && text.contains("    two\n"));
+    }
+
+    #[test]
     fn programs_see_the_definition_and_what_follows_from_it() {
         let found = Found {
             definition: sample::definition("checkout", &[]),
