@@ -32,13 +32,27 @@ impl Config {
         // `--manifest-path` may name a member outside of the folder of the workspace.
         for folder in below_root.chain([root]) {
             let path = folder.join(FILE_NAME);
-            match std::fs::read_to_string(&path) {
-                Ok(text) => return Self::parse(&text, &path),
+            match std::fs::read(&path) {
+                Ok(bytes) => return Self::decode(&bytes, &path),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(Error::io("read", path)(error)),
             }
         }
         Ok(Self::default())
+    }
+
+    fn decode(bytes: &[u8], path: &Path) -> Result<Self, Error> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Self::parse(text, path),
+            Err(error) => {
+                let before = &bytes[..error.valid_up_to()];
+                let line = before.split(|byte| *byte == b'\n').count();
+                Err(Error::Config {
+                    path: path.to_path_buf(),
+                    mistakes: vec![format!("line {line}: this is not UTF-8, as TOML is")],
+                })
+            }
+        }
     }
 
     fn parse(text: &str, path: &Path) -> Result<Self, Error> {
@@ -90,9 +104,12 @@ impl Reader<'_> {
                 "grading" => self.table(key, value, |reader, key, value| {
                     reader.grading(key, value, config);
                 }),
-                // The library reads these itself, so that `cargo test` is guarded too.
-                "targets" => {}
-                _ => self.unknown(key, &["store", "grading", "targets"]),
+                "targets" => self.mistake(
+                    key.span().start,
+                    "`[[targets]]` comes in a later version; this one tests loopback and \
+                     targets that a scenario starts itself",
+                ),
+                _ => self.unknown(key, &["store", "grading"]),
             }
         }
     }
@@ -208,8 +225,7 @@ mod tests {
     #[test]
     fn every_key_is_read() {
         let config = parse(
-            "[store]\ndirectory = \"runs\"\n[grading]\napdex = \"300ms\"\nbudget = \"0.5%\"\n\
-             [[targets]]\nhost = \"staging.example\"\n",
+            "[store]\ndirectory = \"runs\"\n[grading]\napdex = \"300ms\"\nbudget = \"0.5%\"\n",
         )
         .unwrap();
         assert_eq!(config.store, Some(PathBuf::from("/work/runs")));
@@ -239,6 +255,23 @@ mod tests {
     fn broken_toml_names_the_line() {
         let error = parse("[store]\ndirectory = \n").unwrap_err();
         assert!(error.contains("line 2"), "{error}");
+    }
+
+    #[test]
+    fn targets_are_not_taken_as_if_they_were_heeded() {
+        let error = parse("\n[[targets]]\nhost = \"staging.example\"\n").unwrap_err();
+        assert!(
+            error.contains("line 2: `[[targets]]` comes in a later version"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn text_in_another_encoding_names_the_line() {
+        let path = Path::new("loadtest.toml");
+        let error = Config::decode(b"[store]\ndirectory = \"\xff\"\n", path).unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        assert!(error.to_string().contains("line 2"), "{error}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::selection::{one_of, similar};
 use loadtest::plan::PlanError;
 use loadtest::protocol::{FailureKind, RunFailure};
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 /// An error of the tool.
@@ -24,6 +25,8 @@ pub(crate) enum Error {
         path: PathBuf,
         source: std::io::Error,
     },
+    #[error("could not write to standard output")]
+    Output { source: std::io::Error },
     #[error("{what}")]
     Internal { what: String },
     #[error("interrupted")]
@@ -61,7 +64,7 @@ pub(crate) enum Error {
     Problems { problems: Vec<String> },
     #[error("no scenario is linked into the load tests of {place}")]
     NoScenario { place: String },
-    #[error("no scenario matches {criterion}\nthere is:\n  {}", known.join("\n  "))]
+    #[error("no scenario matches {criterion}{}", instead(suggestion.as_deref(), known))]
     NothingMatches {
         criterion: String,
         suggestion: Option<String>,
@@ -80,6 +83,9 @@ pub(crate) enum Error {
         path.display()
     )]
     ExportPath { path: PathBuf },
+
+    #[error("only one report can go to standard output")]
+    SeveralResults,
 
     #[error("`{scenario}` did not run: {}", failure.message)]
     Refused {
@@ -121,6 +127,7 @@ impl Error {
         match self {
             Self::Spawn { .. }
             | Self::Io { .. }
+            | Self::Output { .. }
             | Self::Internal { .. }
             | Self::NoAnswer { .. }
             | Self::Lost { .. }
@@ -132,6 +139,8 @@ impl Error {
             | Self::Plan { .. }
             | Self::Config { .. }
             | Self::ExportPath { .. }
+            | Self::SeveralResults
+            | Self::Metadata { .. }
             | Self::NewerRecord { .. }
             | Self::Init { .. } => 2,
             Self::NoLoadTest { .. }
@@ -140,15 +149,9 @@ impl Error {
             | Self::UnknownRun { .. }
             | Self::NoRun { .. }
             | Self::EmptyRun { .. } => 3,
-            Self::Metadata { .. } | Self::Build => 101,
+            Self::Build => 101,
             Self::Interrupted => 105,
-            Self::Refused { failure, .. } => match failure.kind {
-                FailureKind::Usage => 2,
-                FailureKind::Setup => 100,
-                FailureKind::NotPermitted => 103,
-                FailureKind::Interrupted => 105,
-                FailureKind::Internal => 1,
-            },
+            Self::Refused { failure, .. } => exit_code(failure.kind),
         }
     }
 
@@ -187,11 +190,9 @@ impl Error {
                  `use my_crate as _;` beside `loadtest::main!();`"
                     .to_owned(),
             ),
-            Self::NothingMatches { suggestion, .. } | Self::UnknownRun { suggestion, .. } => {
-                suggestion
-                    .as_ref()
-                    .map(|name| format!("did you mean `{name}`?"))
-            }
+            Self::UnknownRun { suggestion, .. } => suggestion
+                .as_ref()
+                .map(|name| format!("did you mean `{name}`?")),
             Self::Refused { failure, .. } => failure.help.clone(),
             Self::NoRun { .. } => Some("`cargo loadtest run` makes one".to_owned()),
             Self::NewerRecord { .. } => {
@@ -213,6 +214,34 @@ impl Error {
             path,
             source,
         }
+    }
+}
+
+/// What there is: the likeliest first, then some of all.
+fn instead(suggestion: Option<&str>, known: &[String]) -> String {
+    const SHOWN: usize = 10;
+    let mut text = String::new();
+    if let Some(name) = suggestion {
+        let _ = write!(text, "\ndid you mean `{name}`?");
+    }
+    text.push_str("\nthere is:");
+    for name in known.iter().take(SHOWN) {
+        let _ = write!(text, "\n  {name}");
+    }
+    if let Some(more @ 1..) = known.len().checked_sub(SHOWN) {
+        let _ = write!(text, "\n  and {more} more; see `cargo loadtest list`");
+    }
+    text
+}
+
+/// The exit code of a scenario that did not run.
+pub(crate) fn exit_code(kind: FailureKind) -> u8 {
+    match kind {
+        FailureKind::Usage => 2,
+        FailureKind::Setup => 100,
+        FailureKind::NotPermitted => 103,
+        FailureKind::Interrupted => 105,
+        FailureKind::Internal => 1,
     }
 }
 
@@ -243,6 +272,21 @@ mod tests {
                 .unwrap()
                 .contains("update the dependency")
         );
+    }
+
+    #[test]
+    fn of_many_scenarios_some_are_named() {
+        let error = |count: usize| Error::NothingMatches {
+            criterion: "`x`".to_owned(),
+            suggestion: Some("n1".to_owned()),
+            known: (0..count).map(|i| format!("n{i}")).collect(),
+        };
+        let text = error(53).to_string();
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines[1], "did you mean `n1`?");
+        assert_eq!(lines.len(), 14);
+        assert_eq!(lines[13], "  and 43 more; see `cargo loadtest list`");
+        assert!(!error(10).to_string().contains("more"));
     }
 
     #[test]

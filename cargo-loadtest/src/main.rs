@@ -14,12 +14,13 @@ mod store;
 mod units;
 mod workspace;
 
-use clap::Parser as _;
-use cli::{Cli, Command};
+use cli::Command;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse_from(cli::arguments(std::env::args_os())) {
+    // For mistakes in the command line itself, which may say otherwise.
+    cli::Color::default().apply();
+    let cli = match cli::parse(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => return shell::usage(&error),
     };

@@ -198,9 +198,10 @@ mod tests {
     fn an_unknown_filter_is_corrected_by_any_end_of_an_identity() {
         for filter in ["chekout", "load::chekout", "shop::laod::checkout"] {
             let error = names(&args(&[filter], false, &[])).unwrap_err();
-            assert_eq!(
-                error.help().unwrap(),
-                "did you mean `shop::load::checkout`?"
+            let text = error.to_string();
+            assert!(
+                text.contains("did you mean `shop::load::checkout`?"),
+                "{text}"
             );
             assert_eq!(error.exit_code(), 3);
             assert!(error.to_string().contains("shop::load::browse"));
@@ -211,13 +212,13 @@ mod tests {
     fn one_unknown_filter_among_known_ones_is_an_error() {
         let error = names(&args(&["check", "zzz"], false, &[])).unwrap_err();
         assert!(error.to_string().starts_with("no scenario matches `zzz`"));
-        assert_eq!(error.help(), None);
+        assert!(!error.to_string().contains("did you mean"));
     }
 
     #[test]
     fn an_unknown_tag_lists_the_tags() {
         let error = names(&args(&[], false, &["smokee"])).unwrap_err();
-        assert_eq!(error.help().unwrap(), "did you mean `smoke`?");
+        assert!(error.to_string().contains("did you mean `smoke`?"));
         assert!(error.to_string().contains("critical\n  smoke"));
     }
 }

@@ -6,12 +6,18 @@ use crate::error::Error;
 use anstyle::Style;
 use clap_cargo::style;
 use std::fmt::Display;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 /// Prints what clap found, or the help it was asked for.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
-    let _ = error.print();
+    let text = error.render();
+    let text = text.ansi();
+    let _ = if error.use_stderr() {
+        write!(anstream::stderr(), "{text}")
+    } else {
+        write!(anstream::stdout(), "{text}")
+    };
     u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
@@ -34,14 +40,41 @@ pub(crate) fn status(verb: &str, object: impl Display) {
     let _ = writeln!(anstream::stderr(), "{style}{verb:>12}{style:#} {object}");
 }
 
-/// Prints a line of a result to standard output.
-pub(crate) fn result(text: impl Display) {
-    let _ = writeln!(anstream::stdout(), "{text}");
+/// Prints a result, and the end of its last line, to standard output. That nobody reads it is no
+/// error.
+///
+/// # Errors
+/// When it cannot be written: to a full disk, say.
+pub(crate) fn result(text: impl Display) -> Result<(), Error> {
+    let mut stdout = anstream::stdout().lock();
+    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+        Err(source) if source.kind() != ErrorKind::BrokenPipe => Err(Error::Output { source }),
+        _ => Ok(()),
+    }
 }
 
 /// Prints a plain line to standard error.
 pub(crate) fn progress(text: impl Display) {
     let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+/// Whether this is a build server, whose terminals are no terminals of people.
+pub(crate) fn is_ci() -> bool {
+    std::env::var_os("CI").is_some()
+}
+
+/// A text from outside made harmless: no control character, and nothing that turns the direction of
+/// writing, reaches a terminal.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars()
+        .map(|letter| match letter {
+            '\n' | '\r' | '\t' => ' ',
+            '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(letter)).unwrap_or(' '),
+            '\x7f' => '␡',
+            '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+            _ => letter,
+        })
+        .collect()
 }
 
 /// Whether what goes to standard output is to be coloured.
@@ -52,7 +85,7 @@ pub(crate) fn colours_results() -> bool {
 /// Whether standard error is a terminal on which lines can be drawn anew.
 pub(crate) fn can_redraw() -> bool {
     std::io::stderr().is_terminal()
-        && std::env::var_os("CI").is_none()
+        && !is_ci()
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
@@ -62,6 +95,25 @@ pub(crate) fn width() -> usize {
         .map_or(100, |(terminal_size::Width(width), _)| usize::from(width))
 }
 
+/// The columns of the terminal that progress goes to; 80 where there is none.
+pub(crate) fn progress_width() -> usize {
+    terminal_size::terminal_size_of(std::io::stderr())
+        .map_or(80, |(terminal_size::Width(width), _)| usize::from(width))
+}
+
 fn line(style: Style, label: &str, message: impl Display) {
     let _ = writeln!(anstream::stderr(), "{style}{label}{style:#}: {message}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_drive_a_terminal_is_shown_instead() {
+        assert_eq!(
+            clean("a\x1b[31mb\u{9b}c\u{202e}d\ne"),
+            "a␛[31mb\u{fffd}c\u{fffd}d e"
+        );
+    }
 }

@@ -3,12 +3,14 @@
 //! Every file is written under another name and renamed, so that a reader never sees half of one.
 
 use crate::config::Config;
-use crate::error::Error;
+use crate::error::{Error, exit_code};
 use crate::selection::similar;
 use crate::session::journal;
 use crate::workspace::Workspace;
 use jiff::Timestamp;
-use loadtest::record::{Ending, RunRecord, SCHEMA_VERSION, ScenarioRecord};
+use loadtest::protocol::{Request, RunFailure};
+use loadtest::record::{Ending, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord};
+use loadtest::redact;
 use serde::Serialize;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{ErrorKind, Write as _};
@@ -175,7 +177,8 @@ impl RunFolder {
     /// When it cannot be written.
     pub(crate) fn close(&self, record: &RunRecord, scenarios: usize) -> Result<(), Error> {
         write_json(&self.record(), record)?;
-        let parts = (1..=scenarios).map(|number| self.scenario_record(number));
+        let parts =
+            (1..=scenarios).flat_map(|number| [self.scenario_record(number), self.request(number)]);
         for part in parts.chain([self.path.join(HEADER)]) {
             // A file that stays does no harm.
             let _ = std::fs::remove_file(part);
@@ -193,12 +196,6 @@ impl RunFolder {
             number += 1;
         }
         self.record().exists()
-    }
-
-    /// Removes the folder of a run that never began.
-    pub(crate) fn discard(&self) {
-        // A folder that stays does no harm.
-        let _ = std::fs::remove_dir_all(&self.path);
     }
 
     /// Reads the record; that of a killed run is put together from what its scenarios left.
@@ -222,9 +219,16 @@ impl RunFolder {
             if !files.iter().any(|file| file.exists()) {
                 break;
             }
-            record.scenarios.extend(read_part(&part, &journal)?);
+            match read_part(&part, &journal)? {
+                Part::Ran(scenario) => record.scenarios.push(*scenario),
+                Part::Refused(failure) => {
+                    let scenario = scenario_of(&self.request(number));
+                    record.not_run.push(not_run(scenario, failure));
+                }
+                Part::Nothing => {}
+            }
         }
-        if record.scenarios.is_empty() {
+        if record.scenarios.is_empty() && record.not_run.is_empty() {
             return Err(Error::EmptyRun {
                 directory: self.path.clone(),
             });
@@ -258,16 +262,47 @@ pub(crate) fn read_record(path: &Path) -> Result<RunRecord, Error> {
     serde_json::from_slice(&bytes).map_err(damaged)
 }
 
-fn read_part(part: &Path, journal: &Path) -> Result<Option<ScenarioRecord>, Error> {
+/// What one scenario left.
+enum Part {
+    Ran(Box<ScenarioRecord>),
+    Refused(RunFailure),
+    Nothing,
+}
+
+fn read_part(part: &Path, journal: &Path) -> Result<Part, Error> {
     if let Ok(bytes) = std::fs::read(part)
         && let Ok(record) = serde_json::from_slice(&bytes)
     {
-        return Ok(Some(record));
+        return Ok(Part::Ran(record));
     }
-    let folded = journal::fold(journal).map_err(Error::io("read", journal))?;
-    Ok(folded.into_record(Ending::Died {
+    let mut folded = journal::fold(journal).map_err(Error::io("read", journal))?;
+    if let Some(failure) = folded.failure.take() {
+        return Ok(Part::Refused(failure));
+    }
+    let record = folded.into_record(Ending::Died {
         reason: "the tool was killed while it ran".to_owned(),
-    }))
+    });
+    Ok(record.map_or(Part::Nothing, |record| Part::Ran(Box::new(record))))
+}
+
+/// The scenario that a request is about.
+fn scenario_of(request: &Path) -> String {
+    let request = std::fs::read(request).ok();
+    match request.and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
+        Some(Request::Run(request)) => request.scenario,
+        _ => "a scenario".to_owned(),
+    }
+}
+
+/// What a record keeps of a scenario that refused to run.
+pub(crate) fn not_run(scenario: String, failure: RunFailure) -> NotRun {
+    let redacted = |text: String| redact::text(&text).into_owned();
+    NotRun {
+        scenario,
+        exit_code: exit_code(failure.kind),
+        message: redacted(failure.message),
+        help: failure.help.map(redacted),
+    }
 }
 
 /// Writes `value` as JSON.
@@ -385,6 +420,23 @@ mod tests {
         assert_eq!(record.run_id, "killed");
         assert_eq!(record.scenarios[0].windows.steady.journey.started, 12);
         assert!(matches!(record.scenarios[0].ending, Ending::Died { .. }));
+    }
+
+    #[test]
+    fn a_killed_run_tells_of_a_scenario_that_refused_to_run() {
+        let (_guard, store) = store();
+        let folder = store.create().unwrap();
+        folder.open(&header("killed")).unwrap();
+        let failure = RunFailure {
+            kind: loadtest::protocol::FailureKind::Setup,
+            message: "setup failed with token=canary".to_owned(),
+            help: None,
+        };
+        let text = sample::journal(&[JournalLine::Failed(failure)]);
+        std::fs::write(folder.journal(1), text).unwrap();
+        let record = folder.read().unwrap();
+        assert_eq!(record.not_run[0].exit_code, 100);
+        assert!(!record.not_run[0].message.contains("canary"));
     }
 
     #[test]

@@ -106,6 +106,22 @@ impl Call {
         self.spawn()
     }
 
+    /// Starts the call with a standard output that takes nothing, and is not closed.
+    #[cfg(unix)]
+    #[track_caller]
+    pub(crate) fn output_without_room(mut self) -> Output {
+        let (reader, mut writer) = std::os::unix::net::UnixStream::pair().expect("a pair");
+        // Where a write would wait for ever, it fails.
+        writer.set_nonblocking(true).expect("our own socket");
+        while io::Write::write(&mut writer, &[b' '; 4096]).is_ok() {}
+        self.command
+            .stdout(std::os::fd::OwnedFd::from(writer))
+            .stderr(Stdio::piped());
+        let output = self.spawn().output();
+        drop(reader);
+        output
+    }
+
     fn spawn(mut self) -> Running {
         let words = std::iter::once(self.command.get_program()).chain(self.command.get_args());
         let words: Vec<_> = words.map(OsStr::to_string_lossy).collect();

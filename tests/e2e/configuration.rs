@@ -36,6 +36,12 @@ fn every_mistake_is_told_with_its_line() {
 }
 
 fn a_file_that_is_no_toml_is_refused() {
+    let desk = Desk::with("[[targets]]\nhost = \"127.0.0.1\"\n");
+    desk.tool("run", "single")
+        .run()
+        .exits(2)
+        .has_one_error()
+        .says(&["line 3", "`[[targets]]` comes in a later version"]);
     let desk = Desk::with("[grading\n");
     desk.tool("run", "single")
         .run()

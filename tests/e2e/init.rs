@@ -10,6 +10,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_package_gets_a_load_test_that_works,
         a_workspace_is_asked_which_package_is_meant,
         what_is_there_is_never_overwritten,
+        the_crate_of_that_name_on_the_registry_is_not_taken_for_ours,
     ]
 }
 
@@ -120,5 +121,24 @@ fn what_is_there_is_never_overwritten() {
         .exits(2)
         .has_one_error()
         .says(&["`tests/load.rs` exists"]);
+    assert_eq!(contents(&project), before);
+}
+
+fn the_crate_of_that_name_on_the_registry_is_not_taken_for_ours() {
+    let manifest = format!(
+        "{}[dev-dependencies]\nloadtest = \"0.9\"\n\n{STANDS_ALONE}",
+        header("foreign")
+    );
+    let project = Files::new("foreign")
+        .file("Cargo.toml", manifest)
+        .file("src/lib.rs", "")
+        .create();
+    let before = contents(&project);
+    project
+        .tool("init", "")
+        .run()
+        .exits(2)
+        .has_one_error()
+        .says(&["belongs to somebody else", "loadtest = { path = "]);
     assert_eq!(contents(&project), before);
 }

@@ -16,6 +16,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         sigterm_is_as_ctrl_c,
         ctrl_c_twice_cancels_what_is_in_flight,
         ctrl_c_while_building_ends_at_once,
+        a_run_that_overruns_its_end_says_what_it_waits_for,
         a_killed_scenario_leaves_what_its_journal_holds,
         a_killed_tool_leaves_what_its_journal_holds,
         a_closed_standard_output_loses_no_file,
@@ -85,6 +86,19 @@ fn ctrl_c_twice_cancels_what_is_in_flight() {
     assert_eq!((total.journey.ok, total.journey.cancelled), (10, 3));
     assert_eq!((total.steps[0].cancelled, total.steps[0].failed), (3, 0));
     assert_eq!(server.requests(), 13, "nothing new is started");
+}
+
+fn a_run_that_overruns_its_end_says_what_it_waits_for() {
+    let server = Server::start(|_| Reply::text("ok").delay(Duration::from_secs(5)));
+    let desk = Desk::new();
+    let output = desk
+        .run("endless --users 1 --duration 1s", &server)
+        .run()
+        .measured();
+    let said = output
+        .stderr
+        .matches("finishing: waiting for requests in flight (at most 30 s)");
+    assert_eq!(said.count(), 1, "{output}");
 }
 
 fn ctrl_c_while_building_ends_at_once() {
@@ -195,5 +209,11 @@ fn an_interrupt_ends_the_scenarios_that_follow() {
         .map(|scenario| &*scenario.definition.name)
         .collect();
     assert_eq!(names, ["single"]);
+    assert_eq!(record.not_run.len(), 2);
+    for not_run in &record.not_run {
+        assert_eq!(not_run.exit_code, 105);
+        assert_eq!(not_run.message, "interrupted before its turn");
+    }
+    desk.tool("report", "").run().exits(105);
     assert_eq!(server.requests_to("/hang"), 0);
 }

@@ -205,7 +205,7 @@ fn a_workspace_is_found_from_within_and_from_elsewhere() {
         .arg(manifest);
     assert_eq!(identities(&call.run().exits(0).stdout), both);
     let call = Call::tool(elsewhere.path()).line("list");
-    call.run().exits(101).says(&["Cargo.toml"]);
+    call.run().exits(2).says(&["Cargo.toml"]);
 }
 
 fn a_run_takes_what_a_list_shows() {

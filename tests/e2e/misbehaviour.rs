@@ -97,7 +97,8 @@ fn a_wait_for_a_target_can_be_interrupted() {
             .is_err()
             .then_some(())
     });
-    assert!(desk.runs().is_empty(), "nothing was measured");
+    assert_eq!(desk.only_run().not_run().exit_code, 105);
+    desk.tool("report", "").run().exits(105);
 }
 
 fn a_password_in_the_base_url_is_refused_unsaid() {
@@ -112,7 +113,12 @@ fn a_password_in_the_base_url_is_refused_unsaid() {
         .has_one_error()
         .says(&["user name"])
         .says_no("canary-7f3a");
-    assert_eq!(output.stdout, "");
-    assert!(desk.runs().is_empty());
+    assert!(!output.stdout.contains("canary-7f3a"), "{output}");
+    let run = desk.only_run();
+    assert_eq!(run.not_run().exit_code, 2);
+    for file in run.files() {
+        let text = run.text(&file.to_string_lossy());
+        assert!(!text.contains("canary-7f3a"), "{}\n{text}", file.display());
+    }
     assert_eq!(server.connections(), 0);
 }

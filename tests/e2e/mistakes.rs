@@ -1,5 +1,6 @@
 //! Mistakes of the user: each is told once, in words that help, with the exit code of its kind.
 
+use crate::call::Call;
 use crate::project::{Files, STANDS_ALONE, header};
 use crate::site::{Desk, site};
 use crate::trials;
@@ -19,6 +20,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         unusable_flags_are_refused_before_anything_is_built,
         a_flag_that_the_load_has_no_place_for_is_refused,
         a_manifest_that_cargo_refuses_is_told_in_its_words,
+        outside_of_a_package_there_is_nothing_to_do,
     ]
 }
 
@@ -121,8 +123,8 @@ fn an_unknown_filter_lists_what_there_is() {
         .has_one_error()
         .says(&[
             "no scenario matches `jurney`",
-            "site::load::journey",
-            "did you mean",
+            "did you mean `site::load::journey`?",
+            "more; see `cargo loadtest list`",
         ]);
     assert!(desk.runs().is_empty(), "nothing was run");
     desk.tool("list", "--exact journey")
@@ -159,6 +161,13 @@ fn unusable_flags_are_refused_before_anything_is_built() {
         ("--duration 5", "5s"),
         ("--duration 5parsecs", "--duration"),
         ("--users 0", "at least 1 user"),
+        ("--users -1", "is no number of users"),
+        ("--rate -5/s", "is no rate"),
+        ("--rate 2000000/s", "at most `1000000/s`"),
+        ("--duration 99999999999h", "at most 30 days"),
+        ("--min-grade B", "`--min-grade` comes in a later version"),
+        ("-- curl http://127.0.0.1", "comes in a later version"),
+        ("--export json=- --export html=-", "only one report"),
         ("--users many", "--users"),
         ("--iterations 0", "at least 1 iteration"),
         ("--rate 5/s --users 3", "cannot be used with"),
@@ -202,5 +211,22 @@ fn a_manifest_that_cargo_refuses_is_told_in_its_words() {
         )
         .file("src/lib.rs", "")
         .create();
-    project.tool("list", "").run().exits(101).says(&["version"]);
+    for command in ["list", "run", "report", "init"] {
+        project.tool(command, "").run().exits(2).says(&["version"]);
+    }
+}
+
+fn outside_of_a_package_there_is_nothing_to_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for command in ["list", "run", "report", "init"] {
+        Call::tool(folder.path())
+            .arg(command)
+            .run()
+            .exits(2)
+            .has_one_error()
+            .says(&[
+                "could not find `Cargo.toml`",
+                "help: run this in the folder",
+            ]);
+    }
 }

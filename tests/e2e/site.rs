@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::project::{Files, LOAD_TEST, Project, STANDS_ALONE, all_files, dependency, header};
 use loadtest::metrics::{StepTally, Tally};
-use loadtest::record::{RunRecord, ScenarioRecord};
+use loadtest::record::{NotRun, RunRecord, ScenarioRecord};
 use loadtest_tests::Server;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -111,6 +111,16 @@ impl RunFolder {
         let mut scenarios = self.record().scenarios;
         assert_eq!(scenarios.len(), 1, "one scenario");
         scenarios.remove(0)
+    }
+
+    /// The only scenario, which did not run.
+    #[track_caller]
+    pub(crate) fn not_run(&self) -> NotRun {
+        let mut record = self.record();
+        assert!(record.scenarios.is_empty(), "nothing was measured");
+        assert_eq!(record.not_run.len(), 1, "one scenario");
+        self.has_page();
+        record.not_run.remove(0)
     }
 
     /// The text of a file.

@@ -16,6 +16,10 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_run_that_holds_its_thresholds_passes,
         a_threshold_that_does_not_hold_fails_the_run,
         a_target_that_is_down_is_found_out_before_the_load,
+        a_scenario_that_did_not_run_stays_in_the_report,
+        an_export_to_standard_output_takes_the_place_of_the_card,
+        a_result_that_cannot_be_printed_is_an_error,
+        a_card_is_printed_though_its_record_cannot_be_written,
         a_run_without_a_target_is_told_how_to_name_one,
         a_target_that_hangs_costs_its_timeouts_and_no_more,
         a_target_that_fails_throughout_fails_the_run,
@@ -83,10 +87,74 @@ fn a_target_that_is_down_is_found_out_before_the_load() {
         .exits(100)
         .has_one_error()
         .says(&[&address.to_string()]);
-    assert!(
-        desk.runs().is_empty(),
-        "nothing was measured, so nothing is kept"
-    );
+    let not_run = desk.only_run().not_run();
+    assert_eq!(not_run.scenario, "site::load::single");
+    assert_eq!(not_run.exit_code, 100);
+    assert!(not_run.message.contains(&address.to_string()));
+    desk.tool("report", "").run().exits(100);
+}
+
+fn a_scenario_that_did_not_run_stays_in_the_report() {
+    let desk = Desk::new();
+    desk.tool("run", "--exact site::load::own site::load::own_dies")
+        .args(["--iterations", "3"])
+        .run()
+        .exits(100);
+    let run = desk.only_run();
+    let record = run.record();
+    assert_eq!(record.scenarios.len(), 1);
+    let [not_run] = record.not_run.as_slice() else {
+        panic!("one did not run: {:?}", record.not_run);
+    };
+    assert_eq!(not_run.scenario, "site::load::own_dies");
+    assert!(not_run.message.contains("no database at shop.db"));
+    desk.tool("report", "latest").run().exits(100);
+}
+
+fn an_export_to_standard_output_takes_the_place_of_the_card() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let desk = Desk::new();
+    let output = desk
+        .run("single --iterations 20 --export json=-", &server)
+        .run()
+        .measured();
+    let report: serde_json::Value =
+        serde_json::from_str(&output.stdout).expect("standard output is JSON alone");
+    assert_eq!(report["cards"][0]["identity"], "site::load::single");
+    desk.only_run().has_page();
+}
+
+fn a_result_that_cannot_be_printed_is_an_error() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let desk = Desk::new();
+    desk.run("single --iterations 20", &server)
+        .output_without_room()
+        .exits(1)
+        .has_one_error()
+        .says(&["could not write to standard output", "caused by"]);
+    desk.only_run().has_page();
+    for (command, line) in [("list", "single"), ("report", "")] {
+        let call = desk.tool(command, line);
+        call.output_without_room().exits(1).has_one_error();
+    }
+}
+
+fn a_card_is_printed_though_its_record_cannot_be_written() {
+    let desk = Desk::new();
+    let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(20)));
+    let mut running = desk.run("single --users 1 --duration 4s", &server).start();
+    running.wait_until_it_says("[0s]");
+    // A folder in the place of the file: nothing can be renamed to it, not even by root.
+    let run = desk.only_run();
+    let blocked = run.0.join("record.json");
+    std::fs::create_dir_all(blocked.join("x")).expect("a folder");
+    running
+        .output()
+        .exits(1)
+        .has_one_error()
+        .says(&["could not write", "record.json"])
+        .prints(&["site::load::single", "p95"]);
+    run.has_page();
 }
 
 fn a_run_without_a_target_is_told_how_to_name_one() {
@@ -96,6 +164,8 @@ fn a_run_without_a_target_is_told_how_to_name_one() {
         .exits(2)
         .has_one_error()
         .says(&["no target", "--base-url", "LOADTEST_BASE_URL"]);
+    assert_eq!(desk.only_run().not_run().exit_code, 2);
+    desk.tool("report", "").run().exits(2);
 }
 
 fn a_target_that_hangs_costs_its_timeouts_and_no_more() {

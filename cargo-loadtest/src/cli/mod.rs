@@ -2,8 +2,10 @@
 
 mod values;
 
+use crate::shell;
 use clap::builder::styling::Styles;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -61,7 +63,7 @@ pub(crate) enum Color {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
-    /// Write the report as FORMAT: `json` or `html`; without PATH into the folder of the run
+    /// Write the report as FORMAT: `json` or `html`; without PATH into the folder of the run, with `-` to standard output in place of the card
     #[arg(long, value_name = "FORMAT[=PATH]")]
     pub(crate) export: Vec<Export>,
     #[command(flatten)]
@@ -151,22 +153,22 @@ pub(crate) struct SelectionArgs {
 #[command(next_help_heading = "Load")]
 pub(crate) struct LoadArgs {
     /// Start iterations at this rate, whatever the target does
-    #[arg(long, value_name = "N/s", value_parser = values::rate, conflicts_with_all = ["users", "iterations"])]
+    #[arg(long, value_name = "N/s", value_parser = values::rate, allow_hyphen_values = true, conflicts_with_all = ["users", "iterations"])]
     pub(crate) rate: Option<f64>,
     /// Run this many virtual users
-    #[arg(long, value_name = "N", value_parser = values::users)]
+    #[arg(long, value_name = "N", value_parser = values::users, allow_hyphen_values = true)]
     pub(crate) users: Option<u32>,
     /// Run this many iterations in total, shared by the users
-    #[arg(long, value_name = "N", value_parser = values::iterations)]
+    #[arg(long, value_name = "N", value_parser = values::iterations, allow_hyphen_values = true)]
     pub(crate) iterations: Option<u64>,
     /// Rise from nothing to the full load over this time, which is part of the duration
-    #[arg(long, value_name = "TIME", value_parser = values::ramp_up)]
+    #[arg(long, value_name = "TIME", value_parser = values::ramp_up, allow_hyphen_values = true)]
     pub(crate) ramp_up: Option<Duration>,
     /// Run for this long
-    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
     pub(crate) duration: Option<Duration>,
     /// Draw weights, think times and data by this seed
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", value_parser = values::seed, allow_hyphen_values = true)]
     pub(crate) seed: Option<u64>,
     /// Join paths to this URL, whatever the scenario declares
     #[arg(long, value_name = "URL", value_parser = values::base_url)]
@@ -205,12 +207,76 @@ pub(crate) struct CompilationArgs {
         help_heading = "Compilation Options"
     )]
     pub(crate) profile: String,
+    /// Build with the profile `release`, which is the default
+    #[arg(
+        short,
+        long,
+        conflicts_with = "profile",
+        help_heading = "Compilation Options"
+    )]
+    pub(crate) release: bool,
     #[command(flatten, next_help_heading = "Feature Selection")]
     pub(crate) features: clap_cargo::Features,
 }
 
+/// Flags and commands that are named in the documentation but do not exist yet.
+const LATER: [&str; 17] = [
+    "--allow-files",
+    "--baseline",
+    "--ci",
+    "--curl",
+    "--load",
+    "--min-grade",
+    "--mix",
+    "baseline",
+    "capacity",
+    "compare",
+    "config",
+    "debug",
+    "duplicate",
+    "export",
+    "history",
+    "import",
+    "plan",
+];
+
+/// Reads the command line.
+///
+/// # Errors
+/// What is wrong with it, or the help that it asks for.
+pub(crate) fn parse(all: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let words = arguments(all);
+    let mut parts = words.splitn(2, |word| word == "--");
+    let runs = parts
+        .next()
+        .is_some_and(|part| part.iter().any(|word| word == "run"));
+    if runs
+        && parts
+            .next()
+            .is_some_and(|rest| rest.first().is_some_and(|word| word == "curl"))
+    {
+        return Err(later("-- curl .."));
+    }
+    Cli::try_parse_from(words).map_err(|error| {
+        let word = match error.kind() {
+            ErrorKind::UnknownArgument => error.get(ContextKind::InvalidArg),
+            ErrorKind::InvalidSubcommand => error.get(ContextKind::InvalidSubcommand),
+            _ => None,
+        };
+        match word {
+            Some(ContextValue::String(word)) if LATER.contains(&word.as_str()) => later(word),
+            _ => error,
+        }
+    })
+}
+
+fn later(what: &str) -> clap::Error {
+    let words = format!("`{what}` comes in a later version");
+    Cli::command().error(ErrorKind::UnknownArgument, words)
+}
+
 /// The arguments without the `loadtest` that cargo puts first.
-pub(crate) fn arguments(all: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+fn arguments(all: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut all: Vec<_> = all.into_iter().collect();
     if all.get(1).is_some_and(|first| first == "loadtest") {
         all.remove(1);
@@ -219,9 +285,17 @@ pub(crate) fn arguments(all: impl IntoIterator<Item = OsString>) -> Vec<OsString
 }
 
 impl Color {
+    /// What goes without saying on a build server.
+    fn decided(self) -> Self {
+        match self {
+            Self::Auto if shell::is_ci() => Self::Never,
+            color => color,
+        }
+    }
+
     /// Decides for the whole program.
     pub(crate) fn apply(self) {
-        match self {
+        match self.decided() {
             Self::Auto => anstream::ColorChoice::Auto,
             Self::Always => anstream::ColorChoice::Always,
             Self::Never => anstream::ColorChoice::Never,
@@ -231,7 +305,7 @@ impl Color {
 
     /// The word that cargo takes.
     pub(crate) fn word(self) -> &'static str {
-        match self {
+        match self.decided() {
             Self::Auto => "auto",
             Self::Always => "always",
             Self::Never => "never",
@@ -242,11 +316,9 @@ impl Color {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory as _;
 
     fn parse(line: &str) -> Result<Cli, clap::Error> {
-        let words = line.split_whitespace().map(OsString::from);
-        Cli::try_parse_from(arguments(words))
+        super::parse(line.split_whitespace().map(OsString::from))
     }
 
     fn run(line: &str) -> Result<RunArgs, clap::Error> {
@@ -277,7 +349,7 @@ mod tests {
         );
         for both in ["--rate 5/s --users 5", "--rate 5/s --iterations 5"] {
             let error = run(both).unwrap_err();
-            assert_eq!(error.kind(), clap::error::ErrorKind::ArgumentConflict);
+            assert_eq!(error.kind(), ErrorKind::ArgumentConflict);
         }
     }
 
@@ -286,6 +358,56 @@ mod tests {
         let error = run("--durations 5s").unwrap_err();
         assert_eq!(error.exit_code(), 2);
         assert!(error.to_string().contains("'--duration'"), "{error}");
+    }
+
+    #[test]
+    fn what_comes_later_is_told_from_what_is_misspelt() {
+        for (line, what) in [
+            ("--min-grade B", "--min-grade"),
+            ("--mix", "--mix"),
+            ("--ci", "--ci"),
+            ("--load=peak", "--load"),
+            ("--curl -", "--curl"),
+            ("-- curl http://127.0.0.1", "-- curl .."),
+        ] {
+            let error = run(line).unwrap_err();
+            assert_eq!(error.exit_code(), 2);
+            let text = error.to_string();
+            let words = format!("`{what}` comes in a later version");
+            assert!(text.contains(&words) && !text.contains("tip:"), "{text}");
+        }
+        let error = parse("cargo-loadtest capacity x").unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("`capacity` comes in a later version")
+        );
+        assert!(run("curl").is_ok());
+    }
+
+    #[test]
+    fn a_negative_value_is_refused_in_words_about_the_value() {
+        for line in [
+            "--rate -5/s",
+            "--users -1",
+            "--iterations -1",
+            "--duration -5s",
+            "--ramp-up -5s",
+            "--seed -1",
+        ] {
+            let text = run(line).unwrap_err().to_string();
+            assert!(
+                text.contains("invalid value") && !text.contains("tip:"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_profile_that_is_the_default_may_be_asked_for() {
+        assert!(run("-r").unwrap().compilation.release);
+        assert!(run("--release").unwrap().compilation.release);
+        assert!(run("--release --profile dev").is_err());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The values of flags, read and checked one by one.
 
 use crate::units;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -19,8 +19,15 @@ pub(crate) enum Format {
 pub(crate) struct Export {
     /// The format.
     pub(crate) format: Format,
-    /// Where to; `None` is the folder of the run.
+    /// Where to; `None` is the folder of the run, `-` standard output.
     pub(crate) path: Option<PathBuf>,
+}
+
+impl Export {
+    /// Whether it takes the place of the card.
+    pub(crate) fn is_result(&self) -> bool {
+        self.path.as_deref() == Some(Path::new("-"))
+    }
 }
 
 /// Formats that are named in the documentation but not written yet.
@@ -66,28 +73,45 @@ impl FromStr for Export {
     }
 }
 
+/// More is a slip of the keyboard.
+const MOST_PER_SECOND: f64 = 1e6;
+const MOST_USERS: u32 = 1_000_000;
+const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
+
 pub(super) fn rate(text: &str) -> Result<f64, String> {
     match units::rate(text)? {
         0.0 => Err("starts nothing; use at least `1/h`".to_owned()),
+        rate if rate > MOST_PER_SECOND => Err("is too much; use at most `1000000/s`".to_owned()),
         rate => Ok(rate),
     }
 }
 
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    match units::duration(text)? {
+    match ramp_up(text)? {
         Duration::ZERO => Err("is no time to run in; use at least `1s`".to_owned()),
         time => Ok(time),
     }
 }
 
 pub(super) fn ramp_up(text: &str) -> Result<Duration, String> {
-    units::duration(text)
+    match units::duration(text)? {
+        time if time > LONGEST => Err("is too long; use at most 30 days, `720h`".to_owned()),
+        time => Ok(time),
+    }
+}
+
+pub(super) fn seed(text: &str) -> Result<u64, String> {
+    let mistake = "is no seed; write a whole number, as an earlier run printed it";
+    text.parse().map_err(|_| mistake.to_owned())
 }
 
 pub(super) fn users(text: &str) -> Result<u32, String> {
-    match text.parse() {
+    match text.parse::<u64>() {
         Ok(0) => Err("nobody would send anything; use at least 1 user".to_owned()),
-        Ok(users) => Ok(users),
+        Ok(users) if users > u64::from(MOST_USERS) => {
+            Err(format!("is too much; use at most {MOST_USERS} users"))
+        }
+        Ok(users) => u32::try_from(users).map_err(|error| error.to_string()),
         Err(_) => Err("is no number of users; write a whole number such as `50`".to_owned()),
     }
 }
@@ -122,6 +146,19 @@ mod tests {
         assert!(iterations("0").is_err());
         assert!(duration("0s").is_err());
         assert_eq!(ramp_up("0s"), Ok(Duration::ZERO));
+    }
+
+    #[test]
+    fn a_slip_of_the_keyboard_is_no_load() {
+        assert!(rate("1000000/s").is_ok() && rate("1000001/s").is_err());
+        assert!(users("1000000").is_ok() && users("1000001").is_err());
+        assert!(duration("720h").is_ok() && duration("721h").is_err());
+        for text in ["99999999999h", "721h"] {
+            let mistake = duration(text).unwrap_err();
+            assert!(mistake.contains("at most 30 days"), "{mistake}");
+            assert!(ramp_up(text).is_err());
+        }
+        assert!(users("99999999999").unwrap_err().contains("too much"));
     }
 
     #[test]

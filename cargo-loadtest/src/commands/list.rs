@@ -5,7 +5,7 @@ use crate::cli::{Cli, ListArgs, ListFormat};
 use crate::error::Error;
 use crate::interrupt::Interrupts;
 use crate::selection::Found;
-use crate::shell;
+use crate::shell::{self, clean};
 use crate::workspace::Workspace;
 use loadtest::card::view;
 use loadtest::definition::{Load, ScenarioDef, StepDef};
@@ -31,9 +31,9 @@ pub(crate) fn list(args: &ListArgs, cli: &Cli) -> Result<u8, Error> {
     match args.format {
         ListFormat::Human => {
             let shown: Vec<_> = found.iter().map(|found| human(&found.definition)).collect();
-            shell::result(shown.join("\n").trim_end());
+            shell::result(shown.join("\n").trim_end())?;
         }
-        ListFormat::Json => shell::result(data(&found)?),
+        ListFormat::Json => shell::result(data(&found)?)?,
     }
     Ok(0)
 }
@@ -41,14 +41,14 @@ pub(crate) fn list(args: &ListArgs, cli: &Cli) -> Result<u8, Error> {
 fn human(scenario: &ScenarioDef) -> String {
     let mut text = scenario.identity();
     if scenario.name != scenario.function {
-        let _ = write!(text, " \"{}\"", scenario.name);
+        let _ = write!(text, " \"{}\"", clean(&scenario.name));
     }
     if !scenario.tags.is_empty() {
-        let _ = write!(text, " [{}]", scenario.tags.join(", "));
+        let _ = write!(text, " [{}]", clean(&scenario.tags.join(", ")));
     }
     text.push('\n');
     for line in scenario.description.lines() {
-        let _ = writeln!(text, "    {line}");
+        let _ = writeln!(text, "    {}", clean(line));
     }
     let load = match &scenario.load {
         Some(load) => view::load(load),
@@ -70,7 +70,7 @@ fn human(scenario: &ScenarioDef) -> String {
     facts.push(("version", version));
     facts.push(("source", format!("{}:{}", scenario.file, scenario.line)));
     for (name, fact) in facts {
-        let _ = writeln!(text, "    {name:10} {fact}");
+        let _ = writeln!(text, "    {name:10} {}", clean(&fact));
     }
     steps(&mut text, scenario);
     text
@@ -83,12 +83,9 @@ fn steps(text: &mut String, scenario: &ScenarioDef) {
         .iter()
         .map(|step| {
             [
-                step.name.to_string(),
-                step.method.as_deref().unwrap_or("*").to_owned(),
-                step.url
-                    .as_deref()
-                    .unwrap_or("(made by its code)")
-                    .to_owned(),
+                clean(&step.name),
+                clean(step.method.as_deref().unwrap_or("*")),
+                clean(step.url.as_deref().unwrap_or("(made by its code)")),
             ]
         })
         .collect();
@@ -123,7 +120,7 @@ fn steps(text: &mut String, scenario: &ScenarioDef) {
             text,
             "      {:>2}. {name:names$}  {method:methods$}  {url:urls$}  {}",
             i + 1,
-            notes.join("; "),
+            clean(&notes.join("; ")),
         );
     }
 }
@@ -211,6 +208,20 @@ mod tests {
                1. login  GET  /login  weight 0.8
                2. buy    GET  /buy    weight 0.5 (effective 0.4); uses login
         ");
+    }
+
+    #[test]
+    fn nothing_of_a_scenario_drives_a_terminal() {
+        let mut definition = sample::definition("visit", &["\x1b]0;tag\x07".to_owned()]);
+        definition.name = "\x1b[31mred\nand more".into();
+        definition.description = "one\x1b[2J\ntwo".into();
+        let step = &mut definition.steps.to_mut()[0];
+        step.name = "a\x1b[8m".into();
+        step.url = Some("/\u{9b}x".into());
+        let text = human(&definition);
+        let harmless = |letter: char| letter == '\n' || !letter.is_control();
+        assert!(text.chars().all(harmless), "{text:?}");
+        assert!(text.contains("red and more") && text.contains("    two\n"));
     }
 
     #[test]

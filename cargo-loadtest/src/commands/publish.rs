@@ -5,15 +5,17 @@ use crate::error::Error;
 use crate::export;
 use crate::shell;
 use crate::store::{self, RunFolder};
-use loadtest::card::Report;
+use loadtest::card::{Report, worst};
 use loadtest::record::RunRecord;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Grades `record`, writes the `exports`, and prints the card and where everything is; the exit code
-/// is that of the grade.
+/// is that of the report, with the scenarios that did not run.
 ///
 /// # Errors
-/// The first file that could not be written; the card is printed all the same.
+/// The first file that could not be written; the card is printed all the same. A standard output
+/// that takes nothing.
 pub(super) fn publish(
     record: &RunRecord,
     folder: &RunFolder,
@@ -23,35 +25,56 @@ pub(super) fn publish(
     // Files first: whoever reads standard output may be gone.
     let mut written = Vec::new();
     let mut failed = None;
+    let mut result = None;
     for export in exports {
+        if export.is_result() {
+            result = Some(render(export.format, &report));
+            continue;
+        }
         let path = place(export, folder);
         match store::write(&path, render(export.format, &report).as_bytes()) {
             Ok(()) => written.push((export.format.word(), path)),
             Err(error) => failed = failed.or(Some(error)),
         }
     }
-    let card = export::terminal::render(&report, shell::width(), shell::colours_results());
-    shell::result(card.trim_end());
-    shell::result("");
-    if folder.record().exists() {
-        shell::result(format_args!("record  {}", folder.record().display()));
-    }
     written.dedup();
-    for (word, path) in written {
-        shell::result(format_args!("{word:6}  {}", path.display()));
-    }
+    let text = result.unwrap_or_else(|| page(&report, folder, &written));
+    let printed = shell::result(text.trim_end());
     match failed {
         Some(error) => Err(error),
-        None => Ok(report.exit_code()),
+        None => printed.map(|()| exit_code(record, &report)),
     }
+}
+
+/// The card, and where everything is.
+fn page(report: &Report, folder: &RunFolder, written: &[(&str, PathBuf)]) -> String {
+    let card = export::terminal::render(report, shell::width(), shell::colours_results());
+    let mut text = format!("{}\n", card.trim_end());
+    if folder.record().exists() {
+        let _ = write!(text, "\nrecord  {}", folder.record().display());
+    }
+    for (word, path) in written {
+        let _ = write!(text, "\n{word:6}  {}", path.display());
+    }
+    text
+}
+
+/// The gravest of the cards and of the scenarios that did not run.
+fn exit_code(record: &RunRecord, report: &Report) -> u8 {
+    let not_run = record.not_run.iter().map(|scenario| scenario.exit_code);
+    worst(not_run.chain([report.exit_code()]))
 }
 
 /// Refuses, before anything is run, what could not be written afterwards.
 ///
 /// # Errors
-/// [`Error::ExportPath`].
+/// [`Error::ExportPath`], [`Error::SeveralResults`].
 pub(super) fn check(exports: &[Export]) -> Result<(), Error> {
-    for path in exports.iter().filter_map(|export| export.path.as_deref()) {
+    if exports.iter().filter(|export| export.is_result()).count() > 1 {
+        return Err(Error::SeveralResults);
+    }
+    let files = exports.iter().filter(|export| !export.is_result());
+    for path in files.filter_map(|export| export.path.as_deref()) {
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
@@ -92,6 +115,9 @@ mod tests {
         };
         assert!(check(&[export(folder.path().join("a.json"))]).is_ok());
         assert!(check(&[export(PathBuf::from("a.json"))]).is_ok());
+        let result = || export(PathBuf::from("-"));
+        assert!(check(&[result()]).is_ok());
+        assert_eq!(check(&[result(), result()]).unwrap_err().exit_code(), 2);
         for path in [
             folder.path().join("missing/a.json"),
             folder.path().to_path_buf(),

@@ -9,12 +9,13 @@ use crate::live::Live;
 use crate::selection::Found;
 use crate::session;
 use crate::shell;
-use crate::store::{RunFolder, Store};
+use crate::store::{self, RunFolder, Store};
 use crate::workspace::{self, Workspace};
 use loadtest::card::worst;
 use loadtest::plan::{GradingDefaults, Overrides, Plan};
 use loadtest::protocol::RunRequest;
-use loadtest::record::{RunRecord, SCHEMA_VERSION, ScenarioRecord};
+use loadtest::record::{NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord};
+use loadtest::redact;
 use std::hash::{BuildHasher as _, RandomState};
 
 /// Runs the selected scenarios and grades them.
@@ -59,11 +60,11 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         interrupts: &interrupts,
         quiet: cli.quiet,
     };
-    let mut codes = Vec::new();
+    let mut scenarios = Vec::new();
     for (i, found) in chosen.iter().enumerate() {
         if interrupts.count() > 0 {
-            codes.push(Error::Interrupted.exit_code());
-            break;
+            record.not_run.push(before_its_turn(found));
+            continue;
         }
         if !cli.quiet && chosen.len() > 1 {
             let identity = found.definition.identity();
@@ -73,25 +74,59 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
             );
         }
         match series.run(found, i + 1) {
-            Ok(scenario) => record.scenarios.push(scenario),
+            Ok(scenario) => scenarios.push(scenario),
             Err(error) => {
                 shell::error(&error);
-                codes.push(error.exit_code());
+                record.not_run.push(not_run(found, &error));
             }
         }
     }
-    if record.scenarios.is_empty() {
-        folder.discard();
-        return Ok(worst(codes));
+    record.scenarios = scenarios;
+    let kept = folder
+        .close(&record, chosen.len())
+        .and_then(|()| store.mark_latest(&folder));
+    // What was measured is shown even if it cannot be kept.
+    let published = publish::publish(&record, &folder, &with_page(&args.export));
+    match (kept, published) {
+        (Ok(()), published) => published,
+        (Err(error), Ok(code)) => {
+            shell::error(&error);
+            Ok(worst([error.exit_code(), code]))
+        }
+        (Err(first), Err(second)) => {
+            shell::error(&first);
+            Err(second)
+        }
     }
-    folder.close(&record, chosen.len())?;
-    store.mark_latest(&folder)?;
-    codes.push(publish::publish(
-        &record,
-        &folder,
-        &with_page(&args.export),
-    )?);
-    Ok(worst(codes))
+}
+
+/// What the record keeps of a scenario that `error` prevented.
+fn not_run(found: &Found, error: &Error) -> NotRun {
+    if let Error::Refused { scenario, failure } = error {
+        return store::not_run(scenario.clone(), failure.clone());
+    }
+    let mut message = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        message = format!("{message}: {cause}");
+        source = cause.source();
+    }
+    NotRun {
+        scenario: found.definition.identity(),
+        exit_code: error.exit_code(),
+        message: redact::text(&message).into_owned(),
+        help: error.help().map(|help| redact::text(&help).into_owned()),
+    }
+}
+
+/// The same of one that the user did not wait for.
+fn before_its_turn(found: &Found) -> NotRun {
+    NotRun {
+        scenario: found.definition.identity(),
+        exit_code: Error::Interrupted.exit_code(),
+        message: "interrupted before its turn".to_owned(),
+        help: None,
+    }
 }
 
 /// What the scenarios of one invocation have in common.

@@ -1,5 +1,6 @@
 //! The last seconds of a run, and what they come to.
 
+use crate::shell::clean;
 use crate::units;
 use loadtest::card::view;
 use loadtest::definition::Shape;
@@ -93,7 +94,10 @@ impl Course {
                     if self.seen.insert(error.kind.name()) {
                         lines.push(format!(
                             "[{}s] first error `{}` in `{}`: {}",
-                            frame.second, error.kind, step.name, error.example
+                            frame.second,
+                            error.kind,
+                            clean(&step.name),
+                            clean(&error.example)
                         ));
                     }
                 }
@@ -116,6 +120,12 @@ impl Course {
     pub(super) fn length(&self) -> Option<Duration> {
         let load = &self.start.plan.load;
         Some(load.warm_up + load.duration()?)
+    }
+
+    /// Whether the load is past its planned end; never for a fixed amount of work.
+    pub(super) fn is_over(&self, since_spawn: Duration) -> bool {
+        self.length()
+            .is_some_and(|length| self.elapsed(since_spawn) > length)
     }
 
     /// How much is done, a share of one, `elapsed` after the beginning.
@@ -293,5 +303,7 @@ mod tests {
         assert_eq!(course.position(elapsed), "15s/1m");
         assert!((course.progress(elapsed) - 0.265).abs() < 1e-9);
         assert!(course.progress(Duration::from_secs(90)) >= 1.0);
+        assert!(!course.is_over(Duration::from_secs(61)));
+        assert!(course.is_over(Duration::from_secs(62)));
     }
 }

@@ -18,7 +18,12 @@ use std::time::Duration;
 pub(crate) struct Live {
     view: View,
     course: Option<Course>,
+    /// Whether nothing is left to be said about the end.
+    is_ending: bool,
 }
+
+/// How long after its end a run may go on unsaid.
+const OVERRUN: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 enum View {
@@ -37,7 +42,11 @@ impl Live {
         } else {
             View::Plain(Plain::default())
         };
-        Self { view, course: None }
+        Self {
+            view,
+            course: None,
+            is_ending: false,
+        }
     }
 
     /// The load begins, `elapsed` after the child was started.
@@ -76,6 +85,17 @@ impl Live {
 
     /// Time passes, `elapsed` since the child was started.
     pub(crate) fn tick(&mut self, elapsed: Duration) {
+        if let Some(course) = &self.course
+            && !self.is_ending
+            && !matches!(self.view, View::Quiet)
+            && course.is_over(elapsed.saturating_sub(OVERRUN))
+        {
+            let most = course.start.plan.graceful_stop.as_secs();
+            self.print(&format!(
+                "finishing: waiting for requests in flight (at most {most} s)"
+            ));
+            self.is_ending = true;
+        }
         if let (View::Block(block), Some(course)) = (&mut self.view, &self.course) {
             block.draw(course, elapsed);
         }
@@ -87,6 +107,11 @@ impl Live {
             View::Block(block) => block.print(line),
             View::Quiet | View::Plain(_) => shell::progress(line),
         }
+    }
+
+    /// Requests in flight are waited for no more, or somebody said that they are.
+    pub(crate) fn end(&mut self) {
+        self.is_ending = true;
     }
 
     /// The run is over.

@@ -160,7 +160,7 @@ fn watch(
             match line {
                 JournalLine::Start(start) => live.start(*start, begin.elapsed()),
                 JournalLine::Frame(frame) => live.frame(*frame),
-                JournalLine::End(_) | JournalLine::Failed(_) => {}
+                JournalLine::End(_) | JournalLine::Failed(_) => live.end(),
             }
         }
         live.tick(begin.elapsed());
@@ -171,6 +171,7 @@ fn watch(
         if wanted > asked {
             if asked == 0 {
                 group.say("stop");
+                live.end();
                 live.print("stopping: waiting for requests in flight (Ctrl-C again to abort)");
             }
             if wanted > 1 && aborted.is_none() {

@@ -60,9 +60,14 @@ fn command(
     compilation: &CompilationArgs,
 ) -> Command {
     let mut command = Command::new(cargo());
+    let profile = if compilation.release {
+        "release"
+    } else {
+        &compilation.profile
+    };
     command
         .args(["build", "--message-format=json-render-diagnostics"])
-        .args(["--profile", &compilation.profile])
+        .args(["--profile", profile])
         .args(["--color", cli.color.word()]);
     if cli.quiet {
         command.arg("--quiet");

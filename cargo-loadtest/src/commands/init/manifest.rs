@@ -8,6 +8,17 @@ use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table, value};
 
 const DEPENDENCIES: [&str; 3] = ["dependencies", "dev-dependencies", "dev_dependencies"];
 
+/// Where a dependency comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// The package registry, where the name belongs to somebody else.
+    Registry,
+    /// What the workspace says.
+    Workspace,
+    /// A folder, a repository or another place that is named.
+    Named,
+}
+
 /// A `Cargo.toml`.
 #[derive(Debug)]
 pub(super) struct Manifest {
@@ -37,20 +48,27 @@ impl Manifest {
         store::write(&self.path, self.document.to_string().as_bytes())
     }
 
-    /// Whether the package depends on a `loadtest` of whatever source.
-    pub(super) fn depends_on_loadtest(&self) -> bool {
+    /// The dependency of the package on a `loadtest`.
+    pub(super) fn dependency(&self) -> Option<Origin> {
         DEPENDENCIES
             .iter()
-            .any(|table| contains(self.document.get(table), "loadtest"))
+            .find_map(|table| origin(self.document.get(table)?))
     }
 
-    /// Whether members of this workspace can inherit a `loadtest`.
-    pub(super) fn shares_loadtest(&self) -> bool {
-        let dependencies = self
+    /// The `loadtest` that members of this workspace can inherit.
+    pub(super) fn shared_dependency(&self) -> Option<Origin> {
+        origin(self.document.get("workspace")?.get("dependencies")?)
+    }
+
+    /// Whether what comes from the package registry is replaced in this workspace.
+    pub(super) fn patches_loadtest(&self) -> bool {
+        let patches = self
             .document
-            .get("workspace")
-            .and_then(|workspace| workspace.get("dependencies"));
-        contains(dependencies, "loadtest")
+            .get("patch")
+            .and_then(|patch| patch.get("crates-io"));
+        patches
+            .and_then(Item::as_table_like)
+            .is_some_and(|table| table.contains_key("loadtest"))
     }
 
     /// Whether there is a test target called `name`.
@@ -81,19 +99,7 @@ impl Manifest {
 
     /// Adds a dependency on `source`.
     pub(super) fn add_dependency(&mut self, source: &Source) {
-        let mut table = InlineTable::new();
-        match source {
-            Source::Path(path) => {
-                table.insert("path", path.to_string_lossy().as_ref().into());
-            }
-            Source::Git { url, rev } => {
-                table.insert("git", url.as_str().into());
-                if let Some(rev) = rev {
-                    table.insert("rev", rev.as_str().into());
-                }
-            }
-        }
-        self.add("loadtest", value(table));
+        self.add("loadtest", value(table_of(source)));
     }
 
     /// Adds the test target `load`.
@@ -125,10 +131,41 @@ impl Manifest {
     }
 }
 
-fn contains(table: Option<&Item>, name: &str) -> bool {
+/// A dependency on `source` as it stands in a `Cargo.toml`, after the equals sign.
+pub(super) fn entry(source: &Source) -> String {
+    table_of(source).to_string()
+}
+
+fn table_of(source: &Source) -> InlineTable {
+    let mut table = InlineTable::new();
+    match source {
+        Source::Path(path) => {
+            table.insert("path", path.to_string_lossy().as_ref().into());
+        }
+        Source::Git { url, rev } => {
+            table.insert("git", url.as_str().into());
+            if let Some(rev) = rev {
+                table.insert("rev", rev.as_str().into());
+            }
+        }
+    }
     table
-        .and_then(Item::as_table_like)
-        .is_some_and(|table| table.contains_key(name))
+}
+
+/// Where the `loadtest` among these dependencies comes from.
+fn origin(dependencies: &Item) -> Option<Origin> {
+    let dependency = dependencies.as_table_like()?.get("loadtest")?;
+    let Some(table) = dependency.as_table_like() else {
+        return Some(Origin::Registry);
+    };
+    let named = ["path", "git", "registry", "registry-index", "package"];
+    Some(if table.contains_key("workspace") {
+        Origin::Workspace
+    } else if named.iter().any(|key| table.contains_key(key)) {
+        Origin::Named
+    } else {
+        Origin::Registry
+    })
 }
 
 #[cfg(test)]
@@ -181,13 +218,14 @@ mod tests {
     #[test]
     fn what_was_added_is_known_the_next_time() {
         let mut manifest = parse("[package]\nname = \"shop\"\n");
-        assert!(!manifest.depends_on_loadtest() && !manifest.has_test("load"));
+        assert!(manifest.dependency().is_none() && !manifest.has_test("load"));
         manifest.inherit_dependency();
         manifest.add_test();
         let after = manifest.document.to_string();
         assert!(after.contains("loadtest.workspace = true"), "{after}");
         let manifest = parse(&after);
-        assert!(manifest.depends_on_loadtest() && manifest.has_test("load"));
+        assert_eq!(manifest.dependency(), Some(Origin::Workspace));
+        assert!(manifest.has_test("load"));
     }
 
     #[test]
@@ -205,8 +243,31 @@ mod tests {
 
     #[test]
     fn a_workspace_may_share_the_dependency() {
-        assert!(parse("[workspace.dependencies]\nloadtest = \"1\"\n").shares_loadtest());
-        assert!(!parse("[workspace]\nmembers = []\n").shares_loadtest());
-        assert!(parse("[dependencies.loadtest]\npath = \"x\"\n").depends_on_loadtest());
+        let shared = |text| parse(text).shared_dependency();
+        assert_eq!(
+            shared("[workspace.dependencies]\nloadtest = { git = \"x\" }\n"),
+            Some(Origin::Named)
+        );
+        assert_eq!(shared("[workspace]\nmembers = []\n"), None);
+    }
+
+    #[test]
+    fn a_dependency_from_the_registry_is_told_from_others() {
+        let origin = |text| parse(text).dependency().unwrap();
+        for text in [
+            "[dependencies]\nloadtest = \"0.9\"\n",
+            "[dev-dependencies]\nloadtest = { version = \"0.9\", features = [] }\n",
+            "[dependencies.loadtest]\nversion = \"0.9\"\n",
+        ] {
+            assert_eq!(origin(text), Origin::Registry, "{text}");
+        }
+        for text in [
+            "[dependencies.loadtest]\npath = \"x\"\n",
+            "[dev-dependencies]\nloadtest = { git = \"x\", version = \"1\" }\n",
+            "[dev-dependencies]\nloadtest = { registry = \"ours\", version = \"1\" }\n",
+        ] {
+            assert_eq!(origin(text), Origin::Named, "{text}");
+        }
+        assert!(parse("[patch.crates-io]\nloadtest = { path = \"x\" }\n").patches_loadtest());
     }
 }

@@ -13,7 +13,7 @@ use crate::shell;
 use crate::store;
 use crate::workspace::{Workspace, folder};
 use cargo_metadata::Package;
-use manifest::Manifest;
+use manifest::{Manifest, Origin};
 use source::Source;
 use std::path::{Path, PathBuf};
 
@@ -37,9 +37,18 @@ pub(crate) fn init(args: &InitArgs) -> Result<u8, Error> {
     let mut done = Vec::new();
     let mut kept = Vec::new();
 
-    if manifest.depends_on_loadtest() {
+    let own = manifest.dependency();
+    let shared = workspace_manifest.shared_dependency();
+    let used = match own {
+        None | Some(Origin::Workspace) => shared,
+        own => own,
+    };
+    if used == Some(Origin::Registry) && !workspace_manifest.patches_loadtest() {
+        return Err(foreign(args));
+    }
+    if own.is_some() {
         kept.push("Cargo.toml has a dependency on `loadtest`".to_owned());
-    } else if workspace_manifest.shares_loadtest() {
+    } else if shared.is_some() {
         manifest.inherit_dependency();
         done.push("Cargo.toml: a dev-dependency on the `loadtest` of the workspace".to_owned());
     } else {
@@ -72,6 +81,22 @@ pub(crate) fn init(args: &InitArgs) -> Result<u8, Error> {
     add_file(&config, workspace.root(), CONFIG, &mut done, &mut kept)?;
     tell(package, &done, &kept);
     Ok(0)
+}
+
+/// The crate of that name on the package registry is not ours.
+fn foreign(args: &InitArgs) -> Error {
+    let instead = match Source::find(args) {
+        Ok(source) => manifest::entry(&source),
+        Err(_) => "{ git = \"https://..\", rev = \"..\" }".to_owned(),
+    };
+    Error::Init {
+        message: "`Cargo.toml` depends on the `loadtest` of the package registry, \
+                  a name that belongs to somebody else there"
+            .to_owned(),
+        help: format!(
+            "write instead, or remove the line and run this again:\n\n    loadtest = {instead}"
+        ),
+    }
 }
 
 fn manifest_path(args: &InitArgs) -> Result<Option<PathBuf>, Error> {
@@ -153,7 +178,8 @@ fn tell(package: &Package, done: &[String], kept: &[String]) {
         "\nNext:\n  \
          1. describe in tests/load.rs what your users do\n  \
          2. cargo loadtest list\n  \
-         3. cargo loadtest run --base-url http://127.0.0.1:8080",
+         3. LOADTEST_BASE_URL=http://127.0.0.1:8080 cargo test\n  \
+         4. cargo loadtest run --base-url http://127.0.0.1:8080",
     );
 }
 
