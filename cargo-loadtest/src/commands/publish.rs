@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::export;
 use crate::shell;
 use crate::store::{self, RunFolder};
-use loadtest::card::{Report, worst};
+use loadtest::card::Report;
 use loadtest::record::RunRecord;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ pub(super) fn publish(
     let printed = shell::result(text.trim_end());
     match failed {
         Some(error) => Err(error),
-        None => printed.map(|()| exit_code(record, &report)),
+        None => printed.map(|()| report.exit_code()),
     }
 }
 
@@ -57,12 +57,6 @@ fn page(report: &Report, folder: &RunFolder, written: &[(&str, PathBuf)]) -> Str
         let _ = write!(text, "\n{word:6}  {}", path.display());
     }
     text
-}
-
-/// The gravest of the cards and of the scenarios that did not run.
-fn exit_code(record: &RunRecord, report: &Report) -> u8 {
-    let not_run = record.not_run.iter().map(|scenario| scenario.exit_code);
-    worst(not_run.chain([report.exit_code()]))
 }
 
 /// Refuses, before anything is run, what could not be written afterwards.

@@ -1,5 +1,6 @@
 //! Lines of styled text whose width is known.
 
+pub(super) use crate::shell::clean;
 use anstyle::{AnsiColor, Color, Style};
 use std::fmt::Write as _;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
@@ -99,20 +100,6 @@ pub(super) fn shorten(text: &str, limit: usize) -> String {
         short.push('…');
     }
     short
-}
-
-/// A text from outside made harmless: no control character, and nothing that turns the direction of
-/// writing, reaches a terminal.
-pub(super) fn clean(text: &str) -> String {
-    text.chars()
-        .map(|letter| match letter {
-            '\n' | '\r' | '\t' => ' ',
-            '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(letter)).unwrap_or(' '),
-            '\x7f' => '␡',
-            '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
-            _ => letter,
-        })
-        .collect()
 }
 
 /// Breaks a text at its spaces into lines of at most `limit` columns; words that are longer are cut.
