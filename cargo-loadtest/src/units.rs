@@ -67,6 +67,9 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
 
 /// A length of time in few characters: `1m 30s`, `10s`, `1.5s`, `300ms`.
 pub(crate) fn show(time: Duration) -> String {
+    if time.is_zero() {
+        return "0s".to_owned();
+    }
     if time < Duration::from_secs(60) {
         return format!("{time:?}");
     }
@@ -167,6 +170,7 @@ mod tests {
         for (seconds, shown) in [(10, "10s"), (60, "1m"), (90, "1m 30s"), (3_600, "1h")] {
             assert_eq!(show(Duration::from_secs(seconds)), shown);
         }
+        assert_eq!(show(Duration::ZERO), "0s");
         assert_eq!(show(Duration::from_millis(1_500)), "1.5s");
     }
 }
