@@ -219,7 +219,7 @@ mod tests {
     use std::time::Duration;
 
     fn parse(text: &str) -> Result<Config, String> {
-        Config::parse(text, Path::new("/work/loadtest.toml")).map_err(|error| error.to_string())
+        Config::parse(text, Path::new("/home/ada/loadtest.toml")).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -228,7 +228,7 @@ mod tests {
             "[store]\ndirectory = \"runs\"\n[grading]\napdex = \"300ms\"\nbudget = \"0.5%\"\n",
         )
         .unwrap();
-        assert_eq!(config.store, Some(PathBuf::from("/work/runs")));
+        assert_eq!(config.store, Some(PathBuf::from("/home/ada/runs")));
         assert_eq!(config.grading.apdex, Some(Duration::from_millis(300)));
         assert_eq!(config.grading.budget, Some(0.005));
         assert_eq!(parse("").unwrap(), Config::default());
@@ -242,11 +242,11 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "/work/loadtest.toml: line 1: unknown key `stor`; did you mean `store`?",
-                "/work/loadtest.toml: line 4: `apdex` is text, not integer; \
+                "/home/ada/loadtest.toml: line 1: unknown key `stor`; did you mean `store`?",
+                "/home/ada/loadtest.toml: line 4: `apdex` is text, not integer; \
                  write it in quotes: `apdex = \"500ms\"`",
-                "/work/loadtest.toml: line 5: `budget = \"1\"` has no unit; write `1%`",
-                "/work/loadtest.toml: line 6: unknown key `budgets`; did you mean `budget`?",
+                "/home/ada/loadtest.toml: line 5: `budget = \"1\"` has no unit; write `1%`",
+                "/home/ada/loadtest.toml: line 6: unknown key `budgets`; did you mean `budget`?",
             ]
         );
     }

@@ -163,16 +163,16 @@ mod tests {
     #[test]
     fn the_folders_of_our_own_build_leave_the_library_path() {
         let path = std::env::join_paths([
-            "/work/target/release/deps",
-            "/work/target/release",
+            "/home/ada/target/release/deps",
+            "/home/ada/target/release",
             "/opt/libraries",
             "/toolchain/lib/rustlib/x86_64-unknown-linux-gnu/lib",
         ])
         .unwrap();
-        let own = Path::new("/work/target/release");
+        let own = Path::new("/home/ada/target/release");
         assert_eq!(without_cargos(&path, own).unwrap(), "/opt/libraries");
         assert_eq!(
-            without_cargos(OsStr::new("/work/target/release"), own),
+            without_cargos(OsStr::new("/home/ada/target/release"), own),
             None
         );
     }
