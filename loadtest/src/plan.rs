@@ -505,6 +505,25 @@ mod tests {
     }
 
     #[test]
+    fn a_user_without_an_iteration_is_not_made() {
+        let overrides = Overrides {
+            users: Some(100_000),
+            iterations: Some(3),
+            ..Overrides::default()
+        };
+        assert_eq!(plan(None, &overrides).unwrap().max_users, 3);
+    }
+
+    #[test]
+    fn a_load_beyond_one_machine_is_refused() {
+        let errors = plan(Some(rate(2e6, 0, 10)), &Overrides::default()).unwrap_err();
+        assert_eq!(
+            errors[0].to_string(),
+            "a load of 2000000/s is more than one machine can start; use at most 1,000,000/s"
+        );
+    }
+
+    #[test]
     fn every_mistake_is_reported() {
         let overrides = Overrides {
             rate_per_second: Some(0.0),
