@@ -58,7 +58,7 @@ pub use registry::{Entry, Registry};
 
 /// What a scenario file imports: `use loadtest::prelude::*;`.
 pub mod prelude {
-    pub use crate::chain::{Request, Response, Vu};
+    pub use crate::chain::{Error, Feed, Http, Request, Response, Skip, Vu};
     pub use crate::targets::{Target, TargetError};
     pub use loadtest_macros::{check, response, scenario, setup, state, step, teardown};
     pub use serde_json::{Value, json};

@@ -76,6 +76,7 @@ mod tests {
     fn scenario(function: &'static str, name: &'static str, line: u32) -> &'static Scenario {
         let definition = sample::scenario(None, Vec::new());
         Box::leak(Box::new(Scenario {
+            root: "",
             definition: ScenarioDef {
                 function: function.into(),
                 name: name.into(),

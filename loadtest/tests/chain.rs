@@ -731,6 +731,7 @@ fn setups_run_once_in_order_unless_the_target_comes_from_outside() {
     let outside = |url: &str| {
         (prepared().prepare)(&SetupContext {
             base_url: Some(url.to_owned()),
+            ..SetupContext::default()
         })
     };
     let left = outside("http://127.0.0.1:7").unwrap();

@@ -3,8 +3,7 @@
 use loadtest::card::Report;
 use loadtest::chain::{Cause, RootCause};
 use loadtest::definition::{
-    Bound, Comparison, DEFAULT_TIMEOUT, Expect, Load, Metric, Reads, ScenarioDef, Shape, StepDef,
-    Threshold,
+    Bound, Comparison, Load, Metric, Reads, ScenarioDef, Shape, StepDef, Threshold,
 };
 use loadtest::metrics::{Cell, DependencyTally, ErrorTally, Frame, Panicked, Tally};
 use loadtest::plan::{GradingDefaults, Overrides, Plan, ScopedThreshold};
@@ -483,47 +482,26 @@ fn start(definition: ScenarioDef) -> ScenarioRecord {
 
 fn scenario(name: &'static str, steps: Vec<StepDef>, load: Option<Load>) -> ScenarioDef {
     ScenarioDef {
-        name: name.into(),
-        function: name.into(),
-        module: "load".into(),
         package: "shop".into(),
         file: "tests/load.rs".into(),
         line: 12,
-        description: "".into(),
-        tags: Vec::new().into(),
-        base: None,
         load,
-        thresholds: Vec::new().into(),
-        apdex: None,
-        budget: None,
         fingerprint: "9c1d5a20b7e4".into(),
-        version: None,
         starts_target: true,
-        steps: steps.into(),
+        ..ScenarioDef::new(name, steps)
     }
 }
 
 fn step(name: &'static str, method: &'static str, url: &'static str) -> StepDef {
     StepDef {
-        name: name.into(),
-        line: 1,
-        description: "".into(),
         method: Some(method.into()),
         url: Some(url.into()),
-        weight: 1.0,
-        expect: Expect::SUCCESS,
-        think: None,
-        timeout: DEFAULT_TIMEOUT,
-        thresholds: Vec::new().into(),
-        apdex: None,
-        budget: None,
-        grade_weight: None,
-        dependencies: Vec::new().into(),
+        fingerprint: "5f".into(),
         reads: Reads {
             body: true,
             headers: false,
         },
-        fingerprint: "5f".into(),
+        ..StepDef::new(name)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Small values of the protocol, for tests.
 
-use loadtest::definition::{Dependency, Expect, Load, Reads, ScenarioDef, Shape, StepDef};
+use loadtest::definition::{Dependency, Load, ScenarioDef, Shape, StepDef};
 use loadtest::metrics::Frame;
 use loadtest::plan::{GradingDefaults, Overrides, Plan};
 use loadtest::protocol::JournalLine;
@@ -17,51 +17,29 @@ pub(crate) fn definition(function: &str, tags: &[String]) -> ScenarioDef {
     }]
     .into();
     ScenarioDef {
-        name: function.to_owned().into(),
-        function: function.to_owned().into(),
-        module: "load".into(),
         package: "shop".into(),
         file: "tests/load.rs".into(),
         line: 7,
         description: "A visit.".into(),
         tags: tags.iter().map(|tag| Cow::Owned(tag.clone())).collect(),
-        base: None,
         load: Some(Load::new(Shape::Rate {
             per_second: 20.0,
             ramp_up: Duration::from_secs(2),
             duration: Duration::from_secs(60),
         })),
-        thresholds: Cow::Borrowed(&[]),
-        apdex: None,
-        budget: None,
         fingerprint: "f1".into(),
-        version: None,
-        starts_target: false,
-        steps: vec![step("login", 0.8), buy].into(),
+        ..ScenarioDef::new(function.to_owned(), vec![step("login", 0.8), buy])
     }
 }
 
 fn step(name: &str, weight: f64) -> StepDef {
     StepDef {
-        name: name.to_owned().into(),
         line: 9,
-        description: "".into(),
         method: Some("GET".into()),
         url: Some(format!("/{name}").into()),
         weight,
-        expect: Expect::SUCCESS,
-        think: None,
-        timeout: Duration::from_secs(30),
-        thresholds: Cow::Borrowed(&[]),
-        apdex: None,
-        budget: None,
-        grade_weight: None,
-        dependencies: Cow::Borrowed(&[]),
-        reads: Reads {
-            body: false,
-            headers: false,
-        },
         fingerprint: "f2".into(),
+        ..StepDef::new(name.to_owned())
     }
 }
 

@@ -8,8 +8,27 @@ use quote::quote;
 
 /// The types of chain and shared values, and `impl Chain`.
 pub(super) fn chain(resolved: &Resolved) -> TokenStream {
-    let steps = || resolved.steps.iter().enumerate();
-    let slots = steps().map(|(at, step)| {
+    let types = types(resolved);
+    let methods = [
+        begin(resolved),
+        skip(resolved),
+        build(resolved),
+        run(resolved),
+        finish(resolved),
+        arrived(resolved),
+        check(resolved),
+    ];
+    quote! {
+        #types
+        impl ::loadtest::__private::Chain for __Chain {
+            #(#methods)*
+        }
+    }
+}
+
+/// What all users share, and what each has of its own.
+fn types(resolved: &Resolved) -> TokenStream {
+    let slots = resolved.steps.iter().enumerate().map(|(at, step)| {
         let (slot, ty) = (slot(at), &step.response.ty);
         quote!(#slot: ::loadtest::__private::Slot<#ty>,)
     });
@@ -21,26 +40,6 @@ pub(super) fn chain(resolved: &Resolved) -> TokenStream {
         let (value, ty) = (setup_value(at), &setup.made.ty);
         quote!(#value: ::loadtest::__private::SetupValue<#ty>,)
     });
-    let begin = steps().map(|(at, _)| {
-        let slot = slot(at);
-        quote!(self.#slot = ::loadtest::__private::Slot::unused(#at);)
-    });
-    let skip = steps().map(|(at, _)| {
-        let slot = slot(at);
-        quote!(#at => self.#slot = ::loadtest::__private::Slot::Empty(__cause),)
-    });
-    let build = (0..resolved.steps.len()).map(|at| {
-        let code = build_arm(at, resolved);
-        quote!(#at => #code)
-    });
-    let finish = steps().map(|(at, step)| {
-        let (slot, ty) = (slot(at), &step.response.ty);
-        quote!(#at => ::loadtest::__private::fill::<#ty>(&mut self.#slot, __response),)
-    });
-    let check = (0..resolved.steps.len()).filter_map(|at| {
-        let code = checks_of(at, resolved);
-        (!code.is_empty()).then(|| quote!(#at => { #code }))
-    });
     quote! {
         struct __Shared { #(#values)* }
         struct __Chain {
@@ -48,50 +47,119 @@ pub(super) fn chain(resolved: &Resolved) -> TokenStream {
             #(#states)*
             shared: ::std::sync::Arc<__Shared>,
         }
-        impl ::loadtest::__private::Chain for __Chain {
-            fn begin(&mut self, __vu: &mut ::loadtest::__private::Vu) {
-                #(#begin)*
+    }
+}
+
+fn begin(resolved: &Resolved) -> TokenStream {
+    let slots = (0..resolved.steps.len()).map(|at| {
+        let slot = slot(at);
+        quote!(self.#slot = ::loadtest::__private::Slot::unused(#at);)
+    });
+    quote! {
+        fn begin(&mut self, __vu: &mut ::loadtest::__private::Vu) {
+            #(#slots)*
+        }
+    }
+}
+
+fn skip(resolved: &Resolved) -> TokenStream {
+    let arms = (0..resolved.steps.len()).map(|at| {
+        let slot = slot(at);
+        quote!(#at => self.#slot = ::loadtest::__private::Slot::Empty(__cause),)
+    });
+    quote! {
+        fn skip(&mut self, __step: usize, __cause: ::loadtest::__private::Cause) {
+            match __step {
+                #(#arms)*
+                _ => ::loadtest::__private::no_such_step(__step),
             }
-            fn skip(&mut self, __step: usize, __cause: ::loadtest::__private::Cause) {
-                match __step {
-                    #(#skip)*
-                    _ => ::loadtest::__private::no_such_step(__step),
-                }
+        }
+    }
+}
+
+fn build(resolved: &Resolved) -> TokenStream {
+    let arms = (0..resolved.steps.len()).map(|at| {
+        let code = build_arm(at, resolved);
+        quote!(#at => #code)
+    });
+    quote! {
+        fn build(
+            &mut self,
+            __step: usize,
+            __vu: &mut ::loadtest::__private::Vu,
+            __request: &mut ::loadtest::__private::RequestBuf,
+        ) -> ::core::result::Result<(), ::loadtest::__private::Unmet> {
+            match __step {
+                #(#arms)*
+                _ => ::loadtest::__private::no_such_step(__step),
             }
-            fn build(
-                &mut self,
-                __step: usize,
-                __vu: &mut ::loadtest::__private::Vu,
-                __request: &mut ::loadtest::__private::RequestBuf,
-            ) -> ::core::result::Result<(), ::loadtest::__private::Unmet> {
-                match __step {
-                    #(#build)*
-                    _ => ::loadtest::__private::no_such_step(__step),
-                }
+        }
+    }
+}
+
+/// The steps that send for themselves.
+fn run(_: &Resolved) -> TokenStream {
+    quote! {
+        fn run<'__a>(
+            &'__a mut self,
+            __step: usize,
+            __vu: &'__a mut ::loadtest::__private::Vu,
+            __http: &'__a mut ::loadtest::__private::Http,
+        ) -> ::loadtest::__private::Local<
+            '__a,
+            ::core::result::Result<(), ::loadtest::__private::Halt>,
+        > {
+            ::loadtest::__private::no_such_step(__step)
+        }
+    }
+}
+
+fn finish(resolved: &Resolved) -> TokenStream {
+    let arms = resolved.steps.iter().enumerate().map(|(at, step)| {
+        let (slot, ty) = (slot(at), &step.response.ty);
+        quote!(#at => ::loadtest::__private::fill::<#ty>(&mut self.#slot, __response),)
+    });
+    quote! {
+        fn finish(
+            &mut self,
+            __step: usize,
+            __response: ::loadtest::__private::RawResponse,
+        ) -> ::core::result::Result<(), ::std::string::String> {
+            match __step {
+                #(#arms)*
+                _ => ::loadtest::__private::no_such_step(__step),
             }
-            fn finish(
-                &mut self,
-                __step: usize,
-                __response: ::loadtest::__private::RawResponse,
-            ) -> ::core::result::Result<(), ::std::string::String> {
-                match __step {
-                    #(#finish)*
-                    _ => ::loadtest::__private::no_such_step(__step),
-                }
-            }
-            fn check(
-                &mut self,
-                __step: usize,
-                __vu: &mut ::loadtest::__private::Vu,
-                __report: &mut dyn ::core::ops::FnMut(
-                    &'static str,
-                    ::core::result::Result<(), ::std::string::String>,
-                ),
-            ) {
-                match __step {
-                    #(#check)*
-                    _ => {}
-                }
+        }
+    }
+}
+
+/// The conditions of the steps that ask until the answer is the one they wait for.
+fn arrived(_: &Resolved) -> TokenStream {
+    quote! {
+        fn arrived(&self, _: usize) -> bool {
+            true
+        }
+    }
+}
+
+fn check(resolved: &Resolved) -> TokenStream {
+    let arms = (0..resolved.steps.len()).filter_map(|at| {
+        let code = checks_of(at, resolved);
+        (!code.is_empty()).then(|| quote!(#at => { #code }))
+    });
+    quote! {
+        fn check(
+            &mut self,
+            __step: usize,
+            __vu: &mut ::loadtest::__private::Vu,
+            __report: &mut dyn ::core::ops::FnMut(
+                &'static str,
+                ::core::result::Result<(), ::std::string::String>,
+            ),
+        ) {
+            match __step {
+                #(#arms)*
+                _ => {}
             }
         }
     }
@@ -193,6 +261,7 @@ pub(super) fn hooks(resolved: &Resolved) -> TokenStream {
             ::core::result::Result::Ok(::loadtest::__private::Prepared {
                 shared: ::std::sync::Arc::new(__Shared { #(#values),* }),
                 target: #target,
+                rows: ::core::option::Option::None,
             })
         }
         fn __chain(

@@ -33,6 +33,7 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
     let fingerprint = text(&resolved.fingerprint);
     let version = option(version.as_ref().map(literal));
     let starts_target = resolved.setups.iter().any(|setup| setup.made.is_target);
+    let keeps_state = !resolved.states.is_empty();
     let steps = list(resolved.steps.iter().map(step));
     let (shown, function, description) = (text(&shown), text(&function), text(description));
     quote! {
@@ -46,6 +47,8 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
             description: #description,
             tags: #tags,
             base: #base,
+            weight: 1.0,
+            client: ::loadtest::__private::Client::DEFAULT,
             load: #load,
             thresholds: #thresholds,
             apdex: #apdex,
@@ -53,6 +56,8 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
             fingerprint: #fingerprint,
             version: #version,
             starts_target: #starts_target,
+            keeps_state: #keeps_state,
+            feeds: ::loadtest::__private::Cow::Borrowed(&[]),
             steps: #steps,
         }
     }
@@ -92,6 +97,13 @@ fn step(step: &Step) -> TokenStream {
             description: #description,
             method: #method,
             url: #url,
+            headers: ::loadtest::__private::Cow::Borrowed(&[]),
+            body: ::core::option::Option::None,
+            sends_itself: false,
+            once: false,
+            retry: ::core::option::Option::None,
+            until: ::core::option::Option::None,
+            redirects: 0,
             weight: #weight,
             expect: #expect,
             think: #think,

@@ -60,6 +60,7 @@ pub(crate) fn scenario(function: &ScenarioFn, resolved: &Resolved, errors: Error
                 static __SCENARIO: ::loadtest::__private::Scenario =
                     ::loadtest::__private::Scenario {
                         definition: #definition,
+                        root: ::core::env!("CARGO_MANIFEST_DIR"),
                         prepare: __prepare,
                         chain: __chain,
                         teardown: __teardown,

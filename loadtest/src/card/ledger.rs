@@ -52,6 +52,7 @@ impl DependencyFailure {
             RootCause::Declined => "declined to run",
             RootCause::Invalid => "made no valid request",
             RootCause::NotDrawn => "was not drawn",
+            RootCause::LeftOut => "left itself out",
         };
         if self.root_step == *upstream {
             format!("`{step}` needed {needed}, which {cause}")
@@ -101,6 +102,6 @@ impl DependencyFailure {
                 elsewhere,
                 example: row.example.clone(),
             })
-            .partition(|row| row.cause != RootCause::NotDrawn)
+            .partition(|row| row.cause.counts())
     }
 }

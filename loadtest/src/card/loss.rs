@@ -119,7 +119,7 @@ fn skips(
 ) -> Vec<(Cause, u64, String)> {
     let mut causes: Vec<(Cause, u64, &DependencyTally)> = Vec::new();
     for failure in dependencies {
-        if failure.step != step || failure.cause.root == RootCause::NotDrawn {
+        if failure.step != step || !failure.cause.root.counts() {
             continue;
         }
         match causes
@@ -153,7 +153,7 @@ fn skips(
                 RootCause::Invalid if cause.step == step => {
                     format!("`{name}` had values that make no valid request in {times}")
                 }
-                RootCause::Invalid | RootCause::NotDrawn => format!(
+                RootCause::Invalid | RootCause::NotDrawn | RootCause::LeftOut => format!(
                     "`{root}` making no valid request left `{name}` without `{variable}` in {times}"
                 ),
             };

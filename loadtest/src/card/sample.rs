@@ -1,6 +1,6 @@
 //! Records for the tests of the card.
 
-use crate::definition::{DEFAULT_TIMEOUT, Expect, Load, Reads, ScenarioDef, Shape, StepDef};
+use crate::definition::{Load, ScenarioDef, Shape, StepDef};
 use crate::metrics::{StepTally, Tally};
 use crate::plan::{GradingDefaults, Overrides, Plan};
 use crate::record::{End, Ending, ScenarioRecord, Start};
@@ -13,27 +13,17 @@ pub(super) const SECONDS: u64 = 10;
 pub(super) fn record(names: &[&'static str]) -> ScenarioRecord {
     let steps: Vec<StepDef> = names.iter().map(|name| step(name)).collect();
     let definition = ScenarioDef {
-        name: "checkout".into(),
-        function: "checkout".into(),
-        module: "load".into(),
         package: "shop".into(),
         file: "tests/load.rs".into(),
         line: 12,
-        description: "".into(),
         tags: vec!["critical".into()].into(),
-        base: None,
         load: Some(Load::new(Shape::Rate {
             per_second: 100.0,
             ramp_up: Duration::ZERO,
             duration: Duration::from_secs(SECONDS),
         })),
-        thresholds: Vec::new().into(),
-        apdex: None,
-        budget: None,
         fingerprint: "9c1d5a20".into(),
-        version: None,
-        starts_target: false,
-        steps: steps.into(),
+        ..ScenarioDef::new("checkout", steps)
     };
     let plan = Plan::new(
         &definition,
@@ -93,24 +83,9 @@ pub(super) fn executed(count: u64, time: Duration) -> StepTally {
 
 fn step(name: &'static str) -> StepDef {
     StepDef {
-        name: name.into(),
-        line: 1,
-        description: "".into(),
         method: Some("GET".into()),
         url: Some(format!("/{name}").into()),
-        weight: 1.0,
-        expect: Expect::SUCCESS,
-        think: None,
-        timeout: DEFAULT_TIMEOUT,
-        thresholds: Vec::new().into(),
-        apdex: None,
-        budget: None,
-        grade_weight: None,
-        dependencies: Vec::new().into(),
-        reads: Reads {
-            body: false,
-            headers: false,
-        },
         fingerprint: "5f".into(),
+        ..StepDef::new(name)
     }
 }

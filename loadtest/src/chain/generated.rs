@@ -1,5 +1,7 @@
 //! Everything that the code written by the macros refers to; no public interface.
 
+pub use super::feed::{Row, Rows, open_feed};
+pub use super::http::sent;
 pub use super::kept::{
     Hidden, HidesNothing, HidesSomething, Movable, Nothing, Returned, SetupValue, Shareable,
     SpelledOut, StateValue, run_fallible_setup, run_setup, spelled_out, state,
@@ -14,12 +16,13 @@ pub use super::value::{
     json_value, key, present, text, url_text,
 };
 pub use super::{
-    Cause, Chain, Prepared, RawResponse, Request, RequestBuf, Response, Scenario, SetupContext,
-    SetupError, Shared, Unmet, Vu,
+    Cause, Chain, Feed, Halt, Http, Local, Prepared, RawResponse, Request, RequestBuf, Response,
+    RowLimit, Scenario, SetupContext, SetupError, Shared, Unmet, Vu,
 };
 pub use crate::definition::{
-    Bound, Comparison, DEFAULT_TIMEOUT, Dependency, Expect, Load, Metric, Reads, ScenarioDef,
-    Shape, Stage, StatusRange, StepDef, Think, Threshold,
+    BodyDef, BodyKind, Bound, Client, Comparison, Cookies, DEFAULT_TIMEOUT, Dependency, Expect,
+    FeedDef, HeaderDef, HttpVersion, Load, Metric, Reads, Retry, ScenarioDef, Shape, Stage,
+    StatusRange, StepDef, Think, Threshold, Trigger, Until,
 };
 pub use crate::registry::Entry;
 pub use crate::targets::Target;

@@ -5,12 +5,16 @@
 //! built.
 
 mod buffer;
+mod error;
+pub(crate) mod feed;
 #[doc(hidden)]
 pub mod generated;
+mod http;
 mod kept;
 mod outcome;
 mod request;
 mod response;
+mod skip;
 mod slot;
 mod unmet;
 mod value;
@@ -18,8 +22,13 @@ mod vu;
 mod write;
 
 pub use buffer::{RawResponse, RequestBuf, RequestTarget};
+pub use error::Error;
+pub use feed::Feed;
+pub use http::{Halt, Http, Local, Wire};
 pub use request::Request;
 pub use response::Response;
+pub use skip::Skip;
+pub use slot::Slot;
 pub use unmet::{Cause, RootCause, Unmet};
 pub(crate) use vu::Purpose;
 pub use vu::Vu;
@@ -28,6 +37,7 @@ use crate::definition::ScenarioDef;
 use crate::targets::Target;
 use std::any::Any;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The state of one virtual user in one scenario; everything typed is behind it.
@@ -44,11 +54,22 @@ pub trait Chain: Send {
     /// What is missing; nothing may be sent then.
     fn build(&mut self, step: usize, vu: &mut Vu, request: &mut RequestBuf) -> Result<(), Unmet>;
 
+    /// Runs `step`, an `async fn` that sends for itself, and keeps what it returns.
+    fn run<'a>(
+        &'a mut self,
+        step: usize,
+        vu: &'a mut Vu,
+        http: &'a mut Http,
+    ) -> Local<'a, Result<(), Halt>>;
+
     /// Reads the response of `step` into its slot.
     ///
     /// # Errors
     /// Why the body cannot be read; the caller then calls [`skip`](Chain::skip).
     fn finish(&mut self, step: usize, response: RawResponse) -> Result<(), String>;
+
+    /// Whether the response of `step` is the one it asks for (`until = ..`).
+    fn arrived(&self, step: usize) -> bool;
 
     /// Runs the checks whose last named step is `step`; one whose inputs are missing does not run.
     fn check(
@@ -63,7 +84,10 @@ pub trait Chain: Send {
 pub struct Scenario {
     /// What is declared.
     pub definition: ScenarioDef,
-    /// Runs the `#[setup]` functions, in source order.
+    /// The folder of the package that holds the scenario, for the files it names; of the machine that
+    /// compiled it, so it is in no record.
+    pub root: &'static str,
+    /// Runs the `#[setup]` and `#[feed]` functions, in source order.
     pub prepare: fn(&SetupContext) -> Result<Prepared, SetupError>,
     /// Makes the chain of one virtual user from what `prepare` left.
     pub chain: fn(&Shared, &mut Vu) -> Box<dyn Chain>,
@@ -80,6 +104,14 @@ pub struct SetupContext {
     /// The base URL from environment or command line; with one, a setup that returns a
     /// [`Target`] is not run.
     pub base_url: Option<String>,
+    /// The folder that the files of feeds are relative to.
+    pub root: PathBuf,
+    /// The seed of run and scenario.
+    pub seed: u64,
+    /// The most virtual users that the load may need.
+    pub users: u32,
+    /// Whether iteration 0 gets the first row of every feed, whatever their order.
+    pub first_rows: bool,
 }
 
 /// What the setups left.
@@ -88,6 +120,17 @@ pub struct Prepared {
     pub shared: Shared,
     /// The target a setup started; it is stopped when this is dropped.
     pub target: Option<Target>,
+    /// The feed after whose last row the load ends, where one says so: the one with the fewest rows.
+    pub rows: Option<RowLimit>,
+}
+
+/// The rows of a feed that ends the load when it has no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowLimit {
+    /// The name of the `#[feed]` function.
+    pub feed: &'static str,
+    /// How many iterations it has rows for.
+    pub rows: u64,
 }
 
 /// A setup that failed.

@@ -26,6 +26,8 @@ pub enum RootCause {
     Invalid,
     /// Its weight left it out of the iteration; no failure of anybody.
     NotDrawn,
+    /// Its function left it out on purpose (`Skip`); no failure of anybody.
+    LeftOut,
 }
 
 /// Why [`Chain::build`](super::Chain::build) wrote no request.
@@ -52,11 +54,23 @@ pub enum Unmet {
         /// What it said.
         reason: String,
     },
+    /// The step's function left the step out on purpose.
+    LeftOut {
+        /// What it said.
+        reason: String,
+    },
     /// The values make an invalid URL, header or body.
     Invalid {
         /// What is wrong with them.
         reason: String,
     },
+}
+
+impl RootCause {
+    /// Whether it counts as a failure where a step is skipped for it.
+    pub const fn counts(self) -> bool {
+        !matches!(self, Self::NotDrawn | Self::LeftOut)
+    }
 }
 
 impl fmt::Display for RootCause {
@@ -67,6 +81,7 @@ impl fmt::Display for RootCause {
             Self::Declined => "declined",
             Self::Invalid => "invalid",
             Self::NotDrawn => "not drawn",
+            Self::LeftOut => "left out",
         })
     }
 }

@@ -6,6 +6,7 @@
 pub struct Vu {
     id: u64,
     iteration: u64,
+    turn: u64,
     seed: u64,
     state: u64,
 }
@@ -17,6 +18,7 @@ impl Vu {
         Self {
             id,
             iteration: 0,
+            turn: 0,
             seed,
             state: 0,
         }
@@ -42,9 +44,16 @@ impl Vu {
         unit(mix(self.state))
     }
 
-    /// Moves to `iteration`.
-    pub(crate) fn begin(&mut self, iteration: u64) {
+    /// The place of the current iteration among those of all users, from which the rows of feeds
+    /// follow: its number, or, where a load fixes the users, `own number x users + user`.
+    pub(crate) fn turn(&self) -> u64 {
+        self.turn
+    }
+
+    /// Moves to `iteration`, which has this `turn`.
+    pub(crate) fn begin(&mut self, iteration: u64, turn: u64) {
         self.iteration = iteration;
+        self.turn = turn;
     }
 
     /// Makes [`random`](Self::random) the source of `purpose` in `step` of the current iteration.

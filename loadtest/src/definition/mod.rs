@@ -3,16 +3,22 @@
 //! Every type here can be built in a `const` and read back from JSON, so a definition exists once,
 //! whether it comes from the linked program or from a record of last year.
 
+mod client;
 mod expect;
 mod load;
+mod repeat;
 #[cfg(test)]
 pub(crate) mod sample;
 mod scenario;
 mod threshold;
 
+pub use client::{Client, Cookies, HttpVersion};
 pub use expect::{Expect, StatusRange};
 pub use load::{Load, Shape, Stage};
-pub use scenario::{Dependency, Reads, ScenarioDef, StepDef, Think};
+pub use repeat::{Retry, Trigger, Until};
+pub use scenario::{
+    BodyDef, BodyKind, Dependency, FeedDef, HeaderDef, Reads, ScenarioDef, StepDef, Think,
+};
 pub use threshold::{Bound, Comparison, Metric, Threshold};
 
 /// The length of time after which a request is given up when nothing else is declared.

@@ -1,6 +1,6 @@
 //! Scenarios and their steps.
 
-use super::{Expect, Load, Threshold, micros};
+use super::{Client, DEFAULT_TIMEOUT, Expect, Load, Retry, Threshold, Until, micros};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::time::Duration;
@@ -28,6 +28,12 @@ pub struct ScenarioDef {
     pub tags: Cow<'static, [Text]>,
     /// The URL that paths are joined to, when declared.
     pub base: Option<Text>,
+    /// The share of a total load that the scenario gets beside others (`--mix`).
+    #[serde(default = "one")]
+    pub weight: f64,
+    /// How its virtual users talk HTTP.
+    #[serde(default)]
+    pub client: Client,
     /// The declared load.
     pub load: Option<Load>,
     /// Conditions on the journey.
@@ -45,6 +51,13 @@ pub struct ScenarioDef {
     pub version: Option<Text>,
     /// Whether a `#[setup]` of the scenario returns a `Target`.
     pub starts_target: bool,
+    /// Whether a `#[state]` or a `once` step carries something from one iteration of a user to the
+    /// next, so that an iteration cannot be replayed alone.
+    #[serde(default)]
+    pub keeps_state: bool,
+    /// The `#[feed]` functions, in source order.
+    #[serde(default)]
+    pub feeds: Cow<'static, [FeedDef]>,
     /// The steps in source order; at least one.
     pub steps: Cow<'static, [StepDef]>,
 }
@@ -62,6 +75,27 @@ pub struct StepDef {
     pub method: Option<Text>,
     /// The URL template, where the source shows it.
     pub url: Option<Text>,
+    /// The headers that the source shows: name in lower case and template of the value.
+    #[serde(default)]
+    pub headers: Cow<'static, [HeaderDef]>,
+    /// The body, where the source shows one.
+    #[serde(default)]
+    pub body: Option<BodyDef>,
+    /// Whether the step is an `async fn` that sends for itself.
+    #[serde(default)]
+    pub sends_itself: bool,
+    /// Whether the step runs once per virtual user and its response is kept.
+    #[serde(default)]
+    pub once: bool,
+    /// How often it sends again after a failure.
+    #[serde(default)]
+    pub retry: Option<Retry>,
+    /// The answer that it asks for until it comes.
+    #[serde(default)]
+    pub until: Option<Until>,
+    /// How many redirects are followed.
+    #[serde(default)]
+    pub redirects: u32,
     /// The probability that the step runs in an iteration: more than 0, at most 1.
     pub weight: f64,
     /// The statuses that count as success.
@@ -89,6 +123,53 @@ pub struct StepDef {
     pub reads: Reads,
     /// A hash of the normalised tokens of the step.
     pub fingerprint: Text,
+}
+
+/// A `#[feed]` function.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeedDef {
+    /// The name of the function.
+    pub name: Text,
+    /// The line of the name.
+    pub line: u32,
+}
+
+/// A header that a step declares.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeaderDef {
+    /// The name in lower case.
+    pub name: Text,
+    /// The value, with its `{{placeholders}}`.
+    pub value: Text,
+}
+
+/// A body that a step declares.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BodyDef {
+    /// How it is encoded.
+    pub kind: BodyKind,
+    /// The body, with its `{{placeholders}}`: JSON; for forms a JSON object of its fields.
+    pub template: Text,
+}
+
+/// How a body is encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BodyKind {
+    /// `application/json`.
+    Json,
+    /// `application/x-www-form-urlencoded`.
+    Form,
+    /// Text.
+    Text,
+    /// The bytes of a file.
+    Bytes,
+    /// `multipart/form-data`.
+    Multipart,
+}
+
+fn one() -> f64 {
+    1.0
 }
 
 /// The use of an earlier step's response.
@@ -120,7 +201,69 @@ pub struct Reads {
     pub headers: bool,
 }
 
+impl StepDef {
+    /// A step that declares nothing but its name.
+    pub fn new(name: impl Into<Text>) -> Self {
+        Self {
+            name: name.into(),
+            line: 1,
+            description: Cow::Borrowed(""),
+            method: None,
+            url: None,
+            headers: Cow::Borrowed(&[]),
+            body: None,
+            sends_itself: false,
+            once: false,
+            retry: None,
+            until: None,
+            redirects: 0,
+            weight: 1.0,
+            expect: Expect::SUCCESS,
+            think: None,
+            timeout: DEFAULT_TIMEOUT,
+            thresholds: Cow::Borrowed(&[]),
+            apdex: None,
+            budget: None,
+            grade_weight: None,
+            dependencies: Cow::Borrowed(&[]),
+            reads: Reads {
+                body: false,
+                headers: false,
+            },
+            fingerprint: Cow::Borrowed(""),
+        }
+    }
+}
+
 impl ScenarioDef {
+    /// A scenario that declares nothing but its name and its steps.
+    pub fn new(function: impl Into<Text>, steps: Vec<StepDef>) -> Self {
+        let function = function.into();
+        Self {
+            name: function.clone(),
+            function,
+            module: Cow::Borrowed("load"),
+            package: Cow::Borrowed(""),
+            file: Cow::Borrowed(""),
+            line: 1,
+            description: Cow::Borrowed(""),
+            tags: Cow::Borrowed(&[]),
+            base: None,
+            weight: 1.0,
+            client: Client::DEFAULT,
+            load: None,
+            thresholds: Cow::Borrowed(&[]),
+            apdex: None,
+            budget: None,
+            fingerprint: Cow::Borrowed(""),
+            version: None,
+            starts_target: false,
+            keeps_state: false,
+            feeds: Cow::Borrowed(&[]),
+            steps: steps.into(),
+        }
+    }
+
     /// The identity of the scenario over time: `package::module::function`.
     ///
     /// A library's own crate name is left out where it is the package's name:

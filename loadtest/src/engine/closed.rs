@@ -52,6 +52,7 @@ async fn live<T: Transport>(mut user: VirtualUser<T>, number: u64, first: Instan
     let mut count = 0;
     let mut arrival = Arrival {
         iteration: numbered(number, count),
+        turn: desk.turn(number, count),
         due: first,
         ready: first,
     };
@@ -79,6 +80,7 @@ async fn live<T: Transport>(mut user: VirtualUser<T>, number: u64, first: Instan
         }
         arrival = Arrival {
             iteration: numbered(number, count),
+            turn: desk.turn(number, count),
             due,
             ready: due,
         };
@@ -142,6 +144,7 @@ async fn work<T: Transport>(
         let iteration = next.replace(next.get() + 1);
         let arrival = Arrival {
             iteration,
+            turn: iteration,
             due,
             ready: due,
         };

@@ -146,6 +146,11 @@ impl Desk {
         self.started.set(self.started.get() + 1);
     }
 
+    /// The place of a user's `count`-th iteration among those of all users of a closed load.
+    pub(crate) fn turn(&self, user: u64, count: u64) -> u64 {
+        count * u64::from(self.plan.max_users) + user
+    }
+
     /// How many iterations have begun.
     pub(crate) fn started(&self) -> u64 {
         self.started.get()

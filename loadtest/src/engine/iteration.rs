@@ -31,6 +31,8 @@ pub(crate) struct VirtualUser<T> {
 pub(crate) struct Arrival {
     /// The number of the iteration over all users.
     pub(crate) iteration: u64,
+    /// Its place among the iterations of all users, which decides the rows of feeds.
+    pub(crate) turn: u64,
     /// Its intended start.
     pub(crate) due: Instant,
     /// When a user was free for it: `due`, or later when it waited.
@@ -55,6 +57,10 @@ pub(crate) enum Outcome {
     Ok,
     Failed(Failure),
     NotDrawn,
+    /// Its function left it out on purpose.
+    LeftOut,
+    /// It ran `once`, and its response is kept.
+    Kept,
     Skipped(DependencyTally),
 }
 
@@ -152,7 +158,7 @@ impl<T: Transport> VirtualUser<T> {
             failed: false,
         };
         let mut thought = Duration::ZERO;
-        let begun = self.begin(arrival.iteration, desk);
+        let begun = self.begin(arrival, desk);
         if begun.is_ok() {
             for (step, def) in self.scenario.definition.steps.iter().enumerate() {
                 running.in_step.set(Some(step));
@@ -202,8 +208,9 @@ impl<T: Transport> VirtualUser<T> {
     }
 
     /// Readies the chain, or says with which words making it panicked.
-    fn begin(&mut self, iteration: u64, desk: &Desk) -> Result<(), String> {
-        self.vu.begin(iteration);
+    fn begin(&mut self, arrival: Arrival, desk: &Desk) -> Result<(), String> {
+        self.transport.begin();
+        self.vu.begin(arrival.iteration, arrival.turn);
         self.vu.reseed(usize::MAX, Purpose::Scenario);
         let Self {
             scenario,
@@ -236,6 +243,7 @@ impl<T: Transport> VirtualUser<T> {
                     expect: &def.expect,
                     reads: observer.reads(def.reads),
                     timeout: self.request.timeout.unwrap_or(def.timeout),
+                    redirects: def.redirects,
                 };
                 let exchange = self.transport.send(call).await;
                 observer.exchanged(step, &self.request, &exchange);
@@ -256,9 +264,9 @@ impl<T: Transport> VirtualUser<T> {
             }
         };
         journey.failed |= match &outcome {
-            Outcome::Ok | Outcome::NotDrawn => false,
+            Outcome::Ok | Outcome::NotDrawn | Outcome::LeftOut | Outcome::Kept => false,
             Outcome::Failed(_) => true,
-            Outcome::Skipped(skip) => skip.cause.root != RootCause::NotDrawn,
+            Outcome::Skipped(skip) => skip.cause.root.counts(),
         };
         observer.ended(step, &outcome);
         matches!(outcome, Outcome::Ok | Outcome::Failed(_))
@@ -307,6 +315,13 @@ impl<T: Transport> VirtualUser<T> {
                     Outcome::Failed(failure),
                 )
             }
+            Ok(Err(Unmet::LeftOut { .. })) => (
+                Cause {
+                    root: RootCause::LeftOut,
+                    step,
+                },
+                Outcome::LeftOut,
+            ),
             Ok(Err(unmet)) => {
                 let skip = dependency(step, unmet, desk);
                 (skip.cause, Outcome::Skipped(skip))
@@ -394,12 +409,14 @@ fn not_sent(tally: &mut Tally, step: usize, outcome: &Outcome) {
     match outcome {
         Outcome::Ok => {}
         Outcome::NotDrawn => steps.not_drawn += 1,
+        Outcome::LeftOut => steps.left_out += 1,
+        Outcome::Kept => steps.kept += 1,
         Outcome::Failed(failure) => fail(steps, failure),
         Outcome::Skipped(skip) => {
-            if skip.cause.root == RootCause::NotDrawn {
-                steps.skipped_not_drawn += 1;
-            } else {
+            if skip.cause.root.counts() {
                 steps.skipped += 1;
+            } else {
+                steps.skipped_not_drawn += 1;
             }
             tally.count_dependency(skip.clone());
         }
@@ -542,7 +559,7 @@ fn dependency(step: usize, unmet: Unmet, desk: &Desk) -> DependencyTally {
             );
             (Some(variable.to_owned()), upstream, cause, example)
         }
-        Unmet::Declined { reason } => (
+        Unmet::Declined { reason } | Unmet::LeftOut { reason } => (
             None,
             step,
             Cause {

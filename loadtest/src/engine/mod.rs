@@ -21,6 +21,7 @@ pub use control::{Control, Phase};
 pub(crate) use panics::catch;
 
 use crate::chain::{Scenario, Shared};
+use crate::definition::ScenarioDef;
 use crate::metrics::{Frame, Panicked};
 use crate::plan::Plan;
 use crate::schedule::Schedule;
@@ -136,7 +137,7 @@ pub fn run<T: Transport + 'static>(
             scenario,
             shared: Arc::clone(shared),
             plan: plan.clone(),
-            seed: plan.seed ^ fnv(scenario.definition.identity().as_bytes()),
+            seed: seed(plan, &scenario.definition),
             worker: number,
             workers,
             busy: Arc::clone(&busy[number as usize]),
@@ -242,6 +243,11 @@ fn collect(
         complete: done == workers,
         panics: panics::take(),
     }
+}
+
+/// The seed of the run and of the scenario: two scenarios of a run draw other numbers.
+pub(crate) fn seed(plan: &Plan, scenario: &ScenarioDef) -> u64 {
+    plan.seed ^ fnv(scenario.identity().as_bytes())
 }
 
 /// FNV-1a, which does not change from release to release.

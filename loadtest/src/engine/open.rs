@@ -84,6 +84,7 @@ impl Counter {
         let due = desk.start + desk.schedule.arrival(iteration);
         Arrival {
             iteration,
+            turn: iteration,
             due,
             ready: ready.unwrap_or(due),
         }

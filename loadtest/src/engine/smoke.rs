@@ -39,6 +39,7 @@ pub(crate) async fn smoke<T: Transport>(
     };
     let arrival = Arrival {
         iteration: 0,
+        turn: 0,
         due: start,
         ready: start,
     };
@@ -81,7 +82,7 @@ impl Observer for Transcript {
         let name = &self.definition.steps[step].name;
         let last = std::mem::take(&mut self.last);
         match outcome {
-            Outcome::Ok | Outcome::NotDrawn => {}
+            Outcome::Ok | Outcome::NotDrawn | Outcome::LeftOut | Outcome::Kept => {}
             Outcome::Failed(failure) => {
                 let message = redact::text(&failure.message);
                 let _ = writeln!(

@@ -4,8 +4,8 @@ use super::control::{Control, Phase};
 use super::pacer::Pacer;
 use super::worker::{Crew, Done, work};
 use crate::chain::{
-    Cause, Chain, Prepared, RawResponse, RequestBuf, RootCause, Scenario, SetupContext, SetupError,
-    Shared, Unmet, Vu,
+    Cause, Chain, Halt, Http, Local, Prepared, RawResponse, RequestBuf, RootCause, Scenario,
+    SetupContext, SetupError, Shared, Unmet, Vu,
 };
 use crate::definition::sample::{self, step};
 use crate::definition::{Load, Shape, Stage, StepDef, Think};
@@ -53,6 +53,19 @@ impl Chain for Linked {
         Ok(())
     }
 
+    fn run<'a>(
+        &'a mut self,
+        _: usize,
+        _: &'a mut Vu,
+        _: &'a mut Http,
+    ) -> Local<'a, Result<(), Halt>> {
+        unreachable!("no step sends for itself")
+    }
+
+    fn arrived(&self, _: usize) -> bool {
+        true
+    }
+
     fn finish(&mut self, _: usize, response: RawResponse) -> Result<(), String> {
         assert_ne!(response.body, "panic", "told to panic");
         if response.body == "broken" {
@@ -74,6 +87,7 @@ fn prepare(_: &SetupContext) -> Result<Prepared, SetupError> {
     Ok(Prepared {
         shared: Arc::new(()),
         target: None,
+        rows: None,
     })
 }
 
@@ -82,6 +96,7 @@ fn scenario(load: Load, steps: Vec<StepDef>) -> &'static Scenario {
     assert!(length <= 3);
     Box::leak(Box::new(Scenario {
         definition: sample::scenario(Some(load), steps),
+        root: "",
         prepare,
         chain: |_, _| {
             Box::new(Linked {

@@ -13,6 +13,7 @@ use crate::targets::{self, Target};
 use crate::transport::{HttpTransport, Network, NetworkError};
 use std::fs::File;
 use std::io::{self, BufRead as _, Write as _};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use tokio::runtime;
@@ -94,7 +95,7 @@ fn begin(registry: &Registry, request: &RunRequest) -> Result<Ready, RunFailure>
             .block_on(Network::prepare(Some(given), &request.run_id))
             .map_err(network_failure)?;
     }
-    let prepared = set_up(scenario, given.clone()).map_err(|message| RunFailure {
+    let prepared = set_up(scenario, given.clone(), &plan, false).map_err(|message| RunFailure {
         kind: FailureKind::Setup,
         message,
         help: None,
@@ -202,6 +203,7 @@ pub(super) async fn reach(
     run_id: &str,
 ) -> Result<Network, NetworkError> {
     let mut network = Network::prepare(base, run_id).await?;
+    network.configure(&scenario.definition.client, Path::new(scenario.root))?;
     for url in absolute_urls(scenario) {
         network.admit(url).await?;
     }
@@ -210,8 +212,21 @@ pub(super) async fn reach(
 }
 
 /// Runs the setups; their panics are told as errors, and nothing they say keeps a secret.
-pub(super) fn set_up(scenario: &Scenario, base_url: Option<String>) -> Result<Prepared, String> {
-    let context = SetupContext { base_url };
+///
+/// `first_rows`: iteration 0 gets the first row of every feed.
+pub(super) fn set_up(
+    scenario: &Scenario,
+    base_url: Option<String>,
+    plan: &Plan,
+    first_rows: bool,
+) -> Result<Prepared, String> {
+    let context = SetupContext {
+        base_url,
+        root: scenario.root.into(),
+        seed: engine::seed(plan, &scenario.definition),
+        users: plan.max_users,
+        first_rows,
+    };
     let prepared = match engine::catch(|| (scenario.prepare)(&context)) {
         Ok(prepared) => prepared.map_err(|error| error.to_string()),
         Err(message) => Err(format!("the setup panicked: {message}")),

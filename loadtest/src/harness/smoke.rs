@@ -119,7 +119,7 @@ fn trial(scenario: &'static Scenario) -> Result<Completion, Failed> {
     if let Some(given) = &given {
         runtime.block_on(Network::prepare(Some(given), "smoke"))?;
     }
-    let prepared = set_up(scenario, given.clone())?;
+    let prepared = set_up(scenario, given.clone(), &plan, true)?;
     let base = base_url(given, &prepared, definition);
     let result = LocalSet::new().block_on(&runtime, async {
         let network = reach(scenario, base.as_deref(), "smoke").await?;

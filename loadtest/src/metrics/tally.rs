@@ -100,13 +100,17 @@ pub struct StepTally {
     pub cancelled: u64,
     /// Times its own weight left it out.
     pub not_drawn: u64,
+    /// Times its function left it out on purpose; no failure.
+    pub left_out: u64,
+    /// Times it did not run since it runs `once` and its response is kept.
+    pub kept: u64,
     /// Times it was skipped since an upstream value was missing; a failure where it happens.
     pub skipped: u64,
     /// Times it was skipped since an upstream step was not drawn; no failure.
     pub skipped_not_drawn: u64,
     /// Requests written to a connection.
     pub requests: u64,
-    /// Of these, repeated since a reused connection was closed.
+    /// Of these, repeated: since a reused connection was closed, by `retry` or by `until`.
     pub retries: u64,
     /// Bytes written, heads included.
     pub sent_bytes: u64,
@@ -128,6 +132,27 @@ pub struct StepTally {
     pub failed_response: Histogram,
     /// The parts of the service time.
     pub phases: PhaseTally,
+    /// Answers by status.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Failures by kind and status.
+    pub errors: Vec<ErrorTally>,
+    /// The requests of a step that sends for itself, a row per name.
+    pub inner: Vec<InnerTally>,
+}
+
+/// The requests of one name within a step that sends for itself.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InnerTally {
+    /// The name: given by the step, else method and path.
+    pub name: String,
+    /// Requests that ended: answered or not.
+    pub requests: u64,
+    /// Of these, not answered, or with a status of 400 and more.
+    pub failed: u64,
+    /// Service time of those that were answered with a status below 400, and of those that ended at
+    /// their deadline.
+    pub service: Histogram,
     /// Answers by status.
     pub statuses: BTreeMap<u16, u64>,
     /// Failures by kind and status.
@@ -320,6 +345,8 @@ impl StepTally {
         self.failed += other.failed;
         self.cancelled += other.cancelled;
         self.not_drawn += other.not_drawn;
+        self.left_out += other.left_out;
+        self.kept += other.kept;
         self.skipped += other.skipped;
         self.skipped_not_drawn += other.skipped_not_drawn;
         self.requests += other.requests;

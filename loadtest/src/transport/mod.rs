@@ -28,6 +28,9 @@ use std::time::Duration;
 
 /// Sends the requests of one virtual user, one at a time.
 pub trait Transport {
+    /// A new iteration begins: what belongs to one iteration is forgotten.
+    fn begin(&mut self) {}
+
     /// Sends `call` and waits for the last byte of the answer, or for the failure.
     fn send(&mut self, call: Call<'_>) -> impl Future<Output = Exchange>;
 }
@@ -43,6 +46,8 @@ pub struct Call<'a> {
     pub reads: Reads,
     /// From ready to the last body byte, connecting included.
     pub timeout: Duration,
+    /// How many redirects are followed.
+    pub redirects: u32,
 }
 
 /// What became of one [`Call`].

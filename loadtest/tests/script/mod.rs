@@ -106,6 +106,7 @@ fn cause(unmet: &Unmet, at: usize) -> Cause {
         Unmet::Missing { step, .. } => at_root(RootCause::Missing, step),
         Unmet::Declined { .. } => at_root(RootCause::Declined, at),
         Unmet::Invalid { .. } => at_root(RootCause::Invalid, at),
+        Unmet::LeftOut { .. } => at_root(RootCause::LeftOut, at),
     }
 }
 

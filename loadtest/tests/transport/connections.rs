@@ -280,6 +280,7 @@ fn an_early_answer_to_a_large_upload_does_not_block_the_next_request() {
             expect: &Expect::SUCCESS,
             reads: NOTHING,
             timeout: PATIENCE,
+            redirects: 0,
         };
         failed(user.send(call).await, ErrorKind::Status);
     });

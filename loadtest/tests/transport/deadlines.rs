@@ -23,6 +23,7 @@ async fn send_within(
         expect: &Expect::SUCCESS,
         reads,
         timeout,
+        redirects: 0,
     };
     user.send(call).await
 }

@@ -76,6 +76,7 @@ pub(crate) async fn send(user: &mut HttpTransport, request: &RequestBuf, reads: 
         expect: &Expect::SUCCESS,
         reads,
         timeout: PATIENCE,
+        redirects: 0,
     };
     user.send(call).await
 }

@@ -1,0 +1,67 @@
+//! How the virtual users of a scenario talk HTTP.
+
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+type Text = Cow<'static, str>;
+
+/// How the virtual users of a scenario talk HTTP.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Client {
+    /// The version of the protocol: `http = 2`.
+    pub http: HttpVersion,
+    /// How long a cookie is kept: `cookies = user`.
+    pub cookies: Cookies,
+    /// Whether the certificate of the target goes unchecked: `insecure = true`.
+    pub insecure: bool,
+    /// A PEM file of certificates to trust besides those of the system: `ca = "certs/ca.pem"`.
+    /// Relative to the scenario's package.
+    pub ca: Option<Text>,
+    /// A PEM file with the certificate and the private key of the client: `identity = "client.pem"`.
+    /// Relative to the scenario's package.
+    pub identity: Option<Text>,
+}
+
+/// Which version of HTTP is spoken.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HttpVersion {
+    /// What the target chooses by ALPN over TLS, HTTP/1.1 in the clear.
+    #[default]
+    Negotiated,
+    /// HTTP/1.1 and nothing else.
+    Http1,
+    /// HTTP/2 and nothing else: by prior knowledge in the clear.
+    Http2,
+}
+
+/// How long a cookie is kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cookies {
+    /// For the iteration; for the user where a step of the scenario runs `once`.
+    #[default]
+    Iteration,
+    /// For all iterations of the virtual user.
+    User,
+    /// Not at all: none is sent but those that a step sets.
+    Off,
+}
+
+impl Client {
+    /// What applies where nothing is declared.
+    pub const DEFAULT: Self = Self {
+        http: HttpVersion::Negotiated,
+        cookies: Cookies::Iteration,
+        insecure: false,
+        ca: None,
+        identity: None,
+    };
+}
+
+impl Default for Client {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
