@@ -2,12 +2,14 @@
 
 mod json;
 mod load;
+mod repeat;
 mod scenario;
 mod step;
 mod value;
 
 pub(crate) use json::{Json, escape};
 pub(crate) use load::{Load, Shape, Stage};
+pub(crate) use repeat::{Repeat, Trigger};
 pub(crate) use scenario::ScenarioOptions;
 pub(crate) use step::{StepOptions, WEIGHT_RANGE, Weight};
 pub(crate) use value::{Bound, Limit, header_name};

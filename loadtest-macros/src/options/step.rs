@@ -1,6 +1,7 @@
 //! The options of `#[step(..)]`.
 
 use super::json::{Json, json};
+use super::repeat::{self, Repeat};
 use super::scenario::not_empty;
 use super::value::{
     Limit, duration, header_name, is_metric, limit, metrics, number, positive_duration, share,
@@ -58,6 +59,7 @@ pub(crate) struct StepOptions {
     pub(crate) apdex: Option<Duration>,
     pub(crate) budget: Option<f64>,
     pub(crate) grade_weight: Option<f64>,
+    pub(crate) repeat: Repeat,
     /// Raw, so that an editor completes in half-written closures.
     pub(crate) checks: Vec<TokenStream>,
     /// Those of a declarative request, which a step with a body cannot have.
@@ -86,7 +88,14 @@ impl StepOptions {
         let mut options = Self::default();
         let mut given = Given::default();
         each(tokens, errors, |input| options.option(&mut given, input));
+        repeat::check(&options, errors);
         options
+    }
+
+    /// All closures, which look at the response.
+    pub(crate) fn closures(&self) -> impl Iterator<Item = &TokenStream> {
+        let until = self.repeat.until.iter().map(|(_, condition)| condition);
+        self.checks.iter().chain(until)
     }
 
     fn option(&mut self, given: &mut Given, input: ParseStream<'_>) -> syn::Result<()> {
@@ -96,7 +105,7 @@ impl StepOptions {
             self.thresholds.push(limit(&key, input)?);
             return Ok(());
         }
-        if !matches!(name.as_str(), "header" | "check") && KEYS.contains(&name.as_str()) {
+        if !matches!(name.as_str(), "header" | "check") && keys().any(|known| known == name) {
             given.once(&key)?;
         }
         match name.as_str() {
@@ -107,14 +116,10 @@ impl StepOptions {
                 self.request_part(&name, input)?;
             }
             "check" => {
-                input.parse::<Token![=]>()?;
-                if input.is_empty() {
-                    return Err(input.error("a check is a closure: `check = |r| ...`"));
-                }
-                let check: TokenStream = input.parse()?;
-                one_parameter(&check)?;
+                let check = closure(input, "a check is a closure: `check = |r| ...`", CHECK)?;
                 self.checks.push(check);
             }
+            name if repeat::KEYS.contains(&name) => self.repeat.option(key, input)?,
             "weight" | "expect" | "think" | "timeout" | "apdex" | "budget" | "grade_weight" => {
                 input.parse::<Token![=]>()?;
                 self.setting(&key, &name, input)?;
@@ -126,7 +131,7 @@ impl StepOptions {
                 }
                 self.names_method |= METHODS.contains(&name.to_lowercase().as_str());
                 skip_rest(input);
-                return Err(unknown_option(&key, KEYS.into_iter().chain(metrics())));
+                return Err(unknown_option(&key, keys().chain(metrics())));
             }
         }
         Ok(())
@@ -247,15 +252,31 @@ impl StepOptions {
     }
 }
 
-/// Refuses a closure that takes nothing or several values: rustc would blame generated code.
-fn one_parameter(check: &TokenStream) -> syn::Result<()> {
-    match syn::parse2::<syn::ExprClosure>(check.clone()) {
-        Ok(closure) if closure.inputs.len() != 1 => Err(syn::Error::new_spanned(
-            check,
-            "a check takes the response of its step and nothing else: `check = |r| ...`",
-        )),
+const CHECK: &str = "a check takes the response of its step and nothing else: `check = |r| ...`";
+
+/// Every option but the limits.
+fn keys() -> impl Iterator<Item = &'static str> {
+    KEYS.into_iter().chain(repeat::KEYS)
+}
+
+/// What follows the name of an option whose value is a closure. Refuses one that takes nothing or several
+/// values with the words `one_parameter`: rustc would blame generated code.
+pub(super) fn closure(
+    input: ParseStream<'_>,
+    missing: &str,
+    one_parameter: &str,
+) -> syn::Result<TokenStream> {
+    input.parse::<Token![=]>()?;
+    if input.is_empty() {
+        return Err(input.error(missing));
+    }
+    let closure: TokenStream = input.parse()?;
+    match syn::parse2::<syn::ExprClosure>(closure.clone()) {
+        Ok(parsed) if parsed.inputs.len() != 1 => {
+            Err(syn::Error::new_spanned(closure, one_parameter))
+        }
         // half written ones are rustc's to report
-        _ => Ok(()),
+        _ => Ok(closure),
     }
 }
 
@@ -291,9 +312,9 @@ fn weight(input: ParseStream<'_>) -> syn::Result<Weight> {
 }
 
 fn expect(input: ParseStream<'_>) -> syn::Result<Vec<(u16, u16)>> {
-    let mut ranges = vec![statuses(input)?];
+    let mut ranges = vec![statuses(input, STATUS)?];
     while input.parse::<Option<Token![|]>>()?.is_some() {
-        ranges.push(statuses(input)?);
+        ranges.push(statuses(input, STATUS)?);
     }
     if input.is_empty() {
         Ok(ranges)
@@ -304,11 +325,12 @@ fn expect(input: ParseStream<'_>) -> syn::Result<Vec<(u16, u16)>> {
 
 const STATUS: &str = "expected a status like `200`, a class like `2xx`, a range like `200..300`, or several joined by `|`";
 
-fn statuses(input: ParseStream<'_>) -> syn::Result<(u16, u16)> {
+/// One status, class or range, both ends included; `wanted` are the words for anything else.
+pub(super) fn statuses(input: ParseStream<'_>, wanted: &str) -> syn::Result<(u16, u16)> {
     let literal = |input: ParseStream<'_>| {
         input
             .parse::<LitInt>()
-            .map_err(|error| syn::Error::new(error.span(), STATUS))
+            .map_err(|error| syn::Error::new(error.span(), wanted))
     };
     let status = |literal: &LitInt, beyond: u16| match literal.base10_parse::<u16>() {
         Ok(status) if literal.suffix().is_empty() && (100..=599 + beyond).contains(&status) => {

@@ -1,9 +1,11 @@
 //! The chain: a slot per step, and the calls of the user's functions.
 
-use super::{arguments, call_site, in_turbofish, infer, request, setup_value, slot, state};
+use super::{
+    arguments, call_site, flat, in_turbofish, infer, repeat, request, setup_value, slot, state,
+};
 use crate::resolve::{Form, Resolved, Setup};
 use crate::spelling::as_written;
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
 
 /// The types of chain and shared values, and `impl Chain`.
@@ -15,7 +17,7 @@ pub(super) fn chain(resolved: &Resolved) -> TokenStream {
         build(resolved),
         run(resolved),
         finish(resolved),
-        arrived(resolved),
+        repeat::arrived(resolved),
         check(resolved),
     ];
     quote! {
@@ -51,7 +53,9 @@ fn types(resolved: &Resolved) -> TokenStream {
 }
 
 fn begin(resolved: &Resolved) -> TokenStream {
-    let slots = (0..resolved.steps.len()).map(|at| {
+    // the response of a step that runs once is there for all iterations that follow
+    let renewed = |at: &usize| resolved.steps[*at].options.repeat.once.is_none();
+    let slots = (0..resolved.steps.len()).filter(renewed).map(|at| {
         let slot = slot(at);
         quote!(self.#slot = ::loadtest::__private::Slot::unused(#at);)
     });
@@ -133,15 +137,6 @@ fn finish(resolved: &Resolved) -> TokenStream {
     }
 }
 
-/// The conditions of the steps that ask until the answer is the one they wait for.
-fn arrived(_: &Resolved) -> TokenStream {
-    quote! {
-        fn arrived(&self, _: usize) -> bool {
-            true
-        }
-    }
-}
-
 fn check(resolved: &Resolved) -> TokenStream {
     let arms = (0..resolved.steps.len()).filter_map(|at| {
         let code = checks_of(at, resolved);
@@ -174,15 +169,33 @@ fn build_arm(at: usize, resolved: &Resolved) -> TokenStream {
         } => {
             let name = call_site(&step.ident);
             let given = arguments(given, resolved, in_chain);
-            let (returned, response) = (in_turbofish(returned), &step.response.ty);
-            quote! {
-                ::loadtest::__private::into_request::<#returned, #response>(#name(#given))?
-                    .write(__request),
+            let response = &step.response.ty;
+            let may_skip = is_result(returned);
+            let returned = in_turbofish(returned);
+            let into_request = quote!(::loadtest::__private::into_request::<#returned, #response>);
+            if may_skip {
+                quote! {
+                    {
+                        use ::loadtest::__private::{
+                            SkipsAlways as _, SkipsMaybe as _, SkipsNever as _, SkipsWithin as _,
+                        };
+                        let __returned = #name(#given);
+                        (&&&&::loadtest::__private::Asked(&__returned)).skip()?;
+                        #into_request(__returned)?.write(__request)
+                    }
+                }
+            } else {
+                quote!(#into_request(#name(#given))?.write(__request),)
             }
         }
         Form::Declared(declared) => request::build(declared),
         Form::Broken => TokenStream::new(),
     }
+}
+
+/// Whether the type that a function returns is a `Result`, whose `Err` may be a `Skip`.
+fn is_result(returned: &TokenStream) -> bool {
+    flat(returned.clone()).any(|token| matches!(token, TokenTree::Ident(word) if word == "Result"))
 }
 
 /// The checks that run after the step with the number `at`: closures of the step, then functions.

@@ -1,5 +1,6 @@
 //! The definition: what is declared, as plain data.
 
+use super::repeat;
 use crate::options::{Bound, Limit, Load, ScenarioOptions, Shape, Stage, WEIGHT_RANGE, Weight};
 use crate::resolve::{Resolved, Step, unraw};
 use proc_macro2::{Ident, Span, TokenStream};
@@ -33,7 +34,8 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
     let fingerprint = text(&resolved.fingerprint);
     let version = option(version.as_ref().map(literal));
     let starts_target = resolved.setups.iter().any(|setup| setup.made.is_target);
-    let keeps_state = !resolved.states.is_empty();
+    let runs_once = |step: &Step| step.options.repeat.once.is_some();
+    let keeps_state = !resolved.states.is_empty() || resolved.steps.iter().any(runs_once);
     let steps = list(resolved.steps.iter().map(step));
     let (shown, function, description) = (text(&shown), text(&function), text(description));
     quote! {
@@ -88,6 +90,11 @@ fn step(step: &Step) -> TokenStream {
     let dependencies = list(step.dependencies.iter().map(|(step, optional)| {
         quote!(::loadtest::__private::Dependency { step: #step, optional: #optional })
     }));
+    let once = options.repeat.once.is_some();
+    let (retry, until) = (
+        repeat::retry(&options.repeat),
+        repeat::until(&options.repeat),
+    );
     let (body, headers) = (!step.response.is_unit, step.reads_headers);
     let fingerprint = text(&step.fingerprint);
     quote! {
@@ -100,9 +107,9 @@ fn step(step: &Step) -> TokenStream {
             headers: ::loadtest::__private::Cow::Borrowed(&[]),
             body: ::core::option::Option::None,
             sends_itself: false,
-            once: false,
-            retry: ::core::option::Option::None,
-            until: ::core::option::Option::None,
+            once: #once,
+            retry: #retry,
+            until: #until,
             redirects: 0,
             weight: #weight,
             expect: #expect,
@@ -219,7 +226,7 @@ fn stage(stage: &Stage) -> TokenStream {
     quote!(::loadtest::__private::Stage { from: #from, to: #to, duration: #duration })
 }
 
-fn duration(duration: Duration) -> TokenStream {
+pub(super) fn duration(duration: Duration) -> TokenStream {
     let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
     quote!(::core::time::Duration::from_nanos(#nanos))
 }
@@ -228,7 +235,7 @@ fn number(number: f64) -> TokenStream {
     quote!(#number)
 }
 
-fn text(text: &str) -> TokenStream {
+pub(super) fn text(text: &str) -> TokenStream {
     quote!(::loadtest::__private::Cow::Borrowed(#text))
 }
 
@@ -236,11 +243,11 @@ fn literal(literal: &LitStr) -> TokenStream {
     text(&literal.value())
 }
 
-fn list(items: impl Iterator<Item = TokenStream>) -> TokenStream {
+pub(super) fn list(items: impl Iterator<Item = TokenStream>) -> TokenStream {
     quote!(::loadtest::__private::Cow::Borrowed(const { &[#(#items),*] }))
 }
 
-fn option(value: Option<TokenStream>) -> TokenStream {
+pub(super) fn option(value: Option<TokenStream>) -> TokenStream {
     value.map_or_else(
         || quote!(::core::option::Option::None),
         |value| quote!(::core::option::Option::Some(#value)),

@@ -6,6 +6,7 @@
 
 mod chain;
 mod definition;
+mod repeat;
 mod request;
 
 use crate::body::{self, Item, Role, RoleFn, ScenarioFn};

@@ -1,6 +1,7 @@
 //! Finds out what every name of a scenario means, and notes all mistakes at once.
 
 mod names;
+mod repeat;
 mod request;
 mod shape;
 mod source;
@@ -114,6 +115,7 @@ pub(crate) fn scenario(
     resolved.items = items;
     resolved.resolve_requests(&names, errors);
     resolved.refuse_calls(errors);
+    repeat::check(&resolved.steps, errors);
     resolved.check_display_names(errors);
     resolved
 }
@@ -132,6 +134,7 @@ impl Resolved {
         match function.role {
             Role::Step => {
                 let mut step = Step::new(function, errors);
+                repeat::refuse_on_async(&step, function, errors);
                 let reader = Reader::Step(self.steps.len());
                 let arguments = self.arguments(parameters, names, reader, &name, errors);
                 step.depend_on(arguments.as_deref().unwrap_or_default());
@@ -321,7 +324,7 @@ impl Resolved {
                 shape::refuse_calls(body.clone(), &is_step, &instead, errors);
             }
         }
-        for check in self.steps.iter().flat_map(|step| &step.options.checks) {
+        for check in self.steps.iter().flat_map(|step| step.options.closures()) {
             let is_step = |name: &str| {
                 declared.iter().any(|step| step == name) && !shape::defines(check.clone(), name)
             };

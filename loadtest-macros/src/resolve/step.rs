@@ -60,7 +60,7 @@ impl Step {
                 body.unwrap_or_default(),
             ]),
             // a closure gets the whole response
-            reads_headers: !options.checks.is_empty(),
+            reads_headers: !options.checks.is_empty() || options.repeat.until.is_some(),
             options,
             response,
             dependencies: Vec::new(),

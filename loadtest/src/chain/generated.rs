@@ -7,9 +7,10 @@ pub use super::kept::{
     SpelledOut, StateValue, run_fallible_setup, run_setup, spelled_out, state,
 };
 pub use super::outcome::{
-    CheckReturn, StepReturn, check_with, into_check, into_request, run_check, run_teardowns,
+    CheckReturn, StepReturn, check_with, holds, into_check, into_request, run_check, run_teardowns,
 };
 pub use super::response::FromBody;
+pub use super::skip::{Asked, SkipsAlways, SkipsMaybe, SkipsNever, SkipsWithin};
 pub use super::slot::{FromSlot, Lend, LendMut, Slot, arg, fill, lend, lend_mut};
 pub use super::value::{
     IndexPath, KeyPath, Peel, PeelOption, PeelPlain, Segment, Text, index, json_path, json_text,

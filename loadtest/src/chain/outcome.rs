@@ -91,6 +91,11 @@ pub fn check_with<T, R: CheckReturn>(
     check(response).into_check()
 }
 
+/// Whether the `until = |r| ..` of a step holds for its response.
+pub fn holds<T>(response: &Response<T>, condition: impl Fn(&Response<T>) -> bool) -> bool {
+    condition(response)
+}
+
 /// Runs a check: `None` when an input is missing, and a panic is a failed check.
 pub fn run_check(
     check: impl FnOnce() -> Result<Result<(), String>, Unmet>,

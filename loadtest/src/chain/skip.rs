@@ -1,6 +1,8 @@
 //! A step that leaves itself out, on purpose.
 
+use super::{Error, Unmet};
 use std::borrow::Cow;
+use std::error::Error as StdError;
 use std::fmt;
 
 /// Why a step leaves itself out of an iteration, which is nobody's failure.
@@ -16,7 +18,8 @@ use std::fmt;
 /// }
 /// ```
 ///
-/// It works in any error type that keeps it: [`Error`](super::Error), `Box<dyn std::error::Error>`.
+/// It works in every error type that keeps it: [`Error`](super::Error), `Box<dyn std::error::Error>`, and
+/// those of your own or of other crates that name it as their source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skip {
     reason: Cow<'static, str>,
@@ -42,4 +45,164 @@ impl fmt::Display for Skip {
     }
 }
 
-impl std::error::Error for Skip {}
+impl StdError for Skip {}
+
+impl Skip {
+    /// The skip that `error` is, or that is at its source.
+    pub(crate) fn within<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a Self> {
+        let mut error = error;
+        loop {
+            if let Some(skip) = error.downcast_ref() {
+                return Some(skip);
+            }
+            error = error.source()?;
+        }
+    }
+
+    fn unmet(&self) -> Unmet {
+        Unmet::LeftOut {
+            reason: self.reason.to_string(),
+        }
+    }
+}
+
+/// What a step returned, asked whether it is a skip: by autoref specialisation, since a step may return
+/// any error that can be shown, also one that borrows.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Asked<'a, R>(pub &'a R);
+
+fn asked(skip: Option<&Skip>) -> Result<(), Unmet> {
+    skip.map_or(Ok(()), |skip| Err(skip.unmet()))
+}
+
+/// Errors that can be looked into; found first.
+#[doc(hidden)]
+pub trait SkipsAlways {
+    /// Whether it is a skip.
+    ///
+    /// # Errors
+    /// It is.
+    fn skip(&self) -> Result<(), Unmet>;
+}
+
+macro_rules! holders {
+    ($($holder:ty: $error:ident => $inner:expr;)*) => {$(
+        impl<R> SkipsAlways for &&&Asked<'_, Result<R, $holder>> {
+            fn skip(&self) -> Result<(), Unmet> {
+                asked(self.0.as_ref().err().and_then(|$error| $inner))
+            }
+        }
+    )*};
+}
+holders! {
+    Skip: error => Some(error);
+    Error: error => Skip::within(error.get());
+    Box<dyn StdError>: error => Skip::within(&**error);
+    Box<dyn StdError + Send>: error => Skip::within(&**error);
+    Box<dyn StdError + Send + Sync>: error => Skip::within(&**error);
+}
+
+/// Errors that may have a skip as their source; found before [`SkipsNever`].
+#[doc(hidden)]
+pub trait SkipsMaybe {
+    /// Whether a skip is its source.
+    ///
+    /// # Errors
+    /// It is.
+    fn skip(&self) -> Result<(), Unmet>;
+}
+
+impl<R, E: StdError> SkipsMaybe for &&Asked<'_, Result<R, E>> {
+    fn skip(&self) -> Result<(), Unmet> {
+        let error = self.0.as_ref().err();
+        asked(error.and_then(|error| error.source().and_then(Skip::within)))
+    }
+}
+
+/// Errors that lend what they hold, as `anyhow::Error` and `eyre::Report` do; found after [`SkipsMaybe`].
+#[doc(hidden)]
+pub trait SkipsWithin {
+    /// Whether a skip is in it.
+    ///
+    /// # Errors
+    /// It is.
+    fn skip(&self) -> Result<(), Unmet>;
+}
+
+impl<R, E: AsRef<dyn StdError + Send + Sync>> SkipsWithin for &Asked<'_, Result<R, E>> {
+    fn skip(&self) -> Result<(), Unmet> {
+        let error = self.0.as_ref().err();
+        asked(error.and_then(|error| Skip::within(error.as_ref())))
+    }
+}
+
+/// Everything else.
+#[doc(hidden)]
+pub trait SkipsNever {
+    /// It is none.
+    ///
+    /// # Errors
+    /// Never.
+    fn skip(&self) -> Result<(), Unmet>;
+}
+
+impl<R> SkipsNever for Asked<'_, R> {
+    fn skip(&self) -> Result<(), Unmet> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    enum Own {
+        #[error("no stock")]
+        Stock(#[source] Skip),
+        #[error("another")]
+        Other,
+    }
+
+    /// As `anyhow::Error` is made.
+    struct Lends(Box<dyn StdError + Send + Sync>);
+
+    impl AsRef<dyn StdError + Send + Sync> for Lends {
+        fn as_ref(&self) -> &(dyn StdError + Send + Sync + 'static) {
+            &*self.0
+        }
+    }
+
+    macro_rules! is_skip {
+        ($returned:expr) => {{
+            let returned = $returned;
+            (&&&&Asked(&returned)).skip().is_err()
+        }};
+    }
+
+    #[test]
+    fn a_skip_is_found_in_every_error_that_keeps_it() {
+        let skip = || Skip::because("empty");
+        assert!(is_skip!(Err::<u8, _>(skip())));
+        assert!(is_skip!(Err::<u8, Error>(skip().into())));
+        assert!(is_skip!(Err::<u8, Error>(Own::Stock(skip()).into())));
+        assert!(is_skip!(Err::<u8, Box<dyn StdError>>(skip().into())));
+        assert!(is_skip!(Err::<u8, Box<dyn StdError + Send + Sync>>(
+            skip().into()
+        )));
+        assert!(is_skip!(Err::<u8, _>(Own::Stock(skip()))));
+        assert!(is_skip!(Err::<u8, _>(Lends(skip().into()))));
+    }
+
+    #[test]
+    fn other_errors_are_none() {
+        let borrowed = String::from("empty");
+        assert!(!is_skip!(Ok::<u8, Skip>(1)));
+        assert!(!is_skip!(Err::<u8, _>(Own::Other)));
+        assert!(!is_skip!(Err::<u8, Error>(Error::msg("empty"))));
+        assert!(!is_skip!(Err::<u8, Box<dyn StdError>>("empty".into())));
+        assert!(!is_skip!(Err::<u8, &str>(&borrowed)));
+        assert!(!is_skip!(Some(1)));
+    }
+}

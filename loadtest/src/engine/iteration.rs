@@ -1,14 +1,15 @@
 //! One virtual user and one journey of it through the steps of its scenario.
 
+use super::attempt::{Attempt, Sender};
 use super::desk::Desk;
-use crate::chain::{
-    Cause, Chain, Purpose, RawResponse, RequestBuf, RootCause, Scenario, Shared, Unmet, Vu,
-};
+use crate::chain::{Cause, Chain, Purpose, RequestBuf, RootCause, Scenario, Shared, Unmet, Vu};
 use crate::definition::{Reads, StepDef};
 use crate::metrics::{DependencyTally, ErrorTally, StepTally, Tally};
 use crate::schedule::Window;
-use crate::transport::{Call, ErrorKind, Exchange, Failure, Phases, Transport};
+use crate::transport::{ErrorKind, Exchange, Failure, Transport};
+use http::StatusCode;
 use std::cell::Cell;
+use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -22,6 +23,8 @@ pub(crate) struct VirtualUser<T> {
     transport: T,
     request: RequestBuf,
     service: Vec<Duration>,
+    /// Which steps that run `once` have done so.
+    done: Vec<bool>,
     /// Whether the last iteration sent no request, and so gave nobody else the thread.
     pub(super) sent_nothing: bool,
 }
@@ -58,7 +61,7 @@ pub(crate) enum Outcome {
     Failed(Failure),
     NotDrawn,
     /// Its function left it out on purpose.
-    LeftOut,
+    LeftOut(DependencyTally),
     /// It ran `once`, and its response is kept.
     Kept,
     Skipped(DependencyTally),
@@ -105,6 +108,8 @@ impl Drop for Running<'_> {
 struct Journey {
     /// From intended to actual start; the first request carries it, and takes it away.
     delay: Option<Duration>,
+    /// The pauses: after steps, and between the requests of one.
+    paused: Duration,
     failed: bool,
 }
 
@@ -119,6 +124,7 @@ impl<T: Transport> VirtualUser<T> {
             transport,
             request: RequestBuf::default(),
             service: vec![Duration::ZERO; steps],
+            done: vec![false; steps],
             sent_nothing: false,
         }
     }
@@ -155,16 +161,18 @@ impl<T: Transport> VirtualUser<T> {
         self.service.fill(Duration::ZERO);
         let mut journey = Journey {
             delay: Some(started.saturating_duration_since(arrival.due)),
+            paused: Duration::ZERO,
             failed: false,
         };
-        let mut thought = Duration::ZERO;
         let begun = self.begin(arrival, desk);
         if begun.is_ok() {
             for (step, def) in self.scenario.definition.steps.iter().enumerate() {
                 running.in_step.set(Some(step));
-                let executed = self
-                    .step(step, def, window, &mut journey, desk, observer)
-                    .await;
+                let step_over = self.step(step, def, window, &mut journey, desk, observer);
+                let ControlFlow::Continue(executed) = step_over.await else {
+                    self.sent_nothing = false;
+                    return Ok(());
+                };
                 running.in_step.set(None);
                 if let (true, false, Some(think)) = (executed, O::SMOKE, def.think) {
                     let pause = Instant::now();
@@ -177,13 +185,13 @@ impl<T: Transport> VirtualUser<T> {
                                 .mul_f64(self.vu.random()),
                     )
                     .await;
-                    thought += pause.elapsed();
+                    journey.paused += pause.elapsed();
                 }
             }
         } else {
             journey.failed = true;
         }
-        let time = arrival.due.elapsed().saturating_sub(thought);
+        let time = arrival.due.elapsed().saturating_sub(journey.paused);
         running.ended.set(true);
         desk.tally(window, |tally| {
             if let Err(message) = &begun {
@@ -226,7 +234,7 @@ impl<T: Transport> VirtualUser<T> {
         })
     }
 
-    /// Runs one step; whether it was executed.
+    /// Runs one step; whether it was executed. Breaks off where the end of the run does.
     async fn step<O: Observer>(
         &mut self,
         step: usize,
@@ -235,26 +243,26 @@ impl<T: Transport> VirtualUser<T> {
         journey: &mut Journey,
         desk: &Rc<Desk>,
         observer: &mut O,
-    ) -> bool {
+    ) -> ControlFlow<(), bool> {
         let outcome = match self.build(step, def, O::SMOKE, desk) {
             Ok(()) => {
-                let call = Call {
-                    request: &self.request,
-                    expect: &def.expect,
-                    reads: observer.reads(def.reads),
-                    timeout: self.request.timeout.unwrap_or(def.timeout),
-                    redirects: def.redirects,
+                let attempt = self.attempt(step, def, window, desk, observer).await;
+                journey.paused += attempt.paused;
+                if attempt.is_cut_off {
+                    return ControlFlow::Break(());
+                }
+                self.service[step] = attempt.service;
+                let mut sample = Sample {
+                    service: attempt.service,
+                    response: attempt.service + journey.delay.take().unwrap_or_default(),
+                    target: desk.plan.grading[step].target,
+                    checks: (0, 0),
                 };
-                let exchange = self.transport.send(call).await;
-                observer.exchanged(step, &self.request, &exchange);
-                self.service[step] = exchange.service_time;
-                let delay = journey.delay.take().unwrap_or_default();
-                let measured = Measured::of(&exchange, delay);
-                let mut checks = (0, 0);
-                let result = self.read(step, exchange, &mut checks, desk);
-                let target = desk.plan.grading[step].target;
+                let result = attempt
+                    .result
+                    .and_then(|status| self.check(step, status, &mut sample.checks, desk));
                 desk.tally(window, |tally| {
-                    measured.tally(&mut tally.steps[step], &result, checks, target);
+                    sample.tally(&mut tally.steps[step], &result)
                 });
                 result.map_or_else(Outcome::Failed, |()| Outcome::Ok)
             }
@@ -263,13 +271,40 @@ impl<T: Transport> VirtualUser<T> {
                 outcome
             }
         };
+        self.done[step] |= def.once && matches!(outcome, Outcome::Ok);
         journey.failed |= match &outcome {
-            Outcome::Ok | Outcome::NotDrawn | Outcome::LeftOut | Outcome::Kept => false,
+            Outcome::Ok | Outcome::NotDrawn | Outcome::LeftOut(_) | Outcome::Kept => false,
             Outcome::Failed(_) => true,
             Outcome::Skipped(skip) => skip.cause.root.counts(),
         };
         observer.ended(step, &outcome);
-        matches!(outcome, Outcome::Ok | Outcome::Failed(_))
+        ControlFlow::Continue(matches!(outcome, Outcome::Ok | Outcome::Failed(_)))
+    }
+
+    /// Sends what was built.
+    async fn attempt<O: Observer>(
+        &mut self,
+        step: usize,
+        def: &StepDef,
+        window: Window,
+        desk: &Desk,
+        observer: &mut O,
+    ) -> Attempt {
+        let chain = self
+            .chain
+            .as_deref_mut()
+            .unwrap_or_else(|| unreachable!("a request was built"));
+        let sender = Sender {
+            step,
+            def,
+            window,
+            desk,
+            request: &self.request,
+            transport: &mut self.transport,
+            chain,
+            observer,
+        };
+        sender.attempt().await
     }
 
     /// Draws the step and builds its request, or says why there is none.
@@ -289,6 +324,9 @@ impl<T: Transport> VirtualUser<T> {
         else {
             return Err(Outcome::NotDrawn);
         };
+        if self.done[step] {
+            return Err(Outcome::Kept);
+        }
         if def.weight < 1.0 && !always {
             vu.reseed(step, Purpose::Weight);
             if vu.random() >= def.weight {
@@ -315,16 +353,15 @@ impl<T: Transport> VirtualUser<T> {
                     Outcome::Failed(failure),
                 )
             }
-            Ok(Err(Unmet::LeftOut { .. })) => (
-                Cause {
-                    root: RootCause::LeftOut,
-                    step,
-                },
-                Outcome::LeftOut,
-            ),
             Ok(Err(unmet)) => {
+                let is_left_out = matches!(unmet, Unmet::LeftOut { .. });
                 let skip = dependency(step, unmet, desk);
-                (skip.cause, Outcome::Skipped(skip))
+                let outcome = if is_left_out {
+                    Outcome::LeftOut
+                } else {
+                    Outcome::Skipped
+                };
+                (skip.cause, outcome(skip))
             }
             Err(message) => {
                 let failure = Failure::new(ErrorKind::StepPanic, format!("panicked: {message}"));
@@ -341,11 +378,11 @@ impl<T: Transport> VirtualUser<T> {
         Err(outcome)
     }
 
-    /// Hands an answer to the chain and runs the checks, counted as passed and failed.
-    fn read(
+    /// Runs the checks of a step that was answered, counted as passed and failed.
+    fn check(
         &mut self,
         step: usize,
-        exchange: Exchange,
+        status: StatusCode,
         checks: &mut (u64, u64),
         desk: &Desk,
     ) -> Result<(), Failure> {
@@ -357,29 +394,6 @@ impl<T: Transport> VirtualUser<T> {
         else {
             return Ok(());
         };
-        let failed = Cause {
-            root: RootCause::Failed,
-            step,
-        };
-        let received = exchange.result.inspect_err(|_| chain.skip(step, failed))?;
-        let status = received.status;
-        let raw = RawResponse {
-            status,
-            headers: received.headers,
-            body: received.body,
-        };
-        let problem = match desk.lend(step, || chain.finish(step, raw)) {
-            Ok(Ok(())) => None,
-            Ok(Err(reason)) => Some((ErrorKind::BodyDecode, reason)),
-            Err(message) => Some((ErrorKind::StepPanic, format!("panicked: {message}"))),
-        };
-        if let Some((kind, message)) = problem {
-            chain.skip(step, failed);
-            return Err(Failure {
-                status: Some(status),
-                ..Failure::new(kind, message)
-            });
-        }
         let mut problem = None;
         let ran = desk.lend(step, || {
             chain.check(step, vu, &mut |name, result| match result {
@@ -409,7 +423,10 @@ fn not_sent(tally: &mut Tally, step: usize, outcome: &Outcome) {
     match outcome {
         Outcome::Ok => {}
         Outcome::NotDrawn => steps.not_drawn += 1,
-        Outcome::LeftOut => steps.left_out += 1,
+        Outcome::LeftOut(skip) => {
+            steps.left_out += 1;
+            tally.count_dependency(skip.clone());
+        }
         Outcome::Kept => steps.kept += 1,
         Outcome::Failed(failure) => fail(steps, failure),
         Outcome::Skipped(skip) => {
@@ -443,69 +460,27 @@ fn fail(tally: &mut StepTally, failure: &Failure) {
     }
 }
 
-/// What of an exchange is counted whatever the chain makes of it.
-struct Measured {
-    status: Option<u16>,
+/// The times and checks of a step that ran.
+struct Sample {
     service: Duration,
     /// Service time and what the first request of a journey carries besides.
     response: Duration,
-    phases: Phases,
-    requests: u32,
-    sent_bytes: u64,
-    received_bytes: u64,
+    /// The grading target T.
+    target: Duration,
+    checks: (u64, u64),
 }
 
-impl Measured {
-    fn of(exchange: &Exchange, delay: Duration) -> Self {
-        let status = match &exchange.result {
-            Ok(received) => Some(received.status),
-            Err(failure) => failure.status,
-        };
-        Self {
-            status: status.map(|status| status.as_u16()),
-            service: exchange.service_time,
-            response: exchange.service_time + delay,
-            phases: exchange.phases,
-            requests: exchange.requests,
-            sent_bytes: exchange.sent_bytes,
-            received_bytes: exchange.received_bytes,
-        }
-    }
-
-    fn tally(
-        &self,
-        tally: &mut StepTally,
-        result: &Result<(), Failure>,
-        checks: (u64, u64),
-        target: Duration,
-    ) {
-        tally.requests += u64::from(self.requests);
-        tally.retries += u64::from(self.requests.saturating_sub(1));
-        tally.sent_bytes += self.sent_bytes;
-        tally.received_bytes += self.received_bytes;
-        tally.checks_passed += checks.0;
-        tally.checks_failed += checks.1;
-        if let Some(status) = self.status {
-            *tally.statuses.entry(status).or_default() += 1;
-        }
-        let phases = &mut tally.phases;
-        for (histogram, time) in [
-            (&mut phases.connect, self.phases.connect),
-            (&mut phases.tls, self.phases.tls),
-            (&mut phases.first_byte, self.phases.first_byte),
-            (&mut phases.body, self.phases.body),
-        ] {
-            if let Some(time) = time {
-                histogram.record(time);
-            }
-        }
+impl Sample {
+    fn tally(&self, tally: &mut StepTally, result: &Result<(), Failure>) {
+        tally.checks_passed += self.checks.0;
+        tally.checks_failed += self.checks.1;
         match result {
             Ok(()) => {
                 tally.executed += 1;
                 tally.ok += 1;
-                if self.response <= target {
+                if self.response <= self.target {
                     tally.satisfied += 1;
-                } else if self.response <= target * 4 {
+                } else if self.response <= self.target * 4 {
                     tally.tolerating += 1;
                 }
             }
@@ -559,24 +534,9 @@ fn dependency(step: usize, unmet: Unmet, desk: &Desk) -> DependencyTally {
             );
             (Some(variable.to_owned()), upstream, cause, example)
         }
-        Unmet::Declined { reason } | Unmet::LeftOut { reason } => (
-            None,
-            step,
-            Cause {
-                root: RootCause::Declined,
-                step,
-            },
-            crate::redact::text(&reason).into_owned(),
-        ),
-        Unmet::Invalid { reason } => (
-            None,
-            step,
-            Cause {
-                root: RootCause::Invalid,
-                step,
-            },
-            crate::redact::text(&reason).into_owned(),
-        ),
+        Unmet::Declined { reason } => of_itself(RootCause::Declined, step, &reason),
+        Unmet::LeftOut { reason } => of_itself(RootCause::LeftOut, step, &reason),
+        Unmet::Invalid { reason } => of_itself(RootCause::Invalid, step, &reason),
     };
     DependencyTally {
         step,
@@ -586,4 +546,10 @@ fn dependency(step: usize, unmet: Unmet, desk: &Desk) -> DependencyTally {
         count: 1,
         example,
     }
+}
+
+/// Variable, upstream step, cause and example of a step that is the cause itself.
+fn of_itself(root: RootCause, step: usize, reason: &str) -> (Option<String>, usize, Cause, String) {
+    let example = crate::redact::text(reason).into_owned();
+    (None, step, Cause { root, step }, example)
 }

@@ -5,6 +5,7 @@
 //! thread that called [`run`] adds them up. The engine is generic over the transport, and its clock
 //! can be paused, so that tests count exactly without waiting.
 
+mod attempt;
 mod closed;
 mod control;
 mod desk;

@@ -82,7 +82,9 @@ impl Observer for Transcript {
         let name = &self.definition.steps[step].name;
         let last = std::mem::take(&mut self.last);
         match outcome {
-            Outcome::Ok | Outcome::NotDrawn | Outcome::LeftOut | Outcome::Kept => {}
+            Outcome::Ok | Outcome::NotDrawn | Outcome::LeftOut(_) | Outcome::Kept => {}
+            // what follows from a skip on purpose is on purpose
+            Outcome::Skipped(skip) if !skip.cause.root.counts() => {}
             Outcome::Failed(failure) => {
                 let message = redact::text(&failure.message);
                 let _ = writeln!(

@@ -1,0 +1,245 @@
+//! `once`, `retry(3, backoff = 100ms, on = 503 | timeout)` and `until = |r| .., every = .., within = ..`.
+
+use super::step::{StepOptions, Weight, closure, statuses};
+use super::value::{number, positive_duration};
+use super::{Given, key, skip_rest, unknown_option};
+use crate::suggest::{Errors, did_you_mean};
+use proc_macro2::{Ident, Span, TokenStream};
+use std::time::Duration;
+use syn::ext::IdentExt;
+use syn::parse::ParseStream;
+use syn::{Token, parenthesized, token};
+
+/// The options that this file reads.
+pub(super) const KEYS: [&str; 5] = ["once", "retry", "until", "every", "within"];
+
+/// The statuses of success where none are declared.
+const SUCCESS: (u16, u16) = (200, 299);
+
+/// The pause of `until` where none is declared, and when it gives up; as in `definition::Until`.
+const EVERY: Duration = Duration::from_millis(500);
+const WITHIN: Duration = Duration::from_secs(30);
+
+const MOST: u32 = 100;
+const TIMES: &str =
+    "how often does it send again? `retry(3)`, a whole number from 1 to 100, comes first";
+const UNTIL: &str = "`until` takes the response of its step and nothing else: `until = |r| ...`";
+const TRIGGERS: &str = "a failure to retry after is a status like `503` or `5xx`, or `timeout`, \
+                        `connect` or `reset`; several are joined by `|`";
+
+#[derive(Default)]
+pub(crate) struct Repeat {
+    pub(crate) once: Option<Ident>,
+    pub(crate) retry: Option<Retry>,
+    /// The condition, raw as the closures of checks are.
+    pub(crate) until: Option<(Ident, TokenStream)>,
+    pub(crate) every: Option<(Ident, Duration)>,
+    pub(crate) within: Option<(Ident, Duration)>,
+}
+
+pub(crate) struct Retry {
+    pub(crate) key: Ident,
+    pub(crate) times: u32,
+    pub(crate) backoff: Option<Duration>,
+    /// Empty for the default.
+    pub(crate) on: Vec<(Trigger, Span)>,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Trigger {
+    /// An inclusive range of statuses.
+    Status(u16, u16),
+    Timeout,
+    Connect,
+    Reset,
+}
+
+impl Repeat {
+    pub(super) fn option(&mut self, key: Ident, input: ParseStream<'_>) -> syn::Result<()> {
+        match key.to_string().as_str() {
+            "once" => {
+                if !input.is_empty() && !input.peek(Ident::peek_any) {
+                    skip_rest(input);
+                    return Err(syn::Error::new(
+                        key.span(),
+                        "`once` stands alone: `#[step(once)]`",
+                    ));
+                }
+                self.once = Some(key);
+            }
+            "retry" => self.retry = Some(retry(key, input)?),
+            "until" => {
+                let condition = closure(input, "`until` is a closure: `until = |r| ...`", UNTIL)?;
+                self.until = Some((key, condition));
+            }
+            name => {
+                input.parse::<Token![=]>()?;
+                let time = Some((key.clone(), positive_duration(input)?));
+                if name == "every" {
+                    self.every = time;
+                } else {
+                    self.within = time;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Notes options that contradict each other.
+pub(super) fn check(options: &StepOptions, errors: &mut Errors) {
+    let repeat = &options.repeat;
+    let is_drawn = match options.weight {
+        Weight::Always => false,
+        Weight::Literal(weight) => weight < 1.0,
+        Weight::Constant(_) => true,
+    };
+    if let Some(once) = &repeat.once
+        && is_drawn
+    {
+        errors.at(
+            once.span(),
+            "a step that runs `once` runs in the first iteration of every user, and not by chance: \
+             drop `once` or the `weight`",
+        );
+    }
+    if let Some(retry) = &repeat.retry {
+        check_retry(retry, &options.expect, errors);
+    }
+    check_times(repeat, errors);
+}
+
+/// A status that is expected is no failure.
+fn check_retry(retry: &Retry, expect: &[(u16, u16)], errors: &mut Errors) {
+    let expected = if expect.is_empty() {
+        &[SUCCESS]
+    } else {
+        expect
+    };
+    for (trigger, span) in &retry.on {
+        let Trigger::Status(from, to) = *trigger else {
+            continue;
+        };
+        let both = expected
+            .iter()
+            .map(|(low, high)| (from.max(*low), to.min(*high)))
+            .find(|(low, high)| low <= high);
+        if let Some((status, _)) = both {
+            errors.at(
+                *span,
+                format!(
+                    "this step expects the status {status}, so it is no failure to retry after: \
+                     take it out of `on` or of `expect`"
+                ),
+            );
+        }
+    }
+}
+
+fn check_times(repeat: &Repeat, errors: &mut Errors) {
+    if repeat.until.is_none() {
+        for (given, means) in [
+            (&repeat.every, "the pause between the requests"),
+            (&repeat.within, "the time"),
+        ] {
+            if let Some((key, _)) = given {
+                errors.at(
+                    key.span(),
+                    format!("`{key}` is {means} of `until`: add `until = |r| ...`"),
+                );
+            }
+        }
+        return;
+    }
+    let (every, within) = (&repeat.every, &repeat.within);
+    let key = within.as_ref().or(every.as_ref()).map(|(key, _)| key);
+    let every = every.as_ref().map_or(EVERY, |(_, time)| *time);
+    let within = within.as_ref().map_or(WITHIN, |(_, time)| *time);
+    if let Some(key) = key.filter(|_| within < every) {
+        errors.at(
+            key.span(),
+            format!(
+                "with `every = {every:?}` and `within = {within:?}` nothing would be sent a second \
+                 time: `within` is at least `every`"
+            ),
+        );
+    }
+}
+
+/// What follows the word `retry`.
+fn retry(key: Ident, input: ParseStream<'_>) -> syn::Result<Retry> {
+    if !input.peek(token::Paren) {
+        skip_rest(input);
+        return Err(syn::Error::new(key.span(), TIMES));
+    }
+    let content;
+    parenthesized!(content in input);
+    if content.is_empty() || content.peek(Ident::peek_any) {
+        skip_rest(&content);
+        return Err(syn::Error::new(key.span(), TIMES));
+    }
+    let times = number(&content, 1.0..=f64::from(MOST), TIMES)?;
+    if times.value.fract() != 0.0 {
+        return Err(syn::Error::new(times.span, TIMES));
+    }
+    let mut retry = Retry {
+        key,
+        times: times.value as u32,
+        backoff: None,
+        on: Vec::new(),
+    };
+    let mut given = Given::default();
+    while content.parse::<Option<Token![,]>>()?.is_some() && !content.is_empty() {
+        let key = super::key(&content)?;
+        match key.to_string().as_str() {
+            "backoff" | "on" => given.once(&key)?,
+            _ => {
+                skip_rest(&content);
+                return Err(unknown_option(&key, ["backoff", "on"]));
+            }
+        }
+        content.parse::<Token![=]>()?;
+        if key == "backoff" {
+            retry.backoff = Some(positive_duration(&content)?);
+        } else {
+            retry.on = triggers(&content)?;
+        }
+    }
+    if content.is_empty() {
+        Ok(retry)
+    } else {
+        Err(content.error("expected `,`"))
+    }
+}
+
+fn triggers(input: ParseStream<'_>) -> syn::Result<Vec<(Trigger, Span)>> {
+    let mut all = vec![trigger(input)?];
+    while input.parse::<Option<Token![|]>>()?.is_some() {
+        all.push(trigger(input)?);
+    }
+    Ok(all)
+}
+
+fn trigger(input: ParseStream<'_>) -> syn::Result<(Trigger, Span)> {
+    let span = input.span();
+    if input.peek(Ident::peek_any) {
+        let word = key(input)?;
+        let trigger = match word.to_string().as_str() {
+            "timeout" => Trigger::Timeout,
+            "connect" => Trigger::Connect,
+            "reset" => Trigger::Reset,
+            other => {
+                let hint = did_you_mean(other, ["timeout", "connect", "reset"]);
+                let message = if hint.is_empty() {
+                    TRIGGERS.to_owned()
+                } else {
+                    format!("unknown failure `{other}`{hint}")
+                };
+                return Err(syn::Error::new(span, message));
+            }
+        };
+        return Ok((trigger, span));
+    }
+    let (from, to) = statuses(input, TRIGGERS)?;
+    Ok((Trigger::Status(from, to), span))
+}

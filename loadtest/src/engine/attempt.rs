@@ -1,0 +1,205 @@
+//! The requests of one step: the first, those after a failure (`retry`), and those that ask until the
+//! answer is the one that the step waits for (`until`).
+
+use super::desk::Desk;
+use super::iteration::Observer;
+use crate::chain::{Cause, Chain, RawResponse, RequestBuf, RootCause};
+use crate::definition::{Retry, StepDef, Trigger, Until};
+use crate::metrics::StepTally;
+use crate::schedule::Window;
+use crate::transport::{Call, ErrorKind, Exchange, Failure, Received, Transport};
+use http::StatusCode;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// What sends the requests of a step, and what is told of them.
+pub(super) struct Sender<'a, T, O> {
+    pub(super) step: usize,
+    pub(super) def: &'a StepDef,
+    pub(super) window: Window,
+    pub(super) desk: &'a Desk,
+    pub(super) request: &'a RequestBuf,
+    pub(super) transport: &'a mut T,
+    pub(super) chain: &'a mut dyn Chain,
+    pub(super) observer: &'a mut O,
+}
+
+/// What the requests of a step came to: one sample.
+pub(super) struct Attempt {
+    /// The status of the answer that the chain holds now, or why it holds none.
+    pub(super) result: Result<StatusCode, Failure>,
+    /// The service times of all requests: from the first send to the last byte, less the pauses.
+    pub(super) service: Duration,
+    /// The pauses between them.
+    pub(super) paused: Duration,
+    /// Whether the end of the run came before the answer that the step waits for.
+    pub(super) is_cut_off: bool,
+}
+
+impl<T: Transport, O: Observer> Sender<'_, T, O> {
+    /// Sends until there is an answer to go on with, or none to hope for.
+    pub(super) async fn attempt(mut self) -> Attempt {
+        let first = Instant::now();
+        let mut attempt = Attempt {
+            result: Ok(StatusCode::OK),
+            service: Duration::ZERO,
+            paused: Duration::ZERO,
+            is_cut_off: false,
+        };
+        let mut requests = 0;
+        let mut failures = 0;
+        loop {
+            let exchange = self.send(requests > 0).await;
+            requests += 1;
+            attempt.service += exchange.service_time;
+            let left = self.def.until.as_ref().map_or(Duration::MAX, |until| {
+                until.within.saturating_sub(first.elapsed())
+            });
+            let pause = match exchange.result {
+                Ok(received) => {
+                    failures = 0;
+                    attempt.result = Ok(received.status);
+                    self.read(received, left, requests)
+                        .unwrap_or_else(|failure| {
+                            attempt.result = Err(failure);
+                            None
+                        })
+                }
+                Err(failure) => {
+                    let pause = self.def.retry.as_ref().and_then(|retry| {
+                        pause_after(&failure, failures, retry).filter(|pause| *pause <= left)
+                    });
+                    failures += 1;
+                    attempt.result = Err(failure);
+                    pause
+                }
+            };
+            let Some(pause) = pause else { break };
+            let pausing = Instant::now();
+            self.desk.pause(pause).await;
+            attempt.paused += pausing.elapsed();
+            if !self.desk.is_running() {
+                attempt.is_cut_off = attempt.result.is_ok();
+                break;
+            }
+        }
+        if attempt.result.is_err() {
+            let (root, step) = (RootCause::Failed, self.step);
+            self.chain.skip(step, Cause { root, step });
+        }
+        attempt
+    }
+
+    /// Sends once, and counts what is counted whatever the chain makes of it.
+    async fn send(&mut self, is_repeated: bool) -> Exchange {
+        let call = Call {
+            request: self.request,
+            expect: &self.def.expect,
+            reads: self.observer.reads(self.def.reads),
+            timeout: self.request.timeout.unwrap_or(self.def.timeout),
+            redirects: self.def.redirects,
+        };
+        let exchange = self.transport.send(call).await;
+        self.observer.exchanged(self.step, self.request, &exchange);
+        self.desk.tally(self.window, |tally| {
+            count(&mut tally.steps[self.step], &exchange, is_repeated);
+        });
+        exchange
+    }
+
+    /// Hands an answer to the chain. The pause before the next request, where it is not the one that the
+    /// step waits for; `left` is the time until the step gives up.
+    fn read(
+        &mut self,
+        received: Received,
+        left: Duration,
+        requests: u32,
+    ) -> Result<Option<Duration>, Failure> {
+        let Self {
+            step, desk, chain, ..
+        } = self;
+        let status = received.status;
+        let failed = |kind, message| {
+            Err(Failure {
+                status: Some(status),
+                ..Failure::new(kind, message)
+            })
+        };
+        let raw = RawResponse {
+            status,
+            headers: received.headers,
+            body: received.body,
+        };
+        match desk.lend(*step, || chain.finish(*step, raw)) {
+            Ok(Ok(())) => {}
+            Ok(Err(reason)) => return failed(ErrorKind::BodyDecode, reason),
+            Err(message) => return failed(ErrorKind::StepPanic, format!("panicked: {message}")),
+        }
+        let Some(Until { every, within, .. }) = self.def.until else {
+            return Ok(None);
+        };
+        match desk.lend(*step, || chain.arrived(*step)) {
+            Ok(true) => Ok(None),
+            Ok(false) if every <= left => Ok(Some(every)),
+            Ok(false) => {
+                let plural = if requests == 1 { "" } else { "s" };
+                let words =
+                    format!("`until` did not hold within {within:?}: {requests} request{plural}");
+                failed(ErrorKind::StepAssert, words)
+            }
+            Err(message) => failed(ErrorKind::StepPanic, format!("`until` panicked: {message}")),
+        }
+    }
+}
+
+/// The pause before the step sends again, if it does after this failure, the `count`-th in a row from
+/// zero.
+fn pause_after(failure: &Failure, count: u32, retry: &Retry) -> Option<Duration> {
+    let is_meant = retry.on.iter().any(|trigger| triggers(*trigger, failure));
+    (is_meant && count < retry.times)
+        .then(|| retry.backoff.saturating_mul(2_u32.saturating_pow(count)))
+}
+
+fn triggers(trigger: Trigger, failure: &Failure) -> bool {
+    let name = failure.kind.name();
+    let family = name.split_once('.').map_or(name, |(family, _)| family);
+    match trigger {
+        Trigger::Status(range) => {
+            failure.kind == ErrorKind::Status
+                && failure
+                    .status
+                    .is_some_and(|status| (range.from..=range.to).contains(&status.as_u16()))
+        }
+        Trigger::Timeout => failure.kind.is_timeout(),
+        Trigger::Connect => matches!(family, "dns" | "connect" | "tls"),
+        Trigger::Reset => matches!(family, "reset" | "closed"),
+    }
+}
+
+/// Counts one exchange: requests, bytes, phases and the status.
+fn count(tally: &mut StepTally, exchange: &Exchange, is_repeated: bool) {
+    tally.requests += u64::from(exchange.requests);
+    // the transport repeats by itself what a resting connection that was closed has lost
+    let first = u32::from(!is_repeated);
+    tally.retries += u64::from(exchange.requests.saturating_sub(first));
+    tally.sent_bytes += exchange.sent_bytes;
+    tally.received_bytes += exchange.received_bytes;
+    let status = match &exchange.result {
+        Ok(received) => Some(received.status),
+        Err(failure) => failure.status,
+    };
+    if let Some(status) = status {
+        *tally.statuses.entry(status.as_u16()).or_default() += 1;
+    }
+    let phases = &mut tally.phases;
+    for (histogram, time) in [
+        (&mut phases.connect, exchange.phases.connect),
+        (&mut phases.tls, exchange.phases.tls),
+        (&mut phases.first_byte, exchange.phases.first_byte),
+        (&mut phases.body, exchange.phases.body),
+    ] {
+        if let Some(time) = time {
+            histogram.record(time);
+        }
+    }
+}
