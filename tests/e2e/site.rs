@@ -209,12 +209,13 @@ pub(crate) fn assert_balanced(record: &ScenarioRecord) {
             .map(|line| line.count)
             .sum();
         assert_eq!(
-            step.skipped + step.skipped_not_drawn,
+            step.skipped + step.skipped_not_drawn + step.left_out,
             ledger,
             "the ledger holds every skip of step {at}"
         );
         if journey.cancelled == 0 {
-            let met = step.executed + step.not_drawn + step.skipped + step.skipped_not_drawn;
+            let spared = step.not_drawn + step.left_out + step.kept + step.skipped_not_drawn;
+            let met = step.executed + step.skipped + spared;
             assert_eq!(met, journey.started, "every iteration came to step {at}");
         }
     }

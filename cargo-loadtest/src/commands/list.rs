@@ -98,6 +98,9 @@ fn steps(text: &mut String, scenario: &ScenarioDef) {
     let [names, methods, urls] = [0, 1, 2].map(width);
     for (i, ([name, method, url], step)) in rows.iter().zip(scenario.steps.iter()).enumerate() {
         let mut notes = vec![format!("weight {}", short(step.weight))];
+        if step.once {
+            "once".clone_into(&mut notes[0]);
+        }
         if (effective[i] - step.weight).abs() > f64::EPSILON {
             let _ = write!(notes[0], " (effective {})", short(effective[i]));
         }
@@ -113,6 +116,8 @@ fn steps(text: &mut String, scenario: &ScenarioDef) {
         if !needed.is_empty() {
             notes.push(format!("uses {}", needed.join(", ")));
         }
+        notes.extend(step.retry.as_ref().map(view::retry));
+        notes.extend(step.until.as_ref().map(view::until));
         if !step.thresholds.is_empty() {
             notes.push(thresholds(&step.thresholds));
         }
@@ -175,7 +180,7 @@ mod tests {
     use super::*;
     use crate::session::sample;
     use crate::workspace::Binary;
-    use loadtest::definition::Dependency;
+    use loadtest::definition::{Dependency, Retry, Until};
     use std::path::PathBuf;
 
     #[test]
@@ -208,6 +213,34 @@ mod tests {
                1. login  GET  /login  weight 0.8
                2. buy    GET  /buy    weight 0.5 (effective 0.4); uses login
         ");
+    }
+
+    #[test]
+    fn people_see_what_is_repeated_and_what_is_not() {
+        let mut definition = sample::definition("checkout", &[]);
+        let [login, buy] = definition.steps.to_mut().as_mut_slice() else {
+            unreachable!("two steps");
+        };
+        (login.weight, login.once) = (1.0, true);
+        login.retry = Some(Retry {
+            times: 3,
+            backoff: Retry::BACKOFF,
+            on: Retry::ON.into(),
+        });
+        buy.until = Some(Until {
+            condition: "|r| r.done".into(),
+            every: Until::EVERY,
+            within: Until::WITHIN,
+        });
+        let text = human(&definition);
+        let steps: Vec<_> = text.lines().rev().take(2).map(str::trim).collect();
+        assert_eq!(
+            steps,
+            [
+                "2. buy    GET  /buy    weight 0.5; uses login; until |r| r.done, every 500 ms, within 30 s",
+                "1. login  GET  /login  once; retry 3, backoff 100 ms, on 429 | 502..=504 | timeout | connect | reset",
+            ]
+        );
     }
 
     #[test]

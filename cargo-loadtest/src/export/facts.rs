@@ -1,6 +1,7 @@
 //! What all formats say of a card beyond its figures.
 
-use loadtest::card::{Card, Report, view};
+use loadtest::card::{Card, DependencyFailure, Report, view};
+use loadtest::chain::RootCause;
 use loadtest::definition::Metric;
 use std::time::Duration;
 
@@ -90,4 +91,23 @@ pub(super) fn errors_alarm(card: &Card) -> bool {
     card.thresholds
         .iter()
         .any(|row| row.metric == Metric::Errors && row.step.is_none() && !row.passed)
+}
+
+/// The title of the column of steps that did not run, and nobody is to blame.
+pub(super) fn spared_title(card: &Card) -> &'static str {
+    if card.steps.iter().any(|step| step.left_out > 0) {
+        "left out"
+    } else {
+        "not drawn"
+    }
+}
+
+/// The title of the ledger of such steps.
+pub(super) fn spared_heading(card: &Card) -> &'static str {
+    let by_chance = |row: &DependencyFailure| row.cause == RootCause::NotDrawn;
+    if card.not_drawn.iter().all(by_chance) {
+        "Left out by chance, in no grade"
+    } else {
+        "Left out, in no grade"
+    }
 }

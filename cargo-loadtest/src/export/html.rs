@@ -1,7 +1,7 @@
 //! The card as one page: complete without scripts and without a network.
 
 use super::chart::{self, Chart};
-use super::facts::{NOT_RUN, errors_alarm, facts, percentiles_of};
+use super::facts::{NOT_RUN, errors_alarm, facts, percentiles_of, spared_heading, spared_title};
 use loadtest::card::{Card, Report, view};
 use minijinja::value::Serde;
 use minijinja::{Environment, HtmlEscape, Value, context};
@@ -26,6 +26,8 @@ struct Sheet<'a> {
     roles: Vec<String>,
     charts: Vec<Drawing>,
     facts: Vec<(&'static str, String)>,
+    spared_title: &'static str,
+    spared_heading: &'static str,
 }
 
 #[derive(Serialize)]
@@ -91,6 +93,8 @@ impl<'a> Sheet<'a> {
                 .collect(),
             charts: chart::over_time(card).into_iter().map(drawn).collect(),
             facts: facts(report, card),
+            spared_title: spared_title(card),
+            spared_heading: spared_heading(card),
         }
     }
 }

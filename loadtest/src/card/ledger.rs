@@ -32,6 +32,7 @@ impl DependencyFailure {
         let Some(variable) = &self.variable else {
             let what = match self.cause {
                 RootCause::Invalid => "had values that make no valid request",
+                RootCause::LeftOut => "left itself out",
                 cause => &format!("{cause}"),
             };
             return if self.example.is_empty() {
@@ -61,7 +62,7 @@ impl DependencyFailure {
         }
     }
 
-    /// All of a run, the most frequent first; those of steps that were not drawn are told apart.
+    /// All of a run, the most frequent first; those that are nobody's failure are told apart.
     pub(super) fn all(windows: &Windows, names: &[&str]) -> (Vec<Self>, Vec<Self>) {
         let mut rows: Vec<(&DependencyTally, u64, u64)> = Vec::new();
         for (tally, measured) in [

@@ -96,7 +96,8 @@ pub struct Card {
     pub tail: Option<TailBottleneck>,
     /// Steps that could not run since an upstream value was missing.
     pub dependency_failures: Vec<DependencyFailure>,
-    /// Steps that did not run since an upstream step was not drawn; nobody's failure.
+    /// Steps that did not run since an upstream step was not drawn, or since they or an upstream step left
+    /// themselves out; nobody's failure.
     pub not_drawn: Vec<DependencyFailure>,
     /// Weights, configured and observed, of the steps that do not always run.
     pub weights: Vec<WeightRow>,

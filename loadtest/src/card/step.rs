@@ -32,10 +32,16 @@ pub struct StepRow {
     pub cancelled: u64,
     /// Times it was skipped since an upstream value was missing.
     pub skipped: u64,
-    /// Times it was skipped since an upstream step was not drawn; no failure.
+    /// Times it was skipped since an upstream step was not drawn or left itself out; no failure.
     pub skipped_not_drawn: u64,
     /// Times its own weight left it out.
     pub not_drawn: u64,
+    /// Times its function left it out on purpose; no failure.
+    #[serde(skip_serializing_if = "is_none")]
+    pub left_out: u64,
+    /// Times it did not run since it runs `once` and its response was kept.
+    #[serde(skip_serializing_if = "is_none")]
+    pub kept: u64,
     /// Executions per second; `None` where no request was sent.
     pub per_second: Option<f64>,
     /// Failed of all executed, a share of one.
@@ -56,7 +62,7 @@ pub struct StepRow {
     pub statuses: BTreeMap<u16, u64>,
     /// Requests written to a connection, repeated ones included.
     pub requests: u64,
-    /// Of these, repeated since a reused connection was closed.
+    /// Of these, repeated: since a reused connection was closed, by `retry` or by `until`.
     pub retries: u64,
     /// Bytes written, heads included.
     pub sent_bytes: u64,
@@ -133,6 +139,8 @@ impl StepRow {
             skipped: tally.skipped,
             skipped_not_drawn: tally.skipped_not_drawn,
             not_drawn: tally.not_drawn,
+            left_out: tally.left_out,
+            kept: tally.kept,
             per_second: sent.map(|seconds| tally.executed as f64 / seconds),
             error_rate: ratio(tally.failed, tally.executed),
             measured: ratio(tally.response.count(), tally.executed),
@@ -151,6 +159,12 @@ impl StepRow {
             checks_passed: tally.checks_passed,
             checks_failed: tally.checks_failed,
         }
+    }
+
+    /// Times it did not run and nobody is to blame: chance or a skip on purpose, its own or that of a step
+    /// it needs.
+    pub fn spared(&self) -> u64 {
+        self.not_drawn + self.left_out + self.skipped_not_drawn
     }
 }
 
@@ -185,6 +199,11 @@ impl Phases {
     pub fn total(&self) -> Duration {
         self.connect + self.tls + self.first_byte + self.body
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A share of one; `None` of nothing.

@@ -1,6 +1,6 @@
 //! Numbers in words: every format shows the same figure in the same way.
 
-use crate::definition::{Bound, Load, Shape, Stage, Threshold};
+use crate::definition::{Bound, Load, Retry, Shape, Stage, Threshold, Until};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -186,6 +186,19 @@ pub fn condition(threshold: &Threshold) -> String {
         Bound::PerSecond(rate) => exact_rate(rate),
     };
     format!("{} {bound}", threshold.comparison.symbol())
+}
+
+/// A declared repetition: `retry 3, backoff 100 ms, on 503 | timeout`.
+pub fn retry(retry: &Retry) -> String {
+    let on: Vec<String> = retry.on.iter().map(ToString::to_string).collect();
+    let (times, backoff) = (retry.times, span(retry.backoff));
+    format!("retry {times}, backoff {backoff}, on {}", on.join(" | "))
+}
+
+/// A declared wait: `until |r| r.done, every 500 ms, within 30 s`.
+pub fn until(until: &Until) -> String {
+    let (every, within) = (span(until.every), span(until.within));
+    format!("until {}, every {every}, within {within}", until.condition)
 }
 
 /// A load: `200/s for 1 min, ramp-up 10 s (open model)`.

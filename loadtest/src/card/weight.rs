@@ -27,7 +27,12 @@ pub struct WeightRow {
 
 impl WeightRow {
     pub(super) fn of(step: &StepDef, tally: &StepTally) -> Self {
-        let ran = tally.executed + tally.cancelled + tally.skipped + tally.skipped_not_drawn;
+        // a step that leaves itself out was drawn before
+        let ran = tally.executed
+            + tally.cancelled
+            + tally.left_out
+            + tally.skipped
+            + tally.skipped_not_drawn;
         let draws = ran + tally.not_drawn;
         let interval = wilson(ran, draws);
         Self {
@@ -55,6 +60,24 @@ fn wilson(hits: u64, draws: u64) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_step_that_leaves_itself_out_was_drawn() {
+        let step = StepDef {
+            weight: 0.5,
+            ..StepDef::new("buy")
+        };
+        let tally = StepTally {
+            executed: 30,
+            left_out: 20,
+            not_drawn: 50,
+            kept: 900,
+            ..StepTally::default()
+        };
+        let row = WeightRow::of(&step, &tally);
+        assert_eq!((row.observed, row.draws), (Some(0.5), 100));
+        assert!(row.plausible);
+    }
 
     #[test]
     fn the_interval_is_wilsons() {

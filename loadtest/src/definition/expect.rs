@@ -30,20 +30,28 @@ impl Expect {
     }
 }
 
+impl fmt::Display for StatusRange {
+    /// `200`, `2xx`, `200..=204`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { from, to } = *self;
+        if from == to {
+            write!(f, "{from}")
+        } else if from % 100 == 0 && to == from + 99 {
+            write!(f, "{}xx", from / 100)
+        } else {
+            write!(f, "{from}..={to}")
+        }
+    }
+}
+
 impl fmt::Display for Expect {
     /// `200`, `2xx`, `200..=204`, joined by ` | `.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, StatusRange { from, to }) in self.0.iter().enumerate() {
+        for (i, range) in self.0.iter().enumerate() {
             if i > 0 {
                 f.write_str(" | ")?;
             }
-            if from == to {
-                write!(f, "{from}")?;
-            } else if from % 100 == 0 && *to == from + 99 {
-                write!(f, "{}xx", from / 100)?;
-            } else {
-                write!(f, "{from}..={to}")?;
-            }
+            range.fmt(f)?;
         }
         Ok(())
     }

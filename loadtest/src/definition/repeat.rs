@@ -3,6 +3,7 @@
 use super::{StatusRange, micros};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::fmt;
 use std::time::Duration;
 
 /// `retry(3, backoff = 100ms, on = 503 | timeout)`: how often a step sends again after a failure.
@@ -29,6 +30,18 @@ pub enum Trigger {
     Connect,
     /// `reset`: the connection was lost (`reset.*`, `closed.*`).
     Reset,
+}
+
+impl fmt::Display for Trigger {
+    /// As it is written: `503`, `5xx`, `timeout`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Status(range) => range.fmt(f),
+            Self::Timeout => f.write_str("timeout"),
+            Self::Connect => f.write_str("connect"),
+            Self::Reset => f.write_str("reset"),
+        }
+    }
 }
 
 impl Retry {

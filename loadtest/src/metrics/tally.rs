@@ -106,7 +106,7 @@ pub struct StepTally {
     pub kept: u64,
     /// Times it was skipped since an upstream value was missing; a failure where it happens.
     pub skipped: u64,
-    /// Times it was skipped since an upstream step was not drawn; no failure.
+    /// Times it was skipped since an upstream step was not drawn or left itself out; no failure.
     pub skipped_not_drawn: u64,
     /// Requests written to a connection.
     pub requests: u64,

@@ -3,7 +3,7 @@
 use super::table::{Column, Table};
 use super::text::{BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, bar, clean, width};
 use super::{MOST, Page, more};
-use crate::export::facts::facts;
+use crate::export::facts::{facts, spared_heading};
 use loadtest::card::{Card, DependencyFailure, Report, Trust, view};
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ pub(super) fn dependencies(page: &mut Page, card: &Card) {
         ledger(page, &card.dependency_failures, BAD);
     }
     if !card.not_drawn.is_empty() {
-        page.title("Left out by chance, in no grade");
+        page.title(spared_heading(card));
         ledger(page, &card.not_drawn, DIM);
     }
 }

@@ -3,12 +3,14 @@
 use super::table::{Column, Table};
 use super::text::{ACCENT, BAD, BOLD, DIM, FAIR, Line, PLAIN, bar, clean, shorten, width};
 use super::{Page, letter_style};
+use crate::export::facts::spared_title;
 use loadtest::card::{Card, StepRow, view};
 
 pub(super) fn table(page: &mut Page, card: &Card) {
-    let skips = card.steps.iter().any(|step| step.skipped > 0);
-    let left_out = |step: &StepRow| step.not_drawn + step.skipped_not_drawn;
-    let chance = card.steps.iter().any(|step| left_out(step) > 0);
+    let any = |counts: fn(&StepRow) -> u64| card.steps.iter().any(|step| counts(step) > 0);
+    let spared = any(StepRow::spared);
+    let kept = any(|step| step.kept);
+    let skips = any(|step| step.skipped);
     let mut columns = vec![
         Column::left("step"),
         Column::left("grade"),
@@ -24,8 +26,11 @@ pub(super) fn table(page: &mut Page, card: &Card) {
     if skips {
         columns.push(Column::right("skips"));
     }
-    if chance {
-        columns.push(Column::right("not drawn").leaves(5));
+    if spared {
+        columns.push(Column::right(spared_title(card)).leaves(5));
+    }
+    if kept {
+        columns.push(Column::right("kept").leaves(5));
     }
     let mut table = Table::new(columns);
     for (i, step) in card.steps.iter().enumerate() {
@@ -35,7 +40,7 @@ pub(super) fn table(page: &mut Page, card: &Card) {
                 .as_ref()
                 .is_some_and(|found| found.step == i);
         table.row(
-            step_cells(step, card, slowest, (skips, chance)),
+            step_cells(step, card, slowest, [skips, spared, kept]),
             request_of(step),
         );
     }
@@ -53,12 +58,12 @@ fn request_of(step: &StepRow) -> Option<String> {
     (!words.is_empty()).then(|| words.join(" "))
 }
 
-/// `shown` says whether there are columns of skips, and of steps left out by chance.
+/// `shown` says whether there are columns of skips, of steps left out, and of those kept.
 fn step_cells(
     step: &StepRow,
     card: &Card,
     slowest: bool,
-    shown: (bool, bool),
+    shown: [bool; 3],
 ) -> Vec<(anstyle::Style, String)> {
     let figure = |figure: Option<String>| figure.unwrap_or_else(|| view::NONE.to_owned());
     let grade = match &step.grade {
@@ -88,13 +93,15 @@ fn step_cells(
             figure(step.received_bytes_per_second.map(view::throughput)),
         ),
     ];
-    let (skips, chance) = shown;
+    let [skips, spared, kept] = shown;
     if skips {
         cells.push((red(step.skipped > 0), view::count(step.skipped)));
     }
-    if chance {
-        let left_out = step.not_drawn + step.skipped_not_drawn;
-        cells.push((PLAIN, view::count(left_out)));
+    if spared {
+        cells.push((PLAIN, view::count(step.spared())));
+    }
+    if kept {
+        cells.push((PLAIN, view::count(step.kept)));
     }
     cells
 }
