@@ -16,6 +16,7 @@ mod nginx;
 mod own_target;
 mod permission;
 mod project;
+mod repeat;
 mod secrets;
 mod site;
 mod smoke;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         nginx::trials(),
         own_target::trials(),
         permission::trials(),
+        repeat::trials(),
         secrets::trials(),
         smoke::trials(),
         truth::trials(),

@@ -175,6 +175,27 @@ mod tests {
     }
 
     #[test]
+    fn what_was_kept_or_left_out_has_a_column_where_something_was() {
+        let mut report = sample::failed();
+        let html = render(&report);
+        assert!(!html.contains(">Kept</th>") && !html.contains(">Left out</th>"));
+        let step = &mut report.cards[0].steps[0];
+        (step.kept, step.left_out) = (4_321, 1_234);
+        let html = render(&report);
+        assert!(html.contains(">Kept</th>") && html.contains(">Left out</th>"));
+        for number in [4_321, step_spared(&report)] {
+            assert!(html.contains(&format!(">{}</td>", view::count(number))));
+        }
+        let plain = crate::export::terminal::render(&report, 200, false);
+        assert!(plain.contains("left out") && plain.contains("kept"));
+        assert!(plain.contains(&view::count(4_321)));
+    }
+
+    fn step_spared(report: &Report) -> u64 {
+        report.cards[0].steps[0].spared()
+    }
+
+    #[test]
     fn several_scenarios_begin_with_a_summary() {
         let html = render(&sample::several());
         assert_eq!(html.matches("<article").count(), 3);

@@ -45,6 +45,20 @@ mod tests {
     }
 
     #[test]
+    fn what_was_kept_or_left_out_is_there_where_something_was() {
+        let mut report = sample::failed();
+        let step = &mut report.cards[0].steps[0];
+        (step.kept, step.left_out) = (4, 2);
+        let json: serde_json::Value = serde_json::from_str(&render(&report)).unwrap();
+        let steps = &json["cards"][0]["steps"];
+        assert_eq!(
+            (&steps[0]["kept"], &steps[0]["left_out"]),
+            (&4.into(), &2.into())
+        );
+        assert!(steps[1].get("kept").is_none() && steps[1].get("left_out").is_none());
+    }
+
+    #[test]
     fn what_did_not_run_is_there() {
         let json: serde_json::Value =
             serde_json::from_str(&render(&sample::nothing_run())).unwrap();

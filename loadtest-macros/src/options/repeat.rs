@@ -21,8 +21,8 @@ const EVERY: Duration = Duration::from_millis(500);
 const WITHIN: Duration = Duration::from_secs(30);
 
 const MOST: u32 = 100;
-const TIMES: &str =
-    "how often does it send again? `retry(3)`, a whole number from 1 to 100, comes first";
+const MISSING: &str = "how often does it send again after a failure? write `retry(3)`";
+const TIMES: &str = "`retry` takes a number of repetitions first: a whole one, from 1 to 100";
 const UNTIL: &str = "`until` takes the response of its step and nothing else: `until = |r| ...`";
 const TRIGGERS: &str = "a failure to retry after is a status like `503` or `5xx`, or `timeout`, \
                         `connect` or `reset`; several are joined by `|`";
@@ -139,13 +139,13 @@ fn check_retry(retry: &Retry, expect: &[(u16, u16)], errors: &mut Errors) {
 fn check_times(repeat: &Repeat, errors: &mut Errors) {
     if repeat.until.is_none() {
         for (given, means) in [
-            (&repeat.every, "the pause between the requests"),
-            (&repeat.within, "the time"),
+            (&repeat.every, "the pause between the requests of `until`"),
+            (&repeat.within, "the time after which `until` gives up"),
         ] {
             if let Some((key, _)) = given {
                 errors.at(
                     key.span(),
-                    format!("`{key}` is {means} of `until`: add `until = |r| ...`"),
+                    format!("`{key}` is {means}: add `until = |r| ...`"),
                 );
             }
         }
@@ -170,13 +170,13 @@ fn check_times(repeat: &Repeat, errors: &mut Errors) {
 fn retry(key: Ident, input: ParseStream<'_>) -> syn::Result<Retry> {
     if !input.peek(token::Paren) {
         skip_rest(input);
-        return Err(syn::Error::new(key.span(), TIMES));
+        return Err(syn::Error::new(key.span(), MISSING));
     }
     let content;
     parenthesized!(content in input);
     if content.is_empty() || content.peek(Ident::peek_any) {
         skip_rest(&content);
-        return Err(syn::Error::new(key.span(), TIMES));
+        return Err(syn::Error::new(key.span(), MISSING));
     }
     let times = number(&content, 1.0..=f64::from(MOST), TIMES)?;
     if times.value.fract() != 0.0 {

@@ -1,0 +1,241 @@
+//! Steps that run once, send again, wait for an answer, or leave themselves out.
+
+use crate::site::{Desk, assert_balanced, site, step, total};
+use crate::trials;
+use libtest_mimic::Trial;
+use loadtest::chain::RootCause;
+use loadtest_tests::{Reply, Server};
+use std::time::Duration;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    trials![
+        a_user_logs_in_once_and_then_loops,
+        a_login_that_fails_is_tried_in_the_next_iteration,
+        a_busy_target_is_asked_again,
+        a_connection_that_is_reset_is_opened_again,
+        the_last_failure_stays_when_the_target_remains_busy,
+        a_job_is_asked_for_until_it_is_done,
+        a_job_that_is_never_done_fails_its_step,
+        a_step_that_leaves_itself_out_fails_nothing,
+        a_list_says_what_repeats,
+    ]
+}
+
+fn session(status: u16) -> Reply {
+    Reply::status(status).body(r#"{"token":"t-1"}"#)
+}
+
+fn a_user_logs_in_once_and_then_loops() {
+    let server = Server::recording(|_| session(200));
+    let desk = Desk::new();
+    let output = desk
+        .run("repeat::session --iterations 5", &server)
+        .run()
+        .comes_to(0);
+    assert_eq!(server.requests_to("/session"), 1);
+    assert_eq!(server.requests_to("/page"), 5);
+    for request in server.recorded().iter().filter(|one| one.path == "/page") {
+        assert_eq!(request.header("authorization"), Some("Bearer t-1"));
+    }
+    let record = desk.record();
+    assert_balanced(&record);
+    let all = total(&record);
+    let open = step(&record, &all, "open");
+    assert_eq!((open.executed, open.kept, open.requests), (1, 4, 1));
+    assert_eq!(all.journey.ok, 5);
+    assert!(record.definition.steps[0].once && record.definition.keeps_state);
+    assert!(output.stdout.contains("kept"), "{output}");
+    assert!(desk.only_run().text("report.html").contains(">Kept</th>"));
+
+    let server = Server::start(|_| session(200));
+    Desk::new()
+        .run("repeat::session --iterations 12 --users 4", &server)
+        .run();
+    let desk = Desk::new();
+    desk.run("repeat::session --users 3 --duration 1s", &server)
+        .run()
+        .comes_to(0);
+    let record = desk.record();
+    let all = total(&record);
+    assert_eq!(step(&record, &all, "open").executed, 3);
+}
+
+fn a_login_that_fails_is_tried_in_the_next_iteration() {
+    let server = Server::start(|request| match (&*request.path, request.sequence) {
+        ("/session", 0 | 1) => session(500),
+        _ => session(200),
+    });
+    let desk = Desk::new();
+    desk.run("repeat::session --iterations 5", &server)
+        .run()
+        .comes_to(99);
+    assert_eq!(server.requests_to("/session"), 3);
+    assert_eq!(server.requests_to("/page"), 3);
+    let record = desk.record();
+    assert_balanced(&record);
+    let all = total(&record);
+    let (open, page) = (step(&record, &all, "open"), step(&record, &all, "page"));
+    assert_eq!((open.failed, open.ok, open.kept), (2, 1, 2));
+    assert_eq!((page.skipped, page.ok), (2, 3));
+}
+
+fn a_busy_target_is_asked_again() {
+    let server = Server::start(|request| match (&*request.path, request.sequence) {
+        ("/busy", 0 | 1) => Reply::status(503),
+        _ => Reply::json(r#"{"id":4}"#),
+    });
+    let desk = Desk::new();
+    desk.run("repeat::busy --iterations 1", &server)
+        .run()
+        .comes_to(0);
+    assert_eq!(server.requests_to("/busy"), 3);
+    assert_eq!(server.requests_to("/after/4"), 1);
+    let record = desk.record();
+    assert_balanced(&record);
+    let all = total(&record);
+    let ask = step(&record, &all, "ask");
+    assert_eq!((ask.executed, ask.ok), (1, 1));
+    assert_eq!((ask.requests, ask.retries), (3, 2));
+    assert_eq!(ask.statuses, [(200, 1), (503, 2)].into());
+    assert_eq!(ask.phases.first_byte.count(), 3);
+    assert_eq!(ask.phases.connect.count(), 1, "over one connection");
+    assert!(ask.errors.is_empty());
+    let retry = record.definition.steps[0].retry.as_ref().expect("a retry");
+    assert_eq!((retry.times, retry.backoff), (3, Duration::from_millis(10)));
+}
+
+fn a_connection_that_is_reset_is_opened_again() {
+    let server = Server::start(|request| match (&*request.path, request.sequence) {
+        ("/busy", 0) => Reply::reset(),
+        _ => Reply::json(r#"{"id":4}"#),
+    });
+    let desk = Desk::new();
+    desk.run("repeat::busy --iterations 1", &server)
+        .run()
+        .comes_to(0);
+    let record = desk.record();
+    let all = total(&record);
+    let ask = step(&record, &all, "ask");
+    assert_eq!((ask.ok, ask.requests, ask.retries), (1, 2, 1));
+    assert_eq!(ask.phases.connect.count(), 2);
+}
+
+fn the_last_failure_stays_when_the_target_remains_busy() {
+    let server = Server::start(|_| Reply::status(503).body("busy"));
+    let desk = Desk::new();
+    desk.run("repeat::busy --iterations 1", &server)
+        .run()
+        .comes_to(99);
+    assert_eq!(server.requests_to("/busy"), 4);
+    let record = desk.record();
+    assert_balanced(&record);
+    let all = total(&record);
+    let ask = step(&record, &all, "ask");
+    assert_eq!((ask.failed, ask.requests, ask.retries), (1, 4, 3));
+    let [error] = ask.errors.as_slice() else {
+        panic!("one failure: {:?}", ask.errors);
+    };
+    assert_eq!((error.status, error.count), (Some(503), 1));
+    assert_eq!(error.sample.as_deref(), Some("busy"));
+}
+
+/// A job that is done when it has been asked for so often.
+fn jobs(asked: u64) -> Server {
+    Server::start(move |request| match &*request.path {
+        "/jobs" => Reply::status(202).body(r#"{"id":7,"state":"new"}"#),
+        "/jobs/7" if request.sequence + 1 >= asked => Reply::json(r#"{"id":7,"state":"done"}"#),
+        _ => Reply::json(r#"{"id":7,"state":"running"}"#),
+    })
+}
+
+fn a_job_is_asked_for_until_it_is_done() {
+    let server = jobs(3);
+    let desk = Desk::new();
+    desk.run("repeat::job --iterations 1", &server)
+        .run()
+        .comes_to(0);
+    assert_eq!(server.requests_to("/jobs/7"), 3);
+    assert_eq!(server.requests_to("/results/7"), 1);
+    let record = desk.record();
+    assert_balanced(&record);
+    let all = total(&record);
+    let wait = step(&record, &all, "wait");
+    assert_eq!((wait.executed, wait.ok), (1, 1));
+    assert_eq!((wait.requests, wait.retries), (3, 2));
+    let until = record.definition.steps[1].until.as_ref().expect("a wait");
+    assert_eq!(until.condition, "|job| job.state == \"done\"");
+}
+
+fn a_job_that_is_never_done_fails_its_step() {
+    let server = jobs(u64::MAX);
+    let desk = Desk::new();
+    let output = desk.run("repeat::job --iterations 1", &server).run();
+    let output = output.comes_to(99);
+    let record = desk.record();
+    assert_balanced(&record);
+    let all = total(&record);
+    let wait = step(&record, &all, "wait");
+    assert_eq!(wait.requests, server.requests_to("/jobs/7"));
+    assert_eq!(wait.errors[0].kind.name(), "step.assert");
+    let words = format!(
+        "`until` did not hold within 200ms: {} requests",
+        wait.requests
+    );
+    assert_eq!(wait.errors[0].example, words);
+    assert!(output.stdout.contains(&words), "{output}");
+    assert_eq!(step(&record, &all, "result").skipped, 1);
+    assert_eq!(server.requests_to("/results/7"), 0);
+}
+
+fn offers() -> Server {
+    Server::start(|request| match &*request.path {
+        "/offers" if request.sequence % 2 == 0 => Reply::json("[]"),
+        "/offers" => Reply::json("[3]"),
+        _ => Reply::json(r#"{"id":5}"#),
+    })
+}
+
+fn a_step_that_leaves_itself_out_fails_nothing() {
+    let server = offers();
+    let desk = Desk::new();
+    let output = desk
+        .run("repeat::choosy --iterations 6", &server)
+        .run()
+        .comes_to(0);
+    assert_eq!(server.requests_to("/offers/3"), 3);
+    assert_eq!(server.requests_to("/receipts/5"), 3);
+    assert_eq!(server.requests_to("/content"), 3);
+    assert_eq!(server.requests_to("/empty-handed"), 3);
+    let record = desk.record();
+    assert_balanced(&record);
+    let all = total(&record);
+    let (buy, receipt) = (step(&record, &all, "buy"), step(&record, &all, "receipt"));
+    assert_eq!((buy.ok, buy.left_out, buy.skipped), (3, 3, 0));
+    assert_eq!((receipt.ok, receipt.skipped_not_drawn), (3, 3));
+    assert_eq!((all.journey.ok, all.journey.failed), (6, 0));
+    let counted = |line: &loadtest::metrics::DependencyTally| line.cause.root != RootCause::LeftOut;
+    assert!(!all.dependencies.iter().any(counted));
+    for words in [
+        "left out",
+        "`buy` left itself out: nothing is on offer",
+        "`receipt` needed `buy.response.id` of `buy`, which left itself out",
+    ] {
+        assert!(output.stdout.contains(words), "{words}\n{output}");
+    }
+
+    // the first iteration has nothing to buy, and what follows from that is on purpose too
+    let server = offers();
+    site()
+        .cargo("test --test load -- --exact repeat::choosy")
+        .env("LOADTEST_BASE_URL", server.url())
+        .run()
+        .exits(0)
+        .prints(&["1 passed"]);
+}
+
+fn a_list_says_what_repeats() {
+    let list = |scenario| Desk::new().tool("list", scenario).run().exits(0);
+    list("repeat::session").prints(&["POST  /session  once"]);
+    list("repeat::busy").prints(&["retry 3, backoff 10 ms, on 503 | reset"]);
+    list("repeat::job").prints(&["until |job| job.state == \"done\", every 20 ms, within 200 ms"]);
+}
