@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct DependencyFailure {
     /// The step that did not run.
     pub step: String,
-    /// The expression or parameter that had no value; `None` where the step's function declined.
+    /// The expression or parameter that had no value; `None` where the step's function declined or left it out.
     pub variable: Option<String>,
     /// The step that should have given it.
     pub upstream: String,

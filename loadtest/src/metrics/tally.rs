@@ -193,9 +193,9 @@ pub struct ErrorTally {
 pub struct DependencyTally {
     /// The zero-based number of the step that did not run.
     pub step: usize,
-    /// The expression or parameter that had no value; `None` where the step's function declined.
+    /// The expression or parameter that had no value; `None` where the step's function declined or left it out.
     pub variable: Option<String>,
-    /// The step that should have given it; the step itself where its function declined.
+    /// The step that should have given it; the step itself where its function declined or left it out.
     pub upstream: usize,
     /// The cause at the root of the chain of skips.
     pub cause: Cause,
