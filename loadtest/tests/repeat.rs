@@ -82,14 +82,14 @@ fn the_definition_holds_what_is_declared_and_what_is_not() {
 }
 
 fn chain() -> (Box<dyn Chain>, Vu) {
-    let prepared = (job().prepare)(&SetupContext::default()).unwrap();
+    let prepared = (job().prepare)(&SetupContext::default()).expect("no setup");
     let mut vu = Vu::new(0, 1);
     ((job().chain)(&prepared.shared, &mut vu), vu)
 }
 
 fn answer(status: u16, body: &'static str) -> RawResponse {
     RawResponse {
-        status: StatusCode::from_u16(status).unwrap(),
+        status: StatusCode::from_u16(status).expect("a status"),
         headers: HeaderMap::new(),
         body: body.into(),
     }

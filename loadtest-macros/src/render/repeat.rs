@@ -44,12 +44,14 @@ fn trigger(trigger: Trigger) -> TokenStream {
 pub(super) fn until(repeat: &Repeat) -> TokenStream {
     option(repeat.until.as_ref().map(|(_, condition)| {
         let condition = text(&as_written(condition));
-        let time = |given: &Option<_>, unless: TokenStream| match given {
-            Some((_, time)) => duration(*time),
-            None => quote!(::loadtest::__private::Until::#unless),
-        };
-        let every = time(&repeat.every, quote!(EVERY));
-        let within = time(&repeat.within, quote!(WITHIN));
+        let every = repeat.every.as_ref().map_or_else(
+            || quote!(::loadtest::__private::Until::EVERY),
+            |(_, time)| duration(*time),
+        );
+        let within = repeat.within.as_ref().map_or_else(
+            || quote!(::loadtest::__private::Until::WITHIN),
+            |(_, time)| duration(*time),
+        );
         quote! {
             ::loadtest::__private::Until { condition: #condition, every: #every, within: #within }
         }

@@ -262,7 +262,7 @@ impl<T: Transport> VirtualUser<T> {
                     .result
                     .and_then(|status| self.check(step, status, &mut sample.checks, desk));
                 desk.tally(window, |tally| {
-                    sample.tally(&mut tally.steps[step], &result)
+                    sample.tally(&mut tally.steps[step], &result);
                 });
                 result.map_or_else(Outcome::Failed, |()| Outcome::Ok)
             }
