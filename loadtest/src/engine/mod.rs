@@ -13,6 +13,8 @@ mod iteration;
 mod open;
 mod pacer;
 mod panics;
+#[cfg(test)]
+mod repeat_tests;
 pub(crate) mod smoke;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,5 @@
 //! Whole runs of a worker on a paused clock, with a scripted transport: exact counts, no real time.
 
-mod repeat;
-
 use super::control::{Control, Phase};
 use super::pacer::Pacer;
 use super::worker::{Crew, Done, work};

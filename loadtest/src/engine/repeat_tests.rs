@@ -1,16 +1,15 @@
 //! Steps that run once, send again, wait for an answer, or leave themselves out.
 
-use super::{ms, prepare};
+use super::control::Control;
+use super::pacer::Pacer;
+use super::smoke::smoke;
+use super::worker::{Crew, work};
 use crate::chain::{
-    Cause, Chain, Halt, Http, Local, RawResponse, RequestBuf, RootCause, Scenario, Shared, Unmet,
-    Vu,
+    Cause, Chain, Halt, Http, Local, Prepared, RawResponse, RequestBuf, RootCause, Scenario,
+    SetupContext, SetupError, Shared, Unmet, Vu,
 };
 use crate::definition::sample::{self, step};
 use crate::definition::{Load, Retry, Shape, StatusRange, StepDef, Think, Trigger, Until};
-use crate::engine::control::Control;
-use crate::engine::pacer::Pacer;
-use crate::engine::smoke::smoke;
-use crate::engine::worker::{Crew, work};
 use crate::metrics::{Histogram, StepTally, Tally, Windows};
 use crate::plan::{GradingDefaults, Overrides, Plan};
 use crate::transport::{Call, ErrorKind, Exchange, Failure, Phases, Received, Transport};
@@ -23,6 +22,22 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::task::LocalSet;
 use tokio::time::Instant;
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the signature is that of every scenario"
+)]
+fn prepare(_: &SetupContext) -> Result<Prepared, SetupError> {
+    Ok(Prepared {
+        shared: Arc::new(()),
+        target: None,
+        rows: None,
+    })
+}
 
 /// A chain in which every step needs the one before it. Step 0 leaves itself out in odd iterations where
 /// its URL says so; `until` waits for the body `done`.
@@ -285,12 +300,12 @@ fn paused<R>(work: impl Future<Output = R>) -> R {
     LocalSet::new().block_on(&runtime, work)
 }
 
-fn retry(times: u32, on: &[Trigger]) -> Option<Retry> {
-    Some(Retry {
+fn retry(times: u32, on: &[Trigger]) -> Retry {
+    Retry {
         times,
         backoff: ms(100),
         on: on.to_vec().into(),
-    })
+    }
 }
 
 fn status(status: u16) -> Trigger {
@@ -300,12 +315,12 @@ fn status(status: u16) -> Trigger {
     })
 }
 
-fn until(every: u64, within: u64) -> Option<Until> {
-    Some(Until {
+fn until(every: u64, within: u64) -> Until {
+    Until {
         condition: "|r| r.done".into(),
         every: ms(every),
         within: ms(within),
-    })
+    }
 }
 
 /// The only time in a histogram.
@@ -326,7 +341,7 @@ fn met(step: &StepTally) -> u64 {
 #[test]
 fn a_failure_is_followed_by_the_same_request_and_the_backoff_doubles() {
     let steps = vec![StepDef {
-        retry: retry(3, &[status(503)]),
+        retry: Some(retry(3, &[status(503)])),
         ..step("a")
     }];
     let (all, seen) = times(1, steps).run(|n| match n {
@@ -350,7 +365,7 @@ fn a_failure_is_followed_by_the_same_request_and_the_backoff_doubles() {
 fn after_the_last_retry_the_last_failure_stays() {
     let steps = vec![
         StepDef {
-            retry: retry(2, &[status(503)]),
+            retry: Some(retry(2, &[status(503)])),
             ..step("a")
         },
         step("after"),
@@ -374,35 +389,34 @@ fn after_the_last_retry_the_last_failure_stays() {
 fn only_the_failures_that_are_named_are_retried() {
     let of = |on: &[Trigger], answer: Answer| {
         let steps = vec![StepDef {
-            retry: retry(1, on),
+            retry: Some(retry(1, on)),
             ..step("a")
         }];
         let (all, _) =
             times(1, steps).run(move |n| (ms(1), if n == 0 { answer } else { Body("") }));
         all.steps[0].ok == 1
     };
-    use ErrorKind as Kind;
     assert!(of(&[status(503)], Status(503)));
     assert!(!of(&[status(503)], Status(502)));
     assert!(!of(&[Trigger::Timeout], Status(503)));
-    assert!(of(&[Trigger::Timeout], Fault(Kind::TimeoutHead)));
-    assert!(!of(&[Trigger::Reset], Fault(Kind::TimeoutTotal)));
-    assert!(of(&[Trigger::Connect], Fault(Kind::ConnectRefused)));
-    assert!(of(&[Trigger::Connect], Fault(Kind::DnsNxdomain)));
-    assert!(of(&[Trigger::Connect], Fault(Kind::TlsUntrusted)));
-    assert!(!of(&[Trigger::Connect], Fault(Kind::ResetBeforeHead)));
-    assert!(of(&[Trigger::Reset], Fault(Kind::ResetInBody)));
-    assert!(of(&[Trigger::Reset], Fault(Kind::ClosedFresh)));
+    assert!(of(&[Trigger::Timeout], Fault(ErrorKind::TimeoutHead)));
+    assert!(!of(&[Trigger::Reset], Fault(ErrorKind::TimeoutTotal)));
+    assert!(of(&[Trigger::Connect], Fault(ErrorKind::ConnectRefused)));
+    assert!(of(&[Trigger::Connect], Fault(ErrorKind::DnsNxdomain)));
+    assert!(of(&[Trigger::Connect], Fault(ErrorKind::TlsUntrusted)));
+    assert!(!of(&[Trigger::Connect], Fault(ErrorKind::ResetBeforeHead)));
+    assert!(of(&[Trigger::Reset], Fault(ErrorKind::ResetInBody)));
+    assert!(of(&[Trigger::Reset], Fault(ErrorKind::ClosedFresh)));
     assert!(!of(
         &[status(503), Trigger::Reset],
-        Fault(Kind::GuardBlocked)
+        Fault(ErrorKind::GuardBlocked)
     ));
     for on in Retry::ON {
         let answer = match on {
             Trigger::Status(range) => Status(range.to),
-            Trigger::Timeout => Fault(Kind::TimeoutIdle),
-            Trigger::Connect => Fault(Kind::ConnectTimeout),
-            Trigger::Reset => Fault(Kind::ClosedReused),
+            Trigger::Timeout => Fault(ErrorKind::TimeoutIdle),
+            Trigger::Connect => Fault(ErrorKind::ConnectTimeout),
+            Trigger::Reset => Fault(ErrorKind::ClosedReused),
         };
         assert!(of(Retry::ON, answer), "{on:?}");
     }
@@ -411,7 +425,7 @@ fn only_the_failures_that_are_named_are_retried() {
 #[test]
 fn a_request_that_was_never_written_is_no_retry() {
     let steps = vec![StepDef {
-        retry: retry(2, &[Trigger::Connect]),
+        retry: Some(retry(2, &[Trigger::Connect])),
         ..step("a")
     }];
     let (all, _) = times(1, steps).run(|_| (ms(1), Fault(ErrorKind::ConnectRefused)));
@@ -423,7 +437,7 @@ fn a_request_that_was_never_written_is_no_retry() {
 #[test]
 fn a_retry_that_the_end_of_the_run_prevents_leaves_its_failure() {
     let steps = vec![StepDef {
-        retry: retry(3, &[status(503)]),
+        retry: Some(retry(3, &[status(503)])),
         ..step("a")
     }];
     let mut case = times(1, steps);
@@ -438,7 +452,7 @@ fn a_retry_that_the_end_of_the_run_prevents_leaves_its_failure() {
 fn a_step_asks_until_the_answer_is_there() {
     let steps = vec![
         StepDef {
-            until: until(500, 30_000),
+            until: Some(until(500, 30_000)),
             think: Some(Think {
                 min: ms(1_000),
                 max: ms(1_000),
@@ -469,7 +483,7 @@ fn a_step_asks_until_the_answer_is_there() {
 fn a_step_gives_up_when_the_answer_does_not_come_in_time() {
     let steps = vec![
         StepDef {
-            until: until(500, 30_000),
+            until: Some(until(500, 30_000)),
             ..step("job")
         },
         step("after"),
@@ -492,7 +506,7 @@ fn a_step_gives_up_when_the_answer_does_not_come_in_time() {
 #[test]
 fn what_an_answer_takes_is_part_of_the_time_that_a_step_waits() {
     let steps = vec![StepDef {
-        until: until(500, 2_000),
+        until: Some(until(500, 2_000)),
         ..step("job")
     }];
     let (all, seen) = times(1, steps).run(|_| (ms(700), Body("not yet")));
@@ -504,7 +518,7 @@ fn what_an_answer_takes_is_part_of_the_time_that_a_step_waits() {
 #[test]
 fn an_unexpected_status_ends_a_wait_unless_it_is_retried() {
     let job = StepDef {
-        until: until(500, 10_000),
+        until: Some(until(500, 10_000)),
         ..step("job")
     };
     let script = |n| match n {
@@ -516,14 +530,14 @@ fn an_unexpected_status_ends_a_wait_unless_it_is_retried() {
     assert_eq!((seen.len(), all.steps[0].failed), (2, 1));
     assert_eq!(all.steps[0].errors[0].kind, ErrorKind::Status);
     let job = StepDef {
-        retry: retry(2, &[status(503)]),
+        retry: Some(retry(2, &[status(503)])),
         ..job
     };
     let (all, seen) = times(1, vec![job]).run(script);
     // each answer begins a new count of failures, and the backoff anew
     let pauses: Vec<_> = seen
         .windows(2)
-        .map(|pair| pair[1] - pair[0] - ms(10))
+        .map(|pair| pair[1].saturating_sub(pair[0] + ms(10)))
         .collect();
     assert_eq!(pauses, [ms(500), ms(100), ms(200), ms(500), ms(100)]);
     assert_eq!((all.steps[0].ok, all.steps[0].requests), (1, 6));
@@ -532,7 +546,7 @@ fn an_unexpected_status_ends_a_wait_unless_it_is_retried() {
 #[test]
 fn a_condition_that_panics_fails_its_step_and_nothing_else() {
     let steps = vec![StepDef {
-        until: until(500, 30_000),
+        until: Some(until(500, 30_000)),
         ..step("job")
     }];
     let (all, seen) = times(2, steps).run(|_| (ms(1), Body("panic")));
@@ -550,7 +564,7 @@ fn a_condition_that_panics_fails_its_step_and_nothing_else() {
 fn an_answer_that_the_end_of_the_run_prevents_is_cancelled() {
     let steps = vec![
         StepDef {
-            until: until(500, 30_000),
+            until: Some(until(500, 30_000)),
             ..step("job")
         },
         step("after"),
@@ -640,9 +654,9 @@ fn a_step_that_runs_once_runs_again_until_it_has_succeeded() {
 
 #[test]
 fn a_step_that_leaves_itself_out_is_nobodys_failure() {
-    let mut case = times(4, vec![step("buy"), step("pay"), step("show")]);
-    case.leaves_out = true;
-    let (all, _) = case.run(|_| (ms(1), Body("")));
+    let mut choosy = times(4, vec![step("buy"), step("pay"), step("show")]);
+    choosy.leaves_out = true;
+    let (all, _) = choosy.run(|_| (ms(1), Body("")));
     let [buy, pay, show] = all.steps.as_slice() else {
         unreachable!("three steps");
     };
@@ -673,8 +687,8 @@ fn under_cargo_test_a_step_waits_and_tries_again_as_it_does_under_load() {
     let steps = vec![
         StepDef {
             once: true,
-            retry: retry(1, &[status(503)]),
-            until: until(500, 1_000),
+            retry: Some(retry(1, &[status(503)])),
+            until: Some(until(500, 1_000)),
             ..step("job")
         },
         step("after"),
@@ -698,7 +712,7 @@ fn under_cargo_test_a_step_waits_and_tries_again_as_it_does_under_load() {
 #[test]
 fn a_load_that_ends_by_itself_cancels_what_still_waits() {
     let steps = vec![StepDef {
-        until: until(500, 30_000),
+        until: Some(until(500, 30_000)),
         ..step("job")
     }];
     let mut case = times(0, steps);
