@@ -1,7 +1,7 @@
 //! The definition: what is declared, as plain data.
 
 use crate::options::{Bound, Limit, Load, ScenarioOptions, Shape, Stage, WEIGHT_RANGE, Weight};
-use crate::resolve::{Resolved, Step, unraw};
+use crate::resolve::{Feed, Resolved, Step, unraw};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use std::time::Duration;
@@ -34,6 +34,7 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
     let version = option(version.as_ref().map(literal));
     let starts_target = resolved.setups.iter().any(|setup| setup.made.is_target);
     let keeps_state = !resolved.states.is_empty();
+    let feeds = list(resolved.feeds.iter().map(feed));
     let steps = list(resolved.steps.iter().map(step));
     let (shown, function, description) = (text(&shown), text(&function), text(description));
     quote! {
@@ -57,10 +58,15 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
             version: #version,
             starts_target: #starts_target,
             keeps_state: #keeps_state,
-            feeds: ::loadtest::__private::Cow::Borrowed(&[]),
+            feeds: #feeds,
             steps: #steps,
         }
     }
+}
+
+fn feed(feed: &Feed) -> TokenStream {
+    let (name, line) = (text(&feed.name), line(&feed.ident));
+    quote!(::loadtest::__private::FeedDef { name: #name, line: #line })
 }
 
 fn step(step: &Step) -> TokenStream {

@@ -1,6 +1,6 @@
 //! Code that writes a declared request.
 
-use crate::resolve::{Access, Piece, Placeholder, Request, Sink};
+use crate::resolve::{Access, Origin, Piece, Placeholder, Request, Sink};
 use crate::template::Segment;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -98,7 +98,7 @@ fn text(pieces: &[Piece], end: &TokenStream) -> TokenStream {
 
 fn write(placeholder: &Placeholder, sink: Sink) -> TokenStream {
     let Placeholder {
-        step,
+        origin,
         variable,
         span,
         ..
@@ -111,20 +111,31 @@ fn write(placeholder: &Placeholder, sink: Sink) -> TokenStream {
     };
     let access = access(placeholder);
     let infer = quote_spanned!(*span=> _);
+    let present = match origin {
+        Origin::Step(step) => quote!(::loadtest::__private::present(#access, #step, #variable)?),
+        Origin::Feed(_) => quote!(::loadtest::__private::in_feed(#access, #variable)?),
+    };
     quote! {
-        ::loadtest::__private::#write::<#infer>(
-            ::loadtest::__private::present(#access, #step, #variable)?,
-            &mut __text,
-        )?;
+        ::loadtest::__private::#write::<#infer>(#present, &mut __text)?;
     }
 }
 
 /// An `Option` of a reference to the value.
 fn access(placeholder: &Placeholder) -> TokenStream {
-    let Placeholder { step, variable, .. } = placeholder;
-    let slot = super::slot(*step);
+    let variable = &placeholder.variable;
+    let body = match placeholder.origin {
+        Origin::Step(step) => {
+            let slot = super::slot(step);
+            quote!(self.#slot.body(#step, #variable)?)
+        }
+        Origin::Feed(at) => {
+            let (row, feed) = (super::row(at), super::feed(at));
+            quote!(self.#row.get(&self.shared.#feed))
+        }
+    };
     match &placeholder.access {
-        Access::Header(name) => {
+        Access::Header { step, name } => {
+            let slot = super::slot(*step);
             let name = header_name(name);
             quote!(self.#slot.header(#step, #variable, &#name)?)
         }
@@ -137,7 +148,7 @@ fn access(placeholder: &Placeholder) -> TokenStream {
             });
             quote! {
                 ::loadtest::__private::json_path(
-                    self.#slot.body(#step, #variable)?,
+                    #body,
                     &[#(#segments),*],
                 )
             }
@@ -151,7 +162,7 @@ fn access(placeholder: &Placeholder) -> TokenStream {
                 .map(|(segment, span)| typed_segment(segment, *span, *in_literal));
             quote! {{
                 use ::loadtest::__private::{PeelOption as _, PeelPlain as _};
-                let __value = self.#slot.body(#step, #variable)?;
+                let __value = #body;
                 (|| {
                     let __value = (&::loadtest::__private::Peel(__value)).peel()?;
                     #(#steps)*

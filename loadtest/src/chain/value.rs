@@ -151,6 +151,11 @@ pub fn present<T>(value: Option<T>, step: usize, variable: &'static str) -> Resu
     value.ok_or(Unmet::Missing { step, variable })
 }
 
+/// The value of a placeholder, or that the row of its feed lacks it.
+pub fn in_feed<T>(value: Option<T>, variable: &'static str) -> Result<T, Unmet> {
+    value.ok_or(Unmet::NotInFeed { variable })
+}
+
 /// What can be written into text: strings, numbers and `bool`s.
 #[diagnostic::on_unimplemented(
     message = "a value of type `{Self}` cannot be written into text",
