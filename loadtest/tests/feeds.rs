@@ -225,3 +225,45 @@ fn a_path_is_relative_to_the_package_and_a_missing_file_names_the_feed() {
          relative to the folder of the package"
     );
 }
+
+#[scenario]
+fn invalid() {
+    #[feed]
+    fn user() -> Feed<Shopper> {
+        Feed::iter([Shopper {
+            name: "canary/..".to_owned(),
+            ..shopper(1, None)
+        }])
+    }
+    #[step(get = "/users/{{user.name}}/{{user.id}}")]
+    fn declared();
+    #[step]
+    fn built(user: &Shopper) -> Request {
+        Request::get(format!("/users/{} ", user.name))
+    }
+    #[step(get = "{{user.name}}")]
+    fn start();
+}
+
+#[test]
+fn an_invalid_url_shows_no_value_of_a_row() {
+    let events = User::of(invalid()).iterate(&[], |_| None);
+    let reasons: Vec<&str> = events
+        .iter()
+        .map(|event| match event {
+            Event::Unmet(_, Unmet::Invalid { reason }) => reason.as_str(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(
+        reasons[0],
+        "URL `/users/{{user.name}}/{{user.id}}`: a value makes `..` a segment, which leads elsewhere"
+    );
+    for (reason, url) in reasons
+        .iter()
+        .zip(["/users/{{user.name}}", "/users/{} ", "{{user.name}}"])
+    {
+        assert!(reason.starts_with(&format!("URL `{url}")), "{reason}");
+        assert!(!reason.contains("canary"), "{reason}");
+    }
+}

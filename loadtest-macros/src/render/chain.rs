@@ -3,7 +3,7 @@
 use super::{
     arguments, call_site, feed, in_turbofish, infer, request, row, setup_value, slot, state,
 };
-use crate::resolve::{Feed, Form, Resolved, Setup};
+use crate::resolve::{Feed, Form, Resolved, Setup, Source};
 use crate::spelling::as_written;
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -189,12 +189,21 @@ fn build_arm(at: usize, resolved: &Resolved) -> TokenStream {
             arguments: given,
         } => {
             let name = call_site(&step.ident);
+            let has_row = given
+                .iter()
+                .any(|argument| matches!(argument.source, Source::Feed(_)));
             let given = arguments(given, resolved, in_chain);
             let (returned, response) = (in_turbofish(returned), &step.response.ty);
-            quote! {
+            let write = quote! {
                 ::loadtest::__private::into_request::<#returned, #response>(#name(#given))?
-                    .write(__request),
+                    .write(__request)
+            };
+            if !has_row {
+                return quote!(#write,);
             }
+            // a URL with a value of a feed is not shown when it is invalid
+            let shown = step.shown.as_ref().map_or("..", |(_, url)| url);
+            quote!(::loadtest::__private::without_row(#write, #shown),)
         }
         Form::Declared(declared) => request::build(declared),
         Form::Broken => TokenStream::new(),

@@ -12,7 +12,7 @@ pub(super) fn build(request: &Request) -> TokenStream {
         .filter_map(|placeholder| placeholder.root.as_ref())
         .map(|(name, span)| identifier(name, *span));
     let method = format_ident!("{}", request.method);
-    let url = url(&request.url);
+    let url = without_rows(&request.url, url(&request.url));
     let headers = request
         .headers
         .iter()
@@ -48,6 +48,32 @@ fn url(pieces: &[Piece]) -> TokenStream {
         },
         Some(url) => quote!(__request.url_static(#url)?;),
         None => text(pieces, &quote!(__request.url_text(__text)?)),
+    }
+}
+
+/// A URL with a value of a feed is not shown when it is invalid.
+fn without_rows(pieces: &[Piece], write: TokenStream) -> TokenStream {
+    let is_row = |piece: &Piece| match piece {
+        Piece::Value(placeholder, _) => matches!(placeholder.origin, Origin::Feed(_)),
+        _ => false,
+    };
+    if !pieces.iter().any(is_row) {
+        return write;
+    }
+    let shown = pieces.iter().map(|piece| match piece {
+        Piece::Text(text) => text.clone(),
+        Piece::Value(placeholder, _) => format!("{{{{{}}}}}", placeholder.variable),
+        Piece::Rust(_) => "{..}".to_owned(),
+    });
+    let shown = shown.collect::<String>();
+    quote! {
+        ::loadtest::__private::without_row(
+            (|| {
+                #write
+                ::core::result::Result::Ok(())
+            })(),
+            #shown,
+        )?;
     }
 }
 

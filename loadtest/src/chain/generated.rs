@@ -15,6 +15,7 @@ pub use super::value::{
     IndexPath, KeyPath, Peel, PeelOption, PeelPlain, Segment, Text, in_feed, index, json_path,
     json_text, json_value, key, present, text, url_text,
 };
+pub use super::write::without_row;
 pub use super::{
     Cause, Chain, Feed, Halt, Http, Local, Prepared, RawResponse, Request, RequestBuf, Response,
     RowLimit, Scenario, SetupContext, SetupError, Shared, Unmet, Vu,

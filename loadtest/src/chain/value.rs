@@ -3,6 +3,7 @@
 #![expect(clippy::missing_errors_doc, reason = "only generated code calls this")]
 
 use super::Unmet;
+use super::write::URL;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -238,7 +239,7 @@ pub fn url_text<T: Text + ?Sized>(value: &T, out: &mut String) -> Result<(), Unm
     let mut segments = out.get(segment..).unwrap_or_default().split('/');
     match segments.find(|segment| [".", ".."].contains(segment)) {
         Some(dots) if !out.contains('?') => Err(Unmet::Invalid {
-            reason: format!("URL `{out}`: a value makes `{dots}` a segment, which leads elsewhere"),
+            reason: format!("{URL}{out}`: a value makes `{dots}` a segment, which leads elsewhere"),
         }),
         _ => Ok(()),
     }
