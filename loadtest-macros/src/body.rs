@@ -10,9 +10,10 @@ use quote::quote;
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Signature, Token, Visibility};
 
-const ROLES: [(&str, Role); 5] = [
+const ROLES: [(&str, Role); 6] = [
     ("step", Role::Step),
     ("check", Role::Check),
+    ("feed", Role::Feed),
     ("state", Role::State),
     ("setup", Role::Setup),
     ("teardown", Role::Teardown),
@@ -23,6 +24,7 @@ const ROLES: [(&str, Role); 5] = [
 pub(crate) enum Role {
     Step,
     Check,
+    Feed,
     State,
     Setup,
     Teardown,

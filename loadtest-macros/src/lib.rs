@@ -102,6 +102,9 @@ roles! {
     /// Declares a check inside a `#[scenario]` function: it looks at the responses its parameters
     /// name, and returns `bool` or `Result<(), impl Display>`.
     check
+    /// Declares the data of a `#[scenario]` function: `fn user() -> Feed<User>`, of which each iteration
+    /// has a row. Steps and checks take it as `user: &User`, templates as `{{user.name}}`.
+    feed
     /// Declares a value of each virtual user inside a `#[scenario]` function.
     state
     /// Declares a value made once per run, before the load, inside a `#[scenario]` function.

@@ -171,6 +171,60 @@ fn of_request(ty: &Type) -> Option<ResponseType> {
     ))
 }
 
+/// What the rows of a `#[feed]` function are.
+pub(crate) struct FeedType {
+    pub(crate) row: TokenStream,
+    /// `Value`: paths through it are resolved at run time.
+    pub(crate) is_untyped: bool,
+    pub(crate) is_fallible: bool,
+}
+
+impl FeedType {
+    /// In place of one that is broken, without mistakes to follow.
+    pub(crate) fn unknown() -> Self {
+        Self {
+            row: quote!(()),
+            is_untyped: true,
+            is_fallible: false,
+        }
+    }
+}
+
+/// What the rows of a feed are, from its return type; a wrong one is noted.
+pub(crate) fn feed_type(function: &RoleFn, errors: &mut Errors) -> FeedType {
+    let name = &function.signature.ident;
+    let ReturnType::Type(_, returned) = &function.signature.output else {
+        errors.at(
+            name.span(),
+            format!("feed `{name}` returns nothing: add `-> Feed<T>`, where a row is a `T`"),
+        );
+        return FeedType::unknown();
+    };
+    let ok = last_segment(returned)
+        .filter(|segment| segment.ident == "Result")
+        .and_then(|_| first_argument(returned));
+    let feed = ok.unwrap_or(returned);
+    let is_feed = last_segment(feed).is_some_and(|segment| segment.ident == "Feed");
+    match first_argument(feed) {
+        Some(row) if is_feed => FeedType {
+            row: row.to_token_stream(),
+            is_untyped: last_segment(row).is_some_and(|segment| segment.ident == "Value"),
+            is_fallible: ok.is_some(),
+        },
+        _ => {
+            let found = as_written(returned);
+            errors.on(
+                returned,
+                format!(
+                    "a feed returns `Feed<T>` or `Result<Feed<T>, E>` (spelled out, no alias), not \
+                     `{found}`"
+                ),
+            );
+            FeedType::unknown()
+        }
+    }
+}
+
 /// What a `#[setup]` function makes.
 pub(crate) struct SetupType {
     pub(crate) ty: TokenStream,
@@ -207,6 +261,11 @@ pub(crate) fn returned(function: &RoleFn) -> TokenStream {
 
 pub(crate) fn is_option(ty: &Type) -> bool {
     last_segment(ty).is_some_and(|segment| segment.ident == "Option")
+}
+
+/// The type within `Option`.
+pub(crate) fn inside_option(ty: &Type) -> Option<&Type> {
+    first_argument(ty).filter(|_| is_option(ty))
 }
 
 /// The type behind `&`, and whether it is `&mut`.

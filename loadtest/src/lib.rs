@@ -60,7 +60,7 @@ pub use registry::{Entry, Registry};
 pub mod prelude {
     pub use crate::chain::{Error, Feed, Http, Request, Response, Skip, Vu};
     pub use crate::targets::{Target, TargetError};
-    pub use loadtest_macros::{check, response, scenario, setup, state, step, teardown};
+    pub use loadtest_macros::{check, feed, response, scenario, setup, state, step, teardown};
     pub use serde_json::{Value, json};
 }
 

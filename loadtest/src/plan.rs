@@ -2,6 +2,7 @@
 //!
 //! All mistakes are reported at once.
 
+use crate::chain::RowLimit;
 use crate::definition::{Bound, Load, Metric, ScenarioDef, Shape, Threshold};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -53,6 +54,9 @@ pub struct Plan {
     pub grading: Vec<StepGrading>,
     /// What must hold for the run to pass.
     pub thresholds: Vec<ScopedThreshold>,
+    /// The feed after whose last row the load ends, where one says so; known when the feeds are read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<RowLimit>,
 }
 
 /// How a step is graded.
@@ -163,6 +167,7 @@ impl Plan {
             default_load,
             seed,
             graceful_stop: GRACEFUL_STOP,
+            rows: None,
             grading: scenario
                 .steps
                 .iter()

@@ -91,6 +91,9 @@ pub struct ScenarioRecord {
     pub cells: Cells,
     /// Where steps panicked: `file:line:column` and the message, with how often.
     pub panics: Vec<Panicked>,
+    /// Whether the load ended, or ended for some users, since the feed of the plan had no more rows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub out_of_rows: bool,
     /// How the target ended that the scenario had started, when it did not survive the run.
     #[serde(default)]
     pub target_death: Option<String>,
@@ -152,6 +155,9 @@ pub struct End {
     pub complete: bool,
     /// Where steps panicked.
     pub panics: Vec<Panicked>,
+    /// Whether the load ended, or ended for some users, since a feed had no more rows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub out_of_rows: bool,
     /// How the scenario's own target ended, when it did not survive the run.
     #[serde(default)]
     pub target_death: Option<String>,
@@ -178,6 +184,7 @@ impl ScenarioRecord {
             windows: Windows::default(),
             cells: Cells::default(),
             panics: Vec::new(),
+            out_of_rows: false,
             target_death: None,
         }
     }
@@ -219,6 +226,7 @@ impl ScenarioRecord {
         self.steady_us = end.steady_us;
         self.planned = end.planned;
         self.panics = end.panics;
+        self.out_of_rows = end.out_of_rows;
         self.target_death = end.target_death;
         if !end.complete {
             self.settle();

@@ -6,6 +6,7 @@
 mod alias;
 mod call;
 mod configuration;
+mod feeds;
 mod init;
 mod interrupts;
 mod language;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
     let trials = [
         alias::trials(),
         configuration::trials(),
+        feeds::trials(),
         init::trials(),
         interrupts::trials(),
         language::trials(),

@@ -296,6 +296,7 @@ fn checkout(target: Target, seconds: u64, ending: Ending) -> ScenarioRecord {
         steady_us: seconds.saturating_sub(RAMP) * 1_000_000,
         complete: true,
         panics: Vec::new(),
+        out_of_rows: false,
         target_death: None,
     });
     record
@@ -340,6 +341,7 @@ fn ping() -> ScenarioRecord {
         steady_us: 10_000_000,
         complete: true,
         panics: Vec::new(),
+        out_of_rows: false,
         target_death: None,
     });
     record

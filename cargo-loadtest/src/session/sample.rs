@@ -94,6 +94,7 @@ pub(crate) fn end() -> End {
         steady_us: 58_000_000,
         complete: true,
         panics: Vec::new(),
+        out_of_rows: false,
         target_death: None,
     }
 }

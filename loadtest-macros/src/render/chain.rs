@@ -1,9 +1,10 @@
 //! The chain: a slot per step, and the calls of the user's functions.
 
 use super::{
-    arguments, call_site, flat, in_turbofish, infer, repeat, request, setup_value, slot, state,
+    arguments, call_site, feed, flat, in_turbofish, infer, repeat, request, row, setup_value, slot,
+    state,
 };
-use crate::resolve::{Form, Resolved, Setup};
+use crate::resolve::{Feed, Form, Resolved, Setup, Source};
 use crate::spelling::as_written;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
@@ -42,10 +43,19 @@ fn types(resolved: &Resolved) -> TokenStream {
         let (value, ty) = (setup_value(at), &setup.made.ty);
         quote!(#value: ::loadtest::__private::SetupValue<#ty>,)
     });
+    let feeds = resolved.feeds.iter().enumerate().map(|(at, value)| {
+        let (feed, ty) = (feed(at), &value.ty.row);
+        quote!(#feed: ::loadtest::__private::Rows<#ty>,)
+    });
+    let rows = (0..resolved.feeds.len()).map(|at| {
+        let row = row(at);
+        quote!(#row: ::loadtest::__private::Row,)
+    });
     quote! {
-        struct __Shared { #(#values)* }
+        struct __Shared { #(#values)* #(#feeds)* }
         struct __Chain {
             #(#slots)*
+            #(#rows)*
             #(#states)*
             shared: ::std::sync::Arc<__Shared>,
         }
@@ -59,9 +69,14 @@ fn begin(resolved: &Resolved) -> TokenStream {
         let slot = slot(at);
         quote!(self.#slot = ::loadtest::__private::Slot::unused(#at);)
     });
+    let rows = (0..resolved.feeds.len()).map(|at| {
+        let (row, feed) = (row(at), feed(at));
+        quote!(self.#row.draw(&self.shared.#feed, __vu);)
+    });
     quote! {
         fn begin(&mut self, __vu: &mut ::loadtest::__private::Vu) {
             #(#slots)*
+            #(#rows)*
         }
     }
 }
@@ -168,12 +183,15 @@ fn build_arm(at: usize, resolved: &Resolved) -> TokenStream {
             arguments: given,
         } => {
             let name = call_site(&step.ident);
+            let has_row = given
+                .iter()
+                .any(|argument| matches!(argument.source, Source::Feed(_)));
             let given = arguments(given, resolved, in_chain);
             let response = &step.response.ty;
             let may_skip = is_result(returned);
             let returned = in_turbofish(returned);
             let into_request = quote!(::loadtest::__private::into_request::<#returned, #response>);
-            if may_skip {
+            let write = if may_skip {
                 quote! {
                     {
                         use ::loadtest::__private::{
@@ -185,8 +203,14 @@ fn build_arm(at: usize, resolved: &Resolved) -> TokenStream {
                     }
                 }
             } else {
-                quote!(#into_request(#name(#given))?.write(__request),)
+                quote!(#into_request(#name(#given))?.write(__request))
+            };
+            if !has_row {
+                return quote!(#write,);
             }
+            // a URL with a value of a feed is not shown when it is invalid
+            let shown = step.shown.as_ref().map_or("..", |(_, url)| url);
+            quote!(::loadtest::__private::without_row(#write, #shown),)
         }
         Form::Declared(declared) => request::build(declared),
         Form::Broken => TokenStream::new(),
@@ -238,12 +262,18 @@ fn run_check(name: &str, verdict: &TokenStream) -> TokenStream {
 
 /// `prepare`, the maker of chains, and `teardown`.
 pub(super) fn hooks(resolved: &Resolved) -> TokenStream {
-    let setups = resolved
-        .setups
-        .iter()
-        .enumerate()
-        .map(|(at, setup)| run_setup(at, setup, resolved));
-    let values = (0..resolved.setups.len()).map(setup_value);
+    let preparations = preparations(resolved);
+    let values = (0..resolved.setups.len())
+        .map(setup_value)
+        .chain((0..resolved.feeds.len()).map(feed));
+    let limits = (0..resolved.feeds.len()).map(|at| {
+        let feed = feed(at);
+        quote!(#feed.limit())
+    });
+    let rows = (0..resolved.feeds.len()).map(|at| {
+        let row = row(at);
+        quote!(#row: ::core::default::Default::default(),)
+    });
     let target = if resolved.setups.iter().any(|setup| setup.made.is_target) {
         quote!(__target)
     } else {
@@ -270,11 +300,12 @@ pub(super) fn hooks(resolved: &Resolved) -> TokenStream {
             ::loadtest::__private::Prepared,
             ::loadtest::__private::SetupError,
         > {
-            #(#setups)*
+            #(#preparations)*
+            let __rows = ::loadtest::__private::fewest([#(#limits),*]);
             ::core::result::Result::Ok(::loadtest::__private::Prepared {
                 shared: ::std::sync::Arc::new(__Shared { #(#values),* }),
                 target: #target,
-                rows: ::core::option::Option::None,
+                rows: __rows,
             })
         }
         fn __chain(
@@ -284,6 +315,7 @@ pub(super) fn hooks(resolved: &Resolved) -> TokenStream {
             let __shared = ::loadtest::__private::shared::<__Shared>(__shared);
             ::std::boxed::Box::new(__Chain {
                 #(#slots)*
+                #(#rows)*
                 #(#states)*
                 shared: __shared,
             })
@@ -295,14 +327,44 @@ pub(super) fn hooks(resolved: &Resolved) -> TokenStream {
     }
 }
 
+/// The setups and the feeds, in source order.
+fn preparations(resolved: &Resolved) -> Vec<TokenStream> {
+    let feeds_above = |setups: usize| {
+        let feeds = resolved.feeds.iter().enumerate();
+        feeds
+            .filter(move |(_, feed)| feed.setups_above == setups)
+            .map(|(at, feed)| open_feed(at, feed, resolved))
+    };
+    let mut code = Vec::new();
+    for (at, setup) in resolved.setups.iter().enumerate() {
+        code.extend(feeds_above(at));
+        code.push(run_setup(at, setup, resolved));
+    }
+    code.extend(feeds_above(resolved.setups.len()));
+    code
+}
+
+fn open_feed(at: usize, declared: &Feed, resolved: &Resolved) -> TokenStream {
+    let feed = feed(at);
+    let function = call_site(&declared.ident);
+    let (name, row) = (&declared.name, &declared.ty.row);
+    let given = arguments(&declared.arguments, resolved, in_prepare);
+    let open = if declared.ty.is_fallible {
+        let infer = infer(row);
+        quote!(open_fallible_feed::<#row, #infer>)
+    } else {
+        quote!(open_feed::<#row>)
+    };
+    quote! {
+        let #feed = ::loadtest::__private::#open(#name, __context, || #function(#given))?;
+    }
+}
+
 fn run_setup(at: usize, setup: &Setup, resolved: &Resolved) -> TokenStream {
     let value = setup_value(at);
     let function = call_site(&setup.ident);
     let (name, ty) = (&setup.name, &setup.made.ty);
-    let given = arguments(&setup.arguments, resolved, |at| {
-        let value = setup_value(at);
-        quote!(#value.get())
-    });
+    let given = arguments(&setup.arguments, resolved, in_prepare);
     let run = if setup.made.is_fallible {
         let infer = infer(ty);
         quote!(::loadtest::__private::run_fallible_setup::<#ty, #infer>)
@@ -326,6 +388,11 @@ fn run_setup(at: usize, setup: &Setup, resolved: &Resolved) -> TokenStream {
             }
         }
     }
+}
+
+fn in_prepare(at: usize) -> TokenStream {
+    let value = setup_value(at);
+    quote!(#value.get())
 }
 
 fn in_chain(at: usize) -> TokenStream {

@@ -2,7 +2,7 @@
 
 use super::repeat;
 use crate::options::{Bound, Limit, Load, ScenarioOptions, Shape, Stage, WEIGHT_RANGE, Weight};
-use crate::resolve::{Resolved, Step, unraw};
+use crate::resolve::{Feed, Resolved, Step, unraw};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use std::time::Duration;
@@ -36,6 +36,7 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
     let starts_target = resolved.setups.iter().any(|setup| setup.made.is_target);
     let runs_once = |step: &Step| step.options.repeat.once.is_some();
     let keeps_state = !resolved.states.is_empty() || resolved.steps.iter().any(runs_once);
+    let feeds = list(resolved.feeds.iter().map(feed));
     let steps = list(resolved.steps.iter().map(step));
     let (shown, function, description) = (text(&shown), text(&function), text(description));
     quote! {
@@ -59,10 +60,15 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
             version: #version,
             starts_target: #starts_target,
             keeps_state: #keeps_state,
-            feeds: ::loadtest::__private::Cow::Borrowed(&[]),
+            feeds: #feeds,
             steps: #steps,
         }
     }
+}
+
+fn feed(feed: &Feed) -> TokenStream {
+    let (name, line) = (text(&feed.name), line(&feed.ident));
+    quote!(::loadtest::__private::FeedDef { name: #name, line: #line })
 }
 
 fn step(step: &Step) -> TokenStream {

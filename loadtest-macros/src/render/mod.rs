@@ -115,7 +115,7 @@ fn role_function(function: &RoleFn) -> TokenStream {
         }
     }
     // a return type that is missing is noted already, and must not make the body an error too
-    let lacks_type = matches!(role, Role::Step | Role::Check | Role::State)
+    let lacks_type = matches!(role, Role::Step | Role::Check | Role::Feed | Role::State)
         && matches!(signature.output, ReturnType::Default);
     let body = match body {
         Some(body) if lacks_type => body::stub(body.span()),
@@ -150,6 +150,11 @@ fn arguments(
                 let slot = slot(step);
                 let response = &resolved.steps[step].response.ty;
                 quote!(::loadtest::__private::arg::<#ty, #response>(&self.#slot, #step, #variable)?)
+            }
+            Source::Feed(at) => {
+                let (row, feed) = (row(at), feed(at));
+                let value = quote!(self.#row.get(&self.shared.#feed));
+                lend(ty, &resolved.feeds[at].ty.row, &value)
             }
             Source::Vu { is_mutable } => {
                 let vu = quote!(::loadtest::__private::Vu);
@@ -216,6 +221,16 @@ fn call_site(ident: &Ident) -> Ident {
 
 fn slot(step: usize) -> Ident {
     format_ident!("step_{step}")
+}
+
+/// The rows of a feed, among what all users share.
+fn feed(at: usize) -> Ident {
+    format_ident!("feed_{at}")
+}
+
+/// The row that a user has of a feed.
+fn row(at: usize) -> Ident {
+    format_ident!("row_{at}")
 }
 
 fn state(at: usize) -> Ident {

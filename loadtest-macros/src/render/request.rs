@@ -1,6 +1,6 @@
 //! Code that writes a declared request.
 
-use crate::resolve::{Access, Piece, Placeholder, Request, Sink};
+use crate::resolve::{Access, Origin, Piece, Placeholder, Request, Sink};
 use crate::template::Segment;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -12,7 +12,7 @@ pub(super) fn build(request: &Request) -> TokenStream {
         .filter_map(|placeholder| placeholder.root.as_ref())
         .map(|(name, span)| identifier(name, *span));
     let method = format_ident!("{}", request.method);
-    let url = url(&request.url);
+    let url = without_rows(&request.url, url(&request.url));
     let headers = request
         .headers
         .iter()
@@ -48,6 +48,32 @@ fn url(pieces: &[Piece]) -> TokenStream {
         },
         Some(url) => quote!(__request.url_static(#url)?;),
         None => text(pieces, &quote!(__request.url_text(__text)?)),
+    }
+}
+
+/// A URL with a value of a feed is not shown when it is invalid.
+fn without_rows(pieces: &[Piece], write: TokenStream) -> TokenStream {
+    let is_row = |piece: &Piece| match piece {
+        Piece::Value(placeholder, _) => matches!(placeholder.origin, Origin::Feed(_)),
+        _ => false,
+    };
+    if !pieces.iter().any(is_row) {
+        return write;
+    }
+    let shown = pieces.iter().map(|piece| match piece {
+        Piece::Text(text) => text.clone(),
+        Piece::Value(placeholder, _) => format!("{{{{{}}}}}", placeholder.variable),
+        Piece::Rust(_) => "{..}".to_owned(),
+    });
+    let shown = shown.collect::<String>();
+    quote! {
+        ::loadtest::__private::without_row(
+            (|| {
+                #write
+                ::core::result::Result::Ok(())
+            })(),
+            #shown,
+        )?;
     }
 }
 
@@ -98,7 +124,7 @@ fn text(pieces: &[Piece], end: &TokenStream) -> TokenStream {
 
 fn write(placeholder: &Placeholder, sink: Sink) -> TokenStream {
     let Placeholder {
-        step,
+        origin,
         variable,
         span,
         ..
@@ -111,20 +137,31 @@ fn write(placeholder: &Placeholder, sink: Sink) -> TokenStream {
     };
     let access = access(placeholder);
     let infer = quote_spanned!(*span=> _);
+    let present = match origin {
+        Origin::Step(step) => quote!(::loadtest::__private::present(#access, #step, #variable)?),
+        Origin::Feed(_) => quote!(::loadtest::__private::in_feed(#access, #variable)?),
+    };
     quote! {
-        ::loadtest::__private::#write::<#infer>(
-            ::loadtest::__private::present(#access, #step, #variable)?,
-            &mut __text,
-        )?;
+        ::loadtest::__private::#write::<#infer>(#present, &mut __text)?;
     }
 }
 
 /// An `Option` of a reference to the value.
 fn access(placeholder: &Placeholder) -> TokenStream {
-    let Placeholder { step, variable, .. } = placeholder;
-    let slot = super::slot(*step);
+    let variable = &placeholder.variable;
+    let body = match placeholder.origin {
+        Origin::Step(step) => {
+            let slot = super::slot(step);
+            quote!(self.#slot.body(#step, #variable)?)
+        }
+        Origin::Feed(at) => {
+            let (row, feed) = (super::row(at), super::feed(at));
+            quote!(self.#row.get(&self.shared.#feed))
+        }
+    };
     match &placeholder.access {
-        Access::Header(name) => {
+        Access::Header { step, name } => {
+            let slot = super::slot(*step);
             let name = header_name(name);
             quote!(self.#slot.header(#step, #variable, &#name)?)
         }
@@ -137,7 +174,7 @@ fn access(placeholder: &Placeholder) -> TokenStream {
             });
             quote! {
                 ::loadtest::__private::json_path(
-                    self.#slot.body(#step, #variable)?,
+                    #body,
                     &[#(#segments),*],
                 )
             }
@@ -151,7 +188,7 @@ fn access(placeholder: &Placeholder) -> TokenStream {
                 .map(|(segment, span)| typed_segment(segment, *span, *in_literal));
             quote! {{
                 use ::loadtest::__private::{PeelOption as _, PeelPlain as _};
-                let __value = self.#slot.body(#step, #variable)?;
+                let __value = #body;
                 (|| {
                     let __value = (&::loadtest::__private::Peel(__value)).peel()?;
                     #(#steps)*

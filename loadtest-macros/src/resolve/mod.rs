@@ -8,17 +8,17 @@ mod source;
 mod step;
 
 pub(crate) use names::Source;
-pub(crate) use request::{Access, Piece, Placeholder, Request, Sink};
+pub(crate) use request::{Access, Origin, Piece, Placeholder, Request, Sink};
 pub(crate) use step::{Form, Step};
 
 use crate::body::{self, Item, Role, RoleFn, ScenarioFn};
 use crate::fingerprint::Fingerprint;
 use crate::options::ScenarioOptions;
-use crate::signature::{self, Parameter, SetupType};
+use crate::signature::{self, FeedType, Parameter, SetupType};
 use crate::spelling::as_written;
 use crate::suggest::Errors;
 use names::{Names, Reader};
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use syn::{Attribute, Expr, Lit, Meta, ReturnType};
 
 /// A scenario whose names are known.
@@ -29,6 +29,7 @@ pub(crate) struct Resolved {
     pub(crate) items: Vec<Item>,
     pub(crate) steps: Vec<Step>,
     pub(crate) checks: Vec<Check>,
+    pub(crate) feeds: Vec<Feed>,
     pub(crate) states: Vec<State>,
     pub(crate) setups: Vec<Setup>,
     pub(crate) teardowns: Vec<Teardown>,
@@ -49,6 +50,15 @@ pub(crate) struct Check {
     pub(crate) arguments: Vec<Argument>,
     /// The last step it names.
     pub(crate) step: usize,
+}
+
+pub(crate) struct Feed {
+    pub(crate) ident: Ident,
+    pub(crate) name: String,
+    pub(crate) ty: FeedType,
+    pub(crate) arguments: Vec<Argument>,
+    /// How many setups are above it, and run before it.
+    pub(crate) setups_above: usize,
 }
 
 pub(crate) struct State {
@@ -95,6 +105,7 @@ pub(crate) fn scenario(
         items: Vec::new(),
         steps: Vec::new(),
         checks: Vec::new(),
+        feeds: Vec::new(),
         states: Vec::new(),
         setups: Vec::new(),
         teardowns: Vec::new(),
@@ -108,6 +119,8 @@ pub(crate) fn scenario(
             Item::Broken { role, name, .. } => {
                 if *role == Role::Step {
                     resolved.steps.push(Step::broken(name.as_ref()));
+                } else if *role == Role::Feed {
+                    resolved.feeds.push(Feed::broken(name.as_ref()));
                 }
             }
         }
@@ -118,6 +131,22 @@ pub(crate) fn scenario(
     repeat::check(&resolved.steps, errors);
     resolved.check_display_names(errors);
     resolved
+}
+
+impl Feed {
+    /// The place of a feed whose signature does not parse.
+    fn broken(ident: Option<&Ident>) -> Self {
+        let ident = ident
+            .cloned()
+            .unwrap_or_else(|| Ident::new("unnamed", Span::call_site()));
+        Self {
+            name: unraw(&ident),
+            ident,
+            ty: FeedType::unknown(),
+            arguments: Vec::new(),
+            setups_above: 0,
+        }
+    }
 }
 
 impl Resolved {
@@ -172,6 +201,20 @@ impl Resolved {
                         "a check looks at a step: give it a parameter named like one",
                     ),
                 }
+            }
+            Role::Feed => {
+                let setups_above = self.setups.len();
+                let reader = Reader::Feed(setups_above);
+                refuse_impl(function, errors);
+                let ty = signature::feed_type(function, errors);
+                let arguments = self.arguments(parameters, names, reader, &name, errors);
+                self.feeds.push(Feed {
+                    ident,
+                    name,
+                    ty,
+                    arguments: arguments.unwrap_or_default(),
+                    setups_above,
+                });
             }
             Role::State => {
                 if matches!(function.signature.output, ReturnType::Default) {
@@ -276,13 +319,16 @@ impl Resolved {
                     "a step without a body takes no parameters: its templates name the steps they use",
                 );
             }
-            let Some(request) = request::resolve(at, &self.steps, names, errors) else {
+            let Some(request) = request::resolve(at, &self.steps, &self.feeds, names, errors)
+            else {
                 continue;
             };
             for placeholder in request.placeholders() {
-                let step = placeholder.step;
+                let Origin::Step(step) = placeholder.origin else {
+                    continue;
+                };
                 self.steps[at].depends_on(step, false);
-                if matches!(placeholder.access, Access::Header(_)) {
+                if matches!(placeholder.access, Access::Header { .. }) {
                     self.steps[step].reads_headers = true;
                 }
             }

@@ -10,6 +10,7 @@ use crate::suggest::{Errors, did_you_mean, listed};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     Step(usize),
+    Feed(usize),
     Vu { is_mutable: bool },
     State { at: usize, is_mutable: bool },
     Setup(usize),
@@ -29,6 +30,8 @@ impl Source {
 pub(super) enum Reader {
     Step(usize),
     Check,
+    /// Reads those of the first setups that are above it.
+    Feed(usize),
     State,
     Setup(usize),
     Teardown,
@@ -41,11 +44,16 @@ pub(super) enum NotEarlier {
     Later(String),
     /// `step12` of a scenario with fewer.
     NoSuchNumber(usize),
+    /// A feed, for a function that belongs to no iteration.
+    Row,
+    /// `vu`, for a feed.
+    NoUser,
 }
 
 #[derive(Default)]
 pub(super) struct Names {
     pub(super) steps: Vec<String>,
+    pub(super) feeds: Vec<String>,
     states: Vec<String>,
     setups: Vec<String>,
 }
@@ -58,6 +66,7 @@ impl Names {
             let Some(role) = item.role() else { continue };
             let list = match role {
                 Role::Step => &mut names.steps,
+                Role::Feed => &mut names.feeds,
                 Role::State => &mut names.states,
                 Role::Setup => &mut names.setups,
                 Role::Check | Role::Teardown => continue,
@@ -92,6 +101,11 @@ impl Names {
     /// Whether `name` is a step, also by its number.
     pub(super) fn is_step(&self, name: &str) -> bool {
         self.steps.iter().any(|step| step == name) || step_number(name).is_some()
+    }
+
+    /// The feed `name`.
+    pub(super) fn feed(&self, name: &str) -> Option<usize> {
+        self.feeds.iter().position(|feed| feed == name)
     }
 
     /// The step `name` if it is above the step with the number `reader`.
@@ -140,6 +154,7 @@ impl Names {
                                 Reader::Step(_) | Reader::Check =>
                                     "a step can only use the steps above it",
                                 Reader::Setup(_) => "a setup can only use the setups above it",
+                                Reader::Feed(_) => "a feed can only use the setups above it",
                                 Reader::State => "a state can use `vu` and the setups",
                                 Reader::Teardown => "a teardown can use the setups",
                             }
@@ -147,6 +162,14 @@ impl Names {
                         NotEarlier::NoSuchNumber(number) => format!(
                             "there is no step {number}: this scenario has {}",
                             self.steps.len()
+                        ),
+                        NotEarlier::Row => format!(
+                            "`{name}` has a row for each iteration, and `{who}` belongs to none: a \
+                             row is for steps and checks"
+                        ),
+                        NotEarlier::NoUser => format!(
+                            "feed `{who}` is read once, before there are users; for a row of each \
+                             user's own write `.unique()`"
                         ),
                         NotEarlier::Unknown => {
                             let hint = did_you_mean(name, known.iter().copied());
@@ -171,6 +194,20 @@ impl Names {
             Source::Step(_) => (reference.is_none() || is_mutable).then(|| {
                 format!("a response is lent to the steps below it: write `{ident}: &{lent}`")
             }),
+            Source::Feed(_) => {
+                let inside = signature::inside_option(&ty);
+                let row = inside.and_then(signature::referent).map(|(row, _)| row);
+                let row = row.or(inside).map_or_else(|| lent.clone(), as_written);
+                if inside.is_some() {
+                    Some(format!(
+                        "every iteration has a row: write `{ident}: &{row}`"
+                    ))
+                } else {
+                    (reference.is_none() || is_mutable).then(|| {
+                        format!("a row of a feed is shared by all users: write `{ident}: &{row}`")
+                    })
+                }
+            }
             Source::Vu {
                 is_mutable: mutable,
             } => {
@@ -199,6 +236,7 @@ impl Names {
         if let Some(lifetime) = signature::static_lifetime(&ty) {
             let what = match source {
                 Source::Step(_) => "a response",
+                Source::Feed(_) => "a row of a feed",
                 Source::Vu { .. } => "the virtual user",
                 Source::State { .. } => "a state",
                 Source::Setup(_) => "what a setup made",
@@ -220,6 +258,7 @@ impl Names {
     fn source(&self, name: &str, reader: Reader) -> Result<Source, NotEarlier> {
         let state = self.states.iter().position(|state| state == name);
         let setup = self.setups.iter().position(|setup| setup == name);
+        let feed = self.feed(name);
         let is_mutable = false;
         let at = |at| Source::State { at, is_mutable };
         match reader {
@@ -230,24 +269,29 @@ impl Names {
                 };
                 match self.earlier_step(name, before) {
                     Err(NotEarlier::Unknown) if name == "vu" => Ok(Source::Vu { is_mutable }),
-                    Err(NotEarlier::Unknown) => state
-                        .map(at)
+                    Err(NotEarlier::Unknown) => feed
+                        .map(Source::Feed)
+                        .or(state.map(at))
                         .or(setup.map(Source::Setup))
                         .ok_or(NotEarlier::Unknown),
                     found => found.map(Source::Step),
                 }
             }
             Reader::State if name == "vu" => Ok(Source::Vu { is_mutable }),
-            Reader::State | Reader::Setup(_) | Reader::Teardown => match (setup, reader) {
-                (Some(setup), Reader::Setup(own)) if setup >= own => {
-                    Err(NotEarlier::Later(self.setups[setup].clone()))
+            Reader::Feed(_) if name == "vu" => Err(NotEarlier::NoUser),
+            Reader::Feed(_) | Reader::State | Reader::Setup(_) | Reader::Teardown => {
+                match (setup, reader) {
+                    (Some(setup), Reader::Setup(own) | Reader::Feed(own)) if setup >= own => {
+                        Err(NotEarlier::Later(self.setups[setup].clone()))
+                    }
+                    (Some(setup), _) => Ok(Source::Setup(setup)),
+                    (None, _) if self.steps.iter().any(|step| step == name) => {
+                        Err(NotEarlier::Later(name.to_owned()))
+                    }
+                    (None, _) if feed.is_some() => Err(NotEarlier::Row),
+                    (None, _) => Err(NotEarlier::Unknown),
                 }
-                (Some(setup), _) => Ok(Source::Setup(setup)),
-                (None, _) if self.steps.iter().any(|step| step == name) => {
-                    Err(NotEarlier::Later(name.to_owned()))
-                }
-                (None, _) => Err(NotEarlier::Unknown),
-            },
+            }
         }
     }
 
@@ -257,15 +301,20 @@ impl Names {
             Reader::Check => self.steps.len(),
             _ => 0,
         };
-        let sees_vu = !matches!(reader, Reader::Setup(_) | Reader::Teardown);
+        let sees_vu = !matches!(
+            reader,
+            Reader::Feed(_) | Reader::Setup(_) | Reader::Teardown
+        );
         let sees_states = matches!(reader, Reader::Step(_) | Reader::Check);
         let setups = match reader {
-            Reader::Setup(setup) => setup,
+            Reader::Setup(setup) | Reader::Feed(setup) => setup,
             _ => self.setups.len(),
         };
         let steps = self.steps.iter().take(steps);
+        let feeds = self.feeds.iter().filter(|_| sees_states);
         let states = self.states.iter().filter(|_| sees_states);
         steps
+            .chain(feeds)
             .chain(states)
             .chain(self.setups.iter().take(setups))
             .map(String::as_str)

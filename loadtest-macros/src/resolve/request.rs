@@ -1,7 +1,7 @@
 //! The request that the attribute of a step declares.
 
 use super::names::{Names, NotEarlier};
-use super::{Step, shape};
+use super::{Feed, Step, shape};
 use crate::options::{Json, escape, header_name};
 use crate::suggest::{Errors, did_you_mean, listed};
 use crate::template::{Part, Path, Segment, Template};
@@ -33,20 +33,30 @@ pub(crate) enum Sink {
     JsonValue,
 }
 
+/// What a value is taken from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Step(usize),
+    Feed(usize),
+}
+
 pub(crate) struct Placeholder {
-    pub(crate) step: usize,
+    pub(crate) origin: Origin,
     /// The expression, for the dependency ledger.
     pub(crate) variable: String,
     pub(crate) access: Access,
-    /// The name of the step where it is a token of its own.
+    /// The name of the step or feed where it is a token of its own.
     pub(crate) root: Option<(String, Span)>,
     /// The place to blame when the value cannot be written.
     pub(crate) span: Span,
 }
 
 pub(crate) enum Access {
-    /// The name in lower case.
-    Header(String),
+    /// Of a step; the name in lower case.
+    Header {
+        step: usize,
+        name: String,
+    },
     /// Fields that rustc checks; for each whether it is in a literal.
     Typed {
         segments: Vec<(Segment, Span)>,
@@ -72,6 +82,7 @@ impl Request {
 pub(super) fn resolve(
     at: usize,
     steps: &[Step],
+    feeds: &[Feed],
     names: &Names,
     errors: &mut Errors,
 ) -> Option<Request> {
@@ -94,6 +105,7 @@ pub(super) fn resolve(
     let mut resolver = Resolver {
         at,
         steps,
+        feeds,
         names,
         errors,
     };
@@ -123,6 +135,7 @@ pub(super) fn resolve(
 struct Resolver<'a> {
     at: usize,
     steps: &'a [Step],
+    feeds: &'a [Feed],
     names: &'a Names,
     errors: &'a mut Errors,
 }
@@ -169,15 +182,18 @@ impl Resolver<'_> {
             }
             Json::Value(path) => pieces.extend(self.value(path, Sink::JsonValue)),
             Json::Word(word) => {
-                let expression = if self.names.is_step(&word.to_string()) {
+                let name = word.to_string();
+                let is_feed = self.names.feed(&name).is_some();
+                let expression = if is_feed || self.names.is_step(&name) {
                     String::new()
                 } else {
                     format!(" or `({word})` for a Rust expression")
                 };
+                let whose = if is_feed { "feed" } else { "step" };
                 self.errors.at(
                     word.span(),
                     format!(
-                        "`{word}` is not a JSON value; write `{{{{{word}...}}}}` for a step's \
+                        "`{word}` is not a JSON value; write `{{{{{word}...}}}}` for a {whose}'s \
                          value{expression}"
                     ),
                 );
@@ -218,6 +234,14 @@ impl Resolver<'_> {
                 format!("`{{{{{source}}}}}`: {message}"),
             ))
         };
+        let last = path.segments.last().map_or(path.span, |(_, span)| *span);
+        let placeholder = |origin, access, name: &str| Placeholder {
+            origin,
+            variable: source.clone(),
+            access,
+            root: (!path.in_literal && path.root == name).then(|| (path.root.clone(), path.span)),
+            span: last,
+        };
         let step = match self.names.earlier_step(&path.root, self.at) {
             Ok(step) => step,
             Err(NotEarlier::Itself) => {
@@ -239,31 +263,96 @@ impl Resolver<'_> {
                     format!("there is no step {number}: this scenario has {count}"),
                 );
             }
-            Err(NotEarlier::Unknown) => {
-                let known = || self.names.steps[..self.at].iter().map(String::as_str);
+            // what only a function can look up is no reason to give up
+            Err(NotEarlier::Unknown | NotEarlier::Row | NotEarlier::NoUser) => {
+                if let Some(at) = self.names.feed(&path.root) {
+                    let feed = &self.feeds[at];
+                    let access = row_access(path, feed)?;
+                    return Ok(placeholder(Origin::Feed(at), access, &feed.name));
+                }
+                let steps = self.names.steps[..self.at].iter();
+                let known = || steps.clone().chain(&self.names.feeds).map(String::as_str);
                 let hint = did_you_mean(&path.root, known());
-                let there_is = if self.at == 0 {
+                let there_is = if known().next().is_none() {
                     String::new()
                 } else {
                     format!("; above `{who}` there is {}", listed(known()))
                 };
                 let root = &path.root;
-                return error(path.span, format!("no step named `{root}`{hint}{there_is}"));
+                let or_feed = if self.feeds.is_empty() {
+                    ""
+                } else {
+                    " or feed"
+                };
+                return error(
+                    path.span,
+                    format!("no step{or_feed} named `{root}`{hint}{there_is}"),
+                );
             }
         };
-        let last = path.segments.last().map_or(path.span, |(_, span)| *span);
-        Ok(Placeholder {
-            step,
-            variable: source.clone(),
-            access: access(path, &self.steps[step])?,
-            root: (!path.in_literal && path.root == self.steps[step].name)
-                .then(|| (path.root.clone(), path.span)),
-            span: last,
-        })
+        let upstream = &self.steps[step];
+        let access = access(path, step, upstream)?;
+        Ok(placeholder(Origin::Step(step), access, &upstream.name))
     }
 }
 
-fn access(path: &Path, upstream: &Step) -> syn::Result<Access> {
+/// How a path goes through a row.
+fn row_access(path: &Path, feed: &Feed) -> syn::Result<Access> {
+    let (source, root) = (&path.source, &path.root);
+    if let [(Segment::Field(kind), span), (next, _), ..] = path.segments.as_slice()
+        && matches!(kind.as_str(), "response" | "headers")
+    {
+        let next = match next {
+            Segment::Field(field) => format!(".{field}"),
+            Segment::Index(index) => format!("[{index}]"),
+            Segment::Key(key) => format!("['{key}']"),
+        };
+        return Err(syn::Error::new(
+            *span,
+            format!(
+                "`{{{{{source}}}}}`: `{root}` is a feed, and its row has no `{kind}`: write \
+                 `{{{{{root}{next}}}}}`"
+            ),
+        ));
+    }
+    through(&path.segments, path, feed.ty.is_untyped, "row")
+}
+
+/// A path through a value: a response, or a row.
+fn through(
+    segments: &[(Segment, Span)],
+    path: &Path,
+    is_untyped: bool,
+    what: &str,
+) -> syn::Result<Access> {
+    if is_untyped {
+        return Ok(Access::Untyped(
+            segments
+                .iter()
+                .map(|(segment, _)| segment.clone())
+                .collect(),
+        ));
+    }
+    for (segment, span) in segments {
+        if let Segment::Field(name) = segment
+            && !is_field_name(name)
+        {
+            return Err(syn::Error::new(
+                *span,
+                format!(
+                    "`{name}` is not a Rust field name: this {what} is typed, so use its Rust field \
+                     names"
+                ),
+            ));
+        }
+    }
+    Ok(Access::Typed {
+        segments: segments.to_vec(),
+        in_literal: path.in_literal,
+    })
+}
+
+fn access(path: &Path, step: usize, upstream: &Step) -> syn::Result<Access> {
     let (source, root) = (&path.source, &path.root);
     let error = |span, message: String| {
         Err(syn::Error::new(
@@ -280,32 +369,13 @@ fn access(path: &Path, upstream: &Step) -> syn::Result<Access> {
         );
     };
     match (kind.as_str(), rest) {
-        ("response", rest) if upstream.response.is_untyped => Ok(Access::Untyped(
-            rest.iter().map(|(segment, _)| segment.clone()).collect(),
-        )),
+        ("response", rest) if upstream.response.is_untyped => through(rest, path, true, "response"),
         ("response", _) if upstream.response.is_unit => error(*span, upstream.not_read()),
-        ("response", rest) => {
-            for (segment, span) in rest {
-                if let Segment::Field(name) = segment
-                    && !is_field_name(name)
-                {
-                    return Err(syn::Error::new(
-                        *span,
-                        format!(
-                            "`{name}` is not a Rust field name: this response is typed, so use its \
-                             Rust field names"
-                        ),
-                    ));
-                }
-            }
-            Ok(Access::Typed {
-                segments: rest.to_vec(),
-                in_literal: path.in_literal,
-            })
-        }
+        ("response", rest) => through(rest, path, false, "response"),
         ("headers", [(Segment::Field(name) | Segment::Key(name), span)]) => {
             header_name(name, *span)?;
-            Ok(Access::Header(name.to_ascii_lowercase()))
+            let name = name.to_ascii_lowercase();
+            Ok(Access::Header { step, name })
         }
         ("headers", _) => error(
             *span,

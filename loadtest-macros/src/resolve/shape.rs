@@ -22,8 +22,8 @@ pub(super) fn check_scenario(function: &ScenarioFn, errors: &mut Errors) {
     } else if !signature.inputs.is_empty() {
         errors.on(
             &signature.inputs,
-            "a scenario takes no parameters: declare values with `#[state] fn name() -> T` or \
-             `#[setup] fn name() -> T` in its body",
+            "a scenario takes no parameters: declare data with `#[feed] fn user() -> Feed<User>` in \
+             its body, and values with `#[state] fn name() -> T` or `#[setup] fn name() -> T`",
         );
     }
     if !signature.generics.params.is_empty() {
@@ -186,9 +186,10 @@ pub(super) fn refuse_templates(body: TokenStream, names: &Names, errors: &mut Er
                 let text = literal.to_string();
                 let root = text.split("{{").skip(1).find_map(|rest| {
                     let (root, rest) = rest.split_once('.')?;
-                    let is_template = rest.starts_with("response") || rest.starts_with("headers");
+                    let is_answer = rest.starts_with("response") || rest.starts_with("headers");
                     let root = root.trim();
-                    (is_template && names.steps.iter().any(|step| step == root)).then_some(root)
+                    let is_step = || names.steps.iter().any(|step| step == root);
+                    (is_answer && is_step() || names.feed(root).is_some()).then_some(root)
                 });
                 if let Some(root) = root {
                     errors.at(

@@ -11,7 +11,7 @@ pub struct DependencyFailure {
     pub step: String,
     /// The expression or parameter that had no value; `None` where the step's function declined or left it out.
     pub variable: Option<String>,
-    /// The step that should have given it.
+    /// The step that should have given it, or the feed.
     pub upstream: String,
     /// What happened at the root of the chain of skips.
     pub cause: RootCause,
@@ -42,6 +42,11 @@ impl DependencyFailure {
             };
         };
         let upstream = &self.upstream;
+        if self.cause == RootCause::NotInFeed && self.root_step == *step {
+            return format!(
+                "`{step}` needed `{variable}`, which the row of the feed `{upstream}` lacks"
+            );
+        }
         let needed = if variable == upstream {
             format!("the response of `{upstream}`")
         } else {
@@ -50,6 +55,7 @@ impl DependencyFailure {
         let cause = match self.cause {
             RootCause::Failed => "failed",
             RootCause::Missing => "did not answer with it",
+            RootCause::NotInFeed => "lacked a value of its feed",
             RootCause::Declined => "declined to run",
             RootCause::Invalid => "made no valid request",
             RootCause::NotDrawn => "was not drawn",
@@ -96,7 +102,7 @@ impl DependencyFailure {
             .map(|(row, count, elsewhere)| Self {
                 step: name(row.step),
                 variable: row.variable.clone(),
-                upstream: name(row.upstream),
+                upstream: row.feed().map_or_else(|| name(row.upstream), str::to_owned),
                 cause: row.cause.root,
                 root_step: name(row.cause.step),
                 count,

@@ -144,6 +144,12 @@ fn skips(
                 RootCause::Missing => {
                     format!("answers of `{root}` left `{name}` without `{variable}` in {times}")
                 }
+                RootCause::NotInFeed if cause.step == step => {
+                    format!("rows of a feed left `{name}` without `{variable}` in {times}")
+                }
+                RootCause::NotInFeed => format!(
+                    "`{root}` lacking a value of its feed left `{name}` without `{variable}` in {times}"
+                ),
                 RootCause::Declined if cause.step == step => {
                     format!("`{name}` declined to run in {times}")
                 }

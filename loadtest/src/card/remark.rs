@@ -14,7 +14,30 @@ pub(super) fn of(card: &Card, record: &ScenarioRecord) -> Vec<String> {
         .target_death
         .as_ref()
         .map(|death| format!("the target did not survive the run: {death}"));
-    died.into_iter().chain(contrast(card)).collect()
+    died.into_iter()
+        .chain(ran_out(record))
+        .chain(contrast(card))
+        .collect()
+}
+
+/// That a feed ended the load.
+fn ran_out(record: &ScenarioRecord) -> Option<String> {
+    let limit = record.plan.rows.as_ref().filter(|_| record.out_of_rows)?;
+    let feed = &limit.feed;
+    let iterations = |count| view::counted(count, "iteration");
+    Some(if record.planned < limit.rows {
+        format!(
+            "the feed `{feed}` ran out of rows for some users, who stopped early: it has rows for {}, \
+             dealt to all users in turn, and {} began",
+            iterations(limit.rows),
+            iterations(record.planned)
+        )
+    } else {
+        format!(
+            "the feed `{feed}` ran out of rows after {}: the load ended there",
+            iterations(limit.rows)
+        )
+    })
 }
 
 /// Why an excellent grade stands beside a failed verdict.

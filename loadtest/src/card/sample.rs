@@ -48,6 +48,7 @@ pub(super) fn record(names: &[&'static str]) -> ScenarioRecord {
         steady_us: SECONDS * 1_000_000,
         complete: true,
         panics: Vec::new(),
+        out_of_rows: false,
         target_death: None,
     });
     let tally = &mut record.windows.steady;

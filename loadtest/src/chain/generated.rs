@@ -1,6 +1,6 @@
 //! Everything that the code written by the macros refers to; no public interface.
 
-pub use super::feed::{Row, Rows, open_feed};
+pub use super::feed::{Row, Rows, fewest, open_fallible_feed, open_feed};
 pub use super::http::sent;
 pub use super::kept::{
     Hidden, HidesNothing, HidesSomething, Movable, Nothing, Returned, SetupValue, Shareable,
@@ -13,9 +13,10 @@ pub use super::response::FromBody;
 pub use super::skip::{Asked, SkipsAlways, SkipsMaybe, SkipsNever, SkipsWithin};
 pub use super::slot::{FromSlot, Lend, LendMut, Slot, arg, fill, lend, lend_mut};
 pub use super::value::{
-    IndexPath, KeyPath, Peel, PeelOption, PeelPlain, Segment, Text, index, json_path, json_text,
-    json_value, key, present, text, url_text,
+    IndexPath, KeyPath, Peel, PeelOption, PeelPlain, Segment, Text, in_feed, index, json_path,
+    json_text, json_value, key, present, text, url_text,
 };
+pub use super::write::without_row;
 pub use super::{
     Cause, Chain, Feed, Halt, Http, Local, Prepared, RawResponse, Request, RequestBuf, Response,
     RowLimit, Scenario, SetupContext, SetupError, Shared, Unmet, Vu,

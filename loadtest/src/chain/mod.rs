@@ -35,7 +35,9 @@ pub use vu::Vu;
 
 use crate::definition::ScenarioDef;
 use crate::targets::Target;
+use serde::{Deserialize, Serialize};
 use std::any::Any;
+use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -125,22 +127,42 @@ pub struct Prepared {
 }
 
 /// The rows of a feed that ends the load when it has no more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowLimit {
     /// The name of the `#[feed]` function.
-    pub feed: &'static str,
+    pub feed: Cow<'static, str>,
     /// How many iterations it has rows for.
     pub rows: u64,
 }
 
-/// A setup that failed.
+/// A setup or a feed that failed.
 #[derive(Debug, thiserror::Error)]
-#[error("setup `{setup}` failed: {reason}")]
+#[error("{role} `{setup}` failed: {reason}")]
 pub struct SetupError {
-    /// The name of the `#[setup]` function.
+    /// What it is.
+    pub role: SetupRole,
+    /// The name of the function.
     pub setup: &'static str,
     /// What it said, or the message of its panic.
     pub reason: String,
+}
+
+/// What a function is that runs before the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetupRole {
+    /// A `#[setup]`.
+    Setup,
+    /// A `#[feed]`; what it says of itself holds no value of its rows.
+    Feed,
+}
+
+impl fmt::Display for SetupRole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Setup => "setup",
+            Self::Feed => "feed",
+        })
+    }
 }
 
 impl fmt::Debug for Scenario {

@@ -20,6 +20,8 @@ pub enum RootCause {
     Failed,
     /// Its response lacks the value.
     Missing,
+    /// The row of a feed lacks the value; the step is the one that needed it.
+    NotInFeed,
     /// Its function returned `None` or `Err`.
     Declined,
     /// The values made an invalid request.
@@ -47,6 +49,11 @@ pub enum Unmet {
         /// The earlier step.
         step: usize,
         /// The expression that names the value: `browse.response.items[0].id`.
+        variable: &'static str,
+    },
+    /// The row of a feed lacks a value.
+    NotInFeed {
+        /// The expression that names the value, after the name of the feed: `user.address.city`.
         variable: &'static str,
     },
     /// The step's function returned `None` or `Err`.
@@ -77,7 +84,7 @@ impl fmt::Display for RootCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Failed => "failed",
-            Self::Missing => "missing",
+            Self::Missing | Self::NotInFeed => "missing",
             Self::Declined => "declined",
             Self::Invalid => "invalid",
             Self::NotDrawn => "not drawn",

@@ -3,6 +3,7 @@
 #![expect(clippy::missing_errors_doc, reason = "only generated code calls this")]
 
 use super::Unmet;
+use super::write::URL;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -151,6 +152,11 @@ pub fn present<T>(value: Option<T>, step: usize, variable: &'static str) -> Resu
     value.ok_or(Unmet::Missing { step, variable })
 }
 
+/// The value of a placeholder, or that the row of its feed lacks it.
+pub fn in_feed<T>(value: Option<T>, variable: &'static str) -> Result<T, Unmet> {
+    value.ok_or(Unmet::NotInFeed { variable })
+}
+
 /// What can be written into text: strings, numbers and `bool`s.
 #[diagnostic::on_unimplemented(
     message = "a value of type `{Self}` cannot be written into text",
@@ -233,7 +239,7 @@ pub fn url_text<T: Text + ?Sized>(value: &T, out: &mut String) -> Result<(), Unm
     let mut segments = out.get(segment..).unwrap_or_default().split('/');
     match segments.find(|segment| [".", ".."].contains(segment)) {
         Some(dots) if !out.contains('?') => Err(Unmet::Invalid {
-            reason: format!("URL `{out}`: a value makes `{dots}` a segment, which leads elsewhere"),
+            reason: format!("{URL}{out}`: a value makes `{dots}` a segment, which leads elsewhere"),
         }),
         _ => Ok(()),
     }

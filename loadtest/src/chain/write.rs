@@ -116,6 +116,26 @@ fn is_absolute(url: &str) -> bool {
     })
 }
 
+/// The same without the URL, where that holds a value of a row: `url` stands in its place, as it is in
+/// the source.
+///
+/// # Errors
+/// That of `written`.
+pub fn without_row(written: Result<(), Unmet>, url: &str) -> Result<(), Unmet> {
+    written.map_err(|unmet| match unmet {
+        Unmet::Invalid { reason } if reason.starts_with(URL) => {
+            let why = reason.rsplit_once("`: ").map_or("", |(_, why)| why);
+            Unmet::Invalid {
+                reason: format!("{URL}{url}`: {why}"),
+            }
+        }
+        other => other,
+    })
+}
+
+/// How the message of an invalid URL begins; the URL follows, then "`: " and the reason.
+pub(super) const URL: &str = "URL `";
+
 /// The query stays out of the message: it may hold secrets. What would break its line is escaped.
 fn invalid_url(url: &str, reason: &str) -> Unmet {
     let path = url.split('?').next().unwrap_or_default();
@@ -128,6 +148,6 @@ fn invalid_url(url: &str, reason: &str) -> Unmet {
         }
     }
     Unmet::Invalid {
-        reason: format!("URL `{shown}`: {reason}"),
+        reason: format!("{URL}{shown}`: {reason}"),
     }
 }

@@ -24,7 +24,12 @@ pub(super) async fn drive<T: Transport + 'static>(
     pacer: &mut Pacer,
 ) {
     let most = u64::from(desk.plan.max_users);
+    let rows = desk.rows();
     for number in (u64::from(crew.worker)..most).step_by(crew.workers as usize) {
+        if desk.turn(number, 0) >= rows {
+            desk.run_out();
+            break;
+        }
         let Some(from) = desk.schedule.active_from(number, Duration::ZERO) else {
             continue;
         };
@@ -34,17 +39,18 @@ pub(super) async fn drive<T: Transport + 'static>(
             () = desk.stopping() => return,
             () = pacer.until(due) => {}
         }
-        users.spawn_local(live(
-            crew.user(number / u64::from(crew.workers)),
-            number,
-            due,
-            Rc::clone(desk),
-        ));
+        users.spawn_local(live(crew.user(number), number, due, Rc::clone(desk)));
     }
     tokio::select! {
         () = desk.stopping() => {}
         () = tokio::time::sleep_until(desk.start + desk.schedule.end().unwrap_or_default()) => {}
+        () = all_gone(users), if desk.plan.rows.is_some() => {}
     }
+}
+
+/// Waits until every user has stopped.
+async fn all_gone(users: &mut JoinSet<()>) {
+    while users.join_next().await.is_some() {}
 }
 
 async fn live<T: Transport>(mut user: VirtualUser<T>, number: u64, first: Instant, desk: Rc<Desk>) {
@@ -63,6 +69,10 @@ async fn live<T: Transport>(mut user: VirtualUser<T>, number: u64, first: Instan
             desk.pause(REST).await;
         }
         count += 1;
+        if desk.turn(number, count) >= desk.rows() {
+            desk.run_out();
+            return;
+        }
         let mut due = Instant::now();
         let Some(from) = desk
             .schedule
@@ -102,6 +112,8 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
     users: &mut JoinSet<()>,
     pacer: &mut Pacer,
 ) -> u64 {
+    let wanted = count;
+    let count = wanted.min(desk.rows());
     let (worker, workers) = (u64::from(crew.worker), u64::from(crew.workers));
     // Users of a worker are consecutive here, and its iterations are those users' even part.
     let (from, to) = (
@@ -117,7 +129,7 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
         () = pacer.until(desk.start) => {}
     }
     for user in from..to {
-        let (user, next, desk) = (crew.user(user - from), Rc::clone(&next), Rc::clone(desk));
+        let (user, next, desk) = (crew.user(user), Rc::clone(&next), Rc::clone(desk));
         users.spawn_local(work(user, next, behind, desk));
     }
     while !users.is_empty() && desk.is_running() {
@@ -127,6 +139,9 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
         }
     }
     if desk.is_running() {
+        if count < wanted {
+            desk.run_out();
+        }
         behind - part(from)
     } else {
         next.get() - part(from)

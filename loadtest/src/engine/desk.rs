@@ -35,6 +35,7 @@ pub(crate) struct Desk {
     phase_changed: Notify,
     active: Cell<u32>,
     started: Cell<u64>,
+    out_of_rows: Cell<bool>,
     idle: Notify,
     windows: RefCell<Windows>,
     /// Whose code has the thread; read from outside when it does not come back.
@@ -57,6 +58,7 @@ impl Desk {
             phase_changed: Notify::new(),
             active: Cell::new(0),
             started: Cell::new(0),
+            out_of_rows: Cell::new(false),
             idle: Notify::new(),
             windows: RefCell::new(empty(definition.steps.len())),
             plan,
@@ -149,6 +151,22 @@ impl Desk {
     /// The place of a user's `count`-th iteration among those of all users of a closed load.
     pub(crate) fn turn(&self, user: u64, count: u64) -> u64 {
         count * u64::from(self.plan.max_users) + user
+    }
+
+    /// After how many iterations of all users there are no rows any more.
+    pub(crate) fn rows(&self) -> u64 {
+        let rows = self.plan.rows.as_ref();
+        rows.map_or(u64::MAX, |limit| limit.rows)
+    }
+
+    /// The load ends, or ends for some users, since there are no rows any more.
+    pub(crate) fn run_out(&self) {
+        self.out_of_rows.set(true);
+    }
+
+    /// Whether rows ended the load, or did so for some users.
+    pub(crate) fn is_out_of_rows(&self) -> bool {
+        self.out_of_rows.get()
     }
 
     /// How many iterations have begun.

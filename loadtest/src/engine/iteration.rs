@@ -132,7 +132,8 @@ impl<T: Transport> VirtualUser<T> {
     /// Goes through the steps once and tallies everything.
     ///
     /// # Errors
-    /// The panic of a `#[state]`, without which there is no chain.
+    /// The panic of a `#[state]`, without which there is no chain, or of a feed, without which there is
+    /// no row; in words.
     pub(crate) async fn iterate<O: Observer>(
         &mut self,
         arrival: Arrival,
@@ -195,10 +196,9 @@ impl<T: Transport> VirtualUser<T> {
         running.ended.set(true);
         desk.tally(window, |tally| {
             if let Err(message) = &begun {
-                let message = format!("a state panicked when it was made: {message}");
                 fail(
                     &mut tally.steps[0],
-                    &Failure::new(ErrorKind::StepPanic, message),
+                    &Failure::new(ErrorKind::StepPanic, message.as_str()),
                 );
             }
             let journeys = &mut tally.journey;
@@ -215,7 +215,7 @@ impl<T: Transport> VirtualUser<T> {
         begun
     }
 
-    /// Readies the chain, or says with which words making it panicked.
+    /// Readies the chain, or says what panicked.
     fn begin(&mut self, arrival: Arrival, desk: &Desk) -> Result<(), String> {
         self.transport.begin();
         self.vu.begin(arrival.iteration, arrival.turn);
@@ -227,11 +227,16 @@ impl<T: Transport> VirtualUser<T> {
             chain,
             ..
         } = self;
-        desk.lend(0, || {
-            chain
-                .get_or_insert_with(|| (scenario.chain)(shared, vu))
-                .begin(vu);
-        })
+        let made = desk.lend(0, || {
+            chain.get_or_insert_with(|| (scenario.chain)(shared, vu));
+        });
+        made.map_err(|message| format!("a state panicked when it was made: {message}"))?;
+        let begun = desk.lend(0, || {
+            if let Some(chain) = chain {
+                chain.begin(vu);
+            }
+        });
+        begun.map_err(|message| format!("a feed panicked when it made a row: {message}"))
     }
 
     /// Runs one step; whether it was executed. Breaks off where the end of the run does.
@@ -533,6 +538,14 @@ fn dependency(step: usize, unmet: Unmet, desk: &Desk) -> DependencyTally {
                 name(upstream)
             );
             (Some(variable.to_owned()), upstream, cause, example)
+        }
+        Unmet::NotInFeed { variable } => {
+            let cause = Cause {
+                root: RootCause::NotInFeed,
+                step,
+            };
+            let example = format!("needs `{variable}`, which the row of the feed lacks");
+            (Some(variable.to_owned()), step, cause, example)
         }
         Unmet::Declined { reason } => of_itself(RootCause::Declined, step, &reason),
         Unmet::LeftOut { reason } => of_itself(RootCause::LeftOut, step, &reason),

@@ -27,7 +27,7 @@ use crate::chain::{Scenario, Shared};
 use crate::definition::ScenarioDef;
 use crate::metrics::{Frame, Panicked};
 use crate::plan::Plan;
-use crate::schedule::Schedule;
+use crate::schedule::{Model, Schedule};
 use crate::transport::Transport;
 use desk::Busy;
 use pacer::Pacer;
@@ -67,6 +67,8 @@ pub struct Ended {
     pub complete: bool,
     /// Where steps panicked.
     pub panics: Vec<Panicked>,
+    /// Whether the load ended, or ended for some users, since a feed had no more rows.
+    pub out_of_rows: bool,
 }
 
 /// How a run ended.
@@ -202,6 +204,7 @@ fn collect(
                 done += 1;
                 all.planned += theirs.planned;
                 all.elapsed = all.elapsed.max(theirs.elapsed);
+                all.out_of_rows |= theirs.out_of_rows;
             }
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {}
@@ -231,6 +234,13 @@ fn collect(
     let due = stopped_at.map_or(elapsed, |stopped: Instant| {
         elapsed.min(stopped.saturating_duration_since(start))
     });
+    // Nor was anything after the last row, whose iteration may take its time.
+    let due = match &plan.rows {
+        Some(limit) if schedule.model() == Model::Open && limit.rows < schedule.arrivals() => {
+            due.min(schedule.arrival(limit.rows))
+        }
+        _ => due,
+    };
     Ended {
         how: match control.phase() {
             Phase::Stopping => How::Stopped,
@@ -245,6 +255,7 @@ fn collect(
         planned: all.planned,
         complete: done == workers,
         panics: panics::take(),
+        out_of_rows: all.out_of_rows,
     }
 }
 

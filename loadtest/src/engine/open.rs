@@ -132,7 +132,8 @@ pub(super) async fn drive<T: Transport + 'static>(
         worker: crew.worker.into(),
         workers: crew.workers.into(),
     };
-    let all = slice.share(desk.schedule.arrivals());
+    let arrivals = desk.schedule.arrivals();
+    let all = slice.share(arrivals.min(desk.rows()));
     let end = desk.start + desk.schedule.end().unwrap_or_default();
     let counter = Rc::new(Counter {
         free: RefCell::default(),
@@ -156,7 +157,7 @@ pub(super) async fn drive<T: Transport + 'static>(
                 Place::Seat(seat) => seat.give(counter.arrival(desk, next, None)),
                 Place::Hire => {
                     let arrival = counter.arrival(desk, next, None);
-                    let user = crew.user(hired);
+                    let user = crew.user(slice.global(hired));
                     users.spawn_local(serve(user, arrival, Rc::clone(&counter), Rc::clone(desk)));
                     hired += 1;
                 }
@@ -165,13 +166,31 @@ pub(super) async fn drive<T: Transport + 'static>(
             next += 1;
         }
     }
+    let runs_out = desk.rows() < arrivals && desk.is_running();
+    if runs_out {
+        desk.run_out();
+    }
     tokio::select! {
+        biased;
         () = desk.stopping() => {}
         () = tokio::time::sleep_until(end) => {}
+        () = served(desk, next), if runs_out => {}
     }
     let (first, behind) = counter.waiting.replace((0, 0));
     drop_arrivals(desk, slice, first, behind);
     next
+}
+
+/// Waits until `count` iterations have begun and are over.
+async fn served(desk: &Desk, count: u64) {
+    loop {
+        desk.idle().await;
+        if desk.started() >= count {
+            return;
+        }
+        // A user has its arrival, or is about to take one that waits.
+        tokio::task::yield_now().await;
+    }
 }
 
 /// Counts the arrivals from `first` to before `behind` as dropped, window by window.

@@ -44,10 +44,7 @@ pub(crate) async fn smoke<T: Transport>(
         ready: start,
     };
     if let Err(message) = user.iterate(arrival, &desk, &mut transcript).await {
-        let _ = writeln!(
-            transcript.problems,
-            "a state panicked when it was made: {message}"
-        );
+        let _ = writeln!(transcript.problems, "{message}");
     }
     if transcript.problems.is_empty() {
         Ok(())

@@ -1,5 +1,7 @@
 //! Whole runs of a worker on a paused clock, with a scripted transport: exact counts, no real time.
 
+mod rows;
+
 use super::control::{Control, Phase};
 use super::pacer::Pacer;
 use super::worker::{Crew, Done, work};
@@ -190,14 +192,29 @@ fn run_workers(
     stop: Option<(Duration, Phase)>,
     script: impl Fn(Duration) -> (Duration, Result<&'static str, ErrorKind>) + Send + Sync + 'static,
 ) -> Ran {
+    let (scenario, plan) = planned(load, steps);
+    run_plan(scenario, &plan, workers, control, stop, script)
+}
+
+fn planned(load: Load, steps: Vec<StepDef>) -> (&'static Scenario, Plan) {
     let scenario = scenario(load, steps);
     let plan = Plan::new(
         &scenario.definition,
         &Overrides::default(),
         &GradingDefaults::default(),
         7,
-    )
-    .unwrap();
+    );
+    (scenario, plan.unwrap())
+}
+
+fn run_plan(
+    scenario: &'static Scenario,
+    plan: &Plan,
+    workers: u32,
+    control: &Control,
+    stop: Option<(Duration, Phase)>,
+    script: impl Fn(Duration) -> (Duration, Result<&'static str, ErrorKind>) + Send + Sync + 'static,
+) -> Ran {
     let script: Arc<Script> = Arc::new(script);
     let seen = Arc::new(Mutex::new(Vec::new()));
     let frames = Rc::new(RefCell::new(Vec::new()));
@@ -250,6 +267,7 @@ fn run_workers(
         });
         done.planned += theirs.planned;
         done.elapsed = done.elapsed.max(theirs.elapsed);
+        done.out_of_rows |= theirs.out_of_rows;
     }
     let frames = frames.take();
     let mut windows = Windows::default();

@@ -34,9 +34,8 @@ pub(super) struct Crew<T> {
 }
 
 impl<T: Transport> Crew<T> {
-    /// The `local`-th user of this worker.
-    pub(super) fn user(&self, local: u64) -> VirtualUser<T> {
-        let number = local * u64::from(self.workers) + u64::from(self.worker);
+    /// The user with a number, which no other worker makes.
+    pub(super) fn user(&self, number: u64) -> VirtualUser<T> {
         let vu = Vu::new(number, self.seed);
         VirtualUser::new(
             self.scenario,
@@ -54,6 +53,8 @@ pub(super) struct Done {
     pub(super) planned: u64,
     /// When the last of its iterations ended, from the start of the run.
     pub(super) elapsed: Duration,
+    /// Whether rows ended the load here, or did so for some users.
+    pub(super) out_of_rows: bool,
 }
 
 /// Runs this worker's part of a load, from `start` on. `report` gets a frame per second, the last one
@@ -126,7 +127,11 @@ pub(super) async fn work<T: Transport + 'static>(
     };
     let elapsed = start.elapsed();
     report(clock.frame());
-    Done { planned, elapsed }
+    Done {
+        planned,
+        elapsed,
+        out_of_rows: desk.is_out_of_rows(),
+    }
 }
 
 /// Cuts the run into seconds.

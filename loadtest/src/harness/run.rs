@@ -1,7 +1,7 @@
 //! One run, as `cargo-loadtest` asks for it: from the request to the record.
 
 use super::{complain, write_json};
-use crate::chain::{Prepared, Scenario, SetupContext};
+use crate::chain::{Prepared, Scenario, SetupContext, SetupRole};
 use crate::definition::ScenarioDef;
 use crate::engine::{self, Control, Ended, How, Phase};
 use crate::plan::Plan;
@@ -67,7 +67,7 @@ fn begin(registry: &Registry, request: &RunRequest) -> Result<Ready, RunFailure>
             )
         })?;
     let definition = &scenario.definition;
-    let plan = Plan::new(
+    let mut plan = Plan::new(
         definition,
         &request.overrides,
         &request.grading,
@@ -100,6 +100,7 @@ fn begin(registry: &Registry, request: &RunRequest) -> Result<Ready, RunFailure>
         message,
         help: None,
     })?;
+    plan.rows.clone_from(&prepared.rows);
     let base = base_url(given, &prepared, definition);
     if base.is_none() && needs_base(scenario) {
         return Err(usage(
@@ -228,6 +229,8 @@ pub(super) fn set_up(
         first_rows,
     };
     let prepared = match engine::catch(|| (scenario.prepare)(&context)) {
+        // It holds no value, and in `tokens.csv:17` the line is none.
+        Ok(Err(error)) if error.role == SetupRole::Feed => return Err(error.to_string()),
         Ok(prepared) => prepared.map_err(|error| error.to_string()),
         Err(message) => Err(format!("the setup panicked: {message}")),
     };
@@ -277,6 +280,7 @@ fn end(ended: Ended, definition: &ScenarioDef, target_death: Option<String>) -> 
         planned: ended.planned,
         complete: ended.complete,
         panics: ended.panics,
+        out_of_rows: ended.out_of_rows,
         target_death,
     }
 }

@@ -1,7 +1,7 @@
 //! Counters and histograms of a stretch of a run: a second of one worker, or all of it.
 
 use super::Histogram;
-use crate::chain::Cause;
+use crate::chain::{Cause, RootCause};
 use crate::transport::ErrorKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -275,6 +275,15 @@ impl Tally {
             Some(ours) => ours.count += failure.count,
             None => self.dependencies.push(failure),
         }
+    }
+}
+
+impl DependencyTally {
+    /// The feed whose row lacks the value, where it is a feed's fault: what the variable begins with.
+    pub fn feed(&self) -> Option<&str> {
+        let is_feed = self.cause.root == RootCause::NotInFeed && self.cause.step == self.step;
+        let variable = self.variable.as_deref().filter(|_| is_feed)?;
+        variable.split(['.', '[']).next()
     }
 }
 

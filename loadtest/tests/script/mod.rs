@@ -104,6 +104,7 @@ fn cause(unmet: &Unmet, at: usize) -> Cause {
     match *unmet {
         Unmet::Upstream { cause, .. } => cause,
         Unmet::Missing { step, .. } => at_root(RootCause::Missing, step),
+        Unmet::NotInFeed { .. } => at_root(RootCause::NotInFeed, at),
         Unmet::Declined { .. } => at_root(RootCause::Declined, at),
         Unmet::Invalid { .. } => at_root(RootCause::Invalid, at),
         Unmet::LeftOut { .. } => at_root(RootCause::LeftOut, at),

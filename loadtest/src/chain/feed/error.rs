@@ -1,0 +1,53 @@
+//! What can be wrong with a feed; the values of its rows are never told.
+
+use std::io;
+use std::path::PathBuf;
+
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FeedError {
+    #[error("`{first}` and `{second}` contradict each other: keep one of them")]
+    Contradiction {
+        first: &'static str,
+        second: &'static str,
+    },
+    #[error("`{call}` has no place here: {reason}")]
+    NoPlace {
+        call: &'static str,
+        reason: &'static str,
+    },
+    #[error("{}: there is no such file; its path is relative to the folder of the package", path.display())]
+    NotFound { path: PathBuf },
+    #[error("{}: a feed is read from a file, and this is a folder", path.display())]
+    Folder { path: PathBuf },
+    #[error("{}: {error}", path.display())]
+    Unreadable { path: PathBuf, error: io::Error },
+    /// A place in a file; lines are counted from one.
+    #[error("{}:{line}: {message}", path.display())]
+    Line {
+        path: PathBuf,
+        line: usize,
+        message: String,
+    },
+    #[error("{}:{line}:{column}: {message}", path.display())]
+    Column {
+        path: PathBuf,
+        line: usize,
+        column: usize,
+        message: String,
+    },
+    #[error("{}: the file has no rows; a feed has at least one", path.display())]
+    EmptyFile { path: PathBuf },
+    #[error("it has no rows; a feed has at least one")]
+    NoRows,
+    #[error(
+        "its iterator gave more than 10,000,000 rows, which are all kept in memory: make each row \
+         when it is needed, with `Feed::generate(|n| ..)`"
+    )]
+    TooManyRows,
+    #[error(
+        "it has {rows} rows for up to {users} virtual users, and with `.unique()` each has a row of \
+         its own: add rows, let the load have at most {rows} users, or let users share rows with \
+         `.unique().cycle()`"
+    )]
+    TooFewRows { rows: u64, users: u32 },
+}

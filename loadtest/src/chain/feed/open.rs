@@ -1,0 +1,237 @@
+//! Opens a feed before the run: everything that can be wrong with it is an error here.
+
+use super::deck::{Deck, End, Order, settle};
+use super::error::FeedError;
+use super::{Feed, Generate, Source};
+use crate::chain::outcome::panic_message;
+use crate::chain::{RowLimit, SetupContext, SetupError, SetupRole, Vu};
+use crate::redact;
+use std::any::Any;
+use std::fmt::{self, Display};
+use std::fs;
+use std::io;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+/// What a row may be.
+#[diagnostic::on_unimplemented(
+    message = "the rows of a feed are shared by the threads of all virtual users, and `{Self}` cannot be",
+    label = "not `Send` and `Sync`",
+    note = "use `Arc` in place of `Rc`, and a `Mutex` or an atomic in place of `Cell` and `RefCell`"
+)]
+pub trait RowShared: Send + Sync + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Send + Sync + 'static> RowShared for T {}
+
+/// The rows of a feed, read before the run and shared by all users.
+pub struct Rows<T> {
+    name: &'static str,
+    deck: Deck,
+    ends: bool,
+    source: Box<dyn Deal>,
+    ty: PhantomData<fn() -> T>,
+}
+
+/// The row of one virtual user in the current iteration.
+#[derive(Debug, Default)]
+pub struct Row {
+    at: usize,
+    /// Of a feed that makes its rows.
+    made: Option<Box<dyn Any + Send>>,
+}
+
+/// Rows of a type that is not told, as `SetupValue` keeps its value.
+trait Deal: Send + Sync {
+    /// The row that is kept at `at`.
+    fn kept(&self, at: usize) -> Option<&dyn Any>;
+
+    /// The row with the number `n`, where rows are made.
+    fn make(&self, n: u64) -> Option<Box<dyn Any + Send>>;
+}
+
+struct Kept<T>(Vec<T>);
+
+impl<T: RowShared> Deal for Kept<T> {
+    fn kept(&self, at: usize) -> Option<&dyn Any> {
+        self.0.get(at).map(|row| row as &dyn Any)
+    }
+
+    fn make(&self, _: u64) -> Option<Box<dyn Any + Send>> {
+        None
+    }
+}
+
+struct Made<T>(Box<Generate<T>>);
+
+impl<T: RowShared> Deal for Made<T> {
+    fn kept(&self, _: usize) -> Option<&dyn Any> {
+        None
+    }
+
+    fn make(&self, n: u64) -> Option<Box<dyn Any + Send>> {
+        Some(Box::new((self.0)(n)))
+    }
+}
+
+/// Reads the rows of the feed `name`; a panic is its failure.
+///
+/// # Errors
+/// Everything that is wrong with the feed, without the values of its rows.
+pub fn open_feed<T: RowShared>(
+    name: &'static str,
+    context: &SetupContext,
+    feed: impl FnOnce() -> Feed<T>,
+) -> Result<Rows<T>, SetupError> {
+    open_fallible_feed::<T, String>(name, context, || Ok(feed()))
+}
+
+/// Reads the rows of the feed `name` whose function returns a `Result`.
+///
+/// # Errors
+/// What the function says, else as [`open_feed`].
+pub fn open_fallible_feed<T: RowShared, E: Display>(
+    name: &'static str,
+    context: &SetupContext,
+    feed: impl FnOnce() -> Result<Feed<T>, E>,
+) -> Result<Rows<T>, SetupError> {
+    let opened = catch_unwind(AssertUnwindSafe(|| match feed() {
+        Ok(feed) => open(name, context, feed).map_err(|error| error.to_string()),
+        Err(error) => Err(redact::text(&error.to_string()).into_owned()),
+    }));
+    let opened =
+        opened.unwrap_or_else(|panic| Err(format!("panicked: {}", panic_message(&*panic))));
+    opened.map_err(|reason| SetupError {
+        role: SetupRole::Feed,
+        setup: name,
+        reason,
+    })
+}
+
+fn open<T: RowShared>(
+    name: &'static str,
+    context: &SetupContext,
+    feed: Feed<T>,
+) -> Result<Rows<T>, FeedError> {
+    let is_endless = matches!(feed.source, Source::Generate(_));
+    let (order, end) = settle(&feed.orders, &feed.ends, is_endless)?;
+    let (source, rows): (Box<dyn Deal>, _) = match feed.source {
+        Source::TooMany => return Err(FeedError::TooManyRows),
+        Source::Generate(make) => (Box::new(Made(make)), None),
+        Source::Rows(rows) if rows.is_empty() => return Err(FeedError::NoRows),
+        Source::Rows(rows) => {
+            let count = rows.len() as u64;
+            (Box::new(Kept(rows)), Some(count))
+        }
+        Source::File { path, read } => {
+            let rows = read(&text(&path, &context.root)?, &path)?;
+            if rows.is_empty() {
+                return Err(FeedError::EmptyFile { path });
+            }
+            let count = rows.len() as u64;
+            (Box::new(Kept(rows)), Some(count))
+        }
+    };
+    if let (Order::Unique, None, Some(rows)) = (order, end, rows)
+        && !context.first_rows
+        && rows < u64::from(context.users)
+    {
+        let users = context.users;
+        return Err(FeedError::TooFewRows { rows, users });
+    }
+    Ok(Rows {
+        name,
+        deck: Deck {
+            order: if context.first_rows {
+                Order::Sequential
+            } else {
+                order
+            },
+            rows,
+            key: Deck::key(context.seed, name),
+        },
+        ends: end == Some(End::Stop),
+        source,
+        ty: PhantomData,
+    })
+}
+
+/// The text of the file at `path`, which is relative to `root` where that exists.
+fn text(path: &Path, root: &Path) -> Result<String, FeedError> {
+    let found = if root.is_dir() {
+        root.join(path)
+    } else {
+        path.to_owned()
+    };
+    let bytes = fs::read(&found).map_err(|error| {
+        let path = path.to_owned();
+        if error.kind() == io::ErrorKind::NotFound {
+            FeedError::NotFound { path }
+        } else if found.is_dir() {
+            FeedError::Folder { path }
+        } else {
+            FeedError::Unreadable { path, error }
+        }
+    })?;
+    let line = |line, message: &str| FeedError::Line {
+        path: path.to_owned(),
+        line,
+        message: message.to_owned(),
+    };
+    if bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF") {
+        return Err(line(1, "the file is UTF-16: save it as UTF-8"));
+    }
+    let mut text = String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let breaks = valid.iter().filter(|byte| **byte == b'\n').count();
+        line(breaks + 1, "this is not UTF-8: save the file as UTF-8")
+    })?;
+    if text.starts_with('\u{FEFF}') {
+        text.drain(..'\u{FEFF}'.len_utf8());
+    }
+    Ok(text)
+}
+
+/// The feed that ends the load first, of those that end it.
+pub fn fewest<const N: usize>(limits: [Option<RowLimit>; N]) -> Option<RowLimit> {
+    limits.into_iter().flatten().min_by_key(|limit| limit.rows)
+}
+
+impl<T> Rows<T> {
+    /// After how many iterations the load ends, where this feed says so.
+    pub fn limit(&self) -> Option<RowLimit> {
+        let rows = self.deck.rows.filter(|_| self.ends)?;
+        Some(RowLimit {
+            feed: self.name.into(),
+            rows,
+        })
+    }
+}
+
+impl<T> fmt::Debug for Rows<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rows")
+            .field("name", &self.name)
+            .field("deck", &self.deck)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Row {
+    /// Moves to the row of the iteration of `vu`.
+    pub fn draw<T>(&mut self, rows: &Rows<T>, vu: &Vu) {
+        let row = rows.deck.row(vu.turn(), vu.id());
+        self.at = row as usize;
+        self.made = rows.source.make(row);
+    }
+
+    /// The row.
+    pub fn get<'a, T: 'static>(&'a self, rows: &'a Rows<T>) -> &'a T {
+        let row = match &self.made {
+            Some(made) => made.downcast_ref(),
+            None => rows.source.kept(self.at).and_then(<dyn Any>::downcast_ref),
+        };
+        row.unwrap_or_else(|| unreachable!("a row is drawn from the rows it is taken from"))
+    }
+}
