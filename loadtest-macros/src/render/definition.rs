@@ -1,7 +1,7 @@
 //! The definition: what is declared, as plain data.
 
 use crate::options::{Bound, Limit, Load, ScenarioOptions, Shape, Stage, WEIGHT_RANGE, Weight};
-use crate::resolve::{Resolved, Step, unraw};
+use crate::resolve::{Form, Resolved, Step, unraw};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use std::time::Duration;
@@ -90,6 +90,7 @@ fn step(step: &Step) -> TokenStream {
     }));
     let (body, headers) = (!step.response.is_unit, step.reads_headers);
     let fingerprint = text(&step.fingerprint);
+    let sends_itself = matches!(step.form, Form::Sender { .. });
     quote! {
         ::loadtest::__private::StepDef {
             name: #name,
@@ -99,7 +100,7 @@ fn step(step: &Step) -> TokenStream {
             url: #url,
             headers: ::loadtest::__private::Cow::Borrowed(&[]),
             body: ::core::option::Option::None,
-            sends_itself: false,
+            sends_itself: #sends_itself,
             once: false,
             retry: ::core::option::Option::None,
             until: ::core::option::Option::None,

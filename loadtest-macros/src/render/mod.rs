@@ -158,6 +158,10 @@ fn arguments(
                     lend(ty, &vu, &quote!(&*__vu))
                 }
             }
+            Source::Http => {
+                let http = quote!(::loadtest::__private::Http);
+                lend_mut(ty, &http, &quote!(&mut *__http))
+            }
             Source::State { at, is_mutable } => {
                 let (state, of) = (state(at), &resolved.states[at].ty);
                 if is_mutable {

@@ -132,13 +132,25 @@ impl Resolved {
         match function.role {
             Role::Step => {
                 let mut step = Step::new(function, errors);
-                let reader = Reader::Step(self.steps.len());
+                let is_async = function.signature.asyncness.is_some();
+                let reader = Reader::Step {
+                    at: self.steps.len(),
+                    is_async,
+                };
                 let arguments = self.arguments(parameters, names, reader, &name, errors);
                 step.depend_on(arguments.as_deref().unwrap_or_default());
                 if let (Some(_), Some(arguments)) = (&function.body, arguments) {
-                    step.form = Form::Builder {
-                        returned: signature::returned(function),
-                        arguments,
+                    let returned = signature::returned(function);
+                    step.form = if is_async {
+                        Form::Sender {
+                            returned,
+                            arguments,
+                        }
+                    } else {
+                        Form::Builder {
+                            returned,
+                            arguments,
+                        }
                     };
                 }
                 self.steps.push(step);
@@ -263,8 +275,16 @@ impl Resolved {
                 continue;
             };
             if let Some(body) = &function.body {
-                shape::refuse_request_options(&self.steps[at], errors);
+                if function.signature.asyncness.is_some() {
+                    shape::refuse_options_of_requests(&self.steps[at], errors);
+                } else {
+                    shape::refuse_request_options(&self.steps[at], errors);
+                }
                 shape::refuse_templates(body.stream(), names, errors);
+                continue;
+            }
+            if function.signature.asyncness.is_some() {
+                // noted: it has no body
                 continue;
             }
             if !function.signature.inputs.is_empty() {

@@ -239,7 +239,7 @@ impl Resolver<'_> {
                     format!("there is no step {number}: this scenario has {count}"),
                 );
             }
-            Err(NotEarlier::Unknown) => {
+            Err(NotEarlier::Unknown | NotEarlier::NotAsync) => {
                 let known = || self.names.steps[..self.at].iter().map(String::as_str);
                 let hint = did_you_mean(&path.root, known());
                 let there_is = if self.at == 0 {

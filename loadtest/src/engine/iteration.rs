@@ -1,15 +1,21 @@
 //! One virtual user and one journey of it through the steps of its scenario.
 
 use super::desk::Desk;
+use super::wire::Line;
 use crate::chain::{
-    Cause, Chain, Purpose, RawResponse, RequestBuf, RootCause, Scenario, Shared, Unmet, Vu,
+    Cause, Chain, Halt, Http, Purpose, RawResponse, RequestBuf, RootCause, Scenario, Shared, Unmet,
+    Vu,
 };
 use crate::definition::{Reads, StepDef};
 use crate::metrics::{DependencyTally, ErrorTally, StepTally, Tally};
 use crate::schedule::Window;
 use crate::transport::{Call, ErrorKind, Exchange, Failure, Phases, Transport};
+use http::StatusCode;
+use std::any::Any;
 use std::cell::Cell;
+use std::future::poll_fn;
 use std::rc::Rc;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -19,7 +25,8 @@ pub(crate) struct VirtualUser<T> {
     shared: Shared,
     vu: Vu,
     chain: Option<Box<dyn Chain>>,
-    transport: T,
+    /// Not there while a step that sends for itself has it.
+    transport: Option<T>,
     request: RequestBuf,
     service: Vec<Duration>,
     /// Whether the last iteration sent no request, and so gave nobody else the thread.
@@ -105,7 +112,29 @@ impl Drop for Running<'_> {
 struct Journey {
     /// From intended to actual start; the first request carries it, and takes it away.
     delay: Option<Duration>,
+    /// Whether it sent a request.
+    sent: bool,
     failed: bool,
+    /// Think times and pauses.
+    rested: Duration,
+}
+
+impl Journey {
+    /// Notes what became of a step; whether it was executed.
+    fn ended<O: Observer>(&mut self, step: usize, outcome: &Outcome, observer: &mut O) -> bool {
+        self.failed |= match outcome {
+            Outcome::Ok | Outcome::NotDrawn | Outcome::LeftOut | Outcome::Kept => false,
+            Outcome::Failed(_) => true,
+            Outcome::Skipped(skip) => skip.cause.root.counts(),
+        };
+        observer.ended(step, outcome);
+        matches!(outcome, Outcome::Ok | Outcome::Failed(_))
+    }
+}
+
+/// Every step that gets the transport of a user gives it back.
+fn lost<R>() -> R {
+    unreachable!("a step keeps nothing that is lent to it")
 }
 
 impl<T: Transport> VirtualUser<T> {
@@ -116,7 +145,7 @@ impl<T: Transport> VirtualUser<T> {
             shared,
             vu,
             chain: None,
-            transport,
+            transport: Some(transport),
             request: RequestBuf::default(),
             service: vec![Duration::ZERO; steps],
             sent_nothing: false,
@@ -155,9 +184,10 @@ impl<T: Transport> VirtualUser<T> {
         self.service.fill(Duration::ZERO);
         let mut journey = Journey {
             delay: Some(started.saturating_duration_since(arrival.due)),
+            sent: false,
             failed: false,
+            rested: Duration::ZERO,
         };
-        let mut thought = Duration::ZERO;
         let begun = self.begin(arrival, desk);
         if begun.is_ok() {
             for (step, def) in self.scenario.definition.steps.iter().enumerate() {
@@ -177,13 +207,13 @@ impl<T: Transport> VirtualUser<T> {
                                 .mul_f64(self.vu.random()),
                     )
                     .await;
-                    thought += pause.elapsed();
+                    journey.rested += pause.elapsed();
                 }
             }
         } else {
             journey.failed = true;
         }
-        let time = arrival.due.elapsed().saturating_sub(thought);
+        let time = arrival.due.elapsed().saturating_sub(journey.rested);
         running.ended.set(true);
         desk.tally(window, |tally| {
             if let Err(message) = &begun {
@@ -203,13 +233,13 @@ impl<T: Transport> VirtualUser<T> {
             }
             journeys.record_shares(time, &self.service);
         });
-        self.sent_nothing = journey.delay.is_some();
+        self.sent_nothing = !journey.sent;
         begun
     }
 
     /// Readies the chain, or says with which words making it panicked.
     fn begin(&mut self, arrival: Arrival, desk: &Desk) -> Result<(), String> {
-        self.transport.begin();
+        self.transport().begin();
         self.vu.begin(arrival.iteration, arrival.turn);
         self.vu.reseed(usize::MAX, Purpose::Scenario);
         let Self {
@@ -226,6 +256,10 @@ impl<T: Transport> VirtualUser<T> {
         })
     }
 
+    fn transport(&mut self) -> &mut T {
+        self.transport.as_mut().unwrap_or_else(|| lost())
+    }
+
     /// Runs one step; whether it was executed.
     async fn step<O: Observer>(
         &mut self,
@@ -236,6 +270,10 @@ impl<T: Transport> VirtualUser<T> {
         desk: &Rc<Desk>,
         observer: &mut O,
     ) -> bool {
+        if def.sends_itself {
+            // In a box, so that the journeys of all others stay small.
+            return Box::pin(self.run(step, def, window, journey, desk, observer)).await;
+        }
         let outcome = match self.build(step, def, O::SMOKE, desk) {
             Ok(()) => {
                 let call = Call {
@@ -245,9 +283,11 @@ impl<T: Transport> VirtualUser<T> {
                     timeout: self.request.timeout.unwrap_or(def.timeout),
                     redirects: def.redirects,
                 };
-                let exchange = self.transport.send(call).await;
+                let transport = self.transport.as_mut().unwrap_or_else(|| lost());
+                let exchange = transport.send(call).await;
                 observer.exchanged(step, &self.request, &exchange);
                 self.service[step] = exchange.service_time;
+                journey.sent = true;
                 let delay = journey.delay.take().unwrap_or_default();
                 let measured = Measured::of(&exchange, delay);
                 let mut checks = (0, 0);
@@ -263,27 +303,114 @@ impl<T: Transport> VirtualUser<T> {
                 outcome
             }
         };
-        journey.failed |= match &outcome {
-            Outcome::Ok | Outcome::NotDrawn | Outcome::LeftOut | Outcome::Kept => false,
-            Outcome::Failed(_) => true,
-            Outcome::Skipped(skip) => skip.cause.root.counts(),
-        };
-        observer.ended(step, &outcome);
-        matches!(outcome, Outcome::Ok | Outcome::Failed(_))
+        journey.ended(step, &outcome, observer)
     }
 
-    /// Draws the step and builds its request, or says why there is none.
-    fn build(
+    /// Runs one step that sends for itself; whether it was executed.
+    async fn run<O: Observer>(
         &mut self,
         step: usize,
         def: &StepDef,
-        always: bool,
+        window: Window,
+        journey: &mut Journey,
+        desk: &Rc<Desk>,
+        observer: &mut O,
+    ) -> bool {
+        if let Err(outcome) = self.draw(step, def, O::SMOKE) {
+            desk.tally(window, |tally| not_sent(tally, step, &outcome));
+            return journey.ended(step, &outcome, observer);
+        }
+        let transport = self.transport.take().unwrap_or_else(|| lost());
+        let line = Line::new(transport, Rc::clone(desk), def, O::SMOKE);
+        let mut http = Http::new(Box::new(line));
+        let ran = self.lend(step, &mut http, desk).await;
+        let wire: Box<dyn Any> = http.into_wire();
+        let (transport, mut log) = wire
+            .downcast::<Line<T>>()
+            .map_or_else(|_| lost(), |line| line.into_parts());
+        self.transport = Some(transport);
+        for (request, exchange) in std::mem::take(&mut log.exchanges) {
+            observer.exchanged(step, &request, &exchange);
+        }
+        let mut checks = (0, 0);
+        let outcome = match ran {
+            Ok(Ok(())) => self
+                .check(step, None, &mut checks, desk)
+                .map_or_else(Outcome::Failed, |()| Outcome::Ok),
+            Ok(Err(Halt::Unmet(unmet))) => self.refused(step, unmet, desk),
+            Ok(Err(Halt::Failed(error))) => self.failed(step, log.failure(&error)),
+            Err(message) => self.failed(
+                step,
+                Failure::new(ErrorKind::StepPanic, format!("panicked: {message}")),
+            ),
+        };
+        let result = match &outcome {
+            Outcome::Ok => Some(Ok(())),
+            Outcome::Failed(failure) => Some(Err(failure.clone())),
+            _ => None,
+        };
+        let target = desk.plan.grading[step].target;
+        // A step that sent nothing leaves the delay to the next one.
+        let delay = journey.delay.unwrap_or_default();
+        let measured = log.measured(delay);
+        journey.rested += log.rested;
+        journey.sent |= measured.is_some();
+        if let (Some(measured), Some(_)) = (&measured, &result) {
+            journey.delay = None;
+            self.service[step] = measured.service;
+        }
+        desk.tally(window, |tally| {
+            let steps = &mut tally.steps[step];
+            log.tally(steps);
+            match (measured, result) {
+                (Some(measured), Some(result)) => measured.tally(steps, &result, checks, target),
+                (None, Some(result)) => without_request(steps, &result, checks),
+                (measured, None) => {
+                    if let Some(measured) = measured {
+                        measured.count(steps);
+                    }
+                    not_sent(tally, step, &outcome);
+                }
+            }
+        });
+        journey.ended(step, &outcome, observer)
+    }
+
+    /// Lends the thread to the function of a step each time it can go on. A panic is counted, and its
+    /// message returned.
+    async fn lend(
+        &mut self,
+        step: usize,
+        http: &mut Http,
         desk: &Desk,
-    ) -> Result<(), Outcome> {
+    ) -> Result<Result<(), Halt>, String> {
         let Self {
             chain: Some(chain),
             vu,
-            request,
+            ..
+        } = self
+        else {
+            return Ok(Ok(()));
+        };
+        vu.reseed(step, Purpose::Scenario);
+        let mut function = desk.lend(step, || chain.run(step, vu, http))?;
+        let ran = poll_fn(
+            |context| match desk.lend(step, || function.as_mut().poll(context)) {
+                Ok(Poll::Pending) => Poll::Pending,
+                Ok(Poll::Ready(ran)) => Poll::Ready(Ok(ran)),
+                Err(message) => Poll::Ready(Err(message)),
+            },
+        )
+        .await;
+        // What it still holds may be code of the scenario too.
+        desk.lend(step, || drop(function)).and(ran)
+    }
+
+    /// Draws the step, unless it runs `always`.
+    fn draw(&mut self, step: usize, def: &StepDef, always: bool) -> Result<(), Outcome> {
+        let Self {
+            chain: Some(chain),
+            vu,
             ..
         } = self
         else {
@@ -302,43 +429,70 @@ impl<T: Transport> VirtualUser<T> {
                 return Err(Outcome::NotDrawn);
             }
         }
+        Ok(())
+    }
+
+    /// Draws the step and builds its request, or says why there is none.
+    fn build(
+        &mut self,
+        step: usize,
+        def: &StepDef,
+        always: bool,
+        desk: &Desk,
+    ) -> Result<(), Outcome> {
+        self.draw(step, def, always)?;
+        let Self {
+            chain: Some(chain),
+            vu,
+            request,
+            ..
+        } = self
+        else {
+            return Err(Outcome::NotDrawn);
+        };
         vu.reseed(step, Purpose::Scenario);
-        let (cause, outcome) = match desk.lend(step, || chain.build(step, vu, request)) {
-            Ok(Ok(())) => return Ok(()),
-            Ok(Err(Unmet::Invalid { reason })) => {
-                let failure = Failure::new(ErrorKind::StepError, reason);
-                (
-                    Cause {
-                        root: RootCause::Invalid,
-                        step,
-                    },
-                    Outcome::Failed(failure),
-                )
+        match desk.lend(step, || chain.build(step, vu, request)) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(unmet)) => Err(self.refused(step, unmet, desk)),
+            Err(message) => {
+                let message = format!("panicked: {message}");
+                Err(self.failed(step, Failure::new(ErrorKind::StepPanic, message)))
             }
-            Ok(Err(Unmet::LeftOut { .. })) => (
-                Cause {
-                    root: RootCause::LeftOut,
-                    step,
-                },
-                Outcome::LeftOut,
-            ),
-            Ok(Err(unmet)) => {
+        }
+    }
+
+    /// Empties the slot of a step that sends nothing, and says what became of it.
+    fn refused(&mut self, step: usize, unmet: Unmet, desk: &Desk) -> Outcome {
+        let (cause, outcome) = match unmet {
+            Unmet::Invalid { reason } => {
+                let failure = Failure::new(ErrorKind::StepError, reason);
+                let root = RootCause::Invalid;
+                (Cause { root, step }, Outcome::Failed(failure))
+            }
+            Unmet::LeftOut { .. } => {
+                let root = RootCause::LeftOut;
+                (Cause { root, step }, Outcome::LeftOut)
+            }
+            unmet => {
                 let skip = dependency(step, unmet, desk);
                 (skip.cause, Outcome::Skipped(skip))
             }
-            Err(message) => {
-                let failure = Failure::new(ErrorKind::StepPanic, format!("panicked: {message}"));
-                (
-                    Cause {
-                        root: RootCause::Failed,
-                        step,
-                    },
-                    Outcome::Failed(failure),
-                )
-            }
         };
-        chain.skip(step, cause);
-        Err(outcome)
+        self.skip(step, cause);
+        outcome
+    }
+
+    /// Empties the slot of a step that failed.
+    fn failed(&mut self, step: usize, failure: Failure) -> Outcome {
+        let root = RootCause::Failed;
+        self.skip(step, Cause { root, step });
+        Outcome::Failed(failure)
+    }
+
+    fn skip(&mut self, step: usize, cause: Cause) {
+        if let Some(chain) = &mut self.chain {
+            chain.skip(step, cause);
+        }
     }
 
     /// Hands an answer to the chain and runs the checks, counted as passed and failed.
@@ -349,12 +503,7 @@ impl<T: Transport> VirtualUser<T> {
         checks: &mut (u64, u64),
         desk: &Desk,
     ) -> Result<(), Failure> {
-        let Self {
-            chain: Some(chain),
-            vu,
-            ..
-        } = self
-        else {
+        let Some(chain) = &mut self.chain else {
             return Ok(());
         };
         let failed = Cause {
@@ -380,6 +529,25 @@ impl<T: Transport> VirtualUser<T> {
                 ..Failure::new(kind, message)
             });
         }
+        self.check(step, Some(status), checks, desk)
+    }
+
+    /// Runs the checks of a step, counted as passed and failed; `status` is that of its answer.
+    fn check(
+        &mut self,
+        step: usize,
+        status: Option<StatusCode>,
+        checks: &mut (u64, u64),
+        desk: &Desk,
+    ) -> Result<(), Failure> {
+        let Self {
+            chain: Some(chain),
+            vu,
+            ..
+        } = self
+        else {
+            return Ok(());
+        };
         let mut problem = None;
         let ran = desk.lend(step, || {
             chain.check(step, vu, &mut |name, result| match result {
@@ -397,7 +565,7 @@ impl<T: Transport> VirtualUser<T> {
             (Err(message), _) => (ErrorKind::StepPanic, format!("a check panicked: {message}")),
         };
         Err(Failure {
-            status: Some(status),
+            status,
             ..Failure::new(kind, message)
         })
     }
@@ -443,16 +611,33 @@ fn fail(tally: &mut StepTally, failure: &Failure) {
     }
 }
 
+/// Tallies a step that came to its end without a request: it was executed, and took no time that
+/// would be a sample. One that is ok is within any target.
+fn without_request(tally: &mut StepTally, result: &Result<(), Failure>, checks: (u64, u64)) {
+    tally.checks_passed += checks.0;
+    tally.checks_failed += checks.1;
+    match result {
+        Ok(()) => {
+            tally.executed += 1;
+            tally.ok += 1;
+            tally.satisfied += 1;
+        }
+        Err(failure) => fail(tally, failure),
+    }
+}
+
 /// What of an exchange is counted whatever the chain makes of it.
-struct Measured {
-    status: Option<u16>,
-    service: Duration,
+pub(super) struct Measured {
+    pub(super) status: Option<u16>,
+    pub(super) service: Duration,
     /// Service time and what the first request of a journey carries besides.
-    response: Duration,
-    phases: Phases,
-    requests: u32,
-    sent_bytes: u64,
-    received_bytes: u64,
+    pub(super) response: Duration,
+    pub(super) phases: Phases,
+    pub(super) requests: u32,
+    /// Of these, repeated.
+    pub(super) retries: u32,
+    pub(super) sent_bytes: u64,
+    pub(super) received_bytes: u64,
 }
 
 impl Measured {
@@ -467,24 +652,18 @@ impl Measured {
             response: exchange.service_time + delay,
             phases: exchange.phases,
             requests: exchange.requests,
+            retries: exchange.requests.saturating_sub(1),
             sent_bytes: exchange.sent_bytes,
             received_bytes: exchange.received_bytes,
         }
     }
 
-    fn tally(
-        &self,
-        tally: &mut StepTally,
-        result: &Result<(), Failure>,
-        checks: (u64, u64),
-        target: Duration,
-    ) {
+    /// Counts what was sent and received.
+    fn count(&self, tally: &mut StepTally) {
         tally.requests += u64::from(self.requests);
-        tally.retries += u64::from(self.requests.saturating_sub(1));
+        tally.retries += u64::from(self.retries);
         tally.sent_bytes += self.sent_bytes;
         tally.received_bytes += self.received_bytes;
-        tally.checks_passed += checks.0;
-        tally.checks_failed += checks.1;
         if let Some(status) = self.status {
             *tally.statuses.entry(status).or_default() += 1;
         }
@@ -499,6 +678,18 @@ impl Measured {
                 histogram.record(time);
             }
         }
+    }
+
+    fn tally(
+        &self,
+        tally: &mut StepTally,
+        result: &Result<(), Failure>,
+        checks: (u64, u64),
+        target: Duration,
+    ) {
+        self.count(tally);
+        tally.checks_passed += checks.0;
+        tally.checks_failed += checks.1;
         match result {
             Ok(()) => {
                 tally.executed += 1;

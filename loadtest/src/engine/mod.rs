@@ -15,6 +15,7 @@ mod panics;
 pub(crate) mod smoke;
 #[cfg(test)]
 mod tests;
+mod wire;
 mod worker;
 
 pub use control::{Control, Phase};

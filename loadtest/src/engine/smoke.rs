@@ -59,7 +59,7 @@ pub(crate) async fn smoke<T: Transport>(
 /// Writes down what happens, to show it where something fails.
 struct Transcript {
     definition: &'static ScenarioDef,
-    /// The last request and its response.
+    /// The last request and its response; all of them where a step sends for itself.
     last: String,
     problems: String,
 }
@@ -74,8 +74,11 @@ impl Observer for Transcript {
         }
     }
 
-    fn exchanged(&mut self, _: usize, request: &RequestBuf, exchange: &Exchange) {
-        self.last = show(request, exchange);
+    fn exchanged(&mut self, step: usize, request: &RequestBuf, exchange: &Exchange) {
+        if !self.definition.steps[step].sends_itself {
+            self.last.clear();
+        }
+        self.last.push_str(&show(request, exchange));
     }
 
     fn ended(&mut self, step: usize, outcome: &Outcome) {

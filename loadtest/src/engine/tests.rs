@@ -1,5 +1,7 @@
 //! Whole runs of a worker on a paused clock, with a scripted transport: exact counts, no real time.
 
+mod senders;
+
 use super::control::{Control, Phase};
 use super::pacer::Pacer;
 use super::worker::{Crew, Done, work};
@@ -190,7 +192,16 @@ fn run_workers(
     stop: Option<(Duration, Phase)>,
     script: impl Fn(Duration) -> (Duration, Result<&'static str, ErrorKind>) + Send + Sync + 'static,
 ) -> Ran {
-    let scenario = scenario(load, steps);
+    run_scenario(scenario(load, steps), workers, control, stop, script)
+}
+
+fn run_scenario(
+    scenario: &'static Scenario,
+    workers: u32,
+    control: &Control,
+    stop: Option<(Duration, Phase)>,
+    script: impl Fn(Duration) -> (Duration, Result<&'static str, ErrorKind>) + Send + Sync + 'static,
+) -> Ran {
     let plan = Plan::new(
         &scenario.definition,
         &Overrides::default(),

@@ -370,6 +370,9 @@ impl StepTally {
         for theirs in &other.errors {
             self.count_error(theirs.clone());
         }
+        for theirs in &other.inner {
+            self.inner(&theirs.name).merge(theirs);
+        }
     }
 
     /// Adds one failure, or several of one kind and status.
