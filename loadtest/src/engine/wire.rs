@@ -191,7 +191,7 @@ impl Log {
             }
             let row = tally.inner(&self.rows[ended.row]);
             match &ended.result {
-                Ok(status) => row.answered(*status, ended.time),
+                Ok(status) => row.answered(status.as_u16(), ended.time),
                 Err((kind, message)) => row.unanswered(*kind, message, ended.time),
             }
         }

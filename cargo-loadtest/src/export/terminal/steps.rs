@@ -3,7 +3,8 @@
 use super::table::{Column, Table};
 use super::text::{ACCENT, BAD, BOLD, DIM, FAIR, Line, PLAIN, bar, clean, shorten, width};
 use super::{Page, letter_style};
-use loadtest::card::{Card, StepRow, view};
+use loadtest::card::{Card, InnerRow, StepRow, view};
+use std::time::Duration;
 
 pub(super) fn table(page: &mut Page, card: &Card) {
     let skips = card.steps.iter().any(|step| step.skipped > 0);
@@ -38,6 +39,9 @@ pub(super) fn table(page: &mut Page, card: &Card) {
             step_cells(step, card, slowest, (skips, chance)),
             request_of(step),
         );
+        for row in &step.inner {
+            table.row(inner_cells(row, (skips, chance)), None);
+        }
     }
     page.title("Steps");
     let lines = table.lines(page.room());
@@ -96,6 +100,29 @@ fn step_cells(
         let left_out = step.not_drawn + step.skipped_not_drawn;
         cells.push((PLAIN, view::count(left_out)));
     }
+    cells
+}
+
+/// One name of the requests of a step that sends for itself, below it.
+fn inner_cells(row: &InnerRow, shown: (bool, bool)) -> Vec<(anstyle::Style, String)> {
+    let figure = |figure: Option<String>| figure.unwrap_or_else(|| view::NONE.to_owned());
+    let none = || (PLAIN, String::new());
+    let errors = if row.failed > 0 { BAD } else { DIM };
+    let time = |time: Option<Duration>| (DIM, figure(time.map(view::duration)));
+    let mut cells = vec![
+        (DIM, format!("  {}", clean(&row.name))),
+        none(),
+        (DIM, view::count(row.requests)),
+        none(),
+        (errors, figure(row.error_rate.map(view::percent))),
+        time(row.service.p50),
+        time(row.service.p95),
+        time(row.service.p99),
+        none(),
+        none(),
+    ];
+    let (skips, chance) = shown;
+    cells.extend([skips, chance].into_iter().filter(|is| *is).map(|_| none()));
     cells
 }
 
