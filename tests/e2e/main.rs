@@ -17,6 +17,7 @@ mod own_target;
 mod permission;
 mod project;
 mod secrets;
+mod senders;
 mod site;
 mod smoke;
 mod truth;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         own_target::trials(),
         permission::trials(),
         secrets::trials(),
+        senders::trials(),
         smoke::trials(),
         truth::trials(),
         verdicts::trials(),
