@@ -155,6 +155,10 @@ pub(crate) fn response_type(function: &RoleFn, errors: &mut Errors) -> ResponseT
 
 /// `T` of `Result<T, E>`, what a step that sends for itself returns.
 fn of_async_step(function: &RoleFn, errors: &mut Errors) -> ResponseType {
+    if function.body.is_none() {
+        // which is the mistake to report
+        return ResponseType::unknown();
+    }
     let name = &function.signature.ident;
     let ReturnType::Type(_, ty) = &function.signature.output else {
         errors.at(
