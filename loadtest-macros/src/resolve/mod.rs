@@ -130,31 +130,7 @@ impl Resolved {
         let ident = function.signature.ident.clone();
         let name = unraw(&ident);
         match function.role {
-            Role::Step => {
-                let mut step = Step::new(function, errors);
-                let is_async = function.signature.asyncness.is_some();
-                let reader = Reader::Step {
-                    at: self.steps.len(),
-                    is_async,
-                };
-                let arguments = self.arguments(parameters, names, reader, &name, errors);
-                step.depend_on(arguments.as_deref().unwrap_or_default());
-                if let (Some(_), Some(arguments)) = (&function.body, arguments) {
-                    let returned = signature::returned(function);
-                    step.form = if is_async {
-                        Form::Sender {
-                            returned,
-                            arguments,
-                        }
-                    } else {
-                        Form::Builder {
-                            returned,
-                            arguments,
-                        }
-                    };
-                }
-                self.steps.push(step);
-            }
+            Role::Step => self.add_step(function, parameters, names, errors),
             Role::Check => {
                 let arguments = self.arguments(parameters, names, Reader::Check, &name, errors);
                 if matches!(function.signature.output, ReturnType::Default) {
@@ -229,6 +205,38 @@ impl Resolved {
                 });
             }
         }
+    }
+
+    fn add_step(
+        &mut self,
+        function: &RoleFn,
+        parameters: Option<Vec<Parameter>>,
+        names: &Names,
+        errors: &mut Errors,
+    ) {
+        let mut step = Step::new(function, errors);
+        let is_async = function.signature.asyncness.is_some();
+        let reader = Reader::Step {
+            at: self.steps.len(),
+            is_async,
+        };
+        let arguments = self.arguments(parameters, names, reader, &step.name, errors);
+        step.depend_on(arguments.as_deref().unwrap_or_default());
+        if let (Some(_), Some(arguments)) = (&function.body, arguments) {
+            let returned = signature::returned(function);
+            step.form = if is_async {
+                Form::Sender {
+                    returned,
+                    arguments,
+                }
+            } else {
+                Form::Builder {
+                    returned,
+                    arguments,
+                }
+            };
+        }
+        self.steps.push(step);
     }
 
     fn arguments(

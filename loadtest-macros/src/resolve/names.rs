@@ -159,16 +159,7 @@ impl Names {
                                 Reader::Teardown => "a teardown can use the setups",
                             }
                         ),
-                        NotEarlier::NotAsync => match reader {
-                            Reader::Step { .. } => format!(
-                                "`http` is for steps that send for themselves: make `{who}` one \
-                                 with `async fn {who}(..) -> Result<T, Error>`"
-                            ),
-                            _ => format!(
-                                "`{who}` cannot send, since only steps do: send in an `async` step, \
-                                 which takes `http: &mut Http`"
-                            ),
-                        },
+                        NotEarlier::NotAsync => not_async(who, reader),
                         NotEarlier::NoSuchNumber(number) => format!(
                             "there is no step {number}: this scenario has {}",
                             self.steps.len()
@@ -316,6 +307,20 @@ impl Names {
             .chain(sees_vu.then_some("vu"))
             .chain(sends.then_some("http"))
             .collect()
+    }
+}
+
+/// The words for `http` where nobody sends.
+fn not_async(who: &str, reader: Reader) -> String {
+    match reader {
+        Reader::Step { .. } => format!(
+            "`http` is for steps that send for themselves: make `{who}` one with \
+             `async fn {who}(..) -> Result<T, Error>`"
+        ),
+        _ => format!(
+            "`{who}` cannot send, since only steps do: send in an `async` step, which takes \
+             `http: &mut Http`"
+        ),
     }
 }
 

@@ -257,7 +257,7 @@ impl<T: Transport> VirtualUser<T> {
     }
 
     fn transport(&mut self) -> &mut T {
-        self.transport.as_mut().unwrap_or_else(|| lost())
+        self.transport.as_mut().unwrap_or_else(lost)
     }
 
     /// Runs one step; whether it was executed.
@@ -283,7 +283,7 @@ impl<T: Transport> VirtualUser<T> {
                     timeout: self.request.timeout.unwrap_or(def.timeout),
                     redirects: def.redirects,
                 };
-                let transport = self.transport.as_mut().unwrap_or_else(|| lost());
+                let transport = self.transport.as_mut().unwrap_or_else(lost);
                 let exchange = transport.send(call).await;
                 observer.exchanged(step, &self.request, &exchange);
                 self.service[step] = exchange.service_time;
@@ -320,7 +320,7 @@ impl<T: Transport> VirtualUser<T> {
             desk.tally(window, |tally| not_sent(tally, step, &outcome));
             return journey.ended(step, &outcome, observer);
         }
-        let transport = self.transport.take().unwrap_or_else(|| lost());
+        let transport = self.transport.take().unwrap_or_else(lost);
         let line = Line::new(transport, Rc::clone(desk), def, O::SMOKE);
         let mut http = Http::new(Box::new(line));
         let ran = self.lend(step, &mut http, desk).await;
