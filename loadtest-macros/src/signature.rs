@@ -110,7 +110,7 @@ impl ResponseType {
 pub(crate) fn response_type(function: &RoleFn, errors: &mut Errors) -> ResponseType {
     let name = &function.signature.ident;
     if function.signature.asyncness.is_some() {
-        return ResponseType::unknown();
+        return of_async_step(function, errors);
     }
     match (&function.signature.output, &function.body) {
         (ReturnType::Default, None) => ResponseType::unit(Span::call_site()),
@@ -151,6 +151,43 @@ pub(crate) fn response_type(function: &RoleFn, errors: &mut Errors) -> ResponseT
             ResponseType::unknown()
         }),
     }
+}
+
+/// `T` of `Result<T, E>`, what a step that sends for itself returns.
+fn of_async_step(function: &RoleFn, errors: &mut Errors) -> ResponseType {
+    if function.body.is_none() {
+        // which is the mistake to report
+        return ResponseType::unknown();
+    }
+    let name = &function.signature.ident;
+    let ReturnType::Type(_, ty) = &function.signature.output else {
+        errors.at(
+            name.span(),
+            format!(
+                "an `async` step returns `Result<T, E>`: add `-> Result<(), Error>` to `{name}`"
+            ),
+        );
+        return ResponseType::unknown();
+    };
+    let found = as_written(ty);
+    let returned = last_segment(ty)
+        .filter(|segment| segment.ident == "Result")
+        .and_then(|_| first_argument(ty));
+    match returned {
+        Some(ok) if of_request(ok).is_some() => errors.on(
+            ty,
+            format!(
+                "an `async` step sends for itself, so it returns what it read, `Result<T, E>`, \
+                 not `{found}`: drop `async` to have the engine send the request"
+            ),
+        ),
+        Some(ok) => return ResponseType::of(ok),
+        None => errors.on(
+            ty,
+            format!("an `async` step returns `Result<T, E>`, not `{found}`"),
+        ),
+    }
+    ResponseType::unknown()
 }
 
 /// `T` of `Request<T>`, also inside `Option` or `Result`.

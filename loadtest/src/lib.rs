@@ -55,6 +55,8 @@ pub mod transport;
 #[doc(hidden)]
 pub use chain::generated as __private;
 pub use registry::{Entry, Registry};
+/// Whose requests and responses steps have that send for themselves.
+pub use reqwest;
 
 /// What a scenario file imports: `use loadtest::prelude::*;`.
 pub mod prelude {

@@ -19,6 +19,7 @@ mod permission;
 mod project;
 mod repeat;
 mod secrets;
+mod senders;
 mod site;
 mod smoke;
 mod truth;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         permission::trials(),
         repeat::trials(),
         secrets::trials(),
+        senders::trials(),
         smoke::trials(),
         truth::trials(),
         verdicts::trials(),

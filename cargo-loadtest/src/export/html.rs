@@ -169,6 +169,7 @@ mod tests {
             (sample::invalid(), "INVALID"),
             (sample::stuck(), "did not give its thread back"),
             (sample::doomed(), "is stricter"),
+            (sample::sender(), "receipt"),
         ] {
             assert!(render(&report).contains(says));
         }
@@ -253,6 +254,19 @@ mod tests {
         assert!(!html.contains("<h3"), "a level of headings is left out");
         let several = render(&sample::several());
         assert!(several.contains("<h3>") && several.contains("<h2"));
+    }
+
+    #[test]
+    fn the_requests_of_a_step_that_sends_for_itself_stand_below_it() {
+        let html = render(&sample::sender());
+        assert_eq!(html.matches("<tr class=\"inner\">").count(), 2);
+        let row = html
+            .split("<th scope=\"row\">GET &#x2f;orders&#x2f;{}</th>")
+            .nth(1);
+        let row = row.and_then(|rest| rest.split("</tr>").next()).unwrap();
+        for figure in ["200", "0 %", "100 ms", "190 ms", "198 ms"] {
+            assert!(row.contains(figure), "{figure}: {row}");
+        }
     }
 
     #[test]

@@ -59,6 +59,17 @@ mod tests {
     }
 
     #[test]
+    fn the_requests_of_a_step_that_sends_for_itself_are_there() {
+        let json: serde_json::Value = serde_json::from_str(&render(&sample::sender())).unwrap();
+        let rows = &json["cards"][0]["steps"][4]["inner"];
+        assert_eq!(rows[0]["name"], "GET /orders/{}");
+        assert_eq!(rows[0]["requests"], 200);
+        assert!(rows[0]["service"]["p95_us"].as_u64().unwrap() > 180_000);
+        assert_eq!(rows[1]["failed"], 2);
+        assert_eq!(rows[1]["statuses"]["404"], 1);
+    }
+
+    #[test]
     fn what_did_not_run_is_there() {
         let json: serde_json::Value =
             serde_json::from_str(&render(&sample::nothing_run())).unwrap();

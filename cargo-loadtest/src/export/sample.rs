@@ -144,6 +144,10 @@ pub(super) fn hostile(text: &str) -> Report {
             failure.variable = Some(text());
             failure.example = text();
         }
+        for step in &mut tally.steps {
+            let time = Duration::from_millis(1);
+            step.inner(&text()).answered(200, time);
+        }
         for error in tally.steps.iter_mut().flat_map(|step| &mut step.errors) {
             error.example = text();
             error.sample = Some(text());
@@ -158,6 +162,24 @@ pub(super) fn hostile(text: &str) -> Report {
     report.environment.os = text();
     report.run_id = text();
     report
+}
+
+/// A run whose last step sends for itself.
+pub(super) fn sender() -> Report {
+    let mut record = checkout(HEALTHY, 20, Ending::Completed);
+    let last = record.definition.steps.to_mut().last_mut();
+    let last = last.expect("there are steps");
+    (last.sends_itself, last.method, last.url) = (true, None, None);
+    let step = &mut record.windows.steady.steps[4];
+    for number in 1..=200 {
+        let time = Duration::from_millis(number);
+        step.inner("GET /orders/{}").answered(200, time);
+    }
+    let receipt = step.inner("receipt");
+    receipt.answered(201, Duration::from_millis(12));
+    receipt.answered(404, Duration::from_millis(3));
+    receipt.unanswered(ErrorKind::TimeoutHead, "late", Duration::from_secs(2));
+    report(vec![record])
 }
 
 /// A run in which a step blocked a worker thread.

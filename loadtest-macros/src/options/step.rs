@@ -62,6 +62,8 @@ pub(crate) struct StepOptions {
     pub(crate) repeat: Repeat,
     /// Raw, so that an editor completes in half-written closures.
     pub(crate) checks: Vec<TokenStream>,
+    /// Every option that was given, metrics aside.
+    pub(crate) keys: Vec<Ident>,
     /// Those of a declarative request, which a step with a body cannot have.
     pub(crate) request_keys: Vec<Ident>,
 }
@@ -107,6 +109,9 @@ impl StepOptions {
         }
         if !matches!(name.as_str(), "header" | "check") && keys().any(|known| known == name) {
             given.once(&key)?;
+        }
+        if KEYS.contains(&name.as_str()) {
+            self.keys.push(key.clone());
         }
         match name.as_str() {
             "name" => self.name = Some(not_empty(assigned(input)?)?),

@@ -4,7 +4,7 @@ use super::{
     arguments, call_site, feed, flat, in_turbofish, infer, repeat, request, row, setup_value, slot,
     state,
 };
-use crate::resolve::{Feed, Form, Resolved, Setup, Source};
+use crate::resolve::{Feed, Form, Resolved, Setup, Source, Step};
 use crate::spelling::as_written;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
@@ -97,9 +97,9 @@ fn skip(resolved: &Resolved) -> TokenStream {
 }
 
 fn build(resolved: &Resolved) -> TokenStream {
-    let arms = (0..resolved.steps.len()).map(|at| {
+    let arms = (0..resolved.steps.len()).filter_map(|at| {
         let code = build_arm(at, resolved);
-        quote!(#at => #code)
+        (!code.is_empty()).then(|| quote!(#at => #code))
     });
     quote! {
         fn build(
@@ -117,7 +117,29 @@ fn build(resolved: &Resolved) -> TokenStream {
 }
 
 /// The steps that send for themselves.
-fn run(_: &Resolved) -> TokenStream {
+fn run(resolved: &Resolved) -> TokenStream {
+    let arms = resolved.steps.iter().enumerate().filter_map(|(at, step)| {
+        let Form::Sender {
+            returned,
+            arguments: given,
+        } = &step.form
+        else {
+            return None;
+        };
+        let (name, slot) = (call_site(&step.ident), slot(at));
+        let given = arguments(given, resolved, in_chain);
+        let (returned, response) = (in_turbofish(returned), &step.response.ty);
+        Some(quote! {
+            #at => ::std::boxed::Box::pin(async move {
+                let __returned = #name(#given).await;
+                ::loadtest::__private::sent::<#returned, #response>(
+                    &mut self.#slot,
+                    __returned,
+                    __http,
+                )
+            }),
+        })
+    });
     quote! {
         fn run<'__a>(
             &'__a mut self,
@@ -128,13 +150,18 @@ fn run(_: &Resolved) -> TokenStream {
             '__a,
             ::core::result::Result<(), ::loadtest::__private::Halt>,
         > {
-            ::loadtest::__private::no_such_step(__step)
+            match __step {
+                #(#arms)*
+                _ => ::loadtest::__private::no_such_step(__step),
+            }
         }
     }
 }
 
 fn finish(resolved: &Resolved) -> TokenStream {
-    let arms = resolved.steps.iter().enumerate().map(|(at, step)| {
+    let filled = |step: &Step| !matches!(step.form, Form::Sender { .. });
+    let steps = resolved.steps.iter().enumerate();
+    let arms = steps.filter(|(_, step)| filled(step)).map(|(at, step)| {
         let (slot, ty) = (slot(at), &step.response.ty);
         quote!(#at => ::loadtest::__private::fill::<#ty>(&mut self.#slot, __response),)
     });
@@ -213,7 +240,7 @@ fn build_arm(at: usize, resolved: &Resolved) -> TokenStream {
             quote!(::loadtest::__private::without_row(#write, #shown),)
         }
         Form::Declared(declared) => request::build(declared),
-        Form::Broken => TokenStream::new(),
+        Form::Sender { .. } | Form::Broken => TokenStream::new(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::repeat;
 use crate::options::{Bound, Limit, Load, ScenarioOptions, Shape, Stage, WEIGHT_RANGE, Weight};
-use crate::resolve::{Feed, Resolved, Step, unraw};
+use crate::resolve::{Feed, Form, Resolved, Step, unraw};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use std::time::Duration;
@@ -103,6 +103,7 @@ fn step(step: &Step) -> TokenStream {
     );
     let (body, headers) = (!step.response.is_unit, step.reads_headers);
     let fingerprint = text(&step.fingerprint);
+    let sends_itself = matches!(step.form, Form::Sender { .. });
     quote! {
         ::loadtest::__private::StepDef {
             name: #name,
@@ -112,7 +113,7 @@ fn step(step: &Step) -> TokenStream {
             url: #url,
             headers: ::loadtest::__private::Cow::Borrowed(&[]),
             body: ::core::option::Option::None,
-            sends_itself: false,
+            sends_itself: #sends_itself,
             once: #once,
             retry: #retry,
             until: #until,

@@ -117,6 +117,11 @@ fn role_function(function: &RoleFn) -> TokenStream {
     // a return type that is missing is noted already, and must not make the body an error too
     let lacks_type = matches!(role, Role::Step | Role::Check | Role::Feed | Role::State)
         && matches!(signature.output, ReturnType::Default);
+    // `async` is the word for a step that sends for itself, whatever else it does
+    let lints = signature
+        .asyncness
+        .is_some()
+        .then(|| quote!(#[allow(clippy::future_not_send, clippy::unused_async)]));
     let body = match body {
         Some(body) if lacks_type => body::stub(body.span()),
         Some(body) => body.clone(),
@@ -130,6 +135,7 @@ fn role_function(function: &RoleFn) -> TokenStream {
             clippy::trivially_copy_pass_by_ref,
             clippy::unnecessary_wraps
         )]
+        #lints
         #visibility #signature #body
     }
 }
@@ -163,6 +169,10 @@ fn arguments(
                 } else {
                     lend(ty, &vu, &quote!(&*__vu))
                 }
+            }
+            Source::Http => {
+                let http = quote!(::loadtest::__private::Http);
+                lend_mut(ty, &http, &quote!(&mut *__http))
             }
             Source::State { at, is_mutable } => {
                 let (state, of) = (state(at), &resolved.states[at].ty);

@@ -161,20 +161,7 @@ impl Resolved {
         let ident = function.signature.ident.clone();
         let name = unraw(&ident);
         match function.role {
-            Role::Step => {
-                let mut step = Step::new(function, errors);
-                repeat::refuse_on_async(&step, function, errors);
-                let reader = Reader::Step(self.steps.len());
-                let arguments = self.arguments(parameters, names, reader, &name, errors);
-                step.depend_on(arguments.as_deref().unwrap_or_default());
-                if let (Some(_), Some(arguments)) = (&function.body, arguments) {
-                    step.form = Form::Builder {
-                        returned: signature::returned(function),
-                        arguments,
-                    };
-                }
-                self.steps.push(step);
-            }
+            Role::Step => self.add_step(function, parameters, names, errors),
             Role::Check => {
                 let arguments = self.arguments(parameters, names, Reader::Check, &name, errors);
                 if matches!(function.signature.output, ReturnType::Default) {
@@ -265,6 +252,39 @@ impl Resolved {
         }
     }
 
+    fn add_step(
+        &mut self,
+        function: &RoleFn,
+        parameters: Option<Vec<Parameter>>,
+        names: &Names,
+        errors: &mut Errors,
+    ) {
+        let mut step = Step::new(function, errors);
+        repeat::refuse_on_async(&step, function, errors);
+        let is_async = function.signature.asyncness.is_some();
+        let reader = Reader::Step {
+            at: self.steps.len(),
+            is_async,
+        };
+        let arguments = self.arguments(parameters, names, reader, &step.name, errors);
+        step.depend_on(arguments.as_deref().unwrap_or_default());
+        if let (Some(_), Some(arguments)) = (&function.body, arguments) {
+            let returned = signature::returned(function);
+            step.form = if is_async {
+                Form::Sender {
+                    returned,
+                    arguments,
+                }
+            } else {
+                Form::Builder {
+                    returned,
+                    arguments,
+                }
+            };
+        }
+        self.steps.push(step);
+    }
+
     fn arguments(
         &mut self,
         parameters: Option<Vec<Parameter>>,
@@ -309,8 +329,16 @@ impl Resolved {
                 continue;
             };
             if let Some(body) = &function.body {
-                shape::refuse_request_options(&self.steps[at], errors);
+                if function.signature.asyncness.is_some() {
+                    shape::refuse_options_of_requests(&self.steps[at], errors);
+                } else {
+                    shape::refuse_request_options(&self.steps[at], errors);
+                }
                 shape::refuse_templates(body.stream(), names, errors);
+                continue;
+            }
+            if function.signature.asyncness.is_some() {
+                // noted: it has no body
                 continue;
             }
             if !function.signature.inputs.is_empty() {

@@ -11,8 +11,15 @@ use crate::suggest::{Errors, did_you_mean, listed};
 pub(crate) enum Source {
     Step(usize),
     Feed(usize),
-    Vu { is_mutable: bool },
-    State { at: usize, is_mutable: bool },
+    Vu {
+        is_mutable: bool,
+    },
+    /// What a step that sends for itself sends with.
+    Http,
+    State {
+        at: usize,
+        is_mutable: bool,
+    },
     Setup(usize),
 }
 
@@ -28,7 +35,10 @@ impl Source {
 /// Who looks a name up; numbers count functions of that role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reader {
-    Step(usize),
+    Step {
+        at: usize,
+        is_async: bool,
+    },
     Check,
     /// Reads those of the first setups that are above it.
     Feed(usize),
@@ -42,6 +52,8 @@ pub(super) enum NotEarlier {
     Unknown,
     Itself,
     Later(String),
+    /// `http`, for steps that send for themselves.
+    NotAsync,
     /// `step12` of a scenario with fewer.
     NoSuchNumber(usize),
     /// A feed, for a function that belongs to no iteration.
@@ -79,6 +91,12 @@ impl Names {
                 errors.at(
                     ident.span(),
                     "`vu` is the virtual user: choose another name",
+                );
+            }
+            if name == "http" {
+                errors.at(
+                    ident.span(),
+                    "`http` is what an `async` step sends with: choose another name",
                 );
             }
             if let Some(number) = step_number(&name)
@@ -151,7 +169,7 @@ impl Names {
                         NotEarlier::Later(later) => format!(
                             "`{later}` runs after `{who}`: {}",
                             match reader {
-                                Reader::Step(_) | Reader::Check =>
+                                Reader::Step { .. } | Reader::Check =>
                                     "a step can only use the steps above it",
                                 Reader::Setup(_) => "a setup can only use the setups above it",
                                 Reader::Feed(_) => "a feed can only use the setups above it",
@@ -159,6 +177,7 @@ impl Names {
                                 Reader::Teardown => "a teardown can use the setups",
                             }
                         ),
+                        NotEarlier::NotAsync => not_async(who, reader),
                         NotEarlier::NoSuchNumber(number) => format!(
                             "there is no step {number}: this scenario has {}",
                             self.steps.len()
@@ -216,6 +235,9 @@ impl Names {
                     .is_none()
                     .then(|| format!("the virtual user is lent: write `{ident}: &{lent}`"))
             }
+            Source::Http => {
+                (!is_mutable).then(|| "the client is lent: write `http: &mut Http`".to_owned())
+            }
             Source::State {
                 is_mutable: mutable,
                 ..
@@ -238,6 +260,7 @@ impl Names {
                 Source::Step(_) => "a response",
                 Source::Feed(_) => "a row of a feed",
                 Source::Vu { .. } => "the virtual user",
+                Source::Http => "the client",
                 Source::State { .. } => "a state",
                 Source::Setup(_) => "what a setup made",
             };
@@ -261,10 +284,17 @@ impl Names {
         let feed = self.feed(name);
         let is_mutable = false;
         let at = |at| Source::State { at, is_mutable };
+        // a name that is somebody's is refused where it is given
+        if name == "http" && !self.is_given(name) {
+            return match reader {
+                Reader::Step { is_async: true, .. } => Ok(Source::Http),
+                _ => Err(NotEarlier::NotAsync),
+            };
+        }
         match reader {
-            Reader::Step(_) | Reader::Check => {
+            Reader::Step { .. } | Reader::Check => {
                 let before = match reader {
-                    Reader::Step(step) => step,
+                    Reader::Step { at, .. } => at,
                     _ => self.steps.len(),
                 };
                 match self.earlier_step(name, before) {
@@ -295,9 +325,16 @@ impl Names {
         }
     }
 
+    fn is_given(&self, name: &str) -> bool {
+        [&self.steps, &self.states, &self.setups]
+            .into_iter()
+            .flatten()
+            .any(|given| given == name)
+    }
+
     fn known_to(&self, reader: Reader) -> Vec<&str> {
         let steps = match reader {
-            Reader::Step(step) => step,
+            Reader::Step { at, .. } => at,
             Reader::Check => self.steps.len(),
             _ => 0,
         };
@@ -305,7 +342,8 @@ impl Names {
             reader,
             Reader::Feed(_) | Reader::Setup(_) | Reader::Teardown
         );
-        let sees_states = matches!(reader, Reader::Step(_) | Reader::Check);
+        let sees_states = matches!(reader, Reader::Step { .. } | Reader::Check);
+        let sends = matches!(reader, Reader::Step { is_async: true, .. });
         let setups = match reader {
             Reader::Setup(setup) | Reader::Feed(setup) => setup,
             _ => self.setups.len(),
@@ -319,7 +357,22 @@ impl Names {
             .chain(self.setups.iter().take(setups))
             .map(String::as_str)
             .chain(sees_vu.then_some("vu"))
+            .chain(sends.then_some("http"))
             .collect()
+    }
+}
+
+/// The words for `http` where nobody sends.
+fn not_async(who: &str, reader: Reader) -> String {
+    match reader {
+        Reader::Step { .. } => format!(
+            "`http` is for steps that send for themselves: make `{who}` one with \
+             `async fn {who}(..) -> Result<T, Error>`"
+        ),
+        _ => format!(
+            "`{who}` cannot send, since only steps do: send in an `async` step, which takes \
+             `http: &mut Http`"
+        ),
     }
 }
 
@@ -330,6 +383,7 @@ pub(super) fn check_borrows(arguments: &[Argument], errors: &mut Errors) {
             .iter()
             .any(|earlier| match (earlier.source, argument.source) {
                 (Source::Vu { is_mutable: m }, Source::Vu { is_mutable: n }) => m || n,
+                (Source::Http, Source::Http) => true,
                 (
                     Source::State {
                         at: a,

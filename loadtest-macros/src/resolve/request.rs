@@ -264,7 +264,9 @@ impl Resolver<'_> {
                 );
             }
             // what only a function can look up is no reason to give up
-            Err(NotEarlier::Unknown | NotEarlier::Row | NotEarlier::NoUser) => {
+            Err(
+                NotEarlier::Unknown | NotEarlier::Row | NotEarlier::NoUser | NotEarlier::NotAsync,
+            ) => {
                 if let Some(at) = self.names.feed(&path.root) {
                     let feed = &self.feeds[at];
                     let access = row_access(path, feed)?;

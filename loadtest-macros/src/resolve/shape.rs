@@ -81,16 +81,19 @@ pub(super) fn check_function(function: &RoleFn, errors: &mut Errors) {
             format!("a `#[{word}]` function cannot be generic"),
         );
     }
-    if let Some(word) = &signature.asyncness {
-        errors.on(
-            word,
-            if role == Role::Step {
-                "an `async` step is not supported yet: return a `Request<T>` and let the engine send it"
-                    .to_owned()
-            } else {
-                format!("a `#[{}]` function is not `async`", role.name())
-            },
-        );
+    if let Some(asyncness) = &signature.asyncness {
+        if role != Role::Step {
+            errors.on(asyncness, format!("a `#[{word}]` function is not `async`"));
+        } else if function.body.is_none() {
+            let name = &signature.ident;
+            errors.at(
+                name.span(),
+                format!(
+                    "step `{name}` is `async`, so it sends for itself: give it a body, or drop \
+                     `async`"
+                ),
+            );
+        }
     }
     if role != Role::Step {
         if function.body.is_none() {
@@ -118,6 +121,43 @@ pub(super) fn refuse_request_options(step: &Step, errors: &mut Errors) {
             format!(
                 "`{name}` has a body that builds its request, so `{option}` has no effect: end the \
                  function with `;` instead, or drop it"
+            ),
+        );
+    }
+}
+
+/// What an option says to a step that sends for itself; every other one is about the request that the
+/// engine sends for a step.
+const OF_ASYNC_STEPS: [&str; 10] = [
+    "name",
+    "weight",
+    "think",
+    "timeout",
+    "apdex",
+    "budget",
+    "grade_weight",
+    "check",
+    "once",
+    "redirects",
+];
+
+/// Options without a meaning on a step that sends for itself.
+pub(super) fn refuse_options_of_requests(step: &Step, errors: &mut Errors) {
+    for key in &step.options.keys {
+        let option = key.to_string();
+        if OF_ASYNC_STEPS.contains(&option.as_str()) {
+            continue;
+        }
+        let instead = match option.as_str() {
+            "expect" => "look at the status of each answer, or use `error_for_status()`",
+            "retry" | "until" => "write a loop with `http.pause(..)`",
+            _ => "build its requests with `http`",
+        };
+        errors.at(
+            key.span(),
+            format!(
+                "`{}` is `async` and sends for itself, so `{option}` has no effect: {instead}",
+                step.name
             ),
         );
     }

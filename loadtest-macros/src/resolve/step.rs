@@ -24,12 +24,18 @@ pub(crate) struct Step {
     pub(crate) shown: Option<(String, String)>,
     pub(crate) form: Form,
     has_body: bool,
+    is_async: bool,
 }
 
 /// How a step says what it sends.
 pub(crate) enum Form {
     /// Its function builds the request.
     Builder {
+        returned: TokenStream,
+        arguments: Vec<Argument>,
+    },
+    /// Its function is `async` and sends for itself.
+    Sender {
         returned: TokenStream,
         arguments: Vec<Argument>,
     },
@@ -45,6 +51,7 @@ impl Step {
         let response = signature::response_type(function, errors);
         let signature = &function.signature;
         let shown = match (&options.call, &function.body) {
+            _ if signature.asyncness.is_some() => None,
             (Some(call), _) => Some((call.method.to_string().to_uppercase(), call.literal.value())),
             (None, Some(body)) => source::request_in(body.stream()),
             (None, None) => None,
@@ -67,6 +74,7 @@ impl Step {
             shown,
             form: Form::Broken,
             has_body: function.body.is_some(),
+            is_async: signature.asyncness.is_some(),
         }
     }
 
@@ -87,6 +95,7 @@ impl Step {
             shown: None,
             form: Form::Broken,
             has_body: true,
+            is_async: false,
         }
     }
 
@@ -100,6 +109,11 @@ impl Step {
     /// The words for a use of its response, where it has none.
     pub(super) fn not_read(&self) -> String {
         let name = &self.name;
+        if self.is_async {
+            return format!(
+                "`{name}` returns nothing: let it return a value, like `-> Result<Value, Error>`"
+            );
+        }
         let fix = if self.has_body {
             "-> Request<Value>"
         } else {

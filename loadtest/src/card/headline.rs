@@ -37,7 +37,8 @@ impl Headline {
     pub(super) fn of(record: &ScenarioRecord, tally: &Tally, seconds: Option<f64>) -> Self {
         let journey = &tally.journey;
         let finished = journey.ok + journey.failed;
-        let single_request = record.definition.steps.len() == 1;
+        // A step that sends for itself may send any number.
+        let single_request = matches!(&*record.definition.steps, [step] if !step.sends_itself);
         let error_rate = journey_error_rate(tally);
         let time = if single_request {
             &tally.steps[0].response

@@ -1,6 +1,7 @@
 //! One row of the card per step.
 
 use super::grade::StepGrade;
+use super::inner::InnerRow;
 use super::loss::Loss;
 use super::threshold::unsent;
 use crate::definition::{StepDef, micros};
@@ -74,6 +75,8 @@ pub struct StepRow {
     pub checks_passed: u64,
     /// Checks that failed.
     pub checks_failed: u64,
+    /// Its requests by name, where it sends for itself.
+    pub inner: Vec<InnerRow>,
 }
 
 /// The shape of a distribution of times.
@@ -158,6 +161,7 @@ impl StepRow {
             received_bytes_per_second: sent.map(|seconds| tally.received_bytes as f64 / seconds),
             checks_passed: tally.checks_passed,
             checks_failed: tally.checks_failed,
+            inner: tally.inner.iter().map(InnerRow::of).collect(),
         }
     }
 

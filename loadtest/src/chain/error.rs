@@ -1,12 +1,36 @@
 //! The error of steps that need none of their own.
 
+use super::HttpError;
+use crate::redact;
+use http::StatusCode;
 use std::error::Error as StdError;
 use std::fmt;
+use std::iter::successors;
 
 /// Any error, for steps that return a `Result` and need no error type of their own.
 ///
 /// `?` makes one of every [`std::error::Error`].
 pub struct Error(Box<dyn StdError + Send + Sync>);
+
+/// What kind of mistake an error is at its root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// An answer could not be read; these are the words, without the value.
+    Undecodable(String),
+    /// An answer had this status, and was refused for it.
+    Status(StatusCode),
+    /// A request could not be made.
+    Unsent,
+    /// Anything else.
+    Other,
+}
+
+/// The words of an error that is gone, and what kind it was.
+#[derive(Debug)]
+struct Like {
+    words: String,
+    fault: Fault,
+}
 
 impl Error {
     /// An error that says `message`.
@@ -18,6 +42,55 @@ impl Error {
     pub fn get(&self) -> &(dyn StdError + Send + Sync + 'static) {
         &*self.0
     }
+
+    /// An error that says what `error` says, and is of its kind.
+    pub(crate) fn like(error: &(dyn StdError + 'static)) -> Self {
+        Self(Box::new(Like {
+            words: words(error),
+            fault: fault(error),
+        }))
+    }
+
+    /// What kind of mistake it is at its root.
+    pub(crate) fn fault(&self) -> Fault {
+        fault(self.get())
+    }
+}
+
+/// `error` and what it came from.
+pub(crate) fn causes<'a>(
+    error: &'a (dyn StdError + 'static),
+) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    successors(Some(error), |&error| error.source())
+}
+
+/// What `error` says, and what it came from.
+pub(crate) fn words(error: &(dyn StdError + 'static)) -> String {
+    let words: Vec<String> = causes(error).map(ToString::to_string).collect();
+    words.join(": ")
+}
+
+fn fault(error: &(dyn StdError + 'static)) -> Fault {
+    for cause in causes(error) {
+        if let Some(like) = cause.downcast_ref::<Like>() {
+            return like.fault.clone();
+        }
+        if cause.downcast_ref().is_some_and(HttpError::is_unsent) {
+            return Fault::Unsent;
+        }
+        let Some(error) = cause.downcast_ref::<reqwest::Error>() else {
+            continue;
+        };
+        if error.is_decode() {
+            let root = causes(error).last().map(ToString::to_string);
+            let root = root.unwrap_or_default();
+            return Fault::Undecodable(redact::mismatch(&root).into_owned());
+        }
+        if let Some(status) = error.status() {
+            return Fault::Status(status);
+        }
+    }
+    Fault::Other
 }
 
 impl<E: StdError + Send + Sync + 'static> From<E> for Error {
@@ -28,13 +101,7 @@ impl<E: StdError + Send + Sync + 'static> From<E> for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)?;
-        let mut source = self.0.source();
-        while let Some(error) = source {
-            write!(f, ": {error}")?;
-            source = error.source();
-        }
-        Ok(())
+        f.write_str(&words(self.get()))
     }
 }
 
@@ -43,3 +110,11 @@ impl fmt::Debug for Error {
         fmt::Display::fmt(self, f)
     }
 }
+
+impl fmt::Display for Like {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words)
+    }
+}
+
+impl StdError for Like {}

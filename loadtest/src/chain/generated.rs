@@ -1,7 +1,7 @@
 //! Everything that the code written by the macros refers to; no public interface.
 
 pub use super::feed::{Row, Rows, fewest, open_fallible_feed, open_feed};
-pub use super::http::sent;
+pub use super::http::{SenderReturn, sent};
 pub use super::kept::{
     Hidden, HidesNothing, HidesSomething, Movable, Nothing, Returned, SetupValue, Shareable,
     SpelledOut, StateValue, run_fallible_setup, run_setup, spelled_out, state,

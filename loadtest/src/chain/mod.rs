@@ -23,8 +23,9 @@ mod write;
 
 pub use buffer::{RawResponse, RequestBuf, RequestTarget};
 pub use error::Error;
+pub(crate) use error::Fault;
 pub use feed::Feed;
-pub use http::{Halt, Http, Local, Wire};
+pub use http::{Halt, Http, HttpError, HttpRequest, Local, Wire};
 pub use request::Request;
 pub use response::Response;
 pub use skip::Skip;

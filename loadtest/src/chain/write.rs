@@ -6,6 +6,9 @@ use http::header::CONTENT_TYPE;
 use http::uri::PathAndQuery;
 use http::{HeaderName, HeaderValue, Method, Uri};
 
+/// What is wrong with what is no URL.
+pub(super) const NO_URL: &str = "it starts neither with `/` nor with `http://` or `https://`";
+
 #[doc(hidden)]
 impl RequestBuf {
     /// Begins a request; nothing of the one before stays.
@@ -101,15 +104,12 @@ fn target(url: &str, bytes: impl FnOnce() -> Bytes) -> Result<RequestTarget, Unm
     } else if is_absolute(url) {
         Uri::from_maybe_shared(bytes()).map(RequestTarget::Absolute)
     } else {
-        return Err(invalid_url(
-            url,
-            "it starts neither with `/` nor with `http://` or `https://`",
-        ));
+        return Err(invalid_url(url, NO_URL));
     };
     parsed.map_err(|error| invalid_url(url, &error.to_string()))
 }
 
-fn is_absolute(url: &str) -> bool {
+pub(super) fn is_absolute(url: &str) -> bool {
     ["http://", "https://"].iter().any(|scheme| {
         url.get(..scheme.len())
             .is_some_and(|start| start.eq_ignore_ascii_case(scheme))

@@ -191,15 +191,5 @@ fn count(tally: &mut StepTally, exchange: &Exchange, is_repeated: bool) {
     if let Some(status) = status {
         *tally.statuses.entry(status.as_u16()).or_default() += 1;
     }
-    let phases = &mut tally.phases;
-    for (histogram, time) in [
-        (&mut phases.connect, exchange.phases.connect),
-        (&mut phases.tls, exchange.phases.tls),
-        (&mut phases.first_byte, exchange.phases.first_byte),
-        (&mut phases.body, exchange.phases.body),
-    ] {
-        if let Some(time) = time {
-            histogram.record(time);
-        }
-    }
+    tally.phases.record(&exchange.phases);
 }

@@ -2,15 +2,21 @@
 
 use super::attempt::{Attempt, Sender};
 use super::desk::Desk;
-use crate::chain::{Cause, Chain, Purpose, RequestBuf, RootCause, Scenario, Shared, Unmet, Vu};
+use super::outcome::{Outcome, Sample, dependency, fail, not_sent, without_request};
+use super::wire::Line;
+use crate::chain::{
+    Cause, Chain, Halt, Http, Purpose, RequestBuf, RootCause, Scenario, Shared, Unmet, Vu,
+};
 use crate::definition::{Reads, StepDef};
-use crate::metrics::{DependencyTally, ErrorTally, StepTally, Tally};
 use crate::schedule::Window;
 use crate::transport::{ErrorKind, Exchange, Failure, Transport};
 use http::StatusCode;
+use std::any::Any;
 use std::cell::Cell;
+use std::future::poll_fn;
 use std::ops::ControlFlow;
 use std::rc::Rc;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -20,7 +26,8 @@ pub(crate) struct VirtualUser<T> {
     shared: Shared,
     vu: Vu,
     chain: Option<Box<dyn Chain>>,
-    transport: T,
+    /// Not there while a step that sends for itself has it.
+    transport: Option<T>,
     request: RequestBuf,
     service: Vec<Duration>,
     /// Which steps that run `once` have done so.
@@ -52,19 +59,6 @@ pub(crate) trait Observer {
     fn exchanged(&mut self, step: usize, request: &RequestBuf, exchange: &Exchange);
     /// A step is over.
     fn ended(&mut self, step: usize, outcome: &Outcome);
-}
-
-/// What became of a step.
-#[derive(Debug)]
-pub(crate) enum Outcome {
-    Ok,
-    Failed(Failure),
-    NotDrawn,
-    /// Its function left it out on purpose.
-    LeftOut(DependencyTally),
-    /// It ran `once`, and its response is kept.
-    Kept,
-    Skipped(DependencyTally),
 }
 
 /// The observer of load: none.
@@ -108,9 +102,29 @@ impl Drop for Running<'_> {
 struct Journey {
     /// From intended to actual start; the first request carries it, and takes it away.
     delay: Option<Duration>,
+    /// Whether it sent a request.
+    sent: bool,
     /// The pauses: after steps, and between the requests of one.
     paused: Duration,
     failed: bool,
+}
+
+impl Journey {
+    /// Notes what became of a step; whether it was executed.
+    fn ended<O: Observer>(&mut self, step: usize, outcome: &Outcome, observer: &mut O) -> bool {
+        self.failed |= match outcome {
+            Outcome::Ok | Outcome::NotDrawn | Outcome::LeftOut(_) | Outcome::Kept => false,
+            Outcome::Failed(_) => true,
+            Outcome::Skipped(skip) => skip.cause.root.counts(),
+        };
+        observer.ended(step, outcome);
+        matches!(outcome, Outcome::Ok | Outcome::Failed(_))
+    }
+}
+
+/// Every step that gets the transport of a user gives it back.
+fn lost<R>() -> R {
+    unreachable!("a step keeps nothing that is lent to it")
 }
 
 impl<T: Transport> VirtualUser<T> {
@@ -121,7 +135,7 @@ impl<T: Transport> VirtualUser<T> {
             shared,
             vu,
             chain: None,
-            transport,
+            transport: Some(transport),
             request: RequestBuf::default(),
             service: vec![Duration::ZERO; steps],
             done: vec![false; steps],
@@ -162,6 +176,7 @@ impl<T: Transport> VirtualUser<T> {
         self.service.fill(Duration::ZERO);
         let mut journey = Journey {
             delay: Some(started.saturating_duration_since(arrival.due)),
+            sent: false,
             paused: Duration::ZERO,
             failed: false,
         };
@@ -211,13 +226,13 @@ impl<T: Transport> VirtualUser<T> {
             }
             journeys.record_shares(time, &self.service);
         });
-        self.sent_nothing = journey.delay.is_some();
+        self.sent_nothing = !journey.sent;
         begun
     }
 
     /// Readies the chain, or says what panicked.
     fn begin(&mut self, arrival: Arrival, desk: &Desk) -> Result<(), String> {
-        self.transport.begin();
+        self.transport.as_mut().unwrap_or_else(lost).begin();
         self.vu.begin(arrival.iteration, arrival.turn);
         self.vu.reseed(usize::MAX, Purpose::Scenario);
         let Self {
@@ -249,6 +264,11 @@ impl<T: Transport> VirtualUser<T> {
         desk: &Rc<Desk>,
         observer: &mut O,
     ) -> ControlFlow<(), bool> {
+        if def.sends_itself {
+            // In a box, so that the journeys of all others stay small.
+            let run = Box::pin(self.run(step, def, window, journey, desk, observer));
+            return ControlFlow::Continue(run.await);
+        }
         let outcome = match self.build(step, def, O::SMOKE, desk) {
             Ok(()) => {
                 let attempt = self.attempt(step, def, window, desk, observer).await;
@@ -257,6 +277,7 @@ impl<T: Transport> VirtualUser<T> {
                     return ControlFlow::Break(());
                 }
                 self.service[step] = attempt.service;
+                journey.sent = true;
                 let mut sample = Sample {
                     service: attempt.service,
                     response: attempt.service + journey.delay.take().unwrap_or_default(),
@@ -265,7 +286,7 @@ impl<T: Transport> VirtualUser<T> {
                 };
                 let result = attempt
                     .result
-                    .and_then(|status| self.check(step, status, &mut sample.checks, desk));
+                    .and_then(|status| self.check(step, Some(status), &mut sample.checks, desk));
                 desk.tally(window, |tally| {
                     sample.tally(&mut tally.steps[step], &result);
                 });
@@ -277,13 +298,7 @@ impl<T: Transport> VirtualUser<T> {
             }
         };
         self.done[step] |= def.once && matches!(outcome, Outcome::Ok);
-        journey.failed |= match &outcome {
-            Outcome::Ok | Outcome::NotDrawn | Outcome::LeftOut(_) | Outcome::Kept => false,
-            Outcome::Failed(_) => true,
-            Outcome::Skipped(skip) => skip.cause.root.counts(),
-        };
-        observer.ended(step, &outcome);
-        ControlFlow::Continue(matches!(outcome, Outcome::Ok | Outcome::Failed(_)))
+        ControlFlow::Continue(journey.ended(step, &outcome, observer))
     }
 
     /// Sends what was built.
@@ -305,25 +320,118 @@ impl<T: Transport> VirtualUser<T> {
             window,
             desk,
             request: &self.request,
-            transport: &mut self.transport,
+            transport: self.transport.as_mut().unwrap_or_else(lost),
             chain,
             observer,
         };
         sender.attempt().await
     }
 
-    /// Draws the step and builds its request, or says why there is none.
-    fn build(
+    /// Runs one step that sends for itself; whether it was executed.
+    async fn run<O: Observer>(
         &mut self,
         step: usize,
         def: &StepDef,
-        always: bool,
+        window: Window,
+        journey: &mut Journey,
+        desk: &Rc<Desk>,
+        observer: &mut O,
+    ) -> bool {
+        if let Err(outcome) = self.draw(step, def, O::SMOKE) {
+            desk.tally(window, |tally| not_sent(tally, step, &outcome));
+            return journey.ended(step, &outcome, observer);
+        }
+        let transport = self.transport.take().unwrap_or_else(lost);
+        let line = Line::new(transport, Rc::clone(desk), def, O::SMOKE);
+        let mut http = Http::new(Box::new(line));
+        let ran = self.lend(step, &mut http, desk).await;
+        let wire: Box<dyn Any> = http.into_wire();
+        let (transport, mut log) = wire
+            .downcast::<Line<T>>()
+            .map_or_else(|_| lost(), |line| line.into_parts());
+        self.transport = Some(transport);
+        for (request, exchange) in std::mem::take(&mut log.exchanges) {
+            observer.exchanged(step, &request, &exchange);
+        }
+        let mut checks = (0, 0);
+        let outcome = match ran {
+            Ok(Ok(())) => self
+                .check(step, None, &mut checks, desk)
+                .map_or_else(Outcome::Failed, |()| Outcome::Ok),
+            Ok(Err(Halt::Unmet(unmet))) => self.refused(step, unmet, desk),
+            Ok(Err(Halt::Failed(error))) => self.failed(step, log.failure(&error)),
+            Err(message) => self.failed(
+                step,
+                Failure::new(ErrorKind::StepPanic, format!("panicked: {message}")),
+            ),
+        };
+        let result = match &outcome {
+            Outcome::Ok => Some(Ok(())),
+            Outcome::Failed(failure) => Some(Err(failure.clone())),
+            _ => None,
+        };
+        journey.paused += log.rested;
+        let service = log.service();
+        journey.sent |= service.is_some();
+        let mut sample = None;
+        if let (Some(service), Some(_)) = (service, &result) {
+            self.service[step] = service;
+            sample = Some(Sample {
+                service,
+                // A step that sent nothing leaves the delay to the next one.
+                response: service + journey.delay.take().unwrap_or_default(),
+                target: desk.plan.grading[step].target,
+                checks,
+            });
+        }
+        desk.tally(window, |tally| {
+            let steps = &mut tally.steps[step];
+            log.tally(steps);
+            match (sample, result) {
+                (Some(sample), Some(result)) => sample.tally(steps, &result),
+                (_, Some(result)) => without_request(steps, &result, checks),
+                (_, None) => not_sent(tally, step, &outcome),
+            }
+        });
+        self.done[step] |= def.once && matches!(outcome, Outcome::Ok);
+        journey.ended(step, &outcome, observer)
+    }
+
+    /// Lends the thread to the function of a step each time it can go on. A panic is counted, and its
+    /// message returned.
+    async fn lend(
+        &mut self,
+        step: usize,
+        http: &mut Http,
         desk: &Desk,
-    ) -> Result<(), Outcome> {
+    ) -> Result<Result<(), Halt>, String> {
         let Self {
             chain: Some(chain),
             vu,
-            request,
+            ..
+        } = self
+        else {
+            return Ok(Ok(()));
+        };
+        vu.reseed(step, Purpose::Scenario);
+        let mut function = desk.lend(step, || chain.run(step, vu, http))?;
+        let ran = poll_fn(
+            |context| match desk.lend(step, || function.as_mut().poll(context)) {
+                Ok(Poll::Pending) => Poll::Pending,
+                Ok(Poll::Ready(ran)) => Poll::Ready(Ok(ran)),
+                Err(message) => Poll::Ready(Err(message)),
+            },
+        )
+        .await;
+        // What it still holds may be code of the scenario too.
+        desk.lend(step, || drop(function)).and(ran)
+    }
+
+    /// Draws the step, unless it runs `always` or has run once and for all.
+    fn draw(&mut self, step: usize, def: &StepDef, always: bool) -> Result<(), Outcome> {
+        let Self {
+            chain: Some(chain),
+            vu,
             ..
         } = self
         else {
@@ -345,49 +453,77 @@ impl<T: Transport> VirtualUser<T> {
                 return Err(Outcome::NotDrawn);
             }
         }
-        vu.reseed(step, Purpose::Scenario);
-        let (cause, outcome) = match desk.lend(step, || chain.build(step, vu, request)) {
-            Ok(Ok(())) => return Ok(()),
-            Ok(Err(Unmet::Invalid { reason })) => {
-                let failure = Failure::new(ErrorKind::StepError, reason);
-                (
-                    Cause {
-                        root: RootCause::Invalid,
-                        step,
-                    },
-                    Outcome::Failed(failure),
-                )
-            }
-            Ok(Err(unmet)) => {
-                let is_left_out = matches!(unmet, Unmet::LeftOut { .. });
-                let skip = dependency(step, unmet, desk);
-                let outcome = if is_left_out {
-                    Outcome::LeftOut
-                } else {
-                    Outcome::Skipped
-                };
-                (skip.cause, outcome(skip))
-            }
-            Err(message) => {
-                let failure = Failure::new(ErrorKind::StepPanic, format!("panicked: {message}"));
-                (
-                    Cause {
-                        root: RootCause::Failed,
-                        step,
-                    },
-                    Outcome::Failed(failure),
-                )
-            }
-        };
-        chain.skip(step, cause);
-        Err(outcome)
+        Ok(())
     }
 
-    /// Runs the checks of a step that was answered, counted as passed and failed.
+    /// Draws the step and builds its request, or says why there is none.
+    fn build(
+        &mut self,
+        step: usize,
+        def: &StepDef,
+        always: bool,
+        desk: &Desk,
+    ) -> Result<(), Outcome> {
+        self.draw(step, def, always)?;
+        let Self {
+            chain: Some(chain),
+            vu,
+            request,
+            ..
+        } = self
+        else {
+            return Err(Outcome::NotDrawn);
+        };
+        vu.reseed(step, Purpose::Scenario);
+        match desk.lend(step, || chain.build(step, vu, request)) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(unmet)) => Err(self.refused(step, unmet, desk)),
+            Err(message) => {
+                let message = format!("panicked: {message}");
+                Err(self.failed(step, Failure::new(ErrorKind::StepPanic, message)))
+            }
+        }
+    }
+
+    /// Empties the slot of a step that sends nothing, and says what became of it.
+    fn refused(&mut self, step: usize, unmet: Unmet, desk: &Desk) -> Outcome {
+        let (cause, outcome) = match unmet {
+            Unmet::Invalid { reason } => {
+                let failure = Failure::new(ErrorKind::StepError, reason);
+                let root = RootCause::Invalid;
+                (Cause { root, step }, Outcome::Failed(failure))
+            }
+            unmet @ Unmet::LeftOut { .. } => {
+                let skip = dependency(step, unmet, desk);
+                (skip.cause, Outcome::LeftOut(skip))
+            }
+            unmet => {
+                let skip = dependency(step, unmet, desk);
+                (skip.cause, Outcome::Skipped(skip))
+            }
+        };
+        self.skip(step, cause);
+        outcome
+    }
+
+    /// Empties the slot of a step that failed.
+    fn failed(&mut self, step: usize, failure: Failure) -> Outcome {
+        let root = RootCause::Failed;
+        self.skip(step, Cause { root, step });
+        Outcome::Failed(failure)
+    }
+
+    fn skip(&mut self, step: usize, cause: Cause) {
+        if let Some(chain) = &mut self.chain {
+            chain.skip(step, cause);
+        }
+    }
+
+    /// Runs the checks of a step, counted as passed and failed; `status` is that of its answer.
     fn check(
         &mut self,
         step: usize,
-        status: StatusCode,
+        status: Option<StatusCode>,
         checks: &mut (u64, u64),
         desk: &Desk,
     ) -> Result<(), Failure> {
@@ -416,153 +552,8 @@ impl<T: Transport> VirtualUser<T> {
             (Err(message), _) => (ErrorKind::StepPanic, format!("a check panicked: {message}")),
         };
         Err(Failure {
-            status: Some(status),
+            status,
             ..Failure::new(kind, message)
         })
     }
-}
-
-/// Tallies a step for which no request was sent.
-fn not_sent(tally: &mut Tally, step: usize, outcome: &Outcome) {
-    let steps = &mut tally.steps[step];
-    match outcome {
-        Outcome::Ok => {}
-        Outcome::NotDrawn => steps.not_drawn += 1,
-        Outcome::LeftOut(skip) => {
-            steps.left_out += 1;
-            tally.count_dependency(skip.clone());
-        }
-        Outcome::Kept => steps.kept += 1,
-        Outcome::Failed(failure) => fail(steps, failure),
-        Outcome::Skipped(skip) => {
-            if skip.cause.root.counts() {
-                steps.skipped += 1;
-            } else {
-                steps.skipped_not_drawn += 1;
-            }
-            tally.count_dependency(skip.clone());
-        }
-    }
-}
-
-fn fail(tally: &mut StepTally, failure: &Failure) {
-    tally.executed += 1;
-    tally.failed += 1;
-    let status = failure.status.map(|status| status.as_u16());
-    match tally
-        .errors
-        .iter_mut()
-        .find(|error| (error.kind, error.status) == (failure.kind, status))
-    {
-        Some(error) => error.count += 1,
-        None => tally.errors.push(ErrorTally {
-            kind: failure.kind,
-            status,
-            count: 1,
-            example: crate::redact::text(&failure.message).into_owned(),
-            sample: failure.sample.clone(),
-        }),
-    }
-}
-
-/// The times and checks of a step that ran.
-struct Sample {
-    service: Duration,
-    /// Service time and what the first request of a journey carries besides.
-    response: Duration,
-    /// The grading target T.
-    target: Duration,
-    checks: (u64, u64),
-}
-
-impl Sample {
-    fn tally(&self, tally: &mut StepTally, result: &Result<(), Failure>) {
-        tally.checks_passed += self.checks.0;
-        tally.checks_failed += self.checks.1;
-        match result {
-            Ok(()) => {
-                tally.executed += 1;
-                tally.ok += 1;
-                if self.response <= self.target {
-                    tally.satisfied += 1;
-                } else if self.response <= self.target * 4 {
-                    tally.tolerating += 1;
-                }
-            }
-            Err(failure) => fail(tally, failure),
-        }
-        if result
-            .as_ref()
-            .err()
-            .is_none_or(|failure| failure.kind.is_timeout())
-        {
-            tally.response.record(self.response);
-            tally.service.record(self.service);
-        } else {
-            tally.failed_response.record(self.response);
-        }
-    }
-}
-
-/// The ledger's line for a step that cannot run.
-fn dependency(step: usize, unmet: Unmet, desk: &Desk) -> DependencyTally {
-    let name = |step: usize| &desk.definition.steps[step].name;
-    let (variable, upstream, cause, example) = match unmet {
-        Unmet::Upstream {
-            step: upstream,
-            variable,
-            cause,
-        } => {
-            let root = if cause.step == upstream {
-                String::new()
-            } else {
-                format!(", after `{}`", name(cause.step))
-            };
-            let example = format!(
-                "needs `{variable}`, but `{}` has no response: {}{root}",
-                name(upstream),
-                cause.root
-            );
-            (Some(variable.to_owned()), upstream, cause, example)
-        }
-        Unmet::Missing {
-            step: upstream,
-            variable,
-        } => {
-            let cause = Cause {
-                root: RootCause::Missing,
-                step: upstream,
-            };
-            let example = format!(
-                "needs `{variable}`, which the response of `{}` lacks",
-                name(upstream)
-            );
-            (Some(variable.to_owned()), upstream, cause, example)
-        }
-        Unmet::NotInFeed { variable } => {
-            let cause = Cause {
-                root: RootCause::NotInFeed,
-                step,
-            };
-            let example = format!("needs `{variable}`, which the row of the feed lacks");
-            (Some(variable.to_owned()), step, cause, example)
-        }
-        Unmet::Declined { reason } => of_itself(RootCause::Declined, step, &reason),
-        Unmet::LeftOut { reason } => of_itself(RootCause::LeftOut, step, &reason),
-        Unmet::Invalid { reason } => of_itself(RootCause::Invalid, step, &reason),
-    };
-    DependencyTally {
-        step,
-        variable,
-        upstream,
-        cause,
-        count: 1,
-        example,
-    }
-}
-
-/// Variable, upstream step, cause and example of a step that is the cause itself.
-fn of_itself(root: RootCause, step: usize, reason: &str) -> (Option<String>, usize, Cause, String) {
-    let example = crate::redact::text(reason).into_owned();
-    (None, step, Cause { root, step }, example)
 }

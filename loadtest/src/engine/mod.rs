@@ -11,6 +11,7 @@ mod control;
 mod desk;
 mod iteration;
 mod open;
+mod outcome;
 mod pacer;
 mod panics;
 #[cfg(test)]
@@ -18,6 +19,7 @@ mod repeat_tests;
 pub(crate) mod smoke;
 #[cfg(test)]
 mod tests;
+mod wire;
 mod worker;
 
 pub use control::{Control, Phase};

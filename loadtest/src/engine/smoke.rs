@@ -1,7 +1,8 @@
 //! One journey with every step drawn and nobody thinking: what `cargo test` runs of a scenario.
 
 use super::desk::Desk;
-use super::iteration::{Arrival, Observer, Outcome, VirtualUser};
+use super::iteration::{Arrival, Observer, VirtualUser};
+use super::outcome::Outcome;
 use crate::chain::{RequestBuf, RequestTarget, Scenario, Shared, Vu};
 use crate::definition::{Reads, ScenarioDef};
 use crate::plan::Plan;
@@ -56,7 +57,7 @@ pub(crate) async fn smoke<T: Transport>(
 /// Writes down what happens, to show it where something fails.
 struct Transcript {
     definition: &'static ScenarioDef,
-    /// The last request and its response.
+    /// The last request and its response; all of them where a step sends for itself.
     last: String,
     problems: String,
 }
@@ -71,8 +72,11 @@ impl Observer for Transcript {
         }
     }
 
-    fn exchanged(&mut self, _: usize, request: &RequestBuf, exchange: &Exchange) {
-        self.last = show(request, exchange);
+    fn exchanged(&mut self, step: usize, request: &RequestBuf, exchange: &Exchange) {
+        if !self.definition.steps[step].sends_itself {
+            self.last.clear();
+        }
+        self.last.push_str(&show(request, exchange));
     }
 
     fn ended(&mut self, step: usize, outcome: &Outcome) {

@@ -1,6 +1,7 @@
 //! Whole runs of a worker on a paused clock, with a scripted transport: exact counts, no real time.
 
 mod rows;
+mod senders;
 
 use super::control::{Control, Phase};
 use super::pacer::Pacer;
@@ -198,13 +199,17 @@ fn run_workers(
 
 fn planned(load: Load, steps: Vec<StepDef>) -> (&'static Scenario, Plan) {
     let scenario = scenario(load, steps);
+    (scenario, plan_of(scenario))
+}
+
+fn plan_of(scenario: &Scenario) -> Plan {
     let plan = Plan::new(
         &scenario.definition,
         &Overrides::default(),
         &GradingDefaults::default(),
         7,
     );
-    (scenario, plan.unwrap())
+    plan.unwrap()
 }
 
 fn run_plan(

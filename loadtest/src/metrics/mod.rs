@@ -5,11 +5,12 @@
 
 mod cells;
 mod histogram;
+mod inner;
 mod tally;
 
 pub use cells::{Cell, CellStep, Cells, CompactHistogram};
 pub use histogram::Histogram;
 pub use tally::{
-    DependencyTally, ErrorTally, Frame, JourneyTally, Panicked, PhaseTally, StepTally, TailShare,
-    Tally, Windows,
+    DependencyTally, ErrorTally, Frame, InnerTally, JourneyTally, Panicked, PhaseTally, StepTally,
+    TailShare, Tally, Windows,
 };

@@ -2,7 +2,7 @@
 
 use super::Histogram;
 use crate::chain::{Cause, RootCause};
-use crate::transport::ErrorKind;
+use crate::transport::{ErrorKind, Phases};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -346,6 +346,22 @@ fn bucket(us: u64) -> u64 {
     us >> shift << shift
 }
 
+impl PhaseTally {
+    /// Adds the phases of one request.
+    pub(crate) fn record(&mut self, phases: &Phases) {
+        for (histogram, time) in [
+            (&mut self.connect, phases.connect),
+            (&mut self.tls, phases.tls),
+            (&mut self.first_byte, phases.first_byte),
+            (&mut self.body, phases.body),
+        ] {
+            if let Some(time) = time {
+                histogram.record(time);
+            }
+        }
+    }
+}
+
 impl StepTally {
     /// Adds all of `other`.
     pub fn merge(&mut self, other: &Self) {
@@ -378,6 +394,9 @@ impl StepTally {
         }
         for theirs in &other.errors {
             self.count_error(theirs.clone());
+        }
+        for theirs in &other.inner {
+            self.inner(&theirs.name).merge(theirs);
         }
     }
 

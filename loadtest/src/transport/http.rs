@@ -105,6 +105,10 @@ impl HttpTransport {
 }
 
 impl Transport for HttpTransport {
+    fn base_url(&self) -> Option<&str> {
+        self.user.network.base_url()
+    }
+
     async fn send(&mut self, call: Call<'_>) -> Exchange {
         let start = Instant::now();
         let timeout = call.request.timeout.unwrap_or(call.timeout).min(LONGEST);

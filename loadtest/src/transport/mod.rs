@@ -27,7 +27,12 @@ use std::future::Future;
 use std::time::Duration;
 
 /// Sends the requests of one virtual user, one at a time.
-pub trait Transport {
+pub trait Transport: 'static {
+    /// The URL that paths are joined to, without a final slash, where there is one.
+    fn base_url(&self) -> Option<&str> {
+        None
+    }
+
     /// A new iteration begins: what belongs to one iteration is forgotten.
     fn begin(&mut self) {}
 

@@ -4,7 +4,8 @@ use super::table::{Column, Table};
 use super::text::{ACCENT, BAD, BOLD, DIM, FAIR, Line, PLAIN, bar, clean, shorten, width};
 use super::{Page, letter_style};
 use crate::export::facts::spared_title;
-use loadtest::card::{Card, StepRow, view};
+use loadtest::card::{Card, InnerRow, StepRow, view};
+use std::time::Duration;
 
 pub(super) fn table(page: &mut Page, card: &Card) {
     let any = |counts: fn(&StepRow) -> u64| card.steps.iter().any(|step| counts(step) > 0);
@@ -43,6 +44,9 @@ pub(super) fn table(page: &mut Page, card: &Card) {
             step_cells(step, card, slowest, [skips, spared, kept]),
             request_of(step),
         );
+        for row in &step.inner {
+            table.row(inner_cells(row, [skips, spared, kept]), None);
+        }
     }
     page.title("Steps");
     let lines = table.lines(page.room());
@@ -106,6 +110,28 @@ fn step_cells(
     cells
 }
 
+/// One name of the requests of a step that sends for itself, below it.
+fn inner_cells(row: &InnerRow, shown: [bool; 3]) -> Vec<(anstyle::Style, String)> {
+    let figure = |figure: Option<String>| figure.unwrap_or_else(|| view::NONE.to_owned());
+    let none = || (PLAIN, String::new());
+    let errors = if row.failed > 0 { BAD } else { DIM };
+    let time = |time: Option<Duration>| (DIM, figure(time.map(view::duration)));
+    let mut cells = vec![
+        (DIM, format!("  {}", clean(&row.name))),
+        none(),
+        (DIM, view::count(row.requests)),
+        none(),
+        (errors, figure(row.error_rate.map(view::percent))),
+        time(row.service.p50),
+        time(row.service.p95),
+        time(row.service.p99),
+        none(),
+        none(),
+    ];
+    cells.extend(shown.into_iter().filter(|is| *is).map(|_| none()));
+    cells
+}
+
 pub(super) fn time(page: &mut Page, card: &Card) {
     let Some(bottleneck) = &card.bottleneck else {
         return;
@@ -146,7 +172,7 @@ pub(super) fn time(page: &mut Page, card: &Card) {
                 "`{}` takes {} of the time of the slowest 5 % of journeys, those of {} and more.",
                 tail.name,
                 view::percent(tail.share),
-                view::duration(std::time::Duration::from_micros(tail.at_least_us))
+                view::duration(Duration::from_micros(tail.at_least_us))
             ),
         );
     }

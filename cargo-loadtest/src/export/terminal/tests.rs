@@ -52,6 +52,36 @@ fn what_belongs_beside_the_verdict_stands_below_its_reasons() {
 }
 
 #[test]
+fn the_requests_of_a_step_that_sends_for_itself_stand_below_it() {
+    let page = page(&sample::sender(), 100);
+    let row = |name: &str| page.lines().find(|line| line.contains(name)).unwrap();
+    let words: Vec<&str> = row("GET /orders/{}").split_whitespace().collect();
+    assert_eq!(
+        words,
+        [
+            "GET",
+            "/orders/{}",
+            "200",
+            "0",
+            "%",
+            "100",
+            "ms",
+            "190",
+            "ms",
+            "198",
+            "ms"
+        ]
+    );
+    assert!(row("receipt").contains("66.7 %"), "{}", row("receipt"));
+    let lines: Vec<&str> = page.lines().collect();
+    let first = lines
+        .iter()
+        .position(|line| line.contains("GET /orders/{}"));
+    let above = lines[first.unwrap() - 1];
+    assert!(above.contains("get_order"), "{above}");
+}
+
+#[test]
 fn a_weight_outside_its_interval_is_marked() {
     let mut report = sample::failed();
     assert!(!page(&report, 100).contains("(outside)"));

@@ -1,0 +1,228 @@
+//! What a step that sends for itself sends with. No I/O here: the engine lends the wire.
+
+mod failure;
+mod request;
+mod returned;
+
+pub use failure::HttpError;
+pub use request::HttpRequest;
+pub use returned::{SenderReturn, sent};
+
+use super::{Error, RawResponse, RequestBuf, RequestTarget, Unmet};
+use bytes::Bytes;
+use http::{HeaderMap, Method, StatusCode};
+use http_body_util::BodyExt;
+use reqwest::{ResponseBuilderExt, Url};
+use std::any::Any;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+/// Stands in a URL for the base that a path is joined to, where there is none.
+const NO_BASE: &str = "http://base.invalid";
+
+/// A future that stays on its thread.
+pub type Local<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
+/// The HTTP client of a step that sends for itself, over the connections of its virtual user.
+///
+/// Its methods are named as those of `reqwest`, and its answers are [`reqwest::Response`]s. A path is
+/// joined to the base of the scenario; an absolute URL is put to the guard as everywhere. An answer is
+/// read to its end before `send` returns, and whatever its status is, it is no error.
+///
+/// ```
+/// use loadtest::prelude::*;
+/// use std::time::Duration;
+///
+/// #[response]
+/// struct Order { id: u64, status: String }
+///
+/// #[scenario(base = "http://127.0.0.1:3000")]
+/// fn ordering() {
+///     #[step(post = "/orders", expect = 201)]
+///     fn buy() -> Order;
+///
+///     #[step]
+///     async fn wait(buy: &Order, http: &mut Http) -> Result<Order, Error> {
+///         for _ in 0..20 {
+///             let url = format!("/orders/{}", buy.id);
+///             let order: Order = http.get(url).send().await?.json().await?;
+///             if order.status == "done" {
+///                 return Ok(order);
+///             }
+///             http.pause(Duration::from_millis(500)).await;
+///         }
+///         Err(Error::msg("never done"))
+///     }
+/// }
+/// ```
+pub struct Http {
+    wire: Box<dyn Wire>,
+    /// Status and headers of the last answer.
+    last: Option<(StatusCode, HeaderMap)>,
+}
+
+/// What the engine lends to [`Http`]: it sends over the transport of the user, and measures.
+pub trait Wire: Any {
+    /// The URL that paths are joined to, without a final slash.
+    fn base_url(&self) -> Option<&str>;
+
+    /// Sends `request` and waits for the answer, whatever its status; `name` is that of its row in
+    /// the report, where the step gives one.
+    fn send<'a>(
+        &'a mut self,
+        request: &'a RequestBuf,
+        name: Option<&'a str>,
+    ) -> Local<'a, Result<RawResponse, HttpError>>;
+
+    /// Pauses, which is part of no latency.
+    fn pause(&mut self, time: Duration) -> Local<'_, ()>;
+}
+
+/// How a step that sends for itself came to no response.
+#[derive(Debug)]
+pub enum Halt {
+    /// It did not run.
+    Unmet(Unmet),
+    /// It failed.
+    Failed(Error),
+}
+
+impl From<Unmet> for Halt {
+    fn from(unmet: Unmet) -> Self {
+        Self::Unmet(unmet)
+    }
+}
+
+impl Http {
+    /// Sends over `wire`.
+    #[doc(hidden)]
+    pub fn new(wire: Box<dyn Wire>) -> Self {
+        Self { wire, last: None }
+    }
+
+    /// The wire again.
+    #[doc(hidden)]
+    pub fn into_wire(self) -> Box<dyn Wire> {
+        self.wire
+    }
+
+    /// Begins a `GET` request to `url`: a path that starts with `/`, or an absolute URL.
+    pub fn get(&mut self, url: impl AsRef<str>) -> HttpRequest<'_> {
+        self.request(Method::GET, url)
+    }
+
+    /// Begins a `POST` request.
+    pub fn post(&mut self, url: impl AsRef<str>) -> HttpRequest<'_> {
+        self.request(Method::POST, url)
+    }
+
+    /// Begins a `PUT` request.
+    pub fn put(&mut self, url: impl AsRef<str>) -> HttpRequest<'_> {
+        self.request(Method::PUT, url)
+    }
+
+    /// Begins a `PATCH` request.
+    pub fn patch(&mut self, url: impl AsRef<str>) -> HttpRequest<'_> {
+        self.request(Method::PATCH, url)
+    }
+
+    /// Begins a `DELETE` request.
+    pub fn delete(&mut self, url: impl AsRef<str>) -> HttpRequest<'_> {
+        self.request(Method::DELETE, url)
+    }
+
+    /// Begins a `HEAD` request.
+    pub fn head(&mut self, url: impl AsRef<str>) -> HttpRequest<'_> {
+        self.request(Method::HEAD, url)
+    }
+
+    /// Begins a request to `url`: a path that starts with `/`, or an absolute URL.
+    pub fn request(&mut self, method: Method, url: impl AsRef<str>) -> HttpRequest<'_> {
+        HttpRequest::new(self, method, url.as_ref())
+    }
+
+    /// Sends a request that was built elsewhere, with an absolute URL.
+    ///
+    /// # Errors
+    /// It was not answered; an answer with any status is none.
+    pub async fn execute(
+        &mut self,
+        request: reqwest::Request,
+    ) -> Result<reqwest::Response, HttpError> {
+        self.exchange(request, false, None).await
+    }
+
+    /// Pauses, which is part of no latency. A pause that is under way when the load ends, or when the
+    /// run is told to stop, ends early; the request after it is still sent.
+    pub async fn pause(&mut self, time: Duration) {
+        self.wire.pause(time).await;
+    }
+
+    /// Sends `request`, of which only path and query count where it `is_relative`.
+    async fn exchange(
+        &mut self,
+        request: reqwest::Request,
+        is_relative: bool,
+        name: Option<&str>,
+    ) -> Result<reqwest::Response, HttpError> {
+        let timeout = request.timeout().copied();
+        let mut url = request.url().clone();
+        let (head, body) = http::Request::<reqwest::Body>::try_from(request)
+            .map_err(|error| HttpError::unsent(&error))?
+            .into_parts();
+        // What streams is sent in one piece, as every request is.
+        let body = body
+            .collect()
+            .await
+            .map_err(|error| HttpError::unsent(&error))?
+            .to_bytes();
+        let target = if is_relative {
+            let path = head.uri.path_and_query().cloned();
+            let path = path.unwrap_or_else(|| http::uri::PathAndQuery::from_static("/"));
+            if let Some(base) = self.wire.base_url()
+                && let Ok(joined) = Url::parse(&format!("{base}{path}"))
+            {
+                url = joined;
+            }
+            RequestTarget::Path(path)
+        } else {
+            RequestTarget::Absolute(head.uri)
+        };
+        let mut buffer = RequestBuf {
+            method: head.method,
+            target,
+            body,
+            timeout,
+            ..RequestBuf::default()
+        };
+        let mut last = None;
+        for (name, value) in head.headers {
+            // a name that comes again comes without itself
+            last = name.or(last);
+            buffer
+                .headers
+                .extend(last.clone().map(|name| (name, value)));
+        }
+        let RawResponse {
+            status,
+            headers,
+            body,
+        } = self.wire.send(&buffer, name).await?;
+        self.last = Some((status, headers.clone()));
+        let mut response = http::Response::builder()
+            .status(status)
+            .url(url)
+            .body::<Bytes>(body)
+            .map_err(|error| HttpError::unsent(&error))?;
+        *response.headers_mut() = headers;
+        Ok(response.into())
+    }
+}
+
+impl fmt::Debug for Http {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Http").finish_non_exhaustive()
+    }
+}

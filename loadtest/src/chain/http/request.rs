@@ -1,0 +1,142 @@
+//! The request of a step that sends for itself, in the words of `reqwest`.
+
+use super::{Http, HttpError, NO_BASE};
+use crate::chain::write::{NO_URL, is_absolute};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use reqwest::{Body, RequestBuilder};
+use serde::Serialize;
+use std::fmt::{self, Display};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+/// It builds requests, and never sends one. Proxies would be looked up where it is made.
+static CLIENT: LazyLock<Result<reqwest::Client, HttpError>> = LazyLock::new(|| {
+    reqwest::Client::builder()
+        .no_proxy()
+        .build()
+        .map_err(|error| HttpError::unsent(&error))
+});
+
+/// A request on its way to be sent; its methods are those of `reqwest::RequestBuilder`.
+///
+/// A mistake in the values is kept until it is to be sent.
+#[must_use = "nothing is sent before `send().await`"]
+pub struct HttpRequest<'a> {
+    http: &'a mut Http,
+    request: Result<RequestBuilder, HttpError>,
+    is_relative: bool,
+    name: Option<String>,
+}
+
+impl<'a> HttpRequest<'a> {
+    pub(super) fn new(http: &'a mut Http, method: Method, url: &str) -> Self {
+        let is_relative = url.starts_with('/');
+        let request = match &*CLIENT {
+            Err(error) => Err(error.clone()),
+            Ok(client) if is_relative => Ok(client.request(method, format!("{NO_BASE}{url}"))),
+            Ok(client) if is_absolute(url) => Ok(client.request(method, url)),
+            Ok(_) => {
+                let path = url.split('?').next().unwrap_or_default();
+                let path = path.escape_debug();
+                Err(HttpError::invalid(format!("URL `{path}`: {NO_URL}")))
+            }
+        };
+        Self {
+            http,
+            request,
+            is_relative,
+            name: None,
+        }
+    }
+
+    fn with(mut self, change: impl FnOnce(RequestBuilder) -> RequestBuilder) -> Self {
+        self.request = self.request.map(change);
+        self
+    }
+
+    /// Names the row of the report that the request is counted in; without one that is the method and
+    /// the path, in which `{}` stands for what looks like an id.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Adds a header; one of the same name stays.
+    pub fn header<K, V>(self, name: K, value: V) -> Self
+    where
+        HeaderName: TryFrom<K>,
+        <HeaderName as TryFrom<K>>::Error: Into<http::Error>,
+        HeaderValue: TryFrom<V>,
+        <HeaderValue as TryFrom<V>>::Error: Into<http::Error>,
+    {
+        self.with(|request| request.header(name, value))
+    }
+
+    /// Adds `headers`; those of the same names are replaced.
+    pub fn headers(self, headers: HeaderMap) -> Self {
+        self.with(|request| request.headers(headers))
+    }
+
+    /// Adds to the query of the URL.
+    pub fn query<T: Serialize + ?Sized>(self, query: &T) -> Self {
+        self.with(|request| request.query(query))
+    }
+
+    /// Sets the body to `body` as JSON.
+    pub fn json<T: Serialize + ?Sized>(self, body: &T) -> Self {
+        self.with(|request| request.json(body))
+    }
+
+    /// Sets the body to `form` as the fields of a form.
+    pub fn form<T: Serialize + ?Sized>(self, form: &T) -> Self {
+        self.with(|request| request.form(form))
+    }
+
+    /// Sets the body.
+    pub fn body(self, body: impl Into<Body>) -> Self {
+        self.with(|request| request.body(body))
+    }
+
+    /// Sets the body to the parts of a form.
+    pub fn multipart(self, form: reqwest::multipart::Form) -> Self {
+        self.with(|request| request.multipart(form))
+    }
+
+    /// Adds `authorization: Bearer <token>`.
+    pub fn bearer_auth(self, token: impl Display) -> Self {
+        self.with(|request| request.bearer_auth(token))
+    }
+
+    /// Adds `authorization: Basic <username:password in base64>`.
+    pub fn basic_auth<U: Display, P: Display>(self, username: U, password: Option<P>) -> Self {
+        self.with(|request| request.basic_auth(username, password))
+    }
+
+    /// Sets the time the request may take, over that of its step.
+    pub fn timeout(self, timeout: Duration) -> Self {
+        self.with(|request| request.timeout(timeout))
+    }
+
+    /// Sends it and waits for the last byte of the answer, whatever its status.
+    ///
+    /// # Errors
+    /// It could not be made, or was not answered in full.
+    pub async fn send(self) -> Result<reqwest::Response, HttpError> {
+        let request = self.request?;
+        let request = request
+            .build()
+            .map_err(|error| HttpError::unsent(&error.without_url()))?;
+        self.http
+            .exchange(request, self.is_relative, self.name.as_deref())
+            .await
+    }
+}
+
+impl fmt::Debug for HttpRequest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpRequest")
+            .field("request", &self.request)
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}

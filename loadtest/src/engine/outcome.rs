@@ -1,0 +1,185 @@
+//! What became of a step, and how it is counted.
+
+use super::desk::Desk;
+use crate::chain::{Cause, RootCause, Unmet};
+use crate::metrics::{DependencyTally, ErrorTally, StepTally, Tally};
+use crate::transport::Failure;
+use std::time::Duration;
+
+/// What became of a step.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Ok,
+    Failed(Failure),
+    NotDrawn,
+    /// Its function left it out on purpose.
+    LeftOut(DependencyTally),
+    /// It ran `once`, and its response is kept.
+    Kept,
+    Skipped(DependencyTally),
+}
+
+/// Tallies a step for which no request was sent.
+pub(super) fn not_sent(tally: &mut Tally, step: usize, outcome: &Outcome) {
+    let steps = &mut tally.steps[step];
+    match outcome {
+        Outcome::Ok => {}
+        Outcome::NotDrawn => steps.not_drawn += 1,
+        Outcome::LeftOut(skip) => {
+            steps.left_out += 1;
+            tally.count_dependency(skip.clone());
+        }
+        Outcome::Kept => steps.kept += 1,
+        Outcome::Failed(failure) => fail(steps, failure),
+        Outcome::Skipped(skip) => {
+            if skip.cause.root.counts() {
+                steps.skipped += 1;
+            } else {
+                steps.skipped_not_drawn += 1;
+            }
+            tally.count_dependency(skip.clone());
+        }
+    }
+}
+
+pub(super) fn fail(tally: &mut StepTally, failure: &Failure) {
+    tally.executed += 1;
+    tally.failed += 1;
+    let status = failure.status.map(|status| status.as_u16());
+    match tally
+        .errors
+        .iter_mut()
+        .find(|error| (error.kind, error.status) == (failure.kind, status))
+    {
+        Some(error) => error.count += 1,
+        None => tally.errors.push(ErrorTally {
+            kind: failure.kind,
+            status,
+            count: 1,
+            example: crate::redact::text(&failure.message).into_owned(),
+            sample: failure.sample.clone(),
+        }),
+    }
+}
+
+/// Tallies a step that came to its end without a request: it was executed, and took no time that
+/// would be a sample. One that is ok is within any target.
+pub(super) fn without_request(
+    tally: &mut StepTally,
+    result: &Result<(), Failure>,
+    checks: (u64, u64),
+) {
+    tally.checks_passed += checks.0;
+    tally.checks_failed += checks.1;
+    match result {
+        Ok(()) => {
+            tally.executed += 1;
+            tally.ok += 1;
+            tally.satisfied += 1;
+        }
+        Err(failure) => fail(tally, failure),
+    }
+}
+
+/// The times and checks of a step that ran.
+pub(super) struct Sample {
+    pub(super) service: Duration,
+    /// Service time and what the first request of a journey carries besides.
+    pub(super) response: Duration,
+    /// The grading target T.
+    pub(super) target: Duration,
+    /// Passed and failed.
+    pub(super) checks: (u64, u64),
+}
+
+impl Sample {
+    pub(super) fn tally(&self, tally: &mut StepTally, result: &Result<(), Failure>) {
+        tally.checks_passed += self.checks.0;
+        tally.checks_failed += self.checks.1;
+        match result {
+            Ok(()) => {
+                tally.executed += 1;
+                tally.ok += 1;
+                if self.response <= self.target {
+                    tally.satisfied += 1;
+                } else if self.response <= self.target * 4 {
+                    tally.tolerating += 1;
+                }
+            }
+            Err(failure) => fail(tally, failure),
+        }
+        if result
+            .as_ref()
+            .err()
+            .is_none_or(|failure| failure.kind.is_timeout())
+        {
+            tally.response.record(self.response);
+            tally.service.record(self.service);
+        } else {
+            tally.failed_response.record(self.response);
+        }
+    }
+}
+
+/// The ledger's line for a step that cannot run.
+pub(super) fn dependency(step: usize, unmet: Unmet, desk: &Desk) -> DependencyTally {
+    let name = |step: usize| &desk.definition.steps[step].name;
+    let (variable, upstream, cause, example) = match unmet {
+        Unmet::Upstream {
+            step: upstream,
+            variable,
+            cause,
+        } => {
+            let root = if cause.step == upstream {
+                String::new()
+            } else {
+                format!(", after `{}`", name(cause.step))
+            };
+            let example = format!(
+                "needs `{variable}`, but `{}` has no response: {}{root}",
+                name(upstream),
+                cause.root
+            );
+            (Some(variable.to_owned()), upstream, cause, example)
+        }
+        Unmet::Missing {
+            step: upstream,
+            variable,
+        } => {
+            let cause = Cause {
+                root: RootCause::Missing,
+                step: upstream,
+            };
+            let example = format!(
+                "needs `{variable}`, which the response of `{}` lacks",
+                name(upstream)
+            );
+            (Some(variable.to_owned()), upstream, cause, example)
+        }
+        Unmet::NotInFeed { variable } => {
+            let cause = Cause {
+                root: RootCause::NotInFeed,
+                step,
+            };
+            let example = format!("needs `{variable}`, which the row of the feed lacks");
+            (Some(variable.to_owned()), step, cause, example)
+        }
+        Unmet::Declined { reason } => of_itself(RootCause::Declined, step, &reason),
+        Unmet::LeftOut { reason } => of_itself(RootCause::LeftOut, step, &reason),
+        Unmet::Invalid { reason } => of_itself(RootCause::Invalid, step, &reason),
+    };
+    DependencyTally {
+        step,
+        variable,
+        upstream,
+        cause,
+        count: 1,
+        example,
+    }
+}
+
+/// Variable, upstream step, cause and example of a step that is the cause itself.
+fn of_itself(root: RootCause, step: usize, reason: &str) -> (Option<String>, usize, Cause, String) {
+    let example = crate::redact::text(reason).into_owned();
+    (None, step, Cause { root, step }, example)
+}

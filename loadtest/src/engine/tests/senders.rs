@@ -1,0 +1,446 @@
+//! Steps that send for themselves: one sample each, and a row per name of their requests.
+
+use super::*;
+use crate::chain::{Error, Skip};
+use crate::metrics::{Histogram, InnerTally};
+use std::future::pending;
+
+/// What the `async` function of a step does.
+type Function = for<'a> fn(&'a mut Http) -> Local<'a, Result<(), Halt>>;
+
+/// A chain whose first step sends for itself, and whose others need the one before.
+struct Sending {
+    function: Function,
+    others: Linked,
+}
+
+impl Chain for Sending {
+    fn begin(&mut self, vu: &mut Vu) {
+        self.others.begin(vu);
+    }
+
+    fn skip(&mut self, step: usize, cause: Cause) {
+        self.others.skip(step, cause);
+    }
+
+    fn build(&mut self, step: usize, vu: &mut Vu, request: &mut RequestBuf) -> Result<(), Unmet> {
+        assert_ne!(step, 0, "the first step builds no request");
+        self.others.build(step, vu, request)
+    }
+
+    fn run<'a>(
+        &'a mut self,
+        _: usize,
+        _: &'a mut Vu,
+        http: &'a mut Http,
+    ) -> Local<'a, Result<(), Halt>> {
+        (self.function)(http)
+    }
+
+    fn arrived(&self, _: usize) -> bool {
+        true
+    }
+
+    fn finish(&mut self, step: usize, response: RawResponse) -> Result<(), String> {
+        self.others.finish(step, response)
+    }
+
+    fn check(&mut self, _: usize, _: &mut Vu, _: &mut dyn FnMut(&'static str, Result<(), String>)) {
+    }
+}
+
+fn itself(name: &'static str) -> StepDef {
+    StepDef {
+        sends_itself: true,
+        ..step(name)
+    }
+}
+
+macro_rules! scenario_of {
+    ($load:expr, $steps:expr, $function:expr) => {
+        &*Box::leak(Box::new(Scenario {
+            chain: |_, _| {
+                Box::new(Sending {
+                    function: $function,
+                    others: Linked {
+                        filled: vec![None; 3],
+                    },
+                })
+            },
+            ..plain($load, $steps)
+        }))
+    };
+}
+
+fn plain(load: Load, steps: Vec<StepDef>) -> Scenario {
+    Scenario {
+        definition: sample::scenario(Some(load), steps),
+        root: "",
+        prepare,
+        chain: |_, _| unreachable!(),
+        teardown: |_| {},
+    }
+}
+
+fn work_of(count: u64) -> Load {
+    Load::new(Shape::Iterations { count, users: 1 })
+}
+
+fn go(
+    scenario: &'static Scenario,
+    script: impl Fn(Duration) -> (Duration, Result<&'static str, ErrorKind>) + Send + Sync + 'static,
+) -> Ran {
+    run_plan(
+        scenario,
+        &plan_of(scenario),
+        1,
+        &Control::new(),
+        None,
+        script,
+    )
+}
+
+/// `map_err` for a function without the macro's help.
+fn failed(error: impl Into<Error>) -> Halt {
+    Halt::Failed(error.into())
+}
+
+async fn get(http: &mut Http, url: &str) -> Result<reqwest::Response, Halt> {
+    http.get(url).send().await.map_err(failed)
+}
+
+fn row<'a>(tally: &'a Tally, name: &str) -> &'a InnerTally {
+    let rows = &tally.steps[0].inner;
+    rows.iter().find(|row| row.name == name).expect(name)
+}
+
+fn all_are(times: &Histogram, count: u64, time: Duration) {
+    assert_eq!(times.count(), count);
+    assert_eq!((times.min(), times.max()), (Some(time), Some(time)));
+}
+
+/// Asks three times with pauses before, between and after, then once under another name.
+fn polls(http: &mut Http) -> Local<'_, Result<(), Halt>> {
+    Box::pin(async move {
+        for number in 0..3 {
+            http.pause(ms(500)).await;
+            get(http, &format!("/orders/{number}?key=secret")).await?;
+        }
+        let named = http.post("/receipts/8").name("receipt").json(&[1]).send();
+        named.await.map_err(failed)?;
+        http.pause(ms(500)).await;
+        Ok(())
+    })
+}
+
+#[test]
+fn a_step_that_polls_is_one_sample_without_its_pauses() {
+    let think = Some(Think {
+        min: ms(1_000),
+        max: ms(1_000),
+    });
+    let steps = vec![
+        StepDef {
+            think,
+            ..itself("wait")
+        },
+        step("next"),
+    ];
+    let ran = go(scenario_of!(work_of(2), steps, polls), |_| {
+        (ms(100), Ok(""))
+    });
+    let all = ran.all();
+    let wait = &all.steps[0];
+    assert_eq!((wait.executed, wait.ok, wait.requests), (2, 2, 8));
+    assert_eq!(
+        (wait.retries, wait.sent_bytes, wait.received_bytes),
+        (0, 80, 160)
+    );
+    assert_eq!(wait.satisfied, 2);
+    assert_eq!(wait.statuses, [(200, 8)].into());
+    all_are(&wait.service, 2, ms(400));
+    all_are(&wait.response, 2, ms(400));
+    assert_eq!(wait.inner.len(), 2);
+    let polled = row(&all, "GET /orders/{}");
+    assert_eq!((polled.requests, polled.failed), (6, 0));
+    all_are(&polled.service, 6, ms(100));
+    assert_eq!(row(&all, "receipt").requests, 2);
+    // Neither pauses nor think times are part of a journey.
+    all_are(&all.journey.time, 2, ms(500));
+    assert_eq!(all.journey.shares[0].steps_us, [800_000, 200_000]);
+    assert_eq!(
+        ran.done.elapsed,
+        2 * (ms(4 * 500 + 400) + ms(1_000) + ms(100))
+    );
+}
+
+#[test]
+fn the_first_request_of_a_step_that_sends_for_itself_carries_the_start_delay() {
+    fn twice(http: &mut Http) -> Local<'_, Result<(), Halt>> {
+        Box::pin(async move {
+            get(http, "/").await?;
+            get(http, "/").await.map(drop)
+        })
+    }
+    let load = Load {
+        max_users: Some(1),
+        ..rate(2.0, Duration::ZERO, ms(1_000))
+    };
+    let steps = vec![itself("twice"), step("next")];
+    let all = go(scenario_of!(load, steps, twice), |_| (ms(300), Ok(""))).all();
+    // Due at 500 ms, free at 900 ms.
+    all_are(&all.steps[0].service, 2, ms(600));
+    assert_eq!(all.steps[0].response.max(), Some(ms(600 + 400)));
+    all_are(&all.steps[1].response, 2, ms(300));
+    all_are(&row(&all, "GET /").service, 4, ms(300));
+}
+
+#[test]
+fn a_step_that_sent_nothing_is_executed_and_leaves_the_delay_to_the_next() {
+    let load = Load {
+        max_users: Some(1),
+        ..rate(2.0, Duration::ZERO, ms(1_000))
+    };
+    let steps = vec![itself("idle"), step("next")];
+    let scenario = scenario_of!(load, steps, |_| Box::pin(async { Ok(()) }));
+    let all = go(scenario, |_| (ms(700), Ok(""))).all();
+    let idle = &all.steps[0];
+    assert_eq!(
+        (idle.executed, idle.ok, idle.satisfied, idle.requests),
+        (2, 2, 2, 0)
+    );
+    assert!(idle.response.is_empty() && idle.service.is_empty() && idle.inner.is_empty());
+    assert_eq!(all.steps[1].response.max(), Some(ms(700 + 200)));
+}
+
+#[test]
+fn a_user_whose_steps_send_nothing_does_not_take_the_thread() {
+    let steps = vec![itself("idle")];
+    let load = users(2, Duration::ZERO, ms(1_000));
+    let all = go(
+        scenario_of!(load, steps, |_| Box::pin(async { Ok(()) })),
+        quick,
+    )
+    .all();
+    assert_eq!((all.journey.started, all.journey.ok), (200, 200));
+}
+
+#[test]
+fn a_step_fails_as_its_last_request_did() {
+    fn gives_up(http: &mut Http) -> Local<'_, Result<(), Halt>> {
+        Box::pin(async move {
+            get(http, "/first").await?;
+            match http.get("/second").send().await {
+                Ok(_) => Err(failed(Error::msg("the shop is closed"))),
+                Err(error) => {
+                    assert!(error.is_connect(), "{}", error.kind());
+                    Err(failed(Error::msg("cannot go on")))
+                }
+            }
+        })
+    }
+    let steps = vec![itself("a"), step("b")];
+    let all = go(scenario_of!(work_of(2), steps, gives_up), |at| match at {
+        // The first iteration meets a refusal, the second does not.
+        at if at == ms(10) => (ms(10), Err(ErrorKind::ConnectRefused)),
+        _ => (ms(10), Ok("")),
+    })
+    .all();
+    let step = &all.steps[0];
+    assert_eq!((step.executed, step.failed, step.requests), (2, 2, 4));
+    assert_eq!(step.errors.len(), 2);
+    assert_eq!(step.errors[0].kind, ErrorKind::ConnectRefused);
+    assert_eq!(step.errors[0].example, "cannot go on (scripted)");
+    assert_eq!(step.errors[1].kind, ErrorKind::StepError);
+    assert_eq!(step.errors[1].example, "the shop is closed");
+    all_are(&step.failed_response, 2, ms(20));
+    let second = row(&all, "GET /second");
+    assert_eq!((second.requests, second.failed), (2, 1));
+    assert_eq!(second.errors[0].kind, ErrorKind::ConnectRefused);
+    assert_eq!(all.steps[1].skipped, 2);
+    assert_eq!(all.dependencies[0].cause.root, RootCause::Failed);
+    assert_eq!(all.journey.failed, 2);
+}
+
+#[test]
+fn a_step_that_recovers_is_ok() {
+    fn again(http: &mut Http) -> Local<'_, Result<(), Halt>> {
+        Box::pin(async move {
+            while http.get("/").send().await.is_err() {}
+            Ok(())
+        })
+    }
+    let steps = vec![itself("a")];
+    let all = go(scenario_of!(work_of(1), steps, again), |at| {
+        let answer = if at < ms(20) {
+            Err(ErrorKind::ResetInBody)
+        } else {
+            Ok("")
+        };
+        (ms(10), answer)
+    })
+    .all();
+    assert_eq!((all.steps[0].ok, all.steps[0].requests), (1, 3));
+    assert!(all.steps[0].errors.is_empty());
+    assert_eq!(row(&all, "GET /").failed, 2);
+    all_are(&all.steps[0].response, 1, ms(30));
+}
+
+#[test]
+fn each_request_has_the_timeout_of_its_step_or_its_own() {
+    fn slow(http: &mut Http) -> Local<'_, Result<(), Halt>> {
+        Box::pin(async move {
+            let own = http.get("/own").timeout(ms(50)).send().await;
+            assert!(own.is_err_and(|error| error.is_timeout()));
+            get(http, "/late").await.map(drop)
+        })
+    }
+    let steps = vec![StepDef {
+        timeout: ms(200),
+        ..itself("a")
+    }];
+    let all = go(scenario_of!(work_of(1), steps, slow), |_| (ms(900), Ok(""))).all();
+    let step = &all.steps[0];
+    assert_eq!(step.errors[0].kind, ErrorKind::TimeoutHead);
+    // Entered at its deadline, as every timeout.
+    all_are(&step.response, 1, ms(250));
+    all_are(&row(&all, "GET /own").service, 1, ms(50));
+    all_are(&row(&all, "GET /late").service, 1, ms(200));
+}
+
+#[test]
+fn a_step_that_leaves_itself_out_is_nobodys_failure() {
+    fn skips(http: &mut Http) -> Local<'_, Result<(), Halt>> {
+        Box::pin(async move {
+            get(http, "/stock").await?;
+            let reason = Skip::because("the shop is empty").reason().to_owned();
+            Err(Unmet::LeftOut { reason }.into())
+        })
+    }
+    let steps = vec![itself("a"), step("b")];
+    let all = go(scenario_of!(work_of(3), steps, skips), quick).all();
+    let step = &all.steps[0];
+    assert_eq!((step.left_out, step.executed, step.requests), (3, 0, 3));
+    assert!(step.response.is_empty());
+    assert_eq!(row(&all, "GET /stock").requests, 3);
+    assert_eq!(all.steps[1].skipped_not_drawn, 3);
+    assert_eq!((all.journey.ok, all.journey.failed), (3, 0));
+}
+
+#[test]
+fn a_panic_ends_the_step_and_not_the_user() {
+    fn panics(http: &mut Http) -> Local<'_, Result<(), Halt>> {
+        Box::pin(async move {
+            get(http, "/").await?;
+            http.pause(ms(5)).await;
+            panic!("told to panic within a step that sends for itself")
+        })
+    }
+    let steps = vec![itself("a"), step("b")];
+    let all = go(scenario_of!(work_of(2), steps, panics), quick).all();
+    let step = &all.steps[0];
+    assert_eq!((step.failed, step.requests), (2, 2));
+    assert_eq!(step.errors[0].kind, ErrorKind::StepPanic);
+    assert!(
+        step.errors[0]
+            .example
+            .starts_with("panicked: told to panic")
+    );
+    assert_eq!(step.failed_response.max(), Some(ms(5)));
+    assert_eq!(all.journey.failed, 2);
+}
+
+#[test]
+fn an_upstream_that_is_missing_is_a_dependency_failure() {
+    let steps = vec![itself("a"), step("b")];
+    let all = go(
+        scenario_of!(work_of(1), steps, |_| Box::pin(async {
+            Err(Unmet::Missing {
+                step: 0,
+                variable: "login",
+            }
+            .into())
+        })),
+        quick,
+    )
+    .all();
+    assert_eq!((all.steps[0].skipped, all.steps[0].executed), (1, 0));
+    assert_eq!(all.dependencies[0].variable.as_deref(), Some("login"));
+}
+
+#[test]
+fn a_weight_leaves_out_the_whole_step() {
+    let steps = vec![StepDef {
+        weight: 0.5,
+        ..itself("a")
+    }];
+    let all = go(
+        scenario_of!(work_of(400), steps, |http| Box::pin(async move {
+            get(http, "/").await.map(drop)
+        })),
+        quick,
+    )
+    .all();
+    let step = &all.steps[0];
+    assert_eq!(step.not_drawn + step.executed, 400);
+    assert!((150..250).contains(&step.executed), "{}", step.executed);
+    assert_eq!(step.requests, step.executed);
+}
+
+#[test]
+fn a_request_that_the_step_drops_is_counted_as_failed() {
+    fn impatient(http: &mut Http) -> Local<'_, Result<(), Halt>> {
+        Box::pin(async move {
+            let late = tokio::time::timeout(ms(40), http.get("/slow").send()).await;
+            assert!(late.is_err());
+            let paused = tokio::time::timeout(ms(30), http.pause(ms(500))).await;
+            assert!(paused.is_err());
+            get(http, "/").await.map(drop)
+        })
+    }
+    let steps = vec![itself("a")];
+    let all = go(scenario_of!(work_of(1), steps, impatient), |at| {
+        (if at < ms(1) { ms(900) } else { ms(10) }, Ok(""))
+    })
+    .all();
+    let step = &all.steps[0];
+    assert_eq!((step.ok, step.requests), (1, 2));
+    all_are(&step.response, 1, ms(50));
+    assert_eq!(row(&all, "GET /slow").failed, 1);
+}
+
+#[test]
+fn a_pause_under_way_ends_with_the_load_and_later_ones_last() {
+    fn long(http: &mut Http) -> Local<'_, Result<(), Halt>> {
+        Box::pin(async move {
+            for _ in 0..3 {
+                get(http, "/").await?;
+                http.pause(ms(2_000)).await;
+            }
+            Ok(())
+        })
+    }
+    let steps = vec![itself("a")];
+    let load = users(1, Duration::ZERO, ms(1_000));
+    let ran = go(scenario_of!(load, steps, long), |_| (ms(100), Ok("")));
+    assert_eq!(ran.seen, [ms(0), ms(1_000), ms(3_100)]);
+    assert_eq!(ran.all().journey.ok, 1);
+    assert_eq!(ran.done.elapsed, ms(5_200));
+}
+
+#[test]
+fn what_is_under_way_at_the_hard_end_is_cancelled() {
+    fn hangs(http: &mut Http) -> Local<'_, Result<(), Halt>> {
+        Box::pin(async move {
+            get(http, "/").await?;
+            pending().await
+        })
+    }
+    let steps = vec![itself("a"), step("b")];
+    let load = users(1, Duration::ZERO, ms(1_000));
+    let all = go(scenario_of!(load, steps, hangs), quick).all();
+    assert_eq!((all.journey.started, all.journey.cancelled), (1, 1));
+    let step = &all.steps[0];
+    assert_eq!((step.cancelled, step.executed, step.requests), (1, 0, 0));
+    assert!(step.inner.is_empty());
+}

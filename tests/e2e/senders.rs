@@ -1,0 +1,103 @@
+//! Steps that send for themselves, from the scenario to the report.
+
+use crate::call::wait_for;
+use crate::site::{Desk, assert_balanced, site, step, total};
+use crate::trials;
+use libtest_mimic::Trial;
+use loadtest::record::Ending;
+use loadtest_tests::{Reply, Request, Server};
+use rustix::process::Signal;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub(crate) fn trials() -> Vec<Trial> {
+    trials![
+        a_step_polls_and_its_requests_are_in_every_report,
+        a_test_shows_all_that_a_failing_step_sent,
+        a_step_that_keeps_the_thread_is_cut_off,
+    ]
+}
+
+/// Every order is done when it is asked for the third time.
+fn orders() -> impl Fn(&Request) -> Reply + Send + Sync {
+    let turns = AtomicU64::new(0);
+    move |request| match (request.method.as_str(), request.path.as_str()) {
+        ("POST", "/orders") => Reply::status(201).body(r#"{"id":99}"#),
+        ("GET", "/orders/99") if turns.fetch_add(1, Ordering::SeqCst) % 3 < 2 => Reply::status(404),
+        ("GET", "/orders/99") => Reply::json(r#"{"id":99}"#),
+        _ => Reply::status(200),
+    }
+}
+
+fn a_step_polls_and_its_requests_are_in_every_report() {
+    let server = Server::start(orders());
+    let desk = Desk::new();
+    let output = desk.run("polls", &server).args(["--export", "json"]);
+    let output = output.run().measured();
+    output.prints(&["GET /orders/{}", "66.7 %"]);
+    let record = desk.record();
+    assert_balanced(&record);
+    let all = total(&record);
+    let wait = step(&record, &all, "wait");
+    assert_eq!((wait.ok, wait.requests, wait.checks_passed), (3, 9, 3));
+    assert_eq!((wait.response.count(), all.journey.ok), (3, 3));
+    let [row] = wait.inner.as_slice() else {
+        panic!("one row: {:?}", wait.inner);
+    };
+    assert_eq!(
+        (&*row.name, row.requests, row.failed),
+        ("GET /orders/{}", 9, 6)
+    );
+    assert_eq!(server.requests_to("/receipts/99"), 3);
+    assert_eq!(server.requests(), 3 + 9 + 3);
+    let folder = desk.only_run();
+    for file in ["record.json", "report.html", "report.json"] {
+        let text = folder.text(file);
+        assert!(text.contains("{}"), "{file}");
+        assert!(!text.contains("k-1"), "{file} holds a query");
+    }
+}
+
+fn a_test_shows_all_that_a_failing_step_sent() {
+    let server = Server::recording(|request| match request.path.as_str() {
+        "/orders" => Reply::status(201).body(r#"{"id":99}"#),
+        "/reports" => Reply::status(500).body("no room"),
+        _ => Reply::status(404).body("not yet"),
+    });
+    let output = site()
+        .cargo("test --test load -- --exact polls")
+        .env("LOADTEST_BASE_URL", server.url())
+        .run()
+        .exits(101);
+    let output = output.prints(&[
+        "step `wait` failed (step.error): never done",
+        "GET /orders/99",
+        "POST /reports",
+        r#"{"order":99}"#,
+        "no room",
+        "needs `wait.response.id`",
+    ]);
+    assert_eq!(
+        output.stdout.matches("GET /orders/99").count(),
+        5,
+        "{output}"
+    );
+    assert_eq!(output.stdout.matches("not yet").count(), 5, "{output}");
+    assert!(!output.stdout.contains("POST /orders"), "{output}");
+    assert_eq!(server.requests(), 7);
+}
+
+fn a_step_that_keeps_the_thread_is_cut_off() {
+    let server = Server::start(|_| Reply::status(200));
+    let desk = Desk::new();
+    let mut running = desk.run("spins", &server).start();
+    wait_for("the only request", || {
+        (server.requests() == 1).then_some(())
+    });
+    running.signal(Signal::INT);
+    running.wait_until_it_says("stopping");
+    running.signal(Signal::INT);
+    let output = running.output().exits(105);
+    let record = desk.record();
+    assert_balanced(&record);
+    assert_ne!(record.ending, Ending::Completed, "{output}");
+}
