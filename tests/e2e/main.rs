@@ -6,6 +6,8 @@
 mod alias;
 mod call;
 mod configuration;
+mod duplicate;
+mod export;
 mod init;
 mod interrupts;
 mod language;
@@ -15,6 +17,7 @@ mod mistakes;
 mod nginx;
 mod own_target;
 mod permission;
+mod plan;
 mod project;
 mod secrets;
 mod site;
@@ -30,6 +33,8 @@ fn main() -> ExitCode {
     let trials = [
         alias::trials(),
         configuration::trials(),
+        duplicate::trials(),
+        export::trials(),
         init::trials(),
         interrupts::trials(),
         language::trials(),
@@ -39,6 +44,7 @@ fn main() -> ExitCode {
         nginx::trials(),
         own_target::trials(),
         permission::trials(),
+        plan::trials(),
         secrets::trials(),
         smoke::trials(),
         truth::trials(),
