@@ -4,6 +4,7 @@ pub(crate) mod duplicate;
 pub(crate) mod export;
 pub(crate) mod init;
 pub(crate) mod list;
+mod masked;
 pub(crate) mod plan;
 mod publish;
 pub(crate) mod report;

@@ -85,11 +85,8 @@ fn message(definition: &ScenarioDef, name: &str, new: &Duplicated) -> String {
         )));
         text.push('\n');
     }
-    text.push_str(
-        "\nWhat was measured stays with the old one. When the new one is as you want it:\n",
-    );
-    text.push_str(&format!("  cargo loadtest run {identity}"));
-    text
+    text + "\nWhat was measured stays with the old one. When the new one is as you want it:\n"
+        + &format!("  cargo loadtest run {identity}")
 }
 
 /// `name` as the name of a function.

@@ -6,7 +6,7 @@ mod human;
 mod outlook;
 
 use super::run;
-use super::{discover, words};
+use super::{discover, masked, words};
 use crate::cli::{Cli, PlanArgs, ResultFormat};
 use crate::config::Config;
 use crate::error::Error;
@@ -18,7 +18,6 @@ use loadtest::card::view;
 use loadtest::definition::ScenarioDef;
 use loadtest::plan::Plan;
 use loadtest::protocol::BASE_URL_VARIABLE;
-use loadtest::redact;
 use outlook::Outlook;
 use serde_json::{Value, json};
 
@@ -116,7 +115,7 @@ fn data(prospect: &Prospect<'_>) -> Value {
     for (i, step) in scenario.steps.iter().enumerate() {
         let shown = &mut value["steps"][i];
         shown["method"] = json!(step.method);
-        shown["url"] = json!(step.url.as_deref().map(redact::template));
+        shown["url"] = json!(step.url.as_deref().map(masked::url));
         shown["once"] = json!(step.once);
         shown["retry"] = json!(step.retry);
         shown["until"] = json!(step.until);
@@ -242,7 +241,7 @@ mod tests {
                 stages: stages.into(),
             })
         });
-        let staged = human::render(&prospect(&scenario, None, None), 80, false);
+        let in_stages = human::render(&prospect(&scenario, None, None), 80, false);
         scenario.load = Some(Load::new(Shape::Iterations {
             count: 1_000,
             users: 10,
@@ -255,7 +254,7 @@ mod tests {
         scenario.load = None;
         let base = Some("http://10.0.0.1");
         let default = human::render(&prospect(&scenario, None, base), 80, false);
-        insta::assert_snapshot!([staged, fixed, default].join("\n"));
+        insta::assert_snapshot!([in_stages, fixed, default].join("\n"));
     }
 
     #[test]
