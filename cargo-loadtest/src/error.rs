@@ -70,6 +70,11 @@ pub(crate) enum Error {
         suggestion: Option<String>,
         known: Vec<String>,
     },
+    #[error("`{word}` is part of several scenarios{}", instead(None, candidates))]
+    SeveralMatch {
+        word: String,
+        candidates: Vec<String>,
+    },
     #[error("{}", numbered(mistakes))]
     Plan { mistakes: Vec<(String, PlanError)> },
     #[error("{}: {}", path.display(), mistakes.join(&format!("\n{}: ", path.display())))]
@@ -79,7 +84,7 @@ pub(crate) enum Error {
     },
 
     #[error(
-        "the report cannot go to `{}`: its folder does not exist, or it is a folder itself",
+        "nothing can be written to `{}`: its folder does not exist, or it is a folder itself",
         path.display()
     )]
     ExportPath { path: PathBuf },
@@ -119,6 +124,13 @@ pub(crate) enum Error {
 
     #[error("{message}")]
     Init { message: String, help: String },
+
+    #[error("`{scenario}` cannot be duplicated: {reason}")]
+    Duplicate {
+        scenario: String,
+        reason: String,
+        help: Option<String>,
+    },
 }
 
 impl Error {
@@ -142,6 +154,8 @@ impl Error {
             | Self::SeveralResults
             | Self::Metadata { .. }
             | Self::NewerRecord { .. }
+            | Self::SeveralMatch { .. }
+            | Self::Duplicate { .. }
             | Self::Init { .. } => 2,
             Self::NoLoadTest { .. }
             | Self::NoScenario { .. }
@@ -199,6 +213,10 @@ impl Error {
                 Some("update `cargo-loadtest` to the version that wrote it".to_owned())
             }
             Self::Init { help, .. } => Some(help.clone()),
+            Self::SeveralMatch { .. } => {
+                Some("give the whole identity of the one you mean".to_owned())
+            }
+            Self::Duplicate { help, .. } => help.clone(),
             _ => None,
         }
     }

@@ -28,7 +28,10 @@ fn main() -> ExitCode {
     let outcome = match &cli.command {
         Command::Init(args) => commands::init::init(args),
         Command::List(args) => commands::list::list(args, &cli),
+        Command::Plan(args) => commands::plan::plan(args, &cli),
         Command::Run(args) => commands::run::run(args, &cli),
+        Command::Export(args) => commands::export::export(args, &cli),
+        Command::Duplicate(args) => commands::duplicate::duplicate(args, &cli),
         Command::Report(args) => commands::report::report(args, &cli),
     };
     match outcome {

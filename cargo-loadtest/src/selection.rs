@@ -79,6 +79,46 @@ pub(crate) fn select(all: Vec<Found>, args: &SelectionArgs) -> Result<Vec<Found>
     Ok(chosen)
 }
 
+/// The one scenario that `word` names: by its whole identity, else by an end of it, else by a part.
+///
+/// # Errors
+/// [`Error::NothingMatches`]; [`Error::SeveralMatch`].
+pub(crate) fn one<'a>(all: &'a [Found], word: &str) -> Result<&'a Found, Error> {
+    let identified: Vec<_> = all
+        .iter()
+        .map(|found| (found.definition.identity(), found))
+        .collect();
+    let end = format!("::{word}");
+    let ways: [&dyn Fn(&str) -> bool; 3] = [
+        &|identity| identity == word,
+        &|identity| identity.ends_with(&end),
+        &|identity| identity.contains(word),
+    ];
+    for matches in ways {
+        let mut matching = identified.iter().filter(|(identity, _)| matches(identity));
+        match (matching.next(), matching.next()) {
+            (None, _) => {}
+            (Some((_, found)), None) => return Ok(found),
+            (Some(first), Some(second)) => {
+                let candidates = [first, second].into_iter().chain(matching);
+                return Err(Error::SeveralMatch {
+                    word: word.to_owned(),
+                    candidates: candidates.map(|(identity, _)| identity.clone()).collect(),
+                });
+            }
+        }
+    }
+    let known: Vec<_> = identified
+        .into_iter()
+        .map(|(identity, _)| identity)
+        .collect();
+    Err(Error::NothingMatches {
+        criterion: format!("`{word}`"),
+        suggestion: similar_identity(word, &known),
+        known,
+    })
+}
+
 /// The candidate that `word` is most likely a misspelling of.
 pub(crate) fn similar<'a>(
     word: &str,
@@ -213,6 +253,35 @@ mod tests {
         let error = names(&args(&["check", "zzz"], false, &[])).unwrap_err();
         assert!(error.to_string().starts_with("no scenario matches `zzz`"));
         assert!(!error.to_string().contains("did you mean"));
+    }
+
+    #[test]
+    fn one_scenario_is_meant_by_identity_by_end_or_by_a_part_of_its_own() {
+        let all = [
+            found("checkout", &[]),
+            found("checkout_twice", &[]),
+            found("browse", &[]),
+        ];
+        let name = |word: &str| one(&all, word).map(|found| found.definition.function.to_string());
+        for (word, function) in [
+            ("shop::load::checkout", "checkout"),
+            ("checkout", "checkout"),
+            ("load::browse", "browse"),
+            ("twice", "checkout_twice"),
+        ] {
+            assert_eq!(name(word).unwrap(), function, "{word}");
+        }
+        let error = name("check").unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        let text = error.to_string();
+        assert!(
+            text.contains("load::checkout\n") && text.contains("checkout_twice"),
+            "{text}"
+        );
+        assert!(!text.contains("browse"), "{text}");
+        let error = name("brwose").unwrap_err();
+        assert_eq!(error.exit_code(), 3);
+        assert!(error.to_string().contains("did you mean"), "{error}");
     }
 
     #[test]

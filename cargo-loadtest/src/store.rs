@@ -316,11 +316,18 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Erro
     write(path, &bytes)
 }
 
-/// Writes a whole file, or none.
+/// Writes a whole file, or none. What is no file, such as a device or a pipe, is written to.
 ///
 /// # Errors
 /// When it cannot be written.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    if std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+        return std::fs::File::options()
+            .write(true)
+            .open(path)
+            .and_then(|mut file| file.write_all(bytes))
+            .map_err(Error::io("write", path));
+    }
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(format!(".{}", std::process::id()));

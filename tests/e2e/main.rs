@@ -6,6 +6,8 @@
 mod alias;
 mod call;
 mod configuration;
+mod duplicate;
+mod export;
 mod feeds;
 mod init;
 mod interrupts;
@@ -16,6 +18,7 @@ mod mistakes;
 mod nginx;
 mod own_target;
 mod permission;
+mod plan;
 mod project;
 mod repeat;
 mod secrets;
@@ -33,6 +36,8 @@ fn main() -> ExitCode {
     let trials = [
         alias::trials(),
         configuration::trials(),
+        duplicate::trials(),
+        export::trials(),
         feeds::trials(),
         init::trials(),
         interrupts::trials(),
@@ -43,6 +48,7 @@ fn main() -> ExitCode {
         nginx::trials(),
         own_target::trials(),
         permission::trials(),
+        plan::trials(),
         repeat::trials(),
         secrets::trials(),
         senders::trials(),

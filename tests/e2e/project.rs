@@ -110,8 +110,7 @@ impl Project {
     /// `cargo-loadtest loadtest <line>` in this project, built in the profile that tests share.
     pub(crate) fn tool(&self, command: &str, line: &str) -> Call {
         let call = Call::tool(&self.root).arg(command);
-        let builds = matches!(command, "run" | "list");
-        let call = if builds {
+        let call = if builds(command) {
             call.args(["--profile", "dev"])
         } else {
             call
@@ -123,6 +122,11 @@ impl Project {
     pub(crate) fn cargo(&self, line: &str) -> Call {
         Call::cargo(&self.root).line(line)
     }
+}
+
+/// Whether a command of the tool builds the load tests.
+pub(crate) fn builds(command: &str) -> bool {
+    matches!(command, "run" | "list" | "plan" | "export" | "duplicate")
 }
 
 /// The lines that make `tests/load.rs` a load test.

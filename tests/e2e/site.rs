@@ -1,7 +1,9 @@
 //! The project with many scenarios, compiled once, of which each test runs its own.
 
 use crate::call::Call;
-use crate::project::{Files, LOAD_TEST, Project, STANDS_ALONE, all_files, dependency, header};
+use crate::project::{
+    Files, LOAD_TEST, Project, STANDS_ALONE, all_files, builds, dependency, header,
+};
 use loadtest::metrics::{StepTally, Tally};
 use loadtest::record::{NotRun, RunRecord, ScenarioRecord};
 use loadtest_tests::Server;
@@ -57,12 +59,18 @@ impl Desk {
         Self { folder }
     }
 
+    /// `cargo loadtest` from here.
+    pub(crate) fn call(&self) -> Call {
+        Call::tool(self.folder.path())
+    }
+
     /// `cargo loadtest <command> <line>` from here.
     pub(crate) fn tool(&self, command: &str, line: &str) -> Call {
-        let call = Call::tool(self.folder.path()).arg(command);
-        let call = match command {
-            "run" | "list" => call.args(["--profile", "dev"]),
-            _ => call,
+        let call = self.call().arg(command);
+        let call = if builds(command) {
+            call.args(["--profile", "dev"])
+        } else {
+            call
         };
         call.line(line)
     }

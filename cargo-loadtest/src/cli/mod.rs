@@ -43,8 +43,14 @@ pub(crate) enum Command {
     Init(InitArgs),
     /// Show the scenarios of the workspace
     List(ListArgs),
+    /// Show what a run would send, and send nothing
+    Plan(Box<PlanArgs>),
     /// Run scenarios one after another, and grade them
     Run(Box<RunArgs>),
+    /// Write a scenario as data
+    Export(ExportArgs),
+    /// Copy the source of a scenario as a new version, right below the old one
+    Duplicate(DuplicateArgs),
     /// Grade and export the record of an earlier run
     Report(ReportArgs),
 }
@@ -81,19 +87,79 @@ pub(crate) struct ListArgs {
     pub(crate) selection: SelectionArgs,
     /// For people, or as an array of definitions
     #[arg(long, value_enum, default_value_t, value_name = "FMT")]
-    pub(crate) format: ListFormat,
+    pub(crate) format: ResultFormat,
     #[command(flatten)]
     pub(crate) cargo: CargoArgs,
     #[command(flatten)]
     pub(crate) compilation: CompilationArgs,
 }
 
-/// How `list` prints.
+/// How `list` and `plan` print.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ListFormat {
+pub(crate) enum ResultFormat {
     #[default]
     Human,
     Json,
+}
+
+/// `cargo loadtest plan`.
+#[derive(Debug, Args)]
+pub(crate) struct PlanArgs {
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
+    /// For people, or as an array of plans
+    #[arg(long, value_enum, default_value_t, value_name = "FMT")]
+    pub(crate) format: ResultFormat,
+    #[command(flatten)]
+    pub(crate) load: LoadArgs,
+    #[command(flatten)]
+    pub(crate) cargo: CargoArgs,
+    #[command(flatten)]
+    pub(crate) compilation: CompilationArgs,
+}
+
+/// `cargo loadtest export`.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    #[command(flatten)]
+    pub(crate) chosen: ScenarioArgs,
+    /// Write to this file; `-` is standard output
+    #[arg(short, long, value_name = "PATH", default_value = "-")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) cargo: CargoArgs,
+    #[command(flatten)]
+    pub(crate) compilation: CompilationArgs,
+}
+
+/// `cargo loadtest duplicate`.
+#[derive(Debug, Args)]
+pub(crate) struct DuplicateArgs {
+    #[command(flatten)]
+    pub(crate) chosen: ScenarioArgs,
+    /// The name of the function that the copy becomes
+    #[arg(value_name = "NEW_NAME")]
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) cargo: CargoArgs,
+    #[command(flatten)]
+    pub(crate) compilation: CompilationArgs,
+}
+
+/// Which one scenario.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ScenarioArgs {
+    /// The scenario: its identity (`package::module::function`), an end of it, or a part that no other one has
+    #[arg(value_name = "SCENARIO")]
+    pub(crate) scenario: String,
+    /// Only among the scenarios of these packages
+    #[arg(
+        short = 'p',
+        long = "package",
+        value_name = "SPEC",
+        help_heading = "Package Selection"
+    )]
+    pub(crate) packages: Vec<String>,
 }
 
 /// `cargo loadtest report`.
@@ -220,7 +286,7 @@ pub(crate) struct CompilationArgs {
 }
 
 /// Flags and commands that are named in the documentation but do not exist yet.
-const LATER: [&str; 17] = [
+const LATER: [&str; 14] = [
     "--allow-files",
     "--baseline",
     "--ci",
@@ -233,11 +299,8 @@ const LATER: [&str; 17] = [
     "compare",
     "config",
     "debug",
-    "duplicate",
-    "export",
     "history",
     "import",
-    "plan",
 ];
 
 /// Reads the command line.

@@ -1,16 +1,15 @@
 //! `cargo loadtest list`: what there is to run.
 
-use super::discover;
-use crate::cli::{Cli, ListArgs, ListFormat};
+use super::{discover, masked, weights, words};
+use crate::cli::{Cli, ListArgs, ResultFormat};
 use crate::error::Error;
 use crate::interrupt::Interrupts;
 use crate::selection::Found;
 use crate::shell::{self, clean};
 use crate::workspace::Workspace;
 use loadtest::card::view;
-use loadtest::definition::{Load, ScenarioDef, StepDef};
+use loadtest::definition::{Load, ScenarioDef};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Prints the selected scenarios.
@@ -29,11 +28,14 @@ pub(crate) fn list(args: &ListArgs, cli: &Cli) -> Result<u8, Error> {
         &interrupts,
     )?;
     match args.format {
-        ListFormat::Human => {
-            let shown: Vec<_> = found.iter().map(|found| human(&found.definition)).collect();
+        ResultFormat::Human => {
+            let shown: Vec<_> = found
+                .iter()
+                .map(|found| human(&masked::scenario(&found.definition)))
+                .collect();
             shell::result(shown.join("\n").trim_end())?;
         }
-        ListFormat::Json => shell::result(data(&found)?)?,
+        ResultFormat::Json => shell::result(data(&found)?)?,
     }
     Ok(0)
 }
@@ -65,7 +67,21 @@ fn human(scenario: &ScenarioDef) -> String {
     };
     let mut facts = vec![("load", load), ("target", target)];
     if !scenario.thresholds.is_empty() {
-        facts.push(("thresholds", thresholds(&scenario.thresholds)));
+        facts.push(("thresholds", words::thresholds(&scenario.thresholds)));
+    }
+    if let Some(client) = words::client(&scenario.client) {
+        facts.push(("client", client));
+    }
+    if !scenario.feeds.is_empty() {
+        let names: Vec<_> = scenario.feeds.iter().map(|feed| &*feed.name).collect();
+        facts.push(("feeds", names.join(", ")));
+    }
+    if scenario.keeps_state {
+        facts.push(("state", words::KEEPS_STATE.to_owned()));
+    }
+    if (scenario.weight - 1.0).abs() > f64::EPSILON {
+        let share = format!("weight {} beside others", weights::short(scenario.weight));
+        facts.push(("mix", share));
     }
     facts.push(("version", version));
     facts.push(("source", format!("{}:{}", scenario.file, scenario.line)));
@@ -77,7 +93,7 @@ fn human(scenario: &ScenarioDef) -> String {
 }
 
 fn steps(text: &mut String, scenario: &ScenarioDef) {
-    let effective = effective_weights(&scenario.steps);
+    let effective = weights::effective(&scenario.steps);
     let rows: Vec<[String; 3]> = scenario
         .steps
         .iter()
@@ -97,12 +113,9 @@ fn steps(text: &mut String, scenario: &ScenarioDef) {
     };
     let [names, methods, urls] = [0, 1, 2].map(width);
     for (i, ([name, method, url], step)) in rows.iter().zip(scenario.steps.iter()).enumerate() {
-        let mut notes = vec![format!("weight {}", short(step.weight))];
-        if step.once {
-            "once".clone_into(&mut notes[0]);
-        }
+        let mut notes = vec![format!("weight {}", weights::short(step.weight))];
         if (effective[i] - step.weight).abs() > f64::EPSILON {
-            let _ = write!(notes[0], " (effective {})", short(effective[i]));
+            let _ = write!(notes[0], " (effective {})", weights::short(effective[i]));
         }
         let needed: Vec<_> = step
             .dependencies
@@ -116,10 +129,9 @@ fn steps(text: &mut String, scenario: &ScenarioDef) {
         if !needed.is_empty() {
             notes.push(format!("uses {}", needed.join(", ")));
         }
-        notes.extend(step.retry.as_ref().map(view::retry));
-        notes.extend(step.until.as_ref().map(view::until));
+        notes.extend(words::marks(step));
         if !step.thresholds.is_empty() {
-            notes.push(thresholds(&step.thresholds));
+            notes.push(words::thresholds(&step.thresholds));
         }
         let _ = writeln!(
             text,
@@ -130,34 +142,6 @@ fn steps(text: &mut String, scenario: &ScenarioDef) {
     }
 }
 
-fn thresholds(thresholds: &[loadtest::definition::Threshold]) -> String {
-    let shown: Vec<_> = thresholds.iter().map(view::threshold).collect();
-    shown.join(", ")
-}
-
-fn short(weight: f64) -> f64 {
-    (weight * 1e4).round() / 1e4
-}
-
-/// The probability that each step runs in an iteration without failures: its own weight and that of
-/// every step it cannot do without, each once, since each is drawn once.
-fn effective_weights(steps: &[StepDef]) -> Vec<f64> {
-    let mut needed: Vec<BTreeSet<usize>> = Vec::with_capacity(steps.len());
-    for (i, step) in steps.iter().enumerate() {
-        let mut all = BTreeSet::from([i]);
-        for dependency in step.dependencies.iter().filter(|one| !one.optional) {
-            if let Some(theirs) = needed.get(dependency.step) {
-                all.extend(theirs);
-            }
-        }
-        needed.push(all);
-    }
-    needed
-        .iter()
-        .map(|all| all.iter().map(|&i| steps[i].weight).product())
-        .collect()
-}
-
 fn data(found: &[Found]) -> Result<String, Error> {
     let not_encoded = |error: serde_json::Error| Error::Internal {
         what: format!("could not encode the scenarios: {error}"),
@@ -165,9 +149,12 @@ fn data(found: &[Found]) -> Result<String, Error> {
     let mut all = Vec::new();
     for found in found {
         let definition = &found.definition;
-        let mut value = serde_json::to_value(definition).map_err(not_encoded)?;
+        let mut value = serde_json::to_value(masked::scenario(definition)).map_err(not_encoded)?;
         value["identity"] = Value::from(definition.identity());
-        for (i, weight) in effective_weights(&definition.steps).into_iter().enumerate() {
+        for (i, weight) in weights::effective(&definition.steps)
+            .into_iter()
+            .enumerate()
+        {
             value["steps"][i]["effective_weight"] = json!(weight);
         }
         all.push(value);
@@ -180,25 +167,8 @@ mod tests {
     use super::*;
     use crate::session::sample;
     use crate::workspace::Binary;
-    use loadtest::definition::{Dependency, Retry, Until};
+    use loadtest::definition::{Client, Cookies, FeedDef, HttpVersion, Retry, Until};
     use std::path::PathBuf;
-
-    #[test]
-    fn a_mandatory_upstream_multiplies_the_weight_once() {
-        let mut definition = sample::definition("visit", &[]);
-        let steps = definition.steps.to_mut();
-        let mut third = steps[1].clone();
-        third.weight = 0.25;
-        let needs = |step, optional| Dependency { step, optional };
-        third.dependencies = vec![needs(0, false), needs(1, false)].into();
-        steps.push(third.clone());
-        third.dependencies = vec![needs(2, true)].into();
-        steps.push(third);
-        let effective = effective_weights(&definition.steps);
-        for (found, expected) in effective.iter().zip([0.8, 0.4, 0.1, 0.25]) {
-            assert!((found - expected).abs() < 1e-9, "{effective:?}");
-        }
-    }
 
     #[test]
     fn people_see_load_target_steps_and_source() {
@@ -216,31 +186,38 @@ mod tests {
     }
 
     #[test]
-    fn people_see_what_is_repeated_and_what_is_not() {
+    fn people_see_what_is_not_as_usual() {
         let mut definition = sample::definition("checkout", &[]);
-        let [login, buy] = definition.steps.to_mut().as_mut_slice() else {
-            unreachable!("two steps");
+        definition.client = Client {
+            http: HttpVersion::Http2,
+            cookies: Cookies::User,
+            insecure: true,
+            ca: Some("certs/ca.pem".into()),
+            identity: None,
         };
-        (login.weight, login.once) = (1.0, true);
-        login.retry = Some(Retry {
+        definition.version = Some("3".into());
+        definition.keeps_state = true;
+        definition.weight = 2.5;
+        let feed = |name: &'static str| FeedDef {
+            name: name.into(),
+            line: 1,
+        };
+        definition.feeds = vec![feed("user"), feed("product")].into();
+        let steps = definition.steps.to_mut();
+        steps[0].once = true;
+        steps[0].sends_itself = true;
+        steps[1].redirects = 5;
+        steps[1].retry = Some(Retry {
             times: 3,
             backoff: Retry::BACKOFF,
             on: Retry::ON.into(),
         });
-        buy.until = Some(Until {
+        steps[1].until = Some(Until {
             condition: "|r| r.done".into(),
             every: Until::EVERY,
             within: Until::WITHIN,
         });
-        let text = human(&definition);
-        let steps: Vec<_> = text.lines().rev().take(2).map(str::trim).collect();
-        assert_eq!(
-            steps,
-            [
-                "2. buy    GET  /buy    weight 0.5; uses login; until |r| r.done, every 500 ms, within 30 s",
-                "1. login  GET  /login  once; retry 3, backoff 100 ms, on 429 | 502..=504 | timeout | connect | reset",
-            ]
-        );
+        insta::assert_snapshot!(human(&definition));
     }
 
     #[test]

@@ -1,10 +1,16 @@
 //! What each command does, a file each, and how scenarios are found.
 
+pub(crate) mod duplicate;
+pub(crate) mod export;
 pub(crate) mod init;
 pub(crate) mod list;
+mod masked;
+pub(crate) mod plan;
 mod publish;
 pub(crate) mod report;
 pub(crate) mod run;
+mod weights;
+mod words;
 
 use crate::cli::{CargoArgs, Cli, CompilationArgs, SelectionArgs};
 use crate::error::Error;
@@ -23,7 +29,21 @@ fn discover(
     compilation: &CompilationArgs,
     interrupts: &Interrupts,
 ) -> Result<Vec<Found>, Error> {
-    let tests = workspace.load_tests(&selection.packages)?;
+    let packages = &selection.packages;
+    let all = discover_all(workspace, packages, cli, cargo, compilation, interrupts)?;
+    select(all, selection)
+}
+
+/// Builds the load tests of `packages`, or of the whole workspace, and asks them for their scenarios.
+fn discover_all(
+    workspace: &Workspace,
+    packages: &[String],
+    cli: &Cli,
+    cargo: &CargoArgs,
+    compilation: &CompilationArgs,
+    interrupts: &Interrupts,
+) -> Result<Vec<Found>, Error> {
+    let tests = workspace.load_tests(packages)?;
     let mut listings = Vec::new();
     for binary in build(&tests, cli, cargo, compilation, interrupts)? {
         let listing = session::list(&binary, interrupts)?;
@@ -32,10 +52,10 @@ fn discover(
     let all = join(listings)?;
     if all.is_empty() {
         return Err(Error::NoScenario {
-            place: workspace::place(&selection.packages),
+            place: workspace::place(packages),
         });
     }
-    select(all, selection)
+    Ok(all)
 }
 
 /// The scenarios of all programs in the order (package, file, line). One that a library brings into

@@ -68,16 +68,24 @@ pub(super) fn check(exports: &[Export]) -> Result<(), Error> {
         return Err(Error::SeveralResults);
     }
     let files = exports.iter().filter(|export| !export.is_result());
-    for path in files.filter_map(|export| export.path.as_deref()) {
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        if !folder.is_dir() || path.is_dir() {
-            return Err(Error::ExportPath {
-                path: path.to_path_buf(),
-            });
-        }
+    files
+        .filter_map(|export| export.path.as_deref())
+        .try_for_each(check_path)
+}
+
+/// Refuses a file that could not be there.
+///
+/// # Errors
+/// [`Error::ExportPath`].
+pub(super) fn check_path(path: &Path) -> Result<(), Error> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    if !folder.is_dir() || path.is_dir() {
+        return Err(Error::ExportPath {
+            path: path.to_path_buf(),
+        });
     }
     Ok(())
 }

@@ -164,7 +164,8 @@ impl Series<'_> {
     }
 }
 
-fn overrides(load: &LoadArgs) -> Overrides {
+/// What the flags change of a declared load.
+pub(super) fn overrides(load: &LoadArgs) -> Overrides {
     Overrides {
         rate_per_second: load.rate,
         users: load.users,
@@ -174,23 +175,28 @@ fn overrides(load: &LoadArgs) -> Overrides {
     }
 }
 
-/// Refuses, before anything is sent, overrides that one of the scenarios has no place for.
-fn plan(
+/// The plan of each scenario; refuses, before anything is sent, overrides that one of them has no
+/// place for.
+pub(super) fn plan(
     chosen: &[Found],
     overrides: &Overrides,
     grading: &GradingDefaults,
     seed: u64,
-) -> Result<(), Error> {
+) -> Result<Vec<Plan>, Error> {
+    let mut plans = Vec::new();
     let mut mistakes = Vec::new();
     for found in chosen {
         let definition = &found.definition;
-        if let Err(errors) = Plan::new(definition, overrides, grading, seed) {
-            let identity = definition.identity();
-            mistakes.extend(errors.into_iter().map(|error| (identity.clone(), error)));
+        match Plan::new(definition, overrides, grading, seed) {
+            Ok(plan) => plans.push(plan),
+            Err(errors) => {
+                let identity = definition.identity();
+                mistakes.extend(errors.into_iter().map(|error| (identity.clone(), error)));
+            }
         }
     }
     if mistakes.is_empty() {
-        Ok(())
+        Ok(plans)
     } else {
         Err(Error::Plan { mistakes })
     }

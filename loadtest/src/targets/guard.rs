@@ -16,7 +16,10 @@ pub struct NotPermitted {
 }
 
 /// Permits `address`, which `host` stands for, or refuses it.
-pub(crate) fn permit(host: &str, address: IpAddr) -> Result<(), NotPermitted> {
+///
+/// # Errors
+/// [`NotPermitted`], which names both.
+pub fn permit(host: &str, address: IpAddr) -> Result<(), NotPermitted> {
     if address.to_canonical().is_loopback() {
         return Ok(());
     }

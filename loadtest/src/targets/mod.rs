@@ -3,7 +3,7 @@
 mod guard;
 mod own;
 
-pub use guard::NotPermitted;
-pub(crate) use guard::{permit, permit_all, refuse_unknown};
+pub use guard::{NotPermitted, permit};
+pub(crate) use guard::{permit_all, refuse_unknown};
 pub(crate) use own::give_up;
 pub use own::{LastOutput, Target, TargetCommand, TargetError};

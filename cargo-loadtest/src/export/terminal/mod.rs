@@ -2,10 +2,10 @@
 
 mod detail;
 mod steps;
-mod table;
+pub(crate) mod table;
 #[cfg(test)]
 mod tests;
-mod text;
+pub(crate) mod text;
 
 use crate::export::facts::{NOT_RUN, errors_alarm, percentiles_of};
 use loadtest::card::{Card, Grade, Letter, LossKind, Report, Verdict, view};

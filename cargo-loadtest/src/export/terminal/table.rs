@@ -5,7 +5,7 @@ use anstyle::Style;
 
 /// A column of a table.
 #[derive(Debug)]
-pub(super) struct Column {
+pub(crate) struct Column {
     title: &'static str,
     align: Align,
     /// The column with the highest rank leaves first; 0 never does.
@@ -20,7 +20,7 @@ enum Align {
 
 /// A table; its first column is the one that is shortened.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<(Style, String)>>,
     /// Lines below each row.
@@ -33,7 +33,7 @@ const GAP: usize = 2;
 const LEAST: usize = 14;
 
 impl Column {
-    pub(super) const fn left(title: &'static str) -> Self {
+    pub(crate) const fn left(title: &'static str) -> Self {
         Self {
             title,
             align: Align::Left,
@@ -41,7 +41,7 @@ impl Column {
         }
     }
 
-    pub(super) const fn right(title: &'static str) -> Self {
+    pub(crate) const fn right(title: &'static str) -> Self {
         Self {
             align: Align::Right,
             ..Self::left(title)
@@ -49,14 +49,14 @@ impl Column {
     }
 
     /// Lets the column leave when the table is too wide, the highest rank first.
-    pub(super) const fn leaves(mut self, rank: u8) -> Self {
+    pub(crate) const fn leaves(mut self, rank: u8) -> Self {
         self.rank = rank;
         self
     }
 }
 
 impl Table {
-    pub(super) fn new(columns: Vec<Column>) -> Self {
+    pub(crate) fn new(columns: Vec<Column>) -> Self {
         Self {
             columns,
             rows: Vec::new(),
@@ -65,7 +65,7 @@ impl Table {
     }
 
     /// Adds a row and what stands below it.
-    pub(super) fn row(&mut self, cells: Vec<(Style, String)>, below: Option<String>) {
+    pub(crate) fn row(&mut self, cells: Vec<(Style, String)>, below: Option<String>) {
         debug_assert_eq!(cells.len(), self.columns.len());
         self.rows.push(cells);
         self.below.push(below);
@@ -73,7 +73,7 @@ impl Table {
 
     /// The lines of the table within `limit` columns. Cells that had to leave stand below their row,
     /// before what stands there anyway.
-    pub(super) fn lines(&self, limit: usize) -> Vec<Line> {
+    pub(crate) fn lines(&self, limit: usize) -> Vec<Line> {
         let mut kept: Vec<usize> = (0..self.columns.len()).collect();
         while self.total(&kept) > limit {
             let Some(leaving) = kept

@@ -1,17 +1,17 @@
 //! Lines of styled text whose width is known.
 
-pub(super) use crate::shell::clean;
+pub(crate) use crate::shell::clean;
 use anstyle::{AnsiColor, Color, Style};
 use std::fmt::Write as _;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-pub(super) const PLAIN: Style = Style::new();
-pub(super) const BOLD: Style = Style::new().bold();
-pub(super) const DIM: Style = Style::new().dimmed();
-pub(super) const GOOD: Style = coloured(AnsiColor::Green);
-pub(super) const FAIR: Style = coloured(AnsiColor::Yellow);
-pub(super) const BAD: Style = coloured(AnsiColor::Red);
-pub(super) const ACCENT: Style = coloured(AnsiColor::Cyan);
+pub(crate) const PLAIN: Style = Style::new();
+pub(crate) const BOLD: Style = Style::new().bold();
+pub(crate) const DIM: Style = Style::new().dimmed();
+pub(crate) const GOOD: Style = coloured(AnsiColor::Green);
+pub(crate) const FAIR: Style = coloured(AnsiColor::Yellow);
+pub(crate) const BAD: Style = coloured(AnsiColor::Red);
+pub(crate) const ACCENT: Style = coloured(AnsiColor::Cyan);
 
 const fn coloured(colour: AnsiColor) -> Style {
     Style::new().fg_color(Some(Color::Ansi(colour)))
@@ -19,37 +19,37 @@ const fn coloured(colour: AnsiColor) -> Style {
 
 /// A line of styled text.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Line(Vec<(Style, String)>);
+pub(crate) struct Line(Vec<(Style, String)>);
 
 impl Line {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
     /// Adds text in a style.
-    pub(super) fn add(mut self, style: Style, text: impl Into<String>) -> Self {
+    pub(crate) fn add(mut self, style: Style, text: impl Into<String>) -> Self {
         self.0.push((style, text.into()));
         self
     }
 
     /// Adds spaces up to a column; none when the line is already there.
-    pub(super) fn to(self, column: usize) -> Self {
+    pub(crate) fn to(self, column: usize) -> Self {
         let gap = column.saturating_sub(self.width());
         self.add(PLAIN, " ".repeat(gap))
     }
 
     /// Adds all of another line.
-    pub(super) fn join(mut self, other: Self) -> Self {
+    pub(crate) fn join(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         self
     }
 
-    pub(super) fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.0.iter().map(|(_, text)| width(text)).sum()
     }
 
     /// Appends the line to `out`, cut to `limit` columns and without spaces at its end.
-    pub(super) fn print(&self, out: &mut String, limit: usize, colour: bool) {
+    pub(crate) fn print(&self, out: &mut String, limit: usize, colour: bool) {
         let mut spans = self.0.as_slice();
         while let Some((_, text)) = spans.last() {
             if !text.trim_end().is_empty() {
@@ -77,12 +77,12 @@ impl Line {
 }
 
 /// How many columns a text takes.
-pub(super) fn width(text: &str) -> usize {
+pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
 /// Cuts a text to `limit` columns, an ellipsis in place of what is cut.
-pub(super) fn shorten(text: &str, limit: usize) -> String {
+pub(crate) fn shorten(text: &str, limit: usize) -> String {
     if width(text) <= limit {
         return text.to_owned();
     }
@@ -103,7 +103,7 @@ pub(super) fn shorten(text: &str, limit: usize) -> String {
 }
 
 /// Breaks a text at its spaces into lines of at most `limit` columns; words that are longer are cut.
-pub(super) fn wrap(text: &str, limit: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, limit: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         let last = lines.last_mut().expect("there is always a line");
@@ -121,7 +121,7 @@ pub(super) fn wrap(text: &str, limit: usize) -> Vec<String> {
 }
 
 /// A bar of `share` of `columns`, to an eighth of a column; something is never nothing.
-pub(super) fn bar(share: f64, columns: usize) -> String {
+pub(crate) fn bar(share: f64, columns: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = (share.clamp(0.0, 1.0) * columns as f64 * 8.0).round() as usize;
     let eighths = if share > 0.0 { eighths.max(1) } else { 0 };

@@ -1,0 +1,300 @@
+//! `cargo loadtest duplicate`: the source of a scenario once more, as a new version of it.
+
+mod source;
+
+use super::discover_all;
+use crate::cli::{Cli, DuplicateArgs};
+use crate::error::Error;
+use crate::interrupt::Interrupts;
+use crate::selection::{Found, one};
+use crate::shell;
+use crate::workspace::{Workspace, folder};
+use loadtest::definition::ScenarioDef;
+use source::{Duplicated, Original, Refusal};
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use syn::Ident;
+use syn::ext::IdentExt as _;
+
+/// Copies the source of the scenario right below itself.
+///
+/// # Errors
+/// When it cannot be found or copied; the file is then as it was.
+pub(crate) fn duplicate(args: &DuplicateArgs, cli: &Cli) -> Result<u8, Error> {
+    let refused = |reason: String, help: Option<&str>| Error::Duplicate {
+        scenario: args.chosen.scenario.clone(),
+        reason,
+        help: help.map(str::to_owned),
+    };
+    let name = identifier(&args.name).map_err(|reason| refused(reason, None))?;
+    let interrupts = Interrupts::install()?;
+    let workspace = Workspace::load(&args.cargo)?;
+    let all = discover_all(
+        &workspace,
+        &args.chosen.packages,
+        cli,
+        &args.cargo,
+        &args.compilation,
+        &interrupts,
+    )?;
+    let definition = &one(&all, &args.chosen.scenario)?.definition;
+    let refused = |reason: String, help: Option<String>| Error::Duplicate {
+        scenario: definition.identity(),
+        reason,
+        help,
+    };
+    let short = name.unraw().to_string();
+    if let Some(reason) = taken(definition, &all, &short) {
+        return Err(refused(reason, Some(ANOTHER_NAME.to_owned())));
+    }
+    let path = source_of(definition, &workspace).map_err(|reason| {
+        let help = format!("copy it by hand: {}:{}", definition.file, definition.line);
+        refused(reason, Some(help))
+    })?;
+    let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
+    let original = Original {
+        function: &definition.function,
+        shown: &definition.name,
+        line: definition.line as usize,
+    };
+    let new = source::duplicate(&text, &original, &name).map_err(|refusal| {
+        let help = help(&refusal, definition);
+        refused(refusal.to_string(), Some(help))
+    })?;
+    replace(&path, &text, &new.text)?;
+    shell::result(message(definition, &short, &new))?;
+    Ok(0)
+}
+
+const ANOTHER_NAME: &str = "give the copy another name";
+
+fn message(definition: &ScenarioDef, name: &str, new: &Duplicated) -> String {
+    let mut copy = definition.clone();
+    copy.function = name.to_owned().into();
+    let identity = copy.identity();
+    let mut text = format!(
+        "Copied `{}` to `{identity}`\n  {}:{}\n",
+        definition.identity(),
+        definition.file,
+        new.line
+    );
+    if let Some(version) = &new.version {
+        text.push_str(&shell::clean(&format!(
+            "\nThe copy has `version = \"{version}\"` too: change it with what you change, or leave it out."
+        )));
+        text.push('\n');
+    }
+    text + "\nWhat was measured stays with the old one. When the new one is as you want it:\n"
+        + &format!("  cargo loadtest run {identity}")
+}
+
+/// `name` as the name of a function.
+fn identifier(name: &str) -> Result<Ident, String> {
+    /// Keywords of an edition that the parser takes for names.
+    const NEW_KEYWORDS: [&str; 1] = ["gen"];
+    const NEVER: [&str; 5] = ["self", "Self", "super", "crate", "_"];
+    let bare = name.strip_prefix("r#").unwrap_or(name);
+    let parsed: Option<Ident> = syn::parse_str(name).ok();
+    match parsed {
+        // The parser passes over spaces and comments.
+        Some(ident) if ident == name && !NEW_KEYWORDS.contains(&name) => {
+            if bare == "main" {
+                return Err("`main` is the function that `loadtest::main!` makes".to_owned());
+            }
+            Ok(ident)
+        }
+        _ if NEVER.contains(&bare) => Err(format!("`{bare}` cannot be the name of a function")),
+        _ if syn::parse_str::<Ident>(&format!("r#{name}"))
+            .is_ok_and(|ident| ident.unraw() == name) =>
+        {
+            Err(format!(
+                "`{name}` is a keyword; write `r#{name}`, or choose another name"
+            ))
+        }
+        _ => Err(format!(
+            "`{}` is no name of a function; use letters, digits and `_`, and no digit first",
+            shell::clean(name)
+        )),
+    }
+}
+
+/// Who has the name already, among all scenarios.
+fn taken(definition: &ScenarioDef, all: &[Found], name: &str) -> Option<String> {
+    let others = all.iter().map(|found| &found.definition);
+    let mut same_package = others.filter(|other| other.package == definition.package);
+    let other = same_package.find(|other| {
+        other.name == name || (other.module == definition.module && other.function == name)
+    })?;
+    Some(format!(
+        "the name `{name}` is taken by `{}`, {}:{}",
+        other.identity(),
+        other.file,
+        other.line
+    ))
+}
+
+/// The file that holds the scenario, if it is one to be changed from here.
+fn source_of(definition: &ScenarioDef, workspace: &Workspace) -> Result<PathBuf, String> {
+    let members = workspace.packages();
+    if !members
+        .iter()
+        .any(|member| member.name.as_str() == definition.package)
+    {
+        return Err(format!(
+            "its package `{}` is no member of this workspace",
+            definition.package
+        ));
+    }
+    let path = workspace
+        .root()
+        .join(&*definition.file)
+        .canonicalize()
+        .map_err(|error| format!("its file `{}` cannot be found: {error}", definition.file))?;
+    let within = |folder: &Path| {
+        folder
+            .canonicalize()
+            .is_ok_and(|folder| path.starts_with(folder))
+    };
+    if within(&workspace.target_directory) {
+        return Err(format!(
+            "its file `{}` is made by a build script",
+            definition.file
+        ));
+    }
+    if !within(workspace.root()) && !members.iter().any(|member| within(&folder(member))) {
+        return Err(format!(
+            "its file `{}` is outside of this workspace",
+            path.display()
+        ));
+    }
+    Ok(path)
+}
+
+fn help(refusal: &Refusal, definition: &ScenarioDef) -> String {
+    let place = format!("{}:{}", definition.file, definition.line);
+    match refusal {
+        Refusal::Moved { .. } => format!("was {place} just changed? Try again"),
+        Refusal::Taken { .. } => ANOTHER_NAME.to_owned(),
+        Refusal::Unnamed { .. } => {
+            format!("write `name = \"..\"` in the attribute, or copy it by hand: {place}")
+        }
+        Refusal::Made { .. } | Refusal::Unreadable { .. } | Refusal::Lost => {
+            format!("copy it by hand: {place}")
+        }
+    }
+}
+
+/// Writes `new` in place of `old`, whole or not at all, with the permissions of the file.
+fn replace(path: &Path, old: &str, new: &str) -> Result<(), Error> {
+    let failed = |error| Error::io("write", path)(error);
+    let permissions = fs::metadata(path).map_err(failed)?.permissions();
+    if permissions.readonly() {
+        return Err(failed(std::io::Error::other("it is read-only")));
+    }
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new()
+        .prefix(".loadtest-")
+        .tempfile_in(folder)
+        .map_err(failed)?;
+    file.write_all(new.as_bytes())
+        .and_then(|()| file.as_file().set_permissions(permissions))
+        .and_then(|()| file.as_file().sync_all())
+        .map_err(failed)?;
+    if fs::read_to_string(path).map_err(Error::io("read", path))? != old {
+        return Err(failed(std::io::Error::other("it was changed meanwhile")));
+    }
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::sample;
+    use crate::workspace::Binary;
+
+    #[test]
+    fn only_the_name_of_a_function_is_taken() {
+        for name in ["visit", "visit_2", "_x", "größe", "r#type"] {
+            assert_eq!(identifier(name).unwrap().to_string(), name);
+        }
+        for name in ["type", "async", "gen"] {
+            let mistake = identifier(name).unwrap_err();
+            assert!(mistake.contains(&format!("write `r#{name}`")), "{mistake}");
+        }
+        for name in [
+            "",
+            " ",
+            "a b",
+            " a",
+            "a ",
+            "a/**/",
+            "a-b",
+            "1a",
+            "a::b",
+            "_",
+            "self",
+            "r#self",
+            "crate",
+            "main",
+            "r#main",
+            "a\u{1b}",
+            "fn x() {}",
+            "r#",
+            "'a",
+        ] {
+            assert!(identifier(name).is_err(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_taken_by_function_in_the_module_and_by_shown_name_in_the_package() {
+        let found = |function: &str, module: &str, shown: &str| {
+            let mut definition = sample::definition(function, &[]);
+            definition.module = module.to_owned().into();
+            definition.name = shown.to_owned().into();
+            Found {
+                definition,
+                binary: Binary {
+                    package: "shop".to_owned(),
+                    package_root: PathBuf::new(),
+                    target: "test `load`".to_owned(),
+                    executable: PathBuf::new(),
+                },
+            }
+        };
+        let all = [
+            found("visit", "load", "visit"),
+            found("buy", "load", "A purchase"),
+            found("sell", "load::inner", "A sale"),
+            found("look", "load", "twin"),
+        ];
+        let taken = |name| taken(&all[0].definition, &all, name);
+        assert!(taken("buy").unwrap().contains("shop::load::buy"));
+        assert!(taken("twin").unwrap().contains("shop::load::look"));
+        assert_eq!(taken("sell"), None, "in another module");
+        assert_eq!(taken("third"), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_is_replaced_with_its_permissions_or_left_alone() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("load.rs");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        replace(&path, "old", "new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o640);
+
+        assert!(replace(&path, "something else", "newer").is_err());
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o440)).unwrap();
+        assert!(replace(&path, "new", "newer").is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        let left = fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(left, 1, "nothing else is left there");
+    }
+}

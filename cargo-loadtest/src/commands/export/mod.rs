@@ -1,0 +1,52 @@
+//! `cargo loadtest export`: a scenario as data, in the shape of `docs/scenario.schema.json`.
+
+mod document;
+
+use super::discover_all;
+use crate::cli::{Cli, ExportArgs};
+use crate::error::Error;
+use crate::interrupt::Interrupts;
+use crate::selection::one;
+use crate::shell;
+use crate::store;
+use crate::workspace::Workspace;
+use document::Document;
+use std::path::Path;
+
+/// Writes the scenario to the file that was asked for, or prints it.
+///
+/// # Errors
+/// When it cannot be found or written; there is then no file, or the one that was there.
+pub(crate) fn export(args: &ExportArgs, cli: &Cli) -> Result<u8, Error> {
+    let to_file = args.output != Path::new("-");
+    if to_file {
+        super::publish::check_path(&args.output)?;
+    }
+    let interrupts = Interrupts::install()?;
+    let workspace = Workspace::load(&args.cargo)?;
+    let all = discover_all(
+        &workspace,
+        &args.chosen.packages,
+        cli,
+        &args.cargo,
+        &args.compilation,
+        &interrupts,
+    )?;
+    let found = one(&all, &args.chosen.scenario)?;
+    let text = serde_json::to_string_pretty(&Document::of(&found.definition)).map_err(|error| {
+        Error::Internal {
+            what: format!("could not encode the scenario: {error}"),
+        }
+    })?;
+    if to_file {
+        store::write(&args.output, format!("{text}\n").as_bytes())?;
+        if !cli.quiet {
+            let identity = found.definition.identity();
+            let to = args.output.display();
+            shell::status("Exported", format_args!("`{identity}` to {to}"));
+        }
+    } else {
+        shell::result(text)?;
+    }
+    Ok(0)
+}

@@ -1,0 +1,184 @@
+//! Where a run would send, and whether it may: by what is written, nothing is looked up.
+
+use crate::commands::masked;
+use loadtest::definition::ScenarioDef;
+use loadtest::targets::permit;
+use serde::Serialize;
+use std::net::IpAddr;
+
+/// Where a run of a scenario would send.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Destination {
+    /// The URL that paths are joined to, where it is known before the run.
+    pub(super) base: Option<String>,
+    /// What it comes from.
+    pub(super) from: Origin,
+    /// Whether the scenario has a setup that starts a target, which a given base replaces.
+    pub(super) starts_target: bool,
+    /// The hosts that are known, of the base and of steps with an absolute URL.
+    pub(super) hosts: Vec<Host>,
+}
+
+/// What decides the base URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Origin {
+    /// `--base-url`.
+    CommandLine,
+    /// `LOADTEST_BASE_URL`.
+    Environment,
+    /// The target that a `#[setup]` of the scenario starts.
+    Setup,
+    /// `base = ".."`.
+    Declared,
+    /// Nothing, and no step needs one.
+    NotNeeded,
+    /// Nothing, so that a run is refused.
+    Missing,
+}
+
+/// A host, and whether it may be tested.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Host {
+    pub(super) name: String,
+    pub(super) permission: Permission,
+}
+
+/// Whether a host may be tested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Permission {
+    Permitted,
+    Refused,
+    /// A name: its addresses decide when the run looks them up.
+    ByAddress,
+    /// An earlier answer names the host.
+    WhenSent,
+}
+
+impl Destination {
+    /// The destination of `scenario`, given `--base-url` and `LOADTEST_BASE_URL`.
+    pub(super) fn of(
+        scenario: &ScenarioDef,
+        flag: Option<&str>,
+        environment: Option<&str>,
+    ) -> Self {
+        let urls = || scenario.steps.iter().filter_map(|step| step.url.as_deref());
+        let needed = urls().next().is_none() || urls().any(|url| url.starts_with('/'));
+        let (base, from) = if let Some(flag) = flag {
+            (Some(flag), Origin::CommandLine)
+        } else if let Some(variable) = environment {
+            (Some(variable), Origin::Environment)
+        } else if scenario.starts_target {
+            (None, Origin::Setup)
+        } else if let Some(base) = &scenario.base {
+            (Some(&**base), Origin::Declared)
+        } else if needed {
+            (None, Origin::Missing)
+        } else {
+            (None, Origin::NotNeeded)
+        };
+        let mut hosts: Vec<Host> = Vec::new();
+        for name in base.into_iter().chain(urls()).filter_map(host) {
+            if !hosts.iter().any(|known| known.name == name) {
+                hosts.push(Host {
+                    permission: permission(name),
+                    name: name.to_owned(),
+                });
+            }
+        }
+        Self {
+            base: base.map(masked::url),
+            from,
+            starts_target: scenario.starts_target,
+            hosts,
+        }
+    }
+}
+
+/// The host of an absolute URL, as it is written.
+fn host(url: &str) -> Option<&str> {
+    let (_, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    let place = authority.rsplit_once('@').map_or(authority, |(_, to)| to);
+    if place.contains('{') {
+        return Some(place);
+    }
+    Some(match place.strip_prefix('[') {
+        Some(address) => address.split(']').next().unwrap_or(address),
+        None => place.rsplit_once(':').map_or(place, |(name, _)| name),
+    })
+}
+
+fn permission(host: &str) -> Permission {
+    match host.parse::<IpAddr>() {
+        Ok(address) if permit(host, address).is_ok() => Permission::Permitted,
+        Ok(_) => Permission::Refused,
+        Err(_) if host.contains('{') => Permission::WhenSent,
+        Err(_) => Permission::ByAddress,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::sample;
+
+    #[test]
+    fn the_last_that_gives_a_base_wins() {
+        let mut scenario = sample::definition("visit", &[]);
+        let seen = |scenario: &ScenarioDef, flag, environment| {
+            let destination = Destination::of(scenario, flag, environment);
+            (destination.base, destination.from)
+        };
+        assert_eq!(seen(&scenario, None, None), (None, Origin::Missing));
+        scenario.base = Some("http://declared".into());
+        let declared = Some("http://declared".to_owned());
+        assert_eq!(seen(&scenario, None, None), (declared, Origin::Declared));
+        scenario.starts_target = true;
+        assert_eq!(seen(&scenario, None, None), (None, Origin::Setup));
+        let given = Some("http://given".to_owned());
+        assert_eq!(
+            seen(&scenario, None, Some("http://given")),
+            (given.clone(), Origin::Environment)
+        );
+        assert_eq!(
+            seen(&scenario, Some("http://given"), Some("http://other")),
+            (given, Origin::CommandLine)
+        );
+    }
+
+    #[test]
+    fn every_host_that_is_known_is_judged_by_the_guard() {
+        let mut scenario = sample::definition("visit", &[]);
+        let steps = scenario.steps.to_mut();
+        steps[0].url = Some("http://10.0.0.1:80/x?y=http://no".into());
+        steps[1].url = Some("https://{{login.response.host}}/x".into());
+        let base = "http://ada:pw@[::1]:8080/api";
+        let destination = Destination::of(&scenario, Some(base), None);
+        let hosts: Vec<_> = destination
+            .hosts
+            .iter()
+            .map(|host| (host.name.as_str(), host.permission))
+            .collect();
+        assert_eq!(
+            hosts,
+            [
+                ("::1", Permission::Permitted),
+                ("10.0.0.1", Permission::Refused),
+                ("{{login.response.host}}", Permission::WhenSent),
+            ]
+        );
+        assert!(!destination.base.unwrap().contains("pw"));
+        scenario.base = Some("http://localhost".into());
+        let steps = scenario.steps.to_mut();
+        steps.truncate(1);
+        let hosts = Destination::of(&scenario, None, None).hosts;
+        assert_eq!(hosts[0].permission, Permission::ByAddress);
+        scenario.base = None;
+        assert_eq!(
+            Destination::of(&scenario, None, None).from,
+            Origin::NotNeeded
+        );
+    }
+}

@@ -1,0 +1,238 @@
+//! A plan for people.
+
+mod tables;
+
+use super::destination::{Destination, Origin, Permission};
+use super::outlook::{Bound, Requests};
+use super::{Prospect, words};
+use crate::commands::weights::short;
+use crate::export::terminal::text::{BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, clean, wrap};
+use anstyle::Style;
+use loadtest::card::view;
+use loadtest::definition::Shape;
+use tables::{course, figure, figure_rate, mark, steps};
+
+/// Columns left of everything below the title.
+const MARGIN: usize = 2;
+/// Where facts begin.
+const FACTS: usize = 14;
+/// The widest a plan gets: longer lines are hard to read.
+const WIDEST: usize = 132;
+/// The narrowest a plan is laid out for.
+const NARROWEST: usize = 40;
+
+/// The plan in at most `width` columns, with ANSI colours or as plain text.
+pub(super) fn render(prospect: &Prospect<'_>, width: usize, colour: bool) -> String {
+    let mut page = Page {
+        out: String::new(),
+        width: width.clamp(NARROWEST, WIDEST),
+        colour,
+    };
+    title(&mut page, prospect);
+    facts(&mut page, prospect);
+    course(&mut page, prospect);
+    steps(&mut page, prospect);
+    notes(&mut page, prospect);
+    page.out
+}
+
+struct Page {
+    out: String,
+    width: usize,
+    colour: bool,
+}
+
+impl Page {
+    fn line(&mut self, line: &Line) {
+        line.print(&mut self.out, self.width, self.colour);
+    }
+
+    /// A text that begins behind `lead` and goes on below itself.
+    fn text(&mut self, lead: Line, style: Style, text: &str) {
+        let begin = lead.width();
+        let mut lead = Some(lead);
+        for part in wrap(&clean(text), self.width.saturating_sub(begin).max(10)) {
+            let line = lead.take().unwrap_or_default().to(begin);
+            self.line(&line.add(style, part));
+        }
+    }
+
+    fn fact(&mut self, name: &str, style: Style, text: &str) {
+        self.text(margin(MARGIN).add(DIM, name).to(FACTS), style, text);
+    }
+
+    fn gap(&mut self) {
+        self.out.push('\n');
+    }
+}
+
+fn margin(columns: usize) -> Line {
+    Line::new().to(columns)
+}
+
+fn title(page: &mut Page, prospect: &Prospect<'_>) {
+    let scenario = prospect.scenario;
+    let mut words = scenario.identity();
+    if scenario.name != scenario.function {
+        words = format!("{words} \"{}\"", scenario.name);
+    }
+    if !scenario.tags.is_empty() {
+        words = format!("{words} [{}]", scenario.tags.join(", "));
+    }
+    page.text(Line::new(), BOLD, &words);
+}
+
+fn facts(page: &mut Page, prospect: &Prospect<'_>) {
+    let plan = &prospect.plan;
+    let mut load = view::load(&plan.load);
+    if plan.default_load {
+        load.push_str(", since none is declared");
+    }
+    page.fact("load", PLAIN, &load);
+    let seed = match prospect.seed {
+        Some(seed) => format!("{seed}: the same steps, pauses and data each time"),
+        None => "another one each run; `--seed` with that of a run repeats it".to_owned(),
+    };
+    page.fact("seed", PLAIN, &seed);
+    target(page, &prospect.destination);
+    if let Some(client) = words::client(&prospect.scenario.client) {
+        let style = if prospect.scenario.client.insecure {
+            FAIR
+        } else {
+            PLAIN
+        };
+        page.fact("client", style, &client);
+    }
+    let users = view::counted(u64::from(plan.max_users), "user");
+    let users = if plan.load.is_open() {
+        format!("{users} at most, as arrivals need them")
+    } else {
+        users
+    };
+    page.fact("users", PLAIN, &users);
+    page.fact("iterations", PLAIN, &iterations(prospect));
+    page.fact("requests", PLAIN, &all_requests(&prospect.outlook.requests));
+    let thresholds: Vec<_> = plan
+        .thresholds
+        .iter()
+        .filter(|scoped| scoped.step.is_none())
+        .map(|scoped| {
+            let words = view::threshold(&scoped.threshold);
+            if scoped.implied {
+                format!("{words} (applies unless errors have a threshold)")
+            } else {
+                words
+            }
+        })
+        .collect();
+    if !thresholds.is_empty() {
+        page.fact("thresholds", PLAIN, &thresholds.join(", "));
+    }
+    if prospect.scenario.keeps_state {
+        page.fact("state", PLAIN, words::KEEPS_STATE);
+    }
+}
+
+fn target(page: &mut Page, destination: &Destination) {
+    let base = destination.base.as_deref().unwrap_or_default();
+    let replaced = if destination.starts_target {
+        "; the setup that starts a target is not run"
+    } else {
+        ""
+    };
+    let words = match destination.from {
+        Origin::CommandLine => format!("{base} from `--base-url`{replaced}"),
+        Origin::Environment => format!("{base} from LOADTEST_BASE_URL{replaced}"),
+        Origin::Declared => format!("{base} as declared"),
+        Origin::Setup => "started by the scenario on this machine: permitted".to_owned(),
+        Origin::NotNeeded => "each step names its own".to_owned(),
+        Origin::Missing => {
+            "none: a run is refused; give `--base-url`, set LOADTEST_BASE_URL, or declare `base`"
+                .to_owned()
+        }
+    };
+    let style = match destination.from {
+        Origin::Missing => BAD,
+        Origin::Setup => GOOD,
+        _ => PLAIN,
+    };
+    page.fact("target", style, &words);
+    for host in &destination.hosts {
+        let (style, words) = match host.permission {
+            Permission::Permitted => (GOOD, "permitted: loopback"),
+            Permission::Refused => (
+                BAD,
+                "NOT permitted: a run is refused; only loopback and targets that the scenario \
+                 starts may be tested",
+            ),
+            Permission::ByAddress => (
+                FAIR,
+                "permitted if all its addresses are loopback; a run looks them up first",
+            ),
+            Permission::WhenSent => (
+                FAIR,
+                "known from an answer only; what is not permitted is then not sent",
+            ),
+        };
+        page.fact("", style, &format!("{}: {words}", host.name));
+    }
+}
+
+fn iterations(prospect: &Prospect<'_>) -> String {
+    let iterations = prospect.outlook.iterations;
+    let load = &prospect.plan.load;
+    if let Shape::Iterations { count, .. } = load.shape {
+        return format!("{}; how fast depends on the target", view::count(count));
+    }
+    let Some(total) = iterations.total else {
+        let bound = iterations.most_per_second.map_or(String::new(), |rate| {
+            format!("; the think times allow {} at most", view::rate(rate))
+        });
+        return format!("as many as the target allows{bound}");
+    };
+    let time = load.warm_up + load.duration().unwrap_or_default();
+    let steady = iterations.per_second.map_or(String::new(), |rate| {
+        format!("; {} when steady", figure_rate(rate))
+    });
+    format!("{} in {}{steady}", view::count(total), view::span(time))
+}
+
+fn all_requests(requests: &Requests) -> String {
+    let mark = mark(requests.bound);
+    let mut words = Vec::new();
+    if let Some(figure) = requests.per_iteration {
+        words.push(format!("{mark}{} per iteration", short(figure)));
+    }
+    if let Some(rate) = requests.per_second {
+        words.push(format!("{mark}{} when steady", figure_rate(rate)));
+    }
+    if let Some(total) = requests.total {
+        words.push(format!("{mark}{} in all", figure(total)));
+    }
+    if let Some(figure) = requests.per_user {
+        words.push(format!("{} per user besides", short(figure)));
+    }
+    words.join("; ")
+}
+
+fn notes(page: &mut Page, prospect: &Prospect<'_>) {
+    let outlook = &prospect.outlook;
+    let mut notes = Vec::new();
+    if !prospect.plan.load.is_open() {
+        notes.push(
+            "Users go on when their last iteration has ended, so the rate depends on the target.",
+        );
+    }
+    notes.push("Expected if no request fails: what needs a failed step is not sent.");
+    let bounds = || outlook.steps.iter().map(|step| step.requests.bound);
+    if bounds().any(|bound| bound == Bound::AtLeast) {
+        notes.push("≥: retries, repetitions, redirects and async steps may send more.");
+    }
+    if bounds().any(|bound| bound == Bound::AtMost) {
+        notes.push("≤: once per user, and fewer users may be needed.");
+    }
+    page.gap();
+    for note in notes {
+        page.text(margin(MARGIN), DIM, note);
+    }
+}

@@ -1,0 +1,282 @@
+//! `cargo loadtest plan`: what a run would send. It sends nothing, and starts nothing but the
+//! programs that list their scenarios.
+
+mod destination;
+mod human;
+mod outlook;
+
+use super::run;
+use super::{discover, masked, words};
+use crate::cli::{Cli, PlanArgs, ResultFormat};
+use crate::config::Config;
+use crate::error::Error;
+use crate::interrupt::Interrupts;
+use crate::shell;
+use crate::workspace::Workspace;
+use destination::Destination;
+use loadtest::card::view;
+use loadtest::definition::ScenarioDef;
+use loadtest::plan::Plan;
+use loadtest::protocol::BASE_URL_VARIABLE;
+use outlook::Outlook;
+use serde_json::{Value, json};
+
+/// Prints what a run of the selected scenarios would send.
+///
+/// # Errors
+/// When they cannot be found or built, or when a run would be refused for its load.
+pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<u8, Error> {
+    let interrupts = Interrupts::install()?;
+    let workspace = Workspace::load(&args.cargo)?;
+    let config = Config::load(&workspace.start, workspace.root())?;
+    let chosen = discover(
+        &workspace,
+        &args.selection,
+        cli,
+        &args.cargo,
+        &args.compilation,
+        &interrupts,
+    )?;
+    let overrides = run::overrides(&args.load);
+    let seed = args.load.seed;
+    let plans = run::plan(&chosen, &overrides, &config.grading, seed.unwrap_or(0))?;
+    let environment = std::env::var(BASE_URL_VARIABLE).ok();
+    let environment = environment.as_deref().filter(|url| !url.is_empty());
+    let given = args.load.base_url.as_deref();
+    let prospects: Vec<_> = chosen
+        .iter()
+        .zip(plans)
+        .map(|(found, plan)| Prospect {
+            scenario: &found.definition,
+            seed,
+            outlook: Outlook::of(&found.definition, &plan),
+            destination: Destination::of(&found.definition, given, environment),
+            plan,
+        })
+        .collect();
+    match args.format {
+        ResultFormat::Human => {
+            let (width, colour) = (shell::width(), shell::colours_results());
+            let shown: Vec<_> = prospects
+                .iter()
+                .map(|prospect| human::render(prospect, width, colour))
+                .collect();
+            shell::result(shown.join("\n").trim_end())?;
+        }
+        ResultFormat::Json => {
+            let all: Vec<_> = prospects.iter().map(data).collect();
+            let text = serde_json::to_string_pretty(&all).map_err(|error| Error::Internal {
+                what: format!("could not encode the plans: {error}"),
+            })?;
+            shell::result(text)?;
+        }
+    }
+    Ok(0)
+}
+
+/// What is known of a run before it.
+#[derive(Debug)]
+struct Prospect<'a> {
+    scenario: &'a ScenarioDef,
+    /// `--seed`.
+    seed: Option<u64>,
+    plan: Plan,
+    outlook: Outlook,
+    destination: Destination,
+}
+
+fn data(prospect: &Prospect<'_>) -> Value {
+    let Prospect {
+        scenario,
+        seed,
+        plan,
+        outlook,
+        destination,
+    } = prospect;
+    let mut value = json!({
+        "identity": scenario.identity(),
+        "name": scenario.name,
+        "tags": scenario.tags,
+        "seed": seed,
+        "load": plan.load,
+        "load_in_words": view::load(&plan.load).replace('\u{202f}', " "),
+        "default_load": plan.default_load,
+        "max_users": plan.max_users,
+        "graceful_stop_us": u64::try_from(plan.graceful_stop.as_micros()).unwrap_or(u64::MAX),
+        "target": destination,
+        "thresholds": plan.thresholds,
+        "keeps_state": scenario.keeps_state,
+        "client": scenario.client,
+        "phases": outlook.phases,
+        "iterations": outlook.iterations,
+        "requests": outlook.requests,
+        "steps": outlook.steps,
+    });
+    for (i, step) in scenario.steps.iter().enumerate() {
+        let shown = &mut value["steps"][i];
+        shown["method"] = json!(step.method);
+        shown["url"] = json!(step.url.as_deref().map(masked::url));
+        shown["once"] = json!(step.once);
+        shown["retry"] = json!(step.retry);
+        shown["until"] = json!(step.until);
+        shown["sends_itself"] = json!(step.sends_itself);
+        shown["redirects"] = json!(step.redirects);
+        shown["think"] = json!(step.think);
+        shown["timeout_us"] = json!(u64::try_from(step.timeout.as_micros()).unwrap_or(u64::MAX));
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::sample;
+    use loadtest::definition::{
+        Client, HttpVersion, Load, Retry, Shape, Stage, Think, Threshold, Until,
+    };
+    use loadtest::plan::{GradingDefaults, Overrides};
+    use std::time::Duration;
+
+    fn prospect(
+        scenario: &ScenarioDef,
+        seed: Option<u64>,
+        base: Option<&str>,
+    ) -> Prospect<'static> {
+        let scenario: &'static ScenarioDef = Box::leak(Box::new(scenario.clone()));
+        let plan = Plan::new(
+            scenario,
+            &Overrides::default(),
+            &GradingDefaults::default(),
+            seed.unwrap_or(0),
+        )
+        .unwrap();
+        Prospect {
+            scenario,
+            seed,
+            outlook: Outlook::of(scenario, &plan),
+            destination: Destination::of(scenario, base, None),
+            plan,
+        }
+    }
+
+    /// A scenario with everything that changes what is sent.
+    fn full() -> ScenarioDef {
+        let mut scenario = sample::definition("checkout", &["critical".to_owned()]);
+        let second = Duration::from_secs(1);
+        scenario.keeps_state = true;
+        scenario.client = Client {
+            http: HttpVersion::Http2,
+            insecure: true,
+            ..Client::DEFAULT
+        };
+        let steps = scenario.steps.to_mut();
+        steps[0].once = true;
+        steps[0].weight = 1.0;
+        steps[0].thresholds = vec![Threshold {
+            metric: loadtest::definition::Metric::P95,
+            comparison: loadtest::definition::Comparison::Less,
+            bound: loadtest::definition::Bound::Time(second / 10),
+        }]
+        .into();
+        steps[1].think = Some(Think {
+            min: second / 2,
+            max: second * 2,
+        });
+        steps[1].retry = Some(Retry {
+            times: 3,
+            backoff: Retry::BACKOFF,
+            on: Retry::ON.into(),
+        });
+        let mut third = steps[1].clone();
+        third.name = "a_rather_long_name_of_a_step_that_does_not_fit".into();
+        third.url = Some("/a/rather/long/path/with/{{buy.response.items[0].id}}/and/more/of/it/that/goes/on?token=abc".into());
+        third.retry = None;
+        third.until = Some(Until {
+            condition: "|r| r.done".into(),
+            every: Until::EVERY,
+            within: Until::WITHIN,
+        });
+        steps.push(third);
+        scenario
+    }
+
+    #[test]
+    fn people_see_what_an_open_load_sends() {
+        let text = human::render(
+            &prospect(&full(), Some(7), Some("http://127.0.0.1:8080")),
+            80,
+            false,
+        );
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn people_see_that_a_closed_load_has_no_rate_of_its_own() {
+        let mut scenario = sample::definition("visit", &[]);
+        scenario.load = Some(Load::new(Shape::Users {
+            users: 50,
+            ramp_up: Duration::from_secs(10),
+            duration: Duration::from_secs(300),
+        }));
+        scenario.steps.to_mut()[0].think = Some(Think {
+            min: Duration::from_secs(1),
+            max: Duration::from_secs(1),
+        });
+        scenario.starts_target = true;
+        insta::assert_snapshot!(human::render(&prospect(&scenario, None, None), 80, false));
+    }
+
+    #[test]
+    fn people_see_stages_and_fixed_work() {
+        let mut scenario = sample::definition("visit", &[]);
+        let stage = |from, to, seconds| Stage {
+            from,
+            to,
+            duration: Duration::from_secs(seconds),
+        };
+        let stages = vec![stage(0.0, 2_000.0, 10), stage(2_000.0, 2_000.0, 60)];
+        scenario.load = Some(Load {
+            warm_up: Duration::from_secs(5),
+            ..Load::new(Shape::RateStages {
+                stages: stages.into(),
+            })
+        });
+        let in_stages = human::render(&prospect(&scenario, None, None), 80, false);
+        scenario.load = Some(Load::new(Shape::Iterations {
+            count: 1_000,
+            users: 10,
+        }));
+        let fixed = human::render(
+            &prospect(&scenario, None, Some("http://shop.example")),
+            80,
+            false,
+        );
+        scenario.load = None;
+        let base = Some("http://10.0.0.1");
+        let default = human::render(&prospect(&scenario, None, base), 80, false);
+        insta::assert_snapshot!([in_stages, fixed, default].join("\n"));
+    }
+
+    #[test]
+    fn nothing_is_wider_than_the_terminal_or_drives_it() {
+        let mut scenario = full();
+        scenario.name = "\x1b[31mred".into();
+        scenario.steps.to_mut()[1].name = "a\x1b[8m".into();
+        for width in [40, 60, 80, 132] {
+            let text = human::render(&prospect(&scenario, None, None), width, false);
+            for line in text.lines() {
+                let wide = unicode_width::UnicodeWidthStr::width(line);
+                assert!(wide <= width, "{width}: {line:?}");
+            }
+            assert!(!text.contains('\x1b'));
+        }
+        let coloured = human::render(&prospect(&scenario, None, None), 80, true);
+        assert!(coloured.contains("\x1b["));
+    }
+
+    #[test]
+    fn programs_see_the_same_in_units() {
+        let value = data(&prospect(&full(), Some(7), Some("http://127.0.0.1:8080")));
+        insta::assert_json_snapshot!(value);
+    }
+}

@@ -1,0 +1,446 @@
+//! What a run is expected to send: pure arithmetic on a plan, where no request fails.
+
+use crate::commands::weights::{effective, short};
+use loadtest::definition::{Load, ScenarioDef, Shape, Stage, StepDef};
+use loadtest::plan::{Plan, StepGrading};
+use loadtest::schedule::{Schedule, Window};
+use serde::Serialize;
+use std::time::Duration;
+
+/// What is expected of a run of one scenario.
+#[derive(Debug, Serialize)]
+pub(super) struct Outlook {
+    /// The pieces of the load, one after another; none for a fixed number of iterations.
+    pub(super) phases: Vec<Phase>,
+    pub(super) iterations: Iterations,
+    /// What all steps send together.
+    pub(super) requests: Requests,
+    pub(super) steps: Vec<Step>,
+}
+
+/// A piece of the load with a linear course.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Phase {
+    pub(super) kind: PhaseKind,
+    pub(super) start_us: u64,
+    pub(super) duration_us: u64,
+    /// The target at its start: iterations per second, or users.
+    pub(super) from: f64,
+    /// The target at its end.
+    pub(super) to: f64,
+    /// Iterations that start in it; only the target knows where users go on at their own pace.
+    pub(super) iterations: Option<f64>,
+}
+
+/// What becomes of the results of a phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum PhaseKind {
+    /// Discarded.
+    WarmUp,
+    /// In the accounts only.
+    Ramp,
+    /// In the headline numbers.
+    Steady,
+}
+
+/// How many iterations there are.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(super) struct Iterations {
+    pub(super) total: Option<u64>,
+    /// In the steady part.
+    pub(super) per_second: Option<f64>,
+    /// What think times alone permit, however fast the target is.
+    pub(super) most_per_second: Option<f64>,
+}
+
+/// How many requests there are, as far as it can be told.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(super) struct Requests {
+    pub(super) per_iteration: Option<f64>,
+    /// In the steady part.
+    pub(super) per_second: Option<f64>,
+    /// Of a step that runs once per user.
+    pub(super) per_user: Option<f64>,
+    pub(super) total: Option<f64>,
+    pub(super) bound: Bound,
+}
+
+/// How a number of requests is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Bound {
+    /// So many on average.
+    Expected,
+    /// There may be more: repetitions, redirects, a step that sends for itself.
+    AtLeast,
+    /// There may be fewer: not every user need come about.
+    AtMost,
+}
+
+/// What is expected of a step.
+#[derive(Debug, Serialize)]
+pub(super) struct Step {
+    pub(super) name: String,
+    pub(super) weight: f64,
+    pub(super) effective_weight: f64,
+    pub(super) requests: Requests,
+    pub(super) grading: StepGrading,
+}
+
+impl Outlook {
+    /// What `plan` makes of `scenario`.
+    pub(super) fn of(scenario: &ScenarioDef, plan: &Plan) -> Self {
+        let weights = effective(&scenario.steps);
+        let phases = phases(&plan.load);
+        let iterations = iterations(scenario, plan, &phases, &weights);
+        let steps: Vec<_> = scenario
+            .steps
+            .iter()
+            .zip(&weights)
+            .zip(&plan.grading)
+            .map(|((step, &weight), grading)| Step {
+                name: step.name.to_string(),
+                weight: step.weight,
+                effective_weight: short(weight),
+                requests: requests(step, weight, iterations, plan.max_users),
+                grading: *grading,
+            })
+            .collect();
+        Self {
+            phases,
+            iterations,
+            requests: together(&steps),
+            steps,
+        }
+    }
+}
+
+/// The pieces of a load, as [`Schedule`] runs them.
+fn phases(load: &Load) -> Vec<Phase> {
+    let ramped = |target: f64, ramp_up: Duration, duration: Duration| {
+        let stage = |from, duration| Stage {
+            from,
+            to: target,
+            duration,
+        };
+        vec![
+            stage(0.0, ramp_up),
+            stage(target, duration.saturating_sub(ramp_up)),
+        ]
+    };
+    let mut stages = match &load.shape {
+        Shape::Rate {
+            per_second,
+            ramp_up,
+            duration,
+        } => ramped(*per_second, *ramp_up, *duration),
+        Shape::Users {
+            users,
+            ramp_up,
+            duration,
+        } => ramped(f64::from(*users), *ramp_up, *duration),
+        Shape::Iterations { .. } => return Vec::new(),
+        Shape::RateStages { stages } | Shape::UserStages { stages } => stages.to_vec(),
+    };
+    stages.insert(
+        0,
+        Stage {
+            from: load.peak(),
+            to: load.peak(),
+            duration: load.warm_up,
+        },
+    );
+    let schedule = Schedule::new(load);
+    let mut start = Duration::ZERO;
+    let mut phases = Vec::new();
+    for stage in stages.iter().filter(|stage| !stage.duration.is_zero()) {
+        let area = f64::midpoint(stage.from, stage.to) * stage.duration.as_secs_f64();
+        phases.push(Phase {
+            kind: match schedule.window(start + stage.duration / 2) {
+                Window::WarmUp => PhaseKind::WarmUp,
+                Window::Ramp => PhaseKind::Ramp,
+                Window::Steady => PhaseKind::Steady,
+            },
+            start_us: micros(start),
+            duration_us: micros(stage.duration),
+            from: stage.from,
+            to: stage.to,
+            iterations: load.is_open().then(|| short(area)),
+        });
+        start += stage.duration;
+    }
+    phases
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+fn iterations(
+    scenario: &ScenarioDef,
+    plan: &Plan,
+    phases: &[Phase],
+    weights: &[f64],
+) -> Iterations {
+    if plan.load.is_open() {
+        let steady = phases
+            .iter()
+            .filter(|phase| phase.kind == PhaseKind::Steady);
+        let (area, time) = steady.fold((0.0, 0.0), |(area, time), phase| {
+            let seconds = phase.duration_us as f64 / 1e6;
+            let mean = f64::midpoint(phase.from, phase.to);
+            (area + mean * seconds, time + seconds)
+        });
+        return Iterations {
+            total: Some(Schedule::new(&plan.load).arrivals()),
+            per_second: (time > 0.0).then(|| short(area / time)),
+            most_per_second: None,
+        };
+    }
+    let think: f64 = scenario
+        .steps
+        .iter()
+        .zip(weights)
+        .filter(|(step, _)| !step.once)
+        .filter_map(|(step, weight)| {
+            let think = step.think?;
+            Some(weight * f64::midpoint(think.min.as_secs_f64(), think.max.as_secs_f64()))
+        })
+        .sum();
+    Iterations {
+        total: match plan.load.shape {
+            Shape::Iterations { count, .. } => Some(count),
+            _ => None,
+        },
+        per_second: None,
+        most_per_second: (think > 0.0).then(|| short(plan.load.peak() / think)),
+    }
+}
+
+fn requests(step: &StepDef, weight: f64, iterations: Iterations, users: u32) -> Requests {
+    let more =
+        step.retry.is_some() || step.until.is_some() || step.sends_itself || step.redirects > 0;
+    if step.once {
+        return Requests {
+            per_iteration: None,
+            per_second: None,
+            per_user: Some(short(weight)),
+            // Neither bound holds where both the users and the requests of each are open.
+            total: (!more).then(|| short(weight * f64::from(users))),
+            bound: if more { Bound::AtLeast } else { Bound::AtMost },
+        };
+    }
+    Requests {
+        per_iteration: Some(short(weight)),
+        per_second: iterations.per_second.map(|rate| short(rate * weight)),
+        per_user: None,
+        total: iterations.total.map(|total| short(total as f64 * weight)),
+        bound: if more {
+            Bound::AtLeast
+        } else {
+            Bound::Expected
+        },
+    }
+}
+
+/// The sum over all steps; those that run once per user come on top.
+fn together(steps: &[Step]) -> Requests {
+    let sum = |figure: fn(&Requests) -> Option<f64>| {
+        let figures: Vec<f64> = steps
+            .iter()
+            .filter_map(|step| figure(&step.requests))
+            .collect();
+        (!figures.is_empty()).then(|| short(figures.iter().sum()))
+    };
+    let repeated = |step: &Step| step.requests.per_user.is_none();
+    let exact = steps
+        .iter()
+        .all(|step| repeated(step) && step.requests.bound == Bound::Expected);
+    Requests {
+        per_iteration: sum(|requests| requests.per_iteration),
+        per_second: sum(|requests| requests.per_second),
+        per_user: sum(|requests| requests.per_user),
+        total: sum(|requests| requests.total.filter(|_| requests.per_user.is_none())),
+        bound: if exact {
+            Bound::Expected
+        } else {
+            Bound::AtLeast
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::sample;
+    use loadtest::definition::{Dependency, Retry, Think};
+    use loadtest::plan::{GradingDefaults, Overrides};
+
+    fn outlook(scenario: &ScenarioDef) -> Outlook {
+        let plan = Plan::new(
+            scenario,
+            &Overrides::default(),
+            &GradingDefaults::default(),
+            1,
+        );
+        Outlook::of(scenario, &plan.unwrap())
+    }
+
+    /// Two steps of weights 0.8 and 0.5, the second with the first; 20/s for 60 s, ramp 2 s.
+    fn scenario() -> ScenarioDef {
+        sample::definition("visit", &[])
+    }
+
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn an_open_load_tells_iterations_and_requests() {
+        let outlook = outlook(&scenario());
+        // A ramp of 2 s starts 20, the 58 s after it 1,160.
+        assert_eq!(outlook.iterations.total, Some(1_180));
+        assert_eq!(outlook.iterations.per_second, Some(20.0));
+        let phases: Vec<_> = outlook
+            .phases
+            .iter()
+            .map(|phase| (phase.kind, phase.iterations))
+            .collect();
+        assert_eq!(
+            phases,
+            [
+                (PhaseKind::Ramp, Some(20.0)),
+                (PhaseKind::Steady, Some(1_160.0))
+            ]
+        );
+        let second = &outlook.steps[1];
+        assert_eq!((second.weight, second.effective_weight), (0.5, 0.4));
+        assert_eq!(second.requests.per_second, Some(8.0));
+        assert_eq!(second.requests.total, Some(472.0));
+        assert_eq!(outlook.requests.per_iteration, Some(1.2));
+        assert_eq!(outlook.requests.total, Some(1_416.0));
+        assert_eq!(outlook.requests.bound, Bound::Expected);
+    }
+
+    #[test]
+    fn of_a_closed_load_no_rate_is_claimed() {
+        let mut scenario = scenario();
+        scenario.load = Some(Load::new(Shape::Users {
+            users: 30,
+            ramp_up: seconds(1),
+            duration: seconds(10),
+        }));
+        let none = outlook(&scenario);
+        assert_eq!(none.iterations.total, None);
+        assert_eq!(none.iterations.per_second, None);
+        assert_eq!(none.iterations.most_per_second, None);
+        assert_eq!(none.steps[0].requests.total, None);
+        assert_eq!(none.steps[0].requests.per_iteration, Some(0.8));
+        scenario.steps.to_mut()[0].think = Some(Think {
+            min: seconds(1),
+            max: seconds(2),
+        });
+        // 0.8 x 1.5 s of thinking: no more than 25 iterations a second of 30 users.
+        assert_eq!(outlook(&scenario).iterations.most_per_second, Some(25.0));
+        scenario.load = Some(Load::new(Shape::Iterations {
+            count: 100,
+            users: 3,
+        }));
+        let fixed = outlook(&scenario);
+        assert_eq!(fixed.iterations.total, Some(100));
+        assert_eq!(fixed.steps[1].requests.total, Some(40.0));
+        assert!(fixed.phases.is_empty());
+    }
+
+    #[test]
+    fn a_step_that_runs_once_is_counted_by_users() {
+        let mut scenario = scenario();
+        let steps = scenario.steps.to_mut();
+        steps[0].once = true;
+        steps[0].weight = 1.0;
+        let plan = outlook(&scenario);
+        let requests = plan.steps[0].requests;
+        assert_eq!(requests.per_iteration, None);
+        assert_eq!(requests.per_user, Some(1.0));
+        // ceil(20/s x 2 s) users at most.
+        assert_eq!(
+            (requests.total, requests.bound),
+            (Some(40.0), Bound::AtMost)
+        );
+        assert_eq!(plan.requests.per_iteration, Some(0.5));
+        assert_eq!(plan.requests.bound, Bound::AtLeast);
+        scenario.steps.to_mut()[0].sends_itself = true;
+        let requests = outlook(&scenario).steps[0].requests;
+        assert_eq!((requests.total, requests.bound), (None, Bound::AtLeast));
+    }
+
+    #[test]
+    fn what_may_send_more_is_a_lower_bound() {
+        let mut steps = [0; 4].map(|_| scenario());
+        steps[0].steps.to_mut()[1].sends_itself = true;
+        steps[1].steps.to_mut()[1].redirects = 1;
+        steps[2].steps.to_mut()[1].retry = Some(Retry {
+            times: 1,
+            backoff: Retry::BACKOFF,
+            on: Retry::ON.into(),
+        });
+        for scenario in &steps[..3] {
+            let outlook = outlook(scenario);
+            assert_eq!(outlook.steps[0].requests.bound, Bound::Expected);
+            assert_eq!(outlook.steps[1].requests.bound, Bound::AtLeast);
+            assert_eq!(outlook.requests.bound, Bound::AtLeast);
+        }
+    }
+
+    #[test]
+    fn warm_up_and_stages_are_told_apart() {
+        let stage = |from, to, time| Stage {
+            from,
+            to,
+            duration: seconds(time),
+        };
+        let stages = vec![
+            stage(0.0, 10.0, 2),
+            stage(10.0, 10.0, 5),
+            stage(10.0, 0.0, 2),
+        ];
+        let mut scenario = scenario();
+        scenario.load = Some(Load {
+            warm_up: seconds(3),
+            ..Load::new(Shape::RateStages {
+                stages: stages.into(),
+            })
+        });
+        let outlook = outlook(&scenario);
+        let seen: Vec<_> = outlook
+            .phases
+            .iter()
+            .map(|phase| (phase.kind, phase.start_us / 1_000_000, phase.iterations))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                (PhaseKind::WarmUp, 0, Some(30.0)),
+                (PhaseKind::Ramp, 3, Some(10.0)),
+                (PhaseKind::Steady, 5, Some(50.0)),
+                (PhaseKind::Ramp, 10, Some(10.0)),
+            ]
+        );
+        assert_eq!(outlook.iterations.total, Some(100));
+        assert_eq!(outlook.iterations.per_second, Some(10.0));
+    }
+
+    #[test]
+    fn an_optional_upstream_costs_nothing() {
+        let mut scenario = scenario();
+        let needs = Dependency {
+            step: 0,
+            optional: true,
+        };
+        scenario.steps.to_mut()[1].dependencies = vec![needs].into();
+        let outlook = outlook(&scenario);
+        let weight = outlook.steps.last().map(|step| step.effective_weight);
+        assert_eq!(weight, Some(0.5));
+    }
+}

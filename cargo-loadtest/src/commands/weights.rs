@@ -1,0 +1,52 @@
+//! How likely a step runs, its upstream steps considered.
+
+use loadtest::definition::StepDef;
+use std::collections::BTreeSet;
+
+/// The probability that each step runs in an iteration without failures: its own weight and that of
+/// every step it cannot do without, each once, since each is drawn once.
+pub(super) fn effective(steps: &[StepDef]) -> Vec<f64> {
+    let mut needed: Vec<BTreeSet<usize>> = Vec::with_capacity(steps.len());
+    for (i, step) in steps.iter().enumerate() {
+        let mut all = BTreeSet::from([i]);
+        for dependency in step.dependencies.iter().filter(|one| !one.optional) {
+            if let Some(theirs) = needed.get(dependency.step) {
+                all.extend(theirs);
+            }
+        }
+        needed.push(all);
+    }
+    needed
+        .iter()
+        .map(|all| all.iter().map(|&i| steps[i].weight).product())
+        .collect()
+}
+
+/// A weight as people read it: at most four decimals.
+pub(super) fn short(weight: f64) -> f64 {
+    (weight * 1e4).round() / 1e4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::sample;
+    use loadtest::definition::Dependency;
+
+    #[test]
+    fn a_mandatory_upstream_multiplies_the_weight_once() {
+        let mut definition = sample::definition("visit", &[]);
+        let steps = definition.steps.to_mut();
+        let mut third = steps[1].clone();
+        third.weight = 0.25;
+        let needs = |step, optional| Dependency { step, optional };
+        third.dependencies = vec![needs(0, false), needs(1, false)].into();
+        steps.push(third.clone());
+        third.dependencies = vec![needs(2, true)].into();
+        steps.push(third);
+        let weights = effective(&definition.steps);
+        for (found, expected) in weights.iter().zip([0.8, 0.4, 0.1, 0.25]) {
+            assert!((found - expected).abs() < 1e-9, "{weights:?}");
+        }
+    }
+}

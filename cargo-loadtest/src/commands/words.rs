@@ -1,0 +1,68 @@
+//! What a scenario declares, in words that `list` and `plan` share.
+
+use loadtest::card::view;
+use loadtest::definition::{Client, Cookies, HttpVersion, StepDef, Think, Threshold};
+
+/// What per-user state means to those who want to see an iteration again.
+pub(super) const KEEPS_STATE: &str =
+    "kept per user: an iteration can be replayed only with those before it";
+
+/// Conditions, one after another.
+pub(super) fn thresholds(thresholds: &[Threshold]) -> String {
+    let shown: Vec<_> = thresholds.iter().map(view::threshold).collect();
+    shown.join(", ")
+}
+
+/// How a client differs from the usual one; `None` where it does not.
+pub(super) fn client(client: &Client) -> Option<String> {
+    let mut words = Vec::new();
+    match client.http {
+        HttpVersion::Negotiated => {}
+        HttpVersion::Http1 => words.push("HTTP/1.1 only".to_owned()),
+        HttpVersion::Http2 => words.push("HTTP/2 only".to_owned()),
+    }
+    match client.cookies {
+        Cookies::Iteration => {}
+        Cookies::User => words.push("cookies kept per user".to_owned()),
+        Cookies::Off => words.push("no cookies".to_owned()),
+    }
+    if client.insecure {
+        words.push("INSECURE: certificates are not checked".to_owned());
+    }
+    if let Some(ca) = &client.ca {
+        words.push(format!("trusts `{ca}` too"));
+    }
+    if let Some(identity) = &client.identity {
+        words.push(format!("shows the certificate `{identity}`"));
+    }
+    (!words.is_empty()).then(|| words.join("; "))
+}
+
+/// How a step differs from one request an iteration.
+pub(super) fn marks(step: &StepDef) -> Vec<String> {
+    let mut marks = Vec::new();
+    if step.once {
+        marks.push("once per user".to_owned());
+    }
+    if step.sends_itself {
+        marks.push("async".to_owned());
+    }
+    marks.extend(step.retry.as_ref().map(view::retry));
+    marks.extend(step.until.as_ref().map(view::until));
+    if step.redirects > 0 {
+        marks.push(format!(
+            "follows {}",
+            view::counted(u64::from(step.redirects), "redirect")
+        ));
+    }
+    marks
+}
+
+/// A pause: `500 ms`, or `500 ms to 2 s`.
+pub(super) fn think(think: &Think) -> String {
+    if think.min == think.max {
+        view::span(think.min)
+    } else {
+        format!("{} to {}", view::span(think.min), view::span(think.max))
+    }
+}

@@ -1,0 +1,148 @@
+//! A scenario as data, in its published shape.
+
+use crate::call::Call;
+use crate::project::{kept, workspace};
+use crate::site::Desk;
+use crate::trials;
+use jsonschema::Validator;
+use libtest_mimic::Trial;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    trials![
+        what_every_fixture_declares_has_the_published_shape,
+        what_the_shop_declares_has_the_published_shape,
+        an_export_names_what_a_step_uses,
+        one_scenario_is_exported_and_the_candidates_are_named,
+        an_export_goes_to_a_file_whole_or_not_at_all,
+    ]
+}
+
+fn validator() -> Validator {
+    let text = fs::read_to_string(workspace().join("docs/scenario.schema.json")).expect("a schema");
+    let schema: Value = serde_json::from_str(&text).expect("JSON");
+    jsonschema::meta::validate(&schema).expect("a valid schema");
+    jsonschema::draft202012::new(&schema).expect("a schema that can be used")
+}
+
+/// Exports each scenario that `call` lists, and holds each against the schema.
+#[track_caller]
+fn all_are_valid(call: impl Fn() -> Call) -> usize {
+    let listed = call()
+        .line("list --profile dev --format json")
+        .run()
+        .exits(0);
+    let listed: Vec<Value> = serde_json::from_str(&listed.stdout).expect("a list");
+    let validator = validator();
+    for scenario in &listed {
+        let identity = scenario["identity"].as_str().expect("an identity");
+        let output = call()
+            .line("export --profile dev")
+            .arg(identity)
+            .run()
+            .exits(0);
+        let value: Value = serde_json::from_str(&output.stdout).expect("JSON and nothing else");
+        assert_eq!(value["identity"], identity);
+        let mistakes: Vec<_> = validator
+            .iter_errors(&value)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert!(mistakes.is_empty(), "{mistakes:#?}\n{output}");
+    }
+    listed.len()
+}
+
+fn what_every_fixture_declares_has_the_published_shape() {
+    let desk = Desk::new();
+    assert!(all_are_valid(|| desk.call()) > 12);
+}
+
+fn what_the_shop_declares_has_the_published_shape() {
+    let shop = workspace().join("examples/shop");
+    let ours = kept("").parent().map(Path::to_path_buf).expect("target");
+    // Where the tests of this workspace have built it already.
+    let call = || Call::tool(&shop).env("CARGO_TARGET_DIR", &ours);
+    assert_eq!(all_are_valid(call), 3);
+}
+
+fn an_export_names_what_a_step_uses() {
+    let desk = Desk::new();
+    let output = desk.tool("export", "causes").run().exits(0);
+    let value: Value = serde_json::from_str(&output.stdout).expect("JSON");
+    assert_eq!(value["schema_version"], 1);
+    assert_eq!(value["steps"][4]["uses"][0]["step"], "source");
+    assert_eq!(value["steps"][4]["uses"][0]["optional"], false);
+    assert_eq!(value["steps"][12]["uses"][0]["optional"], true);
+    assert_eq!(value["steps"][4]["timeout_ms"], 30_000.0);
+    assert_eq!(value["steps"][4]["expected_status"][0]["from"], 200);
+}
+
+fn one_scenario_is_exported_and_the_candidates_are_named() {
+    let desk = Desk::new();
+    desk.tool("export", "own_")
+        .run()
+        .exits(2)
+        .has_one_error()
+        .says(&[
+            "`own_` is part of several scenarios",
+            "site::load::own_dies",
+            "site::load::own_deaf",
+            "whole identity",
+        ])
+        .says_no("site::load::single");
+    // An end of an identity is meant before a part of others.
+    let output = desk.tool("export", "own").run().exits(0);
+    assert!(output.stdout.contains("\"site::load::own\""), "{output}");
+    desk.tool("export", "jurney")
+        .run()
+        .exits(3)
+        .says(&["did you mean `site::load::journey`?"]);
+    desk.tool("export", "").run().exits(2).has_one_error();
+}
+
+fn an_export_goes_to_a_file_whole_or_not_at_all() {
+    let desk = Desk::new();
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("visit.json");
+    let export = |path: &Path| desk.tool("export", "single --output").arg(path);
+    let output = export(&path)
+        .run()
+        .exits(0)
+        .says(&["Exported", "visit.json"]);
+    assert_eq!(output.stdout, "");
+    let text = fs::read_to_string(&path).expect("the export");
+    assert_eq!(
+        text,
+        desk.tool("export", "single -o -").run().exits(0).stdout
+    );
+
+    export(&folder.path().join("missing/visit.json"))
+        .run()
+        .exits(2)
+        .has_one_error()
+        .says(&["nothing can be written to"]);
+    export(folder.path()).run().exits(2).has_one_error();
+    let full = Path::new("/dev/full");
+    // Where it is the device and not somebody's file.
+    if fs::metadata(full).is_ok_and(|there| !there.is_file()) {
+        export(full)
+            .run()
+            .exits(1)
+            .has_one_error()
+            .says(&["/dev/full"]);
+        assert!(!fs::metadata(full).expect("still there").is_file());
+    }
+    #[cfg(unix)]
+    desk.tool("export", "single")
+        .output_without_room()
+        .exits(1)
+        .has_one_error();
+    let names: Vec<_> = fs::read_dir(folder.path())
+        .expect("a folder")
+        .flatten()
+        .map(|entry| entry.file_name())
+        .collect();
+    assert_eq!(names, ["visit.json"], "nothing else is left there");
+}
