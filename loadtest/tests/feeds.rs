@@ -220,7 +220,7 @@ fn a_path_is_relative_to_the_package_and_a_missing_file_names_the_feed() {
     assert_eq!(file().root, env!("CARGO_MANIFEST_DIR"));
     let error = (file().prepare)(&context(concat!(env!("CARGO_MANIFEST_DIR"), "/src")));
     assert_eq!(
-        error.err().expect("there is no such file").to_string(),
+        error.expect_err("there is no such file").to_string(),
         "feed `dependency` failed: tests/data/dependencies.csv: there is no such file; its path is \
          relative to the folder of the package"
     );

@@ -189,20 +189,7 @@ impl Resolved {
                     ),
                 }
             }
-            Role::Feed => {
-                let setups_above = self.setups.len();
-                let reader = Reader::Feed(setups_above);
-                refuse_impl(function, errors);
-                let ty = signature::feed_type(function, errors);
-                let arguments = self.arguments(parameters, names, reader, &name, errors);
-                self.feeds.push(Feed {
-                    ident,
-                    name,
-                    ty,
-                    arguments: arguments.unwrap_or_default(),
-                    setups_above,
-                });
-            }
+            Role::Feed => self.add_feed(function, parameters, names, errors),
             Role::State => {
                 if matches!(function.signature.output, ReturnType::Default) {
                     errors.at(
@@ -283,6 +270,29 @@ impl Resolved {
             };
         }
         self.steps.push(step);
+    }
+
+    fn add_feed(
+        &mut self,
+        function: &RoleFn,
+        parameters: Option<Vec<Parameter>>,
+        names: &Names,
+        errors: &mut Errors,
+    ) {
+        let ident = function.signature.ident.clone();
+        let name = unraw(&ident);
+        let setups_above = self.setups.len();
+        refuse_impl(function, errors);
+        let ty = signature::feed_type(function, errors);
+        let reader = Reader::Feed(setups_above);
+        let arguments = self.arguments(parameters, names, reader, &name, errors);
+        self.feeds.push(Feed {
+            ident,
+            name,
+            ty,
+            arguments: arguments.unwrap_or_default(),
+            setups_above,
+        });
     }
 
     fn arguments(

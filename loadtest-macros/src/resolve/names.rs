@@ -162,45 +162,8 @@ impl Names {
         let mut source = match self.source(name, reader) {
             Ok(source) => source,
             Err(reason) => {
-                errors.at(
-                    ident.span(),
-                    match reason {
-                        NotEarlier::Itself => format!("step `{who}` cannot use its own response"),
-                        NotEarlier::Later(later) => format!(
-                            "`{later}` runs after `{who}`: {}",
-                            match reader {
-                                Reader::Step { .. } | Reader::Check =>
-                                    "a step can only use the steps above it",
-                                Reader::Setup(_) => "a setup can only use the setups above it",
-                                Reader::Feed(_) => "a feed can only use the setups above it",
-                                Reader::State => "a state can use `vu` and the setups",
-                                Reader::Teardown => "a teardown can use the setups",
-                            }
-                        ),
-                        NotEarlier::NotAsync => not_async(who, reader),
-                        NotEarlier::NoSuchNumber(number) => format!(
-                            "there is no step {number}: this scenario has {}",
-                            self.steps.len()
-                        ),
-                        NotEarlier::Row => format!(
-                            "`{name}` has a row for each iteration, and `{who}` belongs to none: a \
-                             row is for steps and checks"
-                        ),
-                        NotEarlier::NoUser => format!(
-                            "feed `{who}` is read once, before there are users; for a row of each \
-                             user's own write `.unique()`"
-                        ),
-                        NotEarlier::Unknown => {
-                            let hint = did_you_mean(name, known.iter().copied());
-                            let there_is = if known.is_empty() {
-                                String::new()
-                            } else {
-                                format!("; there is {}", listed(known))
-                            };
-                            format!("no step or value named `{name}` above `{who}`{hint}{there_is}")
-                        }
-                    },
-                );
+                let refusal = self.refusal(&reason, name, reader, who, &known);
+                errors.at(ident.span(), refusal);
                 return None;
             }
         };
@@ -276,6 +239,52 @@ impl Names {
             ty,
             variable: name.to_owned(),
         })
+    }
+
+    /// Why `name` is nothing that `who` can use.
+    fn refusal(
+        &self,
+        reason: &NotEarlier,
+        name: &str,
+        reader: Reader,
+        who: &str,
+        known: &[&str],
+    ) -> String {
+        match reason {
+            NotEarlier::Itself => format!("step `{who}` cannot use its own response"),
+            NotEarlier::Later(later) => format!(
+                "`{later}` runs after `{who}`: {}",
+                match reader {
+                    Reader::Step { .. } | Reader::Check => "a step can only use the steps above it",
+                    Reader::Setup(_) => "a setup can only use the setups above it",
+                    Reader::Feed(_) => "a feed can only use the setups above it",
+                    Reader::State => "a state can use `vu` and the setups",
+                    Reader::Teardown => "a teardown can use the setups",
+                }
+            ),
+            NotEarlier::NotAsync => not_async(who, reader),
+            NotEarlier::NoSuchNumber(number) => format!(
+                "there is no step {number}: this scenario has {}",
+                self.steps.len()
+            ),
+            NotEarlier::Row => format!(
+                "`{name}` has a row for each iteration, and `{who}` belongs to none: a \
+                             row is for steps and checks"
+            ),
+            NotEarlier::NoUser => format!(
+                "feed `{who}` is read once, before there are users; for a row of each \
+                             user's own write `.unique()`"
+            ),
+            NotEarlier::Unknown => {
+                let hint = did_you_mean(name, known.iter().copied());
+                let there_is = if known.is_empty() {
+                    String::new()
+                } else {
+                    format!("; there is {}", listed(known.iter().copied()))
+                };
+                format!("no step or value named `{name}` above `{who}`{hint}{there_is}")
+            }
+        }
     }
 
     fn source(&self, name: &str, reader: Reader) -> Result<Source, NotEarlier> {

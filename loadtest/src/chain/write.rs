@@ -133,7 +133,7 @@ pub fn without_row(written: Result<(), Unmet>, url: &str) -> Result<(), Unmet> {
     })
 }
 
-/// How the message of an invalid URL begins; the URL follows, then "`: " and the reason.
+/// How the message of an invalid URL begins; the URL follows, then a closing mark and the reason.
 pub(super) const URL: &str = "URL `";
 
 /// The query stays out of the message: it may hold secrets. What would break its line is escaped.

@@ -39,7 +39,7 @@ pub(super) fn rows<T: DeserializeOwned>(text: &str, path: &Path) -> Result<Vec<T
     {
         last = file.start(record.position());
         let row = T::deserialize(Record::new(&header, &record));
-        rows.push(row.map_err(|error| file.mismatch(error, &header, header_at, last))?);
+        rows.push(row.map_err(|error| file.mismatch(&error, &header, header_at, last))?);
     }
     // An open quote swallows the rest of the file, so it shows in the last row.
     match file.open_quote(last) {
@@ -98,7 +98,7 @@ impl File<'_> {
 
     fn mismatch(
         &self,
-        error: CellError,
+        error: &CellError,
         header: &StringRecord,
         header_at: usize,
         row_at: usize,

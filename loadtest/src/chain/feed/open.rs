@@ -184,8 +184,8 @@ fn text(path: &Path, root: &Path) -> Result<String, FeedError> {
     }
     let mut text = String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let breaks = valid.iter().filter(|byte| **byte == b'\n').count();
-        line(breaks + 1, "this is not UTF-8: save the file as UTF-8")
+        let lines = valid.split(|byte| *byte == b'\n').count();
+        line(lines, "this is not UTF-8: save the file as UTF-8")
     })?;
     if text.starts_with('\u{FEFF}') {
         text.drain(..'\u{FEFF}'.len_utf8());
