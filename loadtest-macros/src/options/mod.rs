@@ -1,11 +1,13 @@
 //! The options of `#[scenario(..)]` and `#[step(..)]`.
 
+mod client;
 mod json;
 mod load;
 mod scenario;
 mod step;
 mod value;
 
+pub(crate) use client::Client;
 pub(crate) use json::{Json, escape};
 pub(crate) use load::{Load, Shape, Stage};
 pub(crate) use scenario::ScenarioOptions;
@@ -14,6 +16,7 @@ pub(crate) use value::{Bound, Limit, header_name};
 
 use crate::suggest::{Errors, did_you_mean};
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use scenario::not_empty;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser as _};
 use syn::{Token, parenthesized};

@@ -3,8 +3,8 @@
 use super::json::{Json, json};
 use super::scenario::not_empty;
 use super::value::{
-    Limit, duration, header_name, is_metric, limit, metrics, number, positive_duration, share,
-    unknown_metric,
+    Limit, duration, header_name, is_metric, limit, metrics, number, positive_duration, redirects,
+    share, unknown_metric,
 };
 use super::{Given, assigned, each, key, skip_rest, unknown_option};
 use crate::suggest::Errors;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use syn::parse::ParseStream;
 use syn::{Lit, LitInt, LitStr, Token, parenthesized};
 
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "name",
     "weight",
     "expect",
@@ -34,6 +34,7 @@ const KEYS: [&str; 19] = [
     "budget",
     "grade_weight",
     "check",
+    "redirects",
 ];
 
 const METHODS: [&str; 7] = ["get", "post", "put", "delete", "patch", "head", "options"];
@@ -58,6 +59,7 @@ pub(crate) struct StepOptions {
     pub(crate) apdex: Option<Duration>,
     pub(crate) budget: Option<f64>,
     pub(crate) grade_weight: Option<f64>,
+    pub(crate) redirects: Option<u32>,
     /// Raw, so that an editor completes in half-written closures.
     pub(crate) checks: Vec<TokenStream>,
     /// Those of a declarative request, which a step with a body cannot have.
@@ -115,6 +117,7 @@ impl StepOptions {
                 one_parameter(&check)?;
                 self.checks.push(check);
             }
+            "redirects" => self.redirects = Some(redirects(input)?),
             "weight" | "expect" | "think" | "timeout" | "apdex" | "budget" | "grade_weight" => {
                 input.parse::<Token![=]>()?;
                 self.setting(&key, &name, input)?;

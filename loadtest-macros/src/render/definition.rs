@@ -1,6 +1,8 @@
 //! The definition: what is declared, as plain data.
 
-use crate::options::{Bound, Limit, Load, ScenarioOptions, Shape, Stage, WEIGHT_RANGE, Weight};
+use crate::options::{
+    Bound, Client, Limit, Load, ScenarioOptions, Shape, Stage, WEIGHT_RANGE, Weight,
+};
 use crate::resolve::{Resolved, Step, unraw};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -18,6 +20,7 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
         apdex,
         budget,
         version,
+        client: declared_client,
     } = &resolved.options;
     let function = unraw(name);
     let shown = shown
@@ -34,7 +37,9 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
     let version = option(version.as_ref().map(literal));
     let starts_target = resolved.setups.iter().any(|setup| setup.made.is_target);
     let keeps_state = !resolved.states.is_empty();
-    let steps = list(resolved.steps.iter().map(step));
+    let client = client(declared_client);
+    let redirects = declared_client.redirects.unwrap_or(0);
+    let steps = list(resolved.steps.iter().map(|one| step(one, redirects)));
     let (shown, function, description) = (text(&shown), text(&function), text(description));
     quote! {
         ::loadtest::__private::ScenarioDef {
@@ -48,7 +53,7 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
             tags: #tags,
             base: #base,
             weight: 1.0,
-            client: ::loadtest::__private::Client::DEFAULT,
+            client: #client,
             load: #load,
             thresholds: #thresholds,
             apdex: #apdex,
@@ -63,7 +68,25 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
     }
 }
 
-fn step(step: &Step) -> TokenStream {
+fn client(client: &Client) -> TokenStream {
+    let variant = |name| Ident::new(name, Span::call_site());
+    let http = variant(client.http.unwrap_or("Negotiated"));
+    let cookies = variant(client.cookies.unwrap_or("Iteration"));
+    let insecure = client.insecure;
+    let ca = option(client.ca.as_ref().map(literal));
+    let identity = option(client.identity.as_ref().map(literal));
+    quote! {
+        ::loadtest::__private::Client {
+            http: ::loadtest::__private::HttpVersion::#http,
+            cookies: ::loadtest::__private::Cookies::#cookies,
+            insecure: #insecure,
+            ca: #ca,
+            identity: #identity,
+        }
+    }
+}
+
+fn step(step: &Step, redirects: u32) -> TokenStream {
     let options = &step.options;
     let name = text(&step.display_name());
     let line = line(&step.ident);
@@ -90,6 +113,7 @@ fn step(step: &Step) -> TokenStream {
     }));
     let (body, headers) = (!step.response.is_unit, step.reads_headers);
     let fingerprint = text(&step.fingerprint);
+    let redirects = options.redirects.unwrap_or(redirects);
     quote! {
         ::loadtest::__private::StepDef {
             name: #name,
@@ -103,7 +127,7 @@ fn step(step: &Step) -> TokenStream {
             once: false,
             retry: ::core::option::Option::None,
             until: ::core::option::Option::None,
-            redirects: 0,
+            redirects: #redirects,
             weight: #weight,
             expect: #expect,
             think: #think,
