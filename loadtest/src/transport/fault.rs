@@ -171,7 +171,14 @@ pub(super) fn in_body(error: &hyper::Error, meter: &Meter) -> Failure {
 /// TLS broke off after the handshake: with TLS 1.3 a server refuses a client's certificate only then.
 fn in_tls(error: &hyper::Error) -> String {
     let text = chain(error);
-    let refused = ["CertificateRequired", "BadCertificate", "UnknownCA"];
+    let refused = [
+        "CertificateRequired",
+        "CertificateUnknown",
+        "CertificateExpired",
+        "BadCertificate",
+        "UnknownCA",
+        "DecryptError",
+    ];
     let remedy = if refused.iter().any(|alert| text.contains(alert)) {
         CLIENT_CERTIFICATE
     } else {
