@@ -5,6 +5,7 @@
 
 mod alias;
 mod call;
+mod client;
 mod configuration;
 mod init;
 mod interrupts;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let trials = [
         alias::trials(),
+        client::trials(),
         configuration::trials(),
         init::trials(),
         interrupts::trials(),
