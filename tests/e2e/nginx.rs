@@ -29,8 +29,8 @@ impl Nginx {
         Self::start_with("plain", "")
     }
 
-    /// One with another format of its log, and more directives for its server.
-    fn start_with(format: &str, more: &str) -> Self {
+    /// One with another format of its log, and more to say of where it listens.
+    fn start_with(format: &str, listens: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         // Between our finding a free port and its taking it, somebody else may have taken it.
         for _ in 0..5 {
@@ -38,7 +38,7 @@ impl Nginx {
                 .and_then(|listener| listener.local_addr())
                 .expect("a free port")
                 .port();
-            let mut child = Self::launch(&folder, port, format, more);
+            let mut child = Self::launch(&folder, port, format, listens);
             let begun = wait_for("nginx", || {
                 if child.try_wait().expect("our own child").is_some() {
                     return Some(false);
@@ -59,7 +59,7 @@ impl Nginx {
         panic!("nginx does not start\n{log}");
     }
 
-    fn launch(folder: &TempDir, port: u16, format: &str, more: &str) -> Child {
+    fn launch(folder: &TempDir, port: u16, format: &str, listens: &str) -> Child {
         let root = folder.path().display();
         let json = "default_type application/json; return";
         let configuration = format!(
@@ -72,7 +72,7 @@ impl Nginx {
              client_body_temp_path {root}/body;\n  proxy_temp_path {root}/proxy;\n  \
              fastcgi_temp_path {root}/fastcgi;\n  uwsgi_temp_path {root}/uwsgi;\n  \
              scgi_temp_path {root}/scgi;\n  keepalive_requests 50;\n  \
-             server {{\n    listen 127.0.0.1:{port};\n    {more}\n    \
+             server {{\n    listen 127.0.0.1:{port} {listens};\n    \
              location = /login {{ {json} 200 '{{\"token\":\"t-1\",\"user\":{{\"id\":7,\"name\":\"Ada\"}}}}'; }}\n    \
              location = /products {{ {json} 200 '{{\"items\":[{{\"id\":31}}]}}'; }}\n    \
              location = /orders {{ {json} 201 '{{\"id\":99}}'; }}\n    \
@@ -172,7 +172,7 @@ fn a_rate_is_in_the_access_log_of_nginx() {
 }
 
 fn nginx_speaks_http2_with_us() {
-    let nginx = Nginx::start_with("versioned", "http2 on;");
+    let nginx = Nginx::start_with("versioned", "http2");
     let desk = crate::client::desk();
     // Every 50th request ends its connection, which HTTP/2 announces with a GOAWAY.
     desk.tool(
