@@ -62,14 +62,14 @@ impl Encoding {
         };
         let mut bytes = body;
         for name in names.rsplit(", ") {
-            let mut decoded = Vec::new();
+            let mut start = Vec::new();
             let mut decoder = decoder(name, &bytes)?.take(length as u64);
             // It breaks off where only the start is there.
             let mut piece = [0; 256];
             while let Ok(count @ 1..) = decoder.read(&mut piece) {
-                decoded.extend_from_slice(&piece[..count]);
+                start.extend_from_slice(&piece[..count]);
             }
-            bytes = decoded;
+            bytes = start;
         }
         Some(bytes)
     }
@@ -136,12 +136,12 @@ fn step(name: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
             format!("the body is encoded as `{name}`, which was not asked for and cannot be read"),
         )
     })?;
-    let mut decoded = Vec::with_capacity(body.len().saturating_mul(4).min(HARMLESS));
+    let mut plain = Vec::with_capacity(body.len().saturating_mul(4).min(HARMLESS));
     let mut piece = vec![0; 16 * 1024];
     loop {
         match decoder.read(&mut piece) {
-            Ok(0) => return Ok(decoded),
-            Ok(count) => decoded.extend_from_slice(&piece[..count]),
+            Ok(0) => return Ok(plain),
+            Ok(count) => plain.extend_from_slice(&piece[..count]),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 return Err(Failure::new(
                     ErrorKind::BodyDecode,
@@ -156,7 +156,7 @@ fn step(name: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
             }
         }
         let read = body.len() - decoder.left();
-        if decoded.len() > HARMLESS && decoded.len() / MAX_RATIO > read {
+        if plain.len() > HARMLESS && plain.len() / MAX_RATIO > read {
             return Err(Failure::new(
                 ErrorKind::BodyRatio,
                 format!(
@@ -164,7 +164,7 @@ fn step(name: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
                 ),
             ));
         }
-        if decoded.len() as u64 > MAX_KEPT {
+        if plain.len() as u64 > MAX_KEPT {
             return Err(Failure::new(
                 ErrorKind::BodyTooLarge,
                 format!("the decoded body is larger than {} MiB", MAX_KEPT >> 20),

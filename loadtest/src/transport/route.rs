@@ -280,8 +280,8 @@ impl Lost {
         let failure = fault::before_head(error, meter, reused);
         // On a connection for HTTP/2 there is more to write and to read than requests and answers.
         let (untouched, unanswered) = if connection.is_http2() {
-            let refused = http2::error(error).is_some_and(http2::is_unprocessed);
-            (refused || error.is_canceled(), true)
+            let unprocessed = http2::error(error).is_some_and(http2::is_unprocessed);
+            (unprocessed || error.is_canceled(), true)
         } else {
             (meter.sent() == 0, meter.received() == 0)
         };
