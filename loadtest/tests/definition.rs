@@ -2,7 +2,8 @@
 
 use loadtest::chain::Scenario;
 use loadtest::definition::{
-    Bound, Expect, Load, Metric, ScenarioDef, Shape, Stage, StatusRange, StepDef, Think, Threshold,
+    Bound, Client, Cookies, Expect, HttpVersion, Load, Metric, ScenarioDef, Shape, Stage,
+    StatusRange, StepDef, Think, Threshold,
 };
 use loadtest::prelude::*;
 use std::time::Duration;
@@ -203,4 +204,52 @@ fn loads_of_all_models_are_kept() {
     let stages = vec![stage(0.0, 10.0, 10)].into();
     assert_eq!(shape(one_stage()), Shape::RateStages { stages });
     assert_eq!(no_load().definition.load, None);
+}
+
+#[scenario(
+    http = 2,
+    cookies = user,
+    insecure = true,
+    ca = "certs/ca.pem",
+    identity = "certs/client.pem",
+    redirects = 5,
+)]
+fn told() {
+    #[step(get = "/")]
+    fn inherits();
+
+    #[step(get = "/", redirects = 0)]
+    fn refuses();
+}
+
+#[scenario(http = 1, cookies = off, insecure = false)]
+fn plain() {
+    #[step(get = "/", redirects = 50)]
+    fn follows();
+}
+
+#[test]
+fn the_options_of_the_client_are_kept_and_steps_have_the_last_word() {
+    let redirects = |scenario: &'static Scenario| -> Vec<u32> {
+        let steps = &scenario.definition.steps;
+        steps.iter().map(|step| step.redirects).collect()
+    };
+    let expected = Client {
+        http: HttpVersion::Http2,
+        cookies: Cookies::User,
+        insecure: true,
+        ca: Some("certs/ca.pem".into()),
+        identity: Some("certs/client.pem".into()),
+    };
+    assert_eq!(told().definition.client, expected);
+    assert_eq!(redirects(told()), [5, 0]);
+    let expected = Client {
+        http: HttpVersion::Http1,
+        cookies: Cookies::Off,
+        ..Client::DEFAULT
+    };
+    assert_eq!(plain().definition.client, expected);
+    assert_eq!(redirects(plain()), [50]);
+    assert_eq!(no_load().definition.client, Client::DEFAULT);
+    assert_eq!(redirects(no_load())[0], 0);
 }

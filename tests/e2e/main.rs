@@ -5,6 +5,7 @@
 
 mod alias;
 mod call;
+mod client;
 mod configuration;
 mod duplicate;
 mod export;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let trials = [
         alias::trials(),
+        client::trials(),
         configuration::trials(),
         duplicate::trials(),
         export::trials(),

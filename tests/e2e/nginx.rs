@@ -13,6 +13,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials![needing "nginx":
         the_access_log_of_nginx_has_every_request_we_counted,
         a_rate_is_in_the_access_log_of_nginx,
+        nginx_speaks_http2_with_us,
     ]
 }
 
@@ -25,6 +26,11 @@ struct Nginx {
 
 impl Nginx {
     fn start() -> Self {
+        Self::start_with("plain", "")
+    }
+
+    /// One with another format of its log, and more to say of where it listens.
+    fn start_with(format: &str, listens: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         // Between our finding a free port and its taking it, somebody else may have taken it.
         for _ in 0..5 {
@@ -32,7 +38,7 @@ impl Nginx {
                 .and_then(|listener| listener.local_addr())
                 .expect("a free port")
                 .port();
-            let mut child = Self::launch(&folder, port);
+            let mut child = Self::launch(&folder, port, format, listens);
             let begun = wait_for("nginx", || {
                 if child.try_wait().expect("our own child").is_some() {
                     return Some(false);
@@ -53,7 +59,7 @@ impl Nginx {
         panic!("nginx does not start\n{log}");
     }
 
-    fn launch(folder: &TempDir, port: u16) -> Child {
+    fn launch(folder: &TempDir, port: u16, format: &str, listens: &str) -> Child {
         let root = folder.path().display();
         let json = "default_type application/json; return";
         let configuration = format!(
@@ -61,11 +67,12 @@ impl Nginx {
              events {{ worker_connections 256; }}\n\
              http {{\n  \
              log_format plain '$request_method $request_uri $status';\n  \
-             access_log {root}/access.log plain;\n  \
+             log_format versioned '$server_protocol $request_method $request_uri $status';\n  \
+             access_log {root}/access.log {format};\n  \
              client_body_temp_path {root}/body;\n  proxy_temp_path {root}/proxy;\n  \
              fastcgi_temp_path {root}/fastcgi;\n  uwsgi_temp_path {root}/uwsgi;\n  \
              scgi_temp_path {root}/scgi;\n  keepalive_requests 50;\n  \
-             server {{\n    listen 127.0.0.1:{port};\n    \
+             server {{\n    listen 127.0.0.1:{port} {listens};\n    \
              location = /login {{ {json} 200 '{{\"token\":\"t-1\",\"user\":{{\"id\":7,\"name\":\"Ada\"}}}}'; }}\n    \
              location = /products {{ {json} 200 '{{\"items\":[{{\"id\":31}}]}}'; }}\n    \
              location = /orders {{ {json} 201 '{{\"id\":99}}'; }}\n    \
@@ -162,4 +169,25 @@ fn a_rate_is_in_the_access_log_of_nginx() {
         "{log:?}"
     );
     assert_eq!(total.journey.ok + total.journey.dropped, 400);
+}
+
+fn nginx_speaks_http2_with_us() {
+    let nginx = Nginx::start_with("versioned", "http2");
+    let desk = crate::client::desk();
+    // Every 50th request ends its connection, which HTTP/2 announces with a GOAWAY.
+    desk.tool(
+        "run",
+        "--exact client::load::second --iterations 200 --users 4",
+    )
+    .args(["--base-url", &nginx.url()])
+    .run()
+    .comes_to(0);
+    let record = desk.record();
+    assert_balanced(&record);
+    let total = total(&record);
+    assert_eq!(total.journey.ok, 200, "{:?}", total.steps);
+    let log = nginx.stop();
+    let lines = ["HTTP/2.0 GET /single 200", "HTTP/2.0 POST /orders 201"];
+    let logged = lines.map(|line| log.get(line).copied());
+    assert_eq!(logged, [Some(200), Some(200)], "{log:?}");
 }

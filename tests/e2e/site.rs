@@ -7,7 +7,7 @@ use crate::project::{
 use loadtest::metrics::{StepTally, Tally};
 use loadtest::record::{NotRun, RunRecord, ScenarioRecord};
 use loadtest_tests::Server;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use tempfile::TempDir;
 
@@ -50,9 +50,14 @@ impl Desk {
 
     /// The same, with more in its `loadtest.toml`.
     pub(crate) fn with(configuration: &str) -> Self {
+        Self::at(site().root(), configuration)
+    }
+
+    /// A place in the project at `root`.
+    pub(crate) fn at(root: &Path, configuration: &str) -> Self {
         let folder = tempfile::Builder::new()
             .prefix("desk-")
-            .tempdir_in(site().root())
+            .tempdir_in(root)
             .expect("a folder in the project");
         let text = format!("[store]\ndirectory = \"runs\"\n{configuration}");
         std::fs::write(folder.path().join("loadtest.toml"), text).expect("the configuration");

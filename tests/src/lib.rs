@@ -16,7 +16,9 @@
 mod parse;
 mod reply;
 mod serve;
+mod tls;
 
 pub use parse::Request;
 pub use reply::Reply;
 pub use serve::Server;
+pub use tls::{Authority, Front};

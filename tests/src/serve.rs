@@ -74,11 +74,16 @@ impl Server {
         });
         let (stop, stopped) = oneshot::channel();
         let shared = Arc::clone(&state);
+        // Before the test goes on: it may use up what the server needs.
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let listener = {
+            let _within = runtime.enter();
+            TcpListener::from_std(listener).expect("a listener within a runtime")
+        };
         let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .expect("a runtime");
             runtime.block_on(async {
                 tokio::select! {
                     () = accept(listener, shared) => {}
@@ -164,8 +169,7 @@ fn any_port() -> SocketAddr {
     (Ipv4Addr::LOCALHOST, 0).into()
 }
 
-async fn accept(listener: std::net::TcpListener, state: Arc<State>) {
-    let listener = TcpListener::from_std(listener).expect("a listener within a runtime");
+async fn accept(listener: TcpListener, state: Arc<State>) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {

@@ -43,7 +43,12 @@ pub(super) fn facts(report: &Report, card: &Card) -> Vec<(&'static str, String)>
         } else {
             ""
         };
-        facts.push(("target", format!("{base}{own}")));
+        let unchecked = if setting.insecure {
+            ", certificates not checked"
+        } else {
+            ""
+        };
+        facts.push(("target", format!("{base}{own}{unchecked}")));
     }
     facts.push((
         "host",

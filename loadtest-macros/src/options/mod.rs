@@ -1,5 +1,6 @@
 //! The options of `#[scenario(..)]` and `#[step(..)]`.
 
+mod client;
 mod json;
 mod load;
 mod repeat;
@@ -7,6 +8,7 @@ mod scenario;
 mod step;
 mod value;
 
+pub(crate) use client::Client;
 pub(crate) use json::{Json, escape};
 pub(crate) use load::{Load, Shape, Stage};
 pub(crate) use repeat::{Repeat, Trigger};
@@ -16,6 +18,7 @@ pub(crate) use value::{Bound, Limit, header_name};
 
 use crate::suggest::{Errors, did_you_mean};
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use scenario::not_empty;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser as _};
 use syn::{Token, parenthesized};

@@ -1,5 +1,6 @@
 //! The options of `#[scenario(..)]`.
 
+use super::client::{CLIENT_KEYS, Client};
 use super::load::{Load, load};
 use super::value::{Limit, is_metric, limit, positive_duration, share, unknown_metric};
 use super::{Given, assigned, each, key, skip_rest, unknown_option};
@@ -30,6 +31,7 @@ pub(crate) struct ScenarioOptions {
     pub(crate) apdex: Option<Duration>,
     pub(crate) budget: Option<f64>,
     pub(crate) version: Option<LitStr>,
+    pub(crate) client: Client,
 }
 
 impl ScenarioOptions {
@@ -52,7 +54,8 @@ impl ScenarioOptions {
     ) -> syn::Result<()> {
         let key = key(input)?;
         let name = key.to_string();
-        if KEYS.contains(&name.as_str()) {
+        let of_client = CLIENT_KEYS.contains(&name.as_str());
+        if of_client || KEYS.contains(&name.as_str()) {
             given.once(&key)?;
         }
         match name.as_str() {
@@ -105,6 +108,7 @@ impl ScenarioOptions {
                 input.parse::<Token![=]>()?;
                 self.budget = Some(share(input)?);
             }
+            name if of_client => self.client.option(name, input)?,
             metric if is_metric(metric) => {
                 skip_rest(input);
                 return Err(syn::Error::new(
@@ -114,7 +118,7 @@ impl ScenarioOptions {
             }
             _ => {
                 skip_rest(input);
-                return Err(unknown_option(&key, KEYS));
+                return Err(unknown_option(&key, KEYS.into_iter().chain(CLIENT_KEYS)));
             }
         }
         Ok(())

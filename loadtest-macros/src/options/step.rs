@@ -4,8 +4,8 @@ use super::json::{Json, json};
 use super::repeat::{self, Repeat};
 use super::scenario::not_empty;
 use super::value::{
-    Limit, duration, header_name, is_metric, limit, metrics, number, positive_duration, share,
-    unknown_metric,
+    Limit, duration, header_name, is_metric, limit, metrics, number, positive_duration, redirects,
+    share, unknown_metric,
 };
 use super::{Given, assigned, each, key, skip_rest, unknown_option};
 use crate::suggest::Errors;
@@ -15,7 +15,7 @@ use std::time::Duration;
 use syn::parse::ParseStream;
 use syn::{Lit, LitInt, LitStr, Token, parenthesized};
 
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "name",
     "weight",
     "expect",
@@ -35,6 +35,7 @@ const KEYS: [&str; 19] = [
     "budget",
     "grade_weight",
     "check",
+    "redirects",
 ];
 
 const METHODS: [&str; 7] = ["get", "post", "put", "delete", "patch", "head", "options"];
@@ -60,6 +61,7 @@ pub(crate) struct StepOptions {
     pub(crate) budget: Option<f64>,
     pub(crate) grade_weight: Option<f64>,
     pub(crate) repeat: Repeat,
+    pub(crate) redirects: Option<u32>,
     /// Raw, so that an editor completes in half-written closures.
     pub(crate) checks: Vec<TokenStream>,
     /// Every option that was given, metrics aside.
@@ -125,6 +127,7 @@ impl StepOptions {
                 self.checks.push(check);
             }
             name if repeat::KEYS.contains(&name) => self.repeat.option(key, input)?,
+            "redirects" => self.redirects = Some(redirects(input)?),
             "weight" | "expect" | "think" | "timeout" | "apdex" | "budget" | "grade_weight" => {
                 input.parse::<Token![=]>()?;
                 self.setting(&key, &name, input)?;

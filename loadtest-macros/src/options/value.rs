@@ -90,6 +90,18 @@ pub(super) fn limit(metric: &Ident, input: ParseStream<'_>) -> syn::Result<Limit
     })
 }
 
+/// How many redirects are followed.
+pub(super) fn redirects(input: ParseStream<'_>) -> syn::Result<u32> {
+    const WANTED: &str = "expected how many redirects are followed, 0 to 50: `redirects = 5`";
+    input.parse::<Token![=]>()?;
+    let number =
+        number(input, 0.0..=50.0, WANTED).map_err(|error| syn::Error::new(error.span(), WANTED))?;
+    if number.value.fract() != 0.0 {
+        return Err(syn::Error::new(number.span, WANTED));
+    }
+    Ok(number.value as u32)
+}
+
 /// A number without suffix, and its place.
 pub(super) struct Number {
     pub(super) value: f64,
@@ -252,7 +264,7 @@ pub(crate) fn header_name(name: &str, span: Span) -> syn::Result<()> {
     }
 }
 
-fn text_of(literal: &Lit) -> String {
+pub(super) fn text_of(literal: &Lit) -> String {
     quote::ToTokens::to_token_stream(literal).to_string()
 }
 

@@ -1,7 +1,9 @@
 //! The definition: what is declared, as plain data.
 
 use super::repeat;
-use crate::options::{Bound, Limit, Load, ScenarioOptions, Shape, Stage, WEIGHT_RANGE, Weight};
+use crate::options::{
+    Bound, Client, Limit, Load, ScenarioOptions, Shape, Stage, WEIGHT_RANGE, Weight,
+};
 use crate::resolve::{Feed, Form, Resolved, Step, unraw};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -19,6 +21,7 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
         apdex,
         budget,
         version,
+        client: declared_client,
     } = &resolved.options;
     let function = unraw(name);
     let shown = shown
@@ -37,7 +40,9 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
     let runs_once = |step: &Step| step.options.repeat.once.is_some();
     let keeps_state = !resolved.states.is_empty() || resolved.steps.iter().any(runs_once);
     let feeds = list(resolved.feeds.iter().map(feed));
-    let steps = list(resolved.steps.iter().map(step));
+    let client = client(declared_client);
+    let redirects = declared_client.redirects.unwrap_or(0);
+    let steps = list(resolved.steps.iter().map(|one| step(one, redirects)));
     let (shown, function, description) = (text(&shown), text(&function), text(description));
     quote! {
         ::loadtest::__private::ScenarioDef {
@@ -51,7 +56,7 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
             tags: #tags,
             base: #base,
             weight: 1.0,
-            client: ::loadtest::__private::Client::DEFAULT,
+            client: #client,
             load: #load,
             thresholds: #thresholds,
             apdex: #apdex,
@@ -71,7 +76,25 @@ fn feed(feed: &Feed) -> TokenStream {
     quote!(::loadtest::__private::FeedDef { name: #name, line: #line })
 }
 
-fn step(step: &Step) -> TokenStream {
+fn client(client: &Client) -> TokenStream {
+    let variant = |name| Ident::new(name, Span::call_site());
+    let http = variant(client.http.unwrap_or("Negotiated"));
+    let cookies = variant(client.cookies.unwrap_or("Iteration"));
+    let insecure = client.insecure;
+    let ca = option(client.ca.as_ref().map(literal));
+    let identity = option(client.identity.as_ref().map(literal));
+    quote! {
+        ::loadtest::__private::Client {
+            http: ::loadtest::__private::HttpVersion::#http,
+            cookies: ::loadtest::__private::Cookies::#cookies,
+            insecure: #insecure,
+            ca: #ca,
+            identity: #identity,
+        }
+    }
+}
+
+fn step(step: &Step, redirects: u32) -> TokenStream {
     let options = &step.options;
     let name = text(&step.display_name());
     let line = line(&step.ident);
@@ -104,6 +127,7 @@ fn step(step: &Step) -> TokenStream {
     let (body, headers) = (!step.response.is_unit, step.reads_headers);
     let fingerprint = text(&step.fingerprint);
     let sends_itself = matches!(step.form, Form::Sender { .. });
+    let redirects = options.redirects.unwrap_or(redirects);
     quote! {
         ::loadtest::__private::StepDef {
             name: #name,
@@ -117,7 +141,7 @@ fn step(step: &Step) -> TokenStream {
             once: #once,
             retry: #retry,
             until: #until,
-            redirects: 0,
+            redirects: #redirects,
             weight: #weight,
             expect: #expect,
             think: #think,

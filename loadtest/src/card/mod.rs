@@ -307,6 +307,13 @@ fn notes(card: &Card, record: &ScenarioRecord) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if card.setting.insecure {
+        notes.push(
+            "Certificates were not checked, as `insecure = true` asks for: whoever answered was \
+             taken for the target."
+                .to_owned(),
+        );
+    }
     if card.headline.dropped > 0 {
         notes.push(format!(
             "{} never started: each is a failed journey, in the error rate and in no percentile.",

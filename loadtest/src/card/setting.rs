@@ -23,6 +23,8 @@ pub struct Setting {
     pub base_url: Option<String>,
     /// Whether the scenario started the target itself.
     pub own_target: bool,
+    /// The certificate of the target was not checked, as the scenario asked for.
+    pub insecure: bool,
     /// SHA-256 of the executable that ran it.
     pub executable_hash: String,
     /// Worker threads.
@@ -46,6 +48,7 @@ impl Setting {
             seed: record.plan.seed,
             base_url: record.base_url.clone(),
             own_target: record.own_target,
+            insecure: record.definition.client.insecure,
             executable_hash: record.executable_hash.clone(),
             workers: record.workers,
             started_at: record.started_at.clone(),

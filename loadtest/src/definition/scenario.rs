@@ -1,6 +1,6 @@
 //! Scenarios and their steps.
 
-use super::{Client, DEFAULT_TIMEOUT, Expect, Load, Retry, Threshold, Until, micros};
+use super::{Client, Cookies, DEFAULT_TIMEOUT, Expect, Load, Retry, Threshold, Until, micros};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::time::Duration;
@@ -264,6 +264,15 @@ impl ScenarioDef {
         }
     }
 
+    /// How its virtual users talk HTTP: as declared, but a `once` step keeps the cookies of its user.
+    pub fn client(&self) -> Client {
+        let mut client = self.client.clone();
+        if client.cookies == Cookies::Iteration && self.steps.iter().any(|step| step.once) {
+            client.cookies = Cookies::User;
+        }
+        client
+    }
+
     /// The identity of the scenario over time: `package::module::function`.
     ///
     /// A library's own crate name is left out where it is the package's name:
@@ -295,5 +304,24 @@ impl ScenarioDef {
     /// What stands for the version of the scenario: `version = ".."`, else the fingerprint.
     pub fn revision(&self) -> &str {
         self.version.as_deref().unwrap_or(&self.fingerprint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_that_runs_once_keeps_the_cookies_of_its_user() {
+        let mut login = StepDef::new("login");
+        let cookies = |login: &StepDef, declared| {
+            let mut scenario = ScenarioDef::new("checkout", vec![login.clone()]);
+            scenario.client.cookies = declared;
+            scenario.client().cookies
+        };
+        assert_eq!(cookies(&login, Cookies::Iteration), Cookies::Iteration);
+        login.once = true;
+        assert_eq!(cookies(&login, Cookies::Iteration), Cookies::User);
+        assert_eq!(cookies(&login, Cookies::Off), Cookies::Off);
     }
 }

@@ -204,7 +204,7 @@ pub(super) async fn reach(
     run_id: &str,
 ) -> Result<Network, NetworkError> {
     let mut network = Network::prepare(base, run_id).await?;
-    network.configure(&scenario.definition.client, Path::new(scenario.root))?;
+    network.configure(&scenario.definition.client(), Path::new(scenario.root))?;
     for url in absolute_urls(scenario) {
         network.admit(url).await?;
     }
@@ -370,7 +370,7 @@ fn usage(message: String, help: Option<String>) -> RunFailure {
 #[expect(clippy::needless_pass_by_value, reason = "the shape `map_err` wants")]
 fn network_failure(error: NetworkError) -> RunFailure {
     let kind = match error {
-        NetworkError::BadUrl { .. } => FailureKind::Usage,
+        NetworkError::BadUrl { .. } | NetworkError::BadFile { .. } => FailureKind::Usage,
         NetworkError::NotPermitted(_) => FailureKind::NotPermitted,
         _ => FailureKind::Setup,
     };

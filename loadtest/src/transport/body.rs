@@ -1,5 +1,6 @@
 //! Reads the body of an answer: kept, counted, or drained.
 
+use super::compression::Encoding;
 use crate::redact;
 use bytes::{Bytes, BytesMut};
 use http_body::Body;
@@ -59,7 +60,7 @@ pub(super) async fn discard(mut body: Incoming) -> Result<(), hyper::Error> {
 }
 
 /// Reads an unexpected answer for its first KiB, and says whether the end was reached.
-pub(super) async fn sample(mut body: Incoming) -> (Option<String>, bool) {
+pub(super) async fn sample(mut body: Incoming) -> (Vec<u8>, bool) {
     let mut kept = Vec::new();
     let mut read = 0;
     let complete = loop {
@@ -76,15 +77,18 @@ pub(super) async fn sample(mut body: Incoming) -> (Option<String>, bool) {
             Err(_) => break false,
         }
     };
-    (redacted(&kept), complete)
+    (kept, complete)
 }
 
 /// The text of a sample: never longer than [`SAMPLE`], whatever redaction and repair add.
-fn redacted(kept: &[u8]) -> Option<String> {
+pub(super) fn text(kept: Vec<u8>, encoding: &Encoding) -> Option<String> {
+    let Some(kept) = encoding.excerpt(kept, SAMPLE) else {
+        return Some(format!("(encoded as {})", encoding.names()));
+    };
     if kept.is_empty() {
         return None;
     }
-    let text = String::from_utf8_lossy(kept);
+    let text = String::from_utf8_lossy(&kept);
     // A character cut in two by the limit is left out, not shown as a replacement.
     let text = match text.strip_suffix('\u{fffd}') {
         Some(whole) if kept.len() == SAMPLE => whole,

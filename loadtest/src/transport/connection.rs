@@ -1,25 +1,37 @@
 //! One connection to one origin: opened, driven by its own task, used for one request at a time.
 
+use super::http2::SameThread;
 use super::meter::{MAX_HEAD, Meter, Metered, Stream};
 use super::network::{Addresses, Network};
 use super::origin::Origin;
-use super::{Failure, Phases, fault};
+use super::progress::add;
+use super::tls::H2;
+use super::{ErrorKind, Failure, Phases, fault};
+use crate::definition::HttpVersion;
 use bytes::Bytes;
+use http::{Request, Response};
 use http_body_util::Full;
-use hyper::client::conn::http1::{Builder, SendRequest};
+use hyper::body::Incoming;
+use hyper::client::conn::{http1, http2};
 use hyper_util::rt::TokioIo;
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 /// A connection; when it is dropped, it is closed after what is still under way.
 pub(super) struct Connection {
-    pub(super) sender: SendRequest<Full<Bytes>>,
+    sender: Sender,
     pub(super) meter: Rc<Meter>,
     driver: JoinHandle<()>,
+}
+
+/// The end of a connection that takes requests.
+enum Sender {
+    Http1(http1::SendRequest<Full<Bytes>>),
+    Http2(http2::SendRequest<Full<Bytes>>),
 }
 
 impl Connection {
@@ -37,27 +49,47 @@ impl Connection {
         let begin = Instant::now();
         let tcp = connect(addresses, preferred).await;
         let connected = Instant::now();
-        phases.connect = Some(connected - begin);
+        add(&mut phases.connect, connected - begin);
         let tcp = tcp?;
+        let mut is_http2 = network.http == HttpVersion::Http2;
         let stream = if origin.https {
             during_tls();
             let tls = network.tls.connect(&origin.host, tcp).await;
-            phases.tls = Some(connected.elapsed());
-            Stream::Tls(Box::new(tls.map_err(|error| fault::in_handshake(&error))?))
+            add(&mut phases.tls, connected.elapsed());
+            let tls = tls.map_err(|error| fault::in_handshake(&error))?;
+            let chosen = tls.get_ref().1.alpn_protocol() == Some(H2);
+            if is_http2 && !chosen {
+                return Err(Failure::new(
+                    ErrorKind::TlsProtocol,
+                    "the target does not offer HTTP/2, which `http = 2` asks for",
+                ));
+            }
+            is_http2 = chosen;
+            Stream::Tls(Box::new(tls))
         } else {
             Stream::Plain(tcp)
         };
         let meter = Rc::new(Meter::default());
         let io = TokioIo::new(Metered::new(stream, Rc::clone(&meter)));
-        let (sender, connection) = Builder::new()
-            .max_buf_size(MAX_HEAD)
-            .handshake(io)
-            .await
-            .map_err(|error| fault::before_head(&error, &meter, false))?;
-        let driver = tokio::task::spawn_local(async move {
-            // What goes wrong reaches the request that is under way; without one nobody minds.
-            let _ = connection.await;
-        });
+        // What goes wrong in a driver reaches the request that is under way; without one nobody minds.
+        let failed = |error: hyper::Error| fault::before_head(&error, &meter, false);
+        let (sender, driver) = if is_http2 {
+            let (sender, connection) = http2::Builder::new(SameThread)
+                .max_header_list_size(MAX_HEAD as u32)
+                .handshake(io)
+                .await
+                .map_err(failed)?;
+            let driver = async move { drop(connection.await) };
+            (Sender::Http2(sender), tokio::task::spawn_local(driver))
+        } else {
+            let (sender, connection) = http1::Builder::new()
+                .max_buf_size(MAX_HEAD)
+                .handshake(io)
+                .await
+                .map_err(failed)?;
+            let driver = async move { drop(connection.await) };
+            (Sender::Http1(sender), tokio::task::spawn_local(driver))
+        };
         Ok(Self {
             sender,
             meter,
@@ -79,9 +111,33 @@ impl Connection {
         None
     }
 
+    pub(super) fn is_http2(&self) -> bool {
+        matches!(self.sender, Sender::Http2(_))
+    }
+
+    /// Sends a request and waits for the head of its answer.
+    pub(super) async fn send(
+        &mut self,
+        request: Request<Full<Bytes>>,
+    ) -> hyper::Result<Response<Incoming>> {
+        match &mut self.sender {
+            Sender::Http1(sender) => sender.send_request(request).await,
+            Sender::Http2(sender) => sender.send_request(request).await,
+        }
+    }
+
     /// Closes the connection at once, whatever is under way.
     pub(super) fn abandon(self) {
         self.driver.abort();
+    }
+}
+
+impl Sender {
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<hyper::Result<()>> {
+        match self {
+            Self::Http1(sender) => sender.poll_ready(cx),
+            Self::Http2(sender) => sender.poll_ready(cx),
+        }
     }
 }
 

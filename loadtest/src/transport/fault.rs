@@ -1,8 +1,9 @@
 //! Tells the kinds of failure apart: from the error of a library to an [`ErrorKind`].
 
+use super::http2;
 use super::meter::{MAX_HEAD, Meter};
 use super::{ErrorKind, Failure};
-use rustls::CertificateError;
+use rustls::{AlertDescription, CertificateError};
 use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
@@ -67,8 +68,26 @@ pub(super) fn in_handshake(error: &io::Error) -> Failure {
         },
         _ => ErrorKind::TlsProtocol,
     };
-    Failure::new(kind, format!("the TLS handshake failed: {error}"))
+    let remedy = match tls {
+        Some(rustls::Error::AlertReceived(AlertDescription::NoApplicationProtocol)) => {
+            "; the target speaks another version of HTTP: leave out `http = ..`, so that it chooses"
+        }
+        Some(rustls::Error::AlertReceived(
+            AlertDescription::CertificateRequired
+            | AlertDescription::BadCertificate
+            | AlertDescription::UnknownCA,
+        )) => CLIENT_CERTIFICATE,
+        _ if kind == ErrorKind::TlsUntrusted => {
+            "; name the certificate to trust: `ca = \"certs/ca.pem\"`"
+        }
+        _ => "",
+    };
+    Failure::new(kind, format!("the TLS handshake failed: {error}{remedy}"))
 }
+
+/// What to do where a server asks the client for a certificate.
+const CLIENT_CERTIFICATE: &str = "; the target wants to know the client: `identity = \"certs/client.pem\"` with a certificate \
+     that it trusts";
 
 /// There is a connection, but no head of an answer came over it.
 pub(super) fn before_head(error: &hyper::Error, meter: &Meter, reused: bool) -> Failure {
@@ -80,6 +99,9 @@ pub(super) fn before_head(error: &hyper::Error, meter: &Meter, reused: bool) -> 
             ErrorKind::HeadTooLarge,
             format!("the head of the answer has more than {kib} KiB or more than 100 headers"),
         );
+    }
+    if let Some(failure) = http2::error(error).and_then(|error| http2::before_head(error, meter)) {
+        return failure;
     }
     if error.is_parse() {
         return Failure::new(
@@ -102,7 +124,7 @@ pub(super) fn before_head(error: &hyper::Error, meter: &Meter, reused: bool) -> 
             ErrorKind::ResetBeforeHead,
             "the connection was reset before the head of the answer",
         ),
-        Some(io::ErrorKind::InvalidData) => Failure::new(ErrorKind::TlsProtocol, chain(error)),
+        Some(io::ErrorKind::InvalidData) => Failure::new(ErrorKind::TlsProtocol, in_tls(error)),
         _ if reused => Failure::new(
             ErrorKind::ClosedReused,
             "the server closed the kept connection before the head of the answer",
@@ -116,10 +138,13 @@ pub(super) fn before_head(error: &hyper::Error, meter: &Meter, reused: bool) -> 
 
 /// The head is there, but the body broke off.
 pub(super) fn in_body(error: &hyper::Error, meter: &Meter) -> Failure {
+    if let Some(failure) = http2::error(error).and_then(http2::in_body) {
+        return failure;
+    }
     match meter.fault() {
         Some(io::ErrorKind::UnexpectedEof) | None => {}
         Some(io::ErrorKind::InvalidData) => {
-            return Failure::new(ErrorKind::TlsProtocol, chain(error));
+            return Failure::new(ErrorKind::TlsProtocol, in_tls(error));
         }
         Some(_) => {
             return Failure::new(
@@ -141,6 +166,25 @@ pub(super) fn in_body(error: &hyper::Error, meter: &Meter) -> Failure {
             format!("the body ended early: {}", chain(error)),
         ),
     }
+}
+
+/// TLS broke off after the handshake: with TLS 1.3 a server refuses a client's certificate only then.
+fn in_tls(error: &hyper::Error) -> String {
+    let text = chain(error);
+    let refused = [
+        "CertificateRequired",
+        "CertificateUnknown",
+        "CertificateExpired",
+        "BadCertificate",
+        "UnknownCA",
+        "DecryptError",
+    ];
+    let remedy = if refused.iter().any(|alert| text.contains(alert)) {
+        CLIENT_CERTIFICATE
+    } else {
+        ""
+    };
+    format!("TLS failed: {text}{remedy}")
 }
 
 /// An error with its causes, in one line.

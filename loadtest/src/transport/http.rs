@@ -1,20 +1,19 @@
-//! The transport of one virtual user over HTTP/1.1: its connections, and what it does when one is lost.
+//! The transport of one virtual user over HTTP: where it sends, and which way an answer points.
 
-use super::connection::Connection;
+use super::compression::Encoding;
+use super::cookies::Jar;
 use super::deadline::{Deadline, Elapsed};
-use super::meter::Meter;
 use super::network::{Addresses, Network};
 use super::origin::Origin;
-use super::progress::{Progress, Stage};
-use super::{Call, ErrorKind, Exchange, Failure, Received, Transport, body, fault, request};
+use super::progress::Progress;
+use super::route::{Answer, Lent, Route};
+use super::{Call, ErrorKind, Exchange, Failure, Received, Transport};
 use crate::chain::{RequestBuf, RequestTarget};
+use crate::definition::Cookies;
 use crate::redact;
-use bytes::Bytes;
+use http::HeaderValue;
 use http::uri::Authority;
-use http::{HeaderMap, HeaderValue, Method, Request};
-use http_body_util::Full;
 use std::fmt;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -25,7 +24,7 @@ const MAX_ORIGINS: usize = 16;
 /// In place of a timeout that no clock can hold.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// Sends the requests of one virtual user over HTTP/1.1, one connection to an origin.
+/// Sends the requests of one virtual user over HTTP, one connection to an origin.
 ///
 /// It has to live in a [`LocalSet`](tokio::task::LocalSet): its connections are tasks there.
 pub struct HttpTransport {
@@ -38,37 +37,10 @@ struct User {
     number: u64,
     /// A copy of the user's own: threads that count references to one value slow each other down.
     run_id: HeaderValue,
+    /// `None` for no cookies but those that steps set.
+    jar: Option<Jar>,
     /// Where this user sends; the base is the first, if there is one.
     routes: Vec<Route>,
-}
-
-/// What a user knows of one origin.
-struct Route {
-    origin: Origin,
-    /// How the last absolute URL wrote host and port.
-    written: Option<Authority>,
-    host: HeaderValue,
-    addresses: Addresses,
-    /// The address to connect to.
-    preferred: usize,
-    /// The connection, while no request is under way.
-    kept: Option<Connection>,
-    /// An empty map whose memory the next request uses.
-    spare: HeaderMap,
-}
-
-/// A request that was not answered, and whether it may be sent again.
-struct Lost {
-    failure: Failure,
-    again: Again,
-}
-
-enum Again {
-    /// Nothing was written.
-    Always,
-    /// It was written, and nothing of an answer was read.
-    IfIdempotent,
-    Never,
 }
 
 impl HttpTransport {
@@ -76,6 +48,7 @@ impl HttpTransport {
     pub fn new(network: Arc<Network>, user: u64) -> Self {
         let run_id = own_copy(&network.run_id);
         let mut user = User {
+            jar: (network.cookies != Cookies::Off).then(Jar::default),
             network,
             number: user,
             run_id,
@@ -109,6 +82,14 @@ impl Transport for HttpTransport {
         self.user.network.base_url()
     }
 
+    fn begin(&mut self) {
+        if self.user.network.cookies == Cookies::Iteration
+            && let Some(jar) = &mut self.user.jar
+        {
+            jar.clear();
+        }
+    }
+
     async fn send(&mut self, call: Call<'_>) -> Exchange {
         let start = Instant::now();
         let timeout = call.request.timeout.unwrap_or(call.timeout).min(LONGEST);
@@ -118,15 +99,11 @@ impl Transport for HttpTransport {
             .bound(start + timeout, self.user.exchange(&call, &mut progress))
             .await;
         let end = Instant::now();
-        progress.settle();
+        progress.conclude(end);
         let result = match outcome {
-            Ok(result) => result,
+            Ok(result) => result.and_then(decoded),
             Err(Elapsed) => Err(progress.timed_out(timeout)),
         };
-        if let Some(head_at) = progress.head_at {
-            progress.phases.first_byte = Some(head_at - progress.usable_at);
-            progress.phases.body = Some(end - head_at);
-        }
         Exchange {
             result,
             service_time: end - start,
@@ -138,46 +115,64 @@ impl Transport for HttpTransport {
     }
 }
 
+/// Decompresses the body, which is no part of any latency.
+fn decoded((mut received, encoding): (Received, Encoding)) -> Result<Received, Failure> {
+    match encoding.decode(received.body) {
+        Ok(body) => {
+            received.body = body;
+            Ok(received)
+        }
+        Err(failure) => Err(Failure {
+            status: Some(received.status),
+            ..failure
+        }),
+    }
+}
+
 impl User {
     async fn exchange(
         &mut self,
         call: &Call<'_>,
         progress: &mut Progress,
-    ) -> Result<Received, Failure> {
-        let index = self.route(&call.request.target)?;
-        let network = &*self.network;
-        let route = &mut self.routes[index];
-        if let Some(kept) = route.kept.take()
-            && let Some(kept) = kept.ready().await
-        {
-            let request = route.request(network, &self.run_id, call.request)?;
-            match route.attempt(kept, request, call, progress, true).await {
-                Ok(received) => return Ok(received),
-                Err(Lost { failure, again }) => match again {
-                    Again::Always => {}
-                    Again::IfIdempotent if is_idempotent(&call.request.method) => {}
-                    _ => return Err(failure),
-                },
+    ) -> Result<(Received, Encoding), Failure> {
+        let mut index = self.route(&call.request.target)?;
+        let mut next: Option<RequestBuf> = None;
+        let mut followed = 0;
+        loop {
+            let request = next.as_ref().unwrap_or(call.request);
+            let redirect = match self.hop(index, request, call, progress).await? {
+                Answer::Final(received, encoding) => return Ok((received, encoding)),
+                Answer::Elsewhere(redirect) => redirect,
+            };
+            if followed == call.redirects {
+                return Err(redirect.too_many(followed));
             }
-            progress.settle();
+            let url = self.routes[index].url(request, &self.network)?;
+            let request = redirect.follow(request, &url)?;
+            index = self
+                .route(&request.target)
+                .map_err(|refusal| redirect.blocked(&refusal))?;
+            next = Some(request);
+            followed += 1;
+            progress.next_hop(Instant::now());
         }
-        progress.stage = Stage::Connect;
-        let stage = &mut progress.stage;
-        let connection = Connection::open(
-            network,
-            &route.origin,
-            &route.addresses,
-            &mut route.preferred,
-            &mut progress.phases,
-            || *stage = Stage::Handshake,
-        )
-        .await?;
-        progress.usable_at = Instant::now();
-        let request = route.request(network, &self.run_id, call.request)?;
-        route
-            .attempt(connection, request, call, progress, false)
+    }
+
+    async fn hop(
+        &mut self,
+        index: usize,
+        request: &RequestBuf,
+        call: &Call<'_>,
+        progress: &mut Progress,
+    ) -> Result<Answer, Failure> {
+        let lent = Lent {
+            network: &self.network,
+            run_id: &self.run_id,
+            jar: self.jar.as_mut(),
+        };
+        self.routes[index]
+            .exchange(lent, request, call, progress)
             .await
-            .map_err(|lost| lost.failure)
     }
 
     /// Finds the route to `target`, or makes one if the guard permits it.
@@ -230,142 +225,9 @@ impl User {
     }
 
     fn add_route(&mut self, origin: Origin, written: Option<Authority>, addresses: Addresses) {
-        self.routes.push(Route {
-            host: origin.host_header(),
-            written,
-            preferred: (self.number % addresses.spread as u64) as usize,
-            addresses,
-            kept: None,
-            spare: HeaderMap::new(),
-            origin,
-        });
+        self.routes
+            .push(Route::new(origin, written, addresses, self.number));
     }
-}
-
-impl Route {
-    /// Builds what hyper sends, in the memory of the last answer's headers.
-    fn request(
-        &mut self,
-        network: &Network,
-        run_id: &HeaderValue,
-        buffer: &RequestBuf,
-    ) -> Result<Request<Full<Bytes>>, Failure> {
-        let prefix = network.base().map_or("", |base| &base.prefix);
-        let spare = std::mem::take(&mut self.spare);
-        request::build(buffer, prefix, &self.host, run_id, spare)
-    }
-
-    /// Sends `request` over `connection`, reads the answer and keeps the connection if it can.
-    async fn attempt(
-        &mut self,
-        mut connection: Connection,
-        request: Request<Full<Bytes>>,
-        call: &Call<'_>,
-        progress: &mut Progress,
-        reused: bool,
-    ) -> Result<Received, Lost> {
-        connection.meter.begin();
-        progress.meter = Some(Rc::clone(&connection.meter));
-        progress.stage = Stage::Head;
-        let response = match connection.sender.send_request(request).await {
-            Ok(response) => response,
-            Err(error) => {
-                let lost = Lost::before_head(&error, &connection.meter, reused);
-                connection.abandon();
-                return Err(lost);
-            }
-        };
-        progress.head_at = Some(Instant::now());
-        progress.stage = Stage::Body;
-        progress.status = Some(response.status());
-        connection.meter.head_is_read();
-        let (head, incoming) = response.into_parts();
-        let status = head.status;
-        let mut headers = head.headers;
-        if !call.expect.accepts(status.as_u16()) {
-            let (sample, complete) = body::sample(incoming).await;
-            self.keep(connection, complete);
-            return Err(Lost::never(Failure {
-                kind: ErrorKind::Status,
-                status: Some(status),
-                message: format!("expected {}, got {status}", call.expect),
-                sample,
-                headers: call.reads.headers.then(|| Box::new(headers)),
-            }));
-        }
-        let read = if call.reads.body {
-            body::keep(incoming).await
-        } else {
-            let discarded = body::discard(incoming).await;
-            discarded
-                .map(|()| Bytes::new())
-                .map_err(body::Unread::Broken)
-        };
-        let body = match read {
-            Ok(body) => body,
-            Err(unread) => {
-                let mut failure = match unread {
-                    body::Unread::Broken(error) => fault::in_body(&error, &connection.meter),
-                    body::Unread::TooLarge => Failure::new(
-                        ErrorKind::BodyTooLarge,
-                        format!("the body is larger than {} MiB", body::MAX_KEPT >> 20),
-                    ),
-                };
-                failure.status = Some(status);
-                connection.abandon();
-                return Err(Lost::never(failure));
-            }
-        };
-        if !call.reads.headers {
-            headers.clear();
-            self.spare = headers;
-            headers = HeaderMap::new();
-        }
-        self.keep(connection, true);
-        Ok(Received {
-            status,
-            headers,
-            body,
-        })
-    }
-
-    fn keep(&mut self, connection: Connection, complete: bool) {
-        if complete {
-            self.kept = Some(connection);
-        } else {
-            connection.abandon();
-        }
-    }
-}
-
-impl Lost {
-    fn before_head(error: &hyper::Error, meter: &Meter, reused: bool) -> Self {
-        let failure = fault::before_head(error, meter, reused);
-        let again = match failure.kind {
-            _ if !reused => Again::Never,
-            _ if meter.sent() == 0 => Again::Always,
-            ErrorKind::ClosedReused | ErrorKind::ResetBeforeHead if meter.received() == 0 => {
-                Again::IfIdempotent
-            }
-            _ => Again::Never,
-        };
-        Self { failure, again }
-    }
-
-    fn never(failure: Failure) -> Self {
-        Self {
-            failure,
-            again: Again::Never,
-        }
-    }
-}
-
-/// The methods of which a repeated request does no more than one (RFC 9110, section 9.2.2).
-fn is_idempotent(method: &Method) -> bool {
-    matches!(
-        *method,
-        Method::GET | Method::HEAD | Method::PUT | Method::DELETE | Method::OPTIONS
-    )
 }
 
 fn own_copy(value: &HeaderValue) -> HeaderValue {

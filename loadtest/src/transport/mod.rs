@@ -3,16 +3,22 @@
 //! The engine knows only [`Transport`]; tests script it.
 
 mod body;
+mod certificates;
+mod compression;
 mod connection;
+mod cookies;
 mod deadline;
 mod failure;
 mod fault;
 mod http;
+mod http2;
 mod meter;
 mod network;
 mod origin;
 mod progress;
+mod redirect;
 mod request;
+mod route;
 mod tls;
 
 pub use self::http::HttpTransport;
@@ -51,7 +57,7 @@ pub struct Call<'a> {
     pub reads: Reads,
     /// From ready to the last body byte, connecting included.
     pub timeout: Duration,
-    /// How many redirects are followed.
+    /// How many redirects are followed; with 0 one is an answer like others.
     pub redirects: u32,
 }
 
@@ -68,7 +74,7 @@ pub struct Exchange {
     pub sent_bytes: u64,
     /// Bytes read from it, heads included (after TLS).
     pub received_bytes: u64,
-    /// Requests written: 0 when no connection came about, 2 after a retry.
+    /// Requests written: 0 when no connection came about, 2 after a retry, one more for each redirect.
     pub requests: u32,
 }
 
@@ -77,13 +83,15 @@ pub struct Exchange {
 pub struct Received {
     /// The status.
     pub status: StatusCode,
-    /// The headers; empty unless [`Reads::headers`].
+    /// The headers as they came; empty unless [`Reads::headers`].
     pub headers: HeaderMap,
-    /// The body; empty unless [`Reads::body`].
+    /// The body, decompressed; empty unless [`Reads::body`].
     pub body: Bytes,
 }
 
 /// The parts of a service time; `None` where a part did not happen, as on a reused connection.
+///
+/// Where redirects were followed, each is the sum over all of the way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Phases {
     /// Opening the TCP connection.

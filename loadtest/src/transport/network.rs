@@ -5,14 +5,14 @@
 
 use super::origin::{Host, Origin};
 use super::tls::TlsConfig;
-use crate::definition::Client;
+use crate::definition::{Client, Cookies, HttpVersion};
 use crate::redact;
 use crate::targets::{NotPermitted, permit, permit_all, refuse_unknown};
 use http::{HeaderValue, Uri};
 use std::borrow::Cow;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -25,7 +25,11 @@ const REACH_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct Network {
     base: Option<Base>,
     pinned: Vec<Pinned>,
+    /// An `https` URL is known already.
+    wants_tls: bool,
     pub(super) tls: TlsConfig,
+    pub(super) http: HttpVersion,
+    pub(super) cookies: Cookies,
     pub(super) run_id: HeaderValue,
 }
 
@@ -74,6 +78,16 @@ pub enum NetworkError {
         /// What the resolver said.
         source: io::Error,
     },
+    /// A file that the scenario names cannot be used; a mistake of its author.
+    #[error("`{option}` names {}: {reason}", path.display())]
+    BadFile {
+        /// The option of the scenario.
+        option: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and what belongs there.
+        reason: String,
+    },
     /// Nobody answers at the base URL.
     #[error("nothing answers at {url} ({address}): {source}; is the target running?")]
     Unreachable {
@@ -97,7 +111,10 @@ impl Network {
         let mut network = Self {
             base: None,
             pinned: Vec::new(),
+            wants_tls: false,
             tls: TlsConfig::default(),
+            http: HttpVersion::default(),
+            cookies: Cookies::default(),
             run_id: visible(run_id),
         };
         if let Some(url) = base_url {
@@ -111,9 +128,11 @@ impl Network {
     /// Makes the users talk HTTP as `client` says; its files are relative to `root`.
     ///
     /// # Errors
-    /// A file cannot be read, or holds something else.
+    /// [`NetworkError::BadFile`]: a file cannot be read, or holds something else.
     pub fn configure(&mut self, client: &Client, root: &Path) -> Result<(), NetworkError> {
-        let _ = (client, root);
+        self.tls = TlsConfig::read(client, root)?;
+        self.http = client.http;
+        self.cookies = client.cookies;
         Ok(())
     }
 
@@ -132,6 +151,10 @@ impl Network {
     /// # Errors
     /// [`NetworkError::Unreachable`]; without a base URL there is nothing to reach.
     pub async fn reachable(&self) -> Result<(), NetworkError> {
+        if self.wants_tls {
+            // Not within the first request. A failure shows at the first handshake.
+            let _ = self.tls.load();
+        }
         let Some(base) = &self.base else {
             return Ok(());
         };
@@ -162,10 +185,7 @@ impl Network {
 
     /// Resolves the host of `origin` and keeps its addresses, if all are permitted.
     async fn pin(&mut self, origin: &Origin) -> Result<(), NetworkError> {
-        if origin.https {
-            // A failure shows at the first handshake.
-            let _ = self.tls.load();
-        }
+        self.wants_tls |= origin.https;
         let name = match &origin.host {
             Host::Name(name) if !origin.host.is_localhost() => name,
             _ => return self.addresses(origin).map(drop).map_err(Into::into),
@@ -292,7 +312,10 @@ mod tests {
                 name: "shop".to_owned(),
                 addresses: addresses.map(|text| text.parse().unwrap()).to_vec(),
             }],
+            wants_tls: false,
             tls: TlsConfig::default(),
+            http: HttpVersion::default(),
+            cookies: Cookies::default(),
             run_id: visible("run \u{e9}\n7"),
         }
     }

@@ -52,6 +52,23 @@ impl Progress {
         }
     }
 
+    /// Ends the present request of the call, whose last byte came at `end`.
+    pub(super) fn conclude(&mut self, end: Instant) {
+        self.settle();
+        if let Some(head_at) = self.head_at.take() {
+            add(&mut self.phases.first_byte, head_at - self.usable_at);
+            add(&mut self.phases.body, end - head_at);
+        }
+        self.usable_at = end;
+    }
+
+    /// Another request of the call begins: a redirect is followed.
+    pub(super) fn next_hop(&mut self, now: Instant) {
+        self.conclude(now);
+        self.stage = Stage::Connect;
+        self.status = None;
+    }
+
     pub(super) fn timed_out(&self, timeout: Duration) -> Failure {
         let (kind, what) = match self.stage {
             Stage::Connect => (ErrorKind::TimeoutConnect, "no connection"),
@@ -64,4 +81,9 @@ impl Progress {
             ..Failure::new(kind, format!("{what} within {timeout:?}"))
         }
     }
+}
+
+/// Adds to a phase that may have happened before.
+pub(super) fn add(phase: &mut Option<Duration>, time: Duration) {
+    *phase = Some(phase.unwrap_or_default() + time);
 }

@@ -1,23 +1,61 @@
-//! The TLS configuration of a run, made when the first `https` URL turns up.
+//! The TLS configuration of a run: whom it trusts, who it says it is, which HTTP it offers.
 
-use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, RootCertStore};
+use super::certificates;
+use super::network::NetworkError;
+use super::origin::Host;
+use crate::definition::{Client, HttpVersion};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme, crypto::ring};
 use std::io;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::origin::Host;
+/// The name of HTTP/2 in a TLS handshake.
+pub(super) const H2: &[u8] = b"h2";
 
-/// The certificates that the operating system trusts, or those in `SSL_CERT_FILE`.
+/// What a scenario says about TLS; the rest is made when the first `https` URL turns up.
 #[derive(Debug, Default)]
-pub(super) struct TlsConfig(OnceLock<Result<Arc<ClientConfig>, String>>);
+pub(super) struct TlsConfig {
+    http: HttpVersion,
+    insecure: bool,
+    authorities: Vec<CertificateDer<'static>>,
+    identity: Option<CertifiedKey>,
+    made: OnceLock<Result<Arc<ClientConfig>, String>>,
+}
 
 impl TlsConfig {
+    /// Reads the files that `client` names, which are relative to `root`.
+    pub(super) fn read(client: &Client, root: &Path) -> Result<Self, NetworkError> {
+        let authorities = match client.ca.as_deref() {
+            Some(file) => certificates::authorities(root, file)?,
+            None => Vec::new(),
+        };
+        let identity = match client.identity.as_deref() {
+            Some(file) => Some(certificates::identity(
+                root,
+                file,
+                &ring::default_provider(),
+            )?),
+            None => None,
+        };
+        Ok(Self {
+            http: client.http,
+            insecure: client.insecure,
+            authorities,
+            identity,
+            made: OnceLock::new(),
+        })
+    }
+
     /// Loads the certificates; done before the run for URLs that are known then.
     pub(super) fn load(&self) -> Result<Arc<ClientConfig>, String> {
-        self.0.get_or_init(client_config).clone()
+        self.made.get_or_init(|| self.make()).clone()
     }
 
     /// Makes a TLS connection of a TCP connection to `host`.
@@ -33,27 +71,90 @@ impl TlsConfig {
         };
         TlsConnector::from(config).connect(name, stream).await
     }
+
+    fn make(&self) -> Result<Arc<ClientConfig>, String> {
+        let provider = Arc::new(ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?;
+        let builder = if self.insecure {
+            let verifier = Arc::new(Unchecked(provider));
+            builder
+                .dangerous()
+                .with_custom_certificate_verifier(verifier)
+        } else {
+            builder.with_root_certificates(self.trusted()?)
+        };
+        let mut config = match &self.identity {
+            Some(identity) => {
+                let identity = SingleCertAndKey::from(identity.clone());
+                builder.with_client_cert_resolver(Arc::new(identity))
+            }
+            None => builder.with_no_client_auth(),
+        };
+        config.alpn_protocols = match self.http {
+            HttpVersion::Negotiated => vec![H2.to_vec(), b"http/1.1".to_vec()],
+            HttpVersion::Http1 => vec![b"http/1.1".to_vec()],
+            HttpVersion::Http2 => vec![H2.to_vec()],
+        };
+        Ok(Arc::new(config))
+    }
+
+    /// The certificates that the operating system trusts, or those in `SSL_CERT_FILE`, and our own.
+    fn trusted(&self) -> Result<RootCertStore, String> {
+        let mut roots = RootCertStore::empty();
+        let found = rustls_native_certs::load_native_certs();
+        roots.add_parsable_certificates(found.certs);
+        roots.add_parsable_certificates(self.authorities.iter().cloned());
+        if roots.is_empty() {
+            let reason = found.errors.first().map_or_else(
+                || "the operating system has none".to_owned(),
+                ToString::to_string,
+            );
+            return Err(format!(
+                "no trusted certificates were found ({reason}); name a file of them in \
+                 SSL_CERT_FILE, or in the scenario: `ca = \"certs/ca.pem\"`"
+            ));
+        }
+        Ok(roots)
+    }
 }
 
-fn client_config() -> Result<Arc<ClientConfig>, String> {
-    let found = rustls_native_certs::load_native_certs();
-    let mut roots = RootCertStore::empty();
-    let (added, _) = roots.add_parsable_certificates(found.certs);
-    if added == 0 {
-        let reason = found.errors.first().map_or_else(
-            || "the operating system has none".to_owned(),
-            ToString::to_string,
-        );
-        return Err(format!(
-            "no trusted certificates were found ({reason}); name a file of them in SSL_CERT_FILE"
-        ));
+/// Takes any certificate, as `insecure = true` asks for.
+#[derive(Debug)]
+struct Unchecked(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Unchecked {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
     }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(Arc::new(config))
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
 }

@@ -188,7 +188,8 @@ fn bytes_are_counted_with_their_heads() {
              loadtest-run: run-7\r\n\r\n",
             env!("CARGO_PKG_VERSION")
         );
-        for reads in [NOTHING, BODY] {
+        let asked = "accept-encoding: gzip, deflate\r\n";
+        for (reads, head) in [(NOTHING, head.clone()), (BODY, head + asked)] {
             let exchange = send(&mut user, &get("/a"), reads).await;
             assert_eq!(exchange.sent_bytes, head.len() as u64);
             assert_eq!(exchange.received_bytes, 43);

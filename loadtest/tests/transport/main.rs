@@ -8,11 +8,15 @@
 mod user;
 
 mod answers;
+mod compression;
 mod connections;
+mod cookies;
 mod deadlines;
 #[cfg(unix)]
 mod exhaustion;
 mod faults;
 mod guard;
+mod http2;
 mod network;
+mod redirects;
 mod tls;

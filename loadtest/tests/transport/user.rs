@@ -3,12 +3,13 @@
 use http::uri::PathAndQuery;
 use http::{HeaderName, HeaderValue, Method};
 use loadtest::chain::{RequestBuf, RequestTarget};
-use loadtest::definition::{Expect, Reads};
+use loadtest::definition::{Client, Expect, Reads};
 use loadtest::transport::{
     Call, ErrorKind, Exchange, Failure, HttpTransport, Network, Received, Transport,
 };
 use std::ffi::OsStr;
 use std::future::Future;
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,6 +46,13 @@ pub(crate) async fn user(base: &str) -> HttpTransport {
     HttpTransport::new(Arc::new(network), 0)
 }
 
+/// A virtual user of a scenario that says `client`, with number 0.
+pub(crate) async fn user_of(base: &str, client: &Client) -> HttpTransport {
+    let mut network = Network::prepare(Some(base), "run-7").await.unwrap();
+    network.configure(client, Path::new("")).unwrap();
+    HttpTransport::new(Arc::new(network), 0)
+}
+
 /// A request for `target`: a path, or an absolute URL.
 pub(crate) fn request(method: Method, target: &str) -> RequestBuf {
     let mut request = RequestBuf::default();
@@ -71,12 +79,22 @@ pub(crate) fn with_header(mut request: RequestBuf, name: &str, value: &str) -> R
 
 /// Sends `request`, expects `2xx` and reads what `reads` says.
 pub(crate) async fn send(user: &mut HttpTransport, request: &RequestBuf, reads: Reads) -> Exchange {
+    follow(user, request, reads, 0).await
+}
+
+/// The same, and follows so many redirects.
+pub(crate) async fn follow(
+    user: &mut HttpTransport,
+    request: &RequestBuf,
+    reads: Reads,
+    redirects: u32,
+) -> Exchange {
     let call = Call {
         request,
         expect: &Expect::SUCCESS,
         reads,
         timeout: PATIENCE,
-        redirects: 0,
+        redirects,
     };
     user.send(call).await
 }

@@ -1,0 +1,116 @@
+//! How the virtual users of a scenario talk HTTP.
+
+use super::value::{redirects, text_of};
+use super::{assigned, not_empty};
+use crate::suggest::{did_you_mean, listed};
+use proc_macro2::Ident;
+use syn::ext::IdentExt;
+use syn::parse::ParseStream;
+use syn::{Lit, LitBool, LitStr, Token};
+
+/// The options that are read here.
+pub(super) const CLIENT_KEYS: [&str; 6] =
+    ["http", "cookies", "insecure", "ca", "identity", "redirects"];
+
+const COOKIES: [(&str, &str); 3] = [("user", "User"), ("iteration", "Iteration"), ("off", "Off")];
+
+#[derive(Default)]
+pub(crate) struct Client {
+    /// The variant of `HttpVersion`.
+    pub(crate) http: Option<&'static str>,
+    /// The variant of `Cookies`.
+    pub(crate) cookies: Option<&'static str>,
+    pub(crate) insecure: bool,
+    pub(crate) ca: Option<LitStr>,
+    pub(crate) identity: Option<LitStr>,
+    /// For the steps that say nothing themselves.
+    pub(crate) redirects: Option<u32>,
+}
+
+impl Client {
+    /// Reads what follows the name of an option.
+    pub(super) fn option(&mut self, name: &str, input: ParseStream<'_>) -> syn::Result<()> {
+        match name {
+            "http" => self.http = Some(http(input)?),
+            "cookies" => self.cookies = Some(cookies(input)?),
+            "insecure" => {
+                input.parse::<Token![=]>()?;
+                let value: LitBool = input
+                    .parse()
+                    .map_err(|error| syn::Error::new(error.span(), INSECURE))?;
+                self.insecure = value.value;
+            }
+            "ca" => self.ca = Some(file(input, name)?),
+            "identity" => self.identity = Some(file(input, name)?),
+            _ => self.redirects = Some(redirects(input)?),
+        }
+        Ok(())
+    }
+}
+
+const INSECURE: &str =
+    "expected `true` or `false`: with `insecure = true` no certificate is checked";
+
+fn http(input: ParseStream<'_>) -> syn::Result<&'static str> {
+    const WANTED: &str =
+        "the version of HTTP is `http = 1` or `http = 2`; without it the target chooses";
+    input.parse::<Token![=]>()?;
+    let version: Lit = input
+        .parse()
+        .map_err(|error| syn::Error::new(error.span(), WANTED))?;
+    match text_of(&version).as_str() {
+        "1" | "1.1" => Ok("Http1"),
+        "2" | "2.0" => Ok("Http2"),
+        "3" => Err(syn::Error::new(
+            version.span(),
+            "HTTP/3 is not spoken: write `http = 1` or `http = 2`, or leave it out",
+        )),
+        _ => Err(syn::Error::new(version.span(), WANTED)),
+    }
+}
+
+fn cookies(input: ParseStream<'_>) -> syn::Result<&'static str> {
+    let known = || COOKIES.map(|(word, _)| word);
+    input.parse::<Token![=]>()?;
+    if let Ok(text) = input.fork().parse::<LitStr>() {
+        let word = text.value();
+        let hint = if known().contains(&word.as_str()) {
+            format!("without quotes: `cookies = {word}`")
+        } else {
+            format!("as one of {}", listed(known()))
+        };
+        return Err(syn::Error::new(
+            text.span(),
+            format!("how long cookies are kept is written {hint}"),
+        ));
+    }
+    let word = input.call(Ident::parse_any).map_err(|error| {
+        syn::Error::new(
+            error.span(),
+            format!("cookies are kept for one of {}", listed(known())),
+        )
+    })?;
+    let name = word.to_string();
+    COOKIES
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, variant)| *variant)
+        .ok_or_else(|| {
+            let hint = did_you_mean(&name, known());
+            syn::Error::new(
+                word.span(),
+                format!("cookies are kept for one of {}{hint}", listed(known())),
+            )
+        })
+}
+
+fn file(input: ParseStream<'_>, option: &str) -> syn::Result<LitStr> {
+    not_empty(assigned(input).map_err(|error| {
+        syn::Error::new(
+            error.span(),
+            format!(
+                "expected a PEM file, relative to the package: `{option} = \"certs/{option}.pem\"`"
+            ),
+        )
+    })?)
+}

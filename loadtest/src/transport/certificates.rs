@@ -1,0 +1,123 @@
+//! Reads the PEM files that a scenario names: whom to trust, and who the users are.
+
+use super::network::NetworkError;
+use rustls::RootCertStore;
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::CertifiedKey;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A file that an option names.
+struct PemFile {
+    option: &'static str,
+    path: PathBuf,
+    /// What belongs into it.
+    wanted: &'static str,
+}
+
+/// The certificates to trust in the file `name` of the option `ca`, relative to `root`.
+pub(super) fn authorities(
+    root: &Path,
+    name: &str,
+) -> Result<Vec<CertificateDer<'static>>, NetworkError> {
+    let file = PemFile {
+        option: "ca",
+        path: root.join(name),
+        wanted: "put the certificates to trust there, as PEM",
+    };
+    let certificates = file.certificates(&file.read()?)?;
+    let mut store = RootCertStore::empty();
+    for (i, certificate) in certificates.iter().enumerate() {
+        store.add(certificate.clone()).map_err(|error| {
+            file.refuse(&format!(
+                "its certificate {} cannot be used: {error}",
+                i + 1
+            ))
+        })?;
+    }
+    Ok(certificates)
+}
+
+/// The certificate and key in the file `name` of the option `identity`, relative to `root`.
+pub(super) fn identity(
+    root: &Path,
+    name: &str,
+    provider: &CryptoProvider,
+) -> Result<CertifiedKey, NetworkError> {
+    let file = PemFile {
+        option: "identity",
+        path: root.join(name),
+        wanted: "put the certificate of the client and its private key there, as PEM",
+    };
+    let text = file.read()?;
+    let certificates = file.certificates(&text)?;
+    let key = match PrivateKeyDer::from_pem_slice(&text) {
+        Ok(key) => key,
+        Err(pem::Error::NoItemsFound) if is_encrypted(&text) => {
+            return Err(file.refuse(
+                "its private key is encrypted, and there is nobody to ask for the password; \
+                 decrypt it: `openssl pkey -in client.pem -out key.pem`",
+            ));
+        }
+        Err(pem::Error::NoItemsFound) => {
+            return Err(file.refuse("it holds no private key (`-----BEGIN PRIVATE KEY-----`)"));
+        }
+        Err(error) => return Err(file.refuse(&format!("its private key is broken: {error}"))),
+    };
+    if is_encrypted(&text) {
+        return Err(file.refuse(
+            "its private key is encrypted, and there is nobody to ask for the password; \
+             decrypt it: `openssl pkey -in client.pem -out key.pem`",
+        ));
+    }
+    CertifiedKey::from_der(certificates, key, provider).map_err(|error| {
+        file.refuse(&match error {
+            rustls::Error::InconsistentKeys(_) => {
+                "its private key is not that of its first certificate".to_owned()
+            }
+            error => format!("certificate and key cannot be used: {error}"),
+        })
+    })
+}
+
+/// Encrypted keys, as PKCS #8 and as OpenSSL once wrote them.
+fn is_encrypted(text: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(text);
+    text.contains("-----BEGIN ENCRYPTED PRIVATE KEY-----")
+        || text.contains("Proc-Type: 4,ENCRYPTED")
+}
+
+impl PemFile {
+    fn read(&self) -> Result<Vec<u8>, NetworkError> {
+        std::fs::read(&self.path).map_err(|error| {
+            let what = match error.kind() {
+                io::ErrorKind::NotFound => "there is no such file".to_owned(),
+                _ => format!("it cannot be read: {error}"),
+            };
+            self.refuse(&format!("{what}; {}", self.wanted))
+        })
+    }
+
+    fn certificates(&self, text: &[u8]) -> Result<Vec<CertificateDer<'static>>, NetworkError> {
+        let certificates: Vec<_> = CertificateDer::pem_slice_iter(text)
+            .collect::<Result<_, _>>()
+            .map_err(|error| self.refuse(&format!("it is no PEM file: {error}")))?;
+        if certificates.is_empty() {
+            return Err(self.refuse(&format!(
+                "it holds no certificate (`-----BEGIN CERTIFICATE-----`); {}",
+                self.wanted
+            )));
+        }
+        Ok(certificates)
+    }
+
+    fn refuse(&self, reason: &str) -> NetworkError {
+        NetworkError::BadFile {
+            option: self.option,
+            path: self.path.clone(),
+            reason: reason.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,481 @@
+//! The cookies of one virtual user, kept and sent as RFC 6265 has it.
+
+use super::origin::{Host, Origin};
+use http::header::SET_COOKIE;
+use http::{HeaderMap, HeaderValue};
+use jiff::Timestamp;
+use jiff::civil;
+use jiff::tz::TimeZone;
+
+/// The most cookies a user keeps; the oldest goes first.
+const MAX_COOKIES: usize = 300;
+/// The largest name and value together that is kept, as in browsers.
+const MAX_SIZE: usize = 4096;
+
+/// The cookies of one user.
+#[derive(Debug, Default)]
+pub(super) struct Jar {
+    /// In the order in which they were first set.
+    cookies: Vec<Cookie>,
+}
+
+#[derive(Debug)]
+struct Cookie {
+    name: String,
+    value: String,
+    /// In the one spelling of hosts.
+    domain: String,
+    /// It goes to no other host below its domain.
+    host_only: bool,
+    path: String,
+    secure: bool,
+    expires: Option<Timestamp>,
+}
+
+impl Jar {
+    pub(super) fn clear(&mut self) {
+        self.cookies.clear();
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.cookies.is_empty()
+    }
+
+    /// Whether an answer with these headers sets or deletes cookies.
+    pub(super) fn is_set_by(headers: &HeaderMap) -> bool {
+        headers.contains_key(SET_COOKIE)
+    }
+
+    /// Keeps what the answer to a request for `path` at `origin` sets; forgets what it deletes.
+    pub(super) fn store(&mut self, headers: &HeaderMap, origin: &Origin, path: &str) {
+        let now = Timestamp::now();
+        for header in headers.get_all(SET_COOKIE) {
+            if let Ok(text) = std::str::from_utf8(header.as_bytes()) {
+                self.set(text, &origin.host, path, now);
+            }
+        }
+    }
+
+    /// The value of the `cookie` header for a request for `path` at `origin`, if there is one.
+    pub(super) fn header(&mut self, origin: &Origin, path: &str) -> Option<HeaderValue> {
+        self.text(origin, path, Timestamp::now())
+            .and_then(|text| HeaderValue::try_from(text).ok())
+            .map(|mut value| {
+                value.set_sensitive(true);
+                value
+            })
+    }
+
+    fn text(&mut self, origin: &Origin, path: &str, now: Timestamp) -> Option<String> {
+        self.cookies.retain(|cookie| !cookie.is_over(now));
+        let path = path.split('?').next().unwrap_or(path);
+        let host = origin.host.to_string();
+        let mut fitting: Vec<&Cookie> = self
+            .cookies
+            .iter()
+            .filter(|cookie| {
+                cookie.is_for_host(&host, &origin.host)
+                    && path_matches(path, &cookie.path)
+                    && (origin.https || !cookie.secure)
+            })
+            .collect();
+        // The sort is stable: those of one length stay in the order of their creation.
+        fitting.sort_by_key(|cookie| std::cmp::Reverse(cookie.path.len()));
+        let pairs: Vec<String> = fitting.into_iter().map(Cookie::pair).collect();
+        (!pairs.is_empty()).then(|| pairs.join("; "))
+    }
+
+    fn set(&mut self, text: &str, host: &Host, path: &str, now: Timestamp) {
+        let Some(cookie) = Cookie::read(text, host, path, now) else {
+            return;
+        };
+        let known = self.cookies.iter().position(|known| {
+            known.name == cookie.name && known.domain == cookie.domain && known.path == cookie.path
+        });
+        match (known, cookie.is_over(now)) {
+            (Some(index), true) => drop(self.cookies.remove(index)),
+            (None, true) => {}
+            (Some(index), false) => self.cookies[index] = cookie,
+            (None, false) => {
+                if self.cookies.len() == MAX_COOKIES {
+                    self.cookies.remove(0);
+                }
+                self.cookies.push(cookie);
+            }
+        }
+    }
+}
+
+impl Cookie {
+    /// Reads a `set-cookie` header (RFC 6265, sections 5.2 and 5.3); `None` where it is to be ignored.
+    fn read(text: &str, host: &Host, path: &str, now: Timestamp) -> Option<Self> {
+        let is_control = |c: char| c.is_control() && c != '\t';
+        if text.contains(is_control) {
+            return None;
+        }
+        let mut parts = text.split(';');
+        let (name, value) = parts.next()?.split_once('=')?;
+        let (name, value) = (name.trim(), value.trim());
+        if name.is_empty() || name.len() + value.len() > MAX_SIZE {
+            return None;
+        }
+        let own = host.to_string();
+        let mut cookie = Self {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            domain: own,
+            host_only: true,
+            path: default_path(path).to_owned(),
+            secure: false,
+            expires: None,
+        };
+        let (mut domain, mut max_age) = (None, None);
+        for part in parts {
+            let (key, value) = part.split_once('=').unwrap_or((part, ""));
+            let value = value.trim();
+            match key.trim().to_ascii_lowercase().as_str() {
+                "domain" => domain = Some(value.strip_prefix('.').unwrap_or(value)),
+                "path" if value.starts_with('/') => value.clone_into(&mut cookie.path),
+                "path" => default_path(path).clone_into(&mut cookie.path),
+                "secure" => cookie.secure = true,
+                "max-age" => max_age = seconds(value).or(max_age),
+                "expires" => cookie.expires = date(value).or(cookie.expires),
+                _ => {}
+            }
+        }
+        if let Some(seconds) = max_age {
+            cookie.expires = Some(after(now, seconds));
+        }
+        match domain {
+            None | Some("") => {}
+            Some(domain) => {
+                let domain = domain.to_ascii_lowercase();
+                let is_shared = matches!(host, Host::Name(_)) && domain.contains('.');
+                if is_shared && is_below(&cookie.domain, &domain) {
+                    cookie.host_only = false;
+                    cookie.domain = domain;
+                } else if domain != cookie.domain {
+                    return None;
+                }
+            }
+        }
+        Some(cookie)
+    }
+
+    fn is_over(&self, now: Timestamp) -> bool {
+        self.expires.is_some_and(|end| end <= now)
+    }
+
+    fn is_for_host(&self, text: &str, host: &Host) -> bool {
+        text == self.domain
+            || !self.host_only && matches!(host, Host::Name(_)) && is_below(text, &self.domain)
+    }
+
+    fn pair(&self) -> String {
+        format!("{}={}", self.name, self.value)
+    }
+}
+
+/// Whether `host` is `domain` or a name below it.
+fn is_below(host: &str, domain: &str) -> bool {
+    host.strip_suffix(domain)
+        .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+}
+
+/// Whether a cookie with `wanted` as its path goes to `path`.
+fn path_matches(path: &str, wanted: &str) -> bool {
+    path.strip_prefix(wanted)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || wanted.ends_with('/'))
+}
+
+/// The folder of a request's path.
+fn default_path(path: &str) -> &str {
+    let path = path.split('?').next().unwrap_or(path);
+    match path.rfind('/') {
+        Some(end @ 1..) if path.starts_with('/') => &path[..end],
+        _ => "/",
+    }
+}
+
+fn seconds(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    let beyond = if text.starts_with('-') {
+        i64::MIN
+    } else {
+        i64::MAX
+    };
+    plain.then(|| text.parse().unwrap_or(beyond))
+}
+
+fn after(now: Timestamp, seconds: i64) -> Timestamp {
+    if seconds <= 0 {
+        return Timestamp::MIN;
+    }
+    let sum = now.as_second().saturating_add(seconds);
+    Timestamp::from_second(sum).unwrap_or(Timestamp::MAX)
+}
+
+/// Reads the dates of cookies, which servers write in many ways (RFC 6265, section 5.1.1).
+fn date(text: &str) -> Option<Timestamp> {
+    const MONTHS: [&str; 12] = [
+        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+    ];
+    let (mut time, mut day, mut month, mut year) = (None, None, None, None);
+    let is_delimiter = |c: char| !(c.is_ascii_alphanumeric() || c == ':' || !c.is_ascii());
+    for token in text.split(is_delimiter).filter(|token| !token.is_empty()) {
+        let word = token.to_ascii_lowercase();
+        if time.is_none() && token.contains(':') {
+            let mut parts = token.splitn(3, ':').map(|part| leading(part, 1..=2));
+            if let (Some(Some(h)), Some(Some(m)), Some(Some(s))) =
+                (parts.next(), parts.next(), parts.next())
+            {
+                time = Some((h, m, s));
+            }
+        } else if let (None, Some(number)) = (day, leading(token, 1..=2)) {
+            day = Some(number);
+        } else if let (None, Some(at)) = (
+            month,
+            MONTHS.iter().position(|month| word.starts_with(month)),
+        ) {
+            month = Some(at as i16 + 1);
+        } else if let (None, Some(number)) = (year, leading(token, 2..=4)) {
+            year = Some(match number {
+                70..=99 => number + 1900,
+                0..=69 => number + 2000,
+                _ => number,
+            });
+        }
+    }
+    let (hour, minute, second) = time?;
+    let year = year.filter(|year| *year >= 1601)?;
+    let small = |number: i16| i8::try_from(number).ok();
+    civil::DateTime::new(
+        year,
+        small(month?)?,
+        small(day?)?,
+        small(hour)?,
+        small(minute)?,
+        small(second)?,
+        0,
+    )
+    .ok()?
+    .to_zoned(TimeZone::UTC)
+    .ok()
+    .map(|zoned| zoned.timestamp())
+}
+
+/// The number at the start of `text`, if it has as many digits as allowed.
+fn leading(text: &str, digits: std::ops::RangeInclusive<usize>) -> Option<i16> {
+    let count = text.bytes().take_while(u8::is_ascii_digit).count();
+    digits
+        .contains(&count)
+        .then(|| text[..count].parse().ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::Uri;
+    use proptest::prelude::*;
+
+    const NOW: i64 = 1_800_000_000; // 15 January 2027
+
+    fn now() -> Timestamp {
+        Timestamp::from_second(NOW).unwrap()
+    }
+
+    fn split(url: &str) -> (Origin, String) {
+        let uri: Uri = url.parse().unwrap();
+        (Origin::of(&uri).unwrap(), uri.path().to_owned())
+    }
+
+    fn set(jar: &mut Jar, url: &str, text: &str) {
+        let (origin, path) = split(url);
+        jar.set(text, &origin.host, &path, now());
+    }
+
+    fn sent(jar: &mut Jar, url: &str) -> String {
+        let (origin, path) = split(url);
+        jar.text(&origin, &path, now()).unwrap_or_default()
+    }
+
+    /// What goes to `to` after `from` has set `text`.
+    fn goes(text: &str, from: &str, to: &str) -> bool {
+        let mut jar = Jar::default();
+        set(&mut jar, from, text);
+        !sent(&mut jar, to).is_empty()
+    }
+
+    #[test]
+    fn a_cookie_without_a_domain_goes_to_its_host_alone() {
+        let from = "http://shop.test/";
+        assert!(goes("a=1", from, "http://shop.test:81/x"));
+        assert!(goes("a=1", from, "https://SHOP.test./"));
+        assert!(!goes("a=1", from, "http://api.shop.test/"));
+        assert!(!goes("a=1", from, "http://test/"));
+        assert!(goes("a=1", "http://127.0.0.1/", "http://127.1/"));
+    }
+
+    #[test]
+    fn a_domain_widens_to_the_names_below_it_and_no_further() {
+        let from = "http://api.shop.test/";
+        for domain in ["shop.test", ".shop.test", "SHOP.test", "api.shop.test"] {
+            let text = format!("a=1; Domain={domain}");
+            assert!(goes(&text, from, "http://api.shop.test/"), "{domain}");
+            assert!(goes(&text, from, "http://b.api.shop.test/"), "{domain}");
+            assert!(!goes(&text, from, "http://workshop.test/"), "{domain}");
+        }
+        assert!(goes("a=1; domain=shop.test", from, "http://shop.test/"));
+        for domain in [
+            "evil.test",
+            "b.api.shop.test",
+            "op.test",
+            "test",
+            "127.0.0.1",
+        ] {
+            let text = format!("a=1; domain={domain}");
+            assert!(!goes(&text, from, from), "{domain}");
+        }
+        // One label and addresses have no names below them.
+        for host in ["localhost", "127.0.0.1"] {
+            let from = format!("http://{host}/");
+            let text = format!("a=1; domain={host}");
+            assert!(goes(&text, &from, &from));
+            assert!(!goes(&text, &from, &format!("http://a.{host}.test/")));
+        }
+        assert!(!goes(
+            "a=1; domain=0.0.1",
+            "http://127.0.0.1/",
+            "http://127.0.0.1/"
+        ));
+        assert!(!goes(
+            "a=1; domain=localhost",
+            "http://localhost/",
+            "http://a.localhost/"
+        ));
+    }
+
+    #[test]
+    fn a_path_is_matched_by_whole_segments() {
+        let from = "http://h.test/shop/cart?x=/y/";
+        for (path, to, expected) in [
+            ("", "/shop", true),
+            ("", "/shop/", true),
+            ("", "/shop/cart/1", true),
+            ("", "/shopping", false),
+            ("", "/", false),
+            ("; path=/", "/other", true),
+            ("; path=/a", "/a/b", true),
+            ("; path=/a", "/ab", false),
+            ("; path=/a/", "/a", false),
+            ("; path=/a/", "/a/b", true),
+            ("; path=relative", "/shop/x", true),
+        ] {
+            let text = format!("a=1{path}");
+            let to = format!("http://h.test{to}");
+            assert_eq!(goes(&text, from, &to), expected, "{text} {to}");
+        }
+        assert!(goes("a=1", "http://h.test/login", "http://h.test/other"));
+    }
+
+    #[test]
+    fn a_secure_cookie_never_goes_out_in_the_clear() {
+        let from = "https://h.test/";
+        assert!(goes("a=1; Secure; HttpOnly", from, "https://h.test/"));
+        assert!(!goes("a=1; Secure", from, "http://h.test/"));
+    }
+
+    #[test]
+    fn cookies_end_when_they_say_and_max_age_wins() {
+        let url = "http://h.test/";
+        for (text, lives) in [
+            ("a=1; Max-Age=1", true),
+            ("a=1; Max-Age=0", false),
+            ("a=1; Max-Age=-5", false),
+            ("a=1; Max-Age=99999999999999999999", true),
+            ("a=1; Max-Age=-99999999999999999999", false),
+            ("a=1; Max-Age=soon", true),
+            ("a=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT", false),
+            ("a=1; Expires=Thu, 01-Jan-70 00:00:00 GMT", false),
+            ("a=1; Expires=Fri, 15 Jan 2027 08:00:00 GMT", false),
+            ("a=1; Expires=Fri, 15 Jan 2027 08:00:01 GMT", true),
+            ("a=1; Expires=Fri Jan 15 08:00:01 2027", true),
+            ("a=1; Expires=not a date", true),
+            (
+                "a=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=9",
+                true,
+            ),
+            (
+                "a=1; Max-Age=0; Expires=Fri, 15 Jan 2100 00:00:00 GMT",
+                false,
+            ),
+        ] {
+            assert_eq!(goes(text, url, url), lives, "{text}");
+        }
+        let mut jar = Jar::default();
+        set(&mut jar, url, "a=1; max-age=10");
+        let (origin, path) = split(url);
+        let later = Timestamp::from_second(NOW + 10).unwrap();
+        assert_eq!(jar.text(&origin, &path, later), None);
+        assert!(jar.cookies.is_empty());
+    }
+
+    #[test]
+    fn a_deletion_takes_only_the_cookie_of_its_domain_and_path() {
+        let mut jar = Jar::default();
+        let url = "http://a.h.test/x/y";
+        set(&mut jar, url, "k=1; path=/");
+        set(&mut jar, url, "k=2; path=/x");
+        set(&mut jar, url, "k=3; path=/; domain=h.test");
+        assert_eq!(sent(&mut jar, url), "k=2; k=1; k=3");
+        set(&mut jar, url, "k=; path=/; max-age=0");
+        assert_eq!(sent(&mut jar, url), "k=2; k=3");
+        set(&mut jar, url, "k=4; path=/x");
+        set(&mut jar, url, "j=5; path=/x");
+        assert_eq!(sent(&mut jar, url), "k=4; j=5; k=3");
+    }
+
+    #[test]
+    fn what_is_no_cookie_is_ignored() {
+        let url = "http://h.test/";
+        for text in ["", "a", "=1", " =1", "a=\u{1}b", ";a=1"] {
+            assert!(!goes(text, url, url), "{text:?}");
+        }
+        assert!(!goes(&format!("a={}", "x".repeat(MAX_SIZE)), url, url));
+        let mut jar = Jar::default();
+        set(&mut jar, url, " a = \"b=c\" ; unknown=1;;");
+        assert_eq!(sent(&mut jar, url), "a=\"b=c\"");
+        for i in 0..MAX_COOKIES {
+            set(&mut jar, url, &format!("c{i}=1"));
+        }
+        assert_eq!(jar.cookies.len(), MAX_COOKIES);
+        assert_eq!(jar.cookies[0].name, "c0");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_a_server_sets_breaks_the_jar_or_reaches_another_site(
+            text in "[ -~\u{80}-\u{ff}]{0,60}",
+            attribute in "(domain|path|expires|max-age|secure)=[ -:<-~]{0,30}",
+        ) {
+            let mut jar = Jar::default();
+            for text in [text.clone(), format!("a=1; {attribute}"), format!("{text}; {attribute}")] {
+                set(&mut jar, "http://api.shop.test/x/y", &text);
+            }
+            prop_assert_eq!(sent(&mut jar, "https://evil.test/x/y"), "");
+            prop_assert_eq!(sent(&mut jar, "https://127.0.0.1/x/y"), "");
+            let own = sent(&mut jar, "https://api.shop.test/x/y");
+            prop_assert!(!own.contains(['\r', '\n', ';']) || own.contains("; "));
+        }
+
+        #[test]
+        fn a_date_is_read_back(seconds in 0_i64..4_102_444_800) {
+            let written = Timestamp::from_second(seconds).unwrap();
+            for format in ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%Y %H:%M:%S GMT", "%a %b %d %H:%M:%S %Y"] {
+                let text = written.strftime(format).to_string();
+                prop_assert_eq!(date(&text), Some(written), "{}", text);
+            }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+use loadtest::prelude::*;
+
+fn main() {}
+
+#[scenario(http = 3, cookies = usr, insecure = yes, ca = 1, identity = "", redirects = 51)]
+fn mistakes() {
+    #[step(get = "/", redirects = -1)]
+    fn step();
+}
+
+#[scenario(http = "2", cookies = "user", insecure, ca = true, redirects = 1.5)]
+fn more_mistakes() {
+    #[step(get = "/", redirects = many)]
+    fn step();
+}
+
+#[scenario(http = 1.0, cookies = "forever", redirect = 5, redirects = 1, redirects = 2)]
+fn still_more() {
+    #[step(get = "/", redirect = 5)]
+    fn step();
+}
+
+#[scenario(cookie = user, cookies, http)]
+fn half_typed() {
+    #[step(get = "/", redirects)]
+    fn step();
+}
+
+#[scenario(http = 2, cookies = off, insecure = true, ca = "a.pem", identity = "b.pem", redirects = 0)]
+fn fine() {
+    #[step(get = "/", redirects = 50)]
+    fn step();
+}

@@ -1,0 +1,206 @@
+//! How virtual users talk HTTP: TLS, cookies, redirects and compression, through real scenarios.
+
+use crate::project::{Files, Project};
+use crate::site::{Desk, assert_balanced, step, total};
+use crate::trials;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use libtest_mimic::Trial;
+use loadtest::transport::ErrorKind;
+use loadtest_tests::{Authority, Front, Reply, Request, Server};
+use std::io::Write as _;
+use std::sync::OnceLock;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    trials![
+        an_authority_of_ones_own_is_trusted_for_its_scenario_alone,
+        a_server_can_ask_who_the_users_are,
+        what_was_not_checked_is_told_everywhere,
+        a_missing_file_is_a_mistake_that_is_told_before_anything_is_sent,
+        cookies_live_as_long_as_declared,
+        redirects_are_followed_where_a_scenario_says_so,
+    ]
+}
+
+/// The project, and the authority whose certificates are in it.
+struct Client {
+    project: Project,
+    authority: Authority,
+}
+
+pub(crate) fn desk() -> Desk {
+    Desk::at(client().project.root(), "")
+}
+
+fn client() -> &'static Client {
+    static CLIENT: OnceLock<Client> = OnceLock::new();
+    CLIENT.get_or_init(|| {
+        let authority = Authority::new();
+        let (certificate, key) = authority.issue("client", 4000);
+        let project = Files::single("client", include_str!("../fixtures/client/load.rs"))
+            .file("certs/ca.pem", authority.pem())
+            .file("certs/client.pem", format!("{certificate}{key}"))
+            .create();
+        Client { project, authority }
+    })
+}
+
+const ONE: &str = "--iterations 3 --users 1 --base-url";
+
+fn run(desk: &Desk, scenario: &str, url: &str) -> crate::call::Output {
+    desk.tool("run", &format!("--exact client::load::{scenario} {ONE}"))
+        .args([url])
+        .run()
+}
+
+fn gzip(text: &str) -> Reply {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(text.as_bytes()).expect("memory");
+    Reply::status(200)
+        .header("content-encoding", "gzip")
+        .body(encoder.finish().expect("memory"))
+}
+
+fn an_authority_of_ones_own_is_trusted_for_its_scenario_alone() {
+    let server = Server::start(|_| gzip(r#"{"n":1}"#));
+    let front = Front::start(
+        client().authority.server("127.0.0.1", 4000),
+        server.address(),
+    );
+    let desk = desk();
+    run(&desk, "trusting", &front.url()).comes_to(0);
+    let record = desk.record();
+    assert_balanced(&record);
+    assert_eq!(total(&record).journey.ok, 3, "{:?}", total(&record).steps);
+    let sent = server.requests();
+
+    let desk = self::desk();
+    run(&desk, "session", &front.url()).comes_to(99);
+    let total = total(&desk.record());
+    assert_eq!(total.steps[0].errors[0].kind, ErrorKind::TlsUntrusted);
+    assert_eq!(server.requests(), sent, "nothing was sent");
+}
+
+fn a_server_can_ask_who_the_users_are() {
+    let server = Server::start(|_| Reply::status(200));
+    let front = Front::start(client().authority.mutual("127.0.0.1"), server.address());
+    let desk = desk();
+    run(&desk, "known", &front.url()).comes_to(0);
+    assert_eq!(total(&desk.record()).journey.ok, 3);
+    let sent = server.requests();
+    let desk = self::desk();
+    run(&desk, "trusting", &front.url()).comes_to(99);
+    assert_eq!(total(&desk.record()).journey.ok, 0);
+    assert_eq!(server.requests(), sent, "nobody else gets through");
+}
+
+fn what_was_not_checked_is_told_everywhere() {
+    const NOTE: &str = "Certificates were not checked";
+    let server = Server::start(|_| Reply::status(200));
+    let stranger = Authority::new().server("elsewhere.test", 2001);
+    let front = Front::start(stranger, server.address());
+    let desk = desk();
+    let output = desk
+        .tool(
+            "run",
+            &format!("--exact client::load::careless --export json {ONE}"),
+        )
+        .args([front.url()])
+        .run()
+        .comes_to(0)
+        .prints(&[NOTE, "certificates not checked"]);
+    let run = desk.only_run();
+    assert_eq!(total(&run.scenario()).journey.ok, 3);
+    assert!(run.scenario().definition.client.insecure);
+    assert!(run.text("report.html").contains(NOTE));
+    let json = run.text("report.json");
+    assert!(
+        json.contains(NOTE) && json.contains("\"insecure\": true"),
+        "{json}"
+    );
+    // It is told, but what was measured is right.
+    assert!(output.stdout.contains("VALID") || output.stdout.contains("DEGRADED"));
+}
+
+fn a_missing_file_is_a_mistake_that_is_told_before_anything_is_sent() {
+    let server = Server::start(|_| Reply::status(200));
+    let desk = desk();
+    let file = client().project.path("certs/missing.pem");
+    run(&desk, "lost", &server.url()).exits(2).says(&[
+        "`ca` names",
+        &file.display().to_string(),
+        "there is no such file",
+        "as PEM",
+    ]);
+    assert_eq!(server.requests(), 0);
+}
+
+/// The paths of the requests, with their cookies.
+fn cookies(requests: &[Request]) -> Vec<String> {
+    requests
+        .iter()
+        .map(|request| {
+            let cookie = request.header("cookie").unwrap_or_default();
+            format!("{} {cookie}", request.path)
+        })
+        .collect()
+}
+
+fn cookies_live_as_long_as_declared() {
+    let cases = [
+        (
+            "session",
+            ["/before ", "/login ", "/after id=0", "/before "],
+        ),
+        (
+            "known_user",
+            ["/before ", "/login ", "/before id=0", "/login id=0"],
+        ),
+        ("forgetful", ["/login ", "/after ", "/login ", "/after "]),
+    ];
+    for (scenario, expected) in cases {
+        let server = Server::recording(|request| match request.path.as_str() {
+            "/login" => {
+                Reply::status(200).header("set-cookie", format!("id={}; Path=/", request.sequence))
+            }
+            _ => Reply::status(200),
+        });
+        let desk = desk();
+        run(&desk, scenario, &server.url()).comes_to(0);
+        assert_eq!(total(&desk.record()).journey.ok, 3);
+        assert_eq!(cookies(&server.recorded())[..4], expected, "{scenario}");
+    }
+}
+
+fn redirects_are_followed_where_a_scenario_says_so() {
+    let server = Server::recording(|request| match request.path.as_str() {
+        "/hop" => Reply::status(303).header("location", "/end"),
+        "/round" => Reply::status(302).header("location", "/round"),
+        "/away" => Reply::status(302).header("location", "http://shop.example/"),
+        _ => Reply::json(r#"{"n":7}"#),
+    });
+    let desk = desk();
+    run(&desk, "following", &server.url()).comes_to(99);
+    let record = desk.record();
+    assert_balanced(&record);
+    let total = total(&record);
+    let counts = |name| {
+        let step = step(&record, &total, name);
+        (step.executed, step.failed, step.requests)
+    };
+    assert_eq!(counts("follow"), (3, 0, 6));
+    assert_eq!(counts("show"), (3, 0, 3));
+    assert_eq!(counts("stay"), (3, 0, 3));
+    assert_eq!(counts("round"), (3, 3, 9));
+    assert_eq!(counts("away"), (3, 3, 3));
+    let kind = |name| step(&record, &total, name).errors[0].kind;
+    assert_eq!(kind("round"), ErrorKind::RedirectLoop);
+    assert_eq!(kind("away"), ErrorKind::RedirectBlocked);
+    let lines: Vec<String> = server
+        .recorded()
+        .iter()
+        .take(3)
+        .map(|request| format!("{} {}", request.method, request.target))
+        .collect();
+    assert_eq!(lines, ["POST /hop", "GET /end", "GET /page?n=7"]);
+}
