@@ -18,6 +18,8 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
         apdex,
         budget,
         version,
+        weight: share,
+        crate_path: _,
     } = &resolved.options;
     let function = unraw(name);
     let shown = shown
@@ -32,6 +34,7 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
     let budget = option(budget.map(number));
     let fingerprint = text(&resolved.fingerprint);
     let version = option(version.as_ref().map(literal));
+    let share = number(share.unwrap_or(1.0));
     let starts_target = resolved.setups.iter().any(|setup| setup.made.is_target);
     let keeps_state = !resolved.states.is_empty();
     let steps = list(resolved.steps.iter().map(step));
@@ -47,7 +50,7 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
             description: #description,
             tags: #tags,
             base: #base,
-            weight: 1.0,
+            weight: #share,
             client: ::loadtest::__private::Client::DEFAULT,
             load: #load,
             thresholds: #thresholds,

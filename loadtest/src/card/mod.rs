@@ -15,6 +15,7 @@ mod remark;
 mod sample;
 mod setting;
 mod step;
+mod summary;
 #[cfg(test)]
 mod tests;
 mod threshold;

@@ -213,6 +213,7 @@ fn run_workers(
             let start = Instant::now() + ms(20);
             let (script, seen) = (Arc::clone(&script), Arc::clone(&seen));
             let crew = Crew {
+                crowded: false,
                 scenario,
                 shared: Arc::new(()) as Shared,
                 plan: plan.clone(),
