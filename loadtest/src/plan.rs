@@ -226,7 +226,8 @@ impl Load {
             Shape::Rate { duration, .. } | Shape::Users { duration, .. } => Some(*duration),
             Shape::Iterations { .. } => None,
             Shape::RateStages { stages } | Shape::UserStages { stages } => {
-                Some(stages.iter().map(|stage| stage.duration).sum())
+                let times = stages.iter().map(|stage| stage.duration);
+                Some(times.fold(Duration::ZERO, Duration::saturating_add))
             }
         }
     }

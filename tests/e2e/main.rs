@@ -9,9 +9,11 @@ mod configuration;
 mod init;
 mod interrupts;
 mod language;
+mod libraries;
 mod listing;
 mod misbehaviour;
 mod mistakes;
+mod mix;
 mod nginx;
 mod own_target;
 mod permission;
@@ -33,9 +35,11 @@ fn main() -> ExitCode {
         init::trials(),
         interrupts::trials(),
         language::trials(),
+        libraries::trials(),
         listing::trials(),
         misbehaviour::trials(),
         mistakes::trials(),
+        mix::trials(),
         nginx::trials(),
         own_target::trials(),
         permission::trials(),
