@@ -86,7 +86,7 @@ pub fn checkout() {
     fn login() -> Login;
 
     #[step(weight = 1.0, get = "/acme/{{login.response.token}}")]
-    fn declared(login: &Login) -> Value;
+    fn declared() -> Value;
 
     #[step]
     fn built(login: &Login, turns: &mut u32) -> Request {

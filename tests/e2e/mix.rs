@@ -187,7 +187,7 @@ fn panics_are_told_of_the_scenario_they_happened_in() {
     let (server, desk) = (shop(), Desk::new());
     desk.mix("buy panics --iterations 8 --users 4", &server)
         .run()
-        .exits(99);
+        .measured();
     let record = desk.record();
     assert_eq!(names(&record.scenarios), ["buy", "panics"]);
     assert!(record.scenarios[0].panics.is_empty());

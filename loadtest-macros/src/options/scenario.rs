@@ -118,7 +118,11 @@ impl ScenarioOptions {
             }
             "weight" => {
                 input.parse::<Token![=]>()?;
-                self.weight = Some(number(input, WEIGHTS, WEIGHT)?.value);
+                let weight = number(input, WEIGHTS, WEIGHT)?.value;
+                if input.peek(Token![%]) {
+                    return Err(input.error(WEIGHT));
+                }
+                self.weight = Some(weight);
             }
             "crate" => {
                 input.parse::<Token![=]>()?;

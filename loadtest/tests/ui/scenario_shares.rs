@@ -38,12 +38,6 @@ fn path_as_text() {
     fn step();
 }
 
-#[scenario(crate = acme::missing)]
-fn nowhere() {
-    #[step(get = "/")]
-    fn step();
-}
-
 #[response(crates = loadtest)]
 pub struct Login {
     pub token: String,
