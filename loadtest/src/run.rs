@@ -52,7 +52,7 @@ pub struct Run {
     load: Option<Load>,
     base_url: Option<String>,
     seed: Option<u64>,
-    run_id: Option<String>,
+    identifier: Option<String>,
     grading: GradingDefaults,
 }
 
@@ -64,7 +64,7 @@ impl Run {
             load: None,
             base_url: None,
             seed: None,
-            run_id: None,
+            identifier: None,
             grading: GradingDefaults::default(),
         }
     }
@@ -89,7 +89,7 @@ impl Run {
 
     /// The identifier of the run, which is sent with every request.
     pub fn run_id(mut self, run_id: impl Into<String>) -> Self {
-        self.run_id = Some(run_id.into());
+        self.identifier = Some(run_id.into());
         self
     }
 
@@ -152,12 +152,12 @@ impl Run {
             load,
             base_url,
             seed,
-            run_id,
+            identifier,
             grading,
         } = self;
         let random = || RandomState::new().hash_one("seed") & u64::from(u32::MAX);
         let seed = seed.unwrap_or_else(random);
-        let run_id = run_id.unwrap_or_else(|| format!("{:08x}", random()));
+        let run_id = identifier.unwrap_or_else(|| format!("{:08x}", random()));
         let declared = scenario.definition.clone();
         let definition = ScenarioDef {
             load: load.or(declared.load),

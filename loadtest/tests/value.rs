@@ -1,5 +1,4 @@
 //! Scenarios run as values, from ordinary code in every kind of runtime.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use loadtest::card::{Card, Trust, Verdict};
 use loadtest::definition::{Load, Stage};
