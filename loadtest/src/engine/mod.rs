@@ -317,3 +317,20 @@ fn fnv(bytes: &[u8]) -> u64 {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
+
+#[cfg(test)]
+mod staff {
+    use super::divided;
+
+    #[test]
+    fn loads_that_fit_get_what_they_would_get_alone() {
+        assert_eq!(divided(vec![1, 2, 1], 4), [1, 2, 1]);
+    }
+
+    #[test]
+    fn loads_that_do_not_fit_share_the_processors_and_have_one_worker_at_least() {
+        assert_eq!(divided(vec![4, 4], 4), [2, 2]);
+        assert_eq!(divided(vec![8, 1, 1], 8), [6, 1, 1]);
+        assert_eq!(divided(vec![1; 5], 2), [1; 5]);
+    }
+}
