@@ -1,8 +1,9 @@
 //! Everything that can go wrong in the tool: what is wrong, what to do instead, the exit code.
 
 use crate::selection::{one_of, similar};
+use loadtest::mix::MixError;
 use loadtest::plan::PlanError;
-use loadtest::protocol::{FailureKind, RunFailure};
+use loadtest::protocol::RunFailure;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -77,6 +78,12 @@ pub(crate) enum Error {
     },
     #[error("{}", numbered(mistakes))]
     Plan { mistakes: Vec<(String, PlanError)> },
+    #[error("{}", told(mistakes))]
+    Split { mistakes: Vec<MixError> },
+    #[error("a mix runs in one program, and these are in {}:{}", programs.len(), listed(programs))]
+    SeveralPrograms {
+        programs: Vec<(String, Vec<String>)>,
+    },
     #[error("{}: {}", path.display(), mistakes.join(&format!("\n{}: ", path.display())))]
     Config {
         path: PathBuf,
@@ -149,6 +156,8 @@ impl Error {
             | Self::Protocol { .. }
             | Self::Problems { .. }
             | Self::Plan { .. }
+            | Self::Split { .. }
+            | Self::SeveralPrograms { .. }
             | Self::Config { .. }
             | Self::ExportPath { .. }
             | Self::SeveralResults
@@ -165,7 +174,7 @@ impl Error {
             | Self::EmptyRun { .. } => 3,
             Self::Build => 101,
             Self::Interrupted => 105,
-            Self::Refused { failure, .. } => exit_code(failure.kind),
+            Self::Refused { failure, .. } => failure.kind.exit_code(),
         }
     }
 
@@ -208,6 +217,11 @@ impl Error {
                 .as_ref()
                 .map(|name| format!("did you mean `{name}`?")),
             Self::Refused { failure, .. } => failure.help.clone(),
+            Self::SeveralPrograms { .. } => Some(
+                "select those of one program, with a filter, `--tag` or `--package`; scenarios of \
+                 several packages come into one program through a library: `use my_crate as _;`"
+                    .to_owned(),
+            ),
             Self::NoRun { .. } => Some("`cargo loadtest run` makes one".to_owned()),
             Self::NewerRecord { .. } => {
                 Some("update `cargo-loadtest` to the version that wrote it".to_owned())
@@ -252,15 +266,17 @@ fn instead(suggestion: Option<&str>, known: &[String]) -> String {
     text
 }
 
-/// The exit code of a scenario that did not run.
-pub(crate) fn exit_code(kind: FailureKind) -> u8 {
-    match kind {
-        FailureKind::Usage => 2,
-        FailureKind::Setup => 100,
-        FailureKind::NotPermitted => 103,
-        FailureKind::Interrupted => 105,
-        FailureKind::Internal => 1,
+fn told(mistakes: &[MixError]) -> String {
+    let lines: Vec<_> = mistakes.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
+fn listed(programs: &[(String, Vec<String>)]) -> String {
+    let mut text = String::new();
+    for (program, scenarios) in programs {
+        let _ = write!(text, "\n  {program}: {}", scenarios.join(", "));
     }
+    text
 }
 
 fn numbered(mistakes: &[(String, PlanError)]) -> String {

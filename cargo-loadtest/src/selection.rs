@@ -12,6 +12,8 @@ pub(crate) struct Found {
     pub(crate) definition: ScenarioDef,
     /// The program.
     pub(crate) binary: Binary,
+    /// Further programs that hold it, which a library brings about.
+    pub(crate) also_in: Vec<Binary>,
 }
 
 /// Keeps what `args` ask for, in the given order.
@@ -180,6 +182,7 @@ mod tests {
                 target: "test `load`".to_owned(),
                 executable: PathBuf::new(),
             },
+            also_in: Vec::new(),
         }
     }
 

@@ -3,7 +3,7 @@
 //! Every file is written under another name and renamed, so that a reader never sees half of one.
 
 use crate::config::Config;
-use crate::error::{Error, exit_code};
+use crate::error::Error;
 use crate::selection::similar;
 use crate::session::journal;
 use crate::workspace::Workspace;
@@ -153,6 +153,11 @@ impl RunFolder {
         self.path.join(format!("request-{number}.json"))
     }
 
+    /// What the tool asks of a program whose scenarios run at once.
+    pub(crate) fn mix(&self) -> PathBuf {
+        self.path.join("mix.json")
+    }
+
     /// Its journal.
     pub(crate) fn journal(&self, number: usize) -> PathBuf {
         self.path.join(format!("journal-{number}.jsonl"))
@@ -179,7 +184,7 @@ impl RunFolder {
         write_json(&self.record(), record)?;
         let parts =
             (1..=scenarios).flat_map(|number| [self.scenario_record(number), self.request(number)]);
-        for part in parts.chain([self.path.join(HEADER)]) {
+        for part in parts.chain([self.path.join(HEADER), self.mix()]) {
             // A file that stays does no harm.
             let _ = std::fs::remove_file(part);
         }
@@ -299,7 +304,7 @@ pub(crate) fn not_run(scenario: String, failure: RunFailure) -> NotRun {
     let redacted = |text: String| redact::text(&text).into_owned();
     NotRun {
         scenario,
-        exit_code: exit_code(failure.kind),
+        exit_code: failure.kind.exit_code(),
         message: redacted(failure.message),
         help: failure.help.map(redacted),
     }

@@ -5,6 +5,7 @@
 //! so that an editor keeps working in half-written code.
 
 mod body;
+mod crate_path;
 mod fingerprint;
 mod options;
 mod render;
@@ -35,8 +36,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// ```
 ///
 /// Options: `name = ".."`, `tags = [".."]`, `base = "http://.."`, `load = ..`, `thresholds(..)`,
-/// `apdex = 300ms`, `budget = 0.5%`, `version = ".."`. The function itself becomes a handle: it
-/// returns the `Scenario`.
+/// `apdex = 300ms`, `budget = 0.5%`, `weight = 3`, `version = ".."`, `crate = path`. The function
+/// itself becomes a handle: it returns the `Scenario`.
 #[proc_macro_attribute]
 pub fn scenario(
     options: proc_macro::TokenStream,
@@ -60,7 +61,11 @@ fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
         Ok(function) => {
             let mut errors = suggest::Errors::default();
             let resolved = resolve::scenario(options, &function, &mut errors);
-            render::scenario(&function, &resolved, errors)
+            let code = render::scenario(&function, &resolved, errors);
+            match &resolved.options.crate_path {
+                Some(path) => crate_path::apply(code, path),
+                None => code,
+            }
         }
         Err(error) => with_error(item, &error),
     }
@@ -130,19 +135,28 @@ fn outside(role: &str, item: TokenStream) -> TokenStream {
 /// #[response]
 /// struct Login { token: String }
 /// ```
+///
+/// With `loadtest` under another name: `#[response(crate = acme::loadtest)]`.
 #[proc_macro_attribute]
 pub fn response(
-    _options: proc_macro::TokenStream,
+    options: proc_macro::TokenStream,
     item: proc_macro::TokenStream,
 ) -> proc_macro::TokenStream {
     let item = TokenStream::from(item);
+    let (path, error) = match crate_path::of_response(options.into()) {
+        Ok(path) => (path, None),
+        Err(error) => (None, Some(error.into_compile_error())),
+    };
+    let path = path.map_or_else(|| quote!(::loadtest), |path| quote!(#path));
+    let serde = format!("{path}::__private::serde").replace(' ', "");
     quote! {
+        #error
         #[derive(
             ::core::fmt::Debug,
             ::core::clone::Clone,
-            ::loadtest::__private::serde::Deserialize,
+            #path::__private::serde::Deserialize,
         )]
-        #[serde(crate = "::loadtest::__private::serde")]
+        #[serde(crate = #serde)]
         #item
     }
     .into()

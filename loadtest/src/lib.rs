@@ -29,7 +29,8 @@
 //! ```
 //!
 //! That is the whole of a `tests/load.rs`, a test target with `harness = false`. `cargo test` runs each
-//! scenario once; `cargo loadtest run` puts them under load and grades them. What a scenario file needs is
+//! scenario once; `cargo loadtest run` puts them under load and grades them, and [`run()`] does so from code
+//! of your own. What a scenario file needs is
 //! in the [`prelude`]; the language is described in `docs/language.md`.
 //!
 //! Data runs one way through the modules: [`definition`] and [`chain`] are what a scenario compiles to,
@@ -43,11 +44,13 @@ pub mod definition;
 pub mod engine;
 pub mod harness;
 pub mod metrics;
+pub mod mix;
 pub mod plan;
 pub mod protocol;
 pub mod record;
 pub mod redact;
 mod registry;
+mod run;
 pub mod schedule;
 pub mod targets;
 pub mod transport;
@@ -57,6 +60,7 @@ pub use chain::generated as __private;
 pub use registry::{Entry, Registry};
 /// Whose requests and responses steps have that send for themselves.
 pub use reqwest;
+pub use run::{Run, RunError, run};
 
 /// What a scenario file imports: `use loadtest::prelude::*;`.
 pub mod prelude {

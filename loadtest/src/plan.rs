@@ -102,6 +102,19 @@ pub enum PlanError {
         /// What would do.
         most: &'static str,
     },
+    /// A stage with a target that is no number of users or iterations.
+    #[error("a stage from {from} to {to} has no meaning; use numbers of at least 0")]
+    Stage {
+        /// The target at its start, as text.
+        from: String,
+        /// The target at its end, as text.
+        to: String,
+    },
+    /// A load that does not end within the lifetime of a run.
+    #[error(
+        "a load that lasts longer than 30 days cannot be run; use at most 30 days, warm-up included"
+    )]
+    TooLong,
     /// The ramp takes all of the run.
     #[error(
         "the ramp of {ramp:?} leaves nothing of the run of {duration:?}, which includes it; \
@@ -133,6 +146,8 @@ const DEFAULT_BUDGET: f64 = 0.01;
 const GRACEFUL_STOP: Duration = Duration::from_secs(30);
 /// The most iterations per second, and the most users, that a plan may have.
 const MOST: f64 = 1_000_000.0;
+/// The longest load.
+const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
 /// The time an iteration is assumed to take besides thinking, when users are estimated from a rate.
 const ASSUMED_JOURNEY: Duration = Duration::from_secs(2);
 
@@ -216,7 +231,8 @@ impl Load {
             Shape::Rate { duration, .. } | Shape::Users { duration, .. } => Some(*duration),
             Shape::Iterations { .. } => None,
             Shape::RateStages { stages } | Shape::UserStages { stages } => {
-                Some(stages.iter().map(|stage| stage.duration).sum())
+                let times = stages.iter().map(|stage| stage.duration);
+                Some(times.fold(Duration::ZERO, Duration::saturating_add))
             }
         }
     }
@@ -304,6 +320,26 @@ fn overridden(declared: Load, overrides: &Overrides, errors: &mut Vec<PlanError>
 }
 
 fn check(load: &Load, errors: &mut Vec<PlanError>) {
+    if let Shape::RateStages { stages } | Shape::UserStages { stages } = &load.shape {
+        let is_target = |target: f64| target.is_finite() && target >= 0.0;
+        for stage in stages.iter() {
+            if !(is_target(stage.from) && is_target(stage.to)) {
+                errors.push(PlanError::Stage {
+                    from: stage.from.to_string(),
+                    to: stage.to.to_string(),
+                });
+            }
+        }
+    }
+    if is_too_long(load) {
+        errors.push(PlanError::TooLong);
+    }
+    if load.max_users == Some(0) {
+        errors.push(PlanError::Nothing {
+            what: "at most 0 users".to_owned(),
+            least: "1 user",
+        });
+    }
     let peak = load.peak();
     if !(peak.is_finite() && peak > 0.0) {
         errors.push(if load.is_open() {
@@ -358,6 +394,21 @@ fn check(load: &Load, errors: &mut Vec<PlanError>) {
         }
         _ => {}
     }
+}
+
+/// Also of times whose sum is no time at all.
+fn is_too_long(load: &Load) -> bool {
+    let times: Vec<Duration> = match &load.shape {
+        Shape::Rate { duration, .. } | Shape::Users { duration, .. } => vec![*duration],
+        Shape::Iterations { .. } => Vec::new(),
+        Shape::RateStages { stages } | Shape::UserStages { stages } => {
+            stages.iter().map(|stage| stage.duration).collect()
+        }
+    };
+    times
+        .into_iter()
+        .try_fold(load.warm_up, Duration::checked_add)
+        .is_none_or(|all| all > LONGEST)
 }
 
 /// `ceil(peak rate x (mean think per journey + 2 s))`, at least 10, at most 10,000; closed: the peak.

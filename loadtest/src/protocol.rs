@@ -35,6 +35,12 @@ pub enum Request {
     },
     /// Run one scenario; write [`JournalLine`]s as it goes, and the record at the end.
     Run(Box<RunRequest>),
+    /// Run several scenarios at once, each with a journal and a record of its own. One that cannot
+    /// begin keeps all from beginning.
+    Mix {
+        /// The scenarios, in the order of their setups.
+        scenarios: Vec<RunRequest>,
+    },
 }
 
 /// One scenario to run.
@@ -110,4 +116,17 @@ pub enum FailureKind {
     Interrupted,
     /// Anything else: exit code 1.
     Internal,
+}
+
+impl FailureKind {
+    /// The exit code that says so.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Usage => 2,
+            Self::Setup => 100,
+            Self::NotPermitted => 103,
+            Self::Interrupted => 105,
+            Self::Internal => 1,
+        }
+    }
 }

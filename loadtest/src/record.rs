@@ -70,6 +70,9 @@ pub struct ScenarioRecord {
     pub base_url: Option<String>,
     /// Whether the scenario started the target itself.
     pub own_target: bool,
+    /// Whether that target runs inside the process that measured it.
+    #[serde(default)]
+    pub target_in_process: bool,
     /// SHA-256 of the executable that ran it.
     pub executable_hash: String,
     /// Worker threads.
@@ -132,6 +135,9 @@ pub struct Start {
     pub base_url: Option<String>,
     /// Whether the scenario started the target itself.
     pub own_target: bool,
+    /// Whether that target runs inside the process that measured it.
+    #[serde(default)]
+    pub target_in_process: bool,
     /// SHA-256 of the executable.
     pub executable_hash: String,
     /// Worker threads.
@@ -172,6 +178,7 @@ impl ScenarioRecord {
             plan: start.plan,
             base_url: start.base_url,
             own_target: start.own_target,
+            target_in_process: start.target_in_process,
             executable_hash: start.executable_hash,
             workers: start.workers,
             started_at: start.started_at,

@@ -6,7 +6,7 @@
 )]
 
 use loadtest::chain::{Scenario, SetupContext};
-use loadtest::engine::{self, Control};
+use loadtest::engine::{self, Control, Staff};
 use loadtest::metrics::{Frame, StepTally, Tally};
 use loadtest::plan::{GradingDefaults, Overrides, Plan};
 use loadtest::prelude::*;
@@ -49,7 +49,8 @@ fn run(scenario: &'static Scenario, count: u64, server: &Server) -> Tally {
         scenario,
         &prepared.shared,
         &plan,
-        1,
+        Staff::new(1, 1).unwrap(),
+        engine::start_of(1),
         &Control::new(),
         move |user| HttpTransport::new(Arc::clone(&network), user),
         |frame: Frame| {

@@ -13,9 +13,11 @@ mod feeds;
 mod init;
 mod interrupts;
 mod language;
+mod libraries;
 mod listing;
 mod misbehaviour;
 mod mistakes;
+mod mix;
 mod nginx;
 mod own_target;
 mod permission;
@@ -44,9 +46,11 @@ fn main() -> ExitCode {
         init::trials(),
         interrupts::trials(),
         language::trials(),
+        libraries::trials(),
         listing::trials(),
         misbehaviour::trials(),
         mistakes::trials(),
+        mix::trials(),
         nginx::trials(),
         own_target::trials(),
         permission::trials(),

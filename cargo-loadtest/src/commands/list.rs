@@ -66,6 +66,9 @@ fn human(scenario: &ScenarioDef) -> String {
         None => scenario.fingerprint.to_string(),
     };
     let mut facts = vec![("load", load), ("target", target)];
+    if (scenario.weight - 1.0).abs() > f64::EPSILON {
+        facts.push(("weight", scenario.weight.to_string()));
+    }
     if !scenario.thresholds.is_empty() {
         facts.push(("thresholds", words::thresholds(&scenario.thresholds)));
     }
@@ -244,6 +247,7 @@ mod tests {
                 target: "test `load`".to_owned(),
                 executable: PathBuf::new(),
             },
+            also_in: Vec::new(),
         };
         let value: Value = serde_json::from_str(&data(&[found]).unwrap()).unwrap();
         assert_eq!(value[0]["identity"], "shop::load::checkout");

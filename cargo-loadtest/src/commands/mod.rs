@@ -5,6 +5,7 @@ pub(crate) mod export;
 pub(crate) mod init;
 pub(crate) mod list;
 mod masked;
+mod mix;
 pub(crate) mod plan;
 mod publish;
 pub(crate) mod report;
@@ -68,10 +69,12 @@ fn join(listings: Vec<(Binary, Listing)>) -> Result<Vec<Found>, Error> {
         for definition in listing.scenarios {
             let identity = definition.identity();
             match all
-                .iter()
+                .iter_mut()
                 .find(|known| known.definition.identity() == identity)
             {
-                Some(known) if known.definition == definition => {}
+                Some(known) if known.definition == definition => {
+                    known.also_in.push(binary.clone());
+                }
                 Some(known) => problems.push(format!(
                     "the scenario `{identity}` exists twice: {}:{} and {}:{}; \
                      give one of them another name",
@@ -80,6 +83,7 @@ fn join(listings: Vec<(Binary, Listing)>) -> Result<Vec<Found>, Error> {
                 None => all.push(Found {
                     definition,
                     binary: binary.clone(),
+                    also_in: Vec::new(),
                 }),
             }
         }

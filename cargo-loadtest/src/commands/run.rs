@@ -1,6 +1,6 @@
-//! `cargo loadtest run`: one scenario after another, one record of all.
+//! `cargo loadtest run`: one scenario after another or all at once, one record of all.
 
-use super::{discover, publish};
+use super::{discover, mix, publish};
 use crate::cli::{Cli, Export, Format, LoadArgs, RunArgs};
 use crate::config::Config;
 use crate::error::Error;
@@ -10,10 +10,10 @@ use crate::selection::Found;
 use crate::session;
 use crate::shell;
 use crate::store::{self, RunFolder, Store};
-use crate::workspace::{self, Workspace};
+use crate::workspace::{self, Binary, Workspace};
 use loadtest::card::worst;
 use loadtest::plan::{GradingDefaults, Overrides, Plan};
-use loadtest::protocol::RunRequest;
+use loadtest::protocol::{Request, RunRequest};
 use loadtest::record::{NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord};
 use loadtest::redact;
 use std::hash::{BuildHasher as _, RandomState};
@@ -38,6 +38,12 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     )?;
     let overrides = overrides(&args.load);
     let seed = args.load.seed.unwrap_or_else(random_seed);
+    let (overrides, binary) = if args.mix {
+        let binary = mix::program(&chosen)?;
+        (mix::split(&chosen, &overrides)?, Some(binary))
+    } else {
+        (vec![overrides; chosen.len()], None)
+    };
     plan(&chosen, &overrides, &config.grading, seed)?;
 
     let folder = store.create()?;
@@ -54,34 +60,16 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let series = Series {
         folder: &folder,
         args,
-        overrides,
+        overrides: &overrides,
         grading: config.grading,
         seed,
         interrupts: &interrupts,
         quiet: cli.quiet,
     };
-    let mut scenarios = Vec::new();
-    for (i, found) in chosen.iter().enumerate() {
-        if interrupts.count() > 0 {
-            record.not_run.push(before_its_turn(found));
-            continue;
-        }
-        if !cli.quiet && chosen.len() > 1 {
-            let identity = found.definition.identity();
-            shell::status(
-                "Running",
-                format_args!("{identity} ({}/{})", i + 1, chosen.len()),
-            );
-        }
-        match series.run(found, i + 1) {
-            Ok(scenario) => scenarios.push(scenario),
-            Err(error) => {
-                shell::error(&error);
-                record.not_run.push(not_run(found, &error));
-            }
-        }
+    match binary {
+        Some(binary) => series.run_at_once(&chosen, &binary, &mut record)?,
+        None => series.run_in_turn(&chosen, &mut record),
     }
-    record.scenarios = scenarios;
     let kept = folder
         .close(&record, chosen.len())
         .and_then(|()| store.mark_latest(&folder));
@@ -96,6 +84,17 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         (Err(first), Err(second)) => {
             shell::error(&first);
             Err(second)
+        }
+    }
+}
+
+/// Puts what became of a scenario into the record; what prevented it is printed.
+fn keep(found: &Found, result: Result<ScenarioRecord, Error>, record: &mut RunRecord) {
+    match result {
+        Ok(scenario) => record.scenarios.push(scenario),
+        Err(error) => {
+            shell::error(&error);
+            record.not_run.push(not_run(found, &error));
         }
     }
 }
@@ -133,7 +132,8 @@ fn before_its_turn(found: &Found) -> NotRun {
 struct Series<'a> {
     folder: &'a RunFolder,
     args: &'a RunArgs,
-    overrides: Overrides,
+    /// Those of each scenario.
+    overrides: &'a [Overrides],
     grading: GradingDefaults,
     seed: u64,
     interrupts: &'a Interrupts,
@@ -141,26 +141,83 @@ struct Series<'a> {
 }
 
 impl Series<'_> {
-    fn run(&self, found: &Found, number: usize) -> Result<ScenarioRecord, Error> {
-        let request = RunRequest {
-            scenario: found.definition.identity(),
-            run_id: self.folder.identifier(),
-            overrides: self.overrides.clone(),
-            base_url: self.args.load.base_url.clone(),
-            grading: self.grading.clone(),
-            seed: self.seed,
-            executable_hash: workspace::hash(&found.binary.executable)?,
-            journal: self.folder.journal(number),
-            record: self.folder.scenario_record(number),
-        };
-        let mut live = Live::new(self.quiet);
+    /// One scenario after another; what prevents one is printed, and the next one runs.
+    fn run_in_turn(&self, chosen: &[Found], record: &mut RunRecord) {
+        for (i, found) in chosen.iter().enumerate() {
+            if self.interrupts.count() > 0 {
+                record.not_run.push(before_its_turn(found));
+                continue;
+            }
+            if !self.quiet && chosen.len() > 1 {
+                let identity = found.definition.identity();
+                shell::status(
+                    "Running",
+                    format_args!("{identity} ({}/{})", i + 1, chosen.len()),
+                );
+            }
+            keep(found, self.run(found, i), record);
+        }
+    }
+
+    /// All at once, in one process of `binary`.
+    fn run_at_once(
+        &self,
+        chosen: &[Found],
+        binary: &Binary,
+        record: &mut RunRecord,
+    ) -> Result<(), Error> {
+        if !self.quiet && chosen.len() > 1 {
+            shell::status("Running", format_args!("{} at once", chosen.len()));
+        }
+        let hash = workspace::hash(&binary.executable)?;
+        let requests: Vec<_> = chosen
+            .iter()
+            .enumerate()
+            .map(|(i, found)| self.request(found, i, hash.clone()))
+            .collect();
+        for (i, request) in requests.iter().enumerate() {
+            // By these a run that was killed is read.
+            let one = Request::Run(Box::new(request.clone()));
+            store::write_json(&self.folder.request(i + 1), &one)?;
+        }
+        let mut live = Live::new(self.quiet, requests.len());
+        let results = session::mix(
+            session::command(binary),
+            &requests,
+            &self.folder.mix(),
+            self.interrupts,
+            &mut live,
+        )?;
+        for (found, result) in chosen.iter().zip(results) {
+            keep(found, result, record);
+        }
+        Ok(())
+    }
+
+    fn run(&self, found: &Found, at: usize) -> Result<ScenarioRecord, Error> {
+        let hash = workspace::hash(&found.binary.executable)?;
+        let mut live = Live::new(self.quiet, 1);
         session::run(
             session::command(&found.binary),
-            &request,
-            &self.folder.request(number),
+            &self.request(found, at, hash),
+            &self.folder.request(at + 1),
             self.interrupts,
             &mut live,
         )
+    }
+
+    fn request(&self, found: &Found, at: usize, executable_hash: String) -> RunRequest {
+        RunRequest {
+            scenario: found.definition.identity(),
+            run_id: self.folder.identifier(),
+            overrides: self.overrides[at].clone(),
+            base_url: self.args.load.base_url.clone(),
+            grading: self.grading.clone(),
+            seed: self.seed,
+            executable_hash,
+            journal: self.folder.journal(at + 1),
+            record: self.folder.scenario_record(at + 1),
+        }
     }
 }
 
@@ -179,13 +236,13 @@ pub(super) fn overrides(load: &LoadArgs) -> Overrides {
 /// place for.
 pub(super) fn plan(
     chosen: &[Found],
-    overrides: &Overrides,
+    overrides: &[Overrides],
     grading: &GradingDefaults,
     seed: u64,
 ) -> Result<Vec<Plan>, Error> {
     let mut plans = Vec::new();
     let mut mistakes = Vec::new();
-    for found in chosen {
+    for (found, overrides) in chosen.iter().zip(overrides) {
         let definition = &found.definition;
         match Plan::new(definition, overrides, grading, seed) {
             Ok(plan) => plans.push(plan),

@@ -86,50 +86,64 @@ fn shorten(text: &str, limit: usize) -> String {
     short
 }
 
-/// The lines.
+/// The lines of all scenarios.
 #[derive(Debug)]
 pub(super) struct Block {
     lines: MultiProgress,
+    parts: Vec<Part>,
+}
+
+/// The lines of one scenario; where several run at once, steps have none.
+#[derive(Debug)]
+struct Part {
     head: ProgressBar,
     steps: Vec<ProgressBar>,
     window: Window,
 }
 
 impl Block {
-    pub(super) fn new() -> Self {
-        Self {
-            lines: MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(HERTZ)),
+    pub(super) fn new(scenarios: usize) -> Self {
+        let part = || Part {
             head: ProgressBar::hidden(),
             steps: Vec::new(),
             window: Window::default(),
+        };
+        Self {
+            lines: MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(HERTZ)),
+            parts: (0..scenarios).map(|_| part()).collect(),
         }
     }
 
-    pub(super) fn start(&mut self, course: &Course) {
-        self.clear();
-        self.head = self.line();
-        let steps = course.start.definition.steps.len().min(STEPS);
-        self.steps = (0..steps).map(|_| self.line()).collect();
+    pub(super) fn start(&mut self, at: usize, course: &Course) {
+        let steps = match self.parts.len() {
+            1 => course.start.definition.steps.len().min(STEPS),
+            _ => 0,
+        };
+        let head = self.line();
+        let steps = (0..steps).map(|_| self.line()).collect();
+        let part = &mut self.parts[at];
+        (part.head, part.steps) = (head, steps);
     }
 
     /// A second passed. Percentiles are merged here and not when drawing, which is more often.
-    pub(super) fn update(&mut self, course: &Course) {
-        self.window = course.window(WINDOW, course.second() + 1);
+    pub(super) fn update(&mut self, at: usize, course: &Course) {
+        self.parts[at].window = course.window(WINDOW, course.second() + 1);
     }
 
-    pub(super) fn draw(&mut self, course: &Course, since_spawn: Duration) {
+    pub(super) fn draw(&mut self, at: usize, course: &Course, since_spawn: Duration) {
         let elapsed = course.elapsed(since_spawn);
-        let window = &self.window;
+        let part = &self.parts[at];
+        let window = &part.window;
         let room = shell::progress_width();
         let definition = &course.start.definition;
-        self.head.set_message(head(course, window, elapsed, room));
+        part.head.set_message(head(course, window, elapsed, room));
         let names: Vec<_> = definition
             .steps
             .iter()
             .map(|step| shorten(&clean(&step.name), room.saturating_sub(FIGURES)))
             .collect();
         let width = names.iter().map(|name| name.width()).max().unwrap_or(0);
-        for ((line, name), now) in self.steps.iter().zip(&names).zip(&window.steps) {
+        for ((line, name), now) in part.steps.iter().zip(&names).zip(&window.steps) {
             line.set_message(format!(
                 "  {name}{}  p95 {:>8}  {:>7.1}/s  errors {}",
                 " ".repeat(width - name.width()),
@@ -146,9 +160,11 @@ impl Block {
     }
 
     pub(super) fn clear(&mut self) {
-        self.head.finish_and_clear();
-        for line in self.steps.drain(..) {
-            line.finish_and_clear();
+        for part in &mut self.parts {
+            part.head.finish_and_clear();
+            for line in part.steps.drain(..) {
+                line.finish_and_clear();
+            }
         }
         let _ = self.lines.clear();
     }

@@ -5,7 +5,7 @@ mod block;
 mod course;
 mod plain;
 
-use crate::shell;
+use crate::shell::{self, clean};
 use block::Block;
 use course::Course;
 use loadtest::metrics::Frame;
@@ -13,11 +13,13 @@ use loadtest::record::Start;
 use plain::Plain;
 use std::time::Duration;
 
-/// The view of one run.
+/// The view of one scenario, or of several that run at once.
 #[derive(Debug)]
 pub(crate) struct Live {
     view: View,
-    course: Option<Course>,
+    courses: Vec<Option<Course>>,
+    /// How many scenarios have ended.
+    ended: usize,
     /// Whether nothing is left to be said about the end.
     is_ending: bool,
 }
@@ -28,41 +30,43 @@ const OVERRUN: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 enum View {
     Quiet,
-    Plain(Plain),
+    Plain(Vec<Plain>),
     Block(Block),
 }
 
 impl Live {
-    /// What suits standard error.
-    pub(crate) fn new(quiet: bool) -> Self {
+    /// What suits standard error, for so many scenarios.
+    pub(crate) fn new(quiet: bool, scenarios: usize) -> Self {
         let view = if quiet {
             View::Quiet
         } else if shell::can_redraw() {
-            View::Block(Block::new())
+            View::Block(Block::new(scenarios))
         } else {
-            View::Plain(Plain::default())
+            View::Plain((0..scenarios).map(|_| Plain::default()).collect())
         };
         Self {
             view,
-            course: None,
+            courses: (0..scenarios).map(|_| None).collect(),
+            ended: 0,
             is_ending: false,
         }
     }
 
-    /// The load begins, `elapsed` after the child was started.
-    pub(crate) fn start(&mut self, start: Start, elapsed: Duration) {
+    /// The load of the scenario with the number `at` begins, `elapsed` after the child was started.
+    pub(crate) fn start(&mut self, at: usize, start: Start, elapsed: Duration) {
         let course = Course::new(start, elapsed);
         match &mut self.view {
             View::Quiet => {}
             View::Plain(_) => shell::progress(plain::start(&course)),
-            View::Block(block) => block.start(&course),
+            View::Block(block) => block.start(at, &course),
         }
-        self.course = Some(course);
+        self.courses[at] = Some(course);
     }
 
-    /// A second passed.
-    pub(crate) fn frame(&mut self, frame: Frame) {
-        let Some(course) = &mut self.course else {
+    /// A second of it passed.
+    pub(crate) fn frame(&mut self, at: usize, frame: Frame) {
+        let name = self.name(at);
+        let Some(course) = &mut self.courses[at] else {
             return;
         };
         if matches!(self.view, View::Quiet) {
@@ -71,33 +75,50 @@ impl Live {
         let errors = course.first_errors(&frame);
         course.add(frame);
         let line = match &mut self.view {
-            View::Plain(plain) => plain.line(course),
+            View::Plain(plain) => plain[at].line(course),
             View::Block(block) => {
-                block.update(course);
+                block.update(at, course);
                 None
             }
             View::Quiet => None,
         };
         for line in errors.iter().chain(&line) {
-            self.print(line);
+            self.print(&format!("{name}{line}"));
+        }
+    }
+
+    /// Which of several a line is about.
+    fn name(&self, at: usize) -> String {
+        match &self.courses[at] {
+            Some(course) if self.courses.len() > 1 => {
+                format!("{} ", clean(&course.start.definition.name))
+            }
+            _ => String::new(),
         }
     }
 
     /// Time passes, `elapsed` since the child was started.
     pub(crate) fn tick(&mut self, elapsed: Duration) {
-        if let Some(course) = &self.course
-            && !self.is_ending
-            && !matches!(self.view, View::Quiet)
-            && course.is_over(elapsed.saturating_sub(OVERRUN))
-        {
-            let most = course.start.plan.graceful_stop.as_secs();
-            self.print(&format!(
-                "finishing: waiting for requests in flight (at most {most} s)"
-            ));
-            self.is_ending = true;
+        let mut courses = self.courses.iter().flatten().peekable();
+        if !self.is_ending && !matches!(self.view, View::Quiet) && courses.peek().is_some() {
+            let past = elapsed.saturating_sub(OVERRUN);
+            let most = courses.try_fold(0, |most, course| {
+                let grace = course.start.plan.graceful_stop.as_secs();
+                course.is_over(past).then_some(grace.max(most))
+            });
+            if let Some(most) = most {
+                self.print(&format!(
+                    "finishing: waiting for requests in flight (at most {most} s)"
+                ));
+                self.is_ending = true;
+            }
         }
-        if let (View::Block(block), Some(course)) = (&mut self.view, &self.course) {
-            block.draw(course, elapsed);
+        if let View::Block(block) = &mut self.view {
+            for (at, course) in self.courses.iter().enumerate() {
+                if let Some(course) = course {
+                    block.draw(at, course, elapsed);
+                }
+            }
         }
     }
 
@@ -109,21 +130,32 @@ impl Live {
         }
     }
 
-    /// Requests in flight are waited for no more, or somebody said that they are.
+    /// Somebody said that requests in flight are waited for.
     pub(crate) fn end(&mut self) {
         self.is_ending = true;
     }
 
+    /// A scenario has ended: nothing of it is in flight any more.
+    pub(crate) fn end_one(&mut self) {
+        self.ended += 1;
+        self.is_ending |= self.ended >= self.courses.len();
+    }
+
     /// The run is over.
     pub(crate) fn finish(&mut self) {
-        match (&mut self.view, &self.course) {
-            (View::Block(block), _) => block.clear(),
-            (View::Plain(plain), Some(course)) => {
-                if let Some(line) = plain.last(course) {
-                    shell::progress(line);
+        let mut last = Vec::new();
+        match &mut self.view {
+            View::Block(block) => block.clear(),
+            View::Plain(plain) => {
+                for (at, (plain, course)) in plain.iter_mut().zip(&self.courses).enumerate() {
+                    let line = course.as_ref().and_then(|course| plain.last(course));
+                    last.extend(line.map(|line| (at, line)));
                 }
             }
-            _ => {}
+            View::Quiet => {}
+        }
+        for (at, line) in last {
+            shell::progress(format!("{}{line}", self.name(at)));
         }
     }
 }

@@ -91,59 +91,112 @@ pub(crate) fn list(binary: &Binary, interrupts: &Interrupts) -> Result<Listing, 
 /// # Errors
 /// When the scenario did not run, or ended without a trace.
 pub(crate) fn run(
-    mut command: Command,
+    command: Command,
     request: &RunRequest,
     request_path: &Path,
     interrupts: &Interrupts,
     live: &mut Live,
 ) -> Result<ScenarioRecord, Error> {
     store::write_json(request_path, &Request::Run(Box::new(request.clone())))?;
-    command.env(REQUEST_VARIABLE, request_path);
-    let mut group = Group::spawn(command)?;
-    let watched = watch(&mut group, request, interrupts, live);
-    live.finish();
-    let (status, aborted) = watched?;
-
-    if let Ok(bytes) = std::fs::read(&request.record)
-        && let Ok(record) = serde_json::from_slice(&bytes)
-    {
-        return Ok(record);
-    }
-    let folded = journal::fold(&request.journal).map_err(Error::io("read", &request.journal))?;
-    if let Some(failure) = folded.failure {
-        return Err(Error::Refused {
-            scenario: request.scenario.clone(),
-            failure,
-        });
-    }
-    let reason = in_words(status);
-    let ending = if aborted {
-        Ending::Aborted
-    } else {
-        Ending::Died {
-            reason: reason.clone(),
-        }
-    };
-    folded.into_record(ending).ok_or_else(|| {
-        if interrupts.count() > 0 {
-            Error::Interrupted
-        } else {
-            Error::Lost {
-                scenario: request.scenario.clone(),
-                reason,
-            }
-        }
-    })
+    let requests = std::slice::from_ref(request);
+    let ended = follow(command, requests, request_path, interrupts, live)?;
+    ended.result(request, interrupts)
 }
 
-/// Waits for the end of the child; says whether it was aborted.
-fn watch(
-    group: &mut Group,
-    request: &RunRequest,
+/// Runs several scenarios at once with `command` and shows their courses; the result has the order of
+/// the requests.
+///
+/// # Errors
+/// When nothing could be run at all.
+pub(crate) fn mix(
+    command: Command,
+    requests: &[RunRequest],
+    request_path: &Path,
     interrupts: &Interrupts,
     live: &mut Live,
-) -> Result<(ExitStatus, bool), Error> {
-    let mut tail = journal::Tail::new(&request.journal);
+) -> Result<Vec<Result<ScenarioRecord, Error>>, Error> {
+    let scenarios = requests.to_vec();
+    store::write_json(request_path, &Request::Mix { scenarios })?;
+    let ended = follow(command, requests, request_path, interrupts, live)?;
+    Ok(requests
+        .iter()
+        .map(|request| ended.result(request, interrupts))
+        .collect())
+}
+
+fn follow(
+    mut command: Command,
+    requests: &[RunRequest],
+    request_path: &Path,
+    interrupts: &Interrupts,
+    live: &mut Live,
+) -> Result<ChildEnded, Error> {
+    command.env(REQUEST_VARIABLE, request_path);
+    let mut group = Group::spawn(command)?;
+    let watched = watch(&mut group, requests, interrupts, live);
+    live.finish();
+    watched
+}
+
+/// How a child ended.
+#[derive(Debug, Clone, Copy)]
+struct ChildEnded {
+    status: ExitStatus,
+    aborted: bool,
+}
+
+impl ChildEnded {
+    /// What a scenario of it left.
+    fn result(
+        self,
+        request: &RunRequest,
+        interrupts: &Interrupts,
+    ) -> Result<ScenarioRecord, Error> {
+        if let Ok(bytes) = std::fs::read(&request.record)
+            && let Ok(record) = serde_json::from_slice(&bytes)
+        {
+            return Ok(record);
+        }
+        let folded =
+            journal::fold(&request.journal).map_err(Error::io("read", &request.journal))?;
+        if let Some(failure) = folded.failure {
+            return Err(Error::Refused {
+                scenario: request.scenario.clone(),
+                failure,
+            });
+        }
+        let reason = in_words(self.status);
+        let ending = if self.aborted {
+            Ending::Aborted
+        } else {
+            Ending::Died {
+                reason: reason.clone(),
+            }
+        };
+        folded.into_record(ending).ok_or_else(|| {
+            if interrupts.count() > 0 {
+                Error::Interrupted
+            } else {
+                Error::Lost {
+                    scenario: request.scenario.clone(),
+                    reason,
+                }
+            }
+        })
+    }
+}
+
+/// Waits for the end of the child.
+fn watch(
+    group: &mut Group,
+    requests: &[RunRequest],
+    interrupts: &Interrupts,
+    live: &mut Live,
+) -> Result<ChildEnded, Error> {
+    let mut tails: Vec<_> = requests
+        .iter()
+        .map(|request| journal::Tail::new(&request.journal))
+        .collect();
     let begin = now();
     let mut asked = 0;
     let mut aborted: Option<Instant> = None;
@@ -156,16 +209,21 @@ fn watch(
         for line in output {
             live.print(&line);
         }
-        for line in tail.read() {
-            match line {
-                JournalLine::Start(start) => live.start(*start, begin.elapsed()),
-                JournalLine::Frame(frame) => live.frame(*frame),
-                JournalLine::End(_) | JournalLine::Failed(_) => live.end(),
+        for (at, tail) in tails.iter_mut().enumerate() {
+            for line in tail.read() {
+                match line {
+                    JournalLine::Start(start) => live.start(at, *start, begin.elapsed()),
+                    JournalLine::Frame(frame) => live.frame(at, *frame),
+                    JournalLine::End(_) | JournalLine::Failed(_) => live.end_one(),
+                }
             }
         }
         live.tick(begin.elapsed());
         if let Some(status) = status {
-            return Ok((status, aborted.is_some()));
+            return Ok(ChildEnded {
+                status,
+                aborted: aborted.is_some(),
+            });
         }
         let wanted = interrupts.count();
         if wanted > asked {

@@ -43,7 +43,7 @@ impl Fixture {
             journal: self.path("journal"),
             record: self.path("record"),
         };
-        let mut live = Live::new(true);
+        let mut live = Live::new(true, 1);
         run(
             command,
             &request,

@@ -139,6 +139,7 @@ impl Workspace {
         };
         let mut found = Vec::new();
         for package in &packages {
+            let renamed = renamed(package);
             for target in &package.targets {
                 let Some(kind) = flag(target) else { continue };
                 let path = target.src_path.as_std_path();
@@ -146,7 +147,7 @@ impl Workspace {
                 let Ok(source) = std::fs::read(path) else {
                     continue;
                 };
-                if calls_main(&String::from_utf8_lossy(&source)) {
+                if calls_main(&String::from_utf8_lossy(&source), &renamed) {
                     found.push(LoadTest {
                         package: package.name.to_string(),
                         package_root: folder(package),
@@ -164,6 +165,16 @@ impl Workspace {
         }
         Ok(found)
     }
+}
+
+/// Under which other names the package knows `loadtest`.
+fn renamed(package: &Package) -> Vec<String> {
+    let dependencies = package.dependencies.iter();
+    dependencies
+        .filter(|dependency| dependency.name == "loadtest")
+        .filter_map(|dependency| dependency.rename.as_ref())
+        .map(|name| name.replace('-', "_"))
+        .collect()
 }
 
 /// Where scenarios were looked for, in words.

@@ -1,20 +1,28 @@
 //! Whether a source file calls `loadtest::main!`, told without compiling it.
 
-/// Whether a line of `source` begins with `loadtest::main!`, outside of comments and strings.
-pub(crate) fn calls_main(source: &str) -> bool {
-    source.contains("main") && code(source).lines().any(begins_with_call)
+/// Whether a line of `source` begins with `loadtest::main!`, outside of comments and strings. A path may
+/// lead there (`acme::loadtest::main!`), and `renamed` are further names of the crate.
+pub(crate) fn calls_main(source: &str, renamed: &[String]) -> bool {
+    let begins = |line| begins_with_call(line, renamed);
+    source.contains("main") && code(source).lines().any(begins)
 }
 
-fn begins_with_call(line: &str) -> bool {
+fn begins_with_call(line: &str, renamed: &[String]) -> bool {
     let mut rest = line.trim_start();
-    rest = rest.strip_prefix("::").unwrap_or(rest);
-    for token in ["loadtest", "::", "main", "!"] {
-        match rest.trim_start().strip_prefix(token) {
-            Some(after) => rest = after,
-            None => return false,
+    rest = rest.strip_prefix("::").unwrap_or(rest).trim_start();
+    let mut before = "";
+    loop {
+        let end = rest.find(|c| !is_identifier(c)).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end);
+        let after = after.trim_start();
+        if word == "main" && after.starts_with('!') {
+            return before == "loadtest" || renamed.iter().any(|name| name == before);
         }
+        let Some(next) = after.strip_prefix("::").filter(|_| !word.is_empty()) else {
+            return false;
+        };
+        (before, rest) = (word, next.trim_start());
     }
-    true
 }
 
 /// `source` with nothing in place of comments and literals; lines stay lines.
@@ -137,8 +145,10 @@ mod tests {
             "const QUOTE: char = '\\'';\nfn a<'a>(_: &'a str) {}\nloadtest::main!();",
             "/* ü /* nested */ \" */\nloadtest::main!();",
             "/* before */ loadtest::main!();",
+            "acme::loadtest::main!();",
+            "::acme::tools::loadtest :: main!();",
         ] {
-            assert!(calls_main(source), "{source}");
+            assert!(calls_main(source, &[]), "{source}");
         }
     }
 
@@ -157,11 +167,23 @@ mod tests {
             "fn main() { loadtest::main!(); }",
             "let text = \"\n\"; loadtest::main!();",
             "my_loadtest::main!();",
+            "iai::main!();",
+            "loadtest::iai::main!();",
+            "main!();",
+            "::main!();",
             "loadtest::main();",
             "loadtest::mains!();",
         ] {
-            assert!(!calls_main(source), "{source}");
+            assert!(!calls_main(source, &[]), "{source}");
         }
+    }
+
+    #[test]
+    fn a_call_under_another_name_counts_where_the_manifest_gives_it() {
+        let renamed = ["strain".to_owned()];
+        assert!(calls_main("strain::main!();", &renamed));
+        assert!(calls_main("loadtest::main!();", &renamed));
+        assert!(!calls_main("iai::main!();", &renamed));
     }
 
     #[test]
@@ -173,7 +195,7 @@ mod tests {
             "'\\main",
             "main'",
         ] {
-            assert!(!calls_main(source), "{source}");
+            assert!(!calls_main(source, &[]), "{source}");
         }
     }
 }

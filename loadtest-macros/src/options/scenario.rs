@@ -2,15 +2,17 @@
 
 use super::client::{CLIENT_KEYS, Client};
 use super::load::{Load, load};
-use super::value::{Limit, is_metric, limit, positive_duration, share, unknown_metric};
+use super::value::{Limit, is_metric, limit, number, positive_duration, share, unknown_metric};
 use super::{Given, assigned, each, key, skip_rest, unknown_option};
+use crate::crate_path;
 use crate::suggest::Errors;
 use proc_macro2::TokenStream;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 use syn::parse::ParseStream;
-use syn::{LitStr, Token, bracketed, parenthesized, token};
+use syn::{LitStr, Path, Token, bracketed, parenthesized, token};
 
-const KEYS: [&str; 8] = [
+const KEYS: [&str; 10] = [
     "name",
     "tags",
     "base",
@@ -19,7 +21,14 @@ const KEYS: [&str; 8] = [
     "apdex",
     "budget",
     "version",
+    "weight",
+    "crate",
 ];
+
+/// The weights that a scenario may have, none of which is zero.
+const WEIGHTS: RangeInclusive<f64> = f64::MIN_POSITIVE..=1e6;
+const WEIGHT: &str = "the weight of a scenario is its share of a mix: a number above 0, at most 1_000_000, \
+                      such as `weight = 3`";
 
 #[derive(Default)]
 pub(crate) struct ScenarioOptions {
@@ -32,6 +41,8 @@ pub(crate) struct ScenarioOptions {
     pub(crate) budget: Option<f64>,
     pub(crate) version: Option<LitStr>,
     pub(crate) client: Client,
+    pub(crate) weight: Option<f64>,
+    pub(crate) crate_path: Option<Path>,
 }
 
 impl ScenarioOptions {
@@ -109,6 +120,18 @@ impl ScenarioOptions {
                 self.budget = Some(share(input)?);
             }
             name if of_client => self.client.option(name, input)?,
+            "weight" => {
+                input.parse::<Token![=]>()?;
+                let weight = number(input, WEIGHTS, WEIGHT)?.value;
+                if input.peek(Token![%]) {
+                    return Err(input.error(WEIGHT));
+                }
+                self.weight = Some(weight);
+            }
+            "crate" => {
+                input.parse::<Token![=]>()?;
+                self.crate_path = Some(crate_path::path(input)?);
+            }
             metric if is_metric(metric) => {
                 skip_rest(input);
                 return Err(syn::Error::new(

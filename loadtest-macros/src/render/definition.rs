@@ -22,6 +22,8 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
         budget,
         version,
         client: declared_client,
+        weight: share,
+        crate_path: _,
     } = &resolved.options;
     let function = unraw(name);
     let shown = shown
@@ -36,6 +38,7 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
     let budget = option(budget.map(number));
     let fingerprint = text(&resolved.fingerprint);
     let version = option(version.as_ref().map(literal));
+    let share = number(share.unwrap_or(1.0));
     let starts_target = resolved.setups.iter().any(|setup| setup.made.is_target);
     let runs_once = |step: &Step| step.options.repeat.once.is_some();
     let keeps_state = !resolved.states.is_empty() || resolved.steps.iter().any(runs_once);
@@ -55,7 +58,7 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
             description: #description,
             tags: #tags,
             base: #base,
-            weight: 1.0,
+            weight: #share,
             client: #client,
             load: #load,
             thresholds: #thresholds,

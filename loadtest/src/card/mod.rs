@@ -16,6 +16,7 @@ mod remark;
 mod sample;
 mod setting;
 mod step;
+mod summary;
 #[cfg(test)]
 mod tests;
 mod threshold;

@@ -73,6 +73,7 @@ impl Validity {
             own_errors(record),
             lateness(record),
             target_death(record),
+            in_process(record),
             waits(record),
             busy(record),
         ]
@@ -104,6 +105,16 @@ fn target_death(record: &ScenarioRecord) -> Option<Cause> {
         trust: Trust::Degraded,
         what: format!("the target did not survive the run: {death}"),
         remedy: "find out why it ended: what came after is of a target that was not there"
+            .to_owned(),
+    })
+}
+
+fn in_process(record: &ScenarioRecord) -> Option<Cause> {
+    record.target_in_process.then(|| Cause {
+        trust: Trust::Degraded,
+        what: "the target runs inside the generator's process".to_owned(),
+        remedy: "for figures that count, start it as a process of its own: \
+                 `Target::binary(env!(\"CARGO_BIN_EXE_name\"))`"
             .to_owned(),
     })
 }

@@ -91,4 +91,84 @@ impl Load {
             max_users: None,
         }
     }
+
+    /// Open model: so many iterations per second for so long, whatever the target does.
+    pub const fn rate(per_second: f64, duration: Duration) -> Self {
+        Self::new(Shape::Rate {
+            per_second,
+            ramp_up: Duration::ZERO,
+            duration,
+        })
+    }
+
+    /// Closed model: so many virtual users for so long, each starting its next iteration when the last
+    /// one ends.
+    pub const fn users(users: u32, duration: Duration) -> Self {
+        Self::new(Shape::Users {
+            users,
+            ramp_up: Duration::ZERO,
+            duration,
+        })
+    }
+
+    /// A fixed number of iterations, shared by so many virtual users.
+    pub const fn iterations(count: u64, users: u32) -> Self {
+        Self::new(Shape::Iterations { count, users })
+    }
+
+    /// Open model in linear stages, whose targets are iterations per second.
+    pub fn rate_stages(stages: impl Into<Vec<Stage>>) -> Self {
+        Self::new(Shape::RateStages {
+            stages: stages.into().into(),
+        })
+    }
+
+    /// Closed model in linear stages, whose targets are virtual users.
+    pub fn user_stages(stages: impl Into<Vec<Stage>>) -> Self {
+        Self::new(Shape::UserStages {
+            stages: stages.into().into(),
+        })
+    }
+
+    /// Rises from nothing to the full load over this time, which is part of the duration. A load in
+    /// stages gets one more before its first; a fixed number of iterations has no course and stays as
+    /// it is.
+    #[must_use]
+    pub fn ramp_up(mut self, time: Duration) -> Self {
+        match &mut self.shape {
+            Shape::Rate { ramp_up, .. } | Shape::Users { ramp_up, .. } => *ramp_up = time,
+            Shape::RateStages { stages } | Shape::UserStages { stages } => {
+                let to = stages.first().map_or(0.0, |first| first.from);
+                let ramp = Stage {
+                    from: 0.0,
+                    to,
+                    duration: time,
+                };
+                stages.to_mut().insert(0, ramp);
+            }
+            Shape::Iterations { .. } => {}
+        }
+        self
+    }
+
+    /// Runs the full load for this long before what is measured; its results are discarded.
+    #[must_use]
+    pub const fn warm_up(mut self, time: Duration) -> Self {
+        self.warm_up = time;
+        self
+    }
+
+    /// Open model: the highest number of virtual users.
+    #[must_use]
+    pub const fn max_users(mut self, users: u32) -> Self {
+        self.max_users = Some(users);
+        self
+    }
+}
+
+impl Stage {
+    /// A linear course from one target to another.
+    pub const fn new(from: f64, to: f64, duration: Duration) -> Self {
+        Self { from, to, duration }
+    }
 }

@@ -33,6 +33,7 @@ use crate::schedule::{Model, Schedule};
 use crate::transport::Transport;
 use desk::Busy;
 use pacer::Pacer;
+use panics::Places;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -112,34 +113,88 @@ pub fn workers(plan: &Plan) -> u32 {
     (wanted as u32).min(u32::try_from(processors).unwrap_or(u32::MAX))
 }
 
-/// Runs `scenario` by `plan` on `workers` threads.
+/// How many workers each of several loads gets that run at once: what each would get alone, less where
+/// that is more than the machine has, but one at least.
+pub fn shared_workers(plans: &[&Plan]) -> Vec<u32> {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    divided(
+        plans.iter().map(|plan| workers(plan)).collect(),
+        u64::try_from(processors).unwrap_or(u64::MAX),
+    )
+}
+
+fn divided(alone: Vec<u32>, processors: u64) -> Vec<u32> {
+    let all: u64 = alone.iter().copied().map(u64::from).sum();
+    if all <= processors {
+        return alone;
+    }
+    alone
+        .into_iter()
+        .map(|wanted| ((u64::from(wanted) * processors / all) as u32).max(1))
+        .collect()
+}
+
+/// The workers of a run, ready to start.
+#[derive(Debug)]
+pub struct Staff {
+    runtimes: Vec<runtime::Runtime>,
+    /// There are more workers in this process than processors, so that no worker has one for itself.
+    crowded: bool,
+}
+
+impl Staff {
+    /// Takes on `workers` of the `all` in this process.
+    ///
+    /// # Errors
+    /// [`EngineError`] when the system does not give what they need.
+    pub fn new(workers: u32, all: u32) -> Result<Self, EngineError> {
+        let runtimes = (0..workers)
+            .map(|_| runtime::Builder::new_current_thread().enable_all().build())
+            .collect::<Result<_, _>>()?;
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        Ok(Self {
+            runtimes,
+            crowded: all as usize > processors,
+        })
+    }
+
+    /// How many they are.
+    pub fn workers(&self) -> u32 {
+        self.runtimes.len() as u32
+    }
+}
+
+/// When `loads` that are told to start now can all start.
+pub fn start_of(loads: u32) -> Instant {
+    Instant::now() + LEAD * loads.max(1)
+}
+
+/// Runs `scenario` by `plan` with `staff` from `start` on.
 ///
 /// `transport` makes the transport of the user with a number, `report` gets the frames of the run.
 ///
 /// # Errors
 /// [`EngineError`] when no worker can be started; nothing was sent then.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "what is run, by whom and when, and where it goes: there is no whole they are part of"
+)]
 pub fn run<T: Transport + 'static>(
     scenario: &'static Scenario,
     shared: &Shared,
     plan: &Plan,
-    workers: u32,
+    staff: Staff,
+    start: Instant,
     control: &Control,
     transport: impl Fn(u64) -> T + Send + Sync + 'static,
     report: impl FnMut(Frame),
 ) -> Result<Ended, EngineError> {
     let transport: Arc<dyn Fn(u64) -> T + Send + Sync> = Arc::new(transport);
     let (sender, receiver) = channel();
+    let workers = staff.workers();
     let busy: Vec<Arc<Busy>> = (0..workers).map(|_| Arc::default()).collect();
-    let mut runtimes = Vec::new();
-    for _ in 0..workers {
-        runtimes.push(
-            runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()?,
-        );
-    }
-    let start = Instant::now() + LEAD;
-    for (number, runtime) in (0..workers).zip(runtimes) {
+    let panics = Places::default();
+    for (number, runtime) in (0..workers).zip(staff.runtimes) {
         let crew = Crew {
             scenario,
             shared: Arc::clone(shared),
@@ -147,13 +202,15 @@ pub fn run<T: Transport + 'static>(
             seed: seed(plan, &scenario.definition),
             worker: number,
             workers,
+            crowded: staff.crowded,
             busy: Arc::clone(&busy[number as usize]),
             transport: Arc::clone(&transport),
         };
-        let (sender, phase) = (sender.clone(), control.subscribe());
+        let (sender, phase, panics) = (sender.clone(), control.subscribe(), panics.clone());
         thread::Builder::new()
             .name(format!("loadtest-{number}"))
             .spawn(move || {
+                panics.watch();
                 let done = LocalSet::new().block_on(&runtime, async {
                     let frames = sender.clone();
                     let report = move |frame| _ = frames.send(Message::Frame(Box::new(frame)));
@@ -164,7 +221,11 @@ pub fn run<T: Transport + 'static>(
             })?;
     }
     drop(sender);
-    Ok(collect(&receiver, plan, &busy, start, control, report))
+    let ended = collect(&receiver, plan, &busy, start, control, report);
+    Ok(Ended {
+        panics: panics.take(),
+        ..ended
+    })
 }
 
 enum Message {
@@ -256,7 +317,7 @@ fn collect(
         steady: schedule.steady_part(due),
         planned: all.planned,
         complete: done == workers,
-        panics: panics::take(),
+        panics: Vec::new(),
         out_of_rows: all.out_of_rows,
     }
 }
@@ -271,4 +332,21 @@ fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     })
+}
+
+#[cfg(test)]
+mod staff {
+    use super::divided;
+
+    #[test]
+    fn loads_that_fit_get_what_they_would_get_alone() {
+        assert_eq!(divided(vec![1, 2, 1], 4), [1, 2, 1]);
+    }
+
+    #[test]
+    fn loads_that_do_not_fit_share_the_processors_and_have_one_worker_at_least() {
+        assert_eq!(divided(vec![4, 4], 4), [2, 2]);
+        assert_eq!(divided(vec![8, 1, 1], 8), [6, 1, 1]);
+        assert_eq!(divided(vec![1; 5], 2), [1; 5]);
+    }
 }

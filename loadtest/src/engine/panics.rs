@@ -3,14 +3,30 @@
 use crate::metrics::Panicked;
 use crate::redact;
 use std::any::Any;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
-use std::sync::{Mutex, Once, PoisonError};
-
-static PLACES: Mutex<Vec<Panicked>> = Mutex::new(Vec::new());
+use std::sync::{Arc, Mutex, Once, PoisonError};
 
 thread_local! {
     static CATCHING: Cell<bool> = const { Cell::new(false) };
+    /// Where this thread's panics are counted: those of one run, since several go on at once.
+    static PLACES: RefCell<Option<Places>> = const { RefCell::new(None) };
+}
+
+/// The panics of one run; clones are of the same run.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Places(Arc<Mutex<Vec<Panicked>>>);
+
+impl Places {
+    /// Counts the panics of this thread here from now on.
+    pub(super) fn watch(&self) {
+        PLACES.set(Some(self.clone()));
+    }
+
+    /// The panics so far.
+    pub(super) fn take(&self) -> Vec<Panicked> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// Runs `code` of a scenario; a panic is counted and its message returned.
@@ -20,11 +36,6 @@ pub(crate) fn catch<R>(code: impl FnOnce() -> R) -> Result<R, String> {
     let result = panic::catch_unwind(AssertUnwindSafe(code));
     CATCHING.set(outer);
     result.map_err(|payload| message(&*payload))
-}
-
-/// The panics since the last call.
-pub(crate) fn take() -> Vec<Panicked> {
-    std::mem::take(&mut *PLACES.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 fn install() {
@@ -42,10 +53,13 @@ fn install() {
 }
 
 fn count(info: &PanicHookInfo<'_>) {
+    let Some(places) = PLACES.with_borrow(Clone::clone) else {
+        return;
+    };
     let location = info
         .location()
         .map_or_else(|| "unknown".to_owned(), ToString::to_string);
-    let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut places = places.0.lock().unwrap_or_else(PoisonError::into_inner);
     match places.iter_mut().find(|place| place.location == location) {
         Some(place) => place.count += 1,
         None => places.push(Panicked {
@@ -63,4 +77,37 @@ fn message(payload: &(dyn Any + Send)) -> String {
         .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("a panic without a message");
     redact::text(text).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn a_panic_is_counted_in_the_run_whose_thread_it_happened_on() {
+        let runs = [Places::default(), Places::default()];
+        thread::scope(|scope| {
+            for (number, places) in runs.iter().enumerate() {
+                scope.spawn(move || {
+                    places.watch();
+                    for _ in 0..=number {
+                        let caught = catch(|| panic!("in run {number}"));
+                        assert_eq!(caught, Err(format!("in run {number}")));
+                    }
+                });
+            }
+        });
+        for (number, places) in runs.iter().enumerate() {
+            let counted = places.take();
+            assert_eq!(counted.len(), 1);
+            assert_eq!(counted[0].message, format!("in run {number}"));
+            assert_eq!(counted[0].count, number as u64 + 1);
+        }
+    }
+
+    #[test]
+    fn a_panic_outside_of_a_run_is_only_told() {
+        assert_eq!(catch(|| panic!("here")), Err::<(), _>("here".to_owned()));
+    }
 }

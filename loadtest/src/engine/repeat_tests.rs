@@ -240,6 +240,7 @@ impl Case {
                 seed: 7,
                 worker: 0,
                 workers: 1,
+                crowded: false,
                 busy: Arc::default(),
                 transport: Arc::new(move |_| Server {
                     script: Arc::clone(&script),

@@ -12,6 +12,7 @@ use crate::schedule::Model;
 use crate::transport::Transport;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -27,6 +28,8 @@ pub(super) struct Crew<T> {
     /// The number of this worker, and how many there are.
     pub(super) worker: u32,
     pub(super) workers: u32,
+    /// Whether workers share processors, so that all of them are full before any worker is.
+    pub(super) crowded: bool,
     /// Where this worker says whose code has its thread.
     pub(super) busy: Arc<Busy>,
     /// Makes the transport of the user with a number.
@@ -77,6 +80,7 @@ pub(super) async fn work<T: Transport + 'static>(
         desk: &desk,
         second: 0,
         cpu: thread_cpu(),
+        all_cpu: crew.crowded.then(process_cpu),
         since: Instant::now(),
     };
     let load = async {
@@ -139,6 +143,8 @@ struct Clock<'a> {
     desk: &'a Desk,
     second: u32,
     cpu: Duration,
+    /// The CPU time of the whole process, where that matters.
+    all_cpu: Option<Duration>,
     since: Instant,
 }
 
@@ -155,10 +161,21 @@ impl Clock<'_> {
         let (cpu, now) = (thread_cpu(), Instant::now());
         let used = cpu.saturating_sub(self.cpu);
         let time = now.saturating_duration_since(self.since);
+        let all_used = self.all_cpu.as_mut().map(|before| {
+            let all = process_cpu();
+            let used = all.saturating_sub(*before);
+            *before = all;
+            used
+        });
         frame.worker_cpu_us = u64::try_from(used.as_micros()).unwrap_or(u64::MAX);
         // The last frame is short; a share of a few milliseconds would say nothing.
         if time >= Duration::from_millis(500) {
             frame.busiest_worker = used.as_secs_f64() / time.as_secs_f64();
+            if let Some(used) = all_used {
+                let processors = thread::available_parallelism().map_or(1, usize::from);
+                let share = used.as_secs_f64() / (time.as_secs_f64() * processors as f64);
+                frame.busiest_worker = frame.busiest_worker.max(share);
+            }
         }
         (self.cpu, self.since) = (cpu, now);
         frame
@@ -168,13 +185,24 @@ impl Clock<'_> {
 /// CPU time that this thread has used; zero where the system does not tell.
 fn thread_cpu() -> Duration {
     #[cfg(target_os = "linux")]
-    {
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-        Duration::new(
-            time.tv_sec.unsigned_abs(),
-            u32::try_from(time.tv_nsec).unwrap_or(0),
-        )
-    }
+    return cpu(rustix::time::ClockId::ThreadCPUTime);
     #[cfg(not(target_os = "linux"))]
     Duration::ZERO
+}
+
+/// CPU time that all threads of this process have used; zero where the system does not tell.
+fn process_cpu() -> Duration {
+    #[cfg(target_os = "linux")]
+    return cpu(rustix::time::ClockId::ProcessCPUTime);
+    #[cfg(not(target_os = "linux"))]
+    Duration::ZERO
+}
+
+#[cfg(target_os = "linux")]
+fn cpu(clock: rustix::time::ClockId) -> Duration {
+    let time = rustix::time::clock_gettime(clock);
+    Duration::new(
+        time.tv_sec.unsigned_abs(),
+        u32::try_from(time.tv_nsec).unwrap_or(0),
+    )
 }

@@ -1,7 +1,8 @@
 //! The `main` of a load-test binary: each scenario a test under libtest's rules, or, asked by
 //! `cargo-loadtest`, a listing or a run.
 
-mod run;
+mod asked;
+pub(crate) mod run;
 mod smoke;
 
 use crate::protocol::{Listing, REQUEST_VARIABLE, Request};
@@ -65,7 +66,8 @@ fn answer(registry: &Registry, request: &Path) -> io::Result<()> {
             };
             write_json(&output, &listing)
         }
-        Request::Run(request) => run::run(registry, &request),
+        Request::Run(request) => asked::run(registry, &[*request]),
+        Request::Mix { scenarios } => asked::run(registry, &scenarios),
     }
 }
 

@@ -1,98 +1,45 @@
-//! One run, as `cargo-loadtest` asks for it: from the request to the record.
+//! One run, whoever asks for it: what comes before the load, the load, and what comes after it.
 
-use super::{complain, write_json};
+use super::complain;
 use crate::chain::{Prepared, Scenario, SetupContext, SetupRole};
 use crate::definition::ScenarioDef;
-use crate::engine::{self, Control, Ended, How, Phase};
-use crate::plan::Plan;
-use crate::protocol::{BASE_URL_VARIABLE, FailureKind, JournalLine, RunFailure, RunRequest};
-use crate::record::{End, Ending, ScenarioRecord, Start};
+use crate::engine::{self, Control, Ended, How, Staff};
+use crate::metrics::Frame;
+use crate::plan::{GradingDefaults, Overrides, Plan};
+use crate::protocol::{BASE_URL_VARIABLE, FailureKind, RunFailure};
+use crate::record::{End, Ending, Start};
 use crate::redact;
-use crate::registry::Registry;
-use crate::targets::{self, Target};
+use crate::targets::Target;
 use crate::transport::{HttpTransport, Network, NetworkError};
-use std::fs::File;
-use std::io::{self, BufRead as _, Write as _};
 use std::path::Path;
 use std::sync::Arc;
-use std::thread;
 use tokio::runtime;
+use tokio::time::Instant;
 
-/// Runs the scenario, and writes journal and record.
-pub(super) fn run(registry: &Registry, request: &RunRequest) -> io::Result<()> {
-    let mut journal = Journal(File::create(&request.journal)?);
-    let control = Control::new();
-    listen(control.clone());
-    let begun = begin(registry, request);
-    if control.phase() > Phase::Running {
-        if let Ok(Ready {
-            scenario, prepared, ..
-        }) = begun
-        {
-            tear_down(scenario, &prepared);
-        }
-        return journal.write(&JournalLine::Failed(RunFailure {
-            kind: FailureKind::Interrupted,
-            message: "stopped before the load began".to_owned(),
-            help: None,
-        }));
-    }
-    match begun {
-        Err(failure) => journal.write(&JournalLine::Failed(failure)),
-        Ok(ready) => measure(ready, request, &control, &mut journal),
-    }
-}
-
-/// Everything a run needs, checked.
-struct Ready {
+/// A scenario that can begin: everything a run needs, checked and set up. Nothing was sent yet.
+pub(crate) struct Ready {
     scenario: &'static Scenario,
     plan: Plan,
     prepared: Prepared,
     network: Network,
 }
 
-fn begin(registry: &Registry, request: &RunRequest) -> Result<Ready, RunFailure> {
-    if !registry.problems.is_empty() {
-        return Err(usage(registry.problems.join("\n"), None));
-    }
-    let scenario = registry
-        .scenarios
-        .iter()
-        .copied()
-        .find(|scenario| scenario.definition.identity() == request.scenario)
-        .ok_or_else(|| {
-            usage(
-                format!("this binary holds no scenario `{}`", request.scenario),
-                None,
-            )
-        })?;
-    let definition = &scenario.definition;
-    let mut plan = Plan::new(
-        definition,
-        &request.overrides,
-        &request.grading,
-        request.seed,
-    )
-    .map_err(|errors| {
-        let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        usage(
-            format!("{}: {}", definition.identity(), errors.join("; ")),
-            None,
-        )
-    })?;
+/// Runs the setups, asks for permission, and looks whether the target is there; what was set up in
+/// vain is torn down.
+pub(crate) fn begin(
+    scenario: &'static Scenario,
+    mut plan: Plan,
+    given: Option<String>,
+    run_id: &str,
+) -> Result<Ready, RunFailure> {
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| RunFailure {
-            kind: FailureKind::Internal,
-            message: format!("no runtime: {error}"),
-            help: None,
-        })?;
-    let given = request.base_url.clone().or_else(given_base_url);
+        .map_err(|error| internal(format!("no runtime: {error}")))?;
     // What is given is asked for permission before a setup might start to use it.
     if let Some(given) = &given {
         runtime
-            .block_on(Network::prepare(Some(given), &request.run_id))
+            .block_on(Network::prepare(Some(given), run_id))
             .map_err(network_failure)?;
     }
     let prepared = set_up(scenario, given.clone(), &plan, false).map_err(|message| RunFailure {
@@ -101,90 +48,111 @@ fn begin(registry: &Registry, request: &RunRequest) -> Result<Ready, RunFailure>
         help: None,
     })?;
     plan.rows.clone_from(&prepared.rows);
+    let definition = &scenario.definition;
     let base = base_url(given, &prepared, definition);
-    if base.is_none() && needs_base(scenario) {
-        return Err(usage(
+    let network = if base.is_none() && needs_base(scenario) {
+        Err(usage(
             format!("scenario `{}` has no target", definition.identity()),
             Some(NO_TARGET.to_owned()),
-        ));
+        ))
+    } else {
+        runtime
+            .block_on(reach(scenario, base.as_deref(), run_id))
+            .map_err(network_failure)
+    };
+    match network {
+        Ok(network) => Ok(Ready {
+            scenario,
+            plan,
+            prepared,
+            network,
+        }),
+        Err(failure) => {
+            tear_down(scenario, &prepared);
+            Err(failure)
+        }
     }
-    let network = runtime
-        .block_on(reach(scenario, base.as_deref(), &request.run_id))
-        .map_err(network_failure)?;
-    Ok(Ready {
-        scenario,
-        plan,
-        prepared,
-        network,
-    })
 }
 
-fn measure(
-    ready: Ready,
-    request: &RunRequest,
-    control: &Control,
-    journal: &mut Journal,
-) -> io::Result<()> {
-    let Ready {
-        scenario,
-        plan,
-        prepared,
-        network,
-    } = ready;
-    let workers = engine::workers(&plan);
-    let start = Start {
-        definition: recorded(&scenario.definition),
-        plan: plan.clone(),
-        base_url: network.base_url().map(str::to_owned),
-        own_target: prepared.target.is_some(),
-        executable_hash: request.executable_hash.clone(),
-        workers,
-        started_at: jiff::Timestamp::now().to_string(),
-    };
-    let mut record = ScenarioRecord::new(start.clone());
-    journal.write(&JournalLine::Start(Box::new(start)))?;
-    let network = Arc::new(network);
-    let mut written = Ok(());
-    let ended = engine::run(
-        scenario,
-        &prepared.shared,
-        &plan,
-        workers,
-        control,
-        move |user| HttpTransport::new(Arc::clone(&network), user),
-        |frame| {
-            record.absorb(&frame);
-            if written.is_ok() {
-                written = journal.write(&JournalLine::Frame(Box::new(frame)));
-            }
-        },
-    );
-    let target_death = prepared
-        .target
-        .as_ref()
-        .and_then(|target| target.check().err())
-        .map(|died| redact::text(&died.to_string()).into_owned());
-    tear_down(scenario, &prepared);
-    drop(prepared);
-    match ended {
-        Ok(ended) => {
-            let end = end(ended, &scenario.definition, target_death);
-            record.end(end.clone());
-            // The record first: with a full disk it says more than the journal.
-            let recorded = write_json(&request.record, &record);
-            written?;
-            journal.write(&JournalLine::End(end))?;
-            recorded
-        }
-        Err(error) => {
-            let message = error.to_string();
-            journal.write(&JournalLine::Failed(RunFailure {
-                kind: FailureKind::Internal,
-                message,
-                help: None,
-            }))
+impl Ready {
+    /// What the run will do.
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// What is known of the run before anything is measured.
+    pub(crate) fn start(&self, executable_hash: &str, workers: u32) -> Start {
+        let target = self.prepared.target.as_ref();
+        Start {
+            definition: recorded(&self.scenario.definition),
+            plan: self.plan.clone(),
+            base_url: self.network.base_url().map(str::to_owned),
+            own_target: target.is_some(),
+            target_in_process: target.is_some_and(Target::is_in_process),
+            executable_hash: executable_hash.to_owned(),
+            workers,
+            started_at: jiff::Timestamp::now().to_string(),
         }
     }
+
+    /// Undoes the setups of a run that does not take place.
+    pub(crate) fn abandon(self) {
+        tear_down(self.scenario, &self.prepared);
+    }
+
+    /// Runs the load and the teardowns; `report` gets a frame a second.
+    pub(crate) fn measure(
+        self,
+        staff: Staff,
+        at: Instant,
+        control: &Control,
+        report: impl FnMut(Frame),
+    ) -> Result<End, RunFailure> {
+        let Self {
+            scenario,
+            plan,
+            prepared,
+            network,
+        } = self;
+        let network = Arc::new(network);
+        let ended = engine::run(
+            scenario,
+            &prepared.shared,
+            &plan,
+            staff,
+            at,
+            control,
+            move |user| HttpTransport::new(Arc::clone(&network), user),
+            report,
+        );
+        let target_death = prepared
+            .target
+            .as_ref()
+            .and_then(|target| target.check().err())
+            .map(|died| redact::text(&died.to_string()).into_owned());
+        tear_down(scenario, &prepared);
+        drop(prepared);
+        match ended {
+            Ok(ended) => Ok(end(ended, &scenario.definition, target_death)),
+            Err(error) => Err(internal(error.to_string())),
+        }
+    }
+}
+
+/// The plan of a scenario, or all that is wrong with it.
+pub(crate) fn plan(
+    definition: &ScenarioDef,
+    overrides: &Overrides,
+    grading: &GradingDefaults,
+    seed: u64,
+) -> Result<Plan, RunFailure> {
+    Plan::new(definition, overrides, grading, seed).map_err(|errors| {
+        let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        usage(
+            format!("{}: {}", definition.identity(), errors.join("; ")),
+            None,
+        )
+    })
 }
 
 /// The base URL: what is given, else that of the target just started, else the declared one.
@@ -285,50 +253,12 @@ fn end(ended: Ended, definition: &ScenarioDef, target_death: Option<String>) -> 
     }
 }
 
-/// The journal: a line per event, written through at once.
-struct Journal(File);
-
-impl Journal {
-    fn write(&mut self, line: &JournalLine) -> io::Result<()> {
-        let mut bytes = serde_json::to_vec(line)?;
-        bytes.push(b'\n');
-        self.0.write_all(&bytes)
-    }
-}
-
-/// Listens to the control pipe until it closes, which means `stop`.
-fn listen(control: Control) {
-    let listener = thread::Builder::new()
-        .name("loadtest-control".to_owned())
-        .spawn(move || {
-            for line in io::stdin().lock().lines().map_while(Result::ok) {
-                match line.trim() {
-                    "stop" => stop(&control),
-                    "abort" => control.abort(),
-                    _ => {}
-                }
-            }
-            stop(&control);
-        });
-    if let Err(error) = listener {
-        complain(&format!(
-            "warning: the run cannot be stopped early: {error}"
-        ));
-    }
-}
-
-/// Ends the run, or the wait for a target that it is to begin with.
-fn stop(control: &Control) {
-    control.stop();
-    targets::give_up();
-}
-
 /// How a scenario gets a target.
 pub(super) const NO_TARGET: &str = "set `base = \"http://127.0.0.1:8080\"` in `#[scenario(..)]`, return a `Target` from \
      a `#[setup]`, set LOADTEST_BASE_URL, or give `--base-url`";
 
 /// The base URL of the environment.
-pub(super) fn given_base_url() -> Option<String> {
+pub(crate) fn given_base_url() -> Option<String> {
     std::env::var(BASE_URL_VARIABLE)
         .ok()
         .filter(|url| !url.is_empty())
@@ -359,7 +289,7 @@ fn absolute_urls(scenario: &Scenario) -> impl Iterator<Item = &str> {
         })
 }
 
-fn usage(message: String, help: Option<String>) -> RunFailure {
+pub(crate) fn usage(message: String, help: Option<String>) -> RunFailure {
     RunFailure {
         kind: FailureKind::Usage,
         message,
@@ -377,6 +307,14 @@ fn network_failure(error: NetworkError) -> RunFailure {
     RunFailure {
         kind,
         message: error.to_string(),
+        help: None,
+    }
+}
+
+pub(crate) fn internal(message: String) -> RunFailure {
+    RunFailure {
+        kind: FailureKind::Internal,
+        message,
         help: None,
     }
 }

@@ -34,25 +34,42 @@ pub(super) fn main(registry: &Registry) -> ExitCode {
         }
         return ExitCode::from(USAGE);
     }
-    let trials = registry
-        .scenarios
-        .iter()
-        .filter(|scenario| {
-            let name = scenario.definition.test_name();
+    let trials = names(&registry.scenarios)
+        .into_iter()
+        .zip(&registry.scenarios)
+        .filter(|(name, _)| {
             let chosen = |filter: &String| {
                 if arguments.exact {
-                    name == *filter
+                    name == filter
                 } else {
                     name.contains(filter)
                 }
             };
             filters.is_empty() || filters.iter().any(chosen)
         })
-        .map(|&scenario| {
-            Trial::ignorable_test(scenario.definition.test_name(), move || trial(scenario))
-        })
+        .map(|(name, &scenario)| Trial::ignorable_test(name, move || trial(scenario)))
         .collect();
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// The names of the tests: those within the crate, and where a library has the same one, with the crate.
+fn names(scenarios: &[&Scenario]) -> Vec<String> {
+    let short: Vec<String> = scenarios
+        .iter()
+        .map(|scenario| scenario.definition.test_name())
+        .collect();
+    scenarios
+        .iter()
+        .zip(&short)
+        .map(|(scenario, name)| {
+            let definition = &scenario.definition;
+            if short.iter().filter(|other| *other == name).count() > 1 {
+                format!("{}::{}", definition.module, definition.function)
+            } else {
+                name.clone()
+            }
+        })
+        .collect()
 }
 
 /// What the command line asks for.
@@ -144,11 +161,35 @@ fn trial(scenario: &'static Scenario) -> Result<Completion, Failed> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::definition::ScenarioDef;
 
     fn of(arguments: &[&str]) -> (Option<String>, Vec<String>) {
         let all = ["load"].iter().chain(arguments).map(ToString::to_string);
         let Asked { arguments, filters } = asked(all);
         (arguments.filter, filters)
+    }
+
+    #[test]
+    fn a_name_that_a_library_has_too_says_whose_it_is() {
+        let scenario = |module: &'static str| Scenario {
+            definition: ScenarioDef {
+                module: module.into(),
+                ..ScenarioDef::new("checkout", Vec::new())
+            },
+            root: "",
+            prepare: |_| unreachable!("nothing runs"),
+            chain: |_, _| unreachable!("nothing runs"),
+            teardown: |_| {},
+        };
+        let all = ["load", "acme_scenarios", "acme_scenarios::deep"].map(scenario);
+        assert_eq!(
+            names(&all.each_ref()),
+            [
+                "load::checkout",
+                "acme_scenarios::checkout",
+                "deep::checkout"
+            ]
+        );
     }
 
     #[test]

@@ -6,4 +6,4 @@ mod own;
 pub use guard::{NotPermitted, permit};
 pub(crate) use guard::{permit_all, refuse_unknown};
 pub(crate) use own::give_up;
-pub use own::{LastOutput, Target, TargetCommand, TargetError};
+pub use own::{LastOutput, ServerEnd, Target, TargetCommand, TargetError};

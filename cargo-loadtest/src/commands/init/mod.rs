@@ -137,7 +137,7 @@ fn package<'w>(workspace: &'w Workspace, args: &InitArgs) -> Result<&'w Package,
 }
 
 fn calls_main(path: &Path) -> bool {
-    std::fs::read_to_string(path).is_ok_and(|source| crate::workspace::calls_main(&source))
+    std::fs::read_to_string(path).is_ok_and(|source| crate::workspace::calls_main(&source, &[]))
 }
 
 fn add_file(
@@ -207,6 +207,6 @@ mod tests {
 
     #[test]
     fn the_example_is_found_as_a_load_test() {
-        assert!(crate::workspace::calls_main(EXAMPLE));
+        assert!(crate::workspace::calls_main(EXAMPLE, &[]));
     }
 }

@@ -235,6 +235,7 @@ fn run_plan(
             let start = Instant::now() + ms(20);
             let (script, seen) = (Arc::clone(&script), Arc::clone(&seen));
             let crew = Crew {
+                crowded: false,
                 scenario,
                 shared: Arc::new(()) as Shared,
                 plan: plan.clone(),

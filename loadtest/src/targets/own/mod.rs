@@ -2,9 +2,13 @@
 
 mod process;
 mod ready;
+mod serve;
 
 use process::Process;
 use ready::Probe;
+use serve::InProcess;
+pub use serve::ServerEnd;
+use std::future::Future;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -31,8 +35,18 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub struct Target {
     url: String,
-    /// `None`: the server was there before us and stays.
-    process: Option<Process>,
+    server: Server,
+}
+
+/// Whose the server is.
+#[derive(Debug)]
+enum Server {
+    /// It was there before us and stays.
+    Foreign,
+    /// A child of ours.
+    Child(Process),
+    /// A thread of ours.
+    Inside(InProcess),
 }
 
 impl Target {
@@ -48,11 +62,43 @@ impl Target {
         }
     }
 
+    /// A server in this very process: `serve` gets a listener on a free port of 127.0.0.1 and returns
+    /// the future that serves it, which runs on a thread and a runtime (of one thread) of its own.
+    ///
+    /// This blocks until the server takes connections; when the target is dropped, the server is
+    /// stopped. It shares the processors with the load, so the report card says that figures are
+    /// indicative: for figures that count, start a process of its own with [`binary`](Self::binary).
+    ///
+    /// ```no_run
+    /// # use loadtest::targets::{Target, TargetError};
+    /// # mod axum {
+    /// #     pub async fn serve(_: tokio::net::TcpListener, _: ()) -> std::io::Result<()> { Ok(()) }
+    /// # }
+    /// # fn router() {}
+    /// fn shop() -> Result<Target, TargetError> {
+    ///     Target::serve(|listener| async move { axum::serve(listener, router()).await })
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// Why there is no server: no free port, no thread, or its future ended at once.
+    pub fn serve<F, S>(serve: F) -> Result<Self, TargetError>
+    where
+        F: FnOnce(tokio::net::TcpListener) -> S + Send + 'static,
+        S: Future<Output: ServerEnd>,
+    {
+        let (server, address) = InProcess::start(serve)?;
+        Ok(Self {
+            url: format!("http://{address}"),
+            server: Server::Inside(server),
+        })
+    }
+
     /// A server that runs already and is left running, at this base URL.
     pub fn external(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
-            process: None,
+            server: Server::Foreign,
         }
     }
 
@@ -61,13 +107,20 @@ impl Target {
         &self.url
     }
 
-    /// Asks whether the process of the target is still alive.
+    /// Whether it runs inside this process.
+    pub fn is_in_process(&self) -> bool {
+        matches!(self.server, Server::Inside(_))
+    }
+
+    /// Asks whether the process of the target, or its future, is still alive.
     ///
     /// # Errors
     /// How it ended, with its last output. A target that we did not start never fails here.
     pub fn check(&self) -> Result<(), TargetError> {
-        let Some(process) = &self.process else {
-            return Ok(());
+        let process = match &self.server {
+            Server::Foreign => return Ok(()),
+            Server::Inside(server) => return server.check(),
+            Server::Child(process) => process,
         };
         match process.ended()? {
             None => Ok(()),
@@ -180,7 +233,7 @@ impl TargetCommand {
             let Err(answer) = answer else {
                 return Ok(Target {
                     url: format!("http://{address}"),
-                    process: Some(process),
+                    server: Server::Child(process),
                 });
             };
             if GIVEN_UP.load(Ordering::Relaxed) {
@@ -282,6 +335,24 @@ pub enum TargetError {
         status: ExitStatus,
         /// The last lines it printed.
         output: LastOutput,
+    },
+    /// No thread or runtime for a server in this process.
+    #[error("cannot start a server in this process: {0}")]
+    Inside(io::Error),
+    /// A server in this process does not take connections.
+    #[error(
+        "the server in this process took no connection within {within:?}; \
+         serve the listener that the closure is given, and do slow work before `Target::serve`"
+    )]
+    InsideNotReady {
+        /// How long it had.
+        within: Duration,
+    },
+    /// The future of a server in this process ended.
+    #[error("the server in this process died: {how}")]
+    InsideDied {
+        /// What it returned, or the message of its panic.
+        how: String,
     },
     /// The system does not know the process any more.
     #[error("cannot ask whether the target `{program}` is alive: {error}")]

@@ -1,0 +1,121 @@
+//! `crate = path`: where the generated code finds `loadtest`, for a package that has it under another
+//! name or through a facade.
+
+use proc_macro2::{Group, TokenStream, TokenTree};
+use quote::ToTokens as _;
+use syn::parse::{ParseStream, Parser as _};
+use syn::{Path, Token};
+
+/// The path of the option.
+pub(crate) fn path(input: ParseStream<'_>) -> syn::Result<Path> {
+    let wanted = "expected the path of `loadtest`, such as `crate = acme::loadtest`";
+    let path = input
+        .call(Path::parse_mod_style)
+        .map_err(|error| syn::Error::new(error.span(), wanted))?;
+    if !input.is_empty() && !input.peek(Token![,]) {
+        return Err(input.error(wanted));
+    }
+    Ok(path)
+}
+
+/// The options of `#[response(..)]`: nothing, or `crate = path`.
+pub(crate) fn of_response(options: TokenStream) -> syn::Result<Option<Path>> {
+    let parse = |input: ParseStream<'_>| {
+        if input.is_empty() {
+            return Ok(None);
+        }
+        if !input.peek(Token![crate]) {
+            return Err(input.error("unknown option; `#[response]` takes `crate = path` only"));
+        }
+        input.parse::<Token![crate]>()?;
+        input.parse::<Token![=]>()?;
+        let path = path(input)?;
+        input.parse::<Option<Token![,]>>()?;
+        Ok(Some(path))
+    };
+    parse.parse2(options)
+}
+
+/// Puts `path` in the place of every `::loadtest` of generated code. The user's own paths stay: nobody
+/// but the macros writes `::loadtest::__private`.
+pub(crate) fn apply(code: TokenStream, path: &Path) -> TokenStream {
+    let path = path.to_token_stream();
+    replaced(code, &path)
+}
+
+fn replaced(code: TokenStream, path: &TokenStream) -> TokenStream {
+    let tokens: Vec<TokenTree> = code.into_iter().collect();
+    let mut result = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    while at < tokens.len() {
+        if is_private(&tokens[at..]) {
+            result.extend(path.clone());
+            at += ROOT;
+            continue;
+        }
+        result.push(match &tokens[at] {
+            TokenTree::Group(group) => {
+                let mut inner = Group::new(group.delimiter(), replaced(group.stream(), path));
+                inner.set_span(group.span());
+                inner.into()
+            }
+            token => token.clone(),
+        });
+        at += 1;
+    }
+    result.into_iter().collect()
+}
+
+/// The tokens of `::loadtest`.
+const ROOT: usize = 3;
+
+fn is_private(tokens: &[TokenTree]) -> bool {
+    let [a, b, root, c, d, private, ..] = tokens else {
+        return false;
+    };
+    let colon =
+        |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':');
+    let word =
+        |token: &TokenTree, text: &str| matches!(token, TokenTree::Ident(word) if word == text);
+    [a, b, c, d].into_iter().all(colon) && word(root, "loadtest") && word(private, "__private")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn applied(code: &str) -> String {
+        let path: Path = syn::parse_str("acme::tools").unwrap();
+        apply(code.parse().unwrap(), &path).to_string()
+    }
+
+    #[test]
+    fn every_generated_path_goes_there_however_deep() {
+        let code = applied(
+            "fn f() -> &'static ::loadtest::__private::Vu { [(::loadtest::__private::X)] }",
+        );
+        assert!(!code.contains("loadtest"), "{code}");
+        assert_eq!(code.matches("acme :: tools :: __private").count(), 2);
+    }
+
+    #[test]
+    fn the_user_s_own_paths_stay() {
+        let code = applied("::loadtest::prelude::Vu; loadtest::__private; a::loadtest::__other");
+        assert!(!code.contains("acme"), "{code}");
+    }
+
+    #[test]
+    fn a_response_takes_nothing_else() {
+        let options = |text: &str| of_response(text.parse().unwrap());
+        assert!(options("").unwrap().is_none());
+        assert!(options("crate = acme::tools,").unwrap().is_some());
+        for (text, words) in [
+            ("krate = acme", "takes `crate = path` only"),
+            ("crate = \"acme\"", "expected the path of `loadtest`"),
+            ("crate = acme acme", "expected the path of `loadtest`"),
+        ] {
+            let error = options(text).map(|_| ()).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}

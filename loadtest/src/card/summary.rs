@@ -1,0 +1,95 @@
+//! The card in a few lines of plain text, for a program that ran a scenario itself.
+
+use super::{Card, StepRow, view};
+use std::fmt;
+use std::time::Duration;
+
+impl Card {
+    /// The exit code of a run that comes to this card.
+    pub const fn exit_code(&self) -> u8 {
+        self.verdict.exit_code()
+    }
+}
+
+impl fmt::Display for Card {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let headline = &self.headline;
+        write!(f, "{} {}", self.verdict, self.name)?;
+        if let (Some(letter), Some(score)) = (self.grade.letter, self.grade.score) {
+            write!(f, ", grade {letter} ({})", view::score(score))?;
+        }
+        write!(f, "\n{}, seed {}", self.setting.load, self.setting.seed)?;
+        write!(
+            f,
+            "\n{} ok, {} failed, p50 {}, p95 {}, p99 {}, errors {}",
+            view::count(headline.ok),
+            view::count(headline.failed + headline.dropped),
+            time(headline.time.p50),
+            time(headline.time.p95),
+            time(headline.time.p99),
+            headline.error_rate.map_or_else(none, view::percent),
+        )?;
+        for reason in &self.reasons {
+            write!(f, "\n{}: {reason}", self.verdict.name().to_lowercase())?;
+        }
+        for cause in &self.validity.causes {
+            write!(
+                f,
+                "\n{}: {}; {}",
+                cause.trust.name().to_lowercase(),
+                cause.what,
+                cause.remedy
+            )?;
+        }
+        let width = self.steps.iter().map(|step| step.name.chars().count());
+        let width = width.max().unwrap_or(0);
+        for step in &self.steps {
+            row(f, step, width)?;
+        }
+        for error in &self.errors {
+            write!(
+                f,
+                "\n  {} x {} in {}: {}",
+                view::count(error.count),
+                error.kind,
+                error.step,
+                error.example
+            )?;
+        }
+        for failure in &self.dependency_failures {
+            write!(
+                f,
+                "\n  {} x {}",
+                view::count(failure.count),
+                failure.words()
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn row(f: &mut fmt::Formatter<'_>, step: &StepRow, width: usize) -> fmt::Result {
+    let grade = step
+        .grade
+        .as_ref()
+        .map_or_else(none, |grade| grade.letter.to_string());
+    write!(
+        f,
+        "\n  {:width$}  {grade:2}  {} ok, {} failed, {} skipped, p50 {}, p95 {}, p99 {}",
+        step.name,
+        view::count(step.ok),
+        view::count(step.failed),
+        view::count(step.skipped),
+        time(step.response.p50),
+        time(step.response.p95),
+        time(step.response.p99),
+    )
+}
+
+fn none() -> String {
+    view::NONE.to_owned()
+}
+
+fn time(time: Option<Duration>) -> String {
+    time.map_or_else(none, view::duration)
+}

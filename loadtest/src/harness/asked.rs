@@ -1,0 +1,239 @@
+//! What `cargo-loadtest` asks for: one scenario or several at once, from the request to the records.
+
+use super::run::{Ready, begin, given_base_url, internal, plan, usage};
+use super::{complain, write_json};
+use crate::engine::{self, Control, Phase, Staff};
+use crate::protocol::{FailureKind, JournalLine, RunFailure, RunRequest};
+use crate::record::ScenarioRecord;
+use crate::registry::Registry;
+use crate::targets;
+use std::fs::File;
+use std::io::{self, BufRead as _, Write as _};
+use std::thread;
+use tokio::time::Instant;
+
+/// Runs the scenarios at once, and writes the journal and the record of each. Either all begin, or none
+/// does and nothing is sent.
+pub(super) fn run(registry: &Registry, requests: &[RunRequest]) -> io::Result<()> {
+    let mut journals = requests
+        .iter()
+        .map(|request| File::create(&request.journal).map(Journal))
+        .collect::<io::Result<Vec<_>>>()?;
+    let control = Control::new();
+    listen(control.clone());
+    let crews = begin_all(registry, requests, &control).and_then(staffed);
+    let crews = match crews {
+        Ok(crews) => crews,
+        Err(Obstacle { at, failure }) => {
+            for (i, journal) in journals.iter_mut().enumerate() {
+                let failure = if at.is_none_or(|at| at == i) {
+                    failure.clone()
+                } else {
+                    for_want_of(&requests[at.unwrap_or(i)].scenario, failure.kind)
+                };
+                journal.write(&JournalLine::Failed(failure))?;
+            }
+            return Ok(());
+        }
+    };
+    let mut begun = Vec::new();
+    for ((crew, request), mut journal) in crews.into_iter().zip(requests).zip(journals) {
+        let start = crew
+            .ready
+            .start(&request.executable_hash, crew.staff.workers());
+        let record = ScenarioRecord::new(start.clone());
+        journal.write(&JournalLine::Start(Box::new(start)))?;
+        begun.push((crew, request, journal, record));
+    }
+    let at = engine::start_of(u32::try_from(begun.len()).unwrap_or(u32::MAX));
+    thread::scope(|scope| {
+        let runs: Vec<_> = begun
+            .into_iter()
+            .map(|(crew, request, journal, record)| {
+                let control = &control;
+                scope.spawn(move || measure(crew, request, journal, record, at, control))
+            })
+            .collect();
+        runs.into_iter()
+            .map(|run| {
+                run.join()
+                    .unwrap_or_else(|_| Err(io::Error::other("a run panicked")))
+            })
+            .fold(Ok(()), Result::and)
+    })
+}
+
+/// Why no scenario of an invocation begins.
+struct Obstacle {
+    /// The number of the one that cannot; `None` when it is about all.
+    at: Option<usize>,
+    failure: RunFailure,
+}
+
+/// A scenario and the workers that will run it.
+struct Crew {
+    ready: Ready,
+    staff: Staff,
+}
+
+fn begin_all(
+    registry: &Registry,
+    requests: &[RunRequest],
+    control: &Control,
+) -> Result<Vec<Ready>, Obstacle> {
+    let mut all: Vec<Ready> = Vec::new();
+    for (i, request) in requests.iter().enumerate() {
+        let begun = begin_one(registry, request);
+        let obstacle = if control.phase() > Phase::Running {
+            all.extend(begun.ok());
+            Obstacle {
+                at: None,
+                failure: RunFailure {
+                    kind: FailureKind::Interrupted,
+                    message: "stopped before the load began".to_owned(),
+                    help: None,
+                },
+            }
+        } else {
+            match begun {
+                Ok(ready) => {
+                    all.push(ready);
+                    continue;
+                }
+                Err(failure) => Obstacle {
+                    at: Some(i),
+                    failure,
+                },
+            }
+        };
+        for ready in all {
+            ready.abandon();
+        }
+        return Err(obstacle);
+    }
+    Ok(all)
+}
+
+fn begin_one(registry: &Registry, request: &RunRequest) -> Result<Ready, RunFailure> {
+    if !registry.problems.is_empty() {
+        return Err(usage(registry.problems.join("\n"), None));
+    }
+    let scenario = registry
+        .scenarios
+        .iter()
+        .copied()
+        .find(|scenario| scenario.definition.identity() == request.scenario)
+        .ok_or_else(|| {
+            usage(
+                format!("this binary holds no scenario `{}`", request.scenario),
+                None,
+            )
+        })?;
+    let plan = plan(
+        &scenario.definition,
+        &request.overrides,
+        &request.grading,
+        request.seed,
+    )?;
+    let given = request.base_url.clone().or_else(given_base_url);
+    begin(scenario, plan, given, &request.run_id)
+}
+
+/// Shares the machine out among the scenarios.
+fn staffed(all: Vec<Ready>) -> Result<Vec<Crew>, Obstacle> {
+    let plans: Vec<_> = all.iter().map(Ready::plan).collect();
+    let workers = engine::shared_workers(&plans);
+    let sum = workers.iter().sum();
+    let staffs: Result<Vec<_>, _> = workers.iter().map(|one| Staff::new(*one, sum)).collect();
+    match staffs {
+        Ok(staffs) => Ok(all
+            .into_iter()
+            .zip(staffs)
+            .map(|(ready, staff)| Crew { ready, staff })
+            .collect()),
+        Err(error) => {
+            for ready in all {
+                ready.abandon();
+            }
+            Err(Obstacle {
+                at: None,
+                failure: internal(error.to_string()),
+            })
+        }
+    }
+}
+
+/// What is said of a scenario that could have begun.
+fn for_want_of(other: &str, kind: FailureKind) -> RunFailure {
+    RunFailure {
+        kind,
+        message: format!("not started, since `{other}` could not begin; nothing was sent"),
+        help: None,
+    }
+}
+
+fn measure(
+    crew: Crew,
+    request: &RunRequest,
+    mut journal: Journal,
+    mut record: ScenarioRecord,
+    at: Instant,
+    control: &Control,
+) -> io::Result<()> {
+    let mut written = Ok(());
+    let end = crew.ready.measure(crew.staff, at, control, |frame| {
+        record.absorb(&frame);
+        if written.is_ok() {
+            written = journal.write(&JournalLine::Frame(Box::new(frame)));
+        }
+    });
+    match end {
+        Ok(end) => {
+            record.end(end.clone());
+            // The record first: with a full disk it says more than the journal.
+            let recorded = write_json(&request.record, &record);
+            written?;
+            journal.write(&JournalLine::End(end))?;
+            recorded
+        }
+        Err(failure) => journal.write(&JournalLine::Failed(failure)),
+    }
+}
+
+/// The journal: a line per event, written through at once.
+struct Journal(File);
+
+impl Journal {
+    fn write(&mut self, line: &JournalLine) -> io::Result<()> {
+        let mut bytes = serde_json::to_vec(line)?;
+        bytes.push(b'\n');
+        self.0.write_all(&bytes)
+    }
+}
+
+/// Listens to the control pipe until it closes, which means `stop`.
+fn listen(control: Control) {
+    let listener = thread::Builder::new()
+        .name("loadtest-control".to_owned())
+        .spawn(move || {
+            for line in io::stdin().lock().lines().map_while(Result::ok) {
+                match line.trim() {
+                    "stop" => stop(&control),
+                    "abort" => control.abort(),
+                    _ => {}
+                }
+            }
+            stop(&control);
+        });
+    if let Err(error) = listener {
+        complain(&format!(
+            "warning: the run cannot be stopped early: {error}"
+        ));
+    }
+}
+
+/// Ends the run, or the wait for a target that it is to begin with.
+fn stop(control: &Control) {
+    control.stop();
+    targets::give_up();
+}

@@ -1,0 +1,207 @@
+//! A server inside this process: a thread with a runtime of its own, stopped with its owner.
+
+use super::{GIVEN_UP, PAUSE, TargetError};
+use crate::redact;
+use std::any::Any;
+use std::convert::Infallible;
+use std::fmt;
+use std::future::Future;
+use std::io::{self, Read as _};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+/// How long the server may take until it takes connections.
+const WITHIN: Duration = Duration::from_secs(10);
+/// How long one question may take.
+const PATIENCE: Duration = Duration::from_millis(250);
+/// How long the thread is given to end; one that blocks is left behind.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// What the future of a server may return; a server that returns at all has died.
+pub trait ServerEnd {
+    /// The end in words.
+    fn in_words(self) -> String;
+}
+
+impl ServerEnd for () {
+    fn in_words(self) -> String {
+        "its future ended".to_owned()
+    }
+}
+
+impl ServerEnd for Infallible {
+    fn in_words(self) -> String {
+        match self {}
+    }
+}
+
+impl<T, E: fmt::Display> ServerEnd for Result<T, E> {
+    fn in_words(self) -> String {
+        match self {
+            Ok(_) => ().in_words(),
+            Err(error) => error.to_string(),
+        }
+    }
+}
+
+/// The thread of a server; dropping it stops the server, also while a panic unwinds.
+#[derive(Debug)]
+pub(super) struct InProcess {
+    state: Arc<State>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// How the future ended, once it has.
+    death: Mutex<Option<String>>,
+}
+
+impl InProcess {
+    /// Starts the server and waits until it takes connections.
+    pub(super) fn start<F, S>(serve: F) -> Result<(Self, SocketAddr), TargetError>
+    where
+        F: FnOnce(tokio::net::TcpListener) -> S + Send + 'static,
+        S: Future<Output: ServerEnd>,
+    {
+        let listener =
+            std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(TargetError::NoPort)?;
+        listener
+            .set_nonblocking(true)
+            .map_err(TargetError::Inside)?;
+        let address = listener.local_addr().map_err(TargetError::NoPort)?;
+        let state = Arc::new(State::default());
+        let (stop, stopped) = oneshot::channel();
+        let theirs = Arc::clone(&state);
+        let thread = thread::Builder::new()
+            .name("target".to_owned())
+            .spawn(move || {
+                let served = catch_unwind(AssertUnwindSafe(|| run(listener, serve, stopped)));
+                let death = match served {
+                    Ok(Ok(None)) => return,
+                    Ok(Ok(Some(end))) => end,
+                    Ok(Err(error)) => error.to_string(),
+                    Err(panic) => format!("it panicked: {}", message(&*panic)),
+                };
+                *theirs.death() = Some(redact::text(&death).into_owned());
+            })
+            .map_err(TargetError::Inside)?;
+        let server = Self {
+            state,
+            stop: Some(stop),
+            thread: Some(thread),
+        };
+        server.wait_until_ready(address)?;
+        Ok((server, address))
+    }
+
+    /// Whether the future still runs.
+    pub(super) fn check(&self) -> Result<(), TargetError> {
+        match &*self.state.death() {
+            None => Ok(()),
+            Some(how) => Err(TargetError::InsideDied { how: how.clone() }),
+        }
+    }
+
+    fn wait_until_ready(&self, address: SocketAddr) -> Result<(), TargetError> {
+        let started = Instant::now();
+        loop {
+            let taken = takes_connections(address);
+            self.check()?;
+            if taken {
+                return Ok(());
+            }
+            if GIVEN_UP.load(Ordering::Relaxed) {
+                return Err(TargetError::GivenUp {
+                    program: "in this process".to_owned(),
+                });
+            }
+            if started.elapsed() >= WITHIN {
+                return Err(TargetError::InsideNotReady { within: WITHIN });
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+impl Drop for InProcess {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        let Some(thread) = self.thread.take() else {
+            return;
+        };
+        let begun = Instant::now();
+        while !thread.is_finished() {
+            if begun.elapsed() > FAREWELL {
+                return;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        // Its panics are caught and told.
+        let _ = thread.join();
+    }
+}
+
+impl State {
+    fn death(&self) -> MutexGuard<'_, Option<String>> {
+        self.death.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Serves until told to stop; then, or when the server ends by itself, its connections are closed.
+/// Says how it ended by itself.
+fn run<F, S>(
+    listener: std::net::TcpListener,
+    serve: F,
+    stopped: oneshot::Receiver<()>,
+) -> io::Result<Option<String>>
+where
+    F: FnOnce(tokio::net::TcpListener) -> S,
+    S: Future<Output: ServerEnd>,
+{
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let ended = runtime.block_on(async {
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        tokio::select! {
+            biased;
+            // Its owner says so by dropping the other end.
+            _ = stopped => Ok(None),
+            end = serve(listener) => Ok(Some(end.in_words())),
+        }
+    });
+    runtime.shutdown_background();
+    ended
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("without a message")
+}
+
+/// Whether somebody takes a connection: we hang up at once, and a server that is there does the same.
+/// The listening socket alone would let us in, but not notice; and no request reaches the service.
+fn takes_connections(address: SocketAddr) -> bool {
+    let asked = TcpStream::connect_timeout(&address, PATIENCE).and_then(|mut stream| {
+        stream.shutdown(Shutdown::Write)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.read(&mut [0; 64])
+    });
+    let answered = match asked {
+        Ok(_) => true,
+        Err(error) => error.kind() == io::ErrorKind::ConnectionReset,
+    };
+    // That may also have been the end of the listener; then nobody is there a second time.
+    answered && TcpStream::connect_timeout(&address, PATIENCE).is_ok()
+}
