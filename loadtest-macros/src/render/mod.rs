@@ -40,6 +40,7 @@ pub(crate) fn scenario(function: &ScenarioFn, resolved: &Resolved, errors: Error
     }
     let chain = chain::chain(resolved);
     let hooks = chain::hooks(resolved);
+    let names = request::names(resolved);
     let definition = definition::scenario(name, &description(attributes), resolved);
     let stubs = resolved.steps.iter().filter_map(|step| match step.form {
         Form::Declared(_) => Some(call_site(&step.ident)),
@@ -55,6 +56,7 @@ pub(crate) fn scenario(function: &ScenarioFn, resolved: &Resolved, errors: Error
             #items
             {
                 #(let _ = #stubs;)*
+                #names
                 #chain
                 #hooks
                 static __SCENARIO: ::loadtest::__private::Scenario =

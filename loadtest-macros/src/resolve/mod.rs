@@ -299,6 +299,19 @@ impl Resolved {
             .filter(|item| declared(item))
             .filter_map(|item| item.ident().map(unraw))
             .collect();
+        let builders: Vec<String> = self
+            .items
+            .iter()
+            .filter(|item| match item {
+                Item::Function(function) => {
+                    function.role == Role::Step
+                        && function.body.is_some()
+                        && function.signature.asyncness.is_none()
+                }
+                _ => false,
+            })
+            .filter_map(|item| item.ident().map(unraw))
+            .collect();
         let instead = |name: &str| {
             let step = self.steps.iter().find(|step| step.name == name);
             match step.map(|step| &step.response) {
@@ -319,6 +332,13 @@ impl Resolved {
                     declared.iter().any(|step| step == name) && !shape::defines(body.clone(), name)
                 };
                 shape::refuse_calls(body.clone(), &is_step, &instead, errors);
+                // nothing else can be awaited there either
+                let is_sync = function.signature.asyncness.is_none();
+                let is_builder = |name: &str| {
+                    builders.iter().any(|step| step == name)
+                        && (is_sync || !shape::defines(body.clone(), name))
+                };
+                shape::refuse_waiting(body.clone(), &is_builder, &instead, errors);
             }
         }
         for check in self.steps.iter().flat_map(|step| &step.options.checks) {

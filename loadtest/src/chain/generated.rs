@@ -11,6 +11,7 @@ pub use super::outcome::{
 };
 pub use super::response::FromBody;
 pub use super::slot::{FromSlot, Lend, LendMut, Slot, arg, fill, lend, lend_mut};
+pub use super::untyped::{Name, OpenPlain, OpenValue, Owner, Take, Untyped, take};
 pub use super::value::{
     IndexPath, KeyPath, Peel, PeelOption, PeelPlain, Segment, Text, index, json_path, json_text,
     json_value, key, present, text, url_text,

@@ -17,6 +17,7 @@ mod response;
 mod skip;
 mod slot;
 mod unmet;
+mod untyped;
 mod value;
 mod vu;
 mod write;
