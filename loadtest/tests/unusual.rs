@@ -190,6 +190,10 @@ mod first {
     }
 }
 
+#[expect(
+    clippy::redundant_pub_crate,
+    reason = "`pub` alone would be unreachable"
+)]
 mod second {
     pub(super) mod within {
         #[loadtest::prelude::scenario]

@@ -6,10 +6,12 @@
 mod alias;
 mod call;
 mod configuration;
+mod editor;
 mod init;
 mod interrupts;
 mod language;
 mod listing;
+mod many;
 mod misbehaviour;
 mod mistakes;
 mod nginx;
@@ -30,10 +32,12 @@ fn main() -> ExitCode {
     let trials = [
         alias::trials(),
         configuration::trials(),
+        editor::trials(),
         init::trials(),
         interrupts::trials(),
         language::trials(),
         listing::trials(),
+        many::trials(),
         misbehaviour::trials(),
         mistakes::trials(),
         nginx::trials(),

@@ -55,7 +55,7 @@ fn each(
 /// Splits at commas, but not within a closure: `check = |r| r.list.iter().collect::<Map<_, _>>()`.
 ///
 /// Where the closure does not parse - it is half written - its bars alone are respected.
-fn split_at_commas(tokens: TokenStream) -> Vec<TokenStream> {
+pub(crate) fn split_at_commas(tokens: TokenStream) -> Vec<TokenStream> {
     let is = |token: Option<&TokenTree>, wanted: char| matches!(token, Some(TokenTree::Punct(p)) if p.as_char() == wanted);
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut items = Vec::new();

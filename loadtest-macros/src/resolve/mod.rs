@@ -23,6 +23,8 @@ use syn::{Attribute, Expr, Lit, Meta, ReturnType};
 /// A scenario whose names are known.
 pub(crate) struct Resolved {
     pub(crate) options: ScenarioOptions,
+    /// The options as they were written.
+    pub(crate) written: TokenStream,
     pub(crate) fingerprint: String,
     /// What the user wrote, in order.
     pub(crate) items: Vec<Item>,
@@ -75,6 +77,7 @@ pub(crate) fn scenario(
     errors: &mut Errors,
 ) -> Resolved {
     let fingerprint = Fingerprint::of([options.clone(), function.body.stream()]);
+    let written = options.clone();
     let options = ScenarioOptions::parse(options, errors);
     shape::check_scenario(function, errors);
     let items = body::split(function.body.stream(), errors);
@@ -90,6 +93,7 @@ pub(crate) fn scenario(
     }
     let mut resolved = Resolved {
         options,
+        written,
         fingerprint,
         items: Vec::new(),
         steps: Vec::new(),

@@ -6,6 +6,7 @@ pub use super::kept::{
     Hidden, HidesNothing, HidesSomething, Movable, Nothing, Returned, SetupValue, Shareable,
     SpelledOut, StateValue, run_fallible_setup, run_setup, spelled_out, state,
 };
+pub use super::options;
 pub use super::outcome::{
     CheckReturn, StepReturn, check_with, into_check, into_request, run_check, run_teardowns,
 };
