@@ -212,17 +212,10 @@ fn typed_segment(segment: &Segment, span: Span, in_literal: bool) -> TokenStream
     let next = match segment {
         Segment::Field(name) => {
             let field = identifier(name, span);
-            // rust-analyzer finds the type of a plain access alone
-            return quote! {
-                #[cfg(rust_analyzer)]
-                let __value = &__value.#field;
-                #[cfg(not(rust_analyzer))]
-                let __value = {
-                    let __owner = (&::loadtest::__private::Owner(__value, &__NAMES)).open();
-                    ::loadtest::__private::take(__owner, &__owner.#field)?
-                };
-                let __value = (&::loadtest::__private::Peel(__value)).peel()?;
-            };
+            quote! {{
+                let __owner = (&::loadtest::__private::Owner(__value, &__NAMES)).open();
+                ::loadtest::__private::take(__owner, &__owner.#field)?
+            }}
         }
         Segment::Index(index) => {
             quote!(::loadtest::__private::index::<#infer, _>(__value, #index)?)

@@ -12,6 +12,8 @@ use tokio::time::Instant;
 
 /// How long the server may take to read a project, whatever else the machine does.
 const LIMIT: Duration = Duration::from_secs(120);
+/// The pause before a request is sent again.
+const PAUSE: Duration = Duration::from_millis(100);
 /// The answers to a request that a change, or the server's own work, made pointless; it is sent again.
 const SEND_AGAIN: [i64; 2] = [-32801, -32802];
 
@@ -208,6 +210,7 @@ impl Editor {
                 assert!(answer.get("error").is_none(), "{method}: {answer}");
                 return answer["result"].clone();
             }
+            thread::sleep(PAUSE);
         }
     }
 
