@@ -3,6 +3,7 @@
 //! Function bodies are never parsed, so that a syntax error inside one - what an editor sees on every
 //! key press - does not take the scenario down with it.
 
+use crate::options::METHODS;
 use crate::statement;
 use crate::suggest::Errors;
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
@@ -94,6 +95,37 @@ pub(crate) struct RoleFn {
     pub(crate) semicolon: Option<Span>,
 }
 
+impl RoleFn {
+    /// `fn order() -> Order {}` in place of `fn order() -> Order;`: one mistake, and no other
+    /// follows from it.
+    fn refuse_empty_body(&mut self, errors: &mut Errors) {
+        let declares_request = || {
+            let options: Vec<TokenTree> = self.options.clone().into_iter().collect();
+            options.windows(2).any(|pair| match pair {
+                [TokenTree::Ident(name), TokenTree::Punct(equals)] => {
+                    equals.as_char() == '=' && METHODS.iter().any(|method| name == method)
+                }
+                _ => false,
+            })
+        };
+        let is_empty = |body: &&Group| body.stream().is_empty();
+        if let Some(body) = self.body.as_ref().filter(is_empty)
+            && self.role == Role::Step
+            && declares_request()
+        {
+            let name = &self.signature.ident;
+            errors.on(
+                body,
+                format!(
+                    "the attribute of `{name}` declares its request: end the function with `;`"
+                ),
+            );
+            self.semicolon = Some(body.span());
+            self.body = None;
+        }
+    }
+}
+
 /// One item of the body.
 pub(crate) enum Item {
     /// Anything without a role.
@@ -138,6 +170,12 @@ pub(crate) fn split(body: TokenStream, errors: &mut Errors) -> Vec<Item> {
             if let Some(name) = attribute.name
                 && let Some(found) = Role::of(&name)
             {
+                if let Some(value) = attribute.assigned {
+                    errors.on(
+                        value,
+                        format!("options stand in parentheses: `#[{name}(option = ...)]`"),
+                    );
+                }
                 if let Some((first, _)) = role {
                     let first = Role::name(first);
                     errors.at(
@@ -169,6 +207,14 @@ pub(crate) fn split(body: TokenStream, errors: &mut Errors) -> Vec<Item> {
         let all = || tokens[start..at].iter().cloned().collect::<TokenStream>();
         items.push(match role {
             None => Item::Plain(all()),
+            Some((role, _)) if let Some(word) = other_item(&tokens[head..at]) => {
+                let role = role.name();
+                errors.at(
+                    word.span(),
+                    format!("`#[{role}]` goes on a function: `#[{role}] fn name() ...`"),
+                );
+                Item::Plain(tokens[head..at].iter().cloned().collect())
+            }
             // rustc has parsed the scenario before, and has said so
             Some((role, _)) if lacks_a_type(&tokens[head..at]) => Item::Broken {
                 role,
@@ -176,7 +222,11 @@ pub(crate) fn split(body: TokenStream, errors: &mut Errors) -> Vec<Item> {
                 tokens: tokens[head..at].iter().cloned().collect(),
             },
             Some((role, options)) => match errors.parse(parse_function, all()) {
-                Some(parsed) => Item::Function(Box::new(parsed.into_role(role, options))),
+                Some(parsed) => {
+                    let mut function = parsed.into_role(role, options);
+                    function.refuse_empty_body(errors);
+                    Item::Function(Box::new(function))
+                }
                 None => Item::Broken {
                     role,
                     name: name_of(&tokens[head..at]),
@@ -235,6 +285,19 @@ fn parse_function(input: ParseStream<'_>) -> syn::Result<ParsedFn> {
     })
 }
 
+/// The word that begins an item which is no function.
+fn other_item(tokens: &[TokenTree]) -> Option<&Ident> {
+    let words = [
+        "struct", "enum", "union", "trait", "impl", "mod", "type", "use", "static", "let",
+    ];
+    let mut word = tokens.iter().filter_map(|token| match token {
+        TokenTree::Ident(word) if word != "pub" => Some(word),
+        _ => None,
+    });
+    word.next()
+        .filter(|first| words.iter().any(|word| *first == word))
+}
+
 /// Whether a parameter ends after its `:`.
 fn lacks_a_type(function: &[TokenTree]) -> bool {
     let is = |token: &TokenTree, wanted: char| matches!(token, TokenTree::Punct(p) if p.as_char() == wanted);
@@ -266,6 +329,8 @@ pub(crate) struct AttributeAt {
     /// The last segment of its path.
     name: Option<Ident>,
     options: TokenStream,
+    /// The value of `#[name = value]`.
+    assigned: Option<TokenStream>,
 }
 
 /// The attribute `#[path(options)]` that starts at `at`.
@@ -279,11 +344,16 @@ pub(crate) fn attribute_at(tokens: &[TokenTree], at: usize) -> Option<AttributeA
         return None;
     }
     let inside: Vec<TokenTree> = group.stream().into_iter().collect();
+    let mut assigned = None;
     let (name, options) = match inside.as_slice() {
-        [.., TokenTree::Ident(name), TokenTree::Group(options)]
-            if options.delimiter() == Delimiter::Parenthesis =>
-        {
+        [.., TokenTree::Ident(name), TokenTree::Group(options)] => {
             (Some(name.clone()), options.stream())
+        }
+        [TokenTree::Ident(name), TokenTree::Punct(equals), value @ ..]
+            if equals.as_char() == '=' =>
+        {
+            assigned = Some(value.iter().cloned().collect());
+            (Some(name.clone()), TokenStream::new())
         }
         [.., TokenTree::Ident(name)] => (Some(name.clone()), TokenStream::new()),
         _ => (None, TokenStream::new()),
@@ -292,6 +362,7 @@ pub(crate) fn attribute_at(tokens: &[TokenTree], at: usize) -> Option<AttributeA
         end: at + 2,
         name,
         options,
+        assigned,
     })
 }
 

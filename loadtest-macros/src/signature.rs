@@ -124,7 +124,7 @@ pub(crate) fn response_type(function: &RoleFn, errors: &mut Errors) -> ResponseT
             );
             ResponseType::unknown()
         }
-        (ReturnType::Type(_, ty), None) => match of_request(ty) {
+        (ReturnType::Type(_, ty), None) => match of_request(ty).or_else(|| of_answer(ty)) {
             Some(request) => {
                 let instead = if request.is_unit {
                     "leave the return type out".to_owned()
@@ -262,6 +262,16 @@ pub(crate) fn feed_type(function: &RoleFn, errors: &mut Errors) -> FeedType {
     }
 }
 
+/// `T` of `Response<T>` or `Result<T, E>`, which a beginner takes for the type of an answer.
+fn of_answer(ty: &Type) -> Option<ResponseType> {
+    let segment = last_segment(ty)?;
+    if segment.ident != "Response" && segment.ident != "Result" {
+        return None;
+    }
+    let answer = first_argument(ty)?;
+    Some(of_answer(answer).unwrap_or_else(|| ResponseType::of(answer)))
+}
+
 /// What a `#[setup]` function makes.
 pub(crate) struct SetupType {
     pub(crate) ty: TokenStream,
@@ -294,6 +304,10 @@ pub(crate) fn returned(function: &RoleFn) -> TokenStream {
         ReturnType::Type(_, ty) => ty.to_token_stream(),
         ReturnType::Default => quote!(()),
     }
+}
+
+pub(crate) fn is_result(ty: &Type) -> bool {
+    last_segment(ty).is_some_and(|segment| segment.ident == "Result")
 }
 
 pub(crate) fn is_option(ty: &Type) -> bool {

@@ -8,6 +8,7 @@ mod call;
 mod client;
 mod configuration;
 mod duplicate;
+mod editor;
 mod export;
 mod feeds;
 mod init;
@@ -15,6 +16,7 @@ mod interrupts;
 mod language;
 mod libraries;
 mod listing;
+mod many;
 mod misbehaviour;
 mod mistakes;
 mod mix;
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         client::trials(),
         configuration::trials(),
         duplicate::trials(),
+        editor::trials(),
         export::trials(),
         feeds::trials(),
         init::trials(),
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
         language::trials(),
         libraries::trials(),
         listing::trials(),
+        many::trials(),
         misbehaviour::trials(),
         mistakes::trials(),
         mix::trials(),

@@ -110,6 +110,9 @@ pub(crate) enum ResultFormat {
 pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
+    /// Plan all selected scenarios at once, in one process; the total of `--rate`, `--users` or `--iterations` is split by their weights
+    #[arg(long)]
+    pub(crate) mix: bool,
     /// For people, or as an array of plans
     #[arg(long, value_enum, default_value_t, value_name = "FMT")]
     pub(crate) format: ResultFormat,

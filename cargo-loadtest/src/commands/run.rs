@@ -38,12 +38,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     )?;
     let overrides = overrides(&args.load);
     let seed = args.load.seed.unwrap_or_else(random_seed);
-    let (overrides, binary) = if args.mix {
-        let binary = mix::program(&chosen)?;
-        (mix::split(&chosen, &overrides)?, Some(binary))
-    } else {
-        (vec![overrides; chosen.len()], None)
-    };
+    let (overrides, binary) = shares(&chosen, args.mix, overrides)?;
     plan(&chosen, &overrides, &config.grading, seed)?;
 
     let folder = store.create()?;
@@ -85,6 +80,24 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
             shell::error(&first);
             Err(second)
         }
+    }
+}
+
+/// What the command line changes of the load of each scenario; and the program that runs them all, where
+/// they run at once.
+///
+/// # Errors
+/// When they cannot run at once.
+pub(super) fn shares(
+    chosen: &[Found],
+    at_once: bool,
+    overrides: Overrides,
+) -> Result<(Vec<Overrides>, Option<Binary>), Error> {
+    if at_once {
+        let binary = mix::program(chosen)?;
+        Ok((mix::split(chosen, &overrides)?, Some(binary)))
+    } else {
+        Ok((vec![overrides; chosen.len()], None))
     }
 }
 

@@ -79,7 +79,14 @@ fn key(input: ParseStream<'_>) -> syn::Result<LitStr> {
             )
         });
     }
+    if (input.peek(Lit) && !input.peek(LitStr)) || input.peek(syn::Lifetime) {
+        return Err(input.error("a key stands in double quotes, like `\"id\"`"));
+    }
     let key: LitStr = input.parse()?;
+    if input.peek(Token![=]) {
+        let text = key.value();
+        return Err(input.error(format!("a key is followed by `:`, as in `\"{text}\": ...`")));
+    }
     if key.value().contains("{{") {
         return Err(syn::Error::new(
             key.span(),
@@ -133,6 +140,15 @@ fn scalar(input: ParseStream<'_>) -> syn::Result<Json> {
         let word = input.call(Ident::parse_any)?;
         if word == "null" {
             return Ok(Json::Constant("null".to_owned()));
+        }
+        if ["None", "nil", "undefined"]
+            .iter()
+            .any(|other| word == other)
+        {
+            return Err(syn::Error::new(
+                word.span(),
+                format!("`{word}` is not a JSON value; nothing is `null`"),
+            ));
         }
         while !input.is_empty() && !input.peek(Token![,]) {
             input.parse::<TokenTree>()?;

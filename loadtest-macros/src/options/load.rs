@@ -4,8 +4,12 @@ use super::value::{number, rate, spanned_duration};
 use super::{Given, key, unknown_option};
 use proc_macro2::{Ident, Span};
 use std::time::Duration;
+use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Token, bracketed, parenthesized, token};
+
+const LOADS: &str =
+    "`rate(200/s, for = 1m)`, `users(50, for = 1m)` or `iterations(1000, users = 10)`";
 
 pub(crate) struct Load {
     pub(crate) shape: Shape,
@@ -199,6 +203,9 @@ fn duration_of(term: &Term) -> syn::Result<Duration> {
 }
 
 fn term(input: ParseStream<'_>) -> syn::Result<Term> {
+    if !input.peek(Ident::peek_any) {
+        return Err(input.error(format!("a load is {LOADS}")));
+    }
     let word = key(input)?;
     let model = match word.to_string().as_str() {
         "rate" => Model::Rate,
@@ -207,13 +214,16 @@ fn term(input: ParseStream<'_>) -> syn::Result<Term> {
         _ => {
             return Err(syn::Error::new(
                 word.span(),
-                format!(
-                    "unknown load `{word}`: use `rate(200/s, for = 1m)`, `users(50, for = 1m)` or \
-                     `iterations(1000, users = 10)`"
-                ),
+                format!("unknown load `{word}`: use {LOADS}"),
             ));
         }
     };
+    if !input.peek(token::Paren) {
+        return Err(syn::Error::new(
+            word.span(),
+            format!("`{word}` has parts in parentheses: a load is {LOADS}"),
+        ));
+    }
     let content;
     parenthesized!(content in input);
     let (mut to, target) = amount(model, &content)?;

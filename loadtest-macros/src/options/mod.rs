@@ -7,16 +7,17 @@ mod repeat;
 mod scenario;
 mod step;
 mod value;
+mod wording;
 
 pub(crate) use client::Client;
 pub(crate) use json::{Json, escape};
 pub(crate) use load::{Load, Shape, Stage};
 pub(crate) use repeat::{Repeat, Trigger};
 pub(crate) use scenario::ScenarioOptions;
-pub(crate) use step::{StepOptions, WEIGHT_RANGE, Weight};
+pub(crate) use step::{METHODS, StepOptions, WEIGHT_RANGE, Weight};
 pub(crate) use value::{Bound, Limit, header_name};
 
-use crate::suggest::{Errors, did_you_mean};
+use crate::suggest::Errors;
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use scenario::not_empty;
 use syn::ext::IdentExt;
@@ -30,6 +31,10 @@ fn each(
     mut parse: impl FnMut(ParseStream<'_>) -> syn::Result<()>,
 ) {
     for item in split_at_commas(tokens) {
+        if errors.note(wording::refuse_comparison(&item)).is_none() {
+            continue;
+        }
+        let written = wording::Written::of(&item);
         let last = item.clone().into_iter().last();
         // in a group, a value that is missing is blamed on the last token before it
         let mut group = Group::new(Delimiter::Parenthesis, item);
@@ -37,7 +42,7 @@ fn each(
         let item = |input: ParseStream<'_>| {
             let content;
             parenthesized!(content in input);
-            parse(&content)?;
+            parse(&content).map_err(|error| written.explain(error))?;
             if content.peek(Ident::peek_any) {
                 let next = content.call(Ident::parse_any)?;
                 skip_rest(&content);
@@ -55,7 +60,7 @@ fn each(
 /// Splits at commas, but not within a closure: `check = |r| r.list.iter().collect::<Map<_, _>>()`.
 ///
 /// Where the closure does not parse - it is half written - its bars alone are respected.
-fn split_at_commas(tokens: TokenStream) -> Vec<TokenStream> {
+pub(crate) fn split_at_commas(tokens: TokenStream) -> Vec<TokenStream> {
     let is = |token: Option<&TokenTree>, wanted: char| matches!(token, Some(TokenTree::Punct(p)) if p.as_char() == wanted);
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut items = Vec::new();
@@ -128,9 +133,10 @@ impl Given {
 }
 
 fn key(input: ParseStream<'_>) -> syn::Result<Ident> {
-    input
-        .call(Ident::parse_any)
-        .map_err(|error| syn::Error::new(error.span(), "expected the name of an option"))
+    if !input.peek(Ident::peek_any) {
+        return Err(wording::no_name(input));
+    }
+    input.call(Ident::parse_any)
 }
 
 /// The value after `=`.
@@ -140,7 +146,8 @@ fn assigned<T: Parse>(input: ParseStream<'_>) -> syn::Result<T> {
 }
 
 fn unknown_option<'a>(key: &Ident, known: impl IntoIterator<Item = &'a str>) -> syn::Error {
-    let hint = did_you_mean(&key.to_string(), known);
+    let known: Vec<&str> = known.into_iter().collect();
+    let hint = wording::instead_of(key, &known);
     syn::Error::new(key.span(), format!("unknown option `{key}`{hint}"))
 }
 

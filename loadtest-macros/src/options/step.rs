@@ -7,10 +7,13 @@ use super::value::{
     Limit, duration, header_name, is_metric, limit, metrics, number, positive_duration, redirects,
     share, unknown_metric,
 };
+use super::wording::{names_request, no_range, no_status, refuse_quoted_json};
 use super::{Given, assigned, each, key, skip_rest, unknown_option};
+use crate::spelling::as_written;
 use crate::suggest::Errors;
 use crate::template::{Part, Template};
 use proc_macro2::{Ident, TokenStream, TokenTree};
+use std::fmt::Write as _;
 use std::time::Duration;
 use syn::parse::ParseStream;
 use syn::{Lit, LitInt, LitStr, Token, parenthesized};
@@ -38,7 +41,7 @@ const KEYS: [&str; 20] = [
     "redirects",
 ];
 
-const METHODS: [&str; 7] = ["get", "post", "put", "delete", "patch", "head", "options"];
+pub(crate) const METHODS: [&str; 7] = ["get", "post", "put", "delete", "patch", "head", "options"];
 
 pub(crate) const WEIGHT_RANGE: &str =
     "a weight is the probability that the step runs in an iteration: more than 0, at most 1";
@@ -103,6 +106,8 @@ impl StepOptions {
     }
 
     fn option(&mut self, given: &mut Given, input: ParseStream<'_>) -> syn::Result<()> {
+        // `#[step("/path")]` was to be a request
+        self.names_method |= input.peek(LitStr);
         let key = key(input)?;
         let name = key.to_string();
         if is_metric(&name) {
@@ -137,7 +142,8 @@ impl StepOptions {
                     skip_rest(input);
                     return Err(unknown_metric(&key));
                 }
-                self.names_method |= METHODS.contains(&name.to_lowercase().as_str());
+                self.names_method |=
+                    METHODS.contains(&name.to_lowercase().as_str()) || names_request(&name);
                 skip_rest(input);
                 return Err(unknown_option(&key, keys().chain(metrics())));
             }
@@ -150,10 +156,9 @@ impl StepOptions {
             "weight" => self.weight = weight(input)?,
             "expect" => self.expect = expect(input)?,
             "think" => {
+                let first = input.cursor().token_stream().into_iter().next();
                 let min = duration(input)?;
-                if input.peek(Token![..=]) {
-                    return Err(input.error("the bounds of a think time are written `1s..3s`"));
-                }
+                no_range(input, &as_written(first))?;
                 let max = match input.parse::<Option<Token![..]>>()? {
                     Some(_) => duration(input)?,
                     None => min,
@@ -253,6 +258,7 @@ impl StepOptions {
             }
             _ => {
                 input.parse::<Token![=]>()?;
+                refuse_quoted_json(input)?;
                 self.json = Some(json(input)?);
             }
         }
@@ -304,8 +310,16 @@ fn weight(input: ParseStream<'_>) -> syn::Result<Weight> {
         };
     }
     let start = input.span();
-    let number = number(input, 0.0..=f64::INFINITY, WEIGHT_RANGE)
-        .map_err(|error| syn::Error::new(error.span(), WEIGHT_RANGE))?;
+    let quoted = input.fork().parse::<LitStr>().ok();
+    let number =
+        number(input, 0.0..=f64::INFINITY, WEIGHT_RANGE).map_err(|error| match quoted {
+            Some(text) => syn::Error::new(
+                error.span(),
+                format!("a weight stands without quotes: `{}`", text.value()),
+            ),
+            _ if error.to_string() == WEIGHT_RANGE => error,
+            _ => syn::Error::new(error.span(), WEIGHT_RANGE),
+        })?;
     let is_percent = input.parse::<Option<Token![%]>>()?.is_some();
     let weight = number.value / if is_percent { 100.0 } else { 1.0 };
     if weight > 0.0 && weight <= 1.0 {
@@ -336,9 +350,11 @@ const STATUS: &str = "expected a status like `200`, a class like `2xx`, a range 
 /// One status, class or range, both ends included; `wanted` are the words for anything else.
 pub(super) fn statuses(input: ParseStream<'_>, wanted: &str) -> syn::Result<(u16, u16)> {
     let literal = |input: ParseStream<'_>| {
-        input
-            .parse::<LitInt>()
-            .map_err(|error| syn::Error::new(error.span(), wanted))
+        if input.peek(LitInt) {
+            input.parse::<LitInt>()
+        } else {
+            Err(no_status(input, wanted))
+        }
     };
     let status = |literal: &LitInt, beyond: u16| match literal.base10_parse::<u16>() {
         Ok(status) if literal.suffix().is_empty() && (100..=599 + beyond).contains(&status) => {
@@ -434,9 +450,14 @@ fn check_url(url: &Template) -> syn::Result<()> {
             && let Some(bad) = text.chars().find(|&c| !is_url_char(c))
         {
             let hint = if bad == '{' {
-                "; a value of an earlier step is written `{{step.response.id}}`"
+                "; a value of an earlier step is written `{{step.response.id}}`".to_owned()
             } else {
-                ""
+                let mut bytes = [0; 4];
+                let mut hint = "; it is written `".to_owned();
+                for byte in bad.encode_utf8(&mut bytes).bytes() {
+                    let _ = write!(hint, "%{byte:02X}");
+                }
+                hint + "`"
             };
             return error(format!("a URL cannot contain {bad:?}{hint}"));
         }

@@ -157,7 +157,7 @@ pub(super) fn positive_duration(input: ParseStream<'_>) -> syn::Result<Duration>
 }
 
 pub(super) fn spanned_duration(input: ParseStream<'_>) -> syn::Result<(Duration, Span)> {
-    let (minus, literal) = signed(input, "expected a time like `300ms`")?;
+    let (minus, literal) = signed(input, "a time is a number with its unit: `300ms`, `2s`")?;
     let error = |message: String| Err(syn::Error::new(literal.span(), message));
     let (digits, suffix) = match &literal {
         Lit::Int(int) => (int.base10_digits(), int.suffix()),
@@ -166,7 +166,7 @@ pub(super) fn spanned_duration(input: ParseStream<'_>) -> syn::Result<(Duration,
             let text = text.value();
             return error(format!("a time stands without quotes: `{text}`"));
         }
-        _ => return error("expected a time like `300ms`".to_owned()),
+        _ => return error("a time is a number with its unit: `300ms`, `2s`".to_owned()),
     };
     let unit = match suffix {
         "us" | "µs" | "μs" => 1e-6,

@@ -6,6 +6,7 @@
 
 mod chain;
 mod definition;
+mod hints;
 mod repeat;
 mod request;
 
@@ -27,20 +28,23 @@ pub(crate) fn scenario(function: &ScenarioFn, resolved: &Resolved, errors: Error
     } = function;
     let name = &signature.ident;
     let items: TokenStream = resolved.items.iter().map(item).collect();
+    let hints = hints::options(resolved);
     if !errors.is_empty() || resolved.is_incomplete {
         let errors = errors.into_compile_errors();
         return quote! {
             #errors
             #(#attributes)*
-            #[allow(dead_code, unused_variables)]
+            #[allow(dead_code, unused_variables, unexpected_cfgs)]
             #visibility fn #name() -> &'static ::loadtest::__private::Scenario {
                 #items
+                #hints
                 ::core::unreachable!()
             }
         };
     }
     let chain = chain::chain(resolved);
     let hooks = chain::hooks(resolved);
+    let names = request::names(resolved);
     let definition = definition::scenario(name, &description(attributes), resolved);
     let stubs = resolved.steps.iter().filter_map(|step| match step.form {
         Form::Declared(_) => Some(call_site(&step.ident)),
@@ -51,11 +55,13 @@ pub(crate) fn scenario(function: &ScenarioFn, resolved: &Resolved, errors: Error
     // it is registered from within, so that it may be an associated function; nobody has to call it
     quote! {
         #(#attributes)*
-        #[allow(dead_code)]
+        #[allow(dead_code, unexpected_cfgs)]
         #visibility fn #name() -> &'static ::loadtest::__private::Scenario {
             #items
             {
+                #hints
                 #(let _ = #stubs;)*
+                #names
                 #chain
                 #hooks
                 static __SCENARIO: ::loadtest::__private::Scenario =
@@ -87,7 +93,7 @@ fn item(item: &Item) -> TokenStream {
 }
 
 /// The lints that the language itself provokes are off: it is the scenario that lends a state as
-/// `&mut Vec<T>` and a number as `&u64`.
+/// `&mut Vec<T>` and a number as `&u64`, and has no `const` functions.
 fn role_function(function: &RoleFn) -> TokenStream {
     let RoleFn {
         role,
@@ -130,6 +136,7 @@ fn role_function(function: &RoleFn) -> TokenStream {
     quote! {
         #(#attributes)*
         #[allow(
+            clippy::missing_const_for_fn,
             clippy::ptr_arg,
             clippy::ref_option,
             clippy::trivially_copy_pass_by_ref,

@@ -1,9 +1,10 @@
 //! Code that writes a declared request.
 
-use crate::resolve::{Access, Origin, Piece, Placeholder, Request, Sink};
+use crate::resolve::{Access, Form, Origin, Piece, Placeholder, Request, Resolved, Sink};
 use crate::template::Segment;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
+use std::collections::BTreeSet;
 
 /// The arm of `build`: what is constant costs nothing at run time.
 pub(super) fn build(request: &Request) -> TokenStream {
@@ -187,6 +188,7 @@ fn access(placeholder: &Placeholder) -> TokenStream {
                 .iter()
                 .map(|(segment, span)| typed_segment(segment, *span, *in_literal));
             quote! {{
+                use ::loadtest::__private::{OpenPlain as _, OpenValue as _};
                 use ::loadtest::__private::{PeelOption as _, PeelPlain as _};
                 let __value = #body;
                 (|| {
@@ -196,6 +198,42 @@ fn access(placeholder: &Placeholder) -> TokenStream {
                 })()
             }}
         }
+    }
+}
+
+/// A field for every name in a typed path, since the path may lead through untyped JSON: the access
+/// to a field of that compiles as well, and finds the key to look up.
+pub(super) fn names(resolved: &Resolved) -> TokenStream {
+    let requests = resolved.steps.iter().filter_map(|step| match &step.form {
+        Form::Declared(request) => Some(request),
+        _ => None,
+    });
+    let names: BTreeSet<&str> = requests
+        .flat_map(Request::placeholders)
+        .filter_map(|placeholder| match &placeholder.access {
+            Access::Typed { segments, .. } => Some(segments),
+            _ => None,
+        })
+        .flatten()
+        .filter_map(|(segment, _)| match segment {
+            Segment::Field(name) => Some(name.as_str()),
+            _ => None,
+        })
+        .collect();
+    if names.is_empty() {
+        return TokenStream::new();
+    }
+    let names: Vec<&str> = names.into_iter().collect();
+    let fields: Vec<Ident> = names
+        .iter()
+        .map(|name| identifier(name, Span::call_site()))
+        .collect();
+    quote! {
+        #[allow(non_snake_case)]
+        struct __Names { #(#fields: ::loadtest::__private::Name,)* }
+        const __NAMES: __Names = __Names {
+            #(#fields: ::loadtest::__private::Name(#names),)*
+        };
     }
 }
 
@@ -211,7 +249,10 @@ fn typed_segment(segment: &Segment, span: Span, in_literal: bool) -> TokenStream
     let next = match segment {
         Segment::Field(name) => {
             let field = identifier(name, span);
-            quote!(&__value.#field)
+            quote! {{
+                let __owner = (&::loadtest::__private::Owner(__value, &__NAMES)).open();
+                ::loadtest::__private::take(__owner, &__owner.#field)?
+            }}
         }
         Segment::Index(index) => {
             quote!(::loadtest::__private::index::<#infer, _>(__value, #index)?)

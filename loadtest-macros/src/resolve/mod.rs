@@ -24,6 +24,8 @@ use syn::{Attribute, Expr, Lit, Meta, ReturnType};
 /// A scenario whose names are known.
 pub(crate) struct Resolved {
     pub(crate) options: ScenarioOptions,
+    /// The options as they were written.
+    pub(crate) written: TokenStream,
     pub(crate) fingerprint: String,
     /// What the user wrote, in order.
     pub(crate) items: Vec<Item>,
@@ -86,6 +88,7 @@ pub(crate) fn scenario(
     errors: &mut Errors,
 ) -> Resolved {
     let fingerprint = Fingerprint::of([options.clone(), function.body.stream()]);
+    let written = options.clone();
     let options = ScenarioOptions::parse(options, errors);
     shape::check_scenario(function, errors);
     let items = body::split(function.body.stream(), errors);
@@ -101,6 +104,7 @@ pub(crate) fn scenario(
     }
     let mut resolved = Resolved {
         options,
+        written,
         fingerprint,
         items: Vec::new(),
         steps: Vec::new(),
@@ -386,6 +390,19 @@ impl Resolved {
             .filter(|item| declared(item))
             .filter_map(|item| item.ident().map(unraw))
             .collect();
+        let builders: Vec<String> = self
+            .items
+            .iter()
+            .filter(|item| match item {
+                Item::Function(function) => {
+                    function.role == Role::Step
+                        && function.body.is_some()
+                        && function.signature.asyncness.is_none()
+                }
+                _ => false,
+            })
+            .filter_map(|item| item.ident().map(unraw))
+            .collect();
         let instead = |name: &str| {
             let step = self.steps.iter().find(|step| step.name == name);
             match step.map(|step| &step.response) {
@@ -406,6 +423,13 @@ impl Resolved {
                     declared.iter().any(|step| step == name) && !shape::defines(body.clone(), name)
                 };
                 shape::refuse_calls(body.clone(), &is_step, &instead, errors);
+                // nothing else can be awaited there either
+                let is_sync = function.signature.asyncness.is_none();
+                let is_builder = |name: &str| {
+                    builders.iter().any(|step| step == name)
+                        && (is_sync || !shape::defines(body.clone(), name))
+                };
+                shape::refuse_waiting(body.clone(), &is_builder, &instead, errors);
             }
         }
         for check in self.steps.iter().flat_map(|step| step.options.closures()) {

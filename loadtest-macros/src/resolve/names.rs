@@ -173,6 +173,10 @@ impl Names {
         let is_mutable = reference.is_some_and(|(_, is_mutable)| is_mutable);
         let mistake = match &mut source {
             Source::Step(_) if signature::is_option(&ty) => None,
+            Source::Step(_) if signature::is_result(&ty) => Some(format!(
+                "a step that failed lends nothing: write `{ident}: &T`, or `{ident}: Option<&T>` to \
+                 run without it"
+            )),
             Source::Step(_) => (reference.is_none() || is_mutable).then(|| {
                 format!("a response is lent to the steps below it: write `{ident}: &{lent}`")
             }),

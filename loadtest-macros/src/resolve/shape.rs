@@ -16,6 +16,19 @@ pub(super) fn check_scenario(function: &ScenarioFn, errors: &mut Errors) {
             "a scenario is not `async`: it declares steps, and the engine sends their requests",
         );
     }
+    for attribute in &function.attributes {
+        if attribute
+            .path()
+            .segments
+            .last()
+            .is_some_and(|last| last.ident == "test")
+        {
+            errors.on(
+                attribute,
+                "a scenario is a test already: `cargo test` runs it once; drop this attribute",
+            );
+        }
+    }
     refuse_qualifiers(signature, "a scenario", errors);
     if let Some(syn::FnArg::Receiver(receiver)) = signature.inputs.first() {
         errors.on(receiver, "a scenario is a free function: it has no `self`");
@@ -76,9 +89,14 @@ pub(super) fn check_function(function: &RoleFn, errors: &mut Errors) {
     }
     refuse_qualifiers(signature, &format!("a {word}"), errors);
     if !signature.generics.params.is_empty() {
+        let mut parameters = signature.generics.params.iter();
         errors.on(
             &signature.generics,
-            format!("a `#[{word}]` function cannot be generic"),
+            if parameters.all(|parameter| matches!(parameter, syn::GenericParam::Lifetime(_))) {
+                format!("a `#[{word}]` function needs no lifetime: what it borrows is written `&T`")
+            } else {
+                format!("a `#[{word}]` function cannot be generic")
+            },
         );
     }
     if let Some(asyncness) = &signature.asyncness {
@@ -176,16 +194,8 @@ pub(super) fn refuse_calls(
             (TokenTree::Ident(word), Some(TokenTree::Group(arguments)))
                 if arguments.delimiter() == Delimiter::Parenthesis =>
             {
-                // `other::login()`, `x.login()` and `fn login()` are something else
-                let is_other = at
-                    .checked_sub(1)
-                    .is_some_and(|before| match &tokens[before] {
-                        TokenTree::Punct(punct) => matches!(punct.as_char(), '.' | ':'),
-                        TokenTree::Ident(before) => before == "fn",
-                        _ => false,
-                    });
                 let name = unraw(word);
-                if !is_other && is_step(&name) {
+                if !follows_path(&tokens[..at]) && is_step(&name) {
                     let instead = instead(&name);
                     errors.at(word.span(), format!("`{name}` is a step: {instead}"));
                 }
@@ -194,6 +204,51 @@ pub(super) fn refuse_calls(
                 refuse_calls(group.stream(), is_step, instead, errors);
             }
             _ => {}
+        }
+    }
+}
+
+/// Whether a name after `before` is something else: `other::login()`, `x.login()`, `fn login()`.
+fn follows_path(before: &[TokenTree]) -> bool {
+    match before.last() {
+        Some(TokenTree::Punct(punct)) => matches!(punct.as_char(), '.' | ':'),
+        Some(TokenTree::Ident(before)) => before == "fn",
+        _ => false,
+    }
+}
+
+/// `login().await`, where the function of a step only builds a request.
+pub(super) fn refuse_waiting(
+    body: TokenStream,
+    is_step: &dyn Fn(&str) -> bool,
+    instead: &dyn Fn(&str) -> String,
+    errors: &mut Errors,
+) {
+    let tokens: Vec<TokenTree> = body.into_iter().collect();
+    for token in &tokens {
+        if let TokenTree::Group(group) = token {
+            refuse_waiting(group.stream(), is_step, instead, errors);
+        }
+    }
+    for (at, call) in tokens.windows(4).enumerate() {
+        if let [
+            TokenTree::Ident(word),
+            TokenTree::Group(arguments),
+            TokenTree::Punct(dot),
+            TokenTree::Ident(wait),
+        ] = call
+            && !follows_path(&tokens[..at])
+            && arguments.delimiter() == Delimiter::Parenthesis
+            && dot.as_char() == '.'
+            && wait == "await"
+            && is_step(&unraw(word))
+        {
+            let name = unraw(word);
+            let instead = instead(&name);
+            errors.at(
+                word.span(),
+                format!("`{name}` is a step that the engine sends before this one: {instead}"),
+            );
         }
     }
 }

@@ -6,12 +6,14 @@ pub use super::kept::{
     Hidden, HidesNothing, HidesSomething, Movable, Nothing, Returned, SetupValue, Shareable,
     SpelledOut, StateValue, run_fallible_setup, run_setup, spelled_out, state,
 };
+pub use super::options;
 pub use super::outcome::{
     CheckReturn, StepReturn, check_with, holds, into_check, into_request, run_check, run_teardowns,
 };
 pub use super::response::FromBody;
 pub use super::skip::{Asked, SkipsAlways, SkipsMaybe, SkipsNever, SkipsWithin};
 pub use super::slot::{FromSlot, Lend, LendMut, Slot, arg, fill, lend, lend_mut};
+pub use super::untyped::{Name, OpenPlain, OpenValue, Owner, Take, Untyped, take};
 pub use super::value::{
     IndexPath, KeyPath, Peel, PeelOption, PeelPlain, Segment, Text, in_feed, index, json_path,
     json_text, json_value, key, present, text, url_text,

@@ -11,12 +11,16 @@ pub(crate) mod feed;
 pub mod generated;
 mod http;
 mod kept;
+#[expect(non_camel_case_types, reason = "they are named as the options are")]
+#[doc(hidden)]
+pub mod options;
 mod outcome;
 mod request;
 mod response;
 mod skip;
 mod slot;
 mod unmet;
+mod untyped;
 mod value;
 mod vu;
 mod write;

@@ -262,6 +262,7 @@ mod tests {
                     target: "test `load`".to_owned(),
                     executable: PathBuf::new(),
                 },
+                also_in: Vec::new(),
             }
         };
         let all = [

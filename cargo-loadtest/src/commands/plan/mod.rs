@@ -38,6 +38,7 @@ pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<u8, Error> {
         &interrupts,
     )?;
     let overrides = run::overrides(&args.load);
+    let (overrides, _) = run::shares(&chosen, args.mix, overrides)?;
     let seed = args.load.seed;
     let plans = run::plan(&chosen, &overrides, &config.grading, seed.unwrap_or(0))?;
     let environment = std::env::var(BASE_URL_VARIABLE).ok();

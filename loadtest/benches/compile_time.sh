@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# What `loadtest` costs at compile time.
+#
+#   loadtest/benches/compile_time.sh dependencies   crates and CPU time of a cold test build, beside
+#                                                   a package that has reqwest and tokio
+#   loadtest/benches/compile_time.sh steps          CPU time per step: 100 scenarios of 6 steps in one
+#                                                   file, beside a file with one scenario
+#
+# CPU time is user + sys, so that a busy machine disturbs little; of several runs the smallest counts.
+set -euo pipefail
+
+library=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export CARGO_TARGET_DIR=$work/target CARGO_TERM_QUIET=true
+unset RUSTFLAGS
+
+# user + sys of a command, in seconds
+cpu_time() {
+    local TIMEFORMAT='%U %S' times
+    times=$({ time "$@" >&2; } 2> >(tail -1)) || { echo "failed: $*" >&2; exit 1; }
+    awk '{ print $1 + $2 }' <<<"$times"
+}
+
+package() {
+    mkdir -p "$work/$1/src" "$work/$1/tests"
+    printf '[package]\nname = "%s"\nversion = "0.1.0"\nedition = "2024"\n\n[workspace]\n\n%s\n' \
+        "$1" "$2" >"$work/$1/Cargo.toml"
+    : >"$work/$1/src/lib.rs"
+}
+
+load_test="[dev-dependencies]
+loadtest = { path = \"$library\" }
+
+[[test]]
+name = \"load\"
+harness = false"
+
+scenario() {
+    cat <<EOF
+#[scenario(tags = ["generated"], load = rate(10/s, for = 10s))]
+fn shop_$1() {
+    #[step(post = "/login", json = { "user": "ada" }, expect = 200)]
+    fn login() -> Login;
+    #[step(get = "/products?for={{login.response.user.id}}", bearer = "{{login.response.token}}")]
+    fn browse() -> Catalog;
+    #[step(post = "/orders", json = { "id": {{browse.response.items[0].id}}, "count": 1 })]
+    fn order() -> Value;
+    #[step(weight = 0.5, think = 1s..2s)]
+    fn detail(login: &Login, browse: &Catalog) -> Option<Request<Item>> {
+        let item = browse.items.first()?;
+        Some(Request::get(format!("/products/{}", item.id)).bearer_auth(&login.token))
+    }
+    #[step]
+    fn pay(order: &Value, login: &Response<Login>) -> Request {
+        Request::post("/payments").json(&json!({ "order": order["id"], "token": login.token }))
+    }
+    #[step(get = "/orders/{{order.response.id}}")]
+    fn show();
+}
+EOF
+}
+
+scenarios() {
+    printf '%s\n' 'use loadtest::prelude::*;' \
+        '#[response] struct Login { token: String, user: User }' \
+        '#[response] struct User { id: u64 }' \
+        '#[response] struct Catalog { items: Vec<Item> }' \
+        '#[response] struct Item { id: u64 }'
+    for ((i = 1; i <= $1; i++)); do scenario "$i"; done
+    echo 'loadtest::main!();'
+}
+
+dependencies() {
+    package plain '[dependencies]
+reqwest = { version = "0.13", default-features = false, features = ["rustls", "json"] }
+tokio = { version = "1", features = ["full"] }'
+    package loaded "[dependencies]
+reqwest = { version = \"0.13\", default-features = false, features = [\"rustls\", \"json\"] }
+tokio = { version = \"1\", features = [\"full\"] }
+
+$load_test"
+    scenarios 1 >"$work/loaded/tests/load.rs"
+    local name crates
+    for name in plain loaded; do
+        cp "$library/../Cargo.lock" "$work/$name/Cargo.lock"
+        (cd "$work/$name" && cargo fetch)
+        crates=$(cd "$work/$name" && cargo tree -e normal,dev --prefix none --no-dedupe | sed 's/ (.*//' | sort -u | wc -l)
+        rm -rf "$CARGO_TARGET_DIR"
+        printf '%-8s %4d crates, %6.1f s of CPU time\n' "$name" "$crates" \
+            "$(cd "$work/$name" && cpu_time cargo build --tests -j2)"
+    done
+}
+
+steps() {
+    package steps "$load_test"
+    cp "$library/../Cargo.lock" "$work/steps/Cargo.lock"
+    cd "$work/steps"
+    local profile command count run best time
+    for profile in check debug release; do
+        case $profile in
+            check) command=(cargo check --tests -j1) ;;
+            debug) command=(cargo build --tests -j1) ;;
+            release) command=(cargo build --tests -j1 --release) ;;
+        esac
+        local -A least=()
+        for count in 1 101; do
+            scenarios "$count" >tests/load.rs
+            "${command[@]}"
+            best=
+            for run in 1 2 3; do
+                touch tests/load.rs
+                time=$(cpu_time "${command[@]}")
+                best=$(awk -v a="${best:-$time}" -v b="$time" 'BEGIN { print (a < b) ? a : b }')
+            done
+            least[$count]=$best
+        done
+        awk -v profile="$profile" -v one="${least[1]}" -v all="${least[101]}" 'BEGIN {
+            printf "%-8s %5.1f s for 600 steps, %4.1f ms a step\n", profile, all - one, (all - one) / 600 * 1000 }'
+    done
+}
+
+case ${1-} in
+    dependencies | steps) "$1" ;;
+    *) sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit 2 ;;
+esac

@@ -1,0 +1,165 @@
+//! What rust-analyzer makes of a scenario, also of one that is half written.
+
+mod client;
+
+use crate::project::Files;
+use client::Editor;
+use libtest_mimic::{Completion, Trial};
+use serde_json::{Value, json};
+use std::process::Command;
+
+const SCENARIO: &str = r#"//! A scenario as it stands in an editor.
+
+use loadtest::prelude::*;
+
+#[response]
+struct Login {
+    token: String,
+    items: Vec<Item>,
+}
+
+#[response]
+struct Item {
+    id: u64,
+}
+
+#[scenario]
+fn shop() {
+    #[step(post = "/login", weight = 0.5)]
+    fn login() -> Login;
+
+    #[step(
+        post = "/orders",
+        json = { "product": {{login.response.items[0].id}}, "note": "{{login.response.token}}" },
+    )]
+    fn order() -> Value;
+
+    #[step]
+    fn read(login: &Login) -> Request {
+        let first = &login.items[0];
+        Request::get(format!("/items/{}", first.id)).bearer_auth(&login.token)
+    }
+}
+
+loadtest::main!();
+"#;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    // one server for all: what takes long is its reading of the project
+    vec![Trial::ignorable_test(
+        "editor::a_scenario_is_understood_while_it_is_written",
+        || {
+            if !is_installed() {
+                return Ok(Completion::ignored_with(
+                    "`rust-analyzer` is not installed: `rustup component add rust-analyzer`",
+                ));
+            }
+            a_scenario_is_understood_while_it_is_written();
+            Ok(Completion::Completed)
+        },
+    )]
+}
+
+/// Whether it runs: rustup has a program of that name without the component as well.
+fn is_installed() -> bool {
+    let output = Command::new("rust-analyzer").arg("--version").output();
+    output.is_ok_and(|output| output.status.success())
+}
+
+fn a_scenario_is_understood_while_it_is_written() {
+    let project = Files::single("editor", SCENARIO).create();
+    // what the server builds is then there already
+    project.cargo("build --tests --quiet").run().exits(0);
+    let mut editor = Editor::open(&project, "tests/load.rs");
+
+    assert_eq!(editor.diagnostics(), Vec::<String>::new());
+    hovers_show_what_the_user_wrote(&mut editor);
+    names_lead_from_templates_to_their_items(&mut editor);
+    fields_are_offered_in_code_that_does_not_compile(&mut editor);
+    mistakes_are_shown_without_a_build(&mut editor);
+}
+
+fn hovers_show_what_the_user_wrote(editor: &mut Editor) {
+    let parameter = editor.hover(&start_of("login", "read(login"));
+    assert!(parameter.contains("login: &Login"), "{parameter}");
+    let option = editor.hover(&start_of("weight", "weight = 0.5"));
+    assert!(
+        option.contains("the probability that the step runs"),
+        "{option}"
+    );
+}
+
+fn names_lead_from_templates_to_their_items(editor: &mut Editor) {
+    let step = editor.definition(&start_of("login", "{{login"));
+    assert_eq!(step, [start_of("login", "fn login")]);
+
+    let renamed = editor.rename(&start_of("items", "    items"), "products");
+    for place in ["    items", "&login.items"] {
+        assert!(
+            renamed.contains(&start_of("items", place)),
+            "{place}: {renamed:?}"
+        );
+    }
+}
+
+fn fields_are_offered_in_code_that_does_not_compile(editor: &mut Editor) {
+    const BODY: &str = "let first = &login.items[0];";
+    let half_written = [
+        ("an unfinished line", BODY, "login."),
+        ("an unclosed parenthesis", BODY, "Request::get(login."),
+        (
+            "a step above with a broken signature",
+            BODY,
+            "login.\n    }\n    #[step]\n    fn broken(x y) -> Request {",
+        ),
+        ("a mistake in an option", "weight = 0.5", "wieght = 0.5"),
+    ];
+    for (what, written, instead) in half_written {
+        let mut text = SCENARIO.replacen(written, instead, 1);
+        if !instead.contains("login.") {
+            text = text.replacen(BODY, "login.", 1);
+        }
+        editor.write(&text);
+        let dot = text.find("login.\n").or_else(|| text.find("(login."));
+        let end = dot.expect("our own text") + text[dot.unwrap_or(0)..].find('.').unwrap_or(0) + 1;
+        let offered = editor.completions(&position(&text, end));
+        for field in ["token", "items"] {
+            assert!(
+                offered.iter().any(|label| label == field),
+                "{what}: {field} is not among {offered:?}"
+            );
+        }
+        assert!(
+            !offered.iter().any(|label| label.starts_with("__")),
+            "{what}: generated names are offered: {offered:?}"
+        );
+    }
+}
+
+fn mistakes_are_shown_without_a_build(editor: &mut Editor) {
+    editor.write(&SCENARIO.replace("read(login: &Login)", "read(logn: &Login)"));
+    let shown = editor.diagnostics();
+    assert!(
+        shown
+            .iter()
+            .any(|message| message.contains("did you mean `login`?")),
+        "{shown:?}"
+    );
+    editor.write(SCENARIO);
+    assert_eq!(editor.diagnostics(), Vec::<String>::new());
+}
+
+/// Where `word` begins in the first `context`, which ends with it or goes on after it.
+fn start_of(word: &str, context: &str) -> Value {
+    let context_at = SCENARIO.find(context).expect("our own text");
+    let within = context.rfind(word).expect("the context has the word");
+    position(SCENARIO, context_at + within)
+}
+
+/// A byte of `text`, which is ASCII, as line and column from 0.
+fn position(text: &str, byte: usize) -> Value {
+    let before = &text[..byte];
+    let line = before.matches('\n').count();
+    let column = byte - before.rfind('\n').map_or(0, |newline| newline + 1);
+    json!({ "line": line, "character": column })
+}
