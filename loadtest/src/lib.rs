@@ -54,7 +54,13 @@ pub mod transport;
 
 #[doc(hidden)]
 pub use chain::generated as __private;
+pub use chain::{File, FileError};
 pub use registry::{Entry, Registry};
+
+/// Forms with parts, for [`Request::multipart`](chain::Request::multipart): those of `reqwest`.
+pub mod multipart {
+    pub use reqwest::multipart::{Form, Part};
+}
 
 /// What a scenario file imports: `use loadtest::prelude::*;`.
 pub mod prelude {

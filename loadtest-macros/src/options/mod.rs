@@ -1,12 +1,16 @@
 //! The options of `#[scenario(..)]` and `#[step(..)]`.
 
+mod body;
+mod fields;
 mod json;
 mod load;
 mod scenario;
 mod step;
 mod value;
 
-pub(crate) use json::{Json, escape};
+pub(crate) use body::Body;
+pub(crate) use fields::{Field, FieldValue};
+pub(crate) use json::{Json, escape, quoted};
 pub(crate) use load::{Load, Shape, Stage};
 pub(crate) use scenario::ScenarioOptions;
 pub(crate) use step::{StepOptions, WEIGHT_RANGE, Weight};

@@ -1,6 +1,7 @@
 //! The options of `#[step(..)]`.
 
-use super::json::{Json, json};
+use super::body::{Body, credentials};
+use super::fields::{Field, FieldsOf, fields};
 use super::scenario::not_empty;
 use super::value::{
     Limit, duration, header_name, is_metric, limit, metrics, number, positive_duration, share,
@@ -14,7 +15,7 @@ use std::time::Duration;
 use syn::parse::ParseStream;
 use syn::{Lit, LitInt, LitStr, Token, parenthesized};
 
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 24] = [
     "name",
     "weight",
     "expect",
@@ -29,7 +30,12 @@ const KEYS: [&str; 19] = [
     "options",
     "header",
     "bearer",
+    "basic",
+    "query",
     "json",
+    "form",
+    "body",
+    "multipart",
     "apdex",
     "budget",
     "grade_weight",
@@ -53,7 +59,10 @@ pub(crate) struct StepOptions {
     /// Also where what follows is broken.
     pub(crate) names_method: bool,
     pub(crate) headers: Vec<(LitStr, Template)>,
-    pub(crate) json: Option<Json>,
+    /// User name and password.
+    pub(crate) basic: Option<(Template, Template)>,
+    pub(crate) query: Vec<Field>,
+    pub(crate) body: Option<Body>,
     pub(crate) thresholds: Vec<Limit>,
     pub(crate) apdex: Option<Duration>,
     pub(crate) budget: Option<f64>,
@@ -102,9 +111,13 @@ impl StepOptions {
         match name.as_str() {
             "name" => self.name = Some(not_empty(assigned(input)?)?),
             name if METHODS.contains(&name) => self.call(key, input)?,
-            "header" | "bearer" | "json" => {
+            "header" | "bearer" | "basic" | "query" => {
                 self.request_keys.push(key);
                 self.request_part(&name, input)?;
+            }
+            "json" | "form" | "body" | "multipart" => {
+                self.request_keys.push(key.clone());
+                self.body(&key, &name, input)?;
             }
             "check" => {
                 input.parse::<Token![=]>()?;
@@ -204,13 +217,8 @@ impl StepOptions {
         if is(&name, "content-length") {
             return refuse("the length of the body is counted, not declared");
         }
-        if is(&name, "authorization")
-            && self
-                .headers
-                .iter()
-                .any(|(other, _)| is(other, "authorization"))
-        {
-            return refuse("this step has an `authorization` already: `bearer` is one");
+        if is(&name, "authorization") && self.is_authorized() {
+            return refuse(AUTHORIZED);
         }
         self.headers.push((name, value));
         Ok(())
@@ -238,14 +246,44 @@ impl StepOptions {
                 }
                 self.add_header(LitStr::new("authorization", token.span()), value)?;
             }
+            "basic" => {
+                input.parse::<Token![=]>()?;
+                let place = input.span();
+                let (user, password) = credentials(input)?;
+                if self.is_authorized() {
+                    return Err(syn::Error::new(place, AUTHORIZED));
+                }
+                self.basic = Some((user, password));
+            }
             _ => {
                 input.parse::<Token![=]>()?;
-                self.json = Some(json(input)?);
+                self.query = fields(input, FieldsOf::Query)?;
             }
         }
         Ok(())
     }
+
+    fn is_authorized(&self) -> bool {
+        let is_authorization = |name: &LitStr| name.value().eq_ignore_ascii_case("authorization");
+        self.basic.is_some() || self.headers.iter().any(|(name, _)| is_authorization(name))
+    }
+
+    fn body(&mut self, key: &Ident, name: &str, input: ParseStream<'_>) -> syn::Result<()> {
+        input.parse::<Token![=]>()?;
+        let body = Body::parse(name, input)?;
+        if let Some(first) = &self.body {
+            return Err(syn::Error::new(
+                key.span(),
+                format!("this step already has a body: `{}`", first.key()),
+            ));
+        }
+        self.body = Some(body);
+        Ok(())
+    }
 }
+
+const AUTHORIZED: &str =
+    "this step has an `authorization` already: `bearer` and `basic` are each one";
 
 /// Refuses a closure that takes nothing or several values: rustc would blame generated code.
 fn one_parameter(check: &TokenStream) -> syn::Result<()> {

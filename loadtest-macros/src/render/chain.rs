@@ -1,6 +1,8 @@
 //! The chain: a slot per step, and the calls of the user's functions.
 
-use super::{arguments, call_site, in_turbofish, infer, request, setup_value, slot, state};
+use super::{
+    arguments, call_site, in_turbofish, infer, payload, request, setup_value, slot, state,
+};
 use crate::resolve::{Form, Resolved, Setup};
 use crate::spelling::as_written;
 use proc_macro2::TokenStream;
@@ -40,8 +42,11 @@ fn types(resolved: &Resolved) -> TokenStream {
         let (value, ty) = (setup_value(at), &setup.made.ty);
         quote!(#value: ::loadtest::__private::SetupValue<#ty>,)
     });
+    let files = payload::made(resolved)
+        .filter(|made| made.is_shared)
+        .map(|payload::Made { name, ty, .. }| quote!(#name: #ty,));
     quote! {
-        struct __Shared { #(#values)* }
+        struct __Shared { #(#values)* #(#files)* }
         struct __Chain {
             #(#slots)*
             #(#states)*
@@ -180,7 +185,7 @@ fn build_arm(at: usize, resolved: &Resolved) -> TokenStream {
                     .write(__request),
             }
         }
-        Form::Declared(declared) => request::build(declared),
+        Form::Declared(declared) => request::build(at, declared),
         Form::Broken => TokenStream::new(),
     }
 }
@@ -231,6 +236,13 @@ pub(super) fn hooks(resolved: &Resolved) -> TokenStream {
         .enumerate()
         .map(|(at, setup)| run_setup(at, setup, resolved));
     let values = (0..resolved.setups.len()).map(setup_value);
+    let files = payload::made(resolved)
+        .map(|payload::Made { name, value, .. }| quote!(let #name = #value;));
+    let shared = values.chain(
+        payload::made(resolved)
+            .filter(|made| made.is_shared)
+            .map(|made| made.name),
+    );
     let target = if resolved.setups.iter().any(|setup| setup.made.is_target) {
         quote!(__target)
     } else {
@@ -257,9 +269,10 @@ pub(super) fn hooks(resolved: &Resolved) -> TokenStream {
             ::loadtest::__private::Prepared,
             ::loadtest::__private::SetupError,
         > {
+            #(#files)*
             #(#setups)*
             ::core::result::Result::Ok(::loadtest::__private::Prepared {
-                shared: ::std::sync::Arc::new(__Shared { #(#values),* }),
+                shared: ::std::sync::Arc::new(__Shared { #(#shared),* }),
                 target: #target,
                 rows: ::core::option::Option::None,
             })

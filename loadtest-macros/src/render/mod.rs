@@ -6,6 +6,7 @@
 
 mod chain;
 mod definition;
+mod payload;
 mod request;
 
 use crate::body::{self, Item, Role, RoleFn, ScenarioFn};

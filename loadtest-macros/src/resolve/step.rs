@@ -1,5 +1,6 @@
 //! One step: what its signature and options say.
 
+use super::shown::Shown;
 use super::{Argument, Request, description, source, unraw};
 use crate::body::RoleFn;
 use crate::fingerprint::Fingerprint;
@@ -22,6 +23,8 @@ pub(crate) struct Step {
     pub(crate) dependencies: Vec<(usize, bool)>,
     /// Method and URL as far as the source shows them.
     pub(crate) shown: Option<(String, String)>,
+    /// Headers and body as far as the source shows them.
+    pub(crate) declared: Shown,
     pub(crate) form: Form,
     has_body: bool,
 }
@@ -65,6 +68,7 @@ impl Step {
             response,
             dependencies: Vec::new(),
             shown,
+            declared: Shown::default(),
             form: Form::Broken,
             has_body: function.body.is_some(),
         }
@@ -85,9 +89,20 @@ impl Step {
             reads_headers: false,
             dependencies: Vec::new(),
             shown: None,
+            declared: Shown::default(),
             form: Form::Broken,
             has_body: true,
         }
+    }
+
+    pub(super) fn show(&mut self, declared: Shown) {
+        if let (Some((_, url)), false) = (&mut self.shown, declared.query.is_empty()) {
+            if !url.ends_with(['?', '&']) {
+                url.push(if url.contains('?') { '&' } else { '?' });
+            }
+            url.push_str(&declared.query);
+        }
+        self.declared = declared;
     }
 
     pub(crate) fn display_name(&self) -> String {

@@ -1,6 +1,8 @@
 //! Everything that the code written by the macros refers to; no public interface.
 
 pub use super::feed::{Row, Rows, open_feed};
+pub use super::file::{made_once, open_file, without_boundary};
+pub use super::form::{begin_query, outside_boundary, user_name};
 pub use super::http::sent;
 pub use super::kept::{
     Hidden, HidesNothing, HidesSomething, Movable, Nothing, Returned, SetupValue, Shareable,
@@ -12,12 +14,12 @@ pub use super::outcome::{
 pub use super::response::FromBody;
 pub use super::slot::{FromSlot, Lend, LendMut, Slot, arg, fill, lend, lend_mut};
 pub use super::value::{
-    IndexPath, KeyPath, Peel, PeelOption, PeelPlain, Segment, Text, index, json_path, json_text,
-    json_value, key, present, text, url_text,
+    IndexPath, KeyPath, Peel, PeelOption, PeelPlain, Segment, Text, form_text, index, json_path,
+    json_text, json_value, key, present, query_text, text, url_text,
 };
 pub use super::{
-    Cause, Chain, Feed, Halt, Http, Local, Prepared, RawResponse, Request, RequestBuf, Response,
-    RowLimit, Scenario, SetupContext, SetupError, Shared, Unmet, Vu,
+    Cause, Chain, Feed, File, Halt, Http, Local, Prepared, RawResponse, Request, RequestBuf,
+    Response, RowLimit, Scenario, SetupContext, SetupError, Shared, Unmet, Vu,
 };
 pub use crate::definition::{
     BodyDef, BodyKind, Bound, Client, Comparison, Cookies, DEFAULT_TIMEOUT, Dependency, Expect,
@@ -29,7 +31,7 @@ pub use crate::targets::Target;
 pub use http::uri::PathAndQuery;
 pub use http::{HeaderName, HeaderValue, Method};
 pub use std::borrow::Cow;
-pub use {inventory, serde};
+pub use {bytes::Bytes, inventory, serde};
 
 use std::sync::Arc;
 

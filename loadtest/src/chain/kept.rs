@@ -112,7 +112,7 @@ pub fn run_fallible_setup<T: Shareable, E: Display>(
         Ok(Err(error)) => error.to_string(),
         Err(panic) => format!("panicked: {}", panic_message(&*panic)),
     };
-    Err(SetupError {
+    Err(SetupError::Setup {
         setup: name,
         reason,
     })

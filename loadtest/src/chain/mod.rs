@@ -7,6 +7,8 @@
 mod buffer;
 mod error;
 pub(crate) mod feed;
+mod file;
+mod form;
 #[doc(hidden)]
 pub mod generated;
 mod http;
@@ -24,6 +26,7 @@ mod write;
 pub use buffer::{RawResponse, RequestBuf, RequestTarget};
 pub use error::Error;
 pub use feed::Feed;
+pub use file::{File, FileError};
 pub use http::{Halt, Http, Local, Wire};
 pub use request::Request;
 pub use response::Response;
@@ -104,7 +107,7 @@ pub struct SetupContext {
     /// The base URL from environment or command line; with one, a setup that returns a
     /// [`Target`] is not run.
     pub base_url: Option<String>,
-    /// The folder that the files of feeds are relative to.
+    /// The folder that the files of feeds and steps are relative to.
     pub root: PathBuf,
     /// The seed of run and scenario.
     pub seed: u64,
@@ -135,12 +138,26 @@ pub struct RowLimit {
 
 /// A setup that failed.
 #[derive(Debug, thiserror::Error)]
-#[error("setup `{setup}` failed: {reason}")]
-pub struct SetupError {
-    /// The name of the `#[setup]` function.
-    pub setup: &'static str,
-    /// What it said, or the message of its panic.
-    pub reason: String,
+#[non_exhaustive]
+pub enum SetupError {
+    /// A `#[setup]` function.
+    #[error("setup `{setup}` failed: {reason}")]
+    Setup {
+        /// The name of the function.
+        setup: &'static str,
+        /// What it said, or the message of its panic.
+        reason: String,
+    },
+    /// A file that a step sends.
+    #[error("step `{step}` sends the file `{path}` of its package, which cannot be sent: {reason}")]
+    File {
+        /// The step.
+        step: &'static str,
+        /// The path in the folder of the package.
+        path: &'static str,
+        /// Why.
+        reason: String,
+    },
 }
 
 impl fmt::Debug for Scenario {

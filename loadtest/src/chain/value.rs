@@ -229,7 +229,10 @@ pub fn text<T: Text + ?Sized>(value: &T, out: &mut String) -> Result<(), Unmet> 
 /// elsewhere; encoded ones do as well (<https://url.spec.whatwg.org/#double-dot-path-segment>).
 pub fn url_text<T: Text + ?Sized>(value: &T, out: &mut String) -> Result<(), Unmet> {
     let segment = out.rfind('/').map_or(0, |slash| slash + 1);
-    value.text(&mut PercentEncoded(out)).map_err(unwritable)?;
+    let kept = b"-._~/";
+    value
+        .text(&mut PercentEncoded { out, kept })
+        .map_err(unwritable)?;
     let mut segments = out.get(segment..).unwrap_or_default().split('/');
     match segments.find(|segment| [".", ".."].contains(segment)) {
         Some(dots) if !out.contains('?') => Err(Unmet::Invalid {
@@ -237,6 +240,20 @@ pub fn url_text<T: Text + ?Sized>(value: &T, out: &mut String) -> Result<(), Unm
         }),
         _ => Ok(()),
     }
+}
+
+/// Writes a value into a query as the value of a name: everything is percent-encoded but the
+/// unreserved characters of RFC 3986 section 2.3.
+pub fn query_text<T: Text + ?Sized>(value: &T, out: &mut String) -> Result<(), Unmet> {
+    let kept = b"-._~";
+    value
+        .text(&mut PercentEncoded { out, kept })
+        .map_err(unwritable)
+}
+
+/// Writes a value into a form, as `application/x-www-form-urlencoded`.
+pub fn form_text<T: Text + ?Sized>(value: &T, out: &mut String) -> Result<(), Unmet> {
+    value.text(&mut FormEncoded(out)).map_err(unwritable)
 }
 
 /// Writes a value into a JSON string.
@@ -258,17 +275,39 @@ fn unwritable(error: impl fmt::Display) -> Unmet {
     }
 }
 
-struct PercentEncoded<'a>(&'a mut String);
+struct PercentEncoded<'a> {
+    out: &'a mut String,
+    /// What stays besides letters and digits.
+    kept: &'static [u8],
+}
 
 impl fmt::Write for PercentEncoded<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        for byte in text.bytes() {
-            if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-                self.0.push(char::from(byte));
-            } else {
-                write!(self.0, "%{byte:02X}")?;
+        const HEX: &[u8; 16] = b"0123456789ABCDEF";
+        let mut plain = 0;
+        for (at, byte) in text.bytes().enumerate() {
+            if byte.is_ascii_alphanumeric() || self.kept.contains(&byte) {
+                continue;
             }
+            // what lies between is ASCII, so both ends are boundaries of characters
+            self.out.push_str(text.get(plain..at).unwrap_or_default());
+            self.out.push('%');
+            for digit in [byte >> 4, byte & 15] {
+                self.out.push(char::from(HEX[usize::from(digit)]));
+            }
+            plain = at + 1;
         }
+        self.out.push_str(text.get(plain..).unwrap_or_default());
+        Ok(())
+    }
+}
+
+struct FormEncoded<'a>(&'a mut String);
+
+impl fmt::Write for FormEncoded<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0
+            .extend(form_urlencoded::byte_serialize(text.as_bytes()));
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! The `main` of a load-test binary: each scenario a test under libtest's rules, or, asked by
 //! `cargo-loadtest`, a listing or a run.
 
+mod recorded;
 mod run;
 mod smoke;
 
@@ -57,7 +58,7 @@ fn answer(registry: &Registry, request: &Path) -> io::Result<()> {
             let scenarios = registry
                 .scenarios
                 .iter()
-                .map(|scenario| scenario.definition.clone())
+                .map(|scenario| recorded::recorded(&scenario.definition))
                 .collect();
             let listing = Listing {
                 scenarios,

@@ -1,5 +1,6 @@
 //! One run, as `cargo-loadtest` asks for it: from the request to the record.
 
+use super::recorded::recorded;
 use super::{complain, write_json};
 use crate::chain::{Prepared, Scenario, SetupContext};
 use crate::definition::ScenarioDef;
@@ -242,20 +243,6 @@ pub(super) fn tear_down(scenario: &Scenario, prepared: &Prepared) {
             "warning: the teardown of `{identity}` panicked: {message}"
         ));
     }
-}
-
-/// The definition as it may be kept.
-fn recorded(definition: &ScenarioDef) -> ScenarioDef {
-    let mut definition = definition.clone();
-    for url in definition
-        .steps
-        .to_mut()
-        .iter_mut()
-        .filter_map(|step| step.url.as_mut())
-    {
-        *url = redact::template(url).into_owned().into();
-    }
-    definition
 }
 
 fn end(ended: Ended, definition: &ScenarioDef, target_death: Option<String>) -> End {
