@@ -4,6 +4,7 @@
 //! program which is not there is ignored, and says so.
 
 mod alias;
+mod bodies;
 mod call;
 mod configuration;
 mod init;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let trials = [
         alias::trials(),
+        bodies::trials(),
         configuration::trials(),
         init::trials(),
         interrupts::trials(),

@@ -4,6 +4,7 @@ use super::request::{Piece, Resolver, Sink, push_text};
 use crate::options::{Body, Field, FieldValue};
 use crate::template::{Part, Template};
 use proc_macro2::Ident;
+use std::fmt::Write as _;
 use syn::LitStr;
 
 /// The body of a declared request.
@@ -197,7 +198,7 @@ pub(super) fn encoded(text: &str, sink: Sink) -> String {
         } else if byte == b' ' && sink == Sink::Form {
             encoded.push('+');
         } else {
-            encoded.push_str(&format!("%{byte:02X}"));
+            let _ = write!(encoded, "%{byte:02X}");
         }
     }
     encoded
