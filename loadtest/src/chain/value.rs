@@ -423,7 +423,7 @@ mod tests {
                 let (_, inside) = fields.iter().find(|(name, _)| name == key)?;
                 walk(inside, rest)
             }
-            (Segment::Index(index), Value::Array(values)) => walk(values.iter().nth(*index)?, rest),
+            (Segment::Index(index), Value::Array(values)) => walk(values.get(*index)?, rest),
             _ => None,
         }
     }
