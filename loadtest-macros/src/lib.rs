@@ -102,7 +102,10 @@ roles! {
     /// `200..300`, `201 | 202`), `think = 500ms..2s`, `timeout = 2s`, limits such as `p95 < 300ms`,
     /// `apdex = 300ms`, `budget = 1%`, `grade_weight = 2`, `check = |r| ..`; without a body also
     /// `get = "/path/{{login.response.id}}"` (or `post`, `put`, `patch`, `delete`, `head`,
-    /// `options`), `header("name", "value")`, `bearer = ".."`, `json = { .. }`.
+    /// `options`), `query = { "name": value }`, `header("name", "value")`, `bearer = ".."`,
+    /// `basic = ("user", "password")`, and one of `json = { .. }`, `form = { "name": value }`,
+    /// `multipart = { "name": value, "photo": file("data/me.png") }`, `body = ".."` and
+    /// `body = file("data/blob.bin")`.
     step
     /// Declares a check inside a `#[scenario]` function: it looks at the responses its parameters
     /// name, and returns `bool` or `Result<(), impl Display>`.

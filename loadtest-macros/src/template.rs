@@ -296,6 +296,25 @@ mod tests {
         }
 
         #[test]
+        fn text_without_placeholders_is_itself(text in any::<String>()) {
+            prop_assume!(!text.contains("{{") && !text.contains("}}"));
+            let parts = parse_parts(&text, Span::call_site()).unwrap();
+            let back: String = parts
+                .iter()
+                .map(|part| match part {
+                    Part::Text(text) => text.as_str(),
+                    Part::Value(_) => panic!("a placeholder in {text:?}"),
+                })
+                .collect();
+            prop_assert_eq!(back, text);
+        }
+
+        #[test]
+        fn braces_and_brackets_do_not_make_it_panic(text in "[{}\\[\\]'\".a0 é-]{0,24}") {
+            let _ = parse_parts(&text, Span::call_site());
+        }
+
+        #[test]
         fn no_text_makes_it_panic(text in any::<String>()) {
             let _ = parse_parts(&text, Span::call_site());
         }

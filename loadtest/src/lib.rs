@@ -57,10 +57,16 @@ pub mod transport;
 
 #[doc(hidden)]
 pub use chain::generated as __private;
+pub use chain::{File, FileError};
 pub use registry::{Entry, Registry};
 /// Whose requests and responses steps have that send for themselves.
 pub use reqwest;
 pub use run::{Run, RunError, run};
+
+/// Forms with parts, for [`Request::multipart`](chain::Request::multipart): those of `reqwest`.
+pub mod multipart {
+    pub use reqwest::multipart::{Form, Part};
+}
 
 /// What a scenario file imports: `use loadtest::prelude::*;`.
 pub mod prelude {

@@ -4,6 +4,7 @@
 //! program which is not there is ignored, and says so.
 
 mod alias;
+mod bodies;
 mod call;
 mod client;
 mod configuration;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let trials = [
         alias::trials(),
+        bodies::trials(),
         client::trials(),
         configuration::trials(),
         duplicate::trials(),

@@ -62,7 +62,7 @@ fn value(input: ParseStream<'_>) -> syn::Result<Json> {
     scalar(input)
 }
 
-fn key(input: ParseStream<'_>) -> syn::Result<LitStr> {
+pub(super) fn key(input: ParseStream<'_>) -> syn::Result<LitStr> {
     if input.peek(Ident::peek_any) {
         let all: TokenStream = input.fork().parse()?;
         let word = input.call(Ident::parse_any)?;
@@ -98,7 +98,7 @@ fn key(input: ParseStream<'_>) -> syn::Result<LitStr> {
 }
 
 /// `{{path}}`: a brace group whose only content is a brace group, which no JSON is.
-fn placeholder(input: ParseStream<'_>) -> syn::Result<Option<Path>> {
+pub(super) fn placeholder(input: ParseStream<'_>) -> syn::Result<Option<Path>> {
     let ahead = input.fork();
     if let TokenTree::Group(outer) = ahead.parse()?
         && let mut inside = outer.stream().into_iter()

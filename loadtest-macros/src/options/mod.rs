@@ -1,6 +1,8 @@
 //! The options of `#[scenario(..)]` and `#[step(..)]`.
 
+mod body;
 mod client;
+mod fields;
 mod json;
 mod load;
 mod repeat;
@@ -9,8 +11,10 @@ mod step;
 mod value;
 mod wording;
 
+pub(crate) use body::Body;
 pub(crate) use client::Client;
-pub(crate) use json::{Json, escape};
+pub(crate) use fields::{Field, FieldValue};
+pub(crate) use json::{Json, escape, quoted};
 pub(crate) use load::{Load, Shape, Stage};
 pub(crate) use repeat::{Repeat, Trigger};
 pub(crate) use scenario::ScenarioOptions;

@@ -1,13 +1,14 @@
 //! The options of `#[step(..)]`.
 
-use super::json::{Json, json};
+use super::body::{Body, credentials};
+use super::fields::{Field, FieldsOf, fields};
 use super::repeat::{self, Repeat};
 use super::scenario::not_empty;
 use super::value::{
     Limit, duration, header_name, is_metric, limit, metrics, number, positive_duration, redirects,
     share, unknown_metric,
 };
-use super::wording::{names_request, no_range, no_status, refuse_quoted_json};
+use super::wording::{names_request, no_range, no_status};
 use super::{Given, assigned, each, key, skip_rest, unknown_option};
 use crate::spelling::as_written;
 use crate::suggest::Errors;
@@ -18,7 +19,7 @@ use std::time::Duration;
 use syn::parse::ParseStream;
 use syn::{Lit, LitInt, LitStr, Token, parenthesized};
 
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 25] = [
     "name",
     "weight",
     "expect",
@@ -33,7 +34,12 @@ const KEYS: [&str; 20] = [
     "options",
     "header",
     "bearer",
+    "basic",
+    "query",
     "json",
+    "form",
+    "body",
+    "multipart",
     "apdex",
     "budget",
     "grade_weight",
@@ -58,7 +64,10 @@ pub(crate) struct StepOptions {
     /// Also where what follows is broken.
     pub(crate) names_method: bool,
     pub(crate) headers: Vec<(LitStr, Template)>,
-    pub(crate) json: Option<Json>,
+    /// User name and password.
+    pub(crate) basic: Option<(Template, Template)>,
+    pub(crate) query: Vec<Field>,
+    pub(crate) body: Option<Body>,
     pub(crate) thresholds: Vec<Limit>,
     pub(crate) apdex: Option<Duration>,
     pub(crate) budget: Option<f64>,
@@ -123,9 +132,13 @@ impl StepOptions {
         match name.as_str() {
             "name" => self.name = Some(not_empty(assigned(input)?)?),
             name if METHODS.contains(&name) => self.call(key, input)?,
-            "header" | "bearer" | "json" => {
+            "header" | "bearer" | "basic" | "query" => {
                 self.request_keys.push(key);
                 self.request_part(&name, input)?;
+            }
+            "json" | "form" | "body" | "multipart" => {
+                self.request_keys.push(key.clone());
+                self.body(&key, &name, input)?;
             }
             "check" => {
                 let check = closure(input, "a check is a closure: `check = |r| ...`", CHECK)?;
@@ -222,13 +235,8 @@ impl StepOptions {
         if is(&name, "content-length") {
             return refuse("the length of the body is counted, not declared");
         }
-        if is(&name, "authorization")
-            && self
-                .headers
-                .iter()
-                .any(|(other, _)| is(other, "authorization"))
-        {
-            return refuse("this step has an `authorization` already: `bearer` is one");
+        if is(&name, "authorization") && self.is_authorized() {
+            return refuse(AUTHORIZED);
         }
         self.headers.push((name, value));
         Ok(())
@@ -256,15 +264,44 @@ impl StepOptions {
                 }
                 self.add_header(LitStr::new("authorization", token.span()), value)?;
             }
+            "basic" => {
+                input.parse::<Token![=]>()?;
+                let place = input.span();
+                let (user, password) = credentials(input)?;
+                if self.is_authorized() {
+                    return Err(syn::Error::new(place, AUTHORIZED));
+                }
+                self.basic = Some((user, password));
+            }
             _ => {
                 input.parse::<Token![=]>()?;
-                refuse_quoted_json(input)?;
-                self.json = Some(json(input)?);
+                self.query = fields(input, FieldsOf::Query)?;
             }
         }
         Ok(())
     }
+
+    fn is_authorized(&self) -> bool {
+        let is_authorization = |name: &LitStr| name.value().eq_ignore_ascii_case("authorization");
+        self.basic.is_some() || self.headers.iter().any(|(name, _)| is_authorization(name))
+    }
+
+    fn body(&mut self, key: &Ident, name: &str, input: ParseStream<'_>) -> syn::Result<()> {
+        input.parse::<Token![=]>()?;
+        let body = Body::parse(name, input)?;
+        if let Some(first) = &self.body {
+            return Err(syn::Error::new(
+                key.span(),
+                format!("this step already has a body: `{}`", first.key()),
+            ));
+        }
+        self.body = Some(body);
+        Ok(())
+    }
 }
+
+const AUTHORIZED: &str =
+    "this step has an `authorization` already: `bearer` and `basic` are each one";
 
 const CHECK: &str = "a check takes the response of its step and nothing else: `check = |r| ...`";
 

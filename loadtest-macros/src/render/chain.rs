@@ -1,8 +1,8 @@
 //! The chain: a slot per step, and the calls of the user's functions.
 
 use super::{
-    arguments, call_site, feed, flat, in_turbofish, infer, repeat, request, row, setup_value, slot,
-    state,
+    arguments, call_site, feed, flat, in_turbofish, infer, payload, repeat, request, row,
+    setup_value, slot, state,
 };
 use crate::resolve::{Feed, Form, Resolved, Setup, Source, Step};
 use crate::spelling::as_written;
@@ -51,8 +51,11 @@ fn types(resolved: &Resolved) -> TokenStream {
         let row = row(at);
         quote!(#row: ::loadtest::__private::Row,)
     });
+    let files = payload::made(resolved)
+        .filter(|made| made.is_shared)
+        .map(|payload::Made { name, ty, .. }| quote!(#name: #ty,));
     quote! {
-        struct __Shared { #(#values)* #(#feeds)* }
+        struct __Shared { #(#values)* #(#feeds)* #(#files)* }
         struct __Chain {
             #(#slots)*
             #(#rows)*
@@ -239,7 +242,7 @@ fn build_arm(at: usize, resolved: &Resolved) -> TokenStream {
             let shown = step.shown.as_ref().map_or("..", |(_, url)| url);
             quote!(::loadtest::__private::without_row(#write, #shown),)
         }
-        Form::Declared(declared) => request::build(declared),
+        Form::Declared(declared) => request::build(at, declared),
         Form::Sender { .. } | Form::Broken => TokenStream::new(),
     }
 }
@@ -290,9 +293,16 @@ fn run_check(name: &str, verdict: &TokenStream) -> TokenStream {
 /// `prepare`, the maker of chains, and `teardown`.
 pub(super) fn hooks(resolved: &Resolved) -> TokenStream {
     let preparations = preparations(resolved);
-    let values = (0..resolved.setups.len())
+    let files = payload::made(resolved)
+        .map(|payload::Made { name, value, .. }| quote!(let #name = #value;));
+    let shared = (0..resolved.setups.len())
         .map(setup_value)
-        .chain((0..resolved.feeds.len()).map(feed));
+        .chain((0..resolved.feeds.len()).map(feed))
+        .chain(
+            payload::made(resolved)
+                .filter(|made| made.is_shared)
+                .map(|made| made.name),
+        );
     let limits = (0..resolved.feeds.len()).map(|at| {
         let feed = feed(at);
         quote!(#feed.limit())
@@ -327,10 +337,11 @@ pub(super) fn hooks(resolved: &Resolved) -> TokenStream {
             ::loadtest::__private::Prepared,
             ::loadtest::__private::SetupError,
         > {
+            #(#files)*
             #(#preparations)*
             let __rows = ::loadtest::__private::fewest([#(#limits),*]);
             ::core::result::Result::Ok(::loadtest::__private::Prepared {
-                shared: ::std::sync::Arc::new(__Shared { #(#values),* }),
+                shared: ::std::sync::Arc::new(__Shared { #(#shared),* }),
                 target: #target,
                 rows: __rows,
             })

@@ -106,6 +106,19 @@ fn step(step: &Step, redirects: u32) -> TokenStream {
         Some((method, url)) => (option(Some(text(method))), option(Some(text(url)))),
         None => (option(None), option(None)),
     };
+    let declared_headers = list(step.declared.headers.iter().map(|(name, value)| {
+        let (name, value) = (text(name), text(value));
+        quote!(::loadtest::__private::HeaderDef { name: #name, value: #value })
+    }));
+    let declared_body = option(step.declared.body.as_ref().map(|(kind, template)| {
+        let (kind, template) = (Ident::new(kind, Span::call_site()), text(template));
+        quote! {
+            ::loadtest::__private::BodyDef {
+                kind: ::loadtest::__private::BodyKind::#kind,
+                template: #template,
+            }
+        }
+    }));
     let weight = weight(&options.weight);
     let expect = expect(&options.expect);
     let think = option(options.think.map(|(min, max)| {
@@ -138,8 +151,8 @@ fn step(step: &Step, redirects: u32) -> TokenStream {
             description: #description,
             method: #method,
             url: #url,
-            headers: ::loadtest::__private::Cow::Borrowed(&[]),
-            body: ::core::option::Option::None,
+            headers: #declared_headers,
+            body: #declared_body,
             sends_itself: #sends_itself,
             once: #once,
             retry: #retry,

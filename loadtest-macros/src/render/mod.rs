@@ -7,6 +7,7 @@
 mod chain;
 mod definition;
 mod hints;
+mod payload;
 mod repeat;
 mod request;
 

@@ -1,13 +1,14 @@
 //! Code that writes a declared request.
 
+use super::payload;
 use crate::resolve::{Access, Form, Origin, Piece, Placeholder, Request, Resolved, Sink};
 use crate::template::Segment;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use std::collections::BTreeSet;
 
-/// The arm of `build`: what is constant costs nothing at run time.
-pub(super) fn build(request: &Request) -> TokenStream {
+/// The arm of `build` for the step with the number `at`: what is constant costs nothing at run time.
+pub(super) fn build(at: usize, request: &Request) -> TokenStream {
     let roots = request
         .placeholders()
         .filter_map(|placeholder| placeholder.root.as_ref())
@@ -18,25 +19,16 @@ pub(super) fn build(request: &Request) -> TokenStream {
         .headers
         .iter()
         .map(|(name, value)| header(name, value));
-    let json = request.json.as_ref().map(|json| {
-        let explicit = request
-            .headers
-            .iter()
-            .any(|(name, _)| name == "content-type");
-        let content_type = (!explicit).then(|| quote!(__request.content_type_json();));
-        let body = match constant(json) {
-            Some(json) => quote!(__request.body_static(#json);),
-            None => text(json, &quote!(__request.body_text(__text))),
-        };
-        quote!(#body #content_type)
-    });
+    let basic = request.basic.as_ref().map(payload::basic);
+    let body = payload::body(at, request);
     quote! {
         {
             #(let _ = #roots;)*
             __request.start(::loadtest::__private::Method::#method);
             #url
             #(#headers)*
-            #json
+            #basic
+            #body
             ::core::result::Result::Ok(())
         }
     }
@@ -64,7 +56,8 @@ fn without_rows(pieces: &[Piece], write: TokenStream) -> TokenStream {
     let shown = pieces.iter().map(|piece| match piece {
         Piece::Text(text) => text.clone(),
         Piece::Value(placeholder, _) => format!("{{{{{}}}}}", placeholder.variable),
-        Piece::Rust(_) => "{..}".to_owned(),
+        Piece::Rust(..) | Piece::File(_) | Piece::FileType(_) => "{..}".to_owned(),
+        Piece::BeginQuery => "?".to_owned(),
     });
     let shown = shown.collect::<String>();
     quote! {
@@ -78,7 +71,7 @@ fn without_rows(pieces: &[Piece], write: TokenStream) -> TokenStream {
     }
 }
 
-fn header(name: &str, pieces: &[Piece]) -> TokenStream {
+pub(super) fn header(name: &str, pieces: &[Piece]) -> TokenStream {
     let key = header_name(name);
     let value = match constant(pieces) {
         Some(value) => quote! {
@@ -99,7 +92,7 @@ fn header_name(name: &str) -> TokenStream {
     quote!(const { ::loadtest::__private::HeaderName::from_static(#name) })
 }
 
-fn constant(pieces: &[Piece]) -> Option<&str> {
+pub(super) fn constant(pieces: &[Piece]) -> Option<&str> {
     match pieces {
         [] => Some(""),
         [Piece::Text(text)] => Some(text),
@@ -108,18 +101,38 @@ fn constant(pieces: &[Piece]) -> Option<&str> {
 }
 
 /// Writes `pieces` into `__text`, then does `end`.
-fn text(pieces: &[Piece], end: &TokenStream) -> TokenStream {
-    let pieces = pieces.iter().map(|piece| match piece {
-        Piece::Text(text) => quote!(__text.push_str(#text);),
-        Piece::Value(placeholder, sink) => write(placeholder, *sink),
-        Piece::Rust(expression) => {
-            quote!(::loadtest::__private::json_value(&(#expression), &mut __text)?;)
-        }
-    });
+pub(super) fn text(pieces: &[Piece], end: &TokenStream) -> TokenStream {
+    let pieces = pieces.iter().map(piece);
     quote! {
         let mut __text = __request.text();
         #(#pieces)*
         #end;
+    }
+}
+
+/// Writes a piece to the end of `__text`.
+pub(super) fn piece(piece: &Piece) -> TokenStream {
+    match piece {
+        Piece::Text(text) => quote!(__text.push_str(#text);),
+        Piece::Value(placeholder, sink) => write(placeholder, *sink),
+        Piece::Rust(expression, sink) => {
+            let (write, infer) = (writer(*sink), super::infer(expression));
+            quote!(::loadtest::__private::#write::<#infer>(&(#expression), &mut __text)?;)
+        }
+        Piece::BeginQuery => quote!(::loadtest::__private::begin_query(&mut __text);),
+        // in forms with parts only, and written there
+        Piece::File(_) | Piece::FileType(_) => TokenStream::new(),
+    }
+}
+
+fn writer(sink: Sink) -> TokenStream {
+    match sink {
+        Sink::Raw => quote!(text),
+        Sink::Url => quote!(url_text),
+        Sink::Query => quote!(query_text),
+        Sink::Form => quote!(form_text),
+        Sink::JsonText => quote!(json_text),
+        Sink::JsonValue => quote!(json_value),
     }
 }
 
@@ -130,12 +143,7 @@ fn write(placeholder: &Placeholder, sink: Sink) -> TokenStream {
         span,
         ..
     } = placeholder;
-    let write = match sink {
-        Sink::Raw => quote!(text),
-        Sink::Url => quote!(url_text),
-        Sink::JsonText => quote!(json_text),
-        Sink::JsonValue => quote!(json_value),
-    };
+    let write = writer(sink);
     let access = access(placeholder);
     let infer = quote_spanned!(*span=> _);
     let present = match origin {

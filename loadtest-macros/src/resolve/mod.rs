@@ -1,13 +1,16 @@
 //! Finds out what every name of a scenario means, and notes all mistakes at once.
 
 mod names;
+mod payload;
 mod repeat;
 mod request;
 mod shape;
+mod shown;
 mod source;
 mod step;
 
 pub(crate) use names::Source;
+pub(crate) use payload::{Basic, Payload};
 pub(crate) use request::{Access, Origin, Piece, Placeholder, Request, Sink};
 pub(crate) use step::{Form, Step};
 
@@ -374,6 +377,8 @@ impl Resolved {
                     self.steps[step].reads_headers = true;
                 }
             }
+            let shown = shown::shown(&self.steps[at].options, at, names);
+            self.steps[at].show(shown);
             self.steps[at].form = Form::Declared(request);
         }
     }

@@ -1,6 +1,7 @@
 //! The request that the attribute of a step declares.
 
 use super::names::{Names, NotEarlier};
+use super::payload::{Basic, Files, Payload};
 use super::{Feed, Step, shape};
 use crate::options::{Json, escape, header_name};
 use crate::suggest::{Errors, did_you_mean, listed};
@@ -13,15 +14,24 @@ pub(crate) struct Request {
     pub(crate) url: Vec<Piece>,
     /// Names in lower case.
     pub(crate) headers: Vec<(String, Vec<Piece>)>,
-    pub(crate) json: Option<Vec<Piece>>,
+    pub(crate) basic: Option<Basic>,
+    pub(crate) body: Option<Payload>,
+    /// The files that the body names by number.
+    pub(crate) files: Files,
 }
 
 /// A part of a text that is written at run time.
 pub(crate) enum Piece {
     Text(String),
     Value(Placeholder, Sink),
-    /// An expression, written as JSON.
-    Rust(TokenStream),
+    /// An expression.
+    Rust(TokenStream, Sink),
+    /// What is in the file with that number.
+    File(usize),
+    /// Its content type.
+    FileType(usize),
+    /// A `?` or `&`, whichever the URL so far needs.
+    BeginQuery,
 }
 
 /// How a value is written.
@@ -29,6 +39,8 @@ pub(crate) enum Piece {
 pub(crate) enum Sink {
     Raw,
     Url,
+    Query,
+    Form,
     JsonText,
     JsonValue,
 }
@@ -70,7 +82,12 @@ impl Request {
         self.url
             .iter()
             .chain(self.headers.iter().flat_map(|(_, value)| value))
-            .chain(self.json.iter().flatten())
+            .chain(
+                self.basic
+                    .iter()
+                    .flat_map(|basic| basic.user.iter().chain(&basic.password)),
+            )
+            .chain(self.body.iter().flat_map(Payload::pieces))
             .filter_map(|piece| match piece {
                 Piece::Value(placeholder, _) => Some(placeholder),
                 _ => None,
@@ -109,7 +126,8 @@ pub(super) fn resolve(
         names,
         errors,
     };
-    let url = resolver.url(call.url.as_ref()?);
+    let mut url = resolver.url(call.url.as_ref()?);
+    resolver.query(&step.options.query, &mut url);
     let headers = step
         .options
         .headers
@@ -119,25 +137,28 @@ pub(super) fn resolve(
             (name.value().to_ascii_lowercase(), value)
         })
         .collect();
-    let json = step.options.json.as_ref().map(|json| {
-        let mut pieces = Vec::new();
-        resolver.json(json, &mut pieces);
-        pieces
-    });
+    let basic = step.options.basic.as_ref();
+    let basic = basic.map(|(user, password)| resolver.basic(user, password));
+    let boundary = format!("loadtest-{}", step.fingerprint);
+    let mut files = Files::default();
+    let body = step.options.body.as_ref();
+    let body = body.map(|body| resolver.payload(body, &mut files, &boundary));
     (errors.len() == before).then(|| Request {
         method: call.method.to_string().to_uppercase(),
         url,
         headers,
-        json,
+        basic,
+        body,
+        files,
     })
 }
 
-struct Resolver<'a> {
+pub(super) struct Resolver<'a> {
     at: usize,
     steps: &'a [Step],
     feeds: &'a [Feed],
-    names: &'a Names,
-    errors: &'a mut Errors,
+    pub(super) names: &'a Names,
+    pub(super) errors: &'a mut Errors,
 }
 
 impl Resolver<'_> {
@@ -150,7 +171,7 @@ impl Resolver<'_> {
         pieces
     }
 
-    fn pieces(&mut self, template: &Template, sink: Sink) -> Vec<Piece> {
+    pub(super) fn pieces(&mut self, template: &Template, sink: Sink) -> Vec<Piece> {
         template
             .parts
             .iter()
@@ -161,13 +182,13 @@ impl Resolver<'_> {
             .collect()
     }
 
-    fn value(&mut self, path: &Path, sink: Sink) -> Option<Piece> {
+    pub(super) fn value(&mut self, path: &Path, sink: Sink) -> Option<Piece> {
         let resolved = self.placeholder(path);
         let placeholder = self.errors.note(resolved)?;
         Some(Piece::Value(placeholder, sink))
     }
 
-    fn json(&mut self, json: &Json, pieces: &mut Vec<Piece>) {
+    pub(super) fn json(&mut self, json: &Json, pieces: &mut Vec<Piece>) {
         match json {
             Json::Constant(text) => push_text(pieces, text),
             Json::Text(template) => {
@@ -181,29 +202,8 @@ impl Resolver<'_> {
                 push_text(pieces, "\"");
             }
             Json::Value(path) => pieces.extend(self.value(path, Sink::JsonValue)),
-            Json::Word(word) => {
-                let name = word.to_string();
-                let is_feed = self.names.feed(&name).is_some();
-                let expression = if is_feed || self.names.is_step(&name) {
-                    String::new()
-                } else {
-                    format!(" or `({word})` for a Rust expression")
-                };
-                let whose = if is_feed { "feed" } else { "step" };
-                self.errors.at(
-                    word.span(),
-                    format!(
-                        "`{word}` is not a JSON value; write `{{{{{word}...}}}}` for a {whose}'s \
-                         value{expression}"
-                    ),
-                );
-            }
-            Json::Rust(expression) => {
-                let how = |step: &str| format!("write `{{{{{step}.response...}}}}` for its answer");
-                let is_step = |name: &str| self.names.steps.iter().any(|step| step == name);
-                shape::refuse_calls(expression.clone(), &is_step, &how, self.errors);
-                pieces.push(Piece::Rust(expression.clone()));
-            }
+            Json::Word(word) => self.refuse_word(word, "a JSON value"),
+            Json::Rust(expression) => self.rust(expression, Sink::JsonValue, pieces),
             Json::Array(values) => {
                 push_text(pieces, "[");
                 for (i, value) in values.iter().enumerate() {
@@ -223,6 +223,13 @@ impl Resolver<'_> {
                 push_text(pieces, "}");
             }
         }
+    }
+
+    pub(super) fn rust(&mut self, expression: &TokenStream, sink: Sink, pieces: &mut Vec<Piece>) {
+        let how = |step: &str| format!("write `{{{{{step}.response...}}}}` for its answer");
+        let is_step = |name: &str| self.names.steps.iter().any(|step| step == name);
+        shape::refuse_calls(expression.clone(), &is_step, &how, self.errors);
+        pieces.push(Piece::Rust(expression.clone(), sink));
     }
 
     fn placeholder(&mut self, path: &Path) -> syn::Result<Placeholder> {
@@ -405,7 +412,7 @@ fn is_field_name(name: &str) -> bool {
     is_word && !["_", "self", "Self", "super", "crate"].contains(&name)
 }
 
-fn push_text(pieces: &mut Vec<Piece>, text: &str) {
+pub(super) fn push_text(pieces: &mut Vec<Piece>, text: &str) {
     if let Some(Piece::Text(last)) = pieces.last_mut() {
         last.push_str(text);
     } else if !text.is_empty() {

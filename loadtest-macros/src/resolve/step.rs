@@ -1,5 +1,6 @@
 //! One step: what its signature and options say.
 
+use super::shown::Shown;
 use super::{Argument, Request, description, source, unraw};
 use crate::body::RoleFn;
 use crate::fingerprint::Fingerprint;
@@ -22,6 +23,8 @@ pub(crate) struct Step {
     pub(crate) dependencies: Vec<(usize, bool)>,
     /// Method and URL as far as the source shows them.
     pub(crate) shown: Option<(String, String)>,
+    /// Headers and body as far as the source shows them.
+    pub(crate) declared: Shown,
     pub(crate) form: Form,
     has_body: bool,
     is_async: bool,
@@ -72,6 +75,7 @@ impl Step {
             response,
             dependencies: Vec::new(),
             shown,
+            declared: Shown::default(),
             form: Form::Broken,
             has_body: function.body.is_some(),
             is_async: signature.asyncness.is_some(),
@@ -93,10 +97,21 @@ impl Step {
             reads_headers: false,
             dependencies: Vec::new(),
             shown: None,
+            declared: Shown::default(),
             form: Form::Broken,
             has_body: true,
             is_async: false,
         }
+    }
+
+    pub(super) fn show(&mut self, declared: Shown) {
+        if let (Some((_, url)), false) = (&mut self.shown, declared.query.is_empty()) {
+            if !url.ends_with(['?', '&']) {
+                url.push(if url.contains('?') { '&' } else { '?' });
+            }
+            url.push_str(&declared.query);
+        }
+        self.declared = declared;
     }
 
     pub(crate) fn display_name(&self) -> String {

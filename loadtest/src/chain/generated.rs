@@ -1,6 +1,8 @@
 //! Everything that the code written by the macros refers to; no public interface.
 
 pub use super::feed::{Row, Rows, fewest, open_fallible_feed, open_feed};
+pub use super::file::{made_once, open_file, without_boundary};
+pub use super::form::{begin_query, outside_boundary, user_name};
 pub use super::http::{SenderReturn, sent};
 pub use super::kept::{
     Hidden, HidesNothing, HidesSomething, Movable, Nothing, Returned, SetupValue, Shareable,
@@ -15,13 +17,13 @@ pub use super::skip::{Asked, SkipsAlways, SkipsMaybe, SkipsNever, SkipsWithin};
 pub use super::slot::{FromSlot, Lend, LendMut, Slot, arg, fill, lend, lend_mut};
 pub use super::untyped::{Name, OpenPlain, OpenValue, Owner, Take, Untyped, take};
 pub use super::value::{
-    IndexPath, KeyPath, Peel, PeelOption, PeelPlain, Segment, Text, in_feed, index, json_path,
-    json_text, json_value, key, present, text, url_text,
+    IndexPath, KeyPath, Peel, PeelOption, PeelPlain, Segment, Text, form_text, in_feed, index,
+    json_path, json_text, json_value, key, present, query_text, text, url_text,
 };
 pub use super::write::without_row;
 pub use super::{
-    Cause, Chain, Feed, Halt, Http, Local, Prepared, RawResponse, Request, RequestBuf, Response,
-    RowLimit, Scenario, SetupContext, SetupError, Shared, Unmet, Vu,
+    Cause, Chain, Feed, File, Halt, Http, Local, Prepared, RawResponse, Request, RequestBuf,
+    Response, RowLimit, Scenario, SetupContext, SetupError, Shared, Unmet, Vu,
 };
 pub use crate::definition::{
     BodyDef, BodyKind, Bound, Client, Comparison, Cookies, DEFAULT_TIMEOUT, Dependency, Expect,
@@ -33,7 +35,7 @@ pub use crate::targets::Target;
 pub use http::uri::PathAndQuery;
 pub use http::{HeaderName, HeaderValue, Method};
 pub use std::borrow::Cow;
-pub use {inventory, serde};
+pub use {bytes::Bytes, inventory, serde};
 
 use std::sync::Arc;
 

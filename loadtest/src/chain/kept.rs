@@ -5,8 +5,8 @@
 
 #![expect(clippy::missing_errors_doc, reason = "only generated code calls this")]
 
+use super::SetupError;
 use super::outcome::panic_message;
-use super::{SetupError, SetupRole};
 use std::any::Any;
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -112,8 +112,7 @@ pub fn run_fallible_setup<T: Shareable, E: Display>(
         Ok(Err(error)) => error.to_string(),
         Err(panic) => format!("panicked: {}", panic_message(&*panic)),
     };
-    Err(SetupError {
-        role: SetupRole::Setup,
+    Err(SetupError::Setup {
         setup: name,
         reason,
     })

@@ -7,6 +7,8 @@
 mod buffer;
 mod error;
 pub(crate) mod feed;
+mod file;
+mod form;
 #[doc(hidden)]
 pub mod generated;
 mod http;
@@ -29,6 +31,7 @@ pub use buffer::{RawResponse, RequestBuf, RequestTarget};
 pub use error::Error;
 pub(crate) use error::Fault;
 pub use feed::Feed;
+pub use file::{File, FileError};
 pub use http::{Halt, Http, HttpError, HttpRequest, Local, Wire};
 pub use request::Request;
 pub use response::Response;
@@ -111,7 +114,7 @@ pub struct SetupContext {
     /// The base URL from environment or command line; with one, a setup that returns a
     /// [`Target`] is not run.
     pub base_url: Option<String>,
-    /// The folder that the files of feeds are relative to.
+    /// The folder that the files of feeds and steps are relative to.
     pub root: PathBuf,
     /// The seed of run and scenario.
     pub seed: u64,
@@ -142,32 +145,34 @@ pub struct RowLimit {
 
 /// A setup or a feed that failed.
 #[derive(Debug, thiserror::Error)]
-#[error("{role} `{setup}` failed: {reason}")]
-pub struct SetupError {
-    /// What it is.
-    pub role: SetupRole,
-    /// The name of the function.
-    pub setup: &'static str,
-    /// What it said, or the message of its panic.
-    pub reason: String,
-}
-
-/// What a function is that runs before the load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SetupRole {
-    /// A `#[setup]`.
-    Setup,
-    /// A `#[feed]`; what it says of itself holds no value of its rows.
-    Feed,
-}
-
-impl fmt::Display for SetupRole {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Setup => "setup",
-            Self::Feed => "feed",
-        })
-    }
+#[non_exhaustive]
+pub enum SetupError {
+    /// A `#[setup]` function.
+    #[error("setup `{setup}` failed: {reason}")]
+    Setup {
+        /// The name of the function.
+        setup: &'static str,
+        /// What it said, or the message of its panic.
+        reason: String,
+    },
+    /// A `#[feed]` function; what it says of itself holds no value of its rows.
+    #[error("feed `{feed}` failed: {reason}")]
+    Feed {
+        /// The name of the function.
+        feed: &'static str,
+        /// What it said, or the message of its panic.
+        reason: String,
+    },
+    /// A file that a step sends.
+    #[error("step `{step}` sends the file `{path}` of its package, which cannot be sent: {reason}")]
+    File {
+        /// The step.
+        step: &'static str,
+        /// The path in the folder of the package.
+        path: &'static str,
+        /// Why.
+        reason: String,
+    },
 }
 
 impl fmt::Debug for Scenario {

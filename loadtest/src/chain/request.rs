@@ -1,9 +1,10 @@
 //! The request a step returns.
 
-use super::{RequestBuf, Unmet};
+use super::{RequestBuf, Unmet, form};
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use reqwest::multipart::Form;
 use std::borrow::Cow;
 use std::fmt::{self, Display, Write as _};
 use std::marker::PhantomData;
@@ -29,7 +30,8 @@ pub struct Request<T = ()> {
     url: Cow<'static, str>,
     headers: Vec<(HeaderName, HeaderValue)>,
     body: Bytes,
-    is_json: bool,
+    /// What the body is, for requests that do not say so themselves.
+    content_type: Option<HeaderValue>,
     timeout: Option<Duration>,
     mistake: Option<String>,
     response: PhantomData<fn() -> T>,
@@ -43,7 +45,7 @@ impl<T> Request<T> {
             url: url.into(),
             headers: Vec::new(),
             body: Bytes::new(),
-            is_json: false,
+            content_type: None,
             timeout: None,
             mistake: None,
             response: PhantomData,
@@ -115,22 +117,70 @@ impl<T> Request<T> {
         self
     }
 
+    /// Adds `query` to the query of the URL, percent-encoded: a map, a struct, or a list of pairs.
+    ///
+    /// ```
+    /// use loadtest::prelude::*;
+    ///
+    /// let request: Request = Request::get("/products?page=2").query(&[("q", "bread & butter")]);
+    /// # let _ = request; // GET /products?page=2&q=bread+%26+butter
+    /// ```
+    pub fn query<Q: serde::Serialize + ?Sized>(mut self, query: &Q) -> Self {
+        match serde_urlencoded::to_string(query) {
+            Ok(pairs) => {
+                let mut url = std::mem::take(&mut self.url).into_owned();
+                form::append_query(&mut url, &pairs);
+                self.url = url.into();
+            }
+            Err(error) => self.note(format!("the query cannot be written: {error}")),
+        }
+        self
+    }
+
     /// Sets the body to `body` as JSON, with a `content-type` unless another one is given.
     pub fn json<B: serde::Serialize + ?Sized>(mut self, body: &B) -> Self {
         match serde_json::to_vec(body) {
-            Ok(body) => {
-                self.body = body.into();
-                self.is_json = true;
-            }
+            Ok(body) => self.set_body(body, Some(form::JSON)),
             Err(error) => self.note(format!("the body cannot be written as JSON: {error}")),
         }
         self
     }
 
-    /// Sets the body.
+    /// Sets the body to `form` as a browser sends a form: a map, a struct, or a list of pairs. With a
+    /// `content-type` unless another one is given.
+    pub fn form<F: serde::Serialize + ?Sized>(mut self, form: &F) -> Self {
+        match serde_urlencoded::to_string(form) {
+            Ok(body) => self.set_body(body, Some(form::URL_ENCODED)),
+            Err(error) => self.note(format!("the form cannot be written: {error}")),
+        }
+        self
+    }
+
+    /// Sets the body to the parts of `form`, with a `content-type` unless another one is given.
+    ///
+    /// The parts are in memory: made from text or bytes, or from a [`File`](super::File). The line
+    /// that separates them is drawn at random and is part of no plan; a step that is declared,
+    /// `multipart = { .. }`, always has the same.
+    pub fn multipart(mut self, form: Form) -> Self {
+        let content_type = format!("multipart/form-data; boundary={}", form.boundary());
+        let read = form::collect(form);
+        match (
+            read,
+            HeaderValue::from_maybe_shared(Bytes::from(content_type)),
+        ) {
+            (Ok(body), Ok(content_type)) => self.set_body(body, Some(content_type)),
+            (Err(reason), _) => self.note(reason),
+            (_, Err(error)) => self.note(format!("header `{CONTENT_TYPE}`: {error}")),
+        }
+        self
+    }
+
+    /// Sets the body to text or bytes. Bytes that are shared - [`Bytes`], a
+    /// [`&File`](super::File), a `&'static str` - are not copied.
+    ///
+    /// No `content-type` goes with it.
     pub fn body(mut self, body: impl Into<Bytes>) -> Self {
-        self.body = body.into();
-        self.is_json = false;
+        self.set_body(body, None);
         self
     }
 
@@ -166,6 +216,11 @@ impl<T> Request<T> {
         self
     }
 
+    fn set_body(&mut self, body: impl Into<Bytes>, content_type: Option<HeaderValue>) {
+        self.body = body.into();
+        self.content_type = content_type;
+    }
+
     /// Keeps the first mistake.
     fn note(&mut self, mistake: String) {
         self.mistake.get_or_insert(mistake);
@@ -184,8 +239,8 @@ impl<T> Request<T> {
         }
         let typed = self.headers.iter().any(|(name, _)| name == CONTENT_TYPE);
         buffer.headers.extend(self.headers);
-        if self.is_json && !typed {
-            buffer.content_type_json();
+        if let Some(content_type) = self.content_type.filter(|_| !typed) {
+            buffer.content_type(content_type);
         }
         buffer.body = self.body;
         buffer.timeout = self.timeout;

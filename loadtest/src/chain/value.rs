@@ -235,7 +235,10 @@ pub fn text<T: Text + ?Sized>(value: &T, out: &mut String) -> Result<(), Unmet> 
 /// elsewhere; encoded ones do as well (<https://url.spec.whatwg.org/#double-dot-path-segment>).
 pub fn url_text<T: Text + ?Sized>(value: &T, out: &mut String) -> Result<(), Unmet> {
     let segment = out.rfind('/').map_or(0, |slash| slash + 1);
-    value.text(&mut PercentEncoded(out)).map_err(unwritable)?;
+    let kept = b"-._~/";
+    value
+        .text(&mut PercentEncoded { out, kept })
+        .map_err(unwritable)?;
     let mut segments = out.get(segment..).unwrap_or_default().split('/');
     match segments.find(|segment| [".", ".."].contains(segment)) {
         Some(dots) if !out.contains('?') => Err(Unmet::Invalid {
@@ -243,6 +246,20 @@ pub fn url_text<T: Text + ?Sized>(value: &T, out: &mut String) -> Result<(), Unm
         }),
         _ => Ok(()),
     }
+}
+
+/// Writes a value into a query as the value of a name: everything is percent-encoded but the
+/// unreserved characters of RFC 3986 section 2.3.
+pub fn query_text<T: Text + ?Sized>(value: &T, out: &mut String) -> Result<(), Unmet> {
+    let kept = b"-._~";
+    value
+        .text(&mut PercentEncoded { out, kept })
+        .map_err(unwritable)
+}
+
+/// Writes a value into a form, as `application/x-www-form-urlencoded`.
+pub fn form_text<T: Text + ?Sized>(value: &T, out: &mut String) -> Result<(), Unmet> {
+    value.text(&mut FormEncoded(out)).map_err(unwritable)
 }
 
 /// Writes a value into a JSON string.
@@ -264,17 +281,39 @@ fn unwritable(error: impl fmt::Display) -> Unmet {
     }
 }
 
-struct PercentEncoded<'a>(&'a mut String);
+struct PercentEncoded<'a> {
+    out: &'a mut String,
+    /// What stays besides letters and digits.
+    kept: &'static [u8],
+}
 
 impl fmt::Write for PercentEncoded<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        for byte in text.bytes() {
-            if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-                self.0.push(char::from(byte));
-            } else {
-                write!(self.0, "%{byte:02X}")?;
+        const HEX: &[u8; 16] = b"0123456789ABCDEF";
+        let mut plain = 0;
+        for (at, byte) in text.bytes().enumerate() {
+            if byte.is_ascii_alphanumeric() || self.kept.contains(&byte) {
+                continue;
             }
+            // what lies between is ASCII, so both of its ends are boundaries of characters
+            self.out.push_str(text.get(plain..at).unwrap_or_default());
+            self.out.push('%');
+            for digit in [byte >> 4, byte & 15] {
+                self.out.push(char::from(HEX[usize::from(digit)]));
+            }
+            plain = at + 1;
         }
+        self.out.push_str(text.get(plain..).unwrap_or_default());
+        Ok(())
+    }
+}
+
+struct FormEncoded<'a>(&'a mut String);
+
+impl fmt::Write for FormEncoded<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0
+            .extend(form_urlencoded::byte_serialize(text.as_bytes()));
         Ok(())
     }
 }
@@ -283,14 +322,21 @@ struct JsonEscaped<'a>(&'a mut String);
 
 impl fmt::Write for JsonEscaped<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        for c in text.chars() {
-            match c {
-                '"' => self.0.push_str("\\\""),
-                '\\' => self.0.push_str("\\\\"),
-                c if c < ' ' => write!(self.0, "\\u{:04x}", u32::from(c))?,
-                c => self.0.push(c),
+        let mut plain = 0;
+        for (at, byte) in text.bytes().enumerate() {
+            if byte >= b' ' && byte != b'"' && byte != b'\\' {
+                continue;
             }
+            // what is escaped is ASCII, so both ends are boundaries of characters
+            self.0.push_str(text.get(plain..at).unwrap_or_default());
+            match byte {
+                b'"' => self.0.push_str("\\\""),
+                b'\\' => self.0.push_str("\\\\"),
+                _ => write!(self.0, "\\u{byte:04x}")?,
+            }
+            plain = at + 1;
         }
+        self.0.push_str(text.get(plain..).unwrap_or_default());
         Ok(())
     }
 }
@@ -330,6 +376,64 @@ mod tests {
         );
     }
 
+    fn percent_decoded(text: &str) -> String {
+        // `+` is itself in a path
+        let pair = format!("={}", text.replace('+', "%2B"));
+        let (_, value) = form_urlencoded::parse(pair.as_bytes()).next().unwrap();
+        value.into_owned()
+    }
+
+    const KEYS: [&str; 3] = ["a", "b", "a b"];
+
+    fn json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            "[a-c]{0,3}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 24, 3, |inside| {
+            let object = proptest::collection::vec(
+                (proptest::sample::select(KEYS.as_slice()), inside.clone()),
+                0..3,
+            );
+            prop_oneof![
+                proptest::collection::vec(inside, 0..3).prop_map(Value::from),
+                object.prop_map(|fields| {
+                    let fields = fields
+                        .into_iter()
+                        .map(|(key, value)| (key.to_owned(), value));
+                    Value::Object(fields.collect())
+                }),
+            ]
+        })
+    }
+
+    fn segment() -> impl Strategy<Value = Segment> {
+        prop_oneof![
+            proptest::sample::select(KEYS.as_slice()).prop_map(Segment::Key),
+            (0..3_usize).prop_map(Segment::Index),
+        ]
+    }
+
+    fn walk<'a>(value: &'a Value, path: &[Segment]) -> Option<&'a Value> {
+        let Some((first, rest)) = path.split_first() else {
+            return if *value == Value::Null {
+                None
+            } else {
+                Some(value)
+            };
+        };
+        match (first, value) {
+            (Segment::Key(key), Value::Object(fields)) => {
+                let (_, inside) = fields.iter().find(|(name, _)| name == key)?;
+                walk(inside, rest)
+            }
+            (Segment::Index(index), Value::Array(values)) => walk(values.get(*index)?, rest),
+            _ => None,
+        }
+    }
+
     proptest! {
         #[test]
         fn text_in_a_json_string_reads_back_as_itself(text in any::<String>()) {
@@ -337,6 +441,53 @@ mod tests {
             json_text(&text, &mut out).unwrap();
             out.push('"');
             prop_assert_eq!(serde_json::from_str::<String>(&out).unwrap(), text);
+        }
+
+        #[test]
+        fn a_value_in_a_query_reads_back_as_itself(before in any::<String>(), text in any::<String>()) {
+            let mut url = String::from("http://host/p?a=");
+            query_text(&before, &mut url).unwrap();
+            url.push_str("&b=");
+            query_text(&text, &mut url).unwrap();
+            prop_assert!(http::Uri::try_from(url.as_str()).is_ok());
+            let url = reqwest::Url::parse(&url).unwrap();
+            let pairs: Vec<_> = url.query_pairs().into_owned().collect();
+            prop_assert_eq!(pairs, [("a".to_owned(), before), ("b".to_owned(), text)]);
+            prop_assert_eq!(url.fragment(), None);
+        }
+
+        #[test]
+        fn a_value_in_the_url_of_a_step_stays_in_its_place(text in any::<String>()) {
+            prop_assume!(!text.split('/').any(|segment| [".", ".."].contains(&segment)));
+            let mut url = String::from("http://host/p/");
+            url_text(&text, &mut url).unwrap();
+            url.push_str("?b=");
+            url_text(&text, &mut url).unwrap();
+            let url = reqwest::Url::parse(&url).unwrap();
+            let back = percent_decoded(url.path());
+            prop_assert_eq!(back, format!("/p/{text}"));
+            let pairs: Vec<_> = url.query_pairs().into_owned().collect();
+            prop_assert_eq!(pairs, [("b".to_owned(), text)]);
+        }
+
+        #[test]
+        fn a_value_in_a_form_reads_back_as_itself(text in any::<String>()) {
+            let mut form = String::from("a=");
+            form_text(&text, &mut form).unwrap();
+            form.push_str("&b=1");
+            let pairs: Vec<_> = form_urlencoded::parse(form.as_bytes()).into_owned().collect();
+            prop_assert_eq!(
+                pairs,
+                [("a".to_owned(), text), ("b".to_owned(), "1".to_owned())]
+            );
+        }
+
+        #[test]
+        fn a_path_ends_where_a_walk_by_hand_does(
+            value in json(),
+            path in proptest::collection::vec(segment(), 0..4),
+        ) {
+            prop_assert_eq!(json_path(&value, &path), walk(&value, &path));
         }
 
         #[test]

@@ -2,7 +2,7 @@
 
 use super::{RequestBuf, RequestTarget, Unmet};
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::uri::PathAndQuery;
 use http::{HeaderName, HeaderValue, Method, Uri};
 
@@ -77,17 +77,35 @@ impl RequestBuf {
         }
     }
 
-    /// Adds `content-type: application/json`.
-    pub fn content_type_json(&mut self) {
-        self.headers.push((
-            CONTENT_TYPE,
-            const { HeaderValue::from_static("application/json") },
-        ));
+    /// Adds `authorization: Basic <text in base64>`.
+    pub fn basic_text(&mut self, text: String) -> Result<(), Unmet> {
+        use base64::prelude::{BASE64_STANDARD, Engine as _};
+        let mut credentials = "Basic ".to_owned();
+        BASE64_STANDARD.encode_string(&text, &mut credentials);
+        self.scratch = text;
+        self.header_text(AUTHORIZATION, credentials)
+    }
+
+    /// Adds a `content-type`.
+    pub fn content_type(&mut self, content_type: HeaderValue) {
+        self.headers.push((CONTENT_TYPE, content_type));
     }
 
     /// Sets a body that is known at compile time.
     pub fn body_static(&mut self, body: &'static str) {
         self.body = Bytes::from_static(body.as_bytes());
+    }
+
+    /// Sets a body that all users share.
+    pub fn body_shared(&mut self, body: Bytes) {
+        self.body = body;
+    }
+
+    /// Sets the body to `before` and `text`.
+    pub fn body_parts(&mut self, mut before: Vec<u8>, text: String) {
+        before.extend_from_slice(text.as_bytes());
+        self.body = before.into();
+        self.scratch = text;
     }
 
     /// Sets the body to `text`.

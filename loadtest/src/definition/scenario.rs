@@ -139,7 +139,8 @@ pub struct FeedDef {
 pub struct HeaderDef {
     /// The name in lower case.
     pub name: Text,
-    /// The value, with its `{{placeholders}}`.
+    /// The value, with its `{{placeholders}}`; of `basic = (..)` user name and password as they are
+    /// before they are encoded.
     pub value: Text,
 }
 
@@ -148,7 +149,9 @@ pub struct HeaderDef {
 pub struct BodyDef {
     /// How it is encoded.
     pub kind: BodyKind,
-    /// The body, with its `{{placeholders}}`: JSON; for forms a JSON object of its fields.
+    /// The body, with its `{{placeholders}}`: JSON, in which `(..)` stands for a Rust expression; for
+    /// forms a JSON object of its fields, whose values are text or `{"file": path}`; text; or the
+    /// path of a file.
     pub template: Text,
 }
 

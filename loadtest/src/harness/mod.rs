@@ -2,6 +2,7 @@
 //! `cargo-loadtest`, a listing or a run.
 
 mod asked;
+mod recorded;
 pub(crate) mod run;
 mod smoke;
 
@@ -58,7 +59,7 @@ fn answer(registry: &Registry, request: &Path) -> io::Result<()> {
             let scenarios = registry
                 .scenarios
                 .iter()
-                .map(|scenario| scenario.definition.clone())
+                .map(|scenario| recorded::recorded(&scenario.definition))
                 .collect();
             let listing = Listing {
                 scenarios,

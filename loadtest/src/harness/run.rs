@@ -1,7 +1,8 @@
 //! One run, whoever asks for it: what comes before the load, the load, and what comes after it.
 
 use super::complain;
-use crate::chain::{Prepared, Scenario, SetupContext, SetupRole};
+use super::recorded::recorded;
+use crate::chain::{Prepared, Scenario, SetupContext, SetupError};
 use crate::definition::ScenarioDef;
 use crate::engine::{self, Control, Ended, How, Staff};
 use crate::metrics::Frame;
@@ -198,7 +199,7 @@ pub(super) fn set_up(
     };
     let prepared = match engine::catch(|| (scenario.prepare)(&context)) {
         // It holds no value, and in `tokens.csv:17` the line is none.
-        Ok(Err(error)) if error.role == SetupRole::Feed => return Err(error.to_string()),
+        Ok(Err(error @ SetupError::Feed { .. })) => return Err(error.to_string()),
         Ok(prepared) => prepared.map_err(|error| error.to_string()),
         Err(message) => Err(format!("the setup panicked: {message}")),
     };
@@ -213,20 +214,6 @@ pub(super) fn tear_down(scenario: &Scenario, prepared: &Prepared) {
             "warning: the teardown of `{identity}` panicked: {message}"
         ));
     }
-}
-
-/// The definition as it may be kept.
-fn recorded(definition: &ScenarioDef) -> ScenarioDef {
-    let mut definition = definition.clone();
-    for url in definition
-        .steps
-        .to_mut()
-        .iter_mut()
-        .filter_map(|step| step.url.as_mut())
-    {
-        *url = redact::template(url).into_owned().into();
-    }
-    definition
 }
 
 fn end(ended: Ended, definition: &ScenarioDef, target_death: Option<String>) -> End {

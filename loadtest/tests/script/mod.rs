@@ -111,7 +111,7 @@ fn cause(unmet: &Unmet, at: usize) -> Cause {
     }
 }
 
-fn describe(request: &RequestBuf) -> Sent {
+pub(crate) fn describe(request: &RequestBuf) -> Sent {
     let target = match &request.target {
         RequestTarget::Path(path) => path.to_string(),
         RequestTarget::Absolute(uri) => uri.to_string(),

@@ -4,7 +4,7 @@ use super::deck::{Deck, End, Order, settle};
 use super::error::FeedError;
 use super::{Feed, Generate, Source};
 use crate::chain::outcome::panic_message;
-use crate::chain::{RowLimit, SetupContext, SetupError, SetupRole, Vu};
+use crate::chain::{RowLimit, SetupContext, SetupError, Vu};
 use crate::redact;
 use std::any::Any;
 use std::fmt::{self, Display};
@@ -102,11 +102,7 @@ pub fn open_fallible_feed<T: RowShared, E: Display>(
     }));
     let opened =
         opened.unwrap_or_else(|panic| Err(format!("panicked: {}", panic_message(&*panic))));
-    opened.map_err(|reason| SetupError {
-        role: SetupRole::Feed,
-        setup: name,
-        reason,
-    })
+    opened.map_err(|reason| SetupError::Feed { feed: name, reason })
 }
 
 fn open<T: RowShared>(

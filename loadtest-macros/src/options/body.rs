@@ -1,0 +1,83 @@
+//! What a declared request carries, and the credentials of its sender.
+
+use super::fields::{Field, FieldsOf, fields, file};
+use super::json::{Json, json};
+use super::wording::refuse_quoted_json;
+use crate::template::{Part, Template};
+use syn::parse::ParseStream;
+use syn::{LitStr, Token, parenthesized, token};
+
+/// What a declared request carries.
+pub(crate) enum Body {
+    Json(Json),
+    Form(Vec<Field>),
+    Multipart(Vec<Field>),
+    Text(Template),
+    File(LitStr),
+}
+
+impl Body {
+    /// What follows `key =`.
+    pub(super) fn parse(key: &str, input: ParseStream<'_>) -> syn::Result<Self> {
+        Ok(match key {
+            "json" => {
+                refuse_quoted_json(input)?;
+                Self::Json(json(input)?)
+            }
+            "form" => Self::Form(fields(input, FieldsOf::Form)?),
+            "multipart" => Self::Multipart(fields(input, FieldsOf::Multipart)?),
+            _ => match file(input)? {
+                Some(path) => Self::File(path),
+                None => Self::Text(text(input)?),
+            },
+        })
+    }
+
+    /// The option that declares it.
+    pub(super) fn key(&self) -> &'static str {
+        match self {
+            Self::Json(_) => "json",
+            Self::Form(_) => "form",
+            Self::Multipart(_) => "multipart",
+            Self::Text(_) | Self::File(_) => "body",
+        }
+    }
+}
+
+fn text(input: ParseStream<'_>) -> syn::Result<Template> {
+    let text: LitStr = input.parse().map_err(|error| {
+        syn::Error::new(
+            error.span(),
+            "a body is text or a file: `body = \"...\"` or `body = file(\"data/blob.bin\")`; others \
+             are `json`, `form` and `multipart`, or are built in a function with a body",
+        )
+    })?;
+    Template::parse(&text)
+}
+
+/// `("ada", "lovelace")`
+pub(super) fn credentials(input: ParseStream<'_>) -> syn::Result<(Template, Template)> {
+    let wanted = "`basic` takes a user name and a password: `basic = (\"ada\", \"lovelace\")`";
+    let wrong = |error: syn::Error| syn::Error::new(error.span(), wanted);
+    if !input.peek(token::Paren) {
+        return Err(input.error(wanted));
+    }
+    let content;
+    parenthesized!(content in input);
+    let user: LitStr = content.parse().map_err(wrong)?;
+    content.parse::<Token![,]>().map_err(wrong)?;
+    let password: LitStr = content.parse().map_err(wrong)?;
+    content.parse::<Option<Token![,]>>()?;
+    if !content.is_empty() {
+        return Err(content.error(wanted));
+    }
+    let name = Template::parse(&user)?;
+    let has_colon = |part: &Part| matches!(part, Part::Text(text) if text.contains(':'));
+    if name.parts.iter().any(has_colon) {
+        return Err(syn::Error::new(
+            user.span(),
+            "the user name of a `basic` authorization cannot contain `:`",
+        ));
+    }
+    Ok((name, Template::parse(&password)?))
+}

@@ -1,0 +1,199 @@
+//! Code that writes what a declared request carries, and code that reads its files before the load.
+
+use super::request::{constant, header, piece, text};
+use crate::resolve::{Basic, Form, Payload, Piece, Request, Resolved};
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+
+/// `authorization: Basic ..`
+pub(super) fn basic(basic: &Basic) -> TokenStream {
+    if let (Some(user), Some(password)) = (constant(&basic.user), constant(&basic.password)) {
+        use base64::prelude::{BASE64_STANDARD, Engine as _};
+        let credentials = BASE64_STANDARD.encode(format!("{user}:{password}"));
+        let value = Piece::Text(format!("Basic {credentials}"));
+        return header("authorization", &[value]);
+    }
+    let (user, password) = (
+        basic.user.iter().map(piece),
+        basic.password.iter().map(piece),
+    );
+    quote! {
+        let mut __text = __request.text();
+        #(#user)*
+        ::loadtest::__private::user_name(&__text)?;
+        __text.push_str(":");
+        #(#password)*
+        __request.basic_text(__text)?;
+        __request.sensitive();
+    }
+}
+
+/// The body of the step with the number `at`, and its type unless a header names one.
+pub(super) fn body(at: usize, request: &Request) -> TokenStream {
+    let Some(body) = &request.body else {
+        return TokenStream::new();
+    };
+    let explicit = request
+        .headers
+        .iter()
+        .any(|(name, _)| name == "content-type");
+    let content_type = (!explicit).then(|| content_type(at, body));
+    let write = match body {
+        Payload::Text { pieces, .. } => match constant(pieces) {
+            Some(text) => quote!(__request.body_static(#text);),
+            None => text(pieces, &quote!(__request.body_text(__text))),
+        },
+        Payload::File(file) => {
+            let file = file_field(at, *file);
+            quote!(__request.body_shared(self.shared.#file.bytes());)
+        }
+        Payload::Multipart { pieces, boundary } => match constant(pieces) {
+            Some(text) => quote!(__request.body_static(#text);),
+            None if body.is_made_once() => {
+                let body = body_field(at);
+                quote!(__request.body_shared(::core::clone::Clone::clone(&self.shared.#body));)
+            }
+            None => multipart(at, pieces, boundary),
+        },
+    };
+    quote!(#write #content_type)
+}
+
+fn content_type(at: usize, body: &Payload) -> TokenStream {
+    let text = match body {
+        Payload::Text { content_type, .. } => (*content_type).to_owned(),
+        Payload::Multipart { boundary, .. } => {
+            format!("multipart/form-data; boundary={boundary}")
+        }
+        Payload::File(file) => {
+            let file = file_field(at, *file);
+            return quote!(__request.content_type(self.shared.#file.content_type_header()););
+        }
+    };
+    quote! {
+        __request.content_type(const { ::loadtest::__private::HeaderValue::from_static(#text) });
+    }
+}
+
+/// A body with values: the text between files is written into `__text`, all into `__body`.
+fn multipart(at: usize, pieces: &[Piece], boundary: &str) -> TokenStream {
+    let files = pieces.iter().filter_map(|piece| match piece {
+        Piece::File(file) => Some(file_field(at, *file)),
+        _ => None,
+    });
+    let pieces = pieces.iter().map(|part| match part {
+        Piece::File(file) => {
+            let file = file_field(at, *file);
+            quote! {
+                __body.extend_from_slice(__text.as_bytes());
+                __text.clear();
+                __body.extend_from_slice(self.shared.#file.as_slice());
+            }
+        }
+        Piece::FileType(file) => {
+            let file = file_field(at, *file);
+            quote!(__text.push_str(self.shared.#file.content_type());)
+        }
+        Piece::Value(..) | Piece::Rust(..) => {
+            let write = piece(part);
+            quote! {
+                let __begin = __text.len();
+                #write
+                ::loadtest::__private::outside_boundary(&__text[__begin..], #boundary)?;
+            }
+        }
+        Piece::Text(_) | Piece::BeginQuery => piece(part),
+    });
+    quote! {
+        let mut __text = __request.text();
+        let mut __body = ::std::vec::Vec::<u8>::with_capacity(
+            1024 #(+ self.shared.#files.as_slice().len())*
+        );
+        #(#pieces)*
+        __request.body_parts(__body, __text);
+    }
+}
+
+/// A value that is made before the load for a declared request.
+pub(super) struct Made {
+    pub(super) name: Ident,
+    pub(super) ty: TokenStream,
+    pub(super) value: TokenStream,
+    /// Whether it is used in the load, and not only for another value.
+    pub(super) is_shared: bool,
+}
+
+/// What is made before the load for the declared requests, in order.
+pub(super) fn made(resolved: &Resolved) -> impl Iterator<Item = Made> {
+    resolved
+        .steps
+        .iter()
+        .enumerate()
+        .flat_map(|(at, step)| match &step.form {
+            Form::Declared(request) => made_for(at, &step.display_name(), request),
+            _ => Vec::new(),
+        })
+}
+
+fn made_for(at: usize, step: &str, request: &Request) -> Vec<Made> {
+    let is_made_once = request.body.as_ref().is_some_and(Payload::is_made_once);
+    let boundary = match &request.body {
+        Some(Payload::Multipart { boundary, .. }) => Some(boundary),
+        _ => None,
+    };
+    let files = request.files.0.iter().enumerate().map(|(number, path)| {
+        let path = path.value();
+        let check = boundary.map(|boundary| {
+            quote!(::loadtest::__private::without_boundary(&__file, #step, #path, #boundary)?;)
+        });
+        let value = quote! {{
+            let __file = ::loadtest::__private::open_file(#step, #path, __context)?;
+            #check
+            __file
+        }};
+        Made {
+            name: file_field(at, number),
+            ty: quote!(::loadtest::__private::File),
+            value,
+            is_shared: !is_made_once,
+        }
+    });
+    let mut made: Vec<Made> = files.collect();
+    if let Some(Payload::Multipart { pieces, .. }) = &request.body
+        && is_made_once
+    {
+        let pieces = pieces.iter().map(|piece| match piece {
+            Piece::Text(text) => quote!(__body.extend_from_slice(#text.as_bytes());),
+            Piece::File(file) => {
+                let file = file_field(at, *file);
+                quote!(__body.extend_from_slice(#file.as_slice());)
+            }
+            Piece::FileType(file) => {
+                let file = file_field(at, *file);
+                quote!(__body.extend_from_slice(#file.content_type().as_bytes());)
+            }
+            // it would not be made once
+            Piece::Value(..) | Piece::Rust(..) | Piece::BeginQuery => TokenStream::new(),
+        });
+        let value = quote! {{
+            let mut __body = ::std::vec::Vec::<u8>::new();
+            #(#pieces)*
+            ::loadtest::__private::made_once(__body)
+        }};
+        made.push(Made {
+            name: body_field(at),
+            ty: quote!(::loadtest::__private::Bytes),
+            value,
+            is_shared: true,
+        });
+    }
+    made
+}
+
+fn file_field(step: usize, file: usize) -> Ident {
+    format_ident!("file_{step}_{file}")
+}
+
+fn body_field(step: usize) -> Ident {
+    format_ident!("body_{step}")
+}
