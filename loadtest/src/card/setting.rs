@@ -6,6 +6,7 @@ use serde::Serialize;
 
 /// What was run, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Setting {
     /// The hash of the scenario's source, or its declared version.
     pub fingerprint: String,

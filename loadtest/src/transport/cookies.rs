@@ -238,7 +238,7 @@ fn date(text: &str) -> Option<Timestamp> {
             month,
             MONTHS.iter().position(|month| word.starts_with(month)),
         ) {
-            month = Some(at as i16 + 1);
+            month = i16::try_from(at + 1).ok();
         } else if let (None, Some(number)) = (year, leading(token, 2..=4)) {
             year = Some(match number {
                 70..=99 => number + 1900,

@@ -40,7 +40,7 @@ pub(super) struct Surroundings<'a> {
 /// `headers` is an empty map to use.
 pub(super) fn build(
     buffer: &RequestBuf,
-    around: Surroundings<'_>,
+    around: &Surroundings<'_>,
     mut headers: HeaderMap,
 ) -> Result<Request<Full<Bytes>>, Failure> {
     let path = path(buffer, around.prefix)?;

@@ -158,7 +158,7 @@ impl Route {
             reads_body,
             cookie,
         };
-        request::build(buffer, around, std::mem::take(&mut self.spare))
+        request::build(buffer, &around, std::mem::take(&mut self.spare))
     }
 
     /// Sends `request` over `connection`, reads the answer and keeps the connection if it can.
