@@ -193,7 +193,10 @@ impl Written {
                 };
                 format!("this is a text in quotes: `{name} = {text}`")
             }
-            _ => return error,
+            message => match message.strip_prefix("unexpected end of input, ") {
+                Some(wanted) => wanted.to_owned(),
+                None => return error,
+            },
         };
         syn::Error::new(error.span(), message)
     }
