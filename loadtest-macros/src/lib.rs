@@ -35,9 +35,25 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// }
 /// ```
 ///
-/// Options: `name = ".."`, `tags = [".."]`, `base = "http://.."`, `load = ..`, `thresholds(..)`,
-/// `apdex = 300ms`, `budget = 0.5%`, `weight = 3`, `version = ".."`, `crate = path`. The function
-/// itself becomes a handle: it returns the `Scenario`.
+/// Options:
+///
+/// | | |
+/// |---|---|
+/// | `name = ".."`, `tags = [".."]` | what it is called, and selected by |
+/// | `base = "http://.."` | what the paths of its steps are joined to |
+/// | `load = rate(200/s, ramp_up = 10s, for = 1m)` | journeys that start per second; also `max_users = 500`, `warm_up = 10s` |
+/// | `load = users(50, ramp_up = 10s, for = 5m)` | virtual users; also `warm_up = 10s` |
+/// | `load = iterations(1000, users = 10)` | so many journeys |
+/// | `load = [rate(0/s -> 200/s, for = 10s), ..]` | stages, likewise of `users` |
+/// | `thresholds(p95 < 300ms, errors < 1%)` | limits on whole journeys: `p50`, `p90`, `p95`, `p99`, `p99_9`, `max`, `mean`, `errors`, `checks`, `rps` |
+/// | `apdex = 300ms`, `budget = 0.5%` | how its steps are graded |
+/// | `weight = 3` | its share of a mix |
+/// | `http = 2`, `ca = ".."`, `identity = ".."`, `insecure = true` | how its users connect |
+/// | `cookies = user` (`iteration`, `off`), `redirects = 5` | what they keep and follow |
+/// | `version = ".."` | names its version, in place of a hash of its source |
+/// | `crate = path` | where the library is, under another name |
+///
+/// The function itself becomes a handle: it returns the `Scenario`.
 #[proc_macro_attribute]
 pub fn scenario(
     options: proc_macro::TokenStream,
@@ -95,17 +111,41 @@ roles! {
     /// Declares a step inside a `#[scenario]` function.
     ///
     /// A step with a body builds its request: `fn browse(login: &Login) -> Request<Catalog> { .. }`;
-    /// each parameter names an earlier step, a state, a setup or `vu`. A step without a body declares
-    /// it: `#[step(get = "/products")] fn browse() -> Catalog;`.
+    /// each parameter names an earlier step, a feed, a state, a setup or `vu`. A step without a body
+    /// declares it: `#[step(get = "/products")] fn browse() -> Catalog;`. An `async` one sends for itself:
+    /// `async fn wait(buy: &Order, http: &mut Http) -> Result<Order, Error> { .. }`.
     ///
-    /// Options: `name = ".."`, `weight = 0.8` (or `80%`, or a constant), `expect = 200` (`2xx`,
-    /// `200..300`, `201 | 202`), `think = 500ms..2s`, `timeout = 2s`, limits such as `p95 < 300ms`,
-    /// `apdex = 300ms`, `budget = 1%`, `grade_weight = 2`, `check = |r| ..`; without a body also
-    /// `get = "/path/{{login.response.id}}"` (or `post`, `put`, `patch`, `delete`, `head`,
-    /// `options`), `query = { "name": value }`, `header("name", "value")`, `bearer = ".."`,
-    /// `basic = ("user", "password")`, and one of `json = { .. }`, `form = { "name": value }`,
-    /// `multipart = { "name": value, "photo": file("data/me.png") }`, `body = ".."` and
-    /// `body = file("data/blob.bin")`.
+    /// Options of every step:
+    ///
+    /// | | |
+    /// |---|---|
+    /// | `name = ".."` | its name in reports |
+    /// | `weight = 0.8` (`80%`, a constant) | how likely it is to run |
+    /// | `think = 500ms..2s` | a pause after it |
+    /// | `timeout = 2s` | for each of its requests |
+    /// | `check = \|answer\| ..` | what must hold for its answer |
+    /// | `p95 < 300ms`, `errors < 1%` | limits on this step, as in `thresholds(..)` |
+    /// | `apdex = 300ms`, `budget = 1%`, `grade_weight = 2` | how it is graded |
+    /// | `once` | in the first journey of each virtual user |
+    /// | `redirects = 5` | how many redirects are followed |
+    ///
+    /// Of those that are not `async`:
+    ///
+    /// | | |
+    /// |---|---|
+    /// | `expect = 200` (`2xx`, `200..300`, `201 \| 202`) | the statuses of success |
+    /// | `retry(3, backoff = 100ms, on = 503 \| timeout)` | sends again after a failure; `on` also `connect`, `reset` |
+    /// | `until = \|answer\| ..`, `every = 500ms`, `within = 30s` | asks until it holds |
+    ///
+    /// Of those without a body:
+    ///
+    /// | | |
+    /// |---|---|
+    /// | `get = "/path/{{login.response.id}}"` | or `post`, `put`, `patch`, `delete`, `head`, `options` |
+    /// | `header("name", "value")`, `bearer = ".."`, `basic = ("user", "password")` | headers |
+    /// | `query = { "name": value }` | goes to the end of the query of the URL |
+    /// | `json = { .. }`, `form = { "name": value }`, `body = ".."`, `body = file("data/blob.bin")` | a body |
+    /// | `multipart = { "name": value, "photo": file("data/me.png") }` | a form with parts |
     step
     /// Declares a check inside a `#[scenario]` function: it looks at the responses its parameters
     /// name, and returns `bool` or `Result<(), impl Display>`.

@@ -76,7 +76,13 @@ pub mod prelude {
     pub use serde_json::{Value, json};
 }
 
-/// The examples of the language page compile.
+/// The examples of the pages on the language compile.
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/language.md")]
-mod language {}
+mod pages {
+    #[doc = include_str!("../../docs/language.md")]
+    mod language {}
+    #[doc = include_str!("../../docs/steps.md")]
+    mod steps {}
+    #[doc = include_str!("../../docs/targets.md")]
+    mod targets {}
+}

@@ -144,7 +144,7 @@ impl Store {
             .prepare_cached(
                 "insert into orders (user_id, product_id, quantity, total_cents)
                  values (?1, ?2, ?3, ?4)
-                 returning id, product_id, quantity, status, total_cents",
+                 returning id, product_id, quantity, 'placed', total_cents",
             )?
             .query_one(params![user, product, quantity, price * quantity], order)?;
         transaction.commit()?;
@@ -155,7 +155,7 @@ impl Store {
     pub(crate) fn order(&self, user: i64, id: i64) -> Result<Option<Order>> {
         self.lock()
             .prepare_cached(
-                "select id, product_id, quantity, status, total_cents from orders
+                "select id, product_id, quantity, status, total_cents from orders_now
                  where id = ?1 and user_id = ?2",
             )?
             .query_one([id, user], order)
@@ -166,7 +166,7 @@ impl Store {
     pub(crate) fn orders(&self, user: i64, page: u32) -> Result<Vec<Order>> {
         self.lock()
             .prepare_cached(
-                "select id, product_id, quantity, status, total_cents from orders
+                "select id, product_id, quantity, status, total_cents from orders_now
                  where user_id = ?1 order by id desc limit ?2 offset ?3",
             )?
             .query_map([user, i64::from(PAGE), offset(page)], order)?

@@ -94,6 +94,21 @@ fn login(shop: &Target, user: &str, password: &str) -> String {
     answer.body["token"].as_str().unwrap().to_owned()
 }
 
+/// The order at `location`, once it is packed.
+fn packed(shop: &Target, token: &str, location: &str) -> Value {
+    loop {
+        let answer = get_as(shop, token, location);
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        match answer.body["status"].as_str().unwrap() {
+            "placed" => std::thread::yield_now(),
+            status => {
+                assert_eq!(status, "packed");
+                return answer.body;
+            }
+        }
+    }
+}
+
 #[test]
 fn a_shopper_logs_in_browses_buys_and_looks_at_the_order() {
     let shop = shop(&[]);
@@ -116,10 +131,12 @@ fn a_shopper_logs_in_browses_buys_and_looks_at_the_order() {
         product["price_cents"].as_i64().map(|price| price * 3)
     );
 
-    let order = get_as(&shop, &token, placed.header("location").unwrap());
-    assert_eq!(order.body, placed.body);
+    let order = packed(&shop, &token, placed.header("location").unwrap());
+    let mut as_placed = order.clone();
+    as_placed["status"] = json!("placed");
+    assert_eq!(as_placed, placed.body);
     let orders = get_as(&shop, &token, "/orders").body;
-    assert_eq!(orders["items"], json!([placed.body]));
+    assert_eq!(orders["items"], json!([order]));
     let product = get(&shop, &format!("/products/{}", product["id"])).body;
     assert_eq!(product["stock"], before - 3);
 }

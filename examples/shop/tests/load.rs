@@ -31,16 +31,16 @@ struct Product {
 #[response]
 struct Order {
     id: u64,
+    status: String,
     total_cents: u64,
 }
 
-/// Who visits the shop.
-const CUSTOMERS: [(&str, &str); 4] = [
-    ("ada", "lovelace"),
-    ("grace", "hopper"),
-    ("edsger", "dijkstra"),
-    ("barbara", "liskov"),
-];
+/// Who visits the shop: a row of `data/customers.csv`.
+#[response]
+struct Customer {
+    name: String,
+    password: String,
+}
 
 /// The database answers, and answers fast.
 #[scenario(
@@ -70,10 +70,16 @@ fn checkout() {
         shop()
     }
 
+    /// Each journey is that of one of them.
+    #[feed]
+    fn customer() -> Feed<Customer> {
+        Feed::csv("data/customers.csv").shuffle()
+    }
+
     #[step(expect = 200, p95 < 100ms)]
-    fn login(vu: &Vu) -> Request<Login> {
-        let (user, password) = CUSTOMERS[vu.iteration() as usize % CUSTOMERS.len()];
-        Request::post("/login").json(&json!({ "user": user, "password": password }))
+    fn login(customer: &Customer) -> Request<Login> {
+        Request::post("/login")
+            .json(&json!({ "user": customer.name, "password": customer.password }))
     }
 
     #[step(think = 100ms..300ms)]
@@ -119,8 +125,8 @@ fn checkout() {
     }
 }
 
-/// The same shop, told as data: every value that comes from an earlier answer is a `{{template}}`,
-/// and the compiler checks each of them.
+/// Regulars log in once and then come again and again. This one is told as data: a value that comes
+/// from a feed or an earlier answer is a `{{template}}`, and the compiler checks each of them.
 #[scenario(
     tags = ["catalog"],
     load = users(10, ramp_up = 2s, for = 8s),
@@ -132,14 +138,22 @@ fn browse_catalog() {
         shop()
     }
 
+    /// A virtual user is the same customer for all of its journeys.
+    #[feed]
+    fn customer() -> Feed<Customer> {
+        Feed::csv("data/customers.csv").unique().cycle()
+    }
+
     #[step(
         post = "/login",
-        json = { "user": "grace", "password": "hopper" },
+        json = { "user": "{{customer.name}}", "password": "{{customer.password}}" },
         expect = 200,
+        once,
     )]
     fn login() -> Login;
 
-    #[step(get = "/products", think = 50ms..150ms)]
+    /// A shop under pressure may say 503, and a browser's user tries again.
+    #[step(get = "/products", retry(2, on = 503), think = 50ms..150ms)]
     fn browse() -> Catalog;
 
     #[step(get = "/products/{{browse.response.items[0].id}}", think = 50ms)]
@@ -154,8 +168,25 @@ fn browse_catalog() {
     )]
     fn buy() -> Order;
 
-    #[step(get = "{{buy.headers.location}}", bearer = "{{login.response.token}}")]
-    fn order();
+    /// Asks until the order is packed.
+    #[step(
+        get = "{{buy.headers.location}}",
+        bearer = "{{login.response.token}}",
+        until = |order| order.status == "packed",
+        every = 50ms,
+        within = 5s,
+    )]
+    fn packed() -> Order;
+
+    /// Whoever has bought looks at the orders, everybody else at the next page.
+    #[step]
+    fn leave(login: &Login, packed: Option<&Order>) -> Request {
+        let page = match packed {
+            Some(_) => "/orders",
+            None => "/products?page=2",
+        };
+        Request::get(page).bearer_auth(&login.token)
+    }
 }
 
 loadtest::main!();
