@@ -18,15 +18,24 @@ fn visit() {
     #[step(get = "/", expect = 200)]
     fn home();
 
-    // Steps use what earlier steps were answered: a parameter has the name of the earlier step.
-    // The compiler checks both. Such steps look like this, with the types above the scenario:
+    // Steps use what earlier steps were answered, and rows of data: a parameter has the name of the
+    // earlier step, or of the feed. The compiler checks all of it. Such steps look like this, with
+    // the types above the scenario:
+    //
+    //     #[response]
+    //     struct User { name: String }
     //
     //     #[response]
     //     struct Login { token: String }
     //
+    //     #[feed]
+    //     fn user() -> Feed<User> {
+    //         Feed::csv("data/users.csv")
+    //     }
+    //
     //     #[step]
-    //     fn login() -> Request<Login> {
-    //         Request::post("/login").json(&json!({ "user": "ada" }))
+    //     fn login(user: &User) -> Request<Login> {
+    //         Request::post("/login").json(&json!({ "user": user.name }))
     //     }
     //
     //     #[step(weight = 0.5, think = 500ms..2s)]
