@@ -144,6 +144,7 @@ fn browse_catalog() {
         Feed::csv("data/customers.csv").unique().cycle()
     }
 
+    /// Once per user, and so within the ramp-up: the figures are of what comes after it.
     #[step(
         post = "/login",
         json = { "user": "{{customer.name}}", "password": "{{customer.password}}" },
@@ -152,7 +153,7 @@ fn browse_catalog() {
     )]
     fn login() -> Login;
 
-    /// A shop under pressure may say 503, and a browser's user tries again.
+    /// A shop that cannot keep up says 503, and people try again.
     #[step(get = "/products", retry(2, on = 503), think = 50ms..150ms)]
     fn browse() -> Catalog;
 
@@ -164,7 +165,7 @@ fn browse_catalog() {
         bearer = "{{login.response.token}}",
         json = { "product": {{browse.response.items[0].id}}, "quantity": 1 },
         expect = 201,
-        weight = 0.3,
+        weight = 0.5,
     )]
     fn buy() -> Order;
 
