@@ -72,6 +72,7 @@ pub mod multipart {
 pub mod prelude {
     pub use crate::chain::{Error, Feed, Http, Request, Response, Skip, Vu};
     pub use crate::targets::{Target, TargetError};
+    pub use bytes::Bytes;
     pub use loadtest_macros::{check, feed, response, scenario, setup, state, step, teardown};
     pub use serde_json::{Value, json};
 }

@@ -12,6 +12,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials![
         declared_bodies_arrive,
         built_bodies_arrive,
+        pages_and_bytes_are_read_as_they_came,
         a_missing_file_ends_the_run_before_it_begins,
         what_is_secret_in_a_declaration_is_in_no_list,
     ]
@@ -52,6 +53,20 @@ fn server() -> Server {
         "/login" => Reply::json(serde_json::json!({ "term": TERM }).to_string()),
         _ => Reply::status(204),
     })
+}
+
+fn pages_and_bytes_are_read_as_they_came() {
+    const PAGE: &str = "<html><input name=\"csrf\" value=\"t0ken\"></html>";
+    let server = Server::recording(|request| match request.path.as_str() {
+        "/page" => Reply::text(PAGE),
+        "/image" => Reply::status(200).body([0xff, 0, 1]),
+        _ => Reply::status(204),
+    });
+    run("pages", &server).measured();
+    let requests = server.recorded();
+    assert_eq!(requests.len(), 8, "two journeys of four steps");
+    assert_eq!(first(&requests, "/session").text(), "csrf=t0ken");
+    assert_eq!(first(&requests, "/seen").text(), PAGE);
 }
 
 fn first<'a>(requests: &'a [Request], path: &str) -> &'a Request {

@@ -3,7 +3,7 @@
 use crate::redact;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
-use std::any::TypeId;
+use std::any::Any;
 use std::ops::Deref;
 
 /// The response of an earlier step, its body read into `T`; it derefs to `T`.
@@ -48,14 +48,16 @@ impl<T> Deref for Response<T> {
 }
 
 /// A type that a response body is read into.
+///
+/// `String`, [`Bytes`] and `Vec<u8>` are the body as it came, `()` is any body, and every other type is
+/// read from JSON. An `Option` of any of them is `None` for an empty body.
 #[diagnostic::on_unimplemented(
     message = "a response cannot be read into `{Self}`",
     label = "not readable from JSON",
-    note = "put `#[response]` (or `#[derive(serde::Deserialize)]`) on `{Self}`, or use `Value` for any JSON"
+    note = "put `#[response]` (or `#[derive(serde::Deserialize)]`) on `{Self}`, or use `Value` for any JSON, `String` for text, `Bytes` for whatever comes"
 )]
 pub trait FromBody: Sized + Send + 'static {
-    /// Reads `body`: `()` takes any, and an empty one counts as `null`, so it is `None` or
-    /// `Value::Null`.
+    /// Reads `body`; where JSON is read, an empty one counts as `null`.
     ///
     /// # Errors
     /// Why it is no `Self`.
@@ -65,10 +67,97 @@ pub trait FromBody: Sized + Send + 'static {
 #[diagnostic::do_not_recommend]
 impl<T: serde::de::DeserializeOwned + Send + 'static> FromBody for T {
     fn from_body(body: &Bytes) -> Result<Self, String> {
-        if body.is_empty() || TypeId::of::<T>() == TypeId::of::<()>() {
+        if let Some(body) = as_it_came(body)? {
+            return Ok(body);
+        }
+        if body.is_empty() {
             return serde_json::from_slice(b"null").map_err(|_| "the body is empty".to_owned());
         }
         serde_json::from_slice(body)
             .map_err(|error| redact::mismatch(&error.to_string()).into_owned())
+    }
+}
+
+/// The body as a `T`, where that is one of the types that are not read from JSON.
+fn as_it_came<T: 'static>(body: &Bytes) -> Result<Option<T>, String> {
+    let some = (!body.is_empty()).then_some(body);
+    let mut read = None::<T>;
+    put(&mut read, || Ok(()))?;
+    put(&mut read, || text(body))?;
+    put(&mut read, || Ok(body.clone()))?;
+    put(&mut read, || Ok(body.to_vec()))?;
+    put(&mut read, || some.map(text).transpose())?;
+    put(&mut read, || Ok(some.cloned()))?;
+    put(&mut read, || Ok(some.map(|body| body.to_vec())))?;
+    Ok(read)
+}
+
+/// Fills `place` if a `U` fits; the types are known to the compiler, so that all else costs nothing.
+fn put<T: 'static, U: 'static>(
+    place: &mut Option<T>,
+    read: impl FnOnce() -> Result<U, String>,
+) -> Result<(), String> {
+    if let Some(place) = (place as &mut dyn Any).downcast_mut::<Option<U>>() {
+        *place = Some(read()?);
+    }
+    Ok(())
+}
+
+fn text(body: &Bytes) -> Result<String, String> {
+    String::from_utf8(body.to_vec()).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        format!("the body is no UTF-8 from byte {at} on; `Bytes` takes any body")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    fn read<T: FromBody>(body: &'static [u8]) -> Result<T, String> {
+        T::from_body(&Bytes::from_static(body))
+    }
+
+    #[test]
+    fn text_and_bytes_are_the_body_as_it_came() {
+        assert_eq!(
+            read("<p>\"é\"</p>".as_bytes()),
+            Ok("<p>\"é\"</p>".to_owned())
+        );
+        assert_eq!(read(b"\"json\""), Ok("\"json\"".to_owned()));
+        assert_eq!(read(b""), Ok(String::new()));
+        assert_eq!(read(b"\xff\0"), Ok(Bytes::from_static(b"\xff\0")));
+        assert_eq!(read(b"[1]"), Ok(b"[1]".to_vec()));
+        assert_eq!(read(b"\xff"), Ok(()));
+    }
+
+    #[test]
+    fn an_empty_body_is_none() {
+        assert_eq!(read(b""), Ok(None::<String>));
+        assert_eq!(read(b""), Ok(None::<Bytes>));
+        assert_eq!(read(b""), Ok(None::<Vec<u8>>));
+        assert_eq!(read(b""), Ok(None::<u64>));
+        assert_eq!(read(b"null"), Ok(Some("null".to_owned())));
+    }
+
+    #[test]
+    fn every_other_type_is_read_from_json() {
+        assert_eq!(read(b"\"text\""), Ok(Value::from("text")));
+        assert_eq!(read(b"[\"text\"]"), Ok(vec!["text".to_owned()]));
+        assert_eq!(
+            read(b""),
+            Err::<Vec<u64>, _>("the body is empty".to_owned())
+        );
+        read::<Value>(b"<p>").unwrap_err();
+    }
+
+    #[test]
+    fn text_that_is_no_utf_8_is_an_error_that_names_a_type_for_it() {
+        let error = read::<String>(b"caf\xe9").unwrap_err();
+        assert!(
+            error.contains("byte 3") && error.contains("`Bytes`"),
+            "{error}"
+        );
     }
 }

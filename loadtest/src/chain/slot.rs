@@ -122,6 +122,42 @@ impl<'a, T> FromSlot<'a, T> for Option<&'a Response<T>> {
     }
 }
 
+#[diagnostic::do_not_recommend]
+impl<'a> FromSlot<'a, String> for &'a str {
+    fn from_slot(
+        slot: &'a Slot<String>,
+        step: usize,
+        variable: &'static str,
+    ) -> Result<Self, Unmet> {
+        slot.body(step, variable).map(String::as_str)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<'a> FromSlot<'a, String> for Option<&'a str> {
+    fn from_slot(slot: &'a Slot<String>, _: usize, _: &'static str) -> Result<Self, Unmet> {
+        Ok(slot.response().map(|response| response.body().as_str()))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<'a, T> FromSlot<'a, Vec<T>> for &'a [T] {
+    fn from_slot(
+        slot: &'a Slot<Vec<T>>,
+        step: usize,
+        variable: &'static str,
+    ) -> Result<Self, Unmet> {
+        slot.body(step, variable).map(Vec::as_slice)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<'a, T> FromSlot<'a, Vec<T>> for Option<&'a [T]> {
+    fn from_slot(slot: &'a Slot<Vec<T>>, _: usize, _: &'static str) -> Result<Self, Unmet> {
+        Ok(slot.response().map(|response| response.body().as_slice()))
+    }
+}
+
 /// The argument for a parameter of type `A` that names `step`.
 pub fn arg<'a, A: FromSlot<'a, T>, T>(
     slot: &'a Slot<T>,

@@ -6,6 +6,7 @@ use crate::project::Files;
 use client::Editor;
 use libtest_mimic::{Completion, Trial};
 use serde_json::{Value, json};
+use std::path::Path;
 use std::process::Command;
 
 const SCENARIO: &str = r#"//! A scenario as it stands in an editor.
@@ -51,7 +52,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         || {
             if !is_installed() {
                 return Ok(Completion::ignored_with(
-                    "`rust-analyzer` is not installed: `rustup component add rust-analyzer`",
+                    "`rust-analyzer` or `rust-src` is not installed: \
+                     `rustup component add rust-analyzer rust-src`",
                 ));
             }
             a_scenario_is_understood_while_it_is_written();
@@ -60,10 +62,18 @@ pub(crate) fn trials() -> Vec<Trial> {
     )]
 }
 
-/// Whether it runs: rustup has a program of that name without the component as well.
+/// Whether it runs, for rustup has a program of that name without the component as well, and has the
+/// source of the standard library, without which it knows no type of a value within a `Vec`.
 fn is_installed() -> bool {
     let output = Command::new("rust-analyzer").arg("--version").output();
+    let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output();
     output.is_ok_and(|output| output.status.success())
+        && sysroot.is_ok_and(|sysroot| {
+            let sysroot = String::from_utf8_lossy(&sysroot.stdout);
+            Path::new(sysroot.trim())
+                .join("lib/rustlib/src/rust/library")
+                .is_dir()
+        })
 }
 
 fn a_scenario_is_understood_while_it_is_written() {
@@ -87,14 +97,18 @@ fn hovers_show_what_the_user_wrote(editor: &mut Editor) {
         option.contains("the probability that the step runs"),
         "{option}"
     );
+    let field = editor.hover(&start_of("id", "items[0].id"));
+    assert!(field.contains("id: u64"), "{field}");
 }
 
 fn names_lead_from_templates_to_their_items(editor: &mut Editor) {
     let step = editor.definition(&start_of("login", "{{login"));
     assert_eq!(step, [start_of("login", "fn login")]);
+    let field = editor.definition(&start_of("id", "items[0].id"));
+    assert_eq!(field, [start_of("id", "    id")]);
 
     let renamed = editor.rename(&start_of("items", "    items"), "products");
-    for place in ["    items", "&login.items"] {
+    for place in ["    items", "{{login.response.items", "&login.items"] {
         assert!(
             renamed.contains(&start_of("items", place)),
             "{place}: {renamed:?}"
