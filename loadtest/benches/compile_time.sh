@@ -144,7 +144,7 @@ steps() {
 binary() {
     local file newest=
     for file in "$CARGO_TARGET_DIR/$1"/deps/load-*; do
-        [[ -x $file && $file != *.* && ( -z $newest || $file -nt $newest ) ]] && newest=$file
+        [[ -x $file && ${file##*/} != *.* && ( -z $newest || $file -nt $newest ) ]] && newest=$file
     done
     echo "$newest"
 }

@@ -85,7 +85,7 @@ fn header(histogram: &Histogram<u64>, length: usize) -> Vec<u8> {
 }
 
 fn write(bytes: &mut Vec<u8>, number: i64) {
-    let mut left = ((number << 1) ^ (number >> 63)) as u64;
+    let mut left = ((number << 1) ^ (number >> 63)).cast_unsigned();
     for _ in 0..8 {
         if left < 0x80 {
             break;
@@ -109,7 +109,7 @@ fn read(bytes: &mut &[u8]) -> Option<i64> {
             break;
         }
     }
-    Some((number >> 1) as i64 ^ -((number & 1) as i64))
+    Some((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
 }
 
 #[cfg(test)]
