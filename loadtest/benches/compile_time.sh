@@ -3,10 +3,11 @@
 #
 #   loadtest/benches/compile_time.sh dependencies   crates and CPU time of a cold test build, beside
 #                                                   a package that has reqwest and tokio
-#   loadtest/benches/compile_time.sh steps          CPU time per step: 100 scenarios of 6 steps in one
-#                                                   file, beside a file with one scenario
+#   loadtest/benches/compile_time.sh steps          CPU time and size per step: 100 scenarios of 6
+#                                                   steps in one file, beside a file with one scenario
 #
 # CPU time is user + sys, so that a busy machine disturbs little; of several runs the smallest counts.
+# Crates that cargo does not have yet are fetched first; `CARGO_NET_OFFLINE=true` forbids that.
 set -euo pipefail
 
 library=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -71,56 +72,84 @@ scenarios() {
     echo 'loadtest::main!();'
 }
 
+least() { awk -v a="${1:-$2}" -v b="$2" 'BEGIN { print (a < b) ? a : b }'; }
+
 dependencies() {
     package plain '[dependencies]
 reqwest = { version = "0.13", default-features = false, features = ["rustls", "json"] }
-tokio = { version = "1", features = ["full"] }'
-    package loaded "[dependencies]
-reqwest = { version = \"0.13\", default-features = false, features = [\"rustls\", \"json\"] }
-tokio = { version = \"1\", features = [\"full\"] }
-
-$load_test"
+tokio = { version = "1", features = ["macros", "rt"] }'
+    cat >"$work/plain/tests/load.rs" <<'EOF'
+#[tokio::test]
+async fn nobody_listens() {
+    assert!(reqwest::get("http://127.0.0.1:1/").await.is_err());
+}
+EOF
+    package loaded "$load_test"
     scenarios 1 >"$work/loaded/tests/load.rs"
-    local name crates
+    local run name
+    local -A best=()
     for name in plain loaded; do
         cp "$library/../Cargo.lock" "$work/$name/Cargo.lock"
         (cd "$work/$name" && cargo fetch)
-        crates=$(cd "$work/$name" && cargo tree -e normal,dev --prefix none --no-dedupe | sed 's/ (.*//' | sort -u | wc -l)
-        rm -rf "$CARGO_TARGET_DIR"
-        printf '%-8s %4d crates, %6.1f s of CPU time\n' "$name" "$crates" \
-            "$(cd "$work/$name" && cpu_time cargo build --tests -j2)"
     done
+    for run in 1 2; do
+        for name in plain loaded; do
+            rm -rf "$CARGO_TARGET_DIR"
+            best[$name]=$(least "${best[$name]-}" "$(cd "$work/$name" && cpu_time cargo build --tests -j2)")
+        done
+    done
+    for name in plain loaded; do
+        printf '%-8s %4d crates, %6.1f s of CPU time\n' "$name" "$(crates "$name")" "${best[$name]}"
+    done
+}
+
+# How many crates the tests of a package need, its own not among them.
+crates() {
+    (cd "$work/$1" && cargo tree -e no-build --prefix none --no-dedupe) | sed 's/ (.*//' | grep -v "^$1 " | sort -u | wc -l
 }
 
 steps() {
     package steps "$load_test"
     cp "$library/../Cargo.lock" "$work/steps/Cargo.lock"
     cd "$work/steps"
-    local profile command count run best time
+    local profile command count run best
     for profile in check debug release; do
         case $profile in
             check) command=(cargo check --tests -j1) ;;
             debug) command=(cargo build --tests -j1) ;;
             release) command=(cargo build --tests -j1 --release) ;;
         esac
-        local -A least=()
+        local -A fastest=() size=()
         for count in 1 101; do
             scenarios "$count" >tests/load.rs
             "${command[@]}"
             best=
             for run in 1 2 3; do
                 touch tests/load.rs
-                time=$(cpu_time "${command[@]}")
-                best=$(awk -v a="${best:-$time}" -v b="$time" 'BEGIN { print (a < b) ? a : b }')
+                best=$(least "$best" "$(cpu_time "${command[@]}")")
             done
-            least[$count]=$best
+            fastest[$count]=$best
+            size[$count]=0
+            [[ $profile = check ]] || size[$count]=$(wc -c <"$(binary "$profile")")
         done
-        awk -v profile="$profile" -v one="${least[1]}" -v all="${least[101]}" 'BEGIN {
-            printf "%-8s %5.1f s for 600 steps, %4.1f ms a step\n", profile, all - one, (all - one) / 600 * 1000 }'
+        awk -v profile="$profile" -v time="${fastest[101]} ${fastest[1]}" -v size="${size[101]} ${size[1]}" 'BEGIN {
+            split(time, t); split(size, s)
+            printf "%-8s %4.1f ms", profile, (t[1] - t[2]) / 600 * 1000
+            if (s[1]) printf " and %4.1f KB of binary", (s[1] - s[2]) / 600 / 1000
+            print " a step" }'
     done
+}
+
+# The newest test binary of a profile.
+binary() {
+    local file newest=
+    for file in "$CARGO_TARGET_DIR/$1"/deps/load-*; do
+        [[ -x $file && ${file##*/} != *.* && ( -z $newest || $file -nt $newest ) ]] && newest=$file
+    done
+    echo "$newest"
 }
 
 case ${1-} in
     dependencies | steps) "$1" ;;
-    *) sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit 2 ;;
+    *) sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit 2 ;;
 esac

@@ -14,6 +14,7 @@ use crate::targets::Target;
 use crate::transport::{HttpTransport, Network, NetworkError};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 use tokio::runtime;
 use tokio::time::Instant;
 
@@ -92,7 +93,7 @@ impl Ready {
             target_in_process: target.is_some_and(Target::is_in_process),
             executable_hash: executable_hash.to_owned(),
             workers,
-            started_at: jiff::Timestamp::now().to_string(),
+            started_at: humantime::format_rfc3339_millis(SystemTime::now()).to_string(),
         }
     }
 

@@ -1,9 +1,7 @@
 //! A histogram of durations.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use super::encoding::{decode, encode};
 use hdrhistogram::Histogram as Hdr;
-use hdrhistogram::serialization::{Deserializer, Serializer as _, V2Serializer};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -142,6 +140,10 @@ impl Inner {
     }
 }
 
+fn coarse() -> Hdr<u64> {
+    Hdr::new_with_bounds(LOWEST_NS, HIGHEST_NS, COARSE_DIGITS).expect("the bounds are valid")
+}
+
 #[derive(Serialize, Deserialize)]
 struct Encoded {
     count: u64,
@@ -153,20 +155,14 @@ struct Encoded {
 
 impl Serialize for Histogram {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let encoded = self.0.as_ref().map(|inner| {
-            let mut bytes = Vec::new();
-            V2Serializer::new()
-                .serialize(&inner.counts, &mut bytes)
-                .map_err(|error| serde::ser::Error::custom(format!("{error:?}")))?;
-            Ok(Encoded {
-                count: inner.counts.len(),
-                min_ns: inner.min_ns,
-                max_ns: inner.max_ns,
-                sum_ns: inner.sum_ns,
-                hdr_v2: STANDARD.encode(bytes),
-            })
+        let encoded = self.0.as_ref().map(|inner| Encoded {
+            count: inner.counts.len(),
+            min_ns: inner.min_ns,
+            max_ns: inner.max_ns,
+            sum_ns: inner.sum_ns,
+            hdr_v2: encode(&inner.counts),
         });
-        encoded.transpose()?.serialize(serializer)
+        encoded.serialize(serializer)
     }
 }
 
@@ -176,15 +172,9 @@ impl<'de> Deserialize<'de> for Histogram {
         let Some(encoded) = Option::<Encoded>::deserialize(deserializer)? else {
             return Ok(Self(None));
         };
-        let bytes = STANDARD.decode(&encoded.hdr_v2).map_err(D::Error::custom)?;
-        let read: Hdr<u64> = Deserializer::new()
-            .deserialize(&mut bytes.as_slice())
-            .map_err(|error| D::Error::custom(format!("not an HdrHistogram: {error:?}")))?;
         let mut inner = Inner::new();
-        inner
-            .counts
-            .add(&read)
-            .map_err(|error| D::Error::custom(format!("histogram: {error:?}")))?;
+        decode(&encoded.hdr_v2, &mut inner.counts)
+            .ok_or_else(|| D::Error::custom("not an HdrHistogram of durations"))?;
         if inner.counts.len() != encoded.count || encoded.count == 0 {
             return Err(D::Error::custom(
                 "the histogram does not hold as many values as it says",
@@ -208,30 +198,24 @@ impl Histogram {
         let Some(inner) = &self.0 else {
             return Encoding::new();
         };
-        let mut coarse = Hdr::<u64>::new_with_bounds(LOWEST_NS, HIGHEST_NS, COARSE_DIGITS)
-            .expect("valid bounds");
+        let mut coarse = coarse();
         for value in inner.counts.iter_recorded() {
             coarse.saturating_record_n(
                 value.value_iterated_to(),
                 value.count_since_last_iteration(),
             );
         }
-        let mut bytes = Vec::new();
-        V2Serializer::new()
-            .serialize(&coarse, &mut bytes)
-            .expect("a vector takes any number of bytes");
-        STANDARD.encode(bytes)
+        encode(&coarse)
     }
 
     /// Decodes what [`compact`](Self::compact) made; a damaged encoding is an empty histogram.
     pub(super) fn expand(encoding: &Encoding) -> Self {
-        let read = STANDARD.decode(encoding).ok().and_then(|bytes| {
-            Deserializer::new()
-                .deserialize::<u64, _>(&mut bytes.as_slice())
-                .ok()
-        });
         let mut histogram = Self::default();
-        for value in read.iter().flat_map(|read| read.iter_recorded()) {
+        let mut read = coarse();
+        if decode(encoding, &mut read).is_none() {
+            return histogram;
+        }
+        for value in read.iter_recorded() {
             let duration = Duration::from_nanos(value.value_iterated_to());
             histogram.record_n(duration, value.count_since_last_iteration());
         }

@@ -4,6 +4,7 @@
 //! order in which workers report does not matter.
 
 mod cells;
+mod encoding;
 mod histogram;
 mod inner;
 mod tally;

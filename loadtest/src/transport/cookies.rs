@@ -3,9 +3,7 @@
 use super::origin::{Host, Origin};
 use http::header::SET_COOKIE;
 use http::{HeaderMap, HeaderValue};
-use jiff::Timestamp;
-use jiff::civil;
-use jiff::tz::TimeZone;
+use std::time::{Duration, SystemTime};
 
 /// The most cookies a user keeps; the oldest goes first.
 const MAX_COOKIES: usize = 300;
@@ -29,7 +27,7 @@ struct Cookie {
     host_only: bool,
     path: String,
     secure: bool,
-    expires: Option<Timestamp>,
+    expires: Option<SystemTime>,
 }
 
 impl Jar {
@@ -48,7 +46,7 @@ impl Jar {
 
     /// Keeps what the answer to a request for `path` at `origin` sets; forgets what it deletes.
     pub(super) fn store(&mut self, headers: &HeaderMap, origin: &Origin, path: &str) {
-        let now = Timestamp::now();
+        let now = SystemTime::now();
         for header in headers.get_all(SET_COOKIE) {
             if let Ok(text) = std::str::from_utf8(header.as_bytes()) {
                 self.set(text, &origin.host, path, now);
@@ -58,7 +56,7 @@ impl Jar {
 
     /// The value of the `cookie` header for a request for `path` at `origin`, if there is one.
     pub(super) fn header(&mut self, origin: &Origin, path: &str) -> Option<HeaderValue> {
-        self.text(origin, path, Timestamp::now())
+        self.text(origin, path, SystemTime::now())
             .and_then(|text| HeaderValue::try_from(text).ok())
             .map(|mut value| {
                 value.set_sensitive(true);
@@ -66,7 +64,7 @@ impl Jar {
             })
     }
 
-    fn text(&mut self, origin: &Origin, path: &str, now: Timestamp) -> Option<String> {
+    fn text(&mut self, origin: &Origin, path: &str, now: SystemTime) -> Option<String> {
         self.cookies.retain(|cookie| !cookie.is_over(now));
         let path = path.split('?').next().unwrap_or(path);
         let host = origin.host.to_string();
@@ -85,7 +83,7 @@ impl Jar {
         (!pairs.is_empty()).then(|| pairs.join("; "))
     }
 
-    fn set(&mut self, text: &str, host: &Host, path: &str, now: Timestamp) {
+    fn set(&mut self, text: &str, host: &Host, path: &str, now: SystemTime) {
         let Some(cookie) = Cookie::read(text, host, path, now) else {
             return;
         };
@@ -108,7 +106,7 @@ impl Jar {
 
 impl Cookie {
     /// Reads a `set-cookie` header (RFC 6265, sections 5.2 and 5.3); `None` where it is to be ignored.
-    fn read(text: &str, host: &Host, path: &str, now: Timestamp) -> Option<Self> {
+    fn read(text: &str, host: &Host, path: &str, now: SystemTime) -> Option<Self> {
         let is_control = |c: char| c.is_control() && c != '\t';
         if text.contains(is_control) {
             return None;
@@ -144,7 +142,7 @@ impl Cookie {
             }
         }
         if let Some(seconds) = max_age {
-            cookie.expires = Some(after(now, seconds));
+            cookie.expires = after(now, seconds);
         }
         match domain {
             None | Some("") => {}
@@ -162,7 +160,7 @@ impl Cookie {
         Some(cookie)
     }
 
-    fn is_over(&self, now: Timestamp) -> bool {
+    fn is_over(&self, now: SystemTime) -> bool {
         self.expires.is_some_and(|end| end <= now)
     }
 
@@ -208,16 +206,16 @@ fn seconds(text: &str) -> Option<i64> {
     plain.then(|| text.parse().unwrap_or(beyond))
 }
 
-fn after(now: Timestamp, seconds: i64) -> Timestamp {
-    if seconds <= 0 {
-        return Timestamp::MIN;
+/// `None` for a time beyond what the clock can tell, which is never.
+fn after(now: SystemTime, seconds: i64) -> Option<SystemTime> {
+    match u64::try_from(seconds) {
+        Ok(seconds @ 1..) => now.checked_add(Duration::from_secs(seconds)),
+        _ => Some(SystemTime::UNIX_EPOCH),
     }
-    let sum = now.as_second().saturating_add(seconds);
-    Timestamp::from_second(sum).unwrap_or(Timestamp::MAX)
 }
 
 /// Reads the dates of cookies, which servers write in many ways (RFC 6265, section 5.1.1).
-fn date(text: &str) -> Option<Timestamp> {
+fn date(text: &str) -> Option<SystemTime> {
     const MONTHS: [&str; 12] = [
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ];
@@ -238,7 +236,7 @@ fn date(text: &str) -> Option<Timestamp> {
             month,
             MONTHS.iter().position(|month| word.starts_with(month)),
         ) {
-            month = i16::try_from(at + 1).ok();
+            month = Some(at + 1);
         } else if let (None, Some(number)) = (year, leading(token, 2..=4)) {
             year = Some(match number {
                 70..=99 => number + 1900,
@@ -247,26 +245,18 @@ fn date(text: &str) -> Option<Timestamp> {
             });
         }
     }
-    let (hour, minute, second) = time?;
-    let year = year.filter(|year| *year >= 1601)?;
-    let small = |number: i16| i8::try_from(number).ok();
-    civil::DateTime::new(
-        year,
-        small(month?)?,
-        small(day?)?,
-        small(hour)?,
-        small(minute)?,
-        small(second)?,
-        0,
-    )
-    .ok()?
-    .to_zoned(TimeZone::UTC)
-    .ok()
-    .map(|zoned| zoned.timestamp())
+    let (month, day, (hour, minute, second)) = (month?, day?, time?);
+    // A date before the clock's first is past all the same.
+    let year = year.filter(|year| *year >= 1601)?.max(1970);
+    if second > 59 {
+        return None;
+    }
+    let text = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z");
+    humantime::parse_rfc3339(&text).ok()
 }
 
 /// The number at the start of `text`, if it has as many digits as allowed.
-fn leading(text: &str, digits: std::ops::RangeInclusive<usize>) -> Option<i16> {
+fn leading(text: &str, digits: std::ops::RangeInclusive<usize>) -> Option<u16> {
     let count = text.bytes().take_while(u8::is_ascii_digit).count();
     digits
         .contains(&count)
@@ -279,10 +269,10 @@ mod tests {
     use http::Uri;
     use proptest::prelude::*;
 
-    const NOW: i64 = 1_800_000_000; // 15 January 2027
+    const NOW: u64 = 1_800_000_000; // 15 January 2027
 
-    fn now() -> Timestamp {
-        Timestamp::from_second(NOW).unwrap()
+    fn now() -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(NOW)
     }
 
     fn split(url: &str) -> (Origin, String) {
@@ -394,6 +384,10 @@ mod tests {
             ("a=1; Max-Age=0", false),
             ("a=1; Max-Age=-5", false),
             ("a=1; Max-Age=99999999999999999999", true),
+            (
+                "a=1; Max-Age=99999999999999999999; Expires=Thu, 01 Jan 1970 00:00:00 GMT",
+                true,
+            ),
             ("a=1; Max-Age=-99999999999999999999", false),
             ("a=1; Max-Age=soon", true),
             ("a=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT", false),
@@ -401,6 +395,10 @@ mod tests {
             ("a=1; Expires=Fri, 15 Jan 2027 08:00:00 GMT", false),
             ("a=1; Expires=Fri, 15 Jan 2027 08:00:01 GMT", true),
             ("a=1; Expires=Fri Jan 15 08:00:01 2027", true),
+            ("a=1; Expires=Mon, 01 Jan 1601 00:00:00 GMT", false),
+            ("a=1; Expires=Fri, 31 Dec 9999 23:59:59 GMT", true),
+            ("a=1; Expires=Thu, 30 Feb 2023 00:00:00 GMT", true),
+            ("a=1; Expires=Sun, 15 Jan 2023 08:00:60 GMT", true),
             ("a=1; Expires=not a date", true),
             (
                 "a=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=9",
@@ -416,7 +414,7 @@ mod tests {
         let mut jar = Jar::default();
         set(&mut jar, url, "a=1; max-age=10");
         let (origin, path) = split(url);
-        let later = Timestamp::from_second(NOW + 10).unwrap();
+        let later = now() + Duration::from_secs(10);
         assert_eq!(jar.text(&origin, &path, later), None);
         assert!(jar.cookies.is_empty());
     }
@@ -471,10 +469,11 @@ mod tests {
 
         #[test]
         fn a_date_is_read_back(seconds in 0_i64..4_102_444_800) {
-            let written = Timestamp::from_second(seconds).unwrap();
+            let written = jiff::Timestamp::from_second(seconds).unwrap();
+            let instant = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.unsigned_abs());
             for format in ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%Y %H:%M:%S GMT", "%a %b %d %H:%M:%S %Y"] {
                 let text = written.strftime(format).to_string();
-                prop_assert_eq!(date(&text), Some(written), "{}", text);
+                prop_assert_eq!(date(&text), Some(instant), "{}", text);
             }
         }
     }
