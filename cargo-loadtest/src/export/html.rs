@@ -192,6 +192,23 @@ mod tests {
         assert!(plain.contains(&view::count(4_321)));
     }
 
+    #[test]
+    fn requests_have_a_column_where_a_step_sent_more_than_one() {
+        let mut report = sample::sender();
+        let terminal = |report: &Report| crate::export::terminal::render(report, 200, false);
+        for step in &mut report.cards[0].steps {
+            step.retries = 0;
+        }
+        let before = render(&report);
+        assert!(!before.contains(">Requests</th>"));
+        let step = &mut report.cards[0].steps[0];
+        (step.requests, step.retries) = (4_321, 2_000);
+        let html = render(&report);
+        assert!(html.contains(">Requests</th>"));
+        assert!(html.contains(&format!(">{}</td>", view::count(4_321))));
+        assert!(terminal(&report).contains(&view::count(4_321)));
+    }
+
     fn step_spared(report: &Report) -> u64 {
         report.cards[0].steps[0].spared()
     }

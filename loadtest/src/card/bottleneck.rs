@@ -152,7 +152,9 @@ fn outside(row: &StepRow, tally: &StepTally, share: &str, known: Duration) -> St
     let timeouts = count(ErrorKind::is_timeout);
     let connecting = count(|kind| kind == ErrorKind::TimeoutConnect);
     if timeouts == 0 {
-        return if known.is_zero() {
+        return if row.retries > 0 && row.inner.is_empty() {
+            format!("{share} of its time is in requests that had no answer and were sent again.")
+        } else if known.is_zero() {
             "Its phases were not measured.".to_owned()
         } else {
             format!(

@@ -63,7 +63,8 @@ pub struct StepRow {
     pub statuses: BTreeMap<u16, u64>,
     /// Requests written to a connection, repeated ones included.
     pub requests: u64,
-    /// Of these, repeated: since a reused connection was closed, by `retry` or by `until`.
+    /// Of these, those after the first: since a reused connection was closed, by `retry`, by `until`, or by
+    /// a redirect.
     pub retries: u64,
     /// Bytes written, heads included.
     pub sent_bytes: u64,

@@ -390,6 +390,25 @@ fn time_without_an_answer_is_not_blamed_on_connecting() {
 }
 
 #[test]
+fn the_time_of_requests_that_were_lost_and_sent_again_is_told_as_such() {
+    let mut record = record(&["ping"]);
+    let step = &mut record.windows.steady.steps[0];
+    *step = StepTally {
+        executed: 10,
+        ok: 10,
+        requests: 20,
+        retries: 10,
+        ..StepTally::default()
+    };
+    step.service.record_n(ms(210), 10);
+    step.phases.first_byte.record_n(ms(10), 10);
+    assert_eq!(
+        Card::of(&record).bottleneck.unwrap().why,
+        "95 % of its time is in requests that had no answer and were sent again."
+    );
+}
+
+#[test]
 fn a_threshold_on_the_journey_of_one_step_is_on_its_response_time() {
     let mut record = record(&["ping"]);
     require(&mut record, None, Metric::P99, Bound::Time(ms(11)));

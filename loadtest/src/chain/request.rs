@@ -1,5 +1,6 @@
 //! The request a step returns.
 
+use super::write::UNFIT_VALUE;
 use super::{RequestBuf, Unmet, form};
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
@@ -98,7 +99,7 @@ impl<T> Request<T> {
         match HeaderName::try_from(name) {
             Ok(name) => match HeaderValue::try_from(value) {
                 Ok(value) => self.headers.push((name, value)),
-                Err(error) => self.note(format!("header `{name}`: {}", error.into())),
+                Err(_) => self.note(format!("header `{name}`: {UNFIT_VALUE}")),
             },
             Err(error) => self.note(error.into().to_string()),
         }
@@ -211,7 +212,7 @@ impl<T> Request<T> {
                 value.set_sensitive(true);
                 self.headers.push((AUTHORIZATION, value));
             }
-            Err(error) => self.note(format!("header `{AUTHORIZATION}`: {error}")),
+            Err(_) => self.note(format!("header `{AUTHORIZATION}`: {UNFIT_VALUE}")),
         }
         self
     }

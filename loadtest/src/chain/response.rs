@@ -6,9 +6,10 @@ use http::{HeaderMap, StatusCode};
 use std::any::Any;
 use std::ops::Deref;
 
-/// The response of an earlier step, its body read into `T`; it derefs to `T`.
+/// The response of an earlier step, its body read into `T`; it derefs to `T`. `Response` alone is that of a
+/// step which does not read the body.
 #[derive(Debug, Clone)]
-pub struct Response<T> {
+pub struct Response<T = ()> {
     status: StatusCode,
     headers: HeaderMap,
     body: T,

@@ -6,6 +6,10 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::uri::PathAndQuery;
 use http::{HeaderName, HeaderValue, Method, Uri};
 
+/// What is wrong with a value that is no value of a header.
+pub(super) const UNFIT_VALUE: &str =
+    "its value has a character that no header can hold, such as a line break";
+
 /// What is wrong with what is no URL.
 pub(super) const NO_URL: &str = "it starts neither with `/` nor with `http://` or `https://`";
 
@@ -61,9 +65,9 @@ impl RequestBuf {
         self.scratch = text;
         match value {
             Ok(value) => self.headers.push((name, value)),
-            Err(error) => {
+            Err(_) => {
                 return Err(Unmet::Invalid {
-                    reason: format!("header `{name}`: {error}"),
+                    reason: format!("header `{name}`: {UNFIT_VALUE}"),
                 });
             }
         }

@@ -28,7 +28,7 @@ pub enum Trigger {
     Timeout,
     /// `connect`: no connection (`dns.*`, `connect.*`, `tls.*`).
     Connect,
-    /// `reset`: the connection was lost (`reset.*`, `closed.*`).
+    /// `reset`: the connection was lost (`reset.*`, `closed.*`, `body.truncated`).
     Reset,
 }
 

@@ -172,7 +172,9 @@ fn triggers(trigger: Trigger, failure: &Failure) -> bool {
         }
         Trigger::Timeout => failure.kind.is_timeout(),
         Trigger::Connect => matches!(family, "dns" | "connect" | "tls"),
-        Trigger::Reset => matches!(family, "reset" | "closed"),
+        Trigger::Reset => {
+            matches!(family, "reset" | "closed") || failure.kind == ErrorKind::BodyTruncated
+        }
     }
 }
 

@@ -408,6 +408,8 @@ fn only_the_failures_that_are_named_are_retried() {
     assert!(!of(&[Trigger::Connect], Fault(ErrorKind::ResetBeforeHead)));
     assert!(of(&[Trigger::Reset], Fault(ErrorKind::ResetInBody)));
     assert!(of(&[Trigger::Reset], Fault(ErrorKind::ClosedFresh)));
+    assert!(of(&[Trigger::Reset], Fault(ErrorKind::BodyTruncated)));
+    assert!(!of(&[Trigger::Reset], Fault(ErrorKind::BodyTooLarge)));
     assert!(!of(
         &[status(503), Trigger::Reset],
         Fault(ErrorKind::GuardBlocked)

@@ -12,6 +12,7 @@ pub(super) fn table(page: &mut Page, card: &Card) {
     let spared = any(StepRow::spared);
     let kept = any(|step| step.kept);
     let skips = any(|step| step.skipped);
+    let repeats = any(|step| step.retries);
     let mut columns = vec![
         Column::left("step"),
         Column::left("grade"),
@@ -24,6 +25,9 @@ pub(super) fn table(page: &mut Page, card: &Card) {
         Column::right("time"),
         Column::right("received").leaves(6),
     ];
+    if repeats {
+        columns.push(Column::right("requests").leaves(3));
+    }
     if skips {
         columns.push(Column::right("skips"));
     }
@@ -41,11 +45,11 @@ pub(super) fn table(page: &mut Page, card: &Card) {
                 .as_ref()
                 .is_some_and(|found| found.step == i);
         table.row(
-            step_cells(step, card, slowest, [skips, spared, kept]),
+            step_cells(step, card, slowest, [repeats, skips, spared, kept]),
             request_of(step),
         );
         for row in &step.inner {
-            table.row(inner_cells(row, [skips, spared, kept]), None);
+            table.row(inner_cells(row, [repeats, skips, spared, kept]), None);
         }
     }
     page.title("Steps");
@@ -62,12 +66,12 @@ fn request_of(step: &StepRow) -> Option<String> {
     (!words.is_empty()).then(|| words.join(" "))
 }
 
-/// `shown` says whether there are columns of skips, of steps left out, and of those kept.
+/// `shown` says whether there are columns of requests, of skips, of steps left out, and of those kept.
 fn step_cells(
     step: &StepRow,
     card: &Card,
     slowest: bool,
-    shown: [bool; 3],
+    shown: [bool; 4],
 ) -> Vec<(anstyle::Style, String)> {
     let figure = |figure: Option<String>| figure.unwrap_or_else(|| view::NONE.to_owned());
     let grade = match &step.grade {
@@ -97,7 +101,10 @@ fn step_cells(
             figure(step.received_bytes_per_second.map(view::throughput)),
         ),
     ];
-    let [skips, spared, kept] = shown;
+    let [repeats, skips, spared, kept] = shown;
+    if repeats {
+        cells.push((PLAIN, view::count(step.requests)));
+    }
     if skips {
         cells.push((red(step.skipped > 0), view::count(step.skipped)));
     }
@@ -111,7 +118,7 @@ fn step_cells(
 }
 
 /// One name of the requests of a step that sends for itself, below it.
-fn inner_cells(row: &InnerRow, shown: [bool; 3]) -> Vec<(anstyle::Style, String)> {
+fn inner_cells(row: &InnerRow, shown: [bool; 4]) -> Vec<(anstyle::Style, String)> {
     let figure = |figure: Option<String>| figure.unwrap_or_else(|| view::NONE.to_owned());
     let none = || (PLAIN, String::new());
     let errors = if row.failed > 0 { BAD } else { DIM };
