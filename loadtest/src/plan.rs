@@ -102,6 +102,15 @@ pub enum PlanError {
         /// What would do.
         most: &'static str,
     },
+    /// A grading target that no answer meets.
+    #[error("a grading target T of 0s is met by no answer; use for example `500ms`")]
+    NoApdex,
+    /// An error budget that is no share.
+    #[error("an error budget of {given} is no share of one; use for example `0.01` for 1 %")]
+    NoShare {
+        /// What was given, as text.
+        given: String,
+    },
     /// A stage with a target that is no number of users or iterations.
     #[error("a stage from {from} to {to} has no meaning; use numbers of at least 0")]
     Stage {
@@ -173,6 +182,7 @@ impl Plan {
             &mut errors,
         );
         check(&load, &mut errors);
+        check_grading(defaults, &mut errors);
         if !errors.is_empty() {
             return Err(errors);
         }
@@ -235,6 +245,19 @@ impl Load {
                 Some(times.fold(Duration::ZERO, Duration::saturating_add))
             }
         }
+    }
+}
+
+fn check_grading(defaults: &GradingDefaults, errors: &mut Vec<PlanError>) {
+    if defaults.apdex.is_some_and(|target| target.is_zero()) {
+        errors.push(PlanError::NoApdex);
+    }
+    if let Some(budget) = defaults.budget
+        && !(0.0..=1.0).contains(&budget)
+    {
+        errors.push(PlanError::NoShare {
+            given: budget.to_string(),
+        });
     }
 }
 
@@ -517,6 +540,20 @@ mod tests {
             ramp_up: seconds(ramp_up),
             duration: seconds(duration),
         })
+    }
+
+    #[test]
+    fn grading_without_meaning_is_refused_all_at_once() {
+        for budget in [f64::NAN, -1.0, 2.0] {
+            let defaults = GradingDefaults {
+                apdex: Some(Duration::ZERO),
+                budget: Some(budget),
+            };
+            let plan = Plan::new(&scenario(None), &Overrides::default(), &defaults, 1);
+            let mistakes = plan.unwrap_err();
+            assert_eq!(mistakes.len(), 2, "{budget}: {mistakes:?}");
+            assert_eq!(mistakes[0], PlanError::NoApdex);
+        }
     }
 
     #[test]

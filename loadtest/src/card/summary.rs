@@ -29,7 +29,12 @@ impl fmt::Display for Card {
             time(headline.time.p99),
             headline.error_rate.map_or_else(none, view::percent),
         )?;
-        for reason in &self.reasons {
+        // What makes a run invalid stands below, with its remedy.
+        let is_cause = |reason: &str| {
+            let mut causes = self.validity.causes.iter();
+            causes.any(|cause| cause.what == reason)
+        };
+        for reason in self.reasons.iter().filter(|reason| !is_cause(reason)) {
             write!(f, "\n{}: {reason}", self.verdict.name().to_lowercase())?;
         }
         for cause in &self.validity.causes {

@@ -320,6 +320,9 @@ fn a_blocked_worker_is_invalid_and_says_which_step() {
     );
     assert_eq!(card.reasons, ["`login` blocked a worker thread"]);
     assert_eq!(card.validity.trust, Trust::Invalid);
+    let told = card.to_string();
+    let times = told.matches("`login` blocked a worker thread").count();
+    assert_eq!(times, 1, "{told}");
     assert!(card.validity.causes[0].remedy.contains("must not block"));
     assert_eq!(card.accounts.balanced, None);
 }

@@ -80,8 +80,9 @@ fn message(definition: &ScenarioDef, name: &str, new: &Duplicated) -> String {
         new.line
     );
     if let Some(version) = &new.version {
+        text.push('\n');
         text.push_str(&shell::clean(&format!(
-            "\nThe copy has `version = \"{version}\"` too: change it with what you change, or leave it out."
+            "The copy has `version = \"{version}\"` too: change it with what you change, or leave it out."
         )));
         text.push('\n');
     }
@@ -276,6 +277,20 @@ mod tests {
         assert!(taken("twin").unwrap().contains("shop::load::look"));
         assert_eq!(taken("sell"), None, "in another module");
         assert_eq!(taken("third"), None);
+    }
+
+    #[test]
+    fn a_copied_version_is_told_in_a_paragraph_of_its_own() {
+        let new = Duplicated {
+            text: String::new(),
+            line: 7,
+            version: Some("3\u{1b}".to_owned()),
+        };
+        let text = message(&sample::definition("visit", &[]), "visit_2", &new);
+        assert!(
+            text.contains(":7\n\nThe copy has `version = \"3␛\"` too: "),
+            "{text}"
+        );
     }
 
     #[cfg(unix)]
