@@ -25,6 +25,12 @@ const KEYS: [&str; 10] = [
     "crate",
 ];
 
+/// Every option that an editor can tell about; `crate` is a word of the language.
+pub(crate) fn keys() -> impl Iterator<Item = &'static str> {
+    let keys = KEYS.into_iter().filter(|key| *key != "crate");
+    keys.chain(CLIENT_KEYS)
+}
+
 /// The weights that a scenario may have, none of which is zero.
 const WEIGHTS: RangeInclusive<f64> = f64::MIN_POSITIVE..=1e6;
 const WEIGHT: &str = "the weight of a scenario is its share of a mix: a number above 0, at most 1_000_000, \

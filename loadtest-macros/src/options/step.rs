@@ -306,7 +306,7 @@ const AUTHORIZED: &str =
 const CHECK: &str = "a check takes the response of its step and nothing else: `check = |r| ...`";
 
 /// Every option but the limits.
-fn keys() -> impl Iterator<Item = &'static str> {
+pub(crate) fn keys() -> impl Iterator<Item = &'static str> {
     KEYS.into_iter().chain(repeat::KEYS)
 }
 

@@ -9,47 +9,14 @@ use crate::resolve::Resolved;
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::quote;
 
-/// The items of `loadtest::__private::options::scenario`.
-const OF_SCENARIOS: [&str; 8] = [
-    "name",
-    "tags",
-    "base",
-    "load",
-    "thresholds",
-    "apdex",
-    "budget",
-    "version",
-];
-
-/// The items of `loadtest::__private::options::step`.
-const OF_STEPS: [&str; 19] = [
-    "name",
-    "weight",
-    "expect",
-    "think",
-    "timeout",
-    "get",
-    "post",
-    "put",
-    "delete",
-    "patch",
-    "head",
-    "options",
-    "header",
-    "bearer",
-    "json",
-    "apdex",
-    "budget",
-    "grade_weight",
-    "check",
-];
-
 pub(super) fn options(resolved: &Resolved) -> TokenStream {
-    let of_scenario = names(&resolved.written, &OF_SCENARIOS);
+    let of_scenario = names(
+        &resolved.written,
+        &options::of_scenarios().collect::<Vec<_>>(),
+    );
+    let known: Vec<_> = options::of_steps().collect();
     let of_steps = resolved.items.iter().flat_map(|item| match item {
-        Item::Function(function) if function.role == Role::Step => {
-            names(&function.options, &OF_STEPS)
-        }
+        Item::Function(function) if function.role == Role::Step => names(&function.options, &known),
         _ => Vec::new(),
     });
     quote! {
@@ -61,7 +28,7 @@ pub(super) fn options(resolved: &Resolved) -> TokenStream {
     }
 }
 
-/// The names of the options that are documented.
+/// The names among `documented` that are written.
 fn names(written: &TokenStream, documented: &[&str]) -> Vec<Ident> {
     options::split_at_commas(written.clone())
         .into_iter()
@@ -71,4 +38,28 @@ fn names(written: &TokenStream, documented: &[&str]) -> Vec<Ident> {
         })
         .filter(|name| documented.iter().any(|known| name == known))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_has_its_documentation() {
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../loadtest/src/chain/options.rs"
+        );
+        let text = std::fs::read_to_string(path).unwrap();
+        let (of_scenarios, of_steps) = text.split_once("pub mod step {").unwrap();
+        let methods = of_steps.split_once("methods! {").unwrap().1;
+        let is_there = |module: &str, name: &str| module.contains(&format!("pub struct {name};"));
+        for name in options::of_scenarios() {
+            assert!(is_there(of_scenarios, name), "`{name}` of scenarios");
+        }
+        for name in options::of_steps() {
+            let is_method = methods.split_whitespace().any(|method| method == name);
+            assert!(is_method || is_there(of_steps, name), "`{name}` of steps");
+        }
+    }
 }

@@ -29,6 +29,28 @@ pub mod scenario {
     /// `version = "2"`: stands in reports in place of the fingerprint of the source.
     #[derive(Debug)]
     pub struct version;
+    /// `weight = 3`: the scenario's share of a mix (`--mix`). Without it, 1.
+    #[derive(Debug)]
+    pub struct weight;
+    /// `http = 2`: the version of the protocol, `1` or `2`. Without it, what the target chooses over TLS
+    /// and HTTP/1.1 in the clear.
+    #[derive(Debug)]
+    pub struct http;
+    /// `cookies = user`: how long a cookie is kept: for the `user`, for the `iteration`, or `off`.
+    #[derive(Debug)]
+    pub struct cookies;
+    /// `insecure = true`: certificates go unchecked, and the report says so.
+    #[derive(Debug)]
+    pub struct insecure;
+    /// `ca = "certs/ca.pem"`: certificates to trust besides those of the system.
+    #[derive(Debug)]
+    pub struct ca;
+    /// `identity = "certs/client.pem"`: certificate and private key of the client, for mutual TLS.
+    #[derive(Debug)]
+    pub struct identity;
+    /// `redirects = 5`: how many redirects each step follows. Without it, none.
+    #[derive(Debug)]
+    pub struct redirects;
 }
 
 /// The options of `#[step(..)]`.
@@ -56,6 +78,21 @@ pub mod step {
     /// `bearer = "{{login.response.token}}"`: the header `authorization: Bearer ..`.
     #[derive(Debug)]
     pub struct bearer;
+    /// `basic = ("ada", "{{login.response.password}}")`: the header `authorization: Basic ..`.
+    #[derive(Debug)]
+    pub struct basic;
+    /// `query = { "page": 2, "q": "{{login.response.term}}" }`: goes to the end of the query of the URL.
+    #[derive(Debug)]
+    pub struct query;
+    /// `form = { "user": "ada", "remember": true }`: what a browser sends for a form.
+    #[derive(Debug)]
+    pub struct form;
+    /// `body = "text with {{login.response.name}}"` or `body = file("data/blob.bin")`.
+    #[derive(Debug)]
+    pub struct body;
+    /// `multipart = { "title": "me", "photo": file("data/me.png") }`: a form of parts, files among them.
+    #[derive(Debug)]
+    pub struct multipart;
     /// `json = { "id": {{browse.response.items[0].id}}, "note": "for {{login.response.name}}" }`.
     #[derive(Debug)]
     pub struct json;
@@ -71,6 +108,24 @@ pub mod step {
     /// `check = |response| !response.items.is_empty()`: a condition on the answer.
     #[derive(Debug)]
     pub struct check;
+    /// `redirects = 5`: how many redirects the step follows. Without it, those of the scenario.
+    #[derive(Debug)]
+    pub struct redirects;
+    /// `once`: the step runs in the first iteration of a virtual user, and its answer is kept.
+    #[derive(Debug)]
+    pub struct once;
+    /// `retry(3, backoff = 100ms, on = 503 | timeout)`: sends again after such failures.
+    #[derive(Debug)]
+    pub struct retry;
+    /// `until = |job| job.status == "done"`: sends again until the answer is the one it waits for.
+    #[derive(Debug)]
+    pub struct until;
+    /// `every = 500ms`: the pause between two requests of `until`.
+    #[derive(Debug)]
+    pub struct every;
+    /// `within = 30s`: when `until` gives up.
+    #[derive(Debug)]
+    pub struct within;
 
     macro_rules! methods {
         ($($method:ident)*) => {$(
