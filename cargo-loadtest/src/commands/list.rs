@@ -1,6 +1,6 @@
 //! `cargo loadtest list`: what there is to run.
 
-use super::{discover, masked, weights, words};
+use super::{discover, weights, words};
 use crate::cli::{Cli, ListArgs, ResultFormat};
 use crate::error::Error;
 use crate::interrupt::Interrupts;
@@ -29,10 +29,7 @@ pub(crate) fn list(args: &ListArgs, cli: &Cli) -> Result<u8, Error> {
     )?;
     match args.format {
         ResultFormat::Human => {
-            let shown: Vec<_> = found
-                .iter()
-                .map(|found| human(&masked::scenario(&found.definition)))
-                .collect();
+            let shown: Vec<_> = found.iter().map(|found| human(&found.definition)).collect();
             shell::result(shown.join("\n").trim_end())?;
         }
         ResultFormat::Json => shell::result(data(&found)?)?,
@@ -152,7 +149,7 @@ fn data(found: &[Found]) -> Result<String, Error> {
     let mut all = Vec::new();
     for found in found {
         let definition = &found.definition;
-        let mut value = serde_json::to_value(masked::scenario(definition)).map_err(not_encoded)?;
+        let mut value = serde_json::to_value(definition).map_err(not_encoded)?;
         value["identity"] = Value::from(definition.identity());
         for (i, weight) in weights::effective(&definition.steps)
             .into_iter()

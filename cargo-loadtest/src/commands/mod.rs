@@ -4,7 +4,6 @@ pub(crate) mod duplicate;
 pub(crate) mod export;
 pub(crate) mod init;
 pub(crate) mod list;
-mod masked;
 mod mix;
 pub(crate) mod plan;
 mod publish;

@@ -6,6 +6,9 @@ use crate::redact::{self, REDACTED};
 /// The definition as it may be kept; its placeholders stay.
 pub(super) fn recorded(definition: &ScenarioDef) -> ScenarioDef {
     let mut definition = definition.clone();
+    if let Some(base) = &mut definition.base {
+        *base = redact::template(base).into_owned().into();
+    }
     for step in definition.steps.to_mut() {
         if let Some(url) = &mut step.url {
             *url = redact::template(url).into_owned().into();
@@ -233,7 +236,10 @@ mod tests {
             }),
             ..StepDef::new("login")
         };
-        let definition = recorded(&ScenarioDef::new("visit", vec![step]));
+        let definition = recorded(&ScenarioDef {
+            base: Some("http://ada:hunter2@127.0.0.1/?token=hunter2".into()),
+            ..ScenarioDef::new("visit", vec![step])
+        });
         let text = serde_json::to_string(&definition).unwrap();
         assert!(!text.contains("hunter2"), "{text}");
         assert!(text.contains("{{login.response.page}}"), "{text}");

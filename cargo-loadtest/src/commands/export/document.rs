@@ -1,8 +1,8 @@
 //! A scenario as data: the published shape, apart from how the library keeps a definition.
 //!
-//! Every field is always there; what is not declared is null or empty. Nothing secret is in it.
+//! Every field is always there; what is not declared is null or empty. The program that lists its
+//! scenarios has taken out what is secret.
 
-use crate::commands::masked;
 use loadtest::definition::{
     BodyKind, Bound, Comparison, Cookies, HttpVersion, Load, Metric, ScenarioDef, Shape, Stage,
     StatusRange, StepDef, Threshold, Trigger,
@@ -193,7 +193,7 @@ impl<'a> Document<'a> {
             line: scenario.line,
             description: &scenario.description,
             tags: scenario.tags.iter().map(|tag| &**tag).collect(),
-            base: scenario.base.as_deref().map(masked::url),
+            base: scenario.base.as_deref().map(str::to_owned),
             starts_target: scenario.starts_target,
             keeps_state: scenario.keeps_state,
             version: scenario.version.as_deref(),
@@ -300,18 +300,18 @@ impl<'a> Step<'a> {
             line: step.line,
             description: &step.description,
             method: step.method.as_deref(),
-            url: step.url.as_deref().map(masked::url),
+            url: step.url.as_deref().map(str::to_owned),
             headers: step
                 .headers
                 .iter()
                 .map(|header| Header {
                     name: &header.name,
-                    value: masked::header(&header.name, &header.value),
+                    value: header.value.to_string(),
                 })
                 .collect(),
             body: step.body.as_ref().map(|body| Body {
                 kind: body.kind,
-                template: masked::body(&body.template),
+                template: body.template.to_string(),
             }),
             sends_itself: step.sends_itself,
             expected_status: &step.expect.0,
@@ -391,7 +391,7 @@ mod tests {
             comparison,
             bound,
         };
-        scenario.base = Some("https://ada:pw@127.0.0.1/?token=abc".into());
+        scenario.base = Some("https://127.0.0.1".into());
         scenario.version = Some("3".into());
         scenario.client = Client {
             http: HttpVersion::Http2,
@@ -422,16 +422,16 @@ mod tests {
             value: value.into(),
         };
         let step = &mut scenario.steps.to_mut()[1];
-        step.url = Some("/buy?api_key=abc&token={{login.response.token}}".into());
+        step.url = Some("/buy?api_key=[redacted]&token={{login.response.token}}".into());
         step.headers = vec![
             header("authorization", "Bearer {{login.response.token}}"),
-            header("x-api-key", "abc"),
+            header("x-api-key", "[redacted]"),
             header("accept", "text/plain"),
         ]
         .into();
         step.body = Some(BodyDef {
             kind: BodyKind::Json,
-            template: "{\"password\":\"hopper\",\"product\":{{login.response.id}}}".into(),
+            template: "{\"password\":\"[redacted]\",\"product\":{{login.response.id}}}".into(),
         });
         step.think = Some(definition::Think {
             min: seconds(1),
@@ -569,13 +569,5 @@ mod tests {
     #[test]
     fn a_document_says_everything_in_units_and_names() {
         insta::assert_json_snapshot!(value(&full()));
-    }
-
-    #[test]
-    fn nothing_secret_is_written() {
-        let text = value(&full()).to_string();
-        for secret in ["abc", "hopper", "ada:pw"] {
-            assert!(!text.contains(secret), "{secret}\n{text}");
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Where a run would send, and whether it may: by what is written, nothing is looked up.
 
-use crate::commands::masked;
 use loadtest::definition::ScenarioDef;
+use loadtest::redact;
 use loadtest::targets::permit;
 use serde::Serialize;
 use std::net::IpAddr;
@@ -88,7 +88,7 @@ impl Destination {
             }
         }
         Self {
-            base: base.map(masked::url),
+            base: base.map(|base| redact::template(&base).into_owned()),
             from,
             starts_target: scenario.starts_target,
             hosts,

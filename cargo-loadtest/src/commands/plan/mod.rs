@@ -6,7 +6,7 @@ mod human;
 mod outlook;
 
 use super::run;
-use super::{discover, masked, words};
+use super::{discover, words};
 use crate::cli::{Cli, PlanArgs, ResultFormat};
 use crate::config::Config;
 use crate::error::Error;
@@ -116,7 +116,7 @@ fn data(prospect: &Prospect<'_>) -> Value {
     for (i, step) in scenario.steps.iter().enumerate() {
         let shown = &mut value["steps"][i];
         shown["method"] = json!(step.method);
-        shown["url"] = json!(step.url.as_deref().map(masked::url));
+        shown["url"] = json!(step.url);
         shown["once"] = json!(step.once);
         shown["retry"] = json!(step.retry);
         shown["until"] = json!(step.until);
@@ -190,7 +190,7 @@ mod tests {
         });
         let mut third = steps[1].clone();
         third.name = "a_rather_long_name_of_a_step_that_does_not_fit".into();
-        third.url = Some("/a/rather/long/path/with/{{buy.response.items[0].id}}/and/more/of/it/that/goes/on?token=abc".into());
+        third.url = Some("/a/rather/long/path/with/{{buy.response.items[0].id}}/and/more/of/it/that/goes/on?page=7".into());
         third.retry = None;
         third.until = Some(Until {
             condition: "|r| r.done".into(),

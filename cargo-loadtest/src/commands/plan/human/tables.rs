@@ -1,7 +1,7 @@
 //! The tables of a plan: the course of the load, and the steps.
 
 use super::super::outlook::{Bound, Phase, PhaseKind};
-use super::super::{Prospect, masked, words};
+use super::super::{Prospect, words};
 use super::{MARGIN, Page, margin};
 use crate::commands::weights::short;
 use crate::export::terminal::table::{Column, Table};
@@ -135,7 +135,7 @@ pub(super) fn steps(page: &mut Page, prospect: &Prospect<'_>) {
 
 fn request(step: &StepDef) -> String {
     let method = step.method.as_deref().unwrap_or("*");
-    match step.url.as_deref().map(masked::url) {
+    match step.url.as_deref() {
         Some(url) => format!("{method} {url}"),
         None if step.method.is_some() => format!("{method} (made by its code)"),
         None => "made by its code".to_owned(),
