@@ -14,8 +14,6 @@ mod open;
 mod outcome;
 mod pacer;
 mod panics;
-#[cfg(test)]
-mod repeat_tests;
 pub(crate) mod smoke;
 #[cfg(test)]
 mod tests;

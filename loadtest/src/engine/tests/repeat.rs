@@ -1,15 +1,16 @@
 //! Steps that run once, send again, wait for an answer, or leave themselves out.
 
-use super::control::Control;
-use super::pacer::Pacer;
-use super::smoke::smoke;
-use super::worker::{Crew, work};
+use super::{ms, prepare};
 use crate::chain::{
-    Cause, Chain, Halt, Http, Local, Prepared, RawResponse, RequestBuf, RootCause, Scenario,
-    SetupContext, SetupError, Shared, Unmet, Vu,
+    Cause, Chain, Halt, Http, Local, RawResponse, RequestBuf, RootCause, Scenario, Shared, Unmet,
+    Vu,
 };
 use crate::definition::sample::{self, step};
 use crate::definition::{Load, Retry, Shape, StatusRange, StepDef, Think, Trigger, Until};
+use crate::engine::control::Control;
+use crate::engine::pacer::Pacer;
+use crate::engine::smoke::smoke;
+use crate::engine::worker::{Crew, work};
 use crate::metrics::{Histogram, StepTally, Tally, Windows};
 use crate::plan::{GradingDefaults, Overrides, Plan};
 use crate::transport::{Call, ErrorKind, Exchange, Failure, Phases, Received, Transport};
@@ -22,22 +23,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::task::LocalSet;
 use tokio::time::Instant;
-
-fn ms(ms: u64) -> Duration {
-    Duration::from_millis(ms)
-}
-
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "the signature is that of every scenario"
-)]
-fn prepare(_: &SetupContext) -> Result<Prepared, SetupError> {
-    Ok(Prepared {
-        shared: Arc::new(()),
-        target: None,
-        rows: None,
-    })
-}
 
 /// A chain in which every step needs the one before it. Step 0 leaves itself out in odd iterations where
 /// its URL says so; `until` waits for the body `done`.
