@@ -8,11 +8,13 @@ use loadtest::record::Ending;
 use loadtest_tests::{Reply, Request, Server};
 use rustix::process::Signal;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 pub(crate) fn trials() -> Vec<Trial> {
     trials![
         a_step_polls_and_its_requests_are_in_every_report,
         a_test_shows_all_that_a_failing_step_sent,
+        requests_at_the_same_time_are_under_way_together,
         a_step_that_keeps_the_thread_is_cut_off,
     ]
 }
@@ -84,6 +86,25 @@ fn a_test_shows_all_that_a_failing_step_sent() {
     assert_eq!(output.stdout.matches("not yet").count(), 5, "{output}");
     assert!(!output.stdout.contains("POST /orders"), "{output}");
     assert_eq!(server.requests(), 7);
+}
+
+fn requests_at_the_same_time_are_under_way_together() {
+    let server = Server::recording(|request| match request.path.as_str() {
+        "/page" => Reply::status(200).header("set-cookie", "id=7; Path=/"),
+        _ => Reply::text("part").delay(Duration::from_millis(20)),
+    });
+    let desk = Desk::new();
+    desk.run("gathers", &server).run().measured();
+    let record = desk.record();
+    assert_balanced(&record);
+    let all = total(&record);
+    let page = step(&record, &all, "page");
+    assert_eq!((page.ok, page.requests, page.checks_passed), (3, 12, 3));
+    // One connection more is that of the look whether the target can be reached.
+    assert_eq!((server.requests(), server.connections()), (12, 3 + 1));
+    for part in server.recorded().iter().filter(|part| part.path != "/page") {
+        assert_eq!(part.header("cookie"), Some("id=7"));
+    }
 }
 
 fn a_step_that_keeps_the_thread_is_cut_off() {

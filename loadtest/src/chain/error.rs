@@ -21,6 +21,8 @@ pub(crate) enum Fault {
     Status(StatusCode),
     /// A request could not be made.
     Unsent,
+    /// A request was not answered, for a failure of this kind.
+    Unanswered(&'static str),
     /// Anything else.
     Other,
 }
@@ -75,8 +77,12 @@ fn fault(error: &(dyn StdError + 'static)) -> Fault {
         if let Some(like) = cause.downcast_ref::<Like>() {
             return like.fault.clone();
         }
-        if cause.downcast_ref().is_some_and(HttpError::is_unsent) {
-            return Fault::Unsent;
+        if let Some(error) = cause.downcast_ref::<HttpError>() {
+            return if error.is_unsent() {
+                Fault::Unsent
+            } else {
+                Fault::Unanswered(error.kind())
+            };
         }
         let Some(error) = cause.downcast_ref::<reqwest::Error>() else {
             continue;

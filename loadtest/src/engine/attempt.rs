@@ -7,8 +7,9 @@ use crate::chain::{Cause, Chain, RawResponse, RequestBuf, RootCause};
 use crate::definition::{Retry, StepDef, Trigger, Until};
 use crate::metrics::StepTally;
 use crate::schedule::Window;
-use crate::transport::{Call, ErrorKind, Exchange, Failure, Received, Transport};
+use crate::transport::{Call, ErrorKind, Exchange, Failure, Received, Traffic, Transport};
 use http::StatusCode;
+use std::cell::Cell;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -92,12 +93,19 @@ impl<T: Transport, O: Observer> Sender<'_, T, O> {
 
     /// Sends once, and counts what is counted whatever the chain makes of it.
     async fn send(&mut self, is_repeated: bool) -> Exchange {
+        let cut = Cut {
+            unfinished: Cell::default(),
+            desk: self.desk,
+            window: self.window,
+            step: self.step,
+        };
         let call = Call {
             request: self.request,
             expect: &self.def.expect,
             reads: self.observer.reads(self.def.reads),
             timeout: self.request.timeout.unwrap_or(self.def.timeout),
             redirects: self.def.redirects,
+            unfinished: &cut.unfinished,
         };
         let exchange = self.transport.send(call).await;
         self.observer.exchanged(self.step, self.request, &exchange);
@@ -152,6 +160,24 @@ impl<T: Transport, O: Observer> Sender<'_, T, O> {
     }
 }
 
+/// Counts what was sent of a request that the end of the run cuts off.
+struct Cut<'a> {
+    unfinished: Cell<Traffic>,
+    desk: &'a Desk,
+    window: Window,
+    step: usize,
+}
+
+impl Drop for Cut<'_> {
+    fn drop(&mut self) {
+        let traffic = self.unfinished.take();
+        if traffic != Traffic::default() {
+            self.desk
+                .tally(self.window, |tally| tally.steps[self.step].count(traffic));
+        }
+    }
+}
+
 /// The pause before the step sends again, if it does after this failure, the `count`-th in a row from
 /// zero.
 fn pause_after(failure: &Failure, count: u32, retry: &Retry) -> Option<Duration> {
@@ -180,12 +206,10 @@ fn triggers(trigger: Trigger, failure: &Failure) -> bool {
 
 /// Counts one exchange: requests, bytes, phases and the status.
 fn count(tally: &mut StepTally, exchange: &Exchange, is_repeated: bool) {
-    tally.requests += u64::from(exchange.requests);
+    tally.count(exchange.traffic);
     // the transport repeats by itself what a resting connection that was closed has lost
     let first = u32::from(!is_repeated);
-    tally.retries += u64::from(exchange.requests.saturating_sub(first));
-    tally.sent_bytes += exchange.sent_bytes;
-    tally.received_bytes += exchange.received_bytes;
+    tally.retries += u64::from(exchange.traffic.requests.saturating_sub(first));
     let status = match &exchange.result {
         Ok(received) => Some(received.status),
         Err(failure) => failure.status,

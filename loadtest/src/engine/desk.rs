@@ -78,6 +78,11 @@ impl Desk {
         self.phase.get() == Phase::Running
     }
 
+    /// Whether what is still under way is being cut off.
+    pub(crate) fn is_over(&self) -> bool {
+        self.phase.get() == Phase::Aborting
+    }
+
     pub(crate) fn advance(&self, phase: Phase) {
         if phase > self.phase.get() {
             self.phase.set(phase);
@@ -100,7 +105,7 @@ impl Desk {
     pub(crate) async fn aborting(&self) {
         loop {
             let changed = self.phase_changed.notified();
-            if self.phase.get() == Phase::Aborting {
+            if self.is_over() {
                 return;
             }
             changed.await;

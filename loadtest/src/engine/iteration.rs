@@ -3,7 +3,7 @@
 use super::attempt::{Attempt, Sender};
 use super::desk::Desk;
 use super::outcome::{Outcome, Sample, dependency, fail, not_sent, without_request};
-use super::wire::Line;
+use super::wire::{Account, Line};
 use crate::chain::{
     Cause, Chain, Halt, Http, Purpose, RequestBuf, RootCause, Scenario, Shared, Unmet, Vu,
 };
@@ -342,14 +342,16 @@ impl<T: Transport> VirtualUser<T> {
             return journey.ended(step, &outcome, observer);
         }
         let transport = self.transport.take().unwrap_or_else(lost);
-        let line = Line::new(transport, Rc::clone(desk), def, O::SMOKE);
+        let account = Account::new(desk, window, step, O::SMOKE);
+        let line = Line::new(transport, def, account);
         let mut http = Http::new(Box::new(line));
         let ran = self.lend(step, &mut http, desk).await;
         let wire: Box<dyn Any> = http.into_wire();
-        let (transport, mut log) = wire
+        let (transport, mut account) = wire
             .downcast::<Line<T>>()
             .map_or_else(|_| lost(), |line| line.into_parts());
         self.transport = Some(transport);
+        let log = account.log();
         for (request, exchange) in std::mem::take(&mut log.exchanges) {
             observer.exchanged(step, &request, &exchange);
         }
@@ -386,7 +388,6 @@ impl<T: Transport> VirtualUser<T> {
         }
         desk.tally(window, |tally| {
             let steps = &mut tally.steps[step];
-            log.tally(steps);
             match (sample, result) {
                 (Some(sample), Some(result)) => sample.tally(steps, &result),
                 (_, Some(result)) => without_request(steps, &result, checks),

@@ -6,9 +6,11 @@ use crate::chain::{Error, Fault, HttpError, Local, RawResponse, RequestBuf, Requ
 use crate::definition::{Expect, Reads, StatusRange, StepDef};
 use crate::metrics::StepTally;
 use crate::redact;
-use crate::transport::{Call, ErrorKind, Exchange, Failure, Phases, Received, Transport};
+use crate::schedule::Window;
+use crate::transport::{Call, ErrorKind, Exchange, Failure, Phases, Received, Traffic, Transport};
 use http::StatusCode;
 use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
@@ -26,10 +28,18 @@ const LONGEST_NAME: usize = 100;
 /// What a user lends to a step that sends for itself.
 pub(super) struct Line<T> {
     transport: T,
-    desk: Rc<Desk>,
     timeout: Duration,
     redirects: u32,
-    pub(super) log: Log,
+    account: Account,
+}
+
+/// What such a step sent, and where it counts: when this is dropped, so that it does also where the end
+/// of the run cuts the step off.
+pub(super) struct Account {
+    log: RefCell<Log>,
+    desk: Rc<Desk>,
+    window: Window,
+    step: usize,
 }
 
 /// What such a step sent.
@@ -39,20 +49,24 @@ pub(super) struct Log {
     first: Option<Instant>,
     /// When the last one was answered, or was not.
     last: Option<Instant>,
-    /// Pauses between these two.
+    /// Requests under way.
+    open: u32,
+    /// Pauses under way.
+    pauses: u32,
+    /// When one of these two numbers changed.
+    changed: Option<Instant>,
+    /// Pauses between the first and the last request, while none was under way.
     paused: Duration,
-    /// Pauses since the last request.
+    /// Such pauses since the last request.
     pausing: Duration,
-    /// All pauses.
+    /// All such pauses.
     pub(super) rested: Duration,
-    requests: u32,
     retries: u32,
-    sent_bytes: u64,
-    received_bytes: u64,
+    traffic: Traffic,
     phases: Phases,
     rows: Vec<String>,
     ended: Vec<Ended>,
-    /// Why the last request was not answered.
+    /// Why the request that ended last was not answered.
     failure: Option<Failure>,
     /// Whether exchanges are kept to be shown; the last ones are.
     keeps: bool,
@@ -68,35 +82,29 @@ struct Ended {
 
 /// A request on its way. One that the step drops is counted as well.
 struct Open<'a> {
-    log: &'a mut Log,
+    account: &'a Account,
     row: usize,
     start: Instant,
+    unfinished: Cell<Traffic>,
     is_closed: bool,
 }
 
 /// A pause; one that the step drops is none of its latency either.
-struct Pause<'a> {
-    log: &'a mut Log,
-    start: Instant,
-}
+struct Pause<'a>(&'a Account);
 
 impl<T: Transport> Line<T> {
-    pub(super) fn new(transport: T, desk: Rc<Desk>, def: &StepDef, keeps: bool) -> Self {
+    pub(super) fn new(transport: T, def: &StepDef, account: Account) -> Self {
         Self {
             transport,
-            desk,
             timeout: def.timeout,
             redirects: def.redirects,
-            log: Log {
-                keeps,
-                ..Log::default()
-            },
+            account,
         }
     }
 
     /// The transport, and what was sent over it.
-    pub(super) fn into_parts(self) -> (T, Log) {
-        (self.transport, self.log)
+    pub(super) fn into_parts(self) -> (T, Account) {
+        (self.transport, self.account)
     }
 }
 
@@ -106,12 +114,12 @@ impl<T: Transport> Wire for Line<T> {
     }
 
     fn send<'a>(
-        &'a mut self,
+        &'a self,
         request: &'a RequestBuf,
         name: Option<&'a str>,
     ) -> Local<'a, Result<RawResponse, HttpError>> {
         Box::pin(async move {
-            let open = self.log.open(request, name);
+            let open = self.account.open(request, name);
             let call = Call {
                 request,
                 expect: &ANY_STATUS,
@@ -121,21 +129,20 @@ impl<T: Transport> Wire for Line<T> {
                 },
                 timeout: request.timeout.unwrap_or(self.timeout),
                 redirects: self.redirects,
+                unfinished: &open.unfinished,
             };
             let exchange = self.transport.send(call).await;
             open.close(request, exchange)
         })
     }
 
-    fn pause(&mut self, time: Duration) -> Local<'_, ()> {
+    fn pause(&self, time: Duration) -> Local<'_, ()> {
         Box::pin(async move {
-            let _pause = Pause {
-                log: &mut self.log,
-                start: Instant::now(),
-            };
+            let _pause = Pause::begin(&self.account);
             // Those that begin later last, or a step that polls would ask without end.
-            if self.desk.is_running() {
-                self.desk.pause(time).await;
+            let desk = &self.account.desk;
+            if desk.is_running() {
+                desk.pause(time).await;
             } else {
                 tokio::time::sleep(time).await;
             }
@@ -143,26 +150,81 @@ impl<T: Transport> Wire for Line<T> {
     }
 }
 
+impl Account {
+    /// Of step number `step`; `keeps` says whether its exchanges are to be shown.
+    pub(super) fn new(desk: &Rc<Desk>, window: Window, step: usize, keeps: bool) -> Self {
+        Self {
+            log: RefCell::new(Log {
+                keeps,
+                ..Log::default()
+            }),
+            desk: Rc::clone(desk),
+            window,
+            step,
+        }
+    }
+
+    pub(super) fn log(&mut self) -> &mut Log {
+        self.log.get_mut()
+    }
+
+    fn open(&self, request: &RequestBuf, name: Option<&str>) -> Open<'_> {
+        let start = Instant::now();
+        let mut log = self.log.borrow_mut();
+        let row = log.row(name.map_or_else(|| row_name(request), shown));
+        log.begin_request(start);
+        Open {
+            account: self,
+            row,
+            start,
+            unfinished: Cell::default(),
+            is_closed: false,
+        }
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        let log = self.log.get_mut();
+        self.desk
+            .tally(self.window, |tally| log.tally(&mut tally.steps[self.step]));
+    }
+}
+
 impl Log {
-    fn open(&mut self, request: &RequestBuf, name: Option<&str>) -> Open<'_> {
-        let name = name.map_or_else(|| row_name(request), shown);
+    /// The number of the row with this name.
+    fn row(&mut self, name: String) -> usize {
         let row = self.rows.iter().position(|row| *row == name);
-        let row = row.unwrap_or_else(|| {
+        row.unwrap_or_else(|| {
             self.rows.push(name);
             self.rows.len() - 1
-        });
-        let start = Instant::now();
+        })
+    }
+
+    fn begin_request(&mut self, now: Instant) {
+        self.turn(now);
         let pausing = std::mem::take(&mut self.pausing);
         if self.first.is_some() {
             self.paused += pausing;
         }
-        self.first.get_or_insert(start);
+        self.first.get_or_insert(now);
         self.failure = None;
-        Open {
-            log: self,
-            row,
-            start,
-            is_closed: false,
+        self.open += 1;
+    }
+
+    fn end_request(&mut self, now: Instant) {
+        self.turn(now);
+        self.last = Some(now);
+        self.open -= 1;
+    }
+
+    /// Something begins or ends: what passed since the last time was a pause, if no request was under
+    /// way.
+    fn turn(&mut self, now: Instant) {
+        let since = self.changed.replace(now);
+        if let (0, 1.., Some(since)) = (self.open, self.pauses, since) {
+            self.pausing += now - since;
+            self.rested += now - since;
         }
     }
 
@@ -174,11 +236,9 @@ impl Log {
     }
 
     /// Counts what was sent and received, and each request in the row of its name.
-    pub(super) fn tally(&self, tally: &mut StepTally) {
-        tally.requests += u64::from(self.requests);
+    fn tally(&self, tally: &mut StepTally) {
+        tally.count(self.traffic);
         tally.retries += u64::from(self.retries);
-        tally.sent_bytes += self.sent_bytes;
-        tally.received_bytes += self.received_bytes;
         tally.phases.record(&self.phases);
         for ended in &self.ended {
             if let Ok(status) = &ended.result {
@@ -192,26 +252,34 @@ impl Log {
         }
     }
 
-    /// How a step failed that returned `error`: as its last request did, if that was not answered.
+    /// How a step failed that returned `error`: as the request did that the error is about, or as the
+    /// one that ended last.
     pub(super) fn failure(&mut self, error: &Error) -> Failure {
         let words = error.to_string();
         let fault = error.fault();
-        if fault == Fault::Unsent {
-            return Failure::new(ErrorKind::StepError, words);
-        }
-        if let Some(mut failure) = self.failure.take() {
-            if !words.contains(&failure.message) {
-                failure.message = format!("{words} ({})", failure.message);
+        let last = self.failure.take();
+        match (fault, last) {
+            (Fault::Unsent, _) => Failure::new(ErrorKind::StepError, words),
+            (Fault::Unanswered(kind), last)
+                if last.as_ref().is_none_or(|last| last.kind.name() != kind) =>
+            {
+                let known = ErrorKind::ALL.iter().find(|known| known.name() == kind);
+                Failure::new(*known.unwrap_or(&ErrorKind::StepError), words)
             }
-            return failure;
-        }
-        match fault {
-            Fault::Undecodable(reason) => Failure::new(ErrorKind::BodyDecode, reason),
-            Fault::Status(status) => Failure {
+            (_, Some(mut failure)) => {
+                if !words.contains(&failure.message) {
+                    failure.message = format!("{words} ({})", failure.message);
+                }
+                failure
+            }
+            (Fault::Undecodable(reason), None) => Failure::new(ErrorKind::BodyDecode, reason),
+            (Fault::Status(status), None) => Failure {
                 status: Some(status),
                 ..Failure::new(ErrorKind::Status, words)
             },
-            Fault::Unsent | Fault::Other => Failure::new(ErrorKind::StepError, words),
+            (Fault::Unanswered(_) | Fault::Other, None) => {
+                Failure::new(ErrorKind::StepError, words)
+            }
         }
     }
 }
@@ -219,12 +287,10 @@ impl Log {
 impl Open<'_> {
     fn close(mut self, request: &RequestBuf, exchange: Exchange) -> Result<RawResponse, HttpError> {
         self.is_closed = true;
-        let log = &mut *self.log;
-        log.last = Some(Instant::now());
-        log.requests += exchange.requests;
-        log.retries += exchange.requests.saturating_sub(1);
-        log.sent_bytes += exchange.sent_bytes;
-        log.received_bytes += exchange.received_bytes;
+        let log = &mut *self.account.log.borrow_mut();
+        log.end_request(Instant::now());
+        log.traffic += exchange.traffic;
+        log.retries += exchange.traffic.requests.saturating_sub(1);
         let (sum, more) = (&mut log.phases, exchange.phases);
         for (sum, more) in [
             (&mut sum.connect, more.connect),
@@ -281,24 +347,37 @@ impl Drop for Open<'_> {
             return;
         }
         let now = Instant::now();
-        self.log.last = Some(now);
-        self.log.requests += 1;
-        self.log.ended.push(Ended {
-            row: self.row,
-            time: now - self.start,
-            result: Err((
-                ErrorKind::StepError,
-                "the step gave it up before it was answered".to_owned(),
-            )),
-        });
+        let log = &mut *self.account.log.borrow_mut();
+        log.end_request(now);
+        log.traffic += self.unfinished.take();
+        // What the end of the run cuts off has not failed.
+        if !self.account.desk.is_over() {
+            log.ended.push(Ended {
+                row: self.row,
+                time: now - self.start,
+                result: Err((
+                    ErrorKind::StepError,
+                    "the step gave it up before it was answered".to_owned(),
+                )),
+            });
+        }
+    }
+}
+
+impl<'a> Pause<'a> {
+    fn begin(account: &'a Account) -> Self {
+        let mut log = account.log.borrow_mut();
+        log.turn(Instant::now());
+        log.pauses += 1;
+        Self(account)
     }
 }
 
 impl Drop for Pause<'_> {
     fn drop(&mut self) {
-        let time = self.start.elapsed();
-        self.log.pausing += time;
-        self.log.rested += time;
+        let mut log = self.0.log.borrow_mut();
+        log.turn(Instant::now());
+        log.pauses -= 1;
     }
 }
 

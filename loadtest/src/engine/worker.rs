@@ -104,6 +104,7 @@ pub(super) async fn work<T: Transport + 'static>(
             () = desk.aborting() => {}
             () = tokio::time::sleep(crew.plan.graceful_stop) => {}
         }
+        desk.advance(Phase::Aborting);
         // What is still in flight is dropped here, and counted as cancelled by that.
         users.shutdown().await;
         planned.unwrap_or(desk.started())

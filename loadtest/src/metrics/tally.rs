@@ -2,7 +2,7 @@
 
 use super::Histogram;
 use crate::chain::{Cause, RootCause};
-use crate::transport::{ErrorKind, Phases};
+use crate::transport::{ErrorKind, Phases, Traffic};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -363,6 +363,13 @@ impl PhaseTally {
 }
 
 impl StepTally {
+    /// Counts what went over the wire.
+    pub(crate) fn count(&mut self, traffic: Traffic) {
+        self.requests += u64::from(traffic.requests);
+        self.sent_bytes += traffic.sent_bytes;
+        self.received_bytes += traffic.received_bytes;
+    }
+
     /// Adds all of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.executed += other.executed;

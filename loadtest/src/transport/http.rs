@@ -13,6 +13,7 @@ use crate::definition::Cookies;
 use crate::redact;
 use http::HeaderValue;
 use http::uri::Authority;
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,46 +25,56 @@ const MAX_ORIGINS: usize = 16;
 /// In place of a timeout that no clock can hold.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// Sends the requests of one virtual user over HTTP, one connection to an origin.
+/// Sends the requests of one virtual user over HTTP, one connection to an origin for each request that
+/// is under way at the same time.
 ///
 /// It has to live in a [`LocalSet`](tokio::task::LocalSet): its connections are tasks there.
 pub struct HttpTransport {
-    deadline: Deadline,
-    user: User,
-}
-
-struct User {
     network: Arc<Network>,
+    /// The number of the virtual user.
     number: u64,
     /// A copy of the user's own: threads that count references to one value slow each other down.
     run_id: HeaderValue,
     /// `None` for no cookies but those that steps set.
-    jar: Option<Jar>,
-    /// Where this user sends; the base is the first, if there is one.
-    routes: Vec<Route>,
+    jar: Option<RefCell<Jar>>,
+    /// Those that send nothing now; the last is taken first.
+    lanes: RefCell<Vec<Box<Lane>>>,
 }
+
+/// What sends one request at a time.
+struct Lane {
+    deadline: Deadline,
+    routes: Routes,
+}
+
+/// Where a lane sends; the base is the first, if there is one.
+struct Routes(Vec<Route>);
 
 impl HttpTransport {
     /// Makes the transport of virtual user number `user`; nothing is connected yet.
     pub fn new(network: Arc<Network>, user: u64) -> Self {
-        let run_id = own_copy(&network.run_id);
-        let mut user = User {
-            jar: (network.cookies != Cookies::Off).then(Jar::default),
-            network,
+        Self {
+            run_id: own_copy(&network.run_id),
+            jar: (network.cookies != Cookies::Off).then(RefCell::default),
+            lanes: RefCell::new(vec![Box::new(Lane::new(&network, user))]),
             number: user,
-            run_id,
-            routes: Vec::with_capacity(1),
-        };
-        let network = Arc::clone(&user.network);
+            network,
+        }
+    }
+}
+
+impl Lane {
+    fn new(network: &Network, user: u64) -> Self {
+        let mut routes = Routes(Vec::with_capacity(1));
         if let Some(base) = network.base() {
             // The base was permitted when the network was prepared.
             if let Ok(addresses) = network.addresses(&base.origin) {
-                user.add_route(base.origin.clone(), None, addresses);
+                routes.add(base.origin.clone(), None, addresses, user);
             }
         }
         Self {
             deadline: Deadline::default(),
-            user,
+            routes,
         }
     }
 }
@@ -72,34 +83,39 @@ impl HttpTransport {
 impl HttpTransport {
     /// The address at which this user tries the base first.
     pub(super) fn first_address(&self) -> std::net::SocketAddr {
-        let base = &self.user.routes[0];
+        let lanes = self.lanes.borrow();
+        let base = &lanes[0].routes.0[0];
         base.addresses.all[base.preferred]
     }
 }
 
 impl Transport for HttpTransport {
     fn base_url(&self) -> Option<&str> {
-        self.user.network.base_url()
+        self.network.base_url()
     }
 
     fn begin(&mut self) {
-        if self.user.network.cookies == Cookies::Iteration
-            && let Some(jar) = &mut self.user.jar
+        if self.network.cookies == Cookies::Iteration
+            && let Some(jar) = &mut self.jar
         {
-            jar.clear();
+            jar.get_mut().clear();
         }
     }
 
-    async fn send(&mut self, call: Call<'_>) -> Exchange {
+    async fn send(&self, call: Call<'_>) -> Exchange {
         let start = Instant::now();
         let timeout = call.request.timeout.unwrap_or(call.timeout).min(LONGEST);
-        let mut progress = Progress::new(start);
-        let outcome = self
-            .deadline
-            .bound(start + timeout, self.user.exchange(&call, &mut progress))
+        let mut progress = Progress::new(start, call.unfinished);
+        let idle = self.lanes.borrow_mut().pop();
+        // A call that is dropped takes its lane along: the connection is of no more use.
+        let mut lane = idle.unwrap_or_else(|| Box::new(Lane::new(&self.network, self.number)));
+        let Lane { deadline, routes } = &mut *lane;
+        let outcome = deadline
+            .bound(start + timeout, self.exchange(routes, &call, &mut progress))
             .await;
         let end = Instant::now();
-        progress.conclude(end);
+        self.lanes.borrow_mut().push(lane);
+        progress.finish(end);
         let result = match outcome {
             Ok(result) => result.and_then(decoded),
             Err(Elapsed) => Err(progress.timed_out(timeout)),
@@ -108,9 +124,7 @@ impl Transport for HttpTransport {
             result,
             service_time: end - start,
             phases: progress.phases,
-            sent_bytes: progress.sent,
-            received_bytes: progress.received,
-            requests: progress.requests,
+            traffic: progress.traffic,
         }
     }
 }
@@ -129,28 +143,35 @@ fn decoded((mut received, encoding): (Received, Encoding)) -> Result<Received, F
     }
 }
 
-impl User {
+impl HttpTransport {
     async fn exchange(
-        &mut self,
+        &self,
+        routes: &mut Routes,
         call: &Call<'_>,
-        progress: &mut Progress,
+        progress: &mut Progress<'_>,
     ) -> Result<(Received, Encoding), Failure> {
-        let mut index = self.route(&call.request.target)?;
+        let mut index = self.route(routes, &call.request.target)?;
         let mut next: Option<RequestBuf> = None;
         let mut followed = 0;
         loop {
             let request = next.as_ref().unwrap_or(call.request);
-            let redirect = match self.hop(index, request, call, progress).await? {
+            let lent = Lent {
+                network: &self.network,
+                run_id: &self.run_id,
+                jar: self.jar.as_ref(),
+            };
+            let route = &mut routes.0[index];
+            let redirect = match route.exchange(lent, request, call, progress).await? {
                 Answer::Final(received, encoding) => return Ok((received, encoding)),
                 Answer::Elsewhere(redirect) => redirect,
             };
             if followed == call.redirects {
                 return Err(redirect.too_many(followed));
             }
-            let url = self.routes[index].url(request, &self.network)?;
+            let url = route.url(request, &self.network)?;
             let request = redirect.follow(request, &url)?;
             index = self
-                .route(&request.target)
+                .route(routes, &request.target)
                 .map_err(|refusal| redirect.blocked(&refusal))?;
             next = Some(request);
             followed += 1;
@@ -158,25 +179,8 @@ impl User {
         }
     }
 
-    async fn hop(
-        &mut self,
-        index: usize,
-        request: &RequestBuf,
-        call: &Call<'_>,
-        progress: &mut Progress,
-    ) -> Result<Answer, Failure> {
-        let lent = Lent {
-            network: &self.network,
-            run_id: &self.run_id,
-            jar: self.jar.as_mut(),
-        };
-        self.routes[index]
-            .exchange(lent, request, call, progress)
-            .await
-    }
-
     /// Finds the route to `target`, or makes one if the guard permits it.
-    fn route(&mut self, target: &RequestTarget) -> Result<usize, Failure> {
+    fn route(&self, routes: &mut Routes, target: &RequestTarget) -> Result<usize, Failure> {
         let uri = match target {
             RequestTarget::Path(_) if self.network.base().is_some() => return Ok(0),
             RequestTarget::Path(path) => {
@@ -196,7 +200,7 @@ impl User {
                 && route.written.is_some()
                 && route.written.as_ref() == uri.authority()
         };
-        if let Some(index) = self.routes.iter().position(known) {
+        if let Some(index) = routes.0.iter().position(known) {
             return Ok(index);
         }
         let origin = Origin::of(uri).map_err(|reason| {
@@ -209,24 +213,32 @@ impl User {
             )
         })?;
         let written = uri.authority().cloned();
-        if let Some(index) = self.routes.iter().position(|route| route.origin == origin) {
-            self.routes[index].written = written;
+        if let Some(index) = routes.0.iter().position(|route| route.origin == origin) {
+            routes.0[index].written = written;
             return Ok(index);
         }
         let addresses = self
             .network
             .addresses(&origin)
             .map_err(|refusal| Failure::new(ErrorKind::GuardBlocked, refusal.to_string()))?;
-        if self.routes.len() > MAX_ORIGINS {
-            self.routes.remove(1);
-        }
-        self.add_route(origin, written, addresses);
-        Ok(self.routes.len() - 1)
+        Ok(routes.add(origin, written, addresses, self.number))
     }
+}
 
-    fn add_route(&mut self, origin: Origin, written: Option<Authority>, addresses: Addresses) {
-        self.routes
-            .push(Route::new(origin, written, addresses, self.number));
+impl Routes {
+    /// The number of a new route, for which the oldest but the base may have to go.
+    fn add(
+        &mut self,
+        origin: Origin,
+        written: Option<Authority>,
+        addresses: Addresses,
+        user: u64,
+    ) -> usize {
+        if self.0.len() > MAX_ORIGINS {
+            self.0.remove(1);
+        }
+        self.0.push(Route::new(origin, written, addresses, user));
+        self.0.len() - 1
     }
 }
 
@@ -237,7 +249,7 @@ fn own_copy(value: &HeaderValue) -> HeaderValue {
 impl fmt::Debug for HttpTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpTransport")
-            .field("user", &self.user.number)
+            .field("user", &self.number)
             .finish_non_exhaustive()
     }
 }

@@ -29,10 +29,12 @@ use crate::chain::RequestBuf;
 use crate::definition::{Expect, Reads};
 use ::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
+use std::cell::Cell;
 use std::future::Future;
+use std::ops::AddAssign;
 use std::time::Duration;
 
-/// Sends the requests of one virtual user, one at a time.
+/// Sends the requests of one virtual user.
 pub trait Transport: 'static {
     /// The URL that paths are joined to, without a final slash, where there is one.
     fn base_url(&self) -> Option<&str> {
@@ -42,8 +44,9 @@ pub trait Transport: 'static {
     /// A new iteration begins: what belongs to one iteration is forgotten.
     fn begin(&mut self) {}
 
-    /// Sends `call` and waits for the last byte of the answer, or for the failure.
-    fn send(&mut self, call: Call<'_>) -> impl Future<Output = Exchange>;
+    /// Sends `call` and waits for the last byte of the answer, or for the failure. What is sent while
+    /// another call is under way takes a connection of its own.
+    fn send(&self, call: Call<'_>) -> impl Future<Output = Exchange>;
 }
 
 /// One request to send, and what is wanted of the answer.
@@ -59,6 +62,27 @@ pub struct Call<'a> {
     pub timeout: Duration,
     /// How many redirects are followed; with 0 one is an answer like others.
     pub redirects: u32,
+    /// Takes what the call had put on the wire, where it is dropped before it is answered.
+    pub unfinished: &'a Cell<Traffic>,
+}
+
+/// What went over the wire.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Requests written: 0 when no connection came about, 2 after a retry, one more for each redirect.
+    pub requests: u32,
+    /// Bytes written to the connection, heads included (before TLS).
+    pub sent_bytes: u64,
+    /// Bytes read from it, heads included (after TLS).
+    pub received_bytes: u64,
+}
+
+impl AddAssign for Traffic {
+    fn add_assign(&mut self, more: Self) {
+        self.requests += more.requests;
+        self.sent_bytes += more.sent_bytes;
+        self.received_bytes += more.received_bytes;
+    }
 }
 
 /// What became of one [`Call`].
@@ -70,12 +94,8 @@ pub struct Exchange {
     pub service_time: Duration,
     /// The parts of it that are known.
     pub phases: Phases,
-    /// Bytes written to the connection, heads included (before TLS).
-    pub sent_bytes: u64,
-    /// Bytes read from it, heads included (after TLS).
-    pub received_bytes: u64,
-    /// Requests written: 0 when no connection came about, 2 after a retry, one more for each redirect.
-    pub requests: u32,
+    /// What went over the wire.
+    pub traffic: Traffic,
 }
 
 /// An answer with an expected status, read to its end.

@@ -1,23 +1,24 @@
 //! How far a call came, so that a deadline can be named after what it interrupted.
 
 use super::meter::Meter;
-use super::{ErrorKind, Failure, Phases};
+use super::{ErrorKind, Failure, Phases, Traffic};
 use http::StatusCode;
+use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
 
 /// How far a call came; survives the future of the call, which a deadline may end.
-pub(super) struct Progress {
+pub(super) struct Progress<'a> {
     pub(super) stage: Stage,
     pub(super) usable_at: Instant,
     pub(super) head_at: Option<Instant>,
     pub(super) phases: Phases,
     pub(super) status: Option<StatusCode>,
     pub(super) meter: Option<Rc<Meter>>,
-    pub(super) sent: u64,
-    pub(super) received: u64,
-    pub(super) requests: u32,
+    pub(super) traffic: Traffic,
+    /// Where the traffic is left when the call is dropped.
+    unfinished: Option<&'a Cell<Traffic>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -28,8 +29,8 @@ pub(super) enum Stage {
     Body,
 }
 
-impl Progress {
-    pub(super) fn new(start: Instant) -> Self {
+impl<'a> Progress<'a> {
+    pub(super) fn new(start: Instant, unfinished: &'a Cell<Traffic>) -> Self {
         Self {
             stage: Stage::Connect,
             usable_at: start,
@@ -37,23 +38,28 @@ impl Progress {
             phases: Phases::default(),
             status: None,
             meter: None,
-            sent: 0,
-            received: 0,
-            requests: 0,
+            traffic: Traffic::default(),
+            unfinished: Some(unfinished),
         }
     }
 
     /// Adds what went over the connection to the account.
     pub(super) fn settle(&mut self) {
         if let Some(meter) = self.meter.take() {
-            self.sent += meter.sent();
-            self.received += meter.received();
-            self.requests += u32::from(meter.sent() > 0);
+            self.traffic.sent_bytes += meter.sent();
+            self.traffic.received_bytes += meter.received();
+            self.traffic.requests += u32::from(meter.sent() > 0);
         }
     }
 
+    /// Ends the call, whose last byte came at `end`.
+    pub(super) fn finish(&mut self, end: Instant) {
+        self.conclude(end);
+        self.unfinished = None;
+    }
+
     /// Ends the present request of the call, whose last byte came at `end`.
-    pub(super) fn conclude(&mut self, end: Instant) {
+    fn conclude(&mut self, end: Instant) {
         self.settle();
         if let Some(head_at) = self.head_at.take() {
             add(&mut self.phases.first_byte, head_at - self.usable_at);
@@ -79,6 +85,15 @@ impl Progress {
         Failure {
             status: self.status,
             ..Failure::new(kind, format!("{what} within {timeout:?}"))
+        }
+    }
+}
+
+impl Drop for Progress<'_> {
+    fn drop(&mut self) {
+        if let Some(unfinished) = self.unfinished {
+            self.settle();
+            unfinished.set(self.traffic);
         }
     }
 }

@@ -16,6 +16,7 @@ use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
+use std::cell::RefCell;
 use std::rc::Rc;
 use tokio::time::Instant;
 
@@ -40,7 +41,7 @@ pub(super) struct Route {
 pub(super) struct Lent<'a> {
     pub(super) network: &'a Network,
     pub(super) run_id: &'a HeaderValue,
-    pub(super) jar: Option<&'a mut Jar>,
+    pub(super) jar: Option<&'a RefCell<Jar>>,
 }
 
 /// An answer, read to its end.
@@ -97,16 +98,16 @@ impl Route {
     /// Sends `request`, over the kept connection if that is still of use.
     pub(super) async fn exchange(
         &mut self,
-        mut lent: Lent<'_>,
+        lent: Lent<'_>,
         request: &RequestBuf,
         call: &Call<'_>,
-        progress: &mut Progress,
+        progress: &mut Progress<'_>,
     ) -> Result<Answer, Failure> {
         if let Some(kept) = self.kept.take()
             && let Some(kept) = kept.ready().await
         {
             match self
-                .attempt(kept, &mut lent, request, call, progress, true)
+                .attempt(kept, &lent, request, call, progress, true)
                 .await
             {
                 Ok(answer) => return Ok(answer),
@@ -130,7 +131,7 @@ impl Route {
         )
         .await?;
         progress.usable_at = Instant::now();
-        self.attempt(connection, &mut lent, request, call, progress, false)
+        self.attempt(connection, &lent, request, call, progress, false)
             .await
             .map_err(|lost| lost.failure)
     }
@@ -138,14 +139,14 @@ impl Route {
     /// Builds what hyper sends, in the memory of the last answer's headers.
     fn request(
         &mut self,
-        lent: &mut Lent<'_>,
+        lent: &Lent<'_>,
         buffer: &RequestBuf,
         is_http2: bool,
         reads_body: bool,
     ) -> Result<Request<Full<Bytes>>, Failure> {
         let prefix = prefix(lent.network);
-        let cookie = match &mut lent.jar {
-            Some(jar) if !jar.is_empty() => {
+        let cookie = match lent.jar.map(RefCell::borrow_mut) {
+            Some(mut jar) if !jar.is_empty() => {
                 jar.header(&self.origin, request::path(buffer, prefix)?.path())
             }
             _ => None,
@@ -165,10 +166,10 @@ impl Route {
     async fn attempt(
         &mut self,
         mut connection: Connection,
-        lent: &mut Lent<'_>,
+        lent: &Lent<'_>,
         request: &RequestBuf,
         call: &Call<'_>,
-        progress: &mut Progress,
+        progress: &mut Progress<'_>,
         reused: bool,
     ) -> Result<Answer, Lost> {
         let sent = self
@@ -191,11 +192,11 @@ impl Route {
         connection.meter.head_is_read();
         let (head, incoming) = response.into_parts();
         let (status, headers) = (head.status, head.headers);
-        if let Some(jar) = &mut lent.jar
+        if let Some(jar) = lent.jar
             && Jar::is_set_by(&headers)
         {
             let path = request::path(request, prefix(lent.network)).map_err(Lost::never)?;
-            jar.store(&headers, &self.origin, path.path());
+            jar.borrow_mut().store(&headers, &self.origin, path.path());
         }
         if call.redirects > 0 && redirect::is_redirect(status) {
             let (_, complete) = body::sample(incoming).await;

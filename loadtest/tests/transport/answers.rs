@@ -166,7 +166,7 @@ fn a_length_that_does_not_fit_the_body_is_not_sent() {
         let mut user = user(&server.url()).await;
         let wrong = with_header(request(Method::POST, "/"), "content-length", "7");
         let exchange = send(&mut user, &wrong, NOTHING).await;
-        assert_eq!(exchange.requests, 0);
+        assert_eq!(exchange.traffic.requests, 0);
         let failure = failed(exchange, ErrorKind::StepError);
         assert!(
             failure.message.contains("content-length"),
@@ -191,9 +191,9 @@ fn bytes_are_counted_with_their_heads() {
         let asked = "accept-encoding: gzip, deflate\r\n";
         for (reads, head) in [(NOTHING, head.clone()), (BODY, head + asked)] {
             let exchange = send(&mut user, &get("/a"), reads).await;
-            assert_eq!(exchange.sent_bytes, head.len() as u64);
-            assert_eq!(exchange.received_bytes, 43);
-            assert_eq!(exchange.requests, 1);
+            assert_eq!(exchange.traffic.sent_bytes, head.len() as u64);
+            assert_eq!(exchange.traffic.received_bytes, 43);
+            assert_eq!(exchange.traffic.requests, 1);
             ok(exchange);
         }
     });
@@ -255,9 +255,9 @@ fn an_unexpected_body_without_end_is_not_read_to_its_end() {
         let mut user = user(&server.url()).await;
         let exchange = send(&mut user, &get("/endless"), NOTHING).await;
         assert!(
-            exchange.received_bytes < 2 << 20,
+            exchange.traffic.received_bytes < 2 << 20,
             "{}",
-            exchange.received_bytes
+            exchange.traffic.received_bytes
         );
         failed(exchange, ErrorKind::Status);
         ok(send(&mut user, &get("/"), NOTHING).await);

@@ -64,9 +64,9 @@ fn a_compressed_body_is_decoded_and_counted_as_it_came() {
         let mut user = user(&server.url()).await;
         let exchange = send(&mut user, &get("/gzip"), EVERYTHING).await;
         assert!(
-            (wire..wire + 200).contains(&exchange.received_bytes),
+            (wire..wire + 200).contains(&exchange.traffic.received_bytes),
             "{}",
-            exchange.received_bytes
+            exchange.traffic.received_bytes
         );
         let received = ok(exchange);
         assert_eq!(received.body, text);

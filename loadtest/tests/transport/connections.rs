@@ -3,8 +3,10 @@
 use crate::user::{BODY, NOTHING, PATIENCE, failed, get, ok, request, run, send, user};
 use http::Method;
 use loadtest::definition::Expect;
-use loadtest::transport::{Call, ErrorKind, HttpTransport, Network, Transport};
+use loadtest::transport::{Call, ErrorKind, HttpTransport, Network, Traffic, Transport};
 use loadtest_tests::{Reply, Server};
+use std::cell::Cell;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,7 +45,7 @@ fn an_announced_close_costs_no_repeated_request() {
         let mut user = user(&server.url()).await;
         for _ in 0..20 {
             let exchange = send(&mut user, &request(Method::POST, "/"), BODY).await;
-            assert_eq!(exchange.requests, 1);
+            assert_eq!(exchange.traffic.requests, 1);
             assert!(exchange.phases.connect.is_some());
             ok(exchange);
         }
@@ -70,8 +72,8 @@ fn a_lost_kept_connection_repeats_an_idempotent_request_once() {
         run(async {
             let mut user = user(&server.url()).await;
             let first = send(&mut user, &get("/"), BODY).await;
-            assert_eq!(first.requests, 1);
-            let single = first.sent_bytes;
+            assert_eq!(first.traffic.requests, 1);
+            let single = first.traffic.sent_bytes;
             ok(first);
             for method in [
                 Method::GET,
@@ -81,8 +83,8 @@ fn a_lost_kept_connection_repeats_an_idempotent_request_once() {
                 Method::OPTIONS,
             ] {
                 let repeated = send(&mut user, &request(method.clone(), "/"), BODY).await;
-                assert_eq!(repeated.requests, 2, "{method}");
-                assert!(repeated.sent_bytes >= 2 * single, "{method}");
+                assert_eq!(repeated.traffic.requests, 2, "{method}");
+                assert!(repeated.traffic.sent_bytes >= 2 * single, "{method}");
                 assert!(repeated.phases.connect.is_some(), "{method}");
                 ok(repeated);
             }
@@ -101,7 +103,7 @@ fn the_time_of_a_repeated_request_runs_from_the_first_try() {
         ok(send(&mut user, &get("/"), BODY).await);
         let repeated = send(&mut user, &get("/"), BODY).await;
         assert!(repeated.service_time >= wait, "{:?}", repeated.service_time);
-        assert_eq!(repeated.requests, 2);
+        assert_eq!(repeated.traffic.requests, 2);
         ok(repeated);
     });
 }
@@ -114,7 +116,7 @@ fn a_post_goes_over_a_new_connection_when_the_kept_one_is_seen_to_close() {
         let mut user = user(&server.url()).await;
         for i in 1..=20 {
             let exchange = send(&mut user, &request(Method::POST, "/"), BODY).await;
-            assert_eq!(exchange.requests, 1);
+            assert_eq!(exchange.traffic.requests, 1);
             ok(exchange);
             // Nothing else runs here until the close has arrived.
             let begin = tokio::time::Instant::now();
@@ -144,7 +146,7 @@ fn a_post_is_never_sent_twice() {
             for method in [Method::POST, Method::PATCH] {
                 ok(send(&mut user, &get("/"), BODY).await);
                 let lost = send(&mut user, &request(method, "/"), BODY).await;
-                assert_eq!(lost.requests, 1);
+                assert_eq!(lost.traffic.requests, 1);
                 failed(lost, kind);
             }
         });
@@ -162,7 +164,7 @@ fn a_request_is_repeated_only_once() {
         let mut user = user(&server.url()).await;
         ok(send(&mut user, &get("/"), BODY).await);
         let lost = send(&mut user, &get("/"), BODY).await;
-        assert_eq!(lost.requests, 2);
+        assert_eq!(lost.traffic.requests, 2);
         failed(lost, ErrorKind::ClosedFresh);
     });
     assert_eq!(server.requests(), 3);
@@ -175,7 +177,7 @@ fn a_partly_read_answer_is_not_asked_for_again() {
         let mut user = user(&server.url()).await;
         ok(send(&mut user, &get("/"), BODY).await);
         let lost = send(&mut user, &get("/"), BODY).await;
-        assert_eq!(lost.requests, 1);
+        assert_eq!(lost.traffic.requests, 1);
         failed(lost, ErrorKind::ClosedReused);
     });
     assert_eq!(server.requests(), 2);
@@ -193,7 +195,7 @@ fn an_unsolicited_answer_is_never_taken_for_the_next_one() {
             let path = format!("/{i}");
             // Even a POST may be sent anew: nothing of it was written to the spoilt connection.
             let exchange = send(&mut user, &request(Method::POST, &path), BODY).await;
-            assert_eq!(exchange.requests, 1);
+            assert_eq!(exchange.traffic.requests, 1);
             assert_eq!(ok(exchange).body, path);
         }
     });
@@ -216,7 +218,7 @@ fn a_call_that_is_given_up_leaves_no_answer_behind() {
             () = until(|| server.requests_to("/slow") == 1) => {}
         }
         let exchange = send(&mut user, &get("/"), BODY).await;
-        assert_eq!(exchange.requests, 1);
+        assert_eq!(exchange.traffic.requests, 1);
         assert_eq!(ok(exchange).body, "fast");
     });
     assert_eq!(server.connections(), 2);
@@ -281,8 +283,58 @@ fn an_early_answer_to_a_large_upload_does_not_block_the_next_request() {
             reads: NOTHING,
             timeout: PATIENCE,
             redirects: 0,
+            unfinished: &Cell::default(),
         };
         failed(user.send(call).await, ErrorKind::Status);
     });
     server.join().unwrap();
+}
+
+#[test]
+fn requests_at_the_same_time_have_connections_of_their_own_and_share_cookies() {
+    let server = Server::recording(|request| match request.path.as_str() {
+        "/hang" => Reply::hang(),
+        "/login" => Reply::text("in").header("set-cookie", "id=7"),
+        _ => Reply::text("fine"),
+    });
+    run(async {
+        let user = user(&server.url()).await;
+        let unfinished = Cell::default();
+        let call = |request| Call {
+            request,
+            expect: &Expect::SUCCESS,
+            reads: BODY,
+            timeout: PATIENCE,
+            redirects: 0,
+            unfinished: &unfinished,
+        };
+        let (hang, login, plain) = (get("/hang"), get("/login"), get("/"));
+        {
+            let mut hanging = pin!(user.send(call(&hang)));
+            for request in [&login, &plain, &plain] {
+                tokio::select! {
+                    _ = &mut hanging => panic!("it hangs"),
+                    exchange = user.send(call(request)) => drop(ok(exchange)),
+                }
+            }
+            assert_eq!(unfinished.get(), Traffic::default());
+        }
+        // Dropped: it was written, and nothing came.
+        let sent = unfinished.take();
+        assert_eq!((sent.requests, sent.received_bytes), (1, 0));
+        assert!(sent.sent_bytes > 0);
+        let (a, b) = tokio::join!(user.send(call(&plain)), user.send(call(&plain)));
+        drop((ok(a), ok(b)));
+        assert_eq!(unfinished.get(), Traffic::default());
+        // One hung, one was kept, one more was needed for the last two.
+        assert_eq!(server.connections(), 3);
+        let later = server.recorded().split_off(2);
+        assert_eq!(later.len(), 4);
+        let cookie = Some("id=7");
+        assert!(
+            later
+                .iter()
+                .all(|request| request.header("cookie") == cookie)
+        );
+    });
 }

@@ -5,6 +5,7 @@ use loadtest::chain::RequestBuf;
 use loadtest::definition::{Expect, Reads};
 use loadtest::transport::{Call, ErrorKind, Exchange, HttpTransport, Transport};
 use loadtest_tests::{Reply, Server};
+use std::cell::Cell;
 use std::time::Duration;
 
 /// Shorter than a server that hangs.
@@ -24,6 +25,7 @@ async fn send_within(
         reads,
         timeout,
         redirects: 0,
+        unfinished: &Cell::default(),
     };
     user.send(call).await
 }
@@ -42,8 +44,11 @@ fn no_head_before_the_deadline() {
             "{:?}",
             exchange.service_time
         );
-        assert_eq!((exchange.requests, exchange.received_bytes), (1, 0));
-        assert!(exchange.sent_bytes > 0);
+        assert_eq!(
+            (exchange.traffic.requests, exchange.traffic.received_bytes),
+            (1, 0)
+        );
+        assert!(exchange.traffic.sent_bytes > 0);
         assert_eq!(exchange.phases.first_byte, None);
         let failure = failed(exchange, ErrorKind::TimeoutHead);
         assert_eq!(failure.message, "no head of an answer within 60ms");
@@ -71,7 +76,7 @@ fn no_complete_answer_before_the_deadline() {
         ] {
             let exchange = send_within(&mut user, &get(path), reads, LONGER).await;
             assert!(exchange.service_time >= LONGER, "{path}");
-            assert!(exchange.received_bytes > 0, "{path}");
+            assert!(exchange.traffic.received_bytes > 0, "{path}");
             assert!(exchange.phases.first_byte.is_some(), "{path}");
             let failure = failed(exchange, ErrorKind::TimeoutTotal);
             assert_eq!(failure.status.map(|s| s.as_u16()), Some(status), "{path}");
@@ -118,7 +123,10 @@ fn a_handshake_that_never_ends() {
     run(async {
         let mut user = user(&url).await;
         let exchange = send_within(&mut user, &get("/"), BODY, SHORT).await;
-        assert_eq!((exchange.requests, exchange.sent_bytes), (0, 0));
+        assert_eq!(
+            (exchange.traffic.requests, exchange.traffic.sent_bytes),
+            (0, 0)
+        );
         let failure = failed(exchange, ErrorKind::TimeoutConnect);
         assert!(failure.message.contains("TLS"), "{}", failure.message);
     });
@@ -138,7 +146,7 @@ fn no_connection_before_the_deadline() {
             let mut user = user(&url).await;
             let exchange = send_within(&mut user, &get("/"), BODY, SHORT).await;
             users.push(user);
-            if exchange.requests == 0 {
+            if exchange.traffic.requests == 0 {
                 break exchange;
             }
         };

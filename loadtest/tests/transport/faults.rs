@@ -15,8 +15,8 @@ fn fails(fault: impl Fn() -> Reply + Send + Sync + 'static, kind: ErrorKind) -> 
         let mut message = String::new();
         for reads in [BODY, NOTHING] {
             let exchange = send(&mut user, &get("/fault"), reads).await;
-            assert_eq!(exchange.requests, 1);
-            assert!(exchange.sent_bytes > 0);
+            assert_eq!(exchange.traffic.requests, 1);
+            assert!(exchange.traffic.sent_bytes > 0);
             message = failed(exchange, kind).message;
             assert_eq!(ok(send(&mut user, &get("/?"), BODY).await).body, "fine");
             // The next fault is to meet a new connection.
@@ -112,7 +112,7 @@ fn a_body_too_large_to_keep() {
         let mut user = user(&server.url()).await;
         for path in ["/announced", "/endless"] {
             let exchange = send(&mut user, &get(path), BODY).await;
-            assert!(exchange.received_bytes < 17 << 20, "{path}");
+            assert!(exchange.traffic.received_bytes < 17 << 20, "{path}");
             let failure = failed(exchange, ErrorKind::BodyTooLarge);
             assert_eq!(failure.status.map(|status| status.as_u16()), Some(200));
         }
@@ -120,7 +120,7 @@ fn a_body_too_large_to_keep() {
         assert_eq!(just.body.len(), 16 << 20);
         // A body that is not kept may have any size.
         let streamed = send(&mut user, &get("/more"), NOTHING).await;
-        assert!(streamed.received_bytes > 16 << 20);
+        assert!(streamed.traffic.received_bytes > 16 << 20);
         ok(streamed);
     });
 }
@@ -133,7 +133,10 @@ fn nobody_listens() {
     run(async {
         let mut user = user(&url).await;
         let exchange = send(&mut user, &get("/"), NOTHING).await;
-        assert_eq!((exchange.requests, exchange.sent_bytes), (0, 0));
+        assert_eq!(
+            (exchange.traffic.requests, exchange.traffic.sent_bytes),
+            (0, 0)
+        );
         failed(exchange, ErrorKind::ConnectRefused);
     });
 }

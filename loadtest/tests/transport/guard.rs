@@ -34,7 +34,11 @@ fn a_url_that_leads_elsewhere_is_blocked_before_anything_is_sent() {
             "ftp://127.0.0.1/".to_owned(),
         ] {
             let exchange = send(&mut user, &get(&url), BODY).await;
-            assert_eq!((exchange.requests, exchange.sent_bytes), (0, 0), "{url}");
+            assert_eq!(
+                (exchange.traffic.requests, exchange.traffic.sent_bytes),
+                (0, 0),
+                "{url}"
+            );
             assert_eq!(exchange.phases.connect, None, "{url}");
             let failure = failed(exchange, ErrorKind::GuardBlocked);
             assert!(

@@ -10,6 +10,7 @@ use http::{Method, Response};
 use loadtest::definition::{Client, Expect, HttpVersion};
 use loadtest::transport::{Call, ErrorKind, Transport};
 use loadtest_tests::{Authority, Front, Reply, Server};
+use std::cell::Cell;
 use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -109,10 +110,10 @@ fn http2_is_spoken_in_the_clear_where_it_is_asked_for() {
         let mut user = user_of(&format!("http://{address}/api"), &http2()).await;
         for i in 0..20 {
             let exchange = send(&mut user, &get(&format!("/a?i={i}")), EVERYTHING).await;
-            assert_eq!(exchange.requests, 1);
+            assert_eq!(exchange.traffic.requests, 1);
             assert_eq!(exchange.phases.connect.is_some(), i == 0);
             assert!(exchange.phases.first_byte.is_some());
-            assert!(exchange.sent_bytes > 9 && exchange.received_bytes > 9);
+            assert!(exchange.traffic.sent_bytes > 9 && exchange.traffic.received_bytes > 9);
             let received = ok(exchange);
             assert_eq!(received.body, "fine");
             assert_eq!(received.headers["x-path"], format!("/api/a?i={i}"));
@@ -120,7 +121,7 @@ fn http2_is_spoken_in_the_clear_where_it_is_asked_for() {
         let mut post = request(Method::POST, "/b");
         post.body = vec![b'x'; 200_000].into();
         let exchange = send(&mut user, &post, NOTHING).await;
-        assert!(exchange.sent_bytes > 200_000);
+        assert!(exchange.traffic.sent_bytes > 200_000);
         ok(exchange);
         ok(send(&mut user, &request(Method::PUT, "/empty"), NOTHING).await);
         ok(send(&mut user, &request(Method::HEAD, "/head"), BODY).await);
@@ -229,7 +230,7 @@ fn over_tls_the_target_chooses_unless_it_is_told() {
             let front = front(protocols, old.address());
             let mut user = user_of(&front.url(), &insecure(http)).await;
             let exchange = send(&mut user, &get("/"), BODY).await;
-            assert_eq!(exchange.requests, 0);
+            assert_eq!(exchange.traffic.requests, 0);
             let failure = failed(exchange, ErrorKind::TlsProtocol);
             assert!(failure.message.contains(word), "{}", failure.message);
         }
@@ -271,7 +272,7 @@ fn statuses_cookies_redirects_and_compression_are_the_same() {
         .await;
         let mut user = user_of(&format!("http://{address}"), &http2()).await;
         let exchange = follow(&mut user, &request(Method::POST, "/hop"), BODY, 1).await;
-        assert_eq!(exchange.requests, 2);
+        assert_eq!(exchange.traffic.requests, 2);
         assert_eq!(ok(exchange).body, "the end");
         let failure = failed(send(&mut user, &get("/bad"), BODY).await, ErrorKind::Status);
         assert_eq!(failure.sample.as_deref(), Some("sorry"));
@@ -378,7 +379,7 @@ fn a_request_that_was_not_looked_at_is_sent_again_whatever_it_is() {
             let mut user = user_of(&format!("http://{address}"), &http2()).await;
             ok(send(&mut user, &get("/"), NOTHING).await);
             let exchange = send(&mut user, &request(Method::POST, "/"), NOTHING).await;
-            assert_eq!(exchange.requests, 2);
+            assert_eq!(exchange.traffic.requests, 2);
             ok(exchange);
             assert_eq!(*counts.borrow(), [2, 1]);
         });
@@ -491,7 +492,7 @@ fn failures_have_the_names_of_the_closed_list() {
             let (address, counts) = raw(move |_, _| (bytes.clone(), closes)).await;
             let mut user = user_of(&format!("http://{address}"), &http2()).await;
             let exchange = send(&mut user, &get("/"), BODY).await;
-            assert_eq!(exchange.requests, 1, "{shown}");
+            assert_eq!(exchange.traffic.requests, 1, "{shown}");
             let failure = exchange.result.unwrap_err();
             assert_eq!(failure.kind, kind, "{shown}: {}", failure.message);
             assert_eq!(*counts.borrow(), [1], "{shown}");
@@ -521,6 +522,7 @@ fn a_deadline_ends_a_request_and_its_connection() {
                     reads: BODY,
                     timeout: Duration::from_millis(100),
                     redirects: 0,
+                    unfinished: &Cell::default(),
                 })
                 .await;
             assert!(exchange.service_time < PATIENCE);

@@ -7,6 +7,7 @@ use http::Method;
 use loadtest::definition::Expect;
 use loadtest::transport::{Call, ErrorKind, Transport};
 use loadtest_tests::{Reply, Server};
+use std::cell::Cell;
 use std::time::Duration;
 
 fn to(status: u16, location: &str) -> Reply {
@@ -34,7 +35,7 @@ fn a_redirect_is_an_answer_like_others_unless_it_is_to_be_followed() {
         let failure = failed(send(&mut user, &get("/a"), BODY).await, ErrorKind::Status);
         assert_eq!(failure.status.map(|status| status.as_u16()), Some(302));
         let followed = follow(&mut user, &get("/a"), BODY, 1).await;
-        assert_eq!(followed.requests, 2);
+        assert_eq!(followed.traffic.requests, 2);
         assert_eq!(ok(followed).body, "there");
     });
     assert_eq!(lines(&server), ["GET /a ", "GET /a ", "GET /b?x=1 "]);
@@ -91,7 +92,7 @@ fn more_redirects_than_allowed_are_a_loop() {
     run(async {
         let mut user = user(&server.url()).await;
         let exchange = follow(&mut user, &get("/"), NOTHING, 3).await;
-        assert_eq!(exchange.requests, 4);
+        assert_eq!(exchange.traffic.requests, 4);
         let failure = failed(exchange, ErrorKind::RedirectLoop);
         assert!(
             failure.message.contains("redirects = 3"),
@@ -122,7 +123,7 @@ fn a_redirect_elsewhere_is_blocked_before_anything_is_sent() {
             ("/secure", 1),
         ] {
             let exchange = follow(&mut user, &get(path), NOTHING, 9).await;
-            assert_eq!(exchange.requests, requests, "{path}");
+            assert_eq!(exchange.traffic.requests, requests, "{path}");
             let failure = failed(exchange, ErrorKind::RedirectBlocked);
             assert!(!failure.message.contains("secret"), "{}", failure.message);
         }
@@ -218,10 +219,11 @@ fn one_deadline_and_one_service_time_cover_the_whole_way() {
                 reads: NOTHING,
                 timeout: Duration::from_millis(100),
                 redirects: 5,
+                unfinished: &Cell::default(),
             })
             .await;
         assert!(exchange.service_time < PATIENCE);
-        assert_eq!(exchange.requests, 2);
+        assert_eq!(exchange.traffic.requests, 2);
         let failure = failed(exchange, ErrorKind::TimeoutHead);
         assert_eq!(failure.status, None, "that was another answer");
     });

@@ -40,9 +40,9 @@ async fn against(ours: &Authority, server: &Server) {
     let plain = format!("GET / HTTP/1.1\r\nhost: {good}\r\n").len() as u64;
     // Counted before encryption: some headers more than this, but no handshake.
     assert!(
-        (plain..plain + 100).contains(&first.sent_bytes),
+        (plain..plain + 100).contains(&first.traffic.sent_bytes),
         "{}",
-        first.sent_bytes
+        first.traffic.sent_bytes
     );
     assert_eq!(ok(first).body, "fine");
     let second = ask(&mut user).await;
@@ -65,7 +65,10 @@ async fn against(ours: &Authority, server: &Server) {
         let network = Network::prepare(Some(&front.url()), "r").await.unwrap();
         let mut user = HttpTransport::new(Arc::new(network), 0);
         let refused = ask(&mut user).await;
-        assert_eq!((refused.requests, refused.sent_bytes), (0, 0));
+        assert_eq!(
+            (refused.traffic.requests, refused.traffic.sent_bytes),
+            (0, 0)
+        );
         assert!(refused.phases.tls.is_some());
         failed(refused, kind);
     }

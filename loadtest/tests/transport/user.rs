@@ -7,6 +7,7 @@ use loadtest::definition::{Client, Expect, Reads};
 use loadtest::transport::{
     Call, ErrorKind, Exchange, Failure, HttpTransport, Network, Received, Transport,
 };
+use std::cell::Cell;
 use std::ffi::OsStr;
 use std::future::Future;
 use std::path::Path;
@@ -95,6 +96,7 @@ pub(crate) async fn follow(
         reads,
         timeout: PATIENCE,
         redirects,
+        unfinished: &Cell::default(),
     };
     user.send(call).await
 }

@@ -10,10 +10,12 @@ pub use returned::{SenderReturn, sent};
 
 use super::{Error, RawResponse, RequestBuf, RequestTarget, Unmet};
 use bytes::Bytes;
+use futures_util::future::join_all;
 use http::{HeaderMap, Method, StatusCode};
 use http_body_util::BodyExt;
 use reqwest::{ResponseBuilderExt, Url};
 use std::any::Any;
+use std::cell::RefCell;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -60,7 +62,7 @@ pub type Local<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 pub struct Http {
     wire: Box<dyn Wire>,
     /// Status and headers of the last answer.
-    last: Option<(StatusCode, HeaderMap)>,
+    last: RefCell<Option<(StatusCode, HeaderMap)>>,
 }
 
 /// What the engine lends to [`Http`]: it sends over the transport of the user, and measures.
@@ -71,13 +73,13 @@ pub trait Wire: Any {
     /// Sends `request` and waits for the answer, whatever its status; `name` is that of its row in
     /// the report, where the step gives one.
     fn send<'a>(
-        &'a mut self,
+        &'a self,
         request: &'a RequestBuf,
         name: Option<&'a str>,
     ) -> Local<'a, Result<RawResponse, HttpError>>;
 
     /// Pauses, which is part of no latency.
-    fn pause(&mut self, time: Duration) -> Local<'_, ()>;
+    fn pause(&self, time: Duration) -> Local<'_, ()>;
 }
 
 /// How a step that sends for itself came to no response.
@@ -99,7 +101,10 @@ impl Http {
     /// Sends over `wire`.
     #[doc(hidden)]
     pub fn new(wire: Box<dyn Wire>) -> Self {
-        Self { wire, last: None }
+        Self {
+            wire,
+            last: RefCell::default(),
+        }
     }
 
     /// The wire again.
@@ -109,37 +114,37 @@ impl Http {
     }
 
     /// Begins a `GET` request to `url`: a path that starts with `/`, or an absolute URL.
-    pub fn get(&mut self, url: impl AsRef<str>) -> HttpRequest<'_> {
+    pub fn get(&self, url: impl AsRef<str>) -> HttpRequest<'_> {
         self.request(Method::GET, url)
     }
 
     /// Begins a `POST` request.
-    pub fn post(&mut self, url: impl AsRef<str>) -> HttpRequest<'_> {
+    pub fn post(&self, url: impl AsRef<str>) -> HttpRequest<'_> {
         self.request(Method::POST, url)
     }
 
     /// Begins a `PUT` request.
-    pub fn put(&mut self, url: impl AsRef<str>) -> HttpRequest<'_> {
+    pub fn put(&self, url: impl AsRef<str>) -> HttpRequest<'_> {
         self.request(Method::PUT, url)
     }
 
     /// Begins a `PATCH` request.
-    pub fn patch(&mut self, url: impl AsRef<str>) -> HttpRequest<'_> {
+    pub fn patch(&self, url: impl AsRef<str>) -> HttpRequest<'_> {
         self.request(Method::PATCH, url)
     }
 
     /// Begins a `DELETE` request.
-    pub fn delete(&mut self, url: impl AsRef<str>) -> HttpRequest<'_> {
+    pub fn delete(&self, url: impl AsRef<str>) -> HttpRequest<'_> {
         self.request(Method::DELETE, url)
     }
 
     /// Begins a `HEAD` request.
-    pub fn head(&mut self, url: impl AsRef<str>) -> HttpRequest<'_> {
+    pub fn head(&self, url: impl AsRef<str>) -> HttpRequest<'_> {
         self.request(Method::HEAD, url)
     }
 
     /// Begins a request to `url`: a path that starts with `/`, or an absolute URL.
-    pub fn request(&mut self, method: Method, url: impl AsRef<str>) -> HttpRequest<'_> {
+    pub fn request(&self, method: Method, url: impl AsRef<str>) -> HttpRequest<'_> {
         HttpRequest::new(self, method, url.as_ref())
     }
 
@@ -147,22 +152,46 @@ impl Http {
     ///
     /// # Errors
     /// It was not answered; an answer with any status is none.
-    pub async fn execute(
-        &mut self,
-        request: reqwest::Request,
-    ) -> Result<reqwest::Response, HttpError> {
+    pub async fn execute(&self, request: reqwest::Request) -> Result<reqwest::Response, HttpError> {
         self.exchange(request, false, None).await
     }
 
-    /// Pauses, which is part of no latency. A pause that is under way when the load ends, or when the
+    /// Sends `requests` at the same time, and waits for all; the answers come in their order.
+    ///
+    /// As with `tokio::join!` over several `send()`, each has a connection of its own, which the
+    /// virtual user keeps.
+    ///
+    /// ```
+    /// use loadtest::prelude::*;
+    ///
+    /// #[scenario(base = "http://127.0.0.1:3000")]
+    /// fn home() {
+    ///     #[step]
+    ///     async fn page(http: &mut Http) -> Result<(), Error> {
+    ///         let parts = ["/menu", "/news", "/cart"];
+    ///         for answer in http.batch(parts.map(|part| http.get(part))).await {
+    ///             answer?.error_for_status()?;
+    ///         }
+    ///         Ok(())
+    ///     }
+    /// }
+    /// ```
+    pub async fn batch<'a>(
+        &self,
+        requests: impl IntoIterator<Item = HttpRequest<'a>>,
+    ) -> Vec<Result<reqwest::Response, HttpError>> {
+        join_all(requests.into_iter().map(HttpRequest::send)).await
+    }
+
+    /// Pauses, which is part of no latency while no request is under way. A pause that is under way when the load ends, or when the
     /// run is told to stop, ends early; the request after it is still sent.
-    pub async fn pause(&mut self, time: Duration) {
+    pub async fn pause(&self, time: Duration) {
         self.wire.pause(time).await;
     }
 
     /// Sends `request`, of which only path and query count where it `is_relative`.
     async fn exchange(
-        &mut self,
+        &self,
         request: reqwest::Request,
         is_relative: bool,
         name: Option<&str>,
@@ -210,7 +239,7 @@ impl Http {
             headers,
             body,
         } = self.wire.send(&buffer, name).await?;
-        self.last = Some((status, headers.clone()));
+        self.last.replace(Some((status, headers.clone())));
         let mut response = http::Response::builder()
             .status(status)
             .url(url)

@@ -22,14 +22,14 @@ static CLIENT: LazyLock<Result<reqwest::Client, HttpError>> = LazyLock::new(|| {
 /// A mistake in the values is kept until it is to be sent.
 #[must_use = "nothing is sent before `send().await`"]
 pub struct HttpRequest<'a> {
-    http: &'a mut Http,
+    http: &'a Http,
     request: Result<RequestBuilder, HttpError>,
     is_relative: bool,
     name: Option<String>,
 }
 
 impl<'a> HttpRequest<'a> {
-    pub(super) fn new(http: &'a mut Http, method: Method, url: &str) -> Self {
+    pub(super) fn new(http: &'a Http, method: Method, url: &str) -> Self {
         let is_relative = url.starts_with('/');
         let request = match &*CLIENT {
             Err(error) => Err(error.clone()),

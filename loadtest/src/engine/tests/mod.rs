@@ -15,7 +15,7 @@ use crate::definition::sample::{self, step};
 use crate::definition::{Load, Shape, Stage, StepDef, Think};
 use crate::metrics::{Frame, Tally, Windows};
 use crate::plan::{GradingDefaults, Overrides, Plan};
-use crate::transport::{Call, ErrorKind, Exchange, Failure, Phases, Received, Transport};
+use crate::transport::{Call, ErrorKind, Exchange, Failure, Phases, Received, Traffic, Transport};
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use std::cell::RefCell;
@@ -121,7 +121,7 @@ struct Scripted {
 }
 
 impl Transport for Scripted {
-    async fn send(&mut self, call: Call<'_>) -> Exchange {
+    async fn send(&self, call: Call<'_>) -> Exchange {
         let begun = Instant::now();
         self.seen.lock().unwrap().push(begun - self.start);
         let (time, answer) = (self.script)(begun - self.start);
@@ -130,7 +130,14 @@ impl Transport for Scripted {
         } else {
             answer
         };
+        let sent = Traffic {
+            requests: 1,
+            sent_bytes: 10,
+            received_bytes: 0,
+        };
+        call.unfinished.set(sent);
         tokio::time::sleep(time.min(call.timeout)).await;
+        call.unfinished.take();
         Exchange {
             result: match answer {
                 Ok(body) => Ok(Received {
@@ -142,9 +149,10 @@ impl Transport for Scripted {
             },
             service_time: begun.elapsed(),
             phases: Phases::default(),
-            sent_bytes: 10,
-            received_bytes: 20,
-            requests: 1,
+            traffic: Traffic {
+                received_bytes: 20,
+                ..sent
+            },
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::engine::smoke::smoke;
 use crate::engine::worker::{Crew, work};
 use crate::metrics::{Histogram, StepTally, Tally, Windows};
 use crate::plan::{GradingDefaults, Overrides, Plan};
-use crate::transport::{Call, ErrorKind, Exchange, Failure, Phases, Received, Transport};
+use crate::transport::{Call, ErrorKind, Exchange, Failure, Phases, Received, Traffic, Transport};
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use std::cell::RefCell;
@@ -108,7 +108,7 @@ struct Server {
 }
 
 impl Transport for Server {
-    async fn send(&mut self, call: Call<'_>) -> Exchange {
+    async fn send(&self, call: Call<'_>) -> Exchange {
         let begun = Instant::now();
         let number = self.sent.fetch_add(1, Ordering::Relaxed);
         self.seen.lock().unwrap().push(begun - self.start);
@@ -145,9 +145,11 @@ impl Transport for Server {
                 first_byte: Some(time),
                 ..Phases::default()
             },
-            sent_bytes: 10,
-            received_bytes: 20,
-            requests: u32::from(!matches!(answer, Fault(ErrorKind::ConnectRefused))),
+            traffic: Traffic {
+                requests: u32::from(!matches!(answer, Fault(ErrorKind::ConnectRefused))),
+                sent_bytes: 10,
+                received_bytes: 20,
+            },
         }
     }
 }

@@ -105,7 +105,7 @@ fn failed(error: impl Into<Error>) -> Halt {
     Halt::Failed(error.into())
 }
 
-async fn get(http: &mut Http, url: &str) -> Result<reqwest::Response, Halt> {
+async fn get(http: &Http, url: &str) -> Result<reqwest::Response, Halt> {
     http.get(url).send().await.map_err(failed)
 }
 
@@ -441,6 +441,88 @@ fn what_is_under_way_at_the_hard_end_is_cancelled() {
     let all = go(scenario_of!(load, steps, hangs), quick).all();
     assert_eq!((all.journey.started, all.journey.cancelled), (1, 1));
     let step = &all.steps[0];
-    assert_eq!((step.cancelled, step.executed, step.requests), (1, 0, 0));
-    assert!(step.inner.is_empty());
+    assert_eq!((step.cancelled, step.executed, step.requests), (1, 0, 1));
+    assert_eq!(row(&all, "GET /").requests, 1);
+}
+
+#[test]
+fn what_was_sent_before_the_hard_end_is_counted() {
+    fn hangs(http: &mut Http) -> Local<'_, Result<(), Halt>> {
+        Box::pin(async move {
+            get(http, "/").await?;
+            get(http, "/").await?;
+            let late = tokio::time::timeout(ms(10), http.get("/late").send()).await;
+            assert!(late.is_err());
+            get(http, "/never").await.map(drop)
+        })
+    }
+    let def = StepDef {
+        timeout: Duration::from_secs(3_600),
+        ..itself("a")
+    };
+    let load = users(1, Duration::ZERO, ms(1_000));
+    let all = go(scenario_of!(load, vec![def, step("b")], hangs), |at| {
+        (ms(if at < ms(20) { 10 } else { 3_600_000 }), Ok(""))
+    })
+    .all();
+    assert_eq!((all.journey.started, all.journey.cancelled), (1, 1));
+    let step = &all.steps[0];
+    assert_eq!((step.cancelled, step.executed), (1, 0));
+    assert_eq!((step.requests, step.sent_bytes), (4, 40));
+    assert!(step.response.is_empty() && step.errors.is_empty());
+    assert_eq!(row(&all, "GET /").requests, 2);
+    let given_up = row(&all, "GET /late");
+    assert_eq!((given_up.requests, given_up.failed), (1, 1));
+    assert!(step.inner.iter().all(|row| row.name != "GET /never"));
+}
+
+#[test]
+fn requests_at_the_same_time_are_one_stretch_of_the_step() {
+    fn parallel(http: &mut Http) -> Local<'_, Result<(), Halt>> {
+        Box::pin(async move {
+            let three = http
+                .batch(["/a", "/b", "/c"].map(|path| http.get(path)))
+                .await;
+            assert_eq!(three.len(), 3);
+            http.pause(ms(500)).await;
+            // Of this pause 10 ms are covered by a request.
+            let (answer, ()) = tokio::join!(http.get("/d").send(), http.pause(ms(25)));
+            answer.map_err(Error::from).map_err(Halt::Failed)?;
+            get(http, "/e").await.map(drop)
+        })
+    }
+    let steps = vec![itself("a")];
+    let ran = go(scenario_of!(work_of(1), steps, parallel), |_| {
+        (ms(10), Ok(""))
+    });
+    assert_eq!(ran.seen, [0, 0, 0, 510, 535].map(ms));
+    let all = ran.all();
+    assert_eq!((all.steps[0].ok, all.steps[0].requests), (1, 5));
+    all_are(&all.steps[0].response, 1, ms(30));
+    all_are(&all.journey.time, 1, ms(30));
+    for name in ["a", "b", "c", "d", "e"] {
+        all_are(&row(&all, &format!("GET /{name}")).service, 1, ms(10));
+    }
+}
+
+#[test]
+fn a_step_fails_as_the_request_that_its_error_is_about() {
+    fn first_of_two(http: &mut Http) -> Local<'_, Result<(), Halt>> {
+        Box::pin(async move {
+            let (first, second) = tokio::join!(http.get("/a").send(), async {
+                http.pause(ms(1)).await;
+                http.get("/b").send().await
+            });
+            second.map_err(Error::from).map_err(Halt::Failed)?;
+            first.map_err(Error::from).map_err(Halt::Failed).map(drop)
+        })
+    }
+    let steps = vec![itself("a")];
+    let all = go(scenario_of!(work_of(1), steps, first_of_two), |at| {
+        let refused = Err(ErrorKind::ConnectRefused);
+        (ms(10), if at < ms(1) { refused } else { Ok("") })
+    })
+    .all();
+    assert_eq!(all.steps[0].errors[0].kind, ErrorKind::ConnectRefused);
+    assert_eq!(all.steps[0].errors[0].example, "scripted");
 }
