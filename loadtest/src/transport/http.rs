@@ -38,7 +38,7 @@ pub struct HttpTransport {
     /// `None` for no cookies but those that steps set.
     jar: Option<RefCell<Jar>>,
     /// Those that send nothing now; the last is taken first.
-    lanes: RefCell<Vec<Box<Lane>>>,
+    lanes: RefCell<Vec<Lane>>,
 }
 
 /// What sends one request at a time.
@@ -56,7 +56,7 @@ impl HttpTransport {
         Self {
             run_id: own_copy(&network.run_id),
             jar: (network.cookies != Cookies::Off).then(RefCell::default),
-            lanes: RefCell::new(vec![Box::new(Lane::new(&network, user))]),
+            lanes: RefCell::new(vec![Lane::new(&network, user)]),
             number: user,
             network,
         }
@@ -108,8 +108,8 @@ impl Transport for HttpTransport {
         let mut progress = Progress::new(start, call.unfinished);
         let idle = self.lanes.borrow_mut().pop();
         // A call that is dropped takes its lane along: the connection is of no more use.
-        let mut lane = idle.unwrap_or_else(|| Box::new(Lane::new(&self.network, self.number)));
-        let Lane { deadline, routes } = &mut *lane;
+        let mut lane = idle.unwrap_or_else(|| Lane::new(&self.network, self.number));
+        let Lane { deadline, routes } = &mut lane;
         let outcome = deadline
             .bound(start + timeout, self.exchange(routes, &call, &mut progress))
             .await;
