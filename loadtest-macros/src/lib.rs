@@ -48,6 +48,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// | `thresholds(p95 < 300ms, errors < 1%)` | limits on whole journeys: `p50`, `p90`, `p95`, `p99`, `p99_9`, `max`, `mean`, `errors`, `checks`, `rps` |
 /// | `apdex = 300ms`, `budget = 0.5%` | how its steps are graded |
 /// | `weight = 3` | its share of a mix |
+/// | `header("name", "value")`, `bearer = ".."`, `basic = ("user", "password")` | headers of all its steps |
 /// | `http = 2`, `ca = ".."`, `identity = ".."`, `insecure = true` | how its users connect |
 /// | `cookies = user` (`iteration`, `off`), `redirects = 5` | what they keep and follow |
 /// | `version = ".."` | names its version, in place of a hash of its source |

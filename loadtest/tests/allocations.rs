@@ -10,7 +10,7 @@ struct Login {
     id: u64,
 }
 
-#[scenario]
+#[scenario(header("x-run", "one"), header("accept", "*/*"))]
 fn requests() {
     #[step(
         post = "/login?x=1",

@@ -33,6 +33,11 @@ impl Body {
         })
     }
 
+    /// Whether it says what it is; text may be anything, and a file is what its extension guesses.
+    pub(super) fn is_typed(&self) -> bool {
+        matches!(self, Self::Json(_) | Self::Form(_) | Self::Multipart(_))
+    }
+
     /// The option that declares it.
     pub(super) fn key(&self) -> &'static str {
         match self {

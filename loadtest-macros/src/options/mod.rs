@@ -3,6 +3,7 @@
 mod body;
 mod client;
 mod fields;
+mod header;
 mod json;
 mod load;
 mod repeat;
@@ -14,6 +15,7 @@ mod wording;
 pub(crate) use body::Body;
 pub(crate) use client::Client;
 pub(crate) use fields::{Field, FieldValue};
+pub(crate) use header::{Header, HeaderValue};
 pub(crate) use json::{Json, escape, quoted};
 pub(crate) use load::{Load, Shape, Stage};
 pub(crate) use repeat::{Repeat, Trigger};

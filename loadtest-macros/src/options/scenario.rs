@@ -1,6 +1,7 @@
 //! The options of `#[scenario(..)]`.
 
 use super::client::{CLIENT_KEYS, Client};
+use super::header::{HEADER_KEYS, Header};
 use super::load::{Load, load};
 use super::value::{Limit, is_metric, limit, number, positive_duration, share, unknown_metric};
 use super::{Given, assigned, each, key, skip_rest, unknown_option};
@@ -28,7 +29,7 @@ const KEYS: [&str; 10] = [
 /// Every option that an editor can tell about; `crate` is a word of the language.
 pub(crate) fn keys() -> impl Iterator<Item = &'static str> {
     let keys = KEYS.into_iter().filter(|key| *key != "crate");
-    keys.chain(CLIENT_KEYS)
+    keys.chain(HEADER_KEYS).chain(CLIENT_KEYS)
 }
 
 /// The weights that a scenario may have, none of which is zero.
@@ -47,6 +48,8 @@ pub(crate) struct ScenarioOptions {
     pub(crate) budget: Option<f64>,
     pub(crate) version: Option<LitStr>,
     pub(crate) client: Client,
+    /// No two of the same name.
+    pub(crate) headers: Vec<Header>,
     pub(crate) weight: Option<f64>,
     pub(crate) crate_path: Option<Path>,
 }
@@ -72,7 +75,8 @@ impl ScenarioOptions {
         let key = key(input)?;
         let name = key.to_string();
         let of_client = CLIENT_KEYS.contains(&name.as_str());
-        if of_client || KEYS.contains(&name.as_str()) {
+        let is_header = HEADER_KEYS.contains(&name.as_str());
+        if of_client || is_header && name != "header" || KEYS.contains(&name.as_str()) {
             given.once(&key)?;
         }
         match name.as_str() {
@@ -126,6 +130,7 @@ impl ScenarioOptions {
                 self.budget = Some(share(input)?);
             }
             name if of_client => self.client.option(name, input)?,
+            name if is_header => self.header(Header::parse(name, input)?)?,
             "weight" => {
                 input.parse::<Token![=]>()?;
                 let weight = number(input, WEIGHTS, WEIGHT)?.value;
@@ -147,9 +152,27 @@ impl ScenarioOptions {
             }
             _ => {
                 skip_rest(input);
-                return Err(unknown_option(&key, KEYS.into_iter().chain(CLIENT_KEYS)));
+                let known = KEYS.into_iter().chain(HEADER_KEYS).chain(CLIENT_KEYS);
+                return Err(unknown_option(&key, known));
             }
         }
+        Ok(())
+    }
+
+    fn header(&mut self, header: Header) -> syn::Result<()> {
+        let name = &header.name;
+        if self.headers.iter().any(|other| other.name == *name) {
+            let hint = if header.is_authorization() {
+                "; `bearer` and `basic` are each one"
+            } else {
+                ""
+            };
+            return Err(syn::Error::new(
+                header.span,
+                format!("the header `{name}` is given twice{hint}"),
+            ));
+        }
+        self.headers.push(header);
         Ok(())
     }
 

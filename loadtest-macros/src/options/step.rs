@@ -1,12 +1,13 @@
 //! The options of `#[step(..)]`.
 
-use super::body::{Body, credentials};
+use super::body::Body;
 use super::fields::{Field, FieldsOf, fields};
+use super::header::{HEADER_KEYS, Header};
 use super::repeat::{self, Repeat};
 use super::scenario::not_empty;
 use super::value::{
-    Limit, duration, header_name, is_metric, limit, metrics, number, positive_duration, redirects,
-    share, unknown_metric,
+    Limit, duration, is_metric, limit, metrics, number, positive_duration, redirects, share,
+    unknown_metric,
 };
 use super::wording::{names_request, no_range, no_status};
 use super::{Given, assigned, each, key, skip_rest, unknown_option};
@@ -17,7 +18,7 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use std::fmt::Write as _;
 use std::time::Duration;
 use syn::parse::ParseStream;
-use syn::{Lit, LitInt, LitStr, Token, parenthesized};
+use syn::{Lit, LitInt, LitStr, Token};
 
 const KEYS: [&str; 25] = [
     "name",
@@ -63,9 +64,7 @@ pub(crate) struct StepOptions {
     pub(crate) call: Option<Call>,
     /// Also where what follows is broken.
     pub(crate) names_method: bool,
-    pub(crate) headers: Vec<(LitStr, Template)>,
-    /// User name and password.
-    pub(crate) basic: Option<(Template, Template)>,
+    pub(crate) headers: Vec<Header>,
     pub(crate) query: Vec<Field>,
     pub(crate) body: Option<Body>,
     pub(crate) thresholds: Vec<Limit>,
@@ -132,9 +131,14 @@ impl StepOptions {
         match name.as_str() {
             "name" => self.name = Some(not_empty(assigned(input)?)?),
             name if METHODS.contains(&name) => self.call(key, input)?,
-            "header" | "bearer" | "basic" | "query" => {
+            name if HEADER_KEYS.contains(&name) => {
                 self.request_keys.push(key);
-                self.request_part(&name, input)?;
+                self.header(Header::parse(name, input)?)?;
+            }
+            "query" => {
+                self.request_keys.push(key);
+                input.parse::<Token![=]>()?;
+                self.query = fields(input, FieldsOf::Query)?;
             }
             "json" | "form" | "body" | "multipart" => {
                 self.request_keys.push(key.clone());
@@ -229,61 +233,18 @@ impl StepOptions {
         error
     }
 
-    fn add_header(&mut self, name: LitStr, value: Template) -> syn::Result<()> {
-        let refuse = |message: &str| Err(syn::Error::new(name.span(), message));
-        let is = |name: &LitStr, wanted: &str| name.value().eq_ignore_ascii_case(wanted);
-        if is(&name, "content-length") {
-            return refuse("the length of the body is counted, not declared");
+    fn header(&mut self, header: Header) -> syn::Result<()> {
+        if header.is_authorization() && self.headers.iter().any(Header::is_authorization) {
+            return Err(syn::Error::new(header.span, AUTHORIZED));
         }
-        if is(&name, "authorization") && self.is_authorized() {
-            return refuse(AUTHORIZED);
-        }
-        self.headers.push((name, value));
+        self.headers.push(header);
         Ok(())
     }
 
-    fn request_part(&mut self, name: &str, input: ParseStream<'_>) -> syn::Result<()> {
-        match name {
-            "header" => {
-                let content;
-                parenthesized!(content in input);
-                let name: LitStr = content.parse()?;
-                content.parse::<Token![,]>()?;
-                let value: LitStr = content.parse()?;
-                content.parse::<Option<Token![,]>>()?;
-                header_name(&name.value(), name.span())?;
-                let value = header_value(&value)?;
-                self.add_header(name, value)?;
-            }
-            "bearer" => {
-                let token: LitStr = assigned(input)?;
-                let mut value = header_value(&token)?;
-                value.parts.insert(0, Part::Text("Bearer ".to_owned()));
-                if let [Part::Text(_), Part::Text(token)] = value.parts.as_slice() {
-                    value.parts = vec![Part::Text(format!("Bearer {token}"))];
-                }
-                self.add_header(LitStr::new("authorization", token.span()), value)?;
-            }
-            "basic" => {
-                input.parse::<Token![=]>()?;
-                let place = input.span();
-                let (user, password) = credentials(input)?;
-                if self.is_authorized() {
-                    return Err(syn::Error::new(place, AUTHORIZED));
-                }
-                self.basic = Some((user, password));
-            }
-            _ => {
-                input.parse::<Token![=]>()?;
-                self.query = fields(input, FieldsOf::Query)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn is_authorized(&self) -> bool {
-        let is_authorization = |name: &LitStr| name.value().eq_ignore_ascii_case("authorization");
-        self.basic.is_some() || self.headers.iter().any(|(name, _)| is_authorization(name))
+    /// Whether it says itself what the header `name`, in lower case, is.
+    pub(crate) fn sets(&self, name: &str) -> bool {
+        let is_of_body = name == "content-type" && self.body.as_ref().is_some_and(Body::is_typed);
+        is_of_body || self.headers.iter().any(|header| header.name == name)
     }
 
     fn body(&mut self, key: &Ident, name: &str, input: ParseStream<'_>) -> syn::Result<()> {
@@ -434,23 +395,6 @@ pub(super) fn statuses(input: ParseStream<'_>, wanted: &str) -> syn::Result<(u16
         ));
     }
     Ok((from, to))
-}
-
-fn header_value(literal: &LitStr) -> syn::Result<Template> {
-    let template = Template::parse(literal)?;
-    for part in &template.parts {
-        if let Part::Text(text) = part
-            && let Some(bad) = text
-                .chars()
-                .find(|&c| c != '\t' && !(' '..='~').contains(&c))
-        {
-            return Err(syn::Error::new(
-                literal.span(),
-                format!("a header value cannot contain {bad:?}"),
-            ));
-        }
-    }
-    Ok(template)
 }
 
 fn check_url(url: &Template) -> syn::Result<()> {

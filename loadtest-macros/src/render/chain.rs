@@ -1,7 +1,7 @@
 //! The chain: a slot per step, and the calls of the user's functions.
 
 use super::{
-    arguments, call_site, feed, flat, in_turbofish, infer, payload, repeat, request, row,
+    arguments, call_site, feed, flat, header, in_turbofish, infer, payload, repeat, request, row,
     setup_value, slot, state,
 };
 use crate::resolve::{Feed, Form, Resolved, Setup, Source, Step};
@@ -132,8 +132,10 @@ fn run(resolved: &Resolved) -> TokenStream {
         let (name, slot) = (call_site(&step.ident), slot(at));
         let given = arguments(given, resolved, in_chain);
         let (returned, response) = (in_turbofish(returned), &step.response.ty);
+        let defaults = header::of_sender(step);
         Some(quote! {
             #at => ::std::boxed::Box::pin(async move {
+                #defaults
                 let __returned = #name(#given).await;
                 ::loadtest::__private::sent::<#returned, #response>(
                     &mut self.#slot,
@@ -235,12 +237,15 @@ fn build_arm(at: usize, resolved: &Resolved) -> TokenStream {
             } else {
                 quote!(#into_request(#name(#given))?.write(__request))
             };
-            if !has_row {
-                return quote!(#write,);
-            }
-            // a URL with a value of a feed is not shown when it is invalid
-            let shown = step.shown.as_ref().map_or("..", |(_, url)| url);
-            quote!(::loadtest::__private::without_row(#write, #shown),)
+            let write = if has_row {
+                // a URL with a value of a feed is not shown when it is invalid
+                let shown = step.shown.as_ref().map_or("..", |(_, url)| url);
+                quote!(::loadtest::__private::without_row(#write, #shown))
+            } else {
+                write
+            };
+            let write = header::after(write, step);
+            quote!(#write,)
         }
         Form::Declared(declared) => request::build(at, declared),
         Form::Sender { .. } | Form::Broken => TokenStream::new(),

@@ -23,6 +23,7 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
         version,
         client: declared_client,
         weight: share,
+        headers: _,
         crate_path: _,
     } = &resolved.options;
     let function = unraw(name);

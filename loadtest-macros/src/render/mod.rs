@@ -6,6 +6,7 @@
 
 mod chain;
 mod definition;
+mod header;
 mod hints;
 mod payload;
 mod repeat;

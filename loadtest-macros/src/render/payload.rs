@@ -1,32 +1,9 @@
 //! Code that writes what a declared request carries, and code that reads its files before the load.
 
-use super::request::{constant, header, piece, text};
-use crate::resolve::{Basic, Form, Payload, Piece, Request, Resolved};
+use super::request::{constant, piece, text};
+use crate::resolve::{Form, Payload, Piece, Request, Resolved};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
-
-/// `authorization: Basic ..`
-pub(super) fn basic(basic: &Basic) -> TokenStream {
-    if let (Some(user), Some(password)) = (constant(&basic.user), constant(&basic.password)) {
-        use base64::prelude::{BASE64_STANDARD, Engine as _};
-        let credentials = BASE64_STANDARD.encode(format!("{user}:{password}"));
-        let value = Piece::Text(format!("Basic {credentials}"));
-        return header("authorization", &[value]);
-    }
-    let (user, password) = (
-        basic.user.iter().map(piece),
-        basic.password.iter().map(piece),
-    );
-    quote! {
-        let mut __text = __request.text();
-        #(#user)*
-        ::loadtest::__private::user_name(&__text)?;
-        __text.push_str(":");
-        #(#password)*
-        __request.basic_text(__text)?;
-        __request.sensitive();
-    }
-}
 
 /// The body of the step with the number `at`, and its type unless a header names one.
 pub(super) fn body(at: usize, request: &Request) -> TokenStream {
@@ -36,7 +13,7 @@ pub(super) fn body(at: usize, request: &Request) -> TokenStream {
     let explicit = request
         .headers
         .iter()
-        .any(|(name, _)| name == "content-type");
+        .any(|header| header.name == "content-type");
     let content_type = (!explicit).then(|| content_type(at, body));
     let write = match body {
         Payload::Text { pieces, .. } => match constant(pieces) {

@@ -1,7 +1,8 @@
 //! Code that writes a declared request.
 
+use super::header::{header, name_of};
 use super::payload;
-use crate::resolve::{Access, Form, Origin, Piece, Placeholder, Request, Resolved, Sink};
+use crate::resolve::{Access, Origin, Piece, Placeholder, Request, Resolved, Sink, Step};
 use crate::template::Segment;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -15,11 +16,7 @@ pub(super) fn build(at: usize, request: &Request) -> TokenStream {
         .map(|(name, span)| identifier(name, *span));
     let method = format_ident!("{}", request.method);
     let url = without_rows(&request.url, url(&request.url));
-    let headers = request
-        .headers
-        .iter()
-        .map(|(name, value)| header(name, value));
-    let basic = request.basic.as_ref().map(payload::basic);
+    let headers = request.headers.iter().map(header);
     let body = payload::body(at, request);
     quote! {
         {
@@ -27,7 +24,6 @@ pub(super) fn build(at: usize, request: &Request) -> TokenStream {
             __request.start(::loadtest::__private::Method::#method);
             #url
             #(#headers)*
-            #basic
             #body
             ::core::result::Result::Ok(())
         }
@@ -69,27 +65,6 @@ fn without_rows(pieces: &[Piece], write: TokenStream) -> TokenStream {
             #shown,
         )?;
     }
-}
-
-pub(super) fn header(name: &str, pieces: &[Piece]) -> TokenStream {
-    let key = header_name(name);
-    let value = match constant(pieces) {
-        Some(value) => quote! {
-            __request.header(
-                #key,
-                const { ::loadtest::__private::HeaderValue::from_static(#value) },
-            );
-        },
-        None => text(pieces, &quote!(__request.header_text(#key, __text)?)),
-    };
-    let sensitive = matches!(name, "authorization" | "proxy-authorization" | "cookie")
-        .then(|| quote!(__request.sensitive();));
-    quote!(#value #sensitive)
-}
-
-/// A constant by value: a reference to one would be E0492, since a header name may hold shared bytes.
-fn header_name(name: &str) -> TokenStream {
-    quote!(const { ::loadtest::__private::HeaderName::from_static(#name) })
 }
 
 pub(super) fn constant(pieces: &[Piece]) -> Option<&str> {
@@ -171,7 +146,7 @@ fn access(placeholder: &Placeholder) -> TokenStream {
     match &placeholder.access {
         Access::Header { step, name } => {
             let slot = super::slot(*step);
-            let name = header_name(name);
+            let name = name_of(name);
             quote!(self.#slot.header(#step, #variable, &#name)?)
         }
         Access::Untyped(segments) => {
@@ -212,12 +187,10 @@ fn access(placeholder: &Placeholder) -> TokenStream {
 /// A field for every name in a typed path, since the path may lead through untyped JSON: the access
 /// to a field of that compiles as well, and finds the key to look up.
 pub(super) fn names(resolved: &Resolved) -> TokenStream {
-    let requests = resolved.steps.iter().filter_map(|step| match &step.form {
-        Form::Declared(request) => Some(request),
-        _ => None,
-    });
-    let names: BTreeSet<&str> = requests
-        .flat_map(Request::placeholders)
+    let names: BTreeSet<&str> = resolved
+        .steps
+        .iter()
+        .flat_map(Step::placeholders)
         .filter_map(|placeholder| match &placeholder.access {
             Access::Typed { segments, .. } => Some(segments),
             _ => None,

@@ -1,5 +1,6 @@
 //! Finds out what every name of a scenario means, and notes all mistakes at once.
 
+mod header;
 mod names;
 mod payload;
 mod repeat;
@@ -9,8 +10,9 @@ mod shown;
 mod source;
 mod step;
 
+pub(crate) use header::{Basic, Header, HeaderValue};
 pub(crate) use names::Source;
-pub(crate) use payload::{Basic, Payload};
+pub(crate) use payload::Payload;
 pub(crate) use request::{Access, Origin, Piece, Placeholder, Request, Sink};
 pub(crate) use step::{Form, Step};
 
@@ -133,6 +135,7 @@ pub(crate) fn scenario(
         }
     }
     resolved.items = items;
+    resolved.spread_headers(&names, errors);
     resolved.resolve_requests(&names, errors);
     resolved.refuse_calls(errors);
     repeat::check(&resolved.steps, errors);
@@ -352,34 +355,34 @@ impl Resolved {
                     shape::refuse_request_options(&self.steps[at], errors);
                 }
                 shape::refuse_templates(body.stream(), names, errors);
-                continue;
-            }
-            if function.signature.asyncness.is_some() {
+                let mut resolver = request::Resolver {
+                    at,
+                    steps: &self.steps,
+                    feeds: &self.feeds,
+                    names,
+                    errors,
+                };
+                let defaults = resolver.headers(&self.steps[at].options.headers);
+                self.steps[at].defaults = defaults;
+            } else if function.signature.asyncness.is_some() {
                 // noted: it has no body
                 continue;
-            }
-            if !function.signature.inputs.is_empty() {
-                errors.on(
-                    &function.signature.inputs,
-                    "a step without a body takes no parameters: its templates name the steps they use",
-                );
-            }
-            let Some(request) = request::resolve(at, &self.steps, &self.feeds, names, errors)
-            else {
-                continue;
-            };
-            for placeholder in request.placeholders() {
-                let Origin::Step(step) = placeholder.origin else {
+            } else {
+                if !function.signature.inputs.is_empty() {
+                    errors.on(
+                        &function.signature.inputs,
+                        "a step without a body takes no parameters: its templates name the steps they use",
+                    );
+                }
+                let Some(request) = request::resolve(at, &self.steps, &self.feeds, names, errors)
+                else {
                     continue;
                 };
-                self.steps[at].depends_on(step, false);
-                if matches!(placeholder.access, Access::Header { .. }) {
-                    self.steps[step].reads_headers = true;
-                }
+                self.steps[at].form = Form::Declared(request);
             }
+            self.note_reads(at);
             let shown = shown::shown(&self.steps[at].options, at, names);
             self.steps[at].show(shown);
-            self.steps[at].form = Form::Declared(request);
         }
     }
 

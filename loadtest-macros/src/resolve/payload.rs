@@ -1,8 +1,8 @@
-//! What a declared request carries: query, body, files, credentials.
+//! What a declared request carries: query, body, files.
 
 use super::request::{Piece, Resolver, Sink, push_text};
 use crate::options::{Body, Field, FieldValue};
-use crate::template::{Part, Template};
+use crate::template::Part;
 use proc_macro2::Ident;
 use std::fmt::Write as _;
 use syn::LitStr;
@@ -20,12 +20,6 @@ pub(crate) enum Payload {
         boundary: String,
         pieces: Vec<Piece>,
     },
-}
-
-/// User name and password.
-pub(crate) struct Basic {
-    pub(crate) user: Vec<Piece>,
-    pub(crate) password: Vec<Piece>,
 }
 
 /// What all users read of a request's files.
@@ -78,13 +72,6 @@ impl Resolver<'_> {
             push_text(url, "?");
         }
         self.pairs(fields, Sink::Query, url);
-    }
-
-    pub(super) fn basic(&mut self, user: &Template, password: &Template) -> Basic {
-        Basic {
-            user: self.pieces(user, Sink::Raw),
-            password: self.pieces(password, Sink::Raw),
-        }
     }
 
     pub(super) fn payload(&mut self, body: &Body, files: &mut Files, boundary: &str) -> Payload {

@@ -1,7 +1,8 @@
 //! The request that the attribute of a step declares.
 
+use super::header::Header;
 use super::names::{Names, NotEarlier};
-use super::payload::{Basic, Files, Payload};
+use super::payload::{Files, Payload};
 use super::{Feed, Step, shape};
 use crate::options::{Json, escape, header_name};
 use crate::suggest::{Errors, did_you_mean, listed};
@@ -12,9 +13,7 @@ use proc_macro2::{Span, TokenStream};
 pub(crate) struct Request {
     pub(crate) method: String,
     pub(crate) url: Vec<Piece>,
-    /// Names in lower case.
-    pub(crate) headers: Vec<(String, Vec<Piece>)>,
-    pub(crate) basic: Option<Basic>,
+    pub(crate) headers: Vec<Header>,
     pub(crate) body: Option<Payload>,
     /// The files that the body names by number.
     pub(crate) files: Files,
@@ -52,6 +51,15 @@ pub(crate) enum Origin {
     Feed(usize),
 }
 
+impl Origin {
+    pub(super) fn step(self) -> Option<usize> {
+        match self {
+            Self::Step(step) => Some(step),
+            Self::Feed(_) => None,
+        }
+    }
+}
+
 pub(crate) struct Placeholder {
     pub(crate) origin: Origin,
     /// The expression, for the dependency ledger.
@@ -79,19 +87,21 @@ pub(crate) enum Access {
 
 impl Request {
     pub(crate) fn placeholders(&self) -> impl Iterator<Item = &Placeholder> {
+        let body = self.body.iter().flat_map(Payload::pieces);
         self.url
             .iter()
-            .chain(self.headers.iter().flat_map(|(_, value)| value))
-            .chain(
-                self.basic
-                    .iter()
-                    .flat_map(|basic| basic.user.iter().chain(&basic.password)),
-            )
-            .chain(self.body.iter().flat_map(Payload::pieces))
-            .filter_map(|piece| match piece {
-                Piece::Value(placeholder, _) => Some(placeholder),
-                _ => None,
-            })
+            .filter_map(Piece::placeholder)
+            .chain(self.headers.iter().flat_map(Header::placeholders))
+            .chain(body.filter_map(Piece::placeholder))
+    }
+}
+
+impl Piece {
+    pub(super) fn placeholder(&self) -> Option<&Placeholder> {
+        match self {
+            Self::Value(placeholder, _) => Some(placeholder),
+            _ => None,
+        }
     }
 }
 
@@ -128,17 +138,7 @@ pub(super) fn resolve(
     };
     let mut url = resolver.url(call.url.as_ref()?);
     resolver.query(&step.options.query, &mut url);
-    let headers = step
-        .options
-        .headers
-        .iter()
-        .map(|(name, value)| {
-            let value = resolver.pieces(value, Sink::Raw);
-            (name.value().to_ascii_lowercase(), value)
-        })
-        .collect();
-    let basic = step.options.basic.as_ref();
-    let basic = basic.map(|(user, password)| resolver.basic(user, password));
+    let headers = resolver.headers(&step.options.headers);
     let boundary = format!("loadtest-{}", step.fingerprint);
     let mut files = Files::default();
     let body = step.options.body.as_ref();
@@ -147,16 +147,16 @@ pub(super) fn resolve(
         method: call.method.to_string().to_uppercase(),
         url,
         headers,
-        basic,
         body,
         files,
     })
 }
 
 pub(super) struct Resolver<'a> {
-    at: usize,
-    steps: &'a [Step],
-    feeds: &'a [Feed],
+    /// The number of the step that uses the values; with that of all steps, it is the scenario.
+    pub(super) at: usize,
+    pub(super) steps: &'a [Step],
+    pub(super) feeds: &'a [Feed],
     pub(super) names: &'a Names,
     pub(super) errors: &'a mut Errors,
 }
@@ -234,7 +234,7 @@ impl Resolver<'_> {
 
     fn placeholder(&mut self, path: &Path) -> syn::Result<Placeholder> {
         let source = &path.source;
-        let who = &self.steps[self.at].name;
+        let who = self.steps.get(self.at).map_or("", |step| &step.name);
         let error = |span, message: String| {
             Err(syn::Error::new(
                 span,
@@ -284,6 +284,8 @@ impl Resolver<'_> {
                 let hint = did_you_mean(&path.root, known());
                 let there_is = if known().next().is_none() {
                     String::new()
+                } else if who.is_empty() {
+                    format!("; there is {}", listed(known()))
                 } else {
                     format!("; above `{who}` there is {}", listed(known()))
                 };

@@ -3,7 +3,9 @@
 use super::names::Names;
 use super::payload::encoded;
 use super::request::Sink;
-use crate::options::{Body, Field, FieldValue, Json, StepOptions, escape, quoted};
+use crate::options::{
+    Body, Field, FieldValue, Header, HeaderValue, Json, StepOptions, escape, quoted,
+};
 use crate::template::{Part, Path, Template};
 
 /// Headers and body as far as the source shows them.
@@ -20,23 +22,17 @@ pub(crate) struct Shown {
 /// What the options of the step with the number `at` show.
 pub(super) fn shown(options: &StepOptions, at: usize, names: &Names) -> Shown {
     let writer = Writer { at, names };
-    let mut headers: Vec<(String, String)> = options
-        .headers
-        .iter()
-        .map(|(name, value)| (name.value().to_ascii_lowercase(), writer.template(value)))
-        .collect();
-    if let Some((user, password)) = &options.basic {
-        let (user, password) = (writer.template(user), writer.template(password));
-        headers.push((
-            "authorization".to_owned(),
-            format!("Basic {user}:{password}"),
-        ));
-    }
+    let headers = options.headers.iter();
     Shown {
-        headers,
+        headers: headers.map(|header| writer.header(header)).collect(),
         body: options.body.as_ref().map(|body| writer.body(body)),
         query: writer.query(&options.query),
     }
+}
+
+/// Name and value of a header that the step with the number `at` sends.
+pub(super) fn header(header: &Header, at: usize, names: &Names) -> (String, String) {
+    Writer { at, names }.header(header)
 }
 
 struct Writer<'a> {
@@ -64,6 +60,17 @@ impl Writer<'_> {
 
     fn template(&self, template: &Template) -> String {
         self.text(template, str::to_owned)
+    }
+
+    fn header(&self, header: &Header) -> (String, String) {
+        let value = match &header.value {
+            HeaderValue::Text(text) => self.template(text),
+            HeaderValue::Basic(user, password) => {
+                let (user, password) = (self.template(user), self.template(password));
+                format!("Basic {user}:{password}")
+            }
+        };
+        (header.name.clone(), value)
     }
 
     fn body(&self, body: &Body) -> (&'static str, String) {

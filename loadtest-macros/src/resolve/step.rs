@@ -1,7 +1,7 @@
 //! One step: what its signature and options say.
 
 use super::shown::Shown;
-use super::{Argument, Request, description, source, unraw};
+use super::{Argument, Header, Placeholder, Request, description, source, unraw};
 use crate::body::RoleFn;
 use crate::fingerprint::Fingerprint;
 use crate::options::StepOptions;
@@ -25,6 +25,8 @@ pub(crate) struct Step {
     pub(crate) shown: Option<(String, String)>,
     /// Headers and body as far as the source shows them.
     pub(crate) declared: Shown,
+    /// Those of the scenario, for the requests of a function that lack them.
+    pub(crate) defaults: Vec<Header>,
     pub(crate) form: Form,
     has_body: bool,
     is_async: bool,
@@ -76,6 +78,7 @@ impl Step {
             dependencies: Vec::new(),
             shown,
             declared: Shown::default(),
+            defaults: Vec::new(),
             form: Form::Broken,
             has_body: function.body.is_some(),
             is_async: signature.asyncness.is_some(),
@@ -98,6 +101,7 @@ impl Step {
             dependencies: Vec::new(),
             shown: None,
             declared: Shown::default(),
+            defaults: Vec::new(),
             form: Form::Broken,
             has_body: true,
             is_async: false,
@@ -119,6 +123,16 @@ impl Step {
             Some(name) => name.value(),
             None => self.name.clone(),
         }
+    }
+
+    /// The values that its declarations name.
+    pub(crate) fn placeholders(&self) -> impl Iterator<Item = &Placeholder> {
+        let request = match &self.form {
+            Form::Declared(request) => Some(request.placeholders()),
+            _ => None,
+        };
+        let defaults = self.defaults.iter().flat_map(Header::placeholders);
+        request.into_iter().flatten().chain(defaults)
     }
 
     /// The words for a use of its response, where it has none.

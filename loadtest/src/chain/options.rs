@@ -32,6 +32,18 @@ pub mod scenario {
     /// `weight = 3`: the scenario's share of a mix (`--mix`). Without it, 1.
     #[derive(Debug)]
     pub struct weight;
+    /// `header("x-client", "loadtest")`: on every step that does not set it itself; may be given several
+    /// times. One whose value names steps is on the steps after them: `{{login.headers.x-session}}`.
+    #[derive(Debug)]
+    pub struct header;
+    /// `bearer = "{{login.response.token}}"`: the header `authorization: Bearer ..` of every step after
+    /// `login` that does not set one itself.
+    #[derive(Debug)]
+    pub struct bearer;
+    /// `basic = ("ada", "lovelace")`: the header `authorization: Basic ..` of every step that does not set
+    /// one itself.
+    #[derive(Debug)]
+    pub struct basic;
     /// `http = 2`: the version of the protocol, `1` or `2`. Without it, what the target chooses over TLS
     /// and HTTP/1.1 in the clear.
     #[derive(Debug)]

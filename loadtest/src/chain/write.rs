@@ -54,6 +54,11 @@ impl RequestBuf {
         set
     }
 
+    /// Whether no header has the name `name`, which is in lower case.
+    pub fn lacks(&self, name: &str) -> bool {
+        self.headers.iter().all(|(own, _)| own.as_str() != name)
+    }
+
     /// Adds a header.
     pub fn header(&mut self, name: HeaderName, value: HeaderValue) {
         self.headers.push((name, value));

@@ -11,7 +11,7 @@ pub use returned::{SenderReturn, sent};
 use super::{Error, RawResponse, RequestBuf, RequestTarget, Unmet};
 use bytes::Bytes;
 use futures_util::future::join_all;
-use http::{HeaderMap, Method, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use http_body_util::BodyExt;
 use reqwest::{ResponseBuilderExt, Url};
 use std::any::Any;
@@ -63,6 +63,8 @@ pub struct Http {
     wire: Box<dyn Wire>,
     /// Status and headers of the last answer.
     last: RefCell<Option<(StatusCode, HeaderMap)>>,
+    /// What a request gets where it lacks it.
+    defaults: Vec<(HeaderName, HeaderValue)>,
 }
 
 /// What the engine lends to [`Http`]: it sends over the transport of the user, and measures.
@@ -104,7 +106,14 @@ impl Http {
         Self {
             wire,
             last: RefCell::default(),
+            defaults: Vec::new(),
         }
+    }
+
+    /// Sets the headers that every request gets which does not set them itself.
+    #[doc(hidden)]
+    pub fn set_defaults(&mut self, headers: Vec<(HeaderName, HeaderValue)>) {
+        self.defaults = headers;
     }
 
     /// The wire again.
@@ -233,6 +242,11 @@ impl Http {
             buffer
                 .headers
                 .extend(last.clone().map(|name| (name, value)));
+        }
+        for (name, value) in &self.defaults {
+            if buffer.lacks(name.as_str()) {
+                buffer.header(name.clone(), value.clone());
+            }
         }
         let RawResponse {
             status,
