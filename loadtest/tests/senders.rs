@@ -386,3 +386,84 @@ fn every_failure_has_its_kind_and_the_user_lives_on() {
     assert_eq!((skips_too.left_out, skips_too.executed), (1, 0));
     assert_eq!((after.skipped, alive.ok), (1, 1));
 }
+
+#[scenario(
+    header("x-client", "loadtest"),
+    header("x-order", "{{buy.response.id}}"),
+    bearer = "{{buy.response.status}}",
+    redirects = 1
+)]
+fn with_headers() {
+    #[step(post = "/orders")]
+    fn buy() -> Order;
+
+    #[step]
+    async fn sends(buy: &Response<Order>, http: &mut Http) -> Result<(), Error> {
+        http.get("/plain").send().await?;
+        http.get("/own")
+            .header("X-Client", "own")
+            .basic_auth("ada", Some("pass"))
+            .send()
+            .await?;
+        let elsewhere = buy.headers()["x-elsewhere"].to_str()?;
+        let absolute = format!("{elsewhere}/absolute").parse()?;
+        let absolute = reqwest::Request::new(http::Method::GET, absolute);
+        http.execute(absolute).await?;
+        http.get("/away").send().await?;
+        Ok(())
+    }
+
+    #[step]
+    async fn sends_again(http: &mut Http) -> Result<(), Error> {
+        http.get("/again").header("x-order", "own").send().await?;
+        Ok(())
+    }
+}
+
+/// `x-client`, `x-order` and `authorization` of the request for `path`.
+fn three_headers<'a>(requests: &'a [loadtest_tests::Request], path: &str) -> [Option<&'a str>; 3] {
+    let request = requests.iter().find(|request| request.path == path);
+    let request = request.unwrap_or_else(|| panic!("no request for {path}"));
+    ["x-client", "x-order", "authorization"].map(|name| {
+        assert!(request.all(name).count() <= 1, "{path}: {name} twice");
+        request.header(name)
+    })
+}
+
+#[test]
+fn each_request_gets_the_headers_of_the_scenario_that_it_lacks() {
+    let other = Server::recording(|_| Reply::status(200));
+    let elsewhere = other.url();
+    let server = Server::recording(move |request| match request.path.as_str() {
+        "/orders" => {
+            Reply::json(r#"{"id":7,"status":"t-1"}"#).header("x-elsewhere", elsewhere.clone())
+        }
+        "/away" => Reply::status(307).header("location", format!("{elsewhere}/landed")),
+        _ => Reply::status(200),
+    });
+    let all = run(with_headers(), 1, &server);
+    assert_eq!(all.journey.ok, 1, "{:?}", all.steps);
+    let (here, there) = (server.recorded(), other.recorded());
+    let (client, order, bearer) = (Some("loadtest"), Some("7"), Some("Bearer t-1"));
+    assert_eq!(three_headers(&here, "/orders"), [client, None, None]);
+    assert_eq!(three_headers(&here, "/plain"), [client, order, bearer]);
+    let basic = Some("Basic YWRhOnBhc3M=");
+    assert_eq!(three_headers(&here, "/own"), [Some("own"), order, basic]);
+    assert_eq!(three_headers(&there, "/absolute"), [client, order, bearer]);
+    assert_eq!(three_headers(&here, "/away"), [client, order, bearer]);
+    assert_eq!(three_headers(&there, "/landed"), [client, order, None]);
+    let again = three_headers(&here, "/again");
+    assert_eq!(again, [client, Some("own"), bearer]);
+}
+
+#[test]
+fn a_step_that_sends_for_itself_needs_what_the_headers_of_its_scenario_need() {
+    let server = Server::start(|_| Reply::status(500));
+    let all = run(with_headers(), 2, &server);
+    assert_eq!(server.requests(), 2, "none but the orders");
+    let skipped = all.dependencies.iter();
+    let skipped: Vec<_> = skipped
+        .map(|failure| (failure.step, failure.upstream, failure.count))
+        .collect();
+    assert_eq!(skipped, [(1, 0, 2), (2, 0, 2)]);
+}

@@ -19,6 +19,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_missing_file_is_a_mistake_that_is_told_before_anything_is_sent,
         cookies_live_as_long_as_declared,
         redirects_are_followed_where_a_scenario_says_so,
+        headers_of_a_scenario_are_on_its_steps_and_in_its_definition,
     ]
 }
 
@@ -203,4 +204,50 @@ fn redirects_are_followed_where_a_scenario_says_so() {
         .map(|request| format!("{} {}", request.method, request.target))
         .collect();
     assert_eq!(lines, ["POST /hop", "GET /end", "GET /page?n=7"]);
+}
+
+fn headers_of_a_scenario_are_on_its_steps_and_in_its_definition() {
+    let server = Server::recording(|request| match request.path.as_str() {
+        "/session" => Reply::json(r#"{"token":"t-1"}"#),
+        _ => Reply::status(200),
+    });
+    let desk = desk();
+    run(&desk, "introduced", &server.url()).comes_to(0);
+    let requests = server.recorded();
+    assert_eq!(requests.len(), 3 * 4);
+    for request in &requests {
+        let (client, authorization) = match request.path.as_str() {
+            "/session" => ("loadtest", "Basic YWRhOmNhbmFyeS03ZjNh"),
+            "/built" => ("own", "Bearer t-1"),
+            _ => ("loadtest", "Bearer t-1"),
+        };
+        assert_eq!(request.header("x-client"), Some(client));
+        assert_eq!(request.header("x-api-key"), Some("canary-7f3a"));
+        assert_eq!(request.header("authorization"), Some(authorization));
+    }
+    let record = desk.record();
+    let needs = |at: usize| record.definition.steps[at].dependencies.len();
+    assert_eq!((needs(0), needs(1), needs(2), needs(3)), (0, 1, 1, 1));
+    assert!(!desk.only_run().text("record.json").contains("canary-7f3a"));
+    let exported = desk
+        .tool("export", "introduced")
+        .run()
+        .exits(0)
+        .prints(&["x-api-key", "Bearer {{login.response.token}}"]);
+    let exported = exported.stdout.clone();
+    assert_eq!(exported.matches("Bearer {{login").count(), 3, "{exported}");
+    assert!(!exported.contains("canary-7f3a"), "{exported}");
+
+    let refusing = Server::start(|_| Reply::status(401));
+    let desk = self::desk();
+    run(&desk, "introduced", &refusing.url()).comes_to(99);
+    assert_eq!(refusing.requests(), 3, "nobody asks without a token");
+    let record = desk.record();
+    assert_balanced(&record);
+    let all = total(&record);
+    let skipped = all.dependencies.iter();
+    let skipped: Vec<_> = skipped
+        .map(|failure| (failure.step, failure.upstream, failure.count))
+        .collect();
+    assert_eq!(skipped, [(1, 0, 3), (2, 0, 3), (3, 0, 3)]);
 }
