@@ -126,9 +126,11 @@ fn checkout() {
 }
 
 /// Regulars log in once and then come again and again. This one is told as data: a value that comes
-/// from a feed or an earlier answer is a `{{template}}`, and the compiler checks each of them.
+/// from a feed or an earlier answer is a `{{template}}`, and the compiler checks each of them. The
+/// token goes with every request after the login.
 #[scenario(
     tags = ["catalog"],
+    bearer = "{{login.response.token}}",
     load = users(10, ramp_up = 2s, for = 8s),
     apdex = 100ms,
 )]
@@ -162,7 +164,6 @@ fn browse_catalog() {
 
     #[step(
         post = "/orders",
-        bearer = "{{login.response.token}}",
         json = { "product": {{browse.response.items[0].id}}, "quantity": 1 },
         expect = 201,
         weight = 0.5,
@@ -172,7 +173,6 @@ fn browse_catalog() {
     /// Asks until the order is packed.
     #[step(
         get = "{{buy.headers.location}}",
-        bearer = "{{login.response.token}}",
         until = |order| order.status == "packed",
         every = 50ms,
         within = 5s,
@@ -181,12 +181,11 @@ fn browse_catalog() {
 
     /// Whoever has bought looks at the orders, everybody else at the next page.
     #[step]
-    fn leave(login: &Login, packed: Option<&Order>) -> Request {
-        let page = match packed {
+    fn leave(packed: Option<&Order>) -> Request {
+        Request::get(match packed {
             Some(_) => "/orders",
             None => "/products?page=2",
-        };
-        Request::get(page).bearer_auth(&login.token)
+        })
     }
 }
 

@@ -75,7 +75,8 @@ pub struct StepDef {
     pub method: Option<Text>,
     /// The URL template, where the source shows it.
     pub url: Option<Text>,
-    /// The headers that the source shows: name in lower case and template of the value.
+    /// The headers that the source shows, those of the scenario included: name in lower case and
+    /// template of the value.
     #[serde(default)]
     pub headers: Cow<'static, [HeaderDef]>,
     /// The body, where the source shows one.
