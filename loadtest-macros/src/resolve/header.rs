@@ -70,11 +70,11 @@ impl Resolved {
                 names,
                 errors,
             };
-            let resolved = resolver.header(header);
+            let one = resolver.header(header);
             if errors.len() > before {
                 continue;
             }
-            let of_steps = resolved.placeholders().filter_map(|placeholder| {
+            let of_steps = one.placeholders().filter_map(|placeholder| {
                 let step = placeholder.origin.step()?;
                 Some((step, placeholder.span))
             });
