@@ -256,6 +256,48 @@ fn the_words_are_those_of_reqwest_and_the_transport_is_ours() {
     assert!(all.steps[0].inner.last().unwrap().name.starts_with(own));
 }
 
+#[scenario(redirects = 2)]
+fn moved() {
+    #[step]
+    async fn follows(http: &mut Http) -> Result<Vec<String>, Error> {
+        let direct = http.get("/end?a=1").query(&[("b", "2")]).send().await?;
+        let moved = http.post("/start").body("x").send().await?;
+        let urls = vec![direct.url().to_string(), moved.url().to_string()];
+        moved.error_for_status()?;
+        Ok(urls)
+    }
+
+    #[step(get = "{{follows.response[0]}}")]
+    fn first();
+
+    #[step(get = "{{follows.response[1]}}")]
+    fn last();
+}
+
+#[test]
+fn an_answer_tells_the_url_that_it_came_from() {
+    let server = Server::recording(|request| match request.path.as_str() {
+        "/start" => Reply::status(302).header("location", "/between"),
+        "/between" => Reply::status(302).header("location", "end?there"),
+        _ => Reply::status(204),
+    });
+    let all = run(moved(), 1, &server);
+    assert_eq!(all.steps[0].requests, 4, "{:?}", all.steps[0].errors);
+    let targets = server.recorded();
+    let targets: Vec<&str> = targets.iter().map(|request| &*request.target).collect();
+    assert_eq!(
+        targets,
+        [
+            "/end?a=1&b=2",
+            "/start",
+            "/between",
+            "/end?there",
+            "/end?a=1&b=2",
+            "/end?there"
+        ]
+    );
+}
+
 #[scenario]
 fn mistakes() {
     #[step]

@@ -319,6 +319,7 @@ impl Open<'_> {
                 status: *status,
                 headers: headers.clone(),
                 body: body.clone(),
+                redirected_to: exchange.redirected_to.clone(),
             }),
             Err(failure) => Err(HttpError::new(failure.kind.name(), failure.message.clone())),
         };

@@ -125,6 +125,7 @@ impl Transport for HttpTransport {
             service_time: end - start,
             phases: progress.phases,
             traffic: progress.traffic,
+            redirected_to: progress.redirected_to.take(),
         }
     }
 }
@@ -180,9 +181,9 @@ impl HttpTransport {
             index = self
                 .route(routes, &request.target)
                 .map_err(|refusal| redirect.blocked(&refusal))?;
+            progress.next_hop(Instant::now(), &request.target);
             next = Some(request);
             followed += 1;
-            progress.next_hop(Instant::now());
         }
     }
 
