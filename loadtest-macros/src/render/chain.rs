@@ -134,10 +134,15 @@ fn run(resolved: &Resolved) -> TokenStream {
         let (returned, response) = (in_turbofish(returned), &step.response.ty);
         Some(quote! {
             #at => ::std::boxed::Box::pin(async move {
+                use ::loadtest::__private::{
+                    SkipsAlways as _, SkipsMaybe as _, SkipsNever as _, SkipsWithin as _,
+                };
                 let __returned = #name(#given).await;
+                let __seen = (&&&&::loadtest::__private::Asked(&__returned)).halt();
                 ::loadtest::__private::sent::<#returned, #response>(
                     &mut self.#slot,
                     __returned,
+                    __seen,
                     __http,
                 )
             }),
