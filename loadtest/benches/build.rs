@@ -64,6 +64,7 @@ fn answer() -> RawResponse {
         status: http::StatusCode::OK,
         headers: http::HeaderMap::new(),
         body: ANSWER.into(),
+        redirected_to: None,
     }
 }
 

@@ -55,6 +55,7 @@ fn allocations() -> Vec<(String, u64)> {
         status: http::StatusCode::OK,
         headers: http::HeaderMap::new(),
         body: r#"{"token":"a b","id":7}"#.into(),
+        redirected_to: None,
     };
     chain.finish(0, login).expect("a login");
     let mut counts = Vec::new();

@@ -92,6 +92,7 @@ fn answer(status: u16, body: &'static str) -> RawResponse {
         status: StatusCode::from_u16(status).expect("a status"),
         headers: HeaderMap::new(),
         body: body.into(),
+        redirected_to: None,
     }
 }
 

@@ -13,6 +13,7 @@ use loadtest::prelude::*;
 use loadtest::transport::{ErrorKind, HttpTransport, Network};
 use loadtest_tests::{Reply, Server};
 use std::collections::HashMap;
+use std::error::Error as StdError;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -254,6 +255,153 @@ fn the_words_are_those_of_reqwest_and_the_transport_is_ours() {
     assert_eq!(requests[4].text(), "gone");
     let own = "GET 127.0.0.1";
     assert!(all.steps[0].inner.last().unwrap().name.starts_with(own));
+}
+
+#[scenario(redirects = 2)]
+fn moved() {
+    #[step]
+    async fn follows(http: &mut Http) -> Result<Vec<String>, Error> {
+        let direct = http.get("/end?a=1").query(&[("b", "2")]).send().await?;
+        let moved = http.post("/start").body("x").send().await?;
+        let urls = vec![direct.url().to_string(), moved.url().to_string()];
+        moved.error_for_status()?;
+        Ok(urls)
+    }
+
+    #[step(get = "{{follows.response[0]}}")]
+    fn first();
+
+    #[step(get = "{{follows.response[1]}}")]
+    fn last();
+}
+
+#[test]
+fn an_answer_tells_the_url_that_it_came_from() {
+    let server = Server::recording(|request| match request.path.as_str() {
+        "/start" => Reply::status(302).header("location", "/between"),
+        "/between" => Reply::status(302).header("location", "end?there"),
+        _ => Reply::status(204),
+    });
+    let all = run(moved(), 1, &server);
+    assert_eq!(all.steps[0].requests, 4, "{:?}", all.steps[0].errors);
+    let targets = server.recorded();
+    let targets: Vec<&str> = targets.iter().map(|request| &*request.target).collect();
+    assert_eq!(
+        targets,
+        [
+            "/end?a=1&b=2",
+            "/start",
+            "/between",
+            "/end?there",
+            "/end?a=1&b=2",
+            "/end?there"
+        ]
+    );
+}
+
+/// As people write their own.
+#[derive(Debug, thiserror::Error)]
+enum Own {
+    #[error("not sent")]
+    Sending(#[from] loadtest::chain::HttpError),
+    #[error("not taken")]
+    Answer(#[from] reqwest::Error),
+    #[error("sold out")]
+    Out(#[from] Skip),
+}
+
+/// As `anyhow::Error` is made.
+struct Lends(Box<dyn StdError + Send + Sync>);
+
+impl<E: StdError + Send + Sync + 'static> From<E> for Lends {
+    fn from(error: E) -> Self {
+        Self(error.into())
+    }
+}
+
+impl AsRef<dyn StdError + Send + Sync> for Lends {
+    fn as_ref(&self) -> &(dyn StdError + Send + Sync + 'static) {
+        &*self.0
+    }
+}
+
+impl std::fmt::Display for Lends {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[scenario]
+fn holders() {
+    #[step]
+    async fn own_status(http: &mut Http) -> Result<(), Own> {
+        http.get("/busy").send().await?.error_for_status()?;
+        Ok(())
+    }
+
+    #[step]
+    async fn lent_status(http: &mut Http) -> Result<(), Lends> {
+        http.get("/busy").send().await?.error_for_status()?;
+        Ok(())
+    }
+
+    #[step]
+    async fn bare_status(http: &mut Http) -> Result<(), reqwest::Error> {
+        let answer = http.get("/busy").send().await;
+        answer.map_or(Ok(()), |answer| answer.error_for_status().map(drop))
+    }
+
+    #[step]
+    async fn lent_body(http: &mut Http) -> Result<Order, Lends> {
+        Ok(http.get("/none").send().await?.json().await?)
+    }
+
+    #[step]
+    async fn own_sending(http: &mut Http) -> Result<(), Own> {
+        http.get("/lost")
+            .timeout(Duration::from_millis(50))
+            .send()
+            .await?;
+        Ok(())
+    }
+
+    #[step]
+    async fn own_skip(_http: &mut Http) -> Result<(), Own> {
+        Err(Skip::because("nothing left"))?
+    }
+
+    #[step]
+    async fn lent_skip(_http: &mut Http) -> Result<(), Lends> {
+        Err(Own::Out(Skip::because("nothing left")))?
+    }
+}
+
+#[test]
+fn an_error_has_the_kind_of_what_it_holds() {
+    let server = Server::start(|request| match &*request.target {
+        "/busy" => Reply::status(503),
+        "/lost" => Reply::hang(),
+        _ => Reply::json("[]"),
+    });
+    let all = run(holders(), 1, &server);
+    let [own, lent, bare, body, sending, skips @ ..] = all.steps.as_slice() else {
+        unreachable!("seven steps");
+    };
+    for (step, start) in [(own, "not taken: HTTP"), (lent, "HTTP"), (bare, "HTTP")] {
+        let (kind, status, example) = error(step);
+        assert_eq!((kind, status), (ErrorKind::Status, Some(503)), "{example}");
+        assert!(example.starts_with(start), "{example}");
+    }
+    assert_eq!(error(body).0, ErrorKind::BodyDecode);
+    let (kind, _, example) = error(sending);
+    assert_eq!(kind, ErrorKind::TimeoutHead);
+    assert!(
+        example.starts_with("not sent: no head of an answer"),
+        "{example}"
+    );
+    for skip in skips {
+        assert_eq!((skip.left_out, skip.failed), (1, 0), "{:?}", skip.errors);
+    }
 }
 
 #[scenario]

@@ -21,4 +21,4 @@ mod tls;
 pub use parse::Request;
 pub use reply::Reply;
 pub use serve::Server;
-pub use tls::{Authority, Front};
+pub use tls::{Authority, Front, self_signed};

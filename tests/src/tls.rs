@@ -62,7 +62,6 @@ impl Authority {
     fn config(&self, name: &str, year: i32, mutual: bool) -> ServerConfig {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let (certificate, key) = self.issue(name, year);
-        let read = |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes()).expect("our own PEM");
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .expect("the default versions");
@@ -80,6 +79,30 @@ impl Authority {
             .with_single_cert(vec![read(&certificate)], key)
             .expect("a certificate and its key")
     }
+}
+
+/// What a server shows that is called `name` and has signed for itself until `year`, as an authority
+/// of its own, and that certificate as PEM.
+#[must_use]
+pub fn self_signed(name: &str, year: i32) -> (ServerConfig, String) {
+    let key = KeyPair::generate().expect("a key");
+    let mut params = CertificateParams::new(vec![name.to_owned()]).expect("a name");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.not_after = date_time_ymd(year, 1, 1);
+    let pem = params.self_signed(&key).expect("a certificate").pem();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let key = PrivateKeyDer::try_from(key.serialize_der()).expect("our own key");
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("the default versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![read(&pem)], key)
+        .expect("a certificate and its key");
+    (config, pem)
+}
+
+fn read(pem: &str) -> CertificateDer<'static> {
+    CertificateDer::from_pem_slice(pem.as_bytes()).expect("our own PEM")
 }
 
 impl Default for Authority {

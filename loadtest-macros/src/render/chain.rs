@@ -135,11 +135,16 @@ fn run(resolved: &Resolved) -> TokenStream {
         let defaults = header::of_sender(step);
         Some(quote! {
             #at => ::std::boxed::Box::pin(async move {
+                use ::loadtest::__private::{
+                    SkipsAlways as _, SkipsMaybe as _, SkipsNever as _, SkipsWithin as _,
+                };
                 #defaults
                 let __returned = #name(#given).await;
+                let __seen = (&&&&::loadtest::__private::Asked(&__returned)).halt();
                 ::loadtest::__private::sent::<#returned, #response>(
                     &mut self.#slot,
                     __returned,
+                    __seen,
                     __http,
                 )
             }),

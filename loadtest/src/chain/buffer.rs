@@ -40,6 +40,8 @@ pub struct RawResponse {
     pub headers: HeaderMap,
     /// The body; empty where the step reads none.
     pub body: Bytes,
+    /// Where it came from, if a redirect was followed; only a step that sends for itself asks.
+    pub redirected_to: Option<Box<Uri>>,
 }
 
 impl Default for RequestBuf {

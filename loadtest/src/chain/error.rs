@@ -53,6 +53,20 @@ impl Error {
         }))
     }
 
+    /// This error as one that holds it says it: in `words`, which may hold its own or be their start.
+    pub(crate) fn said_as(self, words: String) -> Self {
+        let own = self.to_string();
+        let words = if own.starts_with(&words) {
+            own
+        } else if words.contains(&own) {
+            words
+        } else {
+            format!("{words}: {own}")
+        };
+        let fault = self.fault();
+        Self(Box::new(Like { words, fault }))
+    }
+
     /// What kind of mistake it is at its root.
     pub(crate) fn fault(&self) -> Fault {
         fault(self.get())

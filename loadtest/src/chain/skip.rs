@@ -1,6 +1,6 @@
 //! A step that leaves itself out, on purpose.
 
-use super::{Error, Unmet};
+use super::{Error, Halt, HttpError, Unmet};
 use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
@@ -66,90 +66,86 @@ impl Skip {
     }
 }
 
-/// What a step returned, asked whether it is a skip: by autoref specialisation, since a step may return
-/// any error that can be shown, also one that borrows.
+/// What a step returned, asked what its error is: by autoref specialisation, since a step may return any
+/// error that can be shown, also one that borrows.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Asked<'a, R>(pub &'a R);
 
-fn asked(skip: Option<&Skip>) -> Result<(), Unmet> {
-    skip.map_or(Ok(()), |skip| Err(skip.unmet()))
-}
+macro_rules! looks_into {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[doc(hidden)]
+        pub trait $name {
+            /// The error, or its source, where one of them can be looked into.
+            fn cause(&self) -> Option<&(dyn StdError + 'static)>;
 
-/// Errors that can be looked into; found first.
-#[doc(hidden)]
-pub trait SkipsAlways {
-    /// Whether it is a skip.
-    ///
-    /// # Errors
-    /// It is.
-    fn skip(&self) -> Result<(), Unmet>;
+            /// Whether it is a skip.
+            ///
+            /// # Errors
+            /// It is.
+            fn skip(&self) -> Result<(), Unmet> {
+                let skip = self.cause().and_then(Skip::within);
+                skip.map_or(Ok(()), |skip| Err(skip.unmet()))
+            }
+
+            /// How a step that sends for itself came to no value, where the error tells.
+            fn halt(&self) -> Option<Halt> {
+                Some(match self.skip() {
+                    Err(unmet) => Halt::Unmet(unmet),
+                    Ok(()) => Halt::Failed(Error::like(self.cause()?)),
+                })
+            }
+        }
+    )*};
+}
+looks_into! {
+    /// Errors that can be looked into; found first.
+    SkipsAlways;
+    /// Errors that may have something to look into as their source; found before [`SkipsWithin`].
+    SkipsMaybe;
+    /// Errors that lend what they hold, as `anyhow::Error` and `eyre::Report` do; found before
+    /// [`SkipsNever`].
+    SkipsWithin;
+    /// Everything else.
+    SkipsNever;
 }
 
 macro_rules! holders {
     ($($holder:ty: $error:ident => $inner:expr;)*) => {$(
         impl<R> SkipsAlways for &&&Asked<'_, Result<R, $holder>> {
-            fn skip(&self) -> Result<(), Unmet> {
-                asked(self.0.as_ref().err().and_then(|$error| $inner))
+            fn cause(&self) -> Option<&(dyn StdError + 'static)> {
+                self.0.as_ref().err().map(|$error| -> &(dyn StdError + 'static) { $inner })
             }
         }
     )*};
 }
 holders! {
-    Skip: error => Some(error);
-    Error: error => Skip::within(error.get());
-    Box<dyn StdError>: error => Skip::within(&**error);
-    Box<dyn StdError + Send>: error => Skip::within(&**error);
-    Box<dyn StdError + Send + Sync>: error => Skip::within(&**error);
-}
-
-/// Errors that may have a skip as their source; found before [`SkipsNever`].
-#[doc(hidden)]
-pub trait SkipsMaybe {
-    /// Whether a skip is its source.
-    ///
-    /// # Errors
-    /// It is.
-    fn skip(&self) -> Result<(), Unmet>;
+    Skip: error => error;
+    HttpError: error => error;
+    reqwest::Error: error => error;
+    Error: error => error.get();
+    Box<dyn StdError>: error => &**error;
+    Box<dyn StdError + Send>: error => &**error;
+    Box<dyn StdError + Send + Sync>: error => &**error;
 }
 
 impl<R, E: StdError> SkipsMaybe for &&Asked<'_, Result<R, E>> {
-    fn skip(&self) -> Result<(), Unmet> {
-        let error = self.0.as_ref().err();
-        asked(error.and_then(|error| error.source().and_then(Skip::within)))
+    fn cause(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.as_ref().err().and_then(StdError::source)
     }
-}
-
-/// Errors that lend what they hold, as `anyhow::Error` and `eyre::Report` do; found after [`SkipsMaybe`].
-#[doc(hidden)]
-pub trait SkipsWithin {
-    /// Whether a skip is in it.
-    ///
-    /// # Errors
-    /// It is.
-    fn skip(&self) -> Result<(), Unmet>;
 }
 
 impl<R, E: AsRef<dyn StdError + Send + Sync>> SkipsWithin for &Asked<'_, Result<R, E>> {
-    fn skip(&self) -> Result<(), Unmet> {
+    fn cause(&self) -> Option<&(dyn StdError + 'static)> {
         let error = self.0.as_ref().err();
-        asked(error.and_then(|error| Skip::within(error.as_ref())))
+        error.map(|error| -> &(dyn StdError + 'static) { error.as_ref() })
     }
 }
 
-/// Everything else.
-#[doc(hidden)]
-pub trait SkipsNever {
-    /// It is none.
-    ///
-    /// # Errors
-    /// Never.
-    fn skip(&self) -> Result<(), Unmet>;
-}
-
 impl<R> SkipsNever for Asked<'_, R> {
-    fn skip(&self) -> Result<(), Unmet> {
-        Ok(())
+    fn cause(&self) -> Option<&(dyn StdError + 'static)> {
+        None
     }
 }
 

@@ -137,6 +137,7 @@ impl<T: Transport, O: Observer> Sender<'_, T, O> {
             status,
             headers: received.headers,
             body: received.body,
+            redirected_to: None,
         };
         match desk.lend(*step, || chain.finish(*step, raw)) {
             Ok(Ok(())) => {}

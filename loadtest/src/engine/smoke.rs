@@ -118,6 +118,9 @@ fn show(request: &RequestBuf, exchange: &Exchange) -> String {
         request.headers.iter().map(|(name, value)| (name, value)),
     );
     body(&mut text, '>', &request.body);
+    if let Some(url) = &exchange.redirected_to {
+        let _ = writeln!(text, "  > redirected to {}", redact::text(&url.to_string()));
+    }
     match &exchange.result {
         Ok(received) => {
             let _ = writeln!(
@@ -181,5 +184,31 @@ fn body(text: &mut String, mark: char, bytes: &[u8]) {
     }
     if end < redacted.len() {
         let _ = writeln!(text, "  {mark} ... ({} bytes in all)", bytes.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::{ErrorKind, Failure, Phases, Traffic};
+    use std::time::Duration;
+
+    #[test]
+    fn where_a_redirect_led_is_shown_without_secrets() {
+        let mut request = RequestBuf::default();
+        request.url("/start").unwrap();
+        let mut exchange = Exchange {
+            result: Err(Failure::new(ErrorKind::TimeoutHead, "no answer")),
+            service_time: Duration::ZERO,
+            phases: Phases::default(),
+            traffic: Traffic::default(),
+            redirected_to: None,
+        };
+        let direct = "  > GET /start\n  < no response (0.0ns)\n";
+        assert_eq!(show(&request, &exchange), direct);
+        let url = "http://127.0.0.1/end?token=hunter2".parse().unwrap();
+        exchange.redirected_to = Some(Box::new(url));
+        let moved = "  > GET /start\n  > redirected to http://127.0.0.1/end?token=[redacted]\n  < no response (0.0ns)\n";
+        assert_eq!(show(&request, &exchange), moved);
     }
 }

@@ -267,9 +267,11 @@ impl Log {
                 Failure::new(*known.unwrap_or(&ErrorKind::StepError), words)
             }
             (_, Some(mut failure)) => {
-                if !words.contains(&failure.message) {
-                    failure.message = format!("{words} ({})", failure.message);
-                }
+                failure.message = if words.contains(&failure.message) {
+                    words
+                } else {
+                    format!("{words} ({})", failure.message)
+                };
                 failure
             }
             (Fault::Undecodable(reason), None) => Failure::new(ErrorKind::BodyDecode, reason),
@@ -319,6 +321,7 @@ impl Open<'_> {
                 status: *status,
                 headers: headers.clone(),
                 body: body.clone(),
+                redirected_to: exchange.redirected_to.clone(),
             }),
             Err(failure) => Err(HttpError::new(failure.kind.name(), failure.message.clone())),
         };

@@ -12,7 +12,7 @@ pub(super) const MAX_KEPT: u64 = 16 * 1024 * 1024;
 /// How much of an unexpected answer is read before the connection is given up instead.
 const MAX_DRAINED: u64 = 1024 * 1024;
 /// How much of an unexpected answer is kept.
-const SAMPLE: usize = 1024;
+pub(super) const SAMPLE: usize = 1024;
 
 /// Why a body was not kept.
 pub(super) enum Unread {

@@ -13,6 +13,8 @@ pub(super) const ACCEPTED: HeaderValue = HeaderValue::from_static("gzip, deflate
 
 /// How many times its compressed size a body may grow to; DEFLATE can reach 1032.
 const MAX_RATIO: usize = 250;
+/// How `gzip` data begins.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Below this size the growth does not matter.
 const HARMLESS: usize = 1024 * 1024;
 
@@ -43,16 +45,17 @@ impl Encoding {
         Self((!names.is_empty()).then(|| names.join(", ")))
     }
 
-    /// The body as it was before it was encoded.
-    pub(super) fn decode(&self, body: Bytes) -> Result<Bytes, Failure> {
-        let Some(names) = self.0.as_ref().filter(|_| !body.is_empty()) else {
-            return Ok(body);
-        };
-        let mut body = body;
-        for name in names.rsplit(", ") {
-            body = step(name, &body)?.into();
+    /// The body as it was before it was encoded, if it was.
+    pub(super) fn decode(&self, body: &[u8]) -> Result<Option<Bytes>, Failure> {
+        let mut plain: Option<Vec<u8>> = None;
+        for name in self.0.iter().flat_map(|names| names.rsplit(", ")) {
+            let body = plain.as_deref().unwrap_or(body);
+            if body.is_empty() {
+                break;
+            }
+            plain = Some(step(name, body)?);
         }
-        Ok(body)
+        Ok(plain.map(Bytes::from))
     }
 
     /// The start of the body whose first bytes are `body`; `None` where it cannot be read.
@@ -130,6 +133,12 @@ fn decoder<'a>(name: &str, mut body: &'a [u8]) -> Option<Decoder<'a>> {
 }
 
 fn step(name: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
+    if name.ends_with("gzip") && !body.starts_with(&GZIP) {
+        return Err(Failure::new(
+            ErrorKind::BodyDecode,
+            format!("the body is no `{name}` data, though its `content-encoding` says so"),
+        ));
+    }
     let mut decoder = decoder(name, body).ok_or_else(|| {
         Failure::new(
             ErrorKind::BodyDecode,
@@ -212,9 +221,10 @@ mod tests {
     }
 
     fn decode(names: &[&'static str], body: Vec<u8>) -> Result<Bytes, ErrorKind> {
-        encoding(names)
-            .decode(body.into())
-            .map_err(|failure| failure.kind)
+        match encoding(names).decode(&body) {
+            Ok(plain) => Ok(plain.unwrap_or(body.into())),
+            Err(failure) => Err(failure.kind),
+        }
     }
 
     proptest! {
@@ -260,9 +270,7 @@ mod tests {
             decode(&["gzip"], encoded("gzip", &noise)),
             Err(ErrorKind::BodyTooLarge)
         );
-        let failure = encoding(&["br"])
-            .decode(Bytes::from_static(b"x"))
-            .unwrap_err();
+        let failure = encoding(&["br"]).decode(b"x").unwrap_err();
         assert_eq!(failure.kind, ErrorKind::BodyDecode);
         assert!(failure.message.contains("`br`"), "{}", failure.message);
         assert_eq!(
@@ -270,9 +278,12 @@ mod tests {
             "",
             "no body, no encoding"
         );
-        assert_eq!(
-            decode(&["gzip"], b"plain text".to_vec()),
-            Err(ErrorKind::BodyDecode)
+        let failure = encoding(&["gzip"]).decode(b"plain").unwrap_err();
+        assert_eq!(failure.kind, ErrorKind::BodyDecode);
+        assert!(
+            failure.message.contains("no `gzip` data"),
+            "{}",
+            failure.message
         );
     }
 

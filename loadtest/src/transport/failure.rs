@@ -13,9 +13,9 @@ pub struct Failure {
     pub status: Option<StatusCode>,
     /// What happened, in words; without secrets.
     pub message: String,
-    /// The start of the body of an unexpected answer: at most 1 KiB, redacted.
+    /// The start of the body of an unexpected or unreadable answer: at most 1 KiB, redacted.
     pub sample: Option<String>,
-    /// The headers of an unexpected answer, where the step keeps headers.
+    /// The headers of such an answer, or of one that broke off, where the step keeps headers.
     pub headers: Option<Box<HeaderMap>>,
 }
 

@@ -2,11 +2,15 @@
 
 use super::http2;
 use super::meter::{MAX_HEAD, Meter};
+use super::tls::IS_AUTHORITY;
 use super::{ErrorKind, Failure};
-use rustls::{AlertDescription, CertificateError};
+use humantime::format_rfc3339_seconds;
+use rustls::pki_types::UnixTime;
+use rustls::{AlertDescription, CertificateError, InvalidMessage};
 use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
+use std::time::{Duration, SystemTime};
 
 /// No TCP connection came about.
 pub(super) fn connecting(address: SocketAddr, error: &io::Error) -> Failure {
@@ -77,17 +81,56 @@ pub(super) fn in_handshake(error: &io::Error) -> Failure {
             | AlertDescription::BadCertificate
             | AlertDescription::UnknownCA,
         )) => CLIENT_CERTIFICATE,
+        Some(rustls::Error::AlertReceived(AlertDescription::ProtocolVersion)) => {
+            "; the target speaks neither TLS 1.2 nor 1.3"
+        }
+        Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) => {
+            "; the target does not seem to speak TLS there: is it `http://`?"
+        }
         _ if kind == ErrorKind::TlsUntrusted => {
             "; name the certificate to trust: `ca = \"certs/ca.pem\"`"
         }
         _ => "",
     };
-    Failure::new(kind, format!("the TLS handshake failed: {error}{remedy}"))
+    let reason = match tls {
+        Some(rustls::Error::InvalidCertificate(certificate)) => refused(certificate),
+        _ => None,
+    };
+    let reason = reason.unwrap_or_else(|| error.to_string());
+    Failure::new(kind, format!("the TLS handshake failed: {reason}{remedy}"))
+}
+
+/// Why a certificate is refused, where the library says so in a way that is hard to read.
+fn refused(error: &CertificateError) -> Option<String> {
+    let date = |time: UnixTime| {
+        let since_epoch = Duration::from_secs(time.as_secs());
+        format_rfc3339_seconds(SystemTime::UNIX_EPOCH + since_epoch)
+    };
+    match error {
+        CertificateError::ExpiredContext { not_after, .. } => {
+            Some(format!("the certificate expired at {}", date(*not_after)))
+        }
+        CertificateError::NotValidYetContext { not_before, .. } => Some(format!(
+            "the certificate is not valid before {}",
+            date(*not_before)
+        )),
+        CertificateError::UnknownIssuer => {
+            Some("the certificate is signed by nobody we trust".to_owned())
+        }
+        CertificateError::Other(_) if error.to_string().contains(IS_AUTHORITY) => {
+            Some("the certificate is that of an authority, and not trusted itself".to_owned())
+        }
+        _ => None,
+    }
 }
 
 /// What to do where a server asks the client for a certificate.
 const CLIENT_CERTIFICATE: &str = "; the target wants to know the client: `identity = \"certs/client.pem\"` with a certificate \
      that it trusts";
+
+/// What to do where an answer begins with something else than a version of HTTP.
+const OTHER_SPEECH: &str =
+    "; a target that speaks HTTP/2 alone needs `http = 2`, one that speaks TLS `https://`";
 
 /// There is a connection, but no head of an answer came over it.
 pub(super) fn before_head(error: &hyper::Error, meter: &Meter, reused: bool) -> Failure {
@@ -104,9 +147,15 @@ pub(super) fn before_head(error: &hyper::Error, meter: &Meter, reused: bool) -> 
         return failure;
     }
     if error.is_parse() {
+        let text = error.to_string();
+        let remedy = if text.contains("version") {
+            OTHER_SPEECH
+        } else {
+            ""
+        };
         return Failure::new(
             ErrorKind::HeadMalformed,
-            format!("the answer is not HTTP: {error}"),
+            format!("the answer is not HTTP/1.1: {text}{remedy}"),
         );
     }
     if error.is_user() {
@@ -142,7 +191,13 @@ pub(super) fn in_body(error: &hyper::Error, meter: &Meter) -> Failure {
         return failure;
     }
     match meter.fault() {
-        Some(io::ErrorKind::UnexpectedEof) | None => {}
+        None => {}
+        Some(io::ErrorKind::UnexpectedEof) => {
+            return Failure::new(
+                ErrorKind::BodyTruncated,
+                "the body ended early: the connection was closed without an end of TLS",
+            );
+        }
         Some(io::ErrorKind::InvalidData) => {
             return Failure::new(ErrorKind::TlsProtocol, in_tls(error));
         }

@@ -7,7 +7,7 @@ use super::network::{Addresses, Network};
 use super::origin::Origin;
 use super::progress::Progress;
 use super::route::{Answer, Lent, Route};
-use super::{Call, ErrorKind, Exchange, Failure, Received, Transport};
+use super::{Call, ErrorKind, Exchange, Failure, Received, Transport, body};
 use crate::chain::{RequestBuf, RequestTarget};
 use crate::definition::Cookies;
 use crate::redact;
@@ -125,21 +125,29 @@ impl Transport for HttpTransport {
             service_time: end - start,
             phases: progress.phases,
             traffic: progress.traffic,
+            redirected_to: progress.redirected_to.take(),
         }
     }
 }
 
 /// Decompresses the body, which is no part of any latency.
 fn decoded((mut received, encoding): (Received, Encoding)) -> Result<Received, Failure> {
-    match encoding.decode(received.body) {
-        Ok(body) => {
+    match encoding.decode(&received.body) {
+        Ok(None) => Ok(received),
+        Ok(Some(body)) => {
             received.body = body;
             Ok(received)
         }
-        Err(failure) => Err(Failure {
-            status: Some(received.status),
-            ..failure
-        }),
+        Err(failure) => {
+            let mut start = received.body;
+            start.truncate(body::SAMPLE);
+            Err(Failure {
+                status: Some(received.status),
+                sample: body::text(start.into(), &encoding),
+                headers: (!received.headers.is_empty()).then(|| Box::new(received.headers)),
+                ..failure
+            })
+        }
     }
 }
 
@@ -173,9 +181,9 @@ impl HttpTransport {
             index = self
                 .route(routes, &request.target)
                 .map_err(|refusal| redirect.blocked(&refusal))?;
+            progress.next_hop(Instant::now(), &request.target);
             next = Some(request);
             followed += 1;
-            progress.next_hop(Instant::now());
         }
     }
 

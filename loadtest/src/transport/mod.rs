@@ -27,7 +27,7 @@ pub use network::{Network, NetworkError};
 
 use crate::chain::RequestBuf;
 use crate::definition::{Expect, Reads};
-use ::http::{HeaderMap, StatusCode};
+use ::http::{HeaderMap, StatusCode, Uri};
 use bytes::Bytes;
 use std::cell::Cell;
 use std::future::Future;
@@ -96,6 +96,8 @@ pub struct Exchange {
     pub phases: Phases,
     /// What went over the wire.
     pub traffic: Traffic,
+    /// Where the last request went, if a redirect was followed.
+    pub redirected_to: Option<Box<Uri>>,
 }
 
 /// An answer with an expected status, read to its end.

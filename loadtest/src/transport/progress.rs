@@ -2,7 +2,8 @@
 
 use super::meter::Meter;
 use super::{ErrorKind, Failure, Phases, Traffic};
-use http::StatusCode;
+use crate::chain::RequestTarget;
+use http::{StatusCode, Uri};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -19,6 +20,7 @@ pub(super) struct Progress<'a> {
     pub(super) traffic: Traffic,
     /// Where the traffic is left when the call is dropped.
     unfinished: Option<&'a Cell<Traffic>>,
+    pub(super) redirected_to: Option<Box<Uri>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +42,7 @@ impl<'a> Progress<'a> {
             meter: None,
             traffic: Traffic::default(),
             unfinished: Some(unfinished),
+            redirected_to: None,
         }
     }
 
@@ -68,9 +71,12 @@ impl<'a> Progress<'a> {
         self.usable_at = end;
     }
 
-    /// Another request of the call begins: a redirect is followed.
-    pub(super) fn next_hop(&mut self, now: Instant) {
+    /// Another request of the call begins: a redirect to `target` is followed.
+    pub(super) fn next_hop(&mut self, now: Instant, target: &RequestTarget) {
         self.conclude(now);
+        if let RequestTarget::Absolute(url) = target {
+            self.redirected_to = Some(Box::new(url.clone()));
+        }
         self.stage = Stage::Connect;
         self.status = None;
     }

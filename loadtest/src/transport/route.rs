@@ -248,6 +248,7 @@ impl Route {
                     ),
                 };
                 failure.status = Some(status);
+                failure.headers = call.reads.headers.then(|| Box::new(headers));
                 connection.abandon();
                 return Err(Lost::never(failure));
             }

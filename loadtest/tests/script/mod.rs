@@ -134,5 +134,6 @@ pub(crate) fn ok(body: &'static str) -> Option<RawResponse> {
         status: StatusCode::OK,
         headers: HeaderMap::new(),
         body: body.into(),
+        redirected_to: None,
     })
 }

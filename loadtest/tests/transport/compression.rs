@@ -102,7 +102,7 @@ fn what_cannot_be_decoded_is_told_by_its_kind() {
         let mut user = user(&server.url()).await;
         for (path, kind, word) in [
             ("/cut", ErrorKind::BodyDecode, "ends early"),
-            ("/broken", ErrorKind::BodyDecode, "`gzip`"),
+            ("/broken", ErrorKind::BodyDecode, "no `gzip` data"),
             ("/brotli", ErrorKind::BodyDecode, "`br`"),
             ("/bomb", ErrorKind::BodyRatio, "250 times"),
             ("/large", ErrorKind::BodyTooLarge, "16 MiB"),
@@ -110,10 +110,17 @@ fn what_cannot_be_decoded_is_told_by_its_kind() {
             let failure = failed(send(&mut user, &get(path), BODY).await, kind);
             assert!(failure.message.contains(word), "{}", failure.message);
             assert_eq!(failure.status.map(|status| status.as_u16()), Some(200));
+            assert_eq!(failure.headers, None);
         }
+        // What there is of it is shown.
+        let cut = send(&mut user, &get("/cut"), EVERYTHING).await;
+        let failure = failed(cut, ErrorKind::BodyDecode);
+        assert_eq!(failure.headers.unwrap()["content-encoding"], "gzip");
+        let sample = failure.sample.unwrap_or_default();
+        assert!(sample.starts_with("a text that is"), "{sample}");
     });
     // Each was read to its end, so that the connection is of further use.
-    assert_eq!((server.requests(), server.connections()), (5, 1));
+    assert_eq!((server.requests(), server.connections()), (6, 1));
 }
 
 #[test]

@@ -70,12 +70,14 @@ fn a_chunk_without_a_size() {
 
 #[test]
 fn garbage_is_not_http() {
-    fails(Reply::garbage, ErrorKind::HeadMalformed);
+    let message = fails(Reply::garbage, ErrorKind::HeadMalformed);
+    assert!(message.contains("needs `http = 2`"), "{message}");
 }
 
 #[test]
 fn two_lengths_are_not_http() {
-    fails(Reply::two_content_lengths, ErrorKind::HeadMalformed);
+    let message = fails(Reply::two_content_lengths, ErrorKind::HeadMalformed);
+    assert!(!message.contains("http = 2"), "{message}");
 }
 
 #[test]

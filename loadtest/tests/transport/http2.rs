@@ -504,6 +504,33 @@ fn failures_have_the_names_of_the_closed_list() {
 }
 
 #[test]
+fn a_server_that_speaks_http1_alone_is_told_from_a_broken_one() {
+    for (answer, is_http1) in [
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(), true),
+        (frame(1, 4, 1, &[0xff; 4]), false),
+    ] {
+        run(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            spawn_local(async move {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let settings = frame(4, 0, 0, &[]);
+                let start = if is_http1 { &[][..] } else { &settings[..] };
+                stream.write_all(&[start, &answer].concat()).await.unwrap();
+                let _ = stream.read_to_end(&mut Vec::new()).await;
+            });
+            let mut user = user_of(&format!("http://{address}"), &http2()).await;
+            let failure = failed(
+                send(&mut user, &get("/"), BODY).await,
+                ErrorKind::HeadMalformed,
+            );
+            let message = failure.message;
+            assert_eq!(message.contains("needs `http = 1`"), is_http1, "{message}");
+        });
+    }
+}
+
+#[test]
 fn a_deadline_ends_a_request_and_its_connection() {
     run(async {
         let (address, counts) = raw(|connection, stream| match connection {

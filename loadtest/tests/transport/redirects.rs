@@ -36,9 +36,16 @@ fn a_redirect_is_an_answer_like_others_unless_it_is_to_be_followed() {
         assert_eq!(failure.status.map(|status| status.as_u16()), Some(302));
         let followed = follow(&mut user, &get("/a"), BODY, 1).await;
         assert_eq!(followed.traffic.requests, 2);
+        let last = followed.redirected_to.as_ref().map(ToString::to_string);
+        assert_eq!(last, Some(format!("{}/b?x=1", server.url())));
+        let direct = follow(&mut user, &get("/b"), BODY, 1).await;
+        assert_eq!(direct.redirected_to, None);
         assert_eq!(ok(followed).body, "there");
     });
-    assert_eq!(lines(&server), ["GET /a ", "GET /a ", "GET /b?x=1 "]);
+    assert_eq!(
+        lines(&server),
+        ["GET /a ", "GET /a ", "GET /b?x=1 ", "GET /b "]
+    );
     assert_eq!(server.connections(), 1);
 }
 
@@ -224,6 +231,8 @@ fn one_deadline_and_one_service_time_cover_the_whole_way() {
             .await;
         assert!(exchange.service_time < PATIENCE);
         assert_eq!(exchange.traffic.requests, 2);
+        let last = exchange.redirected_to.as_ref().map(ToString::to_string);
+        assert_eq!(last, Some(format!("{}/d", server.url())));
         let failure = failed(exchange, ErrorKind::TimeoutHead);
         assert_eq!(failure.status, None, "that was another answer");
     });

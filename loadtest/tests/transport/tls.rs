@@ -3,7 +3,7 @@
 use crate::user::{BODY, alone, failed, get, ok, run, send, user};
 use loadtest::definition::Client;
 use loadtest::transport::{ErrorKind, Exchange, HttpTransport, Network, NetworkError};
-use loadtest_tests::{Authority, Front, Reply, Server};
+use loadtest_tests::{Authority, Front, Reply, Server, self_signed};
 use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -84,9 +84,14 @@ async fn against(ours: &Authority, server: &Server) {
         // Until the client goes away.
         let _ = stream.read_to_end(&mut Vec::new()).await;
     });
-    failed(
+    let failure = failed(
         send(&mut user, &get(&url), BODY).await,
         ErrorKind::TlsProtocol,
+    );
+    assert!(
+        failure.message.contains("is it `http://`?"),
+        "{}",
+        failure.message
     );
 }
 
@@ -151,6 +156,39 @@ fn a_named_authority_is_trusted_also_where_the_system_trusts_nobody() {
             });
         },
     );
+}
+
+#[test]
+fn a_certificate_that_signed_itself_is_trusted_where_it_is_named() {
+    let server = Server::start(|_| Reply::text("fine"));
+    let (_, other) = self_signed("127.0.0.1", 4000);
+    for (name, year, refusal) in [
+        ("127.0.0.1", 4000, None),
+        ("127.0.0.2", 4000, Some(ErrorKind::TlsName)),
+        ("127.0.0.1", 2001, Some(ErrorKind::TlsExpired)),
+    ] {
+        let (config, pem) = self_signed(name, year);
+        let front = Front::start(config, server.address());
+        run(async {
+            let url = front.url();
+            let named = folder(&[("ca.pem", &format!("{other}{pem}"))]);
+            let mut user = configured(&url, &ca(), named.path()).await.unwrap();
+            match refusal {
+                None => assert_eq!(ok(ask(&mut user).await).body, "fine"),
+                Some(kind) => drop(failed(ask(&mut user).await, kind)),
+            }
+            let others = folder(&[("ca.pem", &other)]);
+            let mut user = configured(&url, &ca(), others.path()).await.unwrap();
+            let failure = ask(&mut user).await.result.unwrap_err();
+            let words = if year == 2001 {
+                "expired at 2001-01-01T00:00:00Z"
+            } else {
+                "that of an authority, and not trusted itself; name the certificate"
+            };
+            assert!(failure.message.contains(words), "{}", failure.message);
+        });
+    }
+    assert_eq!(server.requests(), 1);
 }
 
 #[test]

@@ -252,7 +252,13 @@ impl Http {
             status,
             headers,
             body,
+            redirected_to,
         } = self.wire.send(&buffer, name).await?;
+        if let Some(target) = redirected_to
+            && let Ok(target) = Url::parse(&target.to_string())
+        {
+            url = target;
+        }
         self.last.replace(Some((status, headers.clone())));
         let mut response = http::Response::builder()
             .status(status)

@@ -153,6 +153,7 @@ impl Transport for Scripted {
                 received_bytes: 20,
                 ..sent
             },
+            redirected_to: None,
         }
     }
 }

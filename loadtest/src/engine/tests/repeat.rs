@@ -150,6 +150,7 @@ impl Transport for Server {
                 sent_bytes: 10,
                 received_bytes: 20,
             },
+            redirected_to: None,
         }
     }
 }
