@@ -9,9 +9,9 @@ mod shown;
 mod source;
 mod step;
 
-pub(crate) use names::Source;
+pub(crate) use names::{Source, step_number};
 pub(crate) use payload::{Basic, Payload};
-pub(crate) use request::{Access, Origin, Piece, Placeholder, Request, Sink};
+pub(crate) use request::{Access, Origin, Piece, Placeholder, Request, Sink, is_field_name};
 pub(crate) use step::{Form, Step};
 
 use crate::body::{self, Item, Role, RoleFn, ScenarioFn};
