@@ -8,6 +8,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -169,6 +170,33 @@ fn a_target_ends_with_its_owner() {
     let (target, pid) = running("dropped");
     drop(target);
     assert!(!is_alive(&pid), "killed, and reaped");
+}
+
+#[test]
+fn what_a_target_started_ends_with_it() {
+    let (port, pipe) = (file("started"), file("started-pipe"));
+    let server = serve(port.clone(), &[200]);
+    let target = script(&format!(
+        "mkfifo {pipe}; sleep 60 > {pipe} & echo $0 > {}; exec sleep 60",
+        port.display(),
+        pipe = pipe.display(),
+    ))
+    .ready("/health")
+    .start()
+    .unwrap();
+    server.join().unwrap();
+    let (sender, ended) = mpsc::channel();
+    let (opened, is_open) = mpsc::channel();
+    thread::spawn(move || {
+        // Both wait for the other end: the one until it is open, the other until it is closed.
+        let mut pipe = fs::File::open(pipe).unwrap();
+        opened.send(()).unwrap();
+        sender.send(pipe.read(&mut [0]).unwrap()).unwrap();
+    });
+    is_open.recv().unwrap();
+    ended.try_recv().unwrap_err();
+    drop(target);
+    assert_eq!(ended.recv_timeout(Duration::from_secs(30)), Ok(0));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Targets that a scenario starts itself are there for the run, and gone afterwards.
 
 use crate::call::{send, wait_at_most};
+use crate::project::{Files, Project, STANDS_ALONE, dependency, header};
 use crate::site::{Desk, assert_balanced, site, total};
 use crate::trials;
 use libtest_mimic::Trial;
@@ -8,6 +9,7 @@ use loadtest::record::ScenarioRecord;
 use rustix::process::Signal;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -16,6 +18,9 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_target_is_stopped_after_ctrl_c,
         a_target_does_not_survive_a_killed_scenario,
         a_target_does_not_survive_a_killed_tool,
+        a_target_does_not_survive_a_killed_tool_and_scenario,
+        a_target_does_not_survive_a_terminated_program,
+        a_target_does_not_survive_a_killed_program,
         a_target_is_stopped_after_a_panic_in_the_setup,
         a_target_that_dies_at_once_is_shown_with_its_words,
         a_given_base_url_takes_the_place_of_the_target,
@@ -99,6 +104,59 @@ fn a_target_does_not_survive_a_killed_tool() {
     running.signal(Signal::KILL);
     drop(running.output());
     assert_gone(url.trim_end_matches(','));
+}
+
+fn a_target_does_not_survive_a_killed_tool_and_scenario() {
+    let desk = Desk::new();
+    let mut running = desk
+        .tool("run", "--exact site::load::own --users 2 --duration 60s")
+        .start();
+    running.wait_until_it_says("[0s] site::load::own against ");
+    let url = said_url(&running.said(), "against ");
+    let url = url.trim_end_matches(',');
+    let scenario = starter_of(url);
+    // It has no time to notice the end of the tool.
+    send(scenario, Signal::STOP);
+    running.signal(Signal::KILL);
+    send(scenario, Signal::KILL);
+    drop(running.output());
+    assert_gone(url);
+}
+
+fn a_target_does_not_survive_a_terminated_program() {
+    assert_ends_with_its_program(Signal::TERM);
+}
+
+fn a_target_does_not_survive_a_killed_program() {
+    assert_ends_with_its_program(Signal::KILL);
+}
+
+/// Ends a program in the middle of the run of a value.
+fn assert_ends_with_its_program(signal: Signal) {
+    let mut running = value().cargo("test --test value").start();
+    running.wait_until_it_says("the server is at ");
+    let url = said_url(&running.said(), "the server is at ");
+    send(starter_of(&url), signal);
+    running.output().says_no("the run came to its end");
+    assert_gone(&url);
+}
+
+/// A program that runs a scenario as a value.
+fn value() -> &'static Project {
+    static VALUE: OnceLock<Project> = OnceLock::new();
+    VALUE.get_or_init(|| {
+        let manifest = format!(
+            "{}[dev-dependencies]\nloadtest = {}\n\n\
+             [[test]]\nname = \"value\"\nharness = false\n\n{STANDS_ALONE}",
+            header("value"),
+            dependency()
+        );
+        Files::new("value")
+            .file("Cargo.toml", manifest)
+            .file("src/main.rs", include_str!("../fixtures/site/main.rs"))
+            .file("tests/value.rs", include_str!("../fixtures/value/value.rs"))
+            .create()
+    })
 }
 
 /// The number of the process that started the server at `url`, which is what it answers.

@@ -5,6 +5,7 @@
 //! fields of templates, one `_` where an error is to be placed - and everything else is call-site.
 
 mod chain;
+mod completion;
 mod definition;
 mod header;
 mod hints;
@@ -29,19 +30,30 @@ pub(crate) fn scenario(function: &ScenarioFn, resolved: &Resolved, errors: Error
         ..
     } = function;
     let name = &signature.ident;
-    let items: TokenStream = resolved.items.iter().map(item).collect();
+    let is_broken = !errors.is_empty() || resolved.is_incomplete;
+    let items: TokenStream = resolved
+        .items
+        .iter()
+        .map(|one| item(one, is_broken))
+        .collect();
     let hints = hints::options(resolved);
-    if !errors.is_empty() || resolved.is_incomplete {
+    let completion = completion::placeholders(resolved);
+    // the same in both cases up to the user's items, since `completion` compares them
+    let head = quote! {
+        #(#attributes)*
+        #[allow(dead_code, unexpected_cfgs)]
+        #visibility fn #name() -> &'static ::loadtest::__private::Scenario
+    };
+    if is_broken {
         let errors = errors.into_compile_errors();
         return quote! {
-            #errors
-            #(#attributes)*
-            #[allow(dead_code, unused_variables, unexpected_cfgs)]
-            #visibility fn #name() -> &'static ::loadtest::__private::Scenario {
+            #head {
+                #completion
                 #items
                 #hints
                 ::core::unreachable!()
             }
+            #errors
         };
     }
     let chain = chain::chain(resolved);
@@ -56,9 +68,8 @@ pub(crate) fn scenario(function: &ScenarioFn, resolved: &Resolved, errors: Error
     // does not offer them
     // it is registered from within, so that it may be an associated function; nobody has to call it
     quote! {
-        #(#attributes)*
-        #[allow(dead_code, unexpected_cfgs)]
-        #visibility fn #name() -> &'static ::loadtest::__private::Scenario {
+        #head {
+            #completion
             #items
             {
                 #hints
@@ -87,16 +98,16 @@ pub(crate) fn scenario(function: &ScenarioFn, resolved: &Resolved, errors: Error
 }
 
 /// An item as the user wrote it, without the attributes of this crate.
-fn item(item: &Item) -> TokenStream {
+fn item(item: &Item, is_broken: bool) -> TokenStream {
     match item {
         Item::Plain(tokens) | Item::Broken { tokens, .. } => tokens.clone(),
-        Item::Function(function) => role_function(function),
+        Item::Function(function) => role_function(function, is_broken),
     }
 }
 
 /// The lints that the language itself provokes are off: it is the scenario that lends a state as
 /// `&mut Vec<T>` and a number as `&u64`, and has no `const` functions.
-fn role_function(function: &RoleFn) -> TokenStream {
+fn role_function(function: &RoleFn, is_broken: bool) -> TokenStream {
     let RoleFn {
         role,
         attributes,
@@ -130,6 +141,8 @@ fn role_function(function: &RoleFn) -> TokenStream {
         .asyncness
         .is_some()
         .then(|| quote!(#[allow(clippy::future_not_send, clippy::unused_async)]));
+    // a parameter is there for its name, and what it stands for is noted already
+    let unused = is_broken.then(|| quote!(#[allow(unused_variables)]));
     let body = match body {
         Some(body) if lacks_type => body::stub(body.span()),
         Some(body) => body.clone(),
@@ -145,6 +158,7 @@ fn role_function(function: &RoleFn) -> TokenStream {
             clippy::unnecessary_wraps
         )]
         #lints
+        #unused
         #visibility #signature #body
     }
 }

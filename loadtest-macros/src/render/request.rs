@@ -247,7 +247,7 @@ fn typed_segment(segment: &Segment, span: Span, in_literal: bool) -> TokenStream
 }
 
 /// `type` becomes `r#type`.
-fn identifier(name: &str, span: Span) -> Ident {
+pub(super) fn identifier(name: &str, span: Span) -> Ident {
     match syn::parse_str::<Ident>(name) {
         Ok(mut ident) => {
             ident.set_span(span);

@@ -11,9 +11,9 @@ mod source;
 mod step;
 
 pub(crate) use header::{Basic, Header, HeaderValue};
-pub(crate) use names::Source;
+pub(crate) use names::{Source, step_number};
 pub(crate) use payload::Payload;
-pub(crate) use request::{Access, Origin, Piece, Placeholder, Request, Sink};
+pub(crate) use request::{Access, Origin, Piece, Placeholder, Request, Sink, is_field_name};
 pub(crate) use step::{Form, Step};
 
 use crate::body::{self, Item, Role, RoleFn, ScenarioFn};

@@ -420,7 +420,7 @@ pub(super) fn check_borrows(arguments: &[Argument], errors: &mut Errors) {
 }
 
 /// The number of `step12`.
-fn step_number(name: &str) -> Option<usize> {
+pub(crate) fn step_number(name: &str) -> Option<usize> {
     let digits = name.strip_prefix("step")?;
     if digits.bytes().all(|byte| byte.is_ascii_digit()) {
         digits.parse().ok()

@@ -408,7 +408,7 @@ fn access(path: &Path, step: usize, upstream: &Step) -> syn::Result<Access> {
 }
 
 /// Whether it can be written as an identifier, if need be a raw one.
-fn is_field_name(name: &str) -> bool {
+pub(crate) fn is_field_name(name: &str) -> bool {
     let is_word = name.chars().all(|c| c.is_alphanumeric() || c == '_')
         && !name.starts_with(|c: char| c.is_ascii_digit());
     is_word && !["_", "self", "Self", "super", "crate"].contains(&name)

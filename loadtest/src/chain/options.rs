@@ -1,6 +1,15 @@
 //! The documentation of the options, for editors: the names of attributes are no items, so that these
 //! stand in for them. Nothing here is ever called.
 
+/// What a placeholder takes from a step.
+#[derive(Debug)]
+pub struct Answer<T> {
+    /// `{{login.response.token}}`: the body.
+    pub response: T,
+    /// `{{login.headers.location}}`: a header, whose name follows.
+    pub headers: (),
+}
+
 /// The options of `#[scenario(..)]`.
 pub mod scenario {
     /// `name = "checkout"`: the name in lists and reports. Without it, that of the function.

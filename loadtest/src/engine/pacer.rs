@@ -16,7 +16,7 @@ pub(crate) struct Pacer {
 #[derive(Debug)]
 enum Timer {
     #[cfg(target_os = "linux")]
-    Kernel(tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>),
+    Kernel(kernel::Timer),
     Runtime,
 }
 
@@ -25,17 +25,7 @@ impl Pacer {
     pub(crate) fn precise() -> Self {
         #[cfg(target_os = "linux")]
         {
-            use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
-            use tokio::io::{Interest, unix::AsyncFd};
-            let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-            #[expect(
-                deprecated,
-                reason = "the constructor without `unsafe`; an `OwnedFd` keeps its descriptor open"
-            )]
-            let timer = timerfd_create(TimerfdClockId::Monotonic, flags)
-                .map_err(std::io::Error::from)
-                .and_then(|timer| AsyncFd::with_interest(timer, Interest::READABLE));
-            if let Ok(timer) = timer {
+            if let Ok(timer) = kernel::Timer::new() {
                 return Self {
                     timer: Timer::Kernel(timer),
                     last: None,
@@ -61,7 +51,7 @@ impl Pacer {
                 let instant = self.last.map_or(instant, |last| instant.max(last + BATCH));
                 loop {
                     let left = instant.saturating_duration_since(Instant::now());
-                    if left.is_zero() || expire(timer, left).await.is_err() {
+                    if left.is_zero() || timer.expire(left).await.is_err() {
                         break;
                     }
                 }
@@ -72,36 +62,52 @@ impl Pacer {
     }
 }
 
-/// Arms `timer` for `left` and waits until it fires.
 #[cfg(target_os = "linux")]
-async fn expire(
-    timer: &tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>,
-    left: Duration,
-) -> std::io::Result<()> {
-    use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
-    let zero = Timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    let value = Timespec {
-        tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: left.subsec_nanos().into(),
-    };
-    timerfd_settime(
-        timer,
-        TimerfdTimerFlags::empty(),
-        &Itimerspec {
-            it_interval: zero,
-            it_value: value,
-        },
-    )?;
-    loop {
-        let mut ready = timer.readable().await?;
-        let mut expirations = [0; 8];
-        let read = ready.try_io(|timer| Ok(rustix::io::read(timer, &mut expirations)?));
-        match read {
-            Ok(read) => return read.map(drop),
-            Err(_would_block) => {}
+mod kernel {
+    use nix::sys::time::TimeSpec;
+    use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+    use std::io;
+    use std::os::fd::{AsFd as _, AsRawFd, RawFd};
+    use std::time::Duration;
+    use tokio::io::{Interest, unix::AsyncFd};
+
+    /// A timer of the kernel that the runtime waits for.
+    #[derive(Debug)]
+    pub(super) struct Timer(AsyncFd<Descriptor>);
+
+    #[derive(Debug)]
+    struct Descriptor(TimerFd);
+
+    impl AsRawFd for Descriptor {
+        fn as_raw_fd(&self) -> RawFd {
+            self.0.as_fd().as_raw_fd()
+        }
+    }
+
+    impl Timer {
+        pub(super) fn new() -> io::Result<Self> {
+            let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
+            let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
+            #[expect(
+                deprecated,
+                reason = "the constructor without `unsafe`; a `TimerFd` keeps its descriptor open"
+            )]
+            AsyncFd::with_interest(Descriptor(timer), Interest::READABLE).map(Self)
+        }
+
+        /// Arms the timer for `left` and waits until it fires.
+        pub(super) async fn expire(&self, left: Duration) -> io::Result<()> {
+            self.0.get_ref().0.set(
+                Expiration::OneShot(TimeSpec::from_duration(left)),
+                TimerSetTimeFlags::empty(),
+            )?;
+            loop {
+                let mut ready = self.0.readable().await?;
+                match ready.try_io(|timer| Ok(timer.get_ref().0.wait()?)) {
+                    Ok(fired) => return fired,
+                    Err(_would_block) => {}
+                }
+            }
         }
     }
 }

@@ -186,7 +186,7 @@ impl Clock<'_> {
 /// CPU time that this thread has used; zero where the system does not tell.
 fn thread_cpu() -> Duration {
     #[cfg(target_os = "linux")]
-    return cpu(rustix::time::ClockId::ThreadCPUTime);
+    return cpu(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID);
     #[cfg(not(target_os = "linux"))]
     Duration::ZERO
 }
@@ -194,16 +194,12 @@ fn thread_cpu() -> Duration {
 /// CPU time that all threads of this process have used; zero where the system does not tell.
 fn process_cpu() -> Duration {
     #[cfg(target_os = "linux")]
-    return cpu(rustix::time::ClockId::ProcessCPUTime);
+    return cpu(nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID);
     #[cfg(not(target_os = "linux"))]
     Duration::ZERO
 }
 
 #[cfg(target_os = "linux")]
-fn cpu(clock: rustix::time::ClockId) -> Duration {
-    let time = rustix::time::clock_gettime(clock);
-    Duration::new(
-        time.tv_sec.unsigned_abs(),
-        u32::try_from(time.tv_nsec).unwrap_or(0),
-    )
+fn cpu(clock: nix::time::ClockId) -> Duration {
+    nix::time::clock_gettime(clock).map_or(Duration::ZERO, Duration::from)
 }

@@ -44,10 +44,10 @@ fn local(error: &io::Error) -> Option<ErrorKind> {
     }
     #[cfg(unix)]
     {
-        use rustix::io::Errno;
-        match Errno::from_io_error(error)? {
-            Errno::MFILE | Errno::NFILE => return Some(ErrorKind::LocalFds),
-            Errno::NOBUFS => return Some(ErrorKind::LocalMemory),
+        use nix::errno::Errno;
+        match Errno::from_raw(error.raw_os_error()?) {
+            Errno::EMFILE | Errno::ENFILE => return Some(ErrorKind::LocalFds),
+            Errno::ENOBUFS => return Some(ErrorKind::LocalMemory),
             _ => {}
         }
     }
@@ -257,21 +257,21 @@ fn chain(error: &dyn Error) -> String {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use rustix::io::Errno;
+    use nix::errno::Errno;
 
     #[test]
     fn the_faults_of_this_machine_are_told_from_those_of_the_target() {
         for (errno, kind) in [
-            (Errno::CONNREFUSED, ErrorKind::ConnectRefused),
-            (Errno::TIMEDOUT, ErrorKind::ConnectTimeout),
-            (Errno::HOSTUNREACH, ErrorKind::ConnectUnreachable),
-            (Errno::NETUNREACH, ErrorKind::ConnectUnreachable),
-            (Errno::ADDRNOTAVAIL, ErrorKind::LocalPorts),
-            (Errno::ADDRINUSE, ErrorKind::LocalPorts),
-            (Errno::MFILE, ErrorKind::LocalFds),
-            (Errno::NFILE, ErrorKind::LocalFds),
-            (Errno::NOMEM, ErrorKind::LocalMemory),
-            (Errno::NOBUFS, ErrorKind::LocalMemory),
+            (Errno::ECONNREFUSED, ErrorKind::ConnectRefused),
+            (Errno::ETIMEDOUT, ErrorKind::ConnectTimeout),
+            (Errno::EHOSTUNREACH, ErrorKind::ConnectUnreachable),
+            (Errno::ENETUNREACH, ErrorKind::ConnectUnreachable),
+            (Errno::EADDRNOTAVAIL, ErrorKind::LocalPorts),
+            (Errno::EADDRINUSE, ErrorKind::LocalPorts),
+            (Errno::EMFILE, ErrorKind::LocalFds),
+            (Errno::ENFILE, ErrorKind::LocalFds),
+            (Errno::ENOMEM, ErrorKind::LocalMemory),
+            (Errno::ENOBUFS, ErrorKind::LocalMemory),
         ] {
             let address = "127.0.0.1:80".parse().unwrap();
             let failure = connecting(address, &errno.into());

@@ -17,6 +17,7 @@ use loadtest::prelude::*;
 struct Login {
     token: String,
     items: Vec<Item>,
+    best: Option<Item>,
 }
 
 #[response]
@@ -24,8 +25,18 @@ struct Item {
     id: u64,
 }
 
+#[response]
+struct User {
+    mail: String,
+}
+
 #[scenario]
 fn shop() {
+    #[feed]
+    fn user() -> Feed<User> {
+        Feed::generate(|n| User { mail: format!("{n}@example.org") })
+    }
+
     #[step(post = "/login", weight = 0.5)]
     fn login() -> Login;
 
@@ -86,6 +97,7 @@ fn a_scenario_is_understood_while_it_is_written() {
     hovers_show_what_the_user_wrote(&mut editor);
     names_lead_from_templates_to_their_items(&mut editor);
     fields_are_offered_in_code_that_does_not_compile(&mut editor);
+    names_are_offered_in_placeholders(&mut editor);
     mistakes_are_shown_without_a_build(&mut editor);
 }
 
@@ -147,6 +159,37 @@ fn fields_are_offered_in_code_that_does_not_compile(editor: &mut Editor) {
             !offered.iter().any(|label| label.starts_with("__")),
             "{what}: generated names are offered: {offered:?}"
         );
+    }
+}
+
+fn names_are_offered_in_placeholders(editor: &mut Editor) {
+    const PATH: &str = "{{login.response.items[0].id}}";
+    let half_written: [(&str, &[&str], &[&str]); 9] = [
+        ("{{|}}", &["login", "user"], &["order", "token"]),
+        ("{{log|}}", &["login", "user"], &["order", "token"]),
+        ("{{login.|}}", &["response", "headers"], &["token"]),
+        ("{{login.response.|}}", &["token", "items"], &["response"]),
+        ("{{login.response.it|}}", &["token", "items"], &[]),
+        ("{{login.response.|.id}}", &["token", "items"], &[]),
+        ("{{step1.response.items[0].|}}", &["id"], &["token"]),
+        ("{{login.response.best.|}}", &["id"], &["token"]),
+        ("{{user.|}}", &["mail"], &["response"]),
+    ];
+    for (path, offered, not_offered) in half_written {
+        let text = SCENARIO.replacen(PATH, path, 1);
+        let cursor = text.find(path).expect("our own text") + path.find('|').unwrap_or(0);
+        let text = text.replacen(path, &path.replace('|', ""), 1);
+        editor.write(&text);
+        let labels = editor.completions(&position(&text, cursor));
+        for (names, wanted) in [(offered, true), (not_offered, false), (&["__value"], false)] {
+            for name in names {
+                assert_eq!(
+                    labels.contains(&(*name).to_owned()),
+                    wanted,
+                    "{path}: {name}: {labels:?}"
+                );
+            }
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Targets that a scenario starts itself, and stops at its end.
 
+#[cfg(unix)]
+mod group;
 mod process;
 mod ready;
 mod serve;
@@ -178,8 +180,8 @@ impl TargetCommand {
 
     /// Starts the target on a free port of 127.0.0.1 and waits until it is ready.
     ///
-    /// This blocks. The process inherits our process group, so that whoever ends the group of a run
-    /// that was killed ends its target too.
+    /// This blocks. On Unix the process is in a process group of its own, beside a shell that ends
+    /// the group where this process is killed; where there is no `/bin/sh`, it is in our group.
     ///
     /// # Errors
     /// What went wrong, and what the process printed last.

@@ -1,6 +1,8 @@
 //! A child process that ends with its owner, and the last of what it printed.
 
 use super::TargetError;
+#[cfg(unix)]
+use super::group::Group;
 use crate::redact;
 use std::collections::VecDeque;
 use std::fmt;
@@ -17,11 +19,16 @@ pub(super) struct Process {
     pub(super) program: String,
     child: Mutex<Child>,
     printed: Arc<Printed>,
+    /// What the child started goes with it.
+    #[cfg(unix)]
+    _group: Option<Group>,
 }
 
 impl Process {
     /// Starts `command` without input, its output kept here.
     pub(super) fn spawn(mut command: Command, program: String) -> io::Result<Self> {
+        #[cfg(unix)]
+        let group = Group::new().inspect(|group| group.admit(&mut command));
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -33,6 +40,8 @@ impl Process {
             program,
             child: Mutex::new(child),
             printed: Arc::default(),
+            #[cfg(unix)]
+            _group: group,
         };
         if let Some(stdout) = stdout {
             process.printed.follow(stdout)?;
