@@ -442,6 +442,29 @@ fn an_excellent_grade_beside_a_failure_is_explained() {
 }
 
 #[test]
+fn a_step_that_ran_during_the_ramp_only_is_not_called_never_attempted() {
+    let mut record = record(&["login", "token", "browse", "order"]);
+    let windows = &mut record.windows;
+    windows.ramp = Tally::new(4);
+    windows.warm_up = Tally::new(4);
+    windows.ramp.steps[0] = std::mem::take(&mut windows.steady.steps[0]);
+    windows.warm_up.steps[1] = std::mem::take(&mut windows.steady.steps[1]);
+    windows.steady.steps[3] = StepTally::default();
+    let card = Card::of(&record);
+    assert_eq!(card.grade.ungraded, ["login", "token", "order"]);
+    assert_eq!(
+        card.notes,
+        [
+            "Not graded, since attempted in the warm-up only: token. What happens there is \
+             discarded.",
+            "Not graded, since attempted during the ramp only: login. The accounts cover the ramp; \
+             figures and grades do not.",
+            "Not graded, since never attempted: order.",
+        ]
+    );
+}
+
+#[test]
 fn without_a_request_there_is_no_rate_of_requests() {
     let mut record = record(&["ping"]);
     record.windows.steady.steps[0].requests = 0;
