@@ -259,6 +259,21 @@ mod tests {
     }
 
     #[test]
+    fn the_rate_of_a_load_is_written_the_same_everywhere() {
+        let mut scenario = sample::definition("visit", &[]);
+        for step in scenario.steps.to_mut() {
+            step.weight = 1.0;
+        }
+        scenario.load = Some(Load::rate(7.5, Duration::from_secs(60)));
+        let text = human::render(&prospect(&scenario, None, None), 80, false);
+        let rates: Vec<_> = text
+            .split_whitespace()
+            .filter(|word| word.ends_with("/s") && word.starts_with('7'))
+            .collect();
+        assert_eq!(rates, ["7.5/s"; 4], "{text}");
+    }
+
+    #[test]
     fn nothing_is_wider_than_the_terminal_or_drives_it() {
         let mut scenario = full();
         scenario.name = "\x1b[31mred".into();
