@@ -90,6 +90,20 @@ fn a_weight_outside_its_interval_is_marked() {
 }
 
 #[test]
+fn a_declared_version_is_called_one() {
+    let mut report = sample::failed();
+    assert!(page(&report, 100).contains("fingerprint  9c1d5a20b7e4\n"));
+    let version = "spring-sale-2026".to_owned();
+    report.cards[0].setting.version = Some(version);
+    let page = page(&report, 100);
+    assert!(
+        page.contains("version      spring-sale-2026 (9c1d5a20b7e4)\n"),
+        "{page}"
+    );
+    assert!(!page.contains("fingerprint"), "{page}");
+}
+
+#[test]
 fn what_did_not_run_is_as_plain_as_a_failed_card() {
     insta::assert_snapshot!(page(&sample::nothing_run(), 80));
     let both = page(&sample::partly_run(), 80);
