@@ -71,15 +71,7 @@ fn margin(columns: usize) -> Line {
 }
 
 fn title(page: &mut Page, prospect: &Prospect<'_>) {
-    let scenario = prospect.scenario;
-    let mut words = scenario.identity();
-    if scenario.name != scenario.function {
-        words = format!("{words} \"{}\"", scenario.name);
-    }
-    if !scenario.tags.is_empty() {
-        words = format!("{words} [{}]", scenario.tags.join(", "));
-    }
-    page.text(Line::new(), BOLD, &words);
+    page.text(Line::new(), BOLD, &words::title(prospect.scenario));
 }
 
 fn facts(page: &mut Page, prospect: &Prospect<'_>) {
