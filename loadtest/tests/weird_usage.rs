@@ -174,6 +174,40 @@ impl Group {
     }
 }
 
+/// Answers that are a single value are compared as they are, by number and by word.
+#[scenario]
+fn scalars() {
+    #[step(get = "/number", check = |answer| *answer == 45, check = |answer| answer == &45, check = |answer| *answer < 46)]
+    fn number() -> u64;
+
+    #[step(get = "/word", check = |answer| *answer == "on", check = |answer| **answer == "on")]
+    fn word() -> String;
+
+    #[step(get = "/any", check = |answer| *answer == 45)]
+    fn any() -> Value;
+
+    #[step(get = "/list", check = |answer| *answer == [1, 2])]
+    fn list() -> Vec<u64>;
+}
+
+#[test]
+fn scalar_answers_are_compared_without_a_second_star() {
+    let run = |number: &'static str| {
+        User::of(scalars()).iterate(&[], move |line| match line {
+            "GET /word" => ok("on"),
+            "GET /list" => ok("[1,2]"),
+            _ => ok(number),
+        })
+    };
+    let failed = |events: Vec<Event>| {
+        let verdicts = events
+            .iter()
+            .filter(|event| matches!(event, Event::Check(_, Err(_))));
+        verdicts.count()
+    };
+    assert_eq!((failed(run("45")), failed(run("46"))), (0, 4));
+}
+
 /// The condition holds for the registration as well.
 #[scenario]
 #[cfg(any())]
@@ -277,7 +311,8 @@ fn all_scenarios_are_registered_once() {
             "inner::kitchen",
             "made",
             "made_again",
-            "outer::nested::health"
+            "outer::nested::health",
+            "scalars"
         ]
     );
     let lines: Vec<_> = [made(), made_again()].map(|s| s.definition.line).to_vec();
