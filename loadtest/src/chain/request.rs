@@ -1,6 +1,6 @@
 //! The request a step returns.
 
-use super::write::UNFIT_VALUE;
+use super::write::{UNFIT_VALUE, unfit_name};
 use super::{RequestBuf, Unmet, form};
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
@@ -88,20 +88,20 @@ impl<T> Request<T> {
         Self::new(Method::OPTIONS, url)
     }
 
-    /// Adds a header; one of the same name stays.
+    /// Adds a header; one of the same name stays. The name is text or a [`HeaderName`].
     pub fn header<K, V>(mut self, name: K, value: V) -> Self
     where
-        HeaderName: TryFrom<K>,
-        <HeaderName as TryFrom<K>>::Error: Into<http::Error>,
+        K: AsRef<[u8]>,
         HeaderValue: TryFrom<V>,
         <HeaderValue as TryFrom<V>>::Error: Into<http::Error>,
     {
-        match HeaderName::try_from(name) {
+        let name = name.as_ref();
+        match HeaderName::from_bytes(name) {
             Ok(name) => match HeaderValue::try_from(value) {
                 Ok(value) => self.headers.push((name, value)),
                 Err(_) => self.note(format!("header `{name}`: {UNFIT_VALUE}")),
             },
-            Err(error) => self.note(error.into().to_string()),
+            Err(_) => self.note(unfit_name(name)),
         }
         self
     }

@@ -10,6 +10,21 @@ use http::{HeaderName, HeaderValue, Method, Uri};
 pub(super) const UNFIT_VALUE: &str =
     "its value has a character that no header can hold, such as a line break";
 
+/// What is wrong with what is no name of a header
+/// (<https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2>).
+pub(super) fn unfit_name(name: &[u8]) -> String {
+    const MOST: usize = 60;
+    let name = String::from_utf8_lossy(name);
+    let mut shown: String = name.chars().take(MOST).collect();
+    if shown.len() < name.len() {
+        shown.push('…');
+    }
+    format!(
+        "header `{}`: a name is made of letters, digits and signs such as `-` and `_`, without spaces",
+        shown.escape_debug()
+    )
+}
+
 /// What is wrong with what is no URL.
 pub(super) const NO_URL: &str = "it starts neither with `/` nor with `http://` or `https://`";
 
