@@ -157,18 +157,15 @@ impl<T> Request<T> {
         self
     }
 
-    /// Sets the body to the parts of `form`, with a `content-type` unless another one is given.
+    /// Sets the body to the parts of `form`, with a `content-type` unless another one is given, which gets
+    /// their boundary as with curl.
     ///
     /// The parts are in memory: made from text or bytes, or from a [`File`](super::File). The line
     /// that separates them is drawn at random and is part of no plan; a step that is declared,
     /// `multipart = { .. }`, always has the same.
     pub fn multipart(mut self, form: Form) -> Self {
-        let content_type = format!("multipart/form-data; boundary={}", form.boundary());
-        let read = form::collect(form);
-        match (
-            read,
-            HeaderValue::from_maybe_shared(Bytes::from(content_type)),
-        ) {
+        let content_type = form::multipart(form.boundary());
+        match (form::collect(form), content_type) {
             (Ok(body), Ok(content_type)) => self.set_body(body, Some(content_type)),
             (Err(reason), _) => self.note(reason),
             (_, Err(error)) => self.note(format!("header `{CONTENT_TYPE}`: {error}")),
@@ -240,8 +237,12 @@ impl<T> Request<T> {
         }
         let typed = self.headers.iter().any(|(name, _)| name == CONTENT_TYPE);
         buffer.headers.extend(self.headers);
-        if let Some(content_type) = self.content_type.filter(|_| !typed) {
-            buffer.content_type(content_type);
+        if let Some(content_type) = self.content_type {
+            if !typed {
+                buffer.content_type(content_type);
+            } else if let Some(boundary) = form::boundary(&content_type) {
+                buffer.keep_boundary(boundary)?;
+            }
         }
         buffer.body = self.body;
         buffer.timeout = self.timeout;

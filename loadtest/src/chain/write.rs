@@ -1,6 +1,6 @@
 //! How generated code writes a request into the buffer of its virtual user.
 
-use super::{RequestBuf, RequestTarget, Unmet};
+use super::{RequestBuf, RequestTarget, Unmet, form};
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::uri::PathAndQuery;
@@ -108,6 +108,16 @@ impl RequestBuf {
     /// Adds a `content-type`.
     pub fn content_type(&mut self, content_type: HeaderValue) {
         self.headers.push((CONTENT_TYPE, content_type));
+    }
+
+    /// Adds the boundary between the parts of a form to the `content-type` that a header gave it.
+    pub fn keep_boundary(&mut self, boundary: &str) -> Result<(), Unmet> {
+        for (name, value) in &mut self.headers {
+            if *name == CONTENT_TYPE {
+                *value = form::with_boundary(value, boundary)?;
+            }
+        }
+        Ok(())
     }
 
     /// Sets a body that is known at compile time.
