@@ -624,6 +624,50 @@ fn a_request_is_built_as_with_reqwest() {
     );
 }
 
+#[response]
+struct Links {
+    next: String,
+    all: Vec<std::borrow::Cow<'static, str>>,
+}
+
+/// URLs that belong to an earlier answer.
+#[scenario]
+fn lent_urls() {
+    #[step(get = "/")]
+    fn links() -> Links;
+
+    #[step]
+    fn reference(links: &Links) -> Request {
+        Request::get(&links.next)
+    }
+
+    #[step]
+    fn text(links: &Links) -> Request {
+        let url = links.next.trim_end_matches('2');
+        Request::get(url).query(&[("page", 3)])
+    }
+
+    #[step]
+    fn cow(links: &Links) -> Option<Request> {
+        Some(Request::new(http::Method::PUT, links.all.first()?))
+    }
+}
+
+#[test]
+fn a_url_may_be_lent_by_an_earlier_answer() {
+    let mut user = User::of(lent_urls());
+    let answer = r#"{"next":"/items?of=2","all":["http://127.0.0.1:1/x"]}"#;
+    user.iterate(&[], |_| ok(answer));
+    let lines: Vec<&str> = user.sent.iter().map(|sent| &*sent.line).collect();
+    let expected = [
+        "GET /",
+        "GET /items?of=2",
+        "GET /items?of=&page=3",
+        "PUT http://127.0.0.1:1/x",
+    ];
+    assert_eq!(lines, expected);
+}
+
 fn step_of(scenario: &'static loadtest::chain::Scenario, name: &str) -> &'static StepDef {
     let mut steps = scenario.definition.steps.iter();
     steps.find(|step| step.name == name).expect("there is one")

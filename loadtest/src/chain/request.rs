@@ -1,12 +1,11 @@
 //! The request a step returns.
 
-use super::write::{UNFIT_VALUE, unfit_name};
-use super::{RequestBuf, Unmet, form};
+use super::write::{UNFIT_VALUE, target, unfit_name};
+use super::{RequestBuf, RequestTarget, Unmet, form};
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use reqwest::multipart::Form;
-use std::borrow::Cow;
 use std::fmt::{self, Display, Write as _};
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -28,7 +27,7 @@ use std::time::Duration;
 #[must_use = "a request is sent when a step returns it"]
 pub struct Request<T = ()> {
     method: Method,
-    url: Cow<'static, str>,
+    target: RequestTarget,
     headers: Vec<(HeaderName, HeaderValue)>,
     body: Bytes,
     /// What the body is, for requests that do not say so themselves.
@@ -39,52 +38,55 @@ pub struct Request<T = ()> {
 }
 
 impl<T> Request<T> {
-    /// A request to `url`: a path that starts with `/`, or an absolute URL.
-    pub fn new(method: Method, url: impl Into<Cow<'static, str>>) -> Self {
-        Self {
+    /// A request to `url`: a path that starts with `/`, or an absolute URL; of any text, such as a
+    /// `&String` of an earlier answer.
+    pub fn new(method: Method, url: impl AsRef<str>) -> Self {
+        let mut request = Self {
             method,
-            url: url.into(),
+            target: RequestTarget::default(),
             headers: Vec::new(),
             body: Bytes::new(),
             content_type: None,
             timeout: None,
             mistake: None,
             response: PhantomData,
-        }
+        };
+        request.set_target(url.as_ref());
+        request
     }
 
     /// A `GET` request.
-    pub fn get(url: impl Into<Cow<'static, str>>) -> Self {
+    pub fn get(url: impl AsRef<str>) -> Self {
         Self::new(Method::GET, url)
     }
 
     /// A `POST` request.
-    pub fn post(url: impl Into<Cow<'static, str>>) -> Self {
+    pub fn post(url: impl AsRef<str>) -> Self {
         Self::new(Method::POST, url)
     }
 
     /// A `PUT` request.
-    pub fn put(url: impl Into<Cow<'static, str>>) -> Self {
+    pub fn put(url: impl AsRef<str>) -> Self {
         Self::new(Method::PUT, url)
     }
 
     /// A `PATCH` request.
-    pub fn patch(url: impl Into<Cow<'static, str>>) -> Self {
+    pub fn patch(url: impl AsRef<str>) -> Self {
         Self::new(Method::PATCH, url)
     }
 
     /// A `DELETE` request.
-    pub fn delete(url: impl Into<Cow<'static, str>>) -> Self {
+    pub fn delete(url: impl AsRef<str>) -> Self {
         Self::new(Method::DELETE, url)
     }
 
     /// A `HEAD` request.
-    pub fn head(url: impl Into<Cow<'static, str>>) -> Self {
+    pub fn head(url: impl AsRef<str>) -> Self {
         Self::new(Method::HEAD, url)
     }
 
     /// An `OPTIONS` request.
-    pub fn options(url: impl Into<Cow<'static, str>>) -> Self {
+    pub fn options(url: impl AsRef<str>) -> Self {
         Self::new(Method::OPTIONS, url)
     }
 
@@ -129,9 +131,9 @@ impl<T> Request<T> {
     pub fn query<Q: serde::Serialize + ?Sized>(mut self, query: &Q) -> Self {
         match serde_urlencoded::to_string(query) {
             Ok(pairs) => {
-                let mut url = std::mem::take(&mut self.url).into_owned();
+                let mut url = self.target.to_string();
                 form::append_query(&mut url, &pairs);
-                self.url = url.into();
+                self.set_target(&url);
             }
             Err(error) => self.note(format!("the query cannot be written: {error}")),
         }
@@ -219,6 +221,13 @@ impl<T> Request<T> {
         self.content_type = content_type;
     }
 
+    fn set_target(&mut self, url: &str) {
+        match target(url) {
+            Ok(target) => self.target = target,
+            Err(mistake) => self.note(mistake),
+        }
+    }
+
     /// Keeps the first mistake.
     fn note(&mut self, mistake: String) {
         self.mistake.get_or_insert(mistake);
@@ -231,10 +240,7 @@ impl<T> Request<T> {
             return Err(Unmet::Invalid { reason });
         }
         buffer.start(self.method);
-        match self.url {
-            Cow::Borrowed(url) => buffer.url_static(url)?,
-            Cow::Owned(url) => buffer.url(&url)?,
-        }
+        buffer.target = self.target;
         let typed = self.headers.iter().any(|(name, _)| name == CONTENT_TYPE);
         buffer.headers.extend(self.headers);
         if let Some(content_type) = self.content_type {
@@ -254,7 +260,7 @@ impl<T> fmt::Debug for Request<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
             .field("method", &self.method)
-            .field("url", &self.url)
+            .field("url", &format_args!("{}", self.target))
             .field("headers", &self.headers)
             .field("body_bytes", &self.body.len())
             .field("timeout", &self.timeout)

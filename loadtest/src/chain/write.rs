@@ -45,13 +45,14 @@ impl RequestBuf {
 
     /// Sets a URL that is known at compile time.
     pub fn url_static(&mut self, url: &'static str) -> Result<(), Unmet> {
-        self.target = target(url, || Bytes::from_static(url.as_bytes()))?;
+        let target = parse(url, || Bytes::from_static(url.as_bytes()));
+        self.target = target.map_err(|reason| Unmet::Invalid { reason })?;
         Ok(())
     }
 
     /// Sets a URL: a path that starts with `/`, or an absolute one.
     pub fn url(&mut self, url: &str) -> Result<(), Unmet> {
-        self.target = target(url, || Bytes::copy_from_slice(url.as_bytes()))?;
+        self.target = target(url).map_err(|reason| Unmet::Invalid { reason })?;
         Ok(())
     }
 
@@ -144,8 +145,13 @@ impl RequestBuf {
     }
 }
 
+/// Where `url` leads, or why it is none.
+pub(super) fn target(url: &str) -> Result<RequestTarget, String> {
+    parse(url, || Bytes::copy_from_slice(url.as_bytes()))
+}
+
 /// `bytes` are those of `url`; they are made once, since the first clone of owned bytes allocates.
-fn target(url: &str, bytes: impl FnOnce() -> Bytes) -> Result<RequestTarget, Unmet> {
+fn parse(url: &str, bytes: impl FnOnce() -> Bytes) -> Result<RequestTarget, String> {
     let parsed = if url.starts_with('/') {
         PathAndQuery::from_maybe_shared(bytes()).map(RequestTarget::Path)
     } else if is_absolute(url) {
@@ -184,7 +190,7 @@ pub fn without_row(written: Result<(), Unmet>, url: &str) -> Result<(), Unmet> {
 pub(super) const URL: &str = "URL `";
 
 /// The query stays out of the message: it may hold secrets. What would break its line is escaped.
-fn invalid_url(url: &str, reason: &str) -> Unmet {
+fn invalid_url(url: &str, reason: &str) -> String {
     let path = url.split('?').next().unwrap_or_default();
     let mut shown = String::new();
     for c in path.chars() {
@@ -194,7 +200,5 @@ fn invalid_url(url: &str, reason: &str) -> Unmet {
             shown.push(c);
         }
     }
-    Unmet::Invalid {
-        reason: format!("{URL}{shown}`: {reason}"),
-    }
+    format!("{URL}{shown}`: {reason}")
 }
