@@ -111,6 +111,60 @@ mod inner {
     }
 }
 
+/// Where a crate of macros has the library.
+mod facade {
+    pub(crate) use ::loadtest as tools;
+}
+
+/// A macro that brings the type of its answer along, and the library from its own crate.
+macro_rules! make_answer {
+    ($name:ident, $ty:ident { $($field:ident: $of:ty),* }, $kind:ident) => {
+        #[response(crate = $crate::facade::tools)]
+        pub(crate) struct $ty { $(pub(crate) $field: $of),* }
+
+        #[response(crate = $crate::facade::tools)]
+        pub(crate) enum $kind {
+            #[serde(rename = "on")]
+            On,
+        }
+
+        #[scenario(crate = $crate::facade::tools)]
+        fn $name() {
+            #[step(get = "/")]
+            fn one() -> $ty;
+
+            #[step]
+            fn two(one: &$ty) -> Request<$kind> {
+                Request::get(format!("/{}", one.id))
+            }
+        }
+    };
+}
+
+mod brought {
+    use loadtest::prelude::{Request, response, scenario};
+
+    make_answer!(along, Answer { id: u64 }, Kind);
+
+    pub(super) fn scenarios() -> [&'static loadtest::chain::Scenario; 2] {
+        make_answer!(within_a_function, r#Type { id: u64 }, Kind);
+        [along(), within_a_function()]
+    }
+}
+
+#[test]
+fn a_macro_may_bring_answers_with_the_library_of_its_crate() {
+    for scenario in brought::scenarios() {
+        let mut user = User::of(scenario);
+        let events = user.iterate(&[], |line| match line {
+            "GET /" => ok(r#"{"id":7}"#),
+            _ => ok(r#""on""#),
+        });
+        assert_eq!(events, [Event::Ok("one"), Event::Ok("two")]);
+        assert_eq!(user.sent[1].line, "GET /7");
+    }
+}
+
 macro_rules! make {
     ($name:ident, $ty:ty, $path:literal) => {
         #[scenario]
@@ -308,6 +362,8 @@ fn all_scenarios_are_registered_once() {
         names,
         [
             "associated",
+            "brought::along",
+            "brought::within_a_function",
             "inner::kitchen",
             "made",
             "made_again",
