@@ -1,12 +1,10 @@
 //! `cargo loadtest list`: what there is to run.
 
-use super::{discover, weights, words};
+use super::{Project, weights, words};
 use crate::cli::{Cli, ListArgs, ResultFormat};
 use crate::error::Error;
-use crate::interrupt::Interrupts;
 use crate::selection::Found;
 use crate::shell::{self, clean};
-use crate::workspace::Workspace;
 use loadtest::card::view;
 use loadtest::definition::{Load, ScenarioDef};
 use serde_json::{Value, json};
@@ -17,16 +15,8 @@ use std::fmt::Write as _;
 /// # Errors
 /// When they cannot be found or built.
 pub(crate) fn list(args: &ListArgs, cli: &Cli) -> Result<u8, Error> {
-    let interrupts = Interrupts::install()?;
-    let workspace = Workspace::load(&args.cargo)?;
-    let found = discover(
-        &workspace,
-        &args.selection,
-        cli,
-        &args.cargo,
-        &args.compilation,
-        &interrupts,
-    )?;
+    let project = Project::open(&args.project, cli)?;
+    let found = project.selected(&args.selection)?;
     match args.format {
         ResultFormat::Human => {
             let shown: Vec<_> = found.iter().map(|found| human(&found.definition)).collect();

@@ -5,14 +5,10 @@ mod destination;
 mod human;
 mod outlook;
 
-use super::run;
-use super::{discover, words};
+use super::{Project, run, words};
 use crate::cli::{Cli, PlanArgs, ResultFormat};
-use crate::config::Config;
 use crate::error::Error;
-use crate::interrupt::Interrupts;
 use crate::shell;
-use crate::workspace::Workspace;
 use destination::Destination;
 use loadtest::card::view;
 use loadtest::definition::ScenarioDef;
@@ -26,17 +22,9 @@ use serde_json::{Value, json};
 /// # Errors
 /// When they cannot be found or built, or when a run would be refused for its load.
 pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<u8, Error> {
-    let interrupts = Interrupts::install()?;
-    let workspace = Workspace::load(&args.cargo)?;
-    let config = Config::load(&workspace.start, workspace.root())?;
-    let chosen = discover(
-        &workspace,
-        &args.selection,
-        cli,
-        &args.cargo,
-        &args.compilation,
-        &interrupts,
-    )?;
+    let project = Project::open(&args.project, cli)?;
+    let config = project.config()?;
+    let chosen = project.selected(&args.selection)?;
     let overrides = run::overrides(&args.load);
     let (overrides, _) = run::shares(&chosen, args.mix, overrides)?;
     let seed = args.load.seed;
