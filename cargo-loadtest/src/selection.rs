@@ -204,7 +204,6 @@ mod tests {
             filters: owned(filters),
             exact,
             tags: owned(tags),
-            packages: Vec::new(),
         }
     }
 

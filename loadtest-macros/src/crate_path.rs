@@ -1,8 +1,9 @@
 //! `crate = path`: where the generated code finds `loadtest`, for a package that has it under another
 //! name or through a facade.
 
-use proc_macro2::{Group, TokenStream, TokenTree};
-use quote::ToTokens as _;
+use proc_macro2::{Group, Ident, TokenStream, TokenTree};
+use quote::{ToTokens as _, format_ident, quote};
+use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
 use syn::{Path, Token};
 
@@ -34,6 +35,33 @@ pub(crate) fn of_response(options: TokenStream) -> syn::Result<Option<Path>> {
         Ok(Some(path))
     };
     parse.parse2(options)
+}
+
+/// The path of serde as serde wants it for a type, which is text, and an item that this path needs.
+///
+/// Text cannot name the crate of a `macro_rules!` that wrote the path, `$crate::..`, so it then names an
+/// import beside the type, whose path is made of the tokens.
+pub(crate) fn serde(path: &TokenStream, item: &TokenStream) -> (String, TokenStream) {
+    let written = path.to_string().replace(' ', "");
+    if !written.starts_with('$') {
+        return (format!("{written}::__private::serde"), TokenStream::new());
+    }
+    let mut words = item.clone().into_iter().filter_map(|token| match token {
+        TokenTree::Ident(word) => Some(word.unraw()),
+        _ => None,
+    });
+    let is_before_name = |word: &Ident| word == "struct" || word == "enum";
+    let name = words.find(is_before_name).and_then(|_| words.next());
+    let alias = name.map_or_else(
+        || format_ident!("__serde"),
+        |name| format_ident!("__serde_of_{name}"),
+    );
+    let import = quote! {
+        #[doc(hidden)]
+        #[allow(non_snake_case)]
+        use #path::__private::serde as #alias;
+    };
+    (alias.to_string(), import)
 }
 
 /// Puts `path` in the place of every `::loadtest` of generated code. The user's own paths stay: nobody

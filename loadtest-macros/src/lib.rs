@@ -192,9 +192,10 @@ pub fn response(
         Err(error) => (None, Some(error.into_compile_error())),
     };
     let path = path.map_or_else(|| quote!(::loadtest), |path| quote!(#path));
-    let serde = format!("{path}::__private::serde").replace(' ', "");
+    let (serde, alias) = crate_path::serde(&path, &item);
     quote! {
         #error
+        #alias
         #[derive(
             ::core::fmt::Debug,
             ::core::clone::Clone,

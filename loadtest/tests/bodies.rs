@@ -394,6 +394,99 @@ fn builders_name_the_type_of_a_body_unless_a_header_does() {
 }
 
 #[test]
+fn parts_keep_their_boundary_under_a_type_of_their_own() {
+    let form = Form::new().text("a", "b");
+    let boundary = form.boundary().to_owned();
+    let request = |own: &str, form| {
+        Request::<()>::post("/")
+            .header("content-type", own)
+            .multipart(form)
+    };
+    for own in ["multipart/mixed", "multipart/related; type=\"a/b\" "] {
+        let form = Form::new().text("a", "b");
+        let boundary = form.boundary().to_owned();
+        let sent = written(request(own, form)).expect("a request");
+        let whole = format!("content-type: {}; boundary={boundary}", own.trim_end());
+        assert_eq!(sent.headers, [whole]);
+        assert!(sent.body.starts_with(&format!("--{boundary}\r\n")));
+    }
+    // the right one may be there already
+    let own = format!("multipart/form-data; charset=utf-8; Boundary={boundary}");
+    let sent = written(request(&own, form)).expect("a request");
+    assert_eq!(sent.headers, [format!("content-type: {own}")]);
+    let refused = written(request(
+        "multipart/form-data; boundary=x",
+        Form::new().text("a", "b"),
+    ));
+    assert_eq!(
+        refused,
+        Err(Unmet::Invalid {
+            reason:
+                "header `content-type`: its `boundary` is not the one between the parts of this \
+                     form; leave it out, and the right one is added"
+                    .to_owned()
+        })
+    );
+}
+
+/// Forms of parts with a type of their own.
+#[scenario]
+fn typed_parts() {
+    #[step(get = "/")]
+    fn kind() -> String;
+
+    #[step(post = "/constant", header("content-type", "multipart/mixed"), multipart = { "a": "b" })]
+    fn constant();
+
+    #[step(
+        post = "/value",
+        header("Content-Type", "multipart/{{kind.response}}"),
+        multipart = { "a": "{{kind.response}}", "code": file("tests/ui/returns.rs") },
+    )]
+    fn value();
+
+    #[step(
+        post = "/refused",
+        header("content-type", "multipart/mixed; boundary=mine"),
+        multipart = { "a": "b" },
+    )]
+    fn refused();
+}
+
+#[test]
+fn declared_parts_keep_their_boundary_under_a_type_of_their_own() {
+    let mut user = User::of(typed_parts());
+    let events = user.iterate(&[], |_| ok("mixed"));
+    assert!(
+        matches!(
+            &events[..],
+            [
+                _,
+                Event::Ok(_),
+                Event::Ok(_),
+                Event::Unmet("refused", Unmet::Invalid { .. })
+            ]
+        ),
+        "{events:?}"
+    );
+    for sent in &user.sent[1..] {
+        let [header] = &sent.headers[..] else {
+            panic!("{sent:?}")
+        };
+        let boundary = header.strip_prefix("content-type: multipart/mixed; boundary=");
+        let boundary = boundary.expect("a boundary");
+        assert!(
+            sent.body.starts_with(&format!("--{boundary}\r\n")),
+            "{sent:?}"
+        );
+        assert!(
+            sent.body.ends_with(&format!("--{boundary}--\r\n")),
+            "{sent:?}"
+        );
+    }
+}
+
+#[test]
 fn builders_send_parts_from_memory_and_from_files() {
     let photo = File::read("tests/ui/returns.rs").expect("the file");
     let form = Form::new()

@@ -514,7 +514,7 @@ fn invalid() {
 
     #[step]
     fn name() -> Request {
-        Request::get("/").header("bad name", "x")
+        Request::get("/").header("bad\nname", "x")
     }
 
     #[step]
@@ -549,7 +549,11 @@ fn what_cannot_be_sent_is_invalid_and_says_why() {
         next(),
         "URL `orders`: it starts neither with `/` nor with `http://` or `https://`"
     );
-    assert_eq!(next(), "invalid HTTP header name");
+    assert_eq!(
+        next(),
+        "header `bad\\nname`: a name is made of letters, digits and signs such as `-` and `_`, without \
+         spaces"
+    );
     assert_eq!(
         next(),
         "header `x`: its value has a character that no header can hold, such as a line break"
@@ -618,6 +622,50 @@ fn a_request_is_built_as_with_reqwest() {
         (user.sent[1].headers.len(), &*user.sent[1].body),
         (0, "plain")
     );
+}
+
+#[response]
+struct Links {
+    next: String,
+    all: Vec<std::borrow::Cow<'static, str>>,
+}
+
+/// URLs that belong to an earlier answer.
+#[scenario]
+fn lent_urls() {
+    #[step(get = "/")]
+    fn links() -> Links;
+
+    #[step]
+    fn reference(links: &Links) -> Request {
+        Request::get(&links.next)
+    }
+
+    #[step]
+    fn text(links: &Links) -> Request {
+        let url = links.next.trim_end_matches('2');
+        Request::get(url).query(&[("page", 3)])
+    }
+
+    #[step]
+    fn cow(links: &Links) -> Option<Request> {
+        Some(Request::new(http::Method::PUT, links.all.first()?))
+    }
+}
+
+#[test]
+fn a_url_may_be_lent_by_an_earlier_answer() {
+    let mut user = User::of(lent_urls());
+    let answer = r#"{"next":"/items?of=2","all":["http://127.0.0.1:1/x"]}"#;
+    user.iterate(&[], |_| ok(answer));
+    let lines: Vec<&str> = user.sent.iter().map(|sent| &*sent.line).collect();
+    let expected = [
+        "GET /",
+        "GET /items?of=2",
+        "GET /items?of=&page=3",
+        "PUT http://127.0.0.1:1/x",
+    ];
+    assert_eq!(lines, expected);
 }
 
 fn step_of(scenario: &'static loadtest::chain::Scenario, name: &str) -> &'static StepDef {

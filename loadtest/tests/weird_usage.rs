@@ -111,6 +111,60 @@ mod inner {
     }
 }
 
+/// Where a crate of macros has the library.
+mod facade {
+    pub(crate) use ::loadtest as tools;
+}
+
+/// A macro that brings the type of its answer along, and the library from its own crate.
+macro_rules! make_answer {
+    ($name:ident, $ty:ident { $($field:ident: $of:ty),* }, $kind:ident) => {
+        #[response(crate = $crate::facade::tools)]
+        pub(crate) struct $ty { $(pub(crate) $field: $of),* }
+
+        #[response(crate = $crate::facade::tools)]
+        pub(crate) enum $kind {
+            #[serde(rename = "on")]
+            On,
+        }
+
+        #[scenario(crate = $crate::facade::tools)]
+        fn $name() {
+            #[step(get = "/")]
+            fn one() -> $ty;
+
+            #[step]
+            fn two(one: &$ty) -> Request<$kind> {
+                Request::get(format!("/{}", one.id))
+            }
+        }
+    };
+}
+
+mod brought {
+    use loadtest::prelude::{Request, response, scenario};
+
+    make_answer!(along, Answer { id: u64 }, Kind);
+
+    pub(super) fn scenarios() -> [&'static loadtest::chain::Scenario; 2] {
+        make_answer!(within_a_function, r#Type { id: u64 }, Kind);
+        [along(), within_a_function()]
+    }
+}
+
+#[test]
+fn a_macro_may_bring_answers_with_the_library_of_its_crate() {
+    for scenario in brought::scenarios() {
+        let mut user = User::of(scenario);
+        let events = user.iterate(&[], |line| match line {
+            "GET /" => ok(r#"{"id":7}"#),
+            _ => ok(r#""on""#),
+        });
+        assert_eq!(events, [Event::Ok("one"), Event::Ok("two")]);
+        assert_eq!(user.sent[1].line, "GET /7");
+    }
+}
+
 macro_rules! make {
     ($name:ident, $ty:ty, $path:literal) => {
         #[scenario]
@@ -172,6 +226,40 @@ impl Group {
             Request::get(format!("/{}", one() + two() + three()))
         }
     }
+}
+
+/// Answers that are a single value are compared as they are, by number and by word.
+#[scenario]
+fn scalars() {
+    #[step(get = "/number", check = |answer| *answer == 45, check = |answer| answer == &45, check = |answer| *answer < 46)]
+    fn number() -> u64;
+
+    #[step(get = "/word", check = |answer| *answer == "on", check = |answer| **answer == "on")]
+    fn word() -> String;
+
+    #[step(get = "/any", check = |answer| *answer == 45)]
+    fn any() -> Value;
+
+    #[step(get = "/list", check = |answer| *answer == [1, 2])]
+    fn list() -> Vec<u64>;
+}
+
+#[test]
+fn scalar_answers_are_compared_without_a_second_star() {
+    let run = |number: &'static str| {
+        User::of(scalars()).iterate(&[], move |line| match line {
+            "GET /word" => ok("on"),
+            "GET /list" => ok("[1,2]"),
+            _ => ok(number),
+        })
+    };
+    let failed = |events: Vec<Event>| {
+        let verdicts = events
+            .iter()
+            .filter(|event| matches!(event, Event::Check(_, Err(_))));
+        verdicts.count()
+    };
+    assert_eq!((failed(run("45")), failed(run("46"))), (0, 4));
 }
 
 /// The condition holds for the registration as well.
@@ -274,10 +362,13 @@ fn all_scenarios_are_registered_once() {
         names,
         [
             "associated",
+            "brought::along",
+            "brought::within_a_function",
             "inner::kitchen",
             "made",
             "made_again",
-            "outer::nested::health"
+            "outer::nested::health",
+            "scalars"
         ]
     );
     let lines: Vec<_> = [made(), made_again()].map(|s| s.definition.line).to_vec();

@@ -78,9 +78,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) load: LoadArgs,
     #[command(flatten)]
-    pub(crate) cargo: CargoArgs,
-    #[command(flatten)]
-    pub(crate) compilation: CompilationArgs,
+    pub(crate) project: ProjectArgs,
 }
 
 /// `cargo loadtest list`.
@@ -92,9 +90,7 @@ pub(crate) struct ListArgs {
     #[arg(long, value_enum, default_value_t, value_name = "FMT")]
     pub(crate) format: ResultFormat,
     #[command(flatten)]
-    pub(crate) cargo: CargoArgs,
-    #[command(flatten)]
-    pub(crate) compilation: CompilationArgs,
+    pub(crate) project: ProjectArgs,
 }
 
 /// How `list` and `plan` print.
@@ -119,53 +115,33 @@ pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) load: LoadArgs,
     #[command(flatten)]
-    pub(crate) cargo: CargoArgs,
-    #[command(flatten)]
-    pub(crate) compilation: CompilationArgs,
+    pub(crate) project: ProjectArgs,
 }
 
 /// `cargo loadtest export`.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
-    #[command(flatten)]
-    pub(crate) chosen: ScenarioArgs,
+    /// The scenario: its identity (`package::module::function`), an end of it, or a part that no other one has
+    #[arg(value_name = "SCENARIO")]
+    pub(crate) scenario: String,
     /// Write to this file; `-` is standard output
     #[arg(short, long, value_name = "PATH", default_value = "-")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
-    pub(crate) cargo: CargoArgs,
-    #[command(flatten)]
-    pub(crate) compilation: CompilationArgs,
+    pub(crate) project: ProjectArgs,
 }
 
 /// `cargo loadtest duplicate`.
 #[derive(Debug, Args)]
 pub(crate) struct DuplicateArgs {
-    #[command(flatten)]
-    pub(crate) chosen: ScenarioArgs,
+    /// The scenario: its identity (`package::module::function`), an end of it, or a part that no other one has
+    #[arg(value_name = "SCENARIO")]
+    pub(crate) scenario: String,
     /// The name of the function that the copy becomes
     #[arg(value_name = "NEW_NAME")]
     pub(crate) name: String,
     #[command(flatten)]
-    pub(crate) cargo: CargoArgs,
-    #[command(flatten)]
-    pub(crate) compilation: CompilationArgs,
-}
-
-/// Which one scenario.
-#[derive(Debug, Clone, Default, Args)]
-pub(crate) struct ScenarioArgs {
-    /// The scenario: its identity (`package::module::function`), an end of it, or a part that no other one has
-    #[arg(value_name = "SCENARIO")]
-    pub(crate) scenario: String,
-    /// Only among the scenarios of these packages
-    #[arg(
-        short = 'p',
-        long = "package",
-        value_name = "SPEC",
-        help_heading = "Package Selection"
-    )]
-    pub(crate) packages: Vec<String>,
+    pub(crate) project: ProjectArgs,
 }
 
 /// `cargo loadtest report`.
@@ -210,6 +186,11 @@ pub(crate) struct SelectionArgs {
     /// Only scenarios with one of these tags
     #[arg(long = "tag", value_name = "TAG")]
     pub(crate) tags: Vec<String>,
+}
+
+/// Which packages hold the scenarios, and how cargo builds their load tests.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ProjectArgs {
     /// Only scenarios of these packages
     #[arg(
         short = 'p',
@@ -218,6 +199,10 @@ pub(crate) struct SelectionArgs {
         help_heading = "Package Selection"
     )]
     pub(crate) packages: Vec<String>,
+    #[command(flatten)]
+    pub(crate) cargo: CargoArgs,
+    #[command(flatten)]
+    pub(crate) compilation: CompilationArgs,
 }
 
 /// How much load, where it differs from what the scenario declares.
@@ -472,8 +457,8 @@ mod tests {
 
     #[test]
     fn the_profile_that_is_the_default_may_be_asked_for() {
-        assert!(run("-r").unwrap().compilation.release);
-        assert!(run("--release").unwrap().compilation.release);
+        assert!(run("-r").unwrap().project.compilation.release);
+        assert!(run("--release").unwrap().project.compilation.release);
         assert!(run("--release --profile dev").is_err());
     }
 
@@ -482,9 +467,9 @@ mod tests {
         let args =
             run("checkout -p shop -F a,b --no-default-features --profile dev --locked").unwrap();
         assert_eq!(args.selection.filters, ["checkout"]);
-        assert_eq!(args.selection.packages, ["shop"]);
-        assert_eq!(args.compilation.profile, "dev");
-        assert_eq!(args.compilation.features.features, ["a,b"]);
-        assert!(args.cargo.locked);
+        assert_eq!(args.project.packages, ["shop"]);
+        assert_eq!(args.project.compilation.profile, "dev");
+        assert_eq!(args.project.compilation.features.features, ["a,b"]);
+        assert!(args.project.cargo.locked);
     }
 }

@@ -1,12 +1,10 @@
 //! `cargo loadtest list`: what there is to run.
 
-use super::{discover, weights, words};
+use super::{Project, weights, words};
 use crate::cli::{Cli, ListArgs, ResultFormat};
 use crate::error::Error;
-use crate::interrupt::Interrupts;
 use crate::selection::Found;
 use crate::shell::{self, clean};
-use crate::workspace::Workspace;
 use loadtest::card::view;
 use loadtest::definition::{Load, ScenarioDef};
 use serde_json::{Value, json};
@@ -17,16 +15,8 @@ use std::fmt::Write as _;
 /// # Errors
 /// When they cannot be found or built.
 pub(crate) fn list(args: &ListArgs, cli: &Cli) -> Result<u8, Error> {
-    let interrupts = Interrupts::install()?;
-    let workspace = Workspace::load(&args.cargo)?;
-    let found = discover(
-        &workspace,
-        &args.selection,
-        cli,
-        &args.cargo,
-        &args.compilation,
-        &interrupts,
-    )?;
+    let project = Project::open(&args.project, cli)?;
+    let found = project.selected(&args.selection)?;
     match args.format {
         ResultFormat::Human => {
             let shown: Vec<_> = found.iter().map(|found| human(&found.definition)).collect();
@@ -38,13 +28,7 @@ pub(crate) fn list(args: &ListArgs, cli: &Cli) -> Result<u8, Error> {
 }
 
 fn human(scenario: &ScenarioDef) -> String {
-    let mut text = scenario.identity();
-    if scenario.name != scenario.function {
-        let _ = write!(text, " \"{}\"", clean(&scenario.name));
-    }
-    if !scenario.tags.is_empty() {
-        let _ = write!(text, " [{}]", clean(&scenario.tags.join(", ")));
-    }
+    let mut text = words::title(scenario);
     text.push('\n');
     for line in scenario.description.lines() {
         let _ = writeln!(text, "    {}", clean(line));
@@ -63,9 +47,6 @@ fn human(scenario: &ScenarioDef) -> String {
         None => scenario.fingerprint.to_string(),
     };
     let mut facts = vec![("load", load), ("target", target)];
-    if (scenario.weight - 1.0).abs() > f64::EPSILON {
-        facts.push(("weight", scenario.weight.to_string()));
-    }
     if !scenario.thresholds.is_empty() {
         facts.push(("thresholds", words::thresholds(&scenario.thresholds)));
     }
@@ -170,6 +151,15 @@ mod tests {
     use loadtest::definition::{Client, Cookies, FeedDef, HttpVersion, Retry, Until};
     use std::path::PathBuf;
 
+    fn binary() -> Binary {
+        Binary {
+            package: "shop".to_owned(),
+            package_root: PathBuf::new(),
+            target: "test `load`".to_owned(),
+            executable: PathBuf::new(),
+        }
+    }
+
     #[test]
     fn people_see_load_target_steps_and_source() {
         let definition = sample::definition("checkout", &["critical".to_owned()]);
@@ -223,7 +213,7 @@ mod tests {
     #[test]
     fn nothing_of_a_scenario_drives_a_terminal() {
         let mut definition = sample::definition("visit", &["\x1b]0;tag\x07".to_owned()]);
-        definition.name = "\x1b[31mred\nand more".into();
+        definition.name = "\x1b[31mred \"and\" \\more".into();
         definition.description = "one\x1b[2J\ntwo".into();
         let step = &mut definition.steps.to_mut()[0];
         step.name = "a\x1b[8m".into();
@@ -231,19 +221,37 @@ mod tests {
         let text = human(&definition);
         let harmless = |letter: char| letter == '\n' || !letter.is_control();
         assert!(text.chars().all(harmless), "{text:?}");
-        assert!(text.contains("red and more") && text.contains("    two\n"));
+        let title = r#"shop::load::visit "\u{1b}[31mred \"and\" \\more" [␛]0;tag␇]"#;
+        assert_eq!(text.lines().next(), Some(title));
+        assert!(text.contains("    one␛[2J\n    two\n"), "{text}");
+    }
+
+    #[test]
+    fn programs_read_names_and_descriptions_back_as_they_are() {
+        let odd = "a \"quoted\" \\ name\n\x1b[31m\u{202e}\u{9b}\0";
+        let mut definition = sample::definition("visit", &[odd.to_owned()]);
+        definition.name = odd.to_owned().into();
+        definition.description = odd.to_owned().into();
+        definition.steps.to_mut()[0].name = odd.to_owned().into();
+        let found = Found {
+            definition,
+            binary: binary(),
+            also_in: Vec::new(),
+        };
+        let text = data(&[found]).unwrap();
+        assert!(!text.contains(['\x1b', '\0']), "{text:?}");
+        let value: Value = serde_json::from_str(&text).unwrap();
+        let scenario = &value[0];
+        for place in ["/name", "/description", "/tags/0", "/steps/0/name"] {
+            assert_eq!(scenario.pointer(place), Some(&odd.into()), "{place}");
+        }
     }
 
     #[test]
     fn programs_see_the_definition_and_what_follows_from_it() {
         let found = Found {
             definition: sample::definition("checkout", &[]),
-            binary: Binary {
-                package: "shop".to_owned(),
-                package_root: PathBuf::new(),
-                target: "test `load`".to_owned(),
-                executable: PathBuf::new(),
-            },
+            binary: binary(),
             also_in: Vec::new(),
         };
         let value: Value = serde_json::from_str(&data(&[found]).unwrap()).unwrap();

@@ -12,7 +12,8 @@ pub(crate) mod run;
 mod weights;
 mod words;
 
-use crate::cli::{CargoArgs, Cli, CompilationArgs, SelectionArgs};
+use crate::cli::{Cli, ProjectArgs, SelectionArgs};
+use crate::config::Config;
 use crate::error::Error;
 use crate::interrupt::Interrupts;
 use crate::selection::{Found, select};
@@ -20,42 +21,53 @@ use crate::session;
 use crate::workspace::{self, Binary, Workspace, build};
 use loadtest::protocol::Listing;
 
-/// Builds the load tests of the workspace, asks them for their scenarios, and keeps what is selected.
-fn discover(
-    workspace: &Workspace,
-    selection: &SelectionArgs,
-    cli: &Cli,
-    cargo: &CargoArgs,
-    compilation: &CompilationArgs,
-    interrupts: &Interrupts,
-) -> Result<Vec<Found>, Error> {
-    let packages = &selection.packages;
-    let all = discover_all(workspace, packages, cli, cargo, compilation, interrupts)?;
-    select(all, selection)
+/// What a command begins with that is about scenarios: the workspace, whose load tests can be built and
+/// asked for them.
+struct Project<'a> {
+    args: &'a ProjectArgs,
+    cli: &'a Cli,
+    workspace: Workspace,
+    interrupts: Interrupts,
 }
 
-/// Builds the load tests of `packages`, or of the whole workspace, and asks them for their scenarios.
-fn discover_all(
-    workspace: &Workspace,
-    packages: &[String],
-    cli: &Cli,
-    cargo: &CargoArgs,
-    compilation: &CompilationArgs,
-    interrupts: &Interrupts,
-) -> Result<Vec<Found>, Error> {
-    let tests = workspace.load_tests(packages)?;
-    let mut listings = Vec::new();
-    for binary in build(&tests, cli, cargo, compilation, interrupts)? {
-        let listing = session::list(&binary, interrupts)?;
-        listings.push((binary, listing));
+impl<'a> Project<'a> {
+    /// Finds the workspace; builds nothing yet.
+    fn open(args: &'a ProjectArgs, cli: &'a Cli) -> Result<Self, Error> {
+        Ok(Self {
+            args,
+            cli,
+            interrupts: Interrupts::install()?,
+            workspace: Workspace::load(&args.cargo)?,
+        })
     }
-    let all = join(listings)?;
-    if all.is_empty() {
-        return Err(Error::NoScenario {
-            place: workspace::place(packages),
-        });
+
+    /// The `loadtest.toml` that holds for it.
+    fn config(&self) -> Result<Config, Error> {
+        Config::load(&self.workspace.start, self.workspace.root())
     }
-    Ok(all)
+
+    /// Builds the load tests of its packages, and asks them for all their scenarios.
+    fn scenarios(&self) -> Result<Vec<Found>, Error> {
+        let packages = &self.args.packages;
+        let tests = self.workspace.load_tests(packages)?;
+        let mut listings = Vec::new();
+        for binary in build(&tests, self.cli, self.args, &self.interrupts)? {
+            let listing = session::list(&binary, &self.interrupts)?;
+            listings.push((binary, listing));
+        }
+        let all = join(listings)?;
+        if all.is_empty() {
+            return Err(Error::NoScenario {
+                place: workspace::place(packages),
+            });
+        }
+        Ok(all)
+    }
+
+    /// The scenarios that `selection` is about.
+    fn selected(&self, selection: &SelectionArgs) -> Result<Vec<Found>, Error> {
+        select(self.scenarios()?, selection)
+    }
 }
 
 /// The scenarios of all programs in the order (package, file, line). One that a library brings into

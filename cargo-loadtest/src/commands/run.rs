@@ -1,8 +1,7 @@
 //! `cargo loadtest run`: one scenario after another or all at once, one record of all.
 
-use super::{discover, mix, publish};
+use super::{Project, mix, publish};
 use crate::cli::{Cli, Export, Format, LoadArgs, RunArgs};
-use crate::config::Config;
 use crate::error::Error;
 use crate::interrupt::Interrupts;
 use crate::live::Live;
@@ -10,7 +9,7 @@ use crate::selection::Found;
 use crate::session;
 use crate::shell;
 use crate::store::{self, RunFolder, Store};
-use crate::workspace::{self, Binary, Workspace};
+use crate::workspace::{self, Binary};
 use loadtest::card::worst;
 use loadtest::plan::{GradingDefaults, Overrides, Plan};
 use loadtest::protocol::{Request, RunRequest};
@@ -24,18 +23,10 @@ use std::hash::{BuildHasher as _, RandomState};
 /// What prevents the run as a whole; what prevents one scenario is printed, and the next one runs.
 pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     publish::check(&args.export)?;
-    let interrupts = Interrupts::install()?;
-    let workspace = Workspace::load(&args.cargo)?;
-    let config = Config::load(&workspace.start, workspace.root())?;
-    let store = Store::of(&workspace, &config);
-    let chosen = discover(
-        &workspace,
-        &args.selection,
-        cli,
-        &args.cargo,
-        &args.compilation,
-        &interrupts,
-    )?;
+    let project = Project::open(&args.project, cli)?;
+    let config = project.config()?;
+    let store = Store::of(&project.workspace, &config);
+    let chosen = project.selected(&args.selection)?;
     let overrides = overrides(&args.load);
     let seed = args.load.seed.unwrap_or_else(random_seed);
     let (overrides, binary) = shares(&chosen, args.mix, overrides)?;
@@ -47,7 +38,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         run_id: folder.identifier(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: jiff::Timestamp::now().to_string(),
-        environment: workspace::environment(workspace.root()),
+        environment: workspace::environment(project.workspace.root()),
         scenarios: Vec::new(),
         not_run: Vec::new(),
     };
@@ -58,7 +49,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         overrides: &overrides,
         grading: config.grading,
         seed,
-        interrupts: &interrupts,
+        interrupts: &project.interrupts,
         quiet: cli.quiet,
     };
     match binary {

@@ -1,11 +1,25 @@
 //! What a scenario declares, in words that `list` and `plan` share.
 
+use crate::shell::clean;
 use loadtest::card::view;
-use loadtest::definition::{Client, Cookies, HttpVersion, StepDef, Think, Threshold};
+use loadtest::definition::{Client, Cookies, HttpVersion, ScenarioDef, StepDef, Think, Threshold};
 
 /// What per-user state means to those who want to see an iteration again.
 pub(super) const KEEPS_STATE: &str =
     "kept per user: an iteration can be replayed only with those before it";
+
+/// A scenario in a line: its identity, the name where it has one of its own, and its tags. Names are
+/// written as Rust writes them, so that a quote or a control character in one is seen for what it is.
+pub(super) fn title(scenario: &ScenarioDef) -> String {
+    let mut words = scenario.identity();
+    if scenario.name != scenario.function {
+        words = format!("{words} {:?}", scenario.name);
+    }
+    if !scenario.tags.is_empty() {
+        words = format!("{words} [{}]", scenario.tags.join(", "));
+    }
+    clean(&words)
+}
 
 /// Conditions, one after another.
 pub(super) fn thresholds(thresholds: &[Threshold]) -> String {

@@ -26,7 +26,11 @@ pub(super) fn facts(report: &Report, card: &Card) -> Vec<(&'static str, String)>
         load.push_str(", by default");
     }
     facts.push(("source", format!("{} ({})", card.source, card.identity)));
-    facts.push(("fingerprint", short(&setting.fingerprint)));
+    let fingerprint = short(&setting.fingerprint);
+    facts.push(match &setting.version {
+        Some(version) => ("version", format!("{version} ({fingerprint})")),
+        None => ("fingerprint", fingerprint),
+    });
     facts.push(("load", load));
     facts.push((
         "generator",

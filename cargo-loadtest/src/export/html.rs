@@ -184,6 +184,10 @@ mod tests {
         (step.kept, step.left_out) = (4_321, 1_234);
         let html = render(&report);
         assert!(html.contains(">Kept</th>") && html.contains(">Left out</th>"));
+        assert!(
+            html.contains("<td class=\"n\"></td>"),
+            "nothing kept is no figure"
+        );
         for number in [4_321, step_spared(&report)] {
             assert!(html.contains(&format!(">{}</td>", view::count(number))));
         }

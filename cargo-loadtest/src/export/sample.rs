@@ -132,6 +132,7 @@ pub(super) fn hostile(text: &str) -> Report {
     record.definition.tags = vec![text().into()].into();
     record.definition.file = text().into();
     record.definition.fingerprint = text().into();
+    record.definition.version = Some(text().into());
     record.base_url = Some(text());
     record.executable_hash = text();
     for step in record.definition.steps.to_mut() {

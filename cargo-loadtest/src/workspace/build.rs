@@ -1,7 +1,7 @@
 //! Builds load tests, and nothing else, with cargo's own progress and errors on the terminal.
 
 use super::{Binary, LoadTest, cargo, clean, pass_on, spawn_error};
-use crate::cli::{CargoArgs, Cli, CompilationArgs};
+use crate::cli::{Cli, ProjectArgs};
 use crate::error::Error;
 use crate::interrupt::Interrupts;
 use cargo_metadata::Message;
@@ -15,13 +15,12 @@ use std::process::{Command, Stdio};
 pub(crate) fn build(
     tests: &[LoadTest],
     cli: &Cli,
-    cargo: &CargoArgs,
-    compilation: &CompilationArgs,
+    args: &ProjectArgs,
     interrupts: &Interrupts,
 ) -> Result<Vec<Binary>, Error> {
     let mut binaries = Vec::new();
     for group in groups(tests) {
-        let command = command(&group, cli, cargo, compilation);
+        let command = command(&group, cli, args);
         binaries.extend(call(command, &group, interrupts)?);
     }
     for binary in &binaries {
@@ -53,12 +52,8 @@ fn groups(tests: &[LoadTest]) -> Vec<Vec<&LoadTest>> {
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-fn command(
-    group: &[&LoadTest],
-    cli: &Cli,
-    args: &CargoArgs,
-    compilation: &CompilationArgs,
-) -> Command {
+fn command(group: &[&LoadTest], cli: &Cli, args: &ProjectArgs) -> Command {
+    let compilation = &args.compilation;
     let mut command = Command::new(cargo());
     let profile = if compilation.release {
         "release"
@@ -72,7 +67,7 @@ fn command(
     if cli.quiet {
         command.arg("--quiet");
     }
-    pass_on(&mut command, args, true);
+    pass_on(&mut command, &args.cargo, true);
     let features = &compilation.features;
     if features.all_features {
         command.arg("--all-features");

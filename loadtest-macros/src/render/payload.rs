@@ -14,7 +14,13 @@ pub(super) fn body(at: usize, request: &Request) -> TokenStream {
         .headers
         .iter()
         .any(|header| header.name == "content-type");
-    let content_type = (!explicit).then(|| content_type(at, body));
+    let content_type = match body {
+        Payload::Multipart { boundary, .. } if explicit => {
+            quote!(__request.keep_boundary(#boundary)?;)
+        }
+        _ if explicit => TokenStream::new(),
+        _ => content_type(at, body),
+    };
     let write = match body {
         Payload::Text { pieces, .. } => match constant(pieces) {
             Some(text) => quote!(__request.body_static(#text);),

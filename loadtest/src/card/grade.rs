@@ -149,7 +149,7 @@ pub struct StepGrade {
 }
 
 impl StepGrade {
-    /// Grades a step; `None` when it was never attempted.
+    /// Grades a step; `None` when it was never attempted in the measured part.
     pub fn of(tally: &StepTally, policy: &StepGrading) -> Option<Self> {
         let attempts = tally.executed + tally.skipped;
         if attempts == 0 {
@@ -234,7 +234,7 @@ pub struct Grade {
     pub partial: bool,
     /// The measurement is invalid, so that no grade is given.
     pub withheld: bool,
-    /// The names of the steps that were never attempted.
+    /// The names of the steps that were never attempted in the measured part.
     pub ungraded: Vec<String>,
 }
 

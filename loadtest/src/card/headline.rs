@@ -1,7 +1,7 @@
 //! The figures in large type.
 
 use super::step::{Quantiles, ratio};
-use super::threshold::{journey_error_rate, unsent};
+use super::threshold::{journey_error_rate, request_rate, sent};
 use super::view;
 use crate::definition::Shape;
 use crate::metrics::Tally;
@@ -25,7 +25,8 @@ pub struct Headline {
     pub failed: u64,
     /// Arrivals that never began, each a failed journey.
     pub dropped: u64,
-    /// Iterations finished per second: of a one-step scenario requests, and `None` where none was sent.
+    /// Iterations finished per second: of a one-step scenario those that sent something, and `None` where
+    /// none did.
     pub achieved_per_second: Option<f64>,
     /// Iterations that were to start per second; open model only.
     pub target_per_second: Option<f64>,
@@ -70,9 +71,11 @@ impl Headline {
             ok: journey.ok,
             failed: journey.failed,
             dropped: journey.dropped,
-            achieved_per_second: seconds
-                .filter(|_| !(single_request && unsent(&tally.steps[0])))
-                .map(|seconds| finished as f64 / seconds),
+            achieved_per_second: if single_request {
+                request_rate(sent(&tally.steps[0]), seconds)
+            } else {
+                seconds.map(|seconds| finished as f64 / seconds)
+            },
             target_per_second,
             dependency_failures: tally.steps.iter().map(|step| step.skipped).sum(),
         }

@@ -42,8 +42,7 @@ pub use verdict::{Verdict, worst};
 pub use weight::WeightRow;
 
 use crate::definition::Shape;
-use crate::metrics::Panicked;
-use crate::metrics::{StepTally, Tally};
+use crate::metrics::{Panicked, StepTally, Tally, Windows};
 use crate::record::{Ending, Environment, NotRun, RunRecord, ScenarioRecord};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -292,6 +291,43 @@ fn statuses(steps: &[StepTally]) -> BTreeMap<u16, u64> {
     all
 }
 
+/// The steps without a grade: those that never ran, and those that ran before the measured part only.
+fn ungraded(card: &Card, windows: &Windows) -> Vec<String> {
+    let ran = |window: &Tally, i: usize| {
+        let step = window.steps.get(i);
+        step.is_some_and(|step| step.executed + step.skipped > 0)
+    };
+    let (mut warm_up, mut ramp, mut never) = (Vec::new(), Vec::new(), Vec::new());
+    for (i, row) in card.steps.iter().enumerate() {
+        let names = match row.grade {
+            Some(_) => continue,
+            None if ran(&windows.ramp, i) => &mut ramp,
+            None if ran(&windows.warm_up, i) => &mut warm_up,
+            None => &mut never,
+        };
+        names.push(row.name.as_str());
+    }
+    let note = |why: &str, names: Vec<&str>, then: &str| {
+        (!names.is_empty()).then(|| format!("Not graded, since {why}: {}.{then}", names.join(", ")))
+    };
+    [
+        note(
+            "attempted in the warm-up only",
+            warm_up,
+            " What happens there is discarded.",
+        ),
+        note(
+            "attempted during the ramp only",
+            ramp,
+            " The accounts cover the ramp; figures and grades do not.",
+        ),
+        note("never attempted", never, ""),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
 fn notes(card: &Card, record: &ScenarioRecord) -> Vec<String> {
     let mut notes = Vec::new();
     if card.setting.default_load {
@@ -330,11 +366,8 @@ fn notes(card: &Card, record: &ScenarioRecord) -> Vec<String> {
     if matches!(record.ending, Ending::Stuck { .. }) {
         notes.push("What the blocked worker did last is in no figure.".to_owned());
     }
-    if !card.grade.withheld && !card.grade.ungraded.is_empty() && card.grade.score.is_some() {
-        notes.push(format!(
-            "Not graded, since never attempted: {}.",
-            card.grade.ungraded.join(", ")
-        ));
+    if !card.grade.withheld && card.grade.score.is_some() {
+        notes.extend(ungraded(card, &record.windows));
     }
     if card.grade.interval.is_some() {
         notes.push(format!(

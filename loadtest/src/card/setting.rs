@@ -8,8 +8,10 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Setting {
-    /// The hash of the scenario's source, or its declared version.
+    /// The hash of the scenario's source.
     pub fingerprint: String,
+    /// The version that the scenario declares.
+    pub version: Option<String>,
     /// The load in words.
     pub load: String,
     /// Nobody gave a load, so that the default applied.
@@ -41,7 +43,8 @@ pub struct Setting {
 impl Setting {
     pub(super) fn of(record: &ScenarioRecord) -> Self {
         Self {
-            fingerprint: record.definition.revision().to_owned(),
+            fingerprint: record.definition.fingerprint.to_string(),
+            version: record.definition.version.as_deref().map(str::to_owned),
             load: view::load(&record.plan.load),
             default_load: record.plan.default_load,
             open_model: record.plan.load.is_open(),

@@ -3,7 +3,7 @@
 use super::grade::StepGrade;
 use super::inner::InnerRow;
 use super::loss::Loss;
-use super::threshold::unsent;
+use super::threshold::{request_rate, sent};
 use crate::definition::{StepDef, micros};
 use crate::metrics::{Histogram, PhaseTally, StepTally};
 use serde::Serialize;
@@ -43,7 +43,7 @@ pub struct StepRow {
     /// Times it did not run since it runs `once` and its response was kept.
     #[serde(skip_serializing_if = "is_none")]
     pub kept: u64,
-    /// Executions per second; `None` where no request was sent.
+    /// Executions per second that sent something; `None` where none did.
     pub per_second: Option<f64>,
     /// Failed of all executed, a share of one.
     pub error_rate: Option<f64>,
@@ -129,7 +129,7 @@ impl StepRow {
         seconds: Option<f64>,
         all_time: Duration,
     ) -> Self {
-        let sent = seconds.filter(|_| !unsent(tally));
+        let sent = sent(tally);
         Self {
             name: step.name.to_string(),
             method: step.method.as_deref().map(str::to_owned),
@@ -145,7 +145,7 @@ impl StepRow {
             not_drawn: tally.not_drawn,
             left_out: tally.left_out,
             kept: tally.kept,
-            per_second: sent.map(|seconds| tally.executed as f64 / seconds),
+            per_second: request_rate(sent, seconds),
             error_rate: ratio(tally.failed, tally.executed),
             measured: ratio(tally.response.count(), tally.executed),
             response: Quantiles::of(&tally.response),
@@ -159,7 +159,9 @@ impl StepRow {
             retries: tally.retries,
             sent_bytes: tally.sent_bytes,
             received_bytes: tally.received_bytes,
-            received_bytes_per_second: sent.map(|seconds| tally.received_bytes as f64 / seconds),
+            received_bytes_per_second: seconds
+                .filter(|_| sent > 0)
+                .map(|seconds| tally.received_bytes as f64 / seconds),
             checks_passed: tally.checks_passed,
             checks_failed: tally.checks_failed,
             inner: tally.inner.iter().map(InnerRow::of).collect(),

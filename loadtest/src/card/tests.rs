@@ -209,7 +209,7 @@ fn the_implied_threshold_counts_dropped_iterations_as_failed() {
 #[test]
 fn nothing_executed_is_empty_whatever_the_thresholds_say() {
     let mut record = record(&["login", "browse"]);
-    record.windows = crate::metrics::Windows::default();
+    record.windows = Windows::default();
     record.planned = 0;
     let card = Card::of(&record);
     assert_eq!(
@@ -309,7 +309,7 @@ fn one_late_start_of_few_is_chance() {
 #[test]
 fn a_blocked_worker_is_invalid_and_says_which_step() {
     let mut record = record(&["login"]);
-    record.windows = crate::metrics::Windows::default();
+    record.windows = Windows::default();
     record.ending = Ending::Stuck {
         reason: "`login` blocked a worker thread".to_owned(),
     };
@@ -442,6 +442,29 @@ fn an_excellent_grade_beside_a_failure_is_explained() {
 }
 
 #[test]
+fn a_step_that_ran_during_the_ramp_only_is_not_called_never_attempted() {
+    let mut record = record(&["login", "token", "browse", "order"]);
+    let windows = &mut record.windows;
+    windows.ramp = Tally::new(4);
+    windows.warm_up = Tally::new(4);
+    windows.ramp.steps[0] = std::mem::take(&mut windows.steady.steps[0]);
+    windows.warm_up.steps[1] = std::mem::take(&mut windows.steady.steps[1]);
+    windows.steady.steps[3] = StepTally::default();
+    let card = Card::of(&record);
+    assert_eq!(card.grade.ungraded, ["login", "token", "order"]);
+    assert_eq!(
+        card.notes,
+        [
+            "Not graded, since attempted in the warm-up only: token. What happens there is \
+             discarded.",
+            "Not graded, since attempted during the ramp only: login. The accounts cover the ramp; \
+             figures and grades do not.",
+            "Not graded, since never attempted: order.",
+        ]
+    );
+}
+
+#[test]
 fn without_a_request_there_is_no_rate_of_requests() {
     let mut record = record(&["ping"]);
     record.windows.steady.steps[0].requests = 0;
@@ -449,6 +472,29 @@ fn without_a_request_there_is_no_rate_of_requests() {
     assert_eq!(card.headline.achieved_per_second, None);
     assert_eq!(card.steps[0].per_second, None);
     assert_eq!(card.steps[0].received_bytes_per_second, None);
+}
+
+#[test]
+fn the_rate_of_requests_is_of_those_that_were_sent() {
+    let mut record = record(&["ping"]);
+    let step = &mut record.windows.steady.steps[0];
+    // as many again fail for an invalid value before anything is sent, and some get no connection
+    *step = executed(600, ms(10));
+    step.failed_response.record_n(ms(1), 50);
+    (step.executed, step.failed) = (1_000, 400);
+    for scope in [None, Some(0)] {
+        require(&mut record, scope, Metric::Rps, Bound::PerSecond(59.0));
+    }
+    let card = Card::of(&record);
+    assert_eq!(card.steps[0].executed, 1_000);
+    assert_eq!(card.steps[0].per_second, Some(60.0));
+    assert_eq!(card.headline.achieved_per_second, Some(60.0));
+    let rates = card
+        .thresholds
+        .iter()
+        .filter(|row| row.metric == Metric::Rps);
+    let rates: Vec<_> = rates.map(|row| row.actual).collect();
+    assert_eq!(rates, [Some(60.0); 2]);
 }
 
 #[test]

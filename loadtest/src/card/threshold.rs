@@ -99,10 +99,12 @@ fn journey(metric: Metric, tally: &Tally, seconds: Option<f64>) -> Option<f64> {
             let failed = tally.steps.iter().map(|step| step.checks_failed).sum();
             share(passed, failed)
         }
-        // Where no request was sent there is no rate of requests.
-        Metric::Rps => seconds
-            .filter(|_| finished + journey.dropped > 0 && !only(tally).is_some_and(unsent))
-            .map(|seconds| finished as f64 / seconds),
+        Metric::Rps => match only(tally) {
+            Some(step) => request_rate(sent(step), seconds),
+            None => seconds
+                .filter(|_| finished + journey.dropped > 0)
+                .map(|seconds| finished as f64 / seconds),
+        },
         _ => time(
             metric,
             only(tally).map_or(&journey.time, |step| &step.response),
@@ -115,9 +117,7 @@ fn of_step(metric: Metric, tally: &Tally, step: usize, seconds: Option<f64>) -> 
     match metric {
         Metric::Errors => share(step.failed, step.executed.saturating_sub(step.failed)),
         Metric::Checks => share(step.checks_passed, step.checks_failed),
-        Metric::Rps => seconds
-            .filter(|_| step.executed > 0 && !unsent(step))
-            .map(|seconds| step.executed as f64 / seconds),
+        Metric::Rps => request_rate(sent(step), seconds),
         _ => time(metric, &step.response),
     }
 }
@@ -130,9 +130,17 @@ fn only(tally: &Tally) -> Option<&StepTally> {
     }
 }
 
-/// Whether a step never came to send a request.
-pub(super) fn unsent(step: &StepTally) -> bool {
-    step.requests == 0
+/// Executions of a step that sent something: those with a time, as far as there were requests. One that
+/// had an invalid value, or whose code panicked, has no time; one that got no connection, no request.
+pub(super) fn sent(step: &StepTally) -> u64 {
+    (step.response.count() + step.failed_response.count()).min(step.requests)
+}
+
+/// A number of executions that sent something as a rate; where none did, there is no rate of requests.
+pub(super) fn request_rate(sent: u64, seconds: Option<f64>) -> Option<f64> {
+    seconds
+        .filter(|_| sent > 0)
+        .map(|seconds| sent as f64 / seconds)
 }
 
 /// Failed and dropped of all finished and dropped: a dropped iteration is a failed journey.

@@ -113,18 +113,22 @@ pub fn exact_percent(ratio: f64) -> String {
     format!("{} %", trimmed(ratio * 100.0))
 }
 
-/// A frequency: `0.50/s`, `19.8/s`, `608/s`.
+/// A frequency, to three digits: `< 0.01/s`, `0.5/s`, `7.25/s`, `19.8/s`, `50/s`, `608/s`.
+///
+/// What is not nothing is never shown as `0/s`; a round number is written as [`exact_rate`] does.
 pub fn rate(per_second: f64) -> String {
     if !per_second.is_finite() {
         NONE.to_owned()
-    } else if per_second == 0.0 {
-        "0/s".to_owned()
-    } else if per_second < 9.995 {
-        format!("{per_second:.2}/s")
-    } else if per_second < 99.95 {
-        format!("{per_second:.1}/s")
+    } else if per_second > 0.0 && per_second < 0.005 {
+        "< 0.01/s".to_owned()
     } else {
-        format!("{}/s", count(per_second.round() as u64))
+        exact_rate(if per_second < 9.995 {
+            (per_second * 1e2).round() / 1e2
+        } else if per_second < 99.95 {
+            (per_second * 1e1).round() / 1e1
+        } else {
+            per_second.round()
+        })
     }
 }
 
@@ -331,6 +335,28 @@ mod tests {
             (exact_rate(200.0), exact_rate(0.5)),
             ("200/s".to_owned(), "0.5/s".to_owned())
         );
+    }
+
+    #[test]
+    fn a_rate_is_written_the_same_whether_measured_or_declared() {
+        for (per_second, words) in [
+            (0.0, "0/s"),
+            (0.000_4, "< 0.01/s"),
+            (0.5, "0.5/s"),
+            (7.5, "7.5/s"),
+            (50.0, "50/s"),
+            (19.8, "19.8/s"),
+            (2_000.0, "2\u{202f}000/s"),
+        ] {
+            assert_eq!(rate(per_second), words);
+            if per_second == 0.0 || per_second >= 0.5 {
+                assert_eq!(exact_rate(per_second), words);
+            }
+        }
+        assert_eq!(rate(7.249_9), "7.25/s");
+        assert_eq!(rate(49.98), "50/s");
+        assert_eq!(rate(607.6), "608/s");
+        assert_eq!(rate(f64::NAN), NONE);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+use std::fmt;
 use std::time::Duration;
 
 /// The request a step builds; one per virtual user, used again and again.
@@ -48,11 +49,26 @@ impl Default for RequestBuf {
     fn default() -> Self {
         Self {
             method: Method::GET,
-            target: RequestTarget::Path(PathAndQuery::from_static("/")),
+            target: RequestTarget::default(),
             headers: Vec::with_capacity(8),
             body: Bytes::new(),
             timeout: None,
             scratch: String::new(),
+        }
+    }
+}
+
+impl Default for RequestTarget {
+    fn default() -> Self {
+        Self::Path(PathAndQuery::from_static("/"))
+    }
+}
+
+impl fmt::Display for RequestTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path) => path.fmt(f),
+            Self::Absolute(url) => url.fmt(f),
         }
     }
 }

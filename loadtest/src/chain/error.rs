@@ -9,7 +9,21 @@ use std::iter::successors;
 
 /// Any error, for steps that return a `Result` and need no error type of their own.
 ///
-/// `?` makes one of every [`std::error::Error`].
+/// `?` and `.into()` make one of every [`std::error::Error`], and of what else is turned into a boxed one:
+/// text, and the errors of other crates such as `anyhow`.
+///
+/// ```
+/// use loadtest::prelude::*;
+///
+/// fn first(items: &[u64]) -> Result<u64, Error> {
+///     let first = items.first().ok_or("nothing is on offer")?;
+///     if *first == 0 {
+///         return Err(format!("{first} is no number of an offer").into());
+///     }
+///     Ok(*first)
+/// }
+/// assert_eq!(first(&[]).unwrap_err().to_string(), "nothing is on offer");
+/// ```
 pub struct Error(Box<dyn StdError + Send + Sync>);
 
 /// What kind of mistake an error is at its root.
@@ -113,9 +127,10 @@ fn fault(error: &(dyn StdError + 'static)) -> Fault {
     Fault::Other
 }
 
-impl<E: StdError + Send + Sync + 'static> From<E> for Error {
+// `E: StdError` would leave no room for text, which the standard library may make an error one day.
+impl<E: Into<Box<dyn StdError + Send + Sync>>> From<E> for Error {
     fn from(error: E) -> Self {
-        Self(Box::new(error))
+        Self(error.into())
     }
 }
 
@@ -138,3 +153,31 @@ impl fmt::Display for Like {
 }
 
 impl StdError for Like {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chain::Skip;
+
+    #[test]
+    fn text_errors_and_boxed_errors_become_one_by_themselves() {
+        fn by_question_mark() -> Result<(), Error> {
+            Err("no token")?
+        }
+        let boxed = || -> Box<dyn StdError + Send + Sync> { Skip::because("sold out").into() };
+        for (made, words) in [
+            (by_question_mark().unwrap_err(), "no token"),
+            (String::from("no token").into(), "no token"),
+            (
+                fmt::Error.into(),
+                "an error occurred when formatting an argument",
+            ),
+            (Skip::because("sold out").into(), "sold out"),
+            (boxed().into(), "sold out"),
+        ] {
+            assert_eq!(made.to_string(), words);
+        }
+        // what was boxed is not boxed again
+        assert!(Skip::within(Error::from(boxed()).get()).is_some());
+    }
+}

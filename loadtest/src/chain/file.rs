@@ -5,6 +5,8 @@ use bytes::Bytes;
 use http::HeaderValue;
 use reqwest::multipart::Part;
 use std::fmt;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A file to send, read once: made by a `#[setup]`, and shared by all virtual users.
@@ -47,7 +49,7 @@ pub struct FileError {
     pub path: PathBuf,
     /// Why.
     #[source]
-    pub source: std::io::Error,
+    pub source: io::Error,
 }
 
 impl File {
@@ -65,14 +67,14 @@ impl File {
     }
 
     /// Reads `place`; `path` names it.
-    fn read_at(place: &Path, path: &Path) -> std::io::Result<Self> {
+    fn read_at(place: &Path, path: &Path) -> io::Result<Self> {
         let name = path
             .file_name()
             .map(|name| name.to_string_lossy().into_owned())
             .unwrap_or_default();
         Ok(Self {
             name,
-            bytes: made_once(std::fs::read(place)?),
+            bytes: made_once(read_regular(place)?),
             content_type: mime_guess::from_path(path)
                 .first_raw()
                 .unwrap_or("application/octet-stream"),
@@ -132,6 +134,20 @@ impl fmt::Debug for File {
             .field("content_type", &self.content_type)
             .finish()
     }
+}
+
+/// Reads a regular file. What is none, such as a pipe, might never come to its end.
+pub(super) fn read_regular(place: &Path) -> io::Result<Vec<u8>> {
+    let metadata = fs::metadata(place)?;
+    if metadata.is_file() {
+        return fs::read(place);
+    }
+    Err(if metadata.is_dir() {
+        io::Error::new(io::ErrorKind::IsADirectory, "it is a folder")
+    } else {
+        let words = "it is a pipe or a device, and only regular files are read";
+        io::Error::new(io::ErrorKind::InvalidInput, words)
+    })
 }
 
 /// A body that all users share.
@@ -200,10 +216,7 @@ mod tests {
     fn a_file_has_its_bytes_its_name_and_the_type_of_its_extension() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let file = open_file("send", "Cargo.toml", &context(root)).unwrap();
-        assert_eq!(
-            file.as_slice(),
-            std::fs::read(root.join("Cargo.toml")).unwrap()
-        );
+        assert_eq!(file.as_slice(), fs::read(root.join("Cargo.toml")).unwrap());
         assert_eq!(file.name(), "Cargo.toml");
         assert_eq!(
             file.bytes().as_ptr(),
@@ -240,6 +253,21 @@ mod tests {
             error.starts_with("`data/none.png` cannot be read: "),
             "{error}"
         );
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_is_no_regular_file_is_refused() {
+        for (path, reason) in [
+            (
+                "/dev/null",
+                "it is a pipe or a device, and only regular files are read",
+            ),
+            ("src", "it is a folder"),
+        ] {
+            let error = File::read(path).unwrap_err().to_string();
+            assert_eq!(error, format!("`{path}` cannot be read: {reason}"));
+        }
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! What forms and queries are made of.
 
 use super::Unmet;
+use bytes::Bytes;
 use futures_core::Stream as _;
 use http::HeaderValue;
+use http::header::{CONTENT_TYPE, InvalidHeaderValue};
 use reqwest::multipart::Form;
 use std::task::{Context, Poll, Waker};
 
@@ -12,6 +14,48 @@ pub(super) const JSON: HeaderValue = HeaderValue::from_static("application/json"
 /// The content type of a form without parts.
 pub(super) const URL_ENCODED: HeaderValue =
     HeaderValue::from_static("application/x-www-form-urlencoded");
+
+/// The content type of a form of parts, up to the line that separates them.
+const MULTIPART: &str = "multipart/form-data; boundary=";
+
+/// The content type of a form of parts that `boundary` separates.
+pub(super) fn multipart(boundary: &str) -> Result<HeaderValue, InvalidHeaderValue> {
+    HeaderValue::from_maybe_shared(Bytes::from(format!("{MULTIPART}{boundary}")))
+}
+
+/// The boundary in a content type made by [`multipart`]; `None` where it is of another body.
+pub(super) fn boundary(content_type: &HeaderValue) -> Option<&str> {
+    content_type.to_str().ok()?.strip_prefix(MULTIPART)
+}
+
+/// A content type of the user's own for a form of parts, with their boundary, as curl does it: without,
+/// nobody could tell the parts apart.
+pub(super) fn with_boundary(own: &HeaderValue, boundary: &str) -> Result<HeaderValue, Unmet> {
+    const KEY: &[u8] = b"boundary=";
+    let parameters = own.as_bytes().split(|byte| *byte == b';').skip(1);
+    let mut named = parameters.map(<[u8]>::trim_ascii).filter_map(|parameter| {
+        let (key, value) = parameter.split_at_checked(KEY.len())?;
+        key.eq_ignore_ascii_case(KEY).then_some(value)
+    });
+    match named.next() {
+        None => {
+            let mut whole = own.as_bytes().trim_ascii_end().to_vec();
+            whole.extend_from_slice(b"; ");
+            whole.extend_from_slice(KEY);
+            whole.extend_from_slice(boundary.as_bytes());
+            HeaderValue::from_maybe_shared(Bytes::from(whole)).map_err(|error| Unmet::Invalid {
+                reason: format!("header `{CONTENT_TYPE}`: {error}"),
+            })
+        }
+        Some(same) if same == boundary.as_bytes() => Ok(own.clone()),
+        Some(_) => Err(Unmet::Invalid {
+            reason: format!(
+                "header `{CONTENT_TYPE}`: its `boundary` is not the one between the parts of this \
+                 form; leave it out, and the right one is added"
+            ),
+        }),
+    }
+}
 
 /// The whole body of a form whose parts are in memory.
 pub(super) fn collect(form: Form) -> Result<Vec<u8>, String> {

@@ -126,7 +126,8 @@ pub mod step {
     /// `grade_weight = 2`: the step's share in the grade of the scenario. Without it, its `weight`.
     #[derive(Debug)]
     pub struct grade_weight;
-    /// `check = |response| !response.items.is_empty()`: a condition on the answer.
+    /// `check = |response| !response.items.is_empty()`: a condition on the answer; on one that is a number,
+    /// `check = |response| *response == 45`.
     #[derive(Debug)]
     pub struct check;
     /// `redirects = 5`: how many redirects the step follows. Without it, those of the scenario.

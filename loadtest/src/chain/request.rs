@@ -1,12 +1,11 @@
 //! The request a step returns.
 
-use super::write::UNFIT_VALUE;
-use super::{RequestBuf, Unmet, form};
+use super::write::{UNFIT_VALUE, target, unfit_name};
+use super::{RequestBuf, RequestTarget, Unmet, form};
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use reqwest::multipart::Form;
-use std::borrow::Cow;
 use std::fmt::{self, Display, Write as _};
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -28,7 +27,7 @@ use std::time::Duration;
 #[must_use = "a request is sent when a step returns it"]
 pub struct Request<T = ()> {
     method: Method,
-    url: Cow<'static, str>,
+    target: RequestTarget,
     headers: Vec<(HeaderName, HeaderValue)>,
     body: Bytes,
     /// What the body is, for requests that do not say so themselves.
@@ -39,69 +38,72 @@ pub struct Request<T = ()> {
 }
 
 impl<T> Request<T> {
-    /// A request to `url`: a path that starts with `/`, or an absolute URL.
-    pub fn new(method: Method, url: impl Into<Cow<'static, str>>) -> Self {
-        Self {
+    /// A request to `url`: a path that starts with `/`, or an absolute URL; of any text, such as a
+    /// `&String` of an earlier answer.
+    pub fn new(method: Method, url: impl AsRef<str>) -> Self {
+        let mut request = Self {
             method,
-            url: url.into(),
+            target: RequestTarget::default(),
             headers: Vec::new(),
             body: Bytes::new(),
             content_type: None,
             timeout: None,
             mistake: None,
             response: PhantomData,
-        }
+        };
+        request.set_target(url.as_ref());
+        request
     }
 
     /// A `GET` request.
-    pub fn get(url: impl Into<Cow<'static, str>>) -> Self {
+    pub fn get(url: impl AsRef<str>) -> Self {
         Self::new(Method::GET, url)
     }
 
     /// A `POST` request.
-    pub fn post(url: impl Into<Cow<'static, str>>) -> Self {
+    pub fn post(url: impl AsRef<str>) -> Self {
         Self::new(Method::POST, url)
     }
 
     /// A `PUT` request.
-    pub fn put(url: impl Into<Cow<'static, str>>) -> Self {
+    pub fn put(url: impl AsRef<str>) -> Self {
         Self::new(Method::PUT, url)
     }
 
     /// A `PATCH` request.
-    pub fn patch(url: impl Into<Cow<'static, str>>) -> Self {
+    pub fn patch(url: impl AsRef<str>) -> Self {
         Self::new(Method::PATCH, url)
     }
 
     /// A `DELETE` request.
-    pub fn delete(url: impl Into<Cow<'static, str>>) -> Self {
+    pub fn delete(url: impl AsRef<str>) -> Self {
         Self::new(Method::DELETE, url)
     }
 
     /// A `HEAD` request.
-    pub fn head(url: impl Into<Cow<'static, str>>) -> Self {
+    pub fn head(url: impl AsRef<str>) -> Self {
         Self::new(Method::HEAD, url)
     }
 
     /// An `OPTIONS` request.
-    pub fn options(url: impl Into<Cow<'static, str>>) -> Self {
+    pub fn options(url: impl AsRef<str>) -> Self {
         Self::new(Method::OPTIONS, url)
     }
 
-    /// Adds a header; one of the same name stays.
+    /// Adds a header; one of the same name stays. The name is text or a [`HeaderName`].
     pub fn header<K, V>(mut self, name: K, value: V) -> Self
     where
-        HeaderName: TryFrom<K>,
-        <HeaderName as TryFrom<K>>::Error: Into<http::Error>,
+        K: AsRef<[u8]>,
         HeaderValue: TryFrom<V>,
         <HeaderValue as TryFrom<V>>::Error: Into<http::Error>,
     {
-        match HeaderName::try_from(name) {
+        let name = name.as_ref();
+        match HeaderName::from_bytes(name) {
             Ok(name) => match HeaderValue::try_from(value) {
                 Ok(value) => self.headers.push((name, value)),
                 Err(_) => self.note(format!("header `{name}`: {UNFIT_VALUE}")),
             },
-            Err(error) => self.note(error.into().to_string()),
+            Err(_) => self.note(unfit_name(name)),
         }
         self
     }
@@ -129,9 +131,9 @@ impl<T> Request<T> {
     pub fn query<Q: serde::Serialize + ?Sized>(mut self, query: &Q) -> Self {
         match serde_urlencoded::to_string(query) {
             Ok(pairs) => {
-                let mut url = std::mem::take(&mut self.url).into_owned();
+                let mut url = self.target.to_string();
                 form::append_query(&mut url, &pairs);
-                self.url = url.into();
+                self.set_target(&url);
             }
             Err(error) => self.note(format!("the query cannot be written: {error}")),
         }
@@ -157,18 +159,15 @@ impl<T> Request<T> {
         self
     }
 
-    /// Sets the body to the parts of `form`, with a `content-type` unless another one is given.
+    /// Sets the body to the parts of `form`, with a `content-type` unless another one is given, which gets
+    /// their boundary as with curl.
     ///
     /// The parts are in memory: made from text or bytes, or from a [`File`](super::File). The line
     /// that separates them is drawn at random and is part of no plan; a step that is declared,
     /// `multipart = { .. }`, always has the same.
     pub fn multipart(mut self, form: Form) -> Self {
-        let content_type = format!("multipart/form-data; boundary={}", form.boundary());
-        let read = form::collect(form);
-        match (
-            read,
-            HeaderValue::from_maybe_shared(Bytes::from(content_type)),
-        ) {
+        let content_type = form::multipart(form.boundary());
+        match (form::collect(form), content_type) {
             (Ok(body), Ok(content_type)) => self.set_body(body, Some(content_type)),
             (Err(reason), _) => self.note(reason),
             (_, Err(error)) => self.note(format!("header `{CONTENT_TYPE}`: {error}")),
@@ -222,6 +221,13 @@ impl<T> Request<T> {
         self.content_type = content_type;
     }
 
+    fn set_target(&mut self, url: &str) {
+        match target(url) {
+            Ok(target) => self.target = target,
+            Err(mistake) => self.note(mistake),
+        }
+    }
+
     /// Keeps the first mistake.
     fn note(&mut self, mistake: String) {
         self.mistake.get_or_insert(mistake);
@@ -234,14 +240,15 @@ impl<T> Request<T> {
             return Err(Unmet::Invalid { reason });
         }
         buffer.start(self.method);
-        match self.url {
-            Cow::Borrowed(url) => buffer.url_static(url)?,
-            Cow::Owned(url) => buffer.url(&url)?,
-        }
+        buffer.target = self.target;
         let typed = self.headers.iter().any(|(name, _)| name == CONTENT_TYPE);
         buffer.headers.extend(self.headers);
-        if let Some(content_type) = self.content_type.filter(|_| !typed) {
-            buffer.content_type(content_type);
+        if let Some(content_type) = self.content_type {
+            if !typed {
+                buffer.content_type(content_type);
+            } else if let Some(boundary) = form::boundary(&content_type) {
+                buffer.keep_boundary(boundary)?;
+            }
         }
         buffer.body = self.body;
         buffer.timeout = self.timeout;
@@ -253,7 +260,7 @@ impl<T> fmt::Debug for Request<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
             .field("method", &self.method)
-            .field("url", &self.url)
+            .field("url", &format_args!("{}", self.target))
             .field("headers", &self.headers)
             .field("body_bytes", &self.body.len())
             .field("timeout", &self.timeout)

@@ -4,6 +4,7 @@ use crate::redact;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use std::any::Any;
+use std::cmp::Ordering;
 use std::ops::Deref;
 
 /// The response of an earlier step, its body read into `T`; it derefs to `T`. `Response` alone is that of a
@@ -45,6 +46,20 @@ impl<T> Deref for Response<T> {
 
     fn deref(&self) -> &T {
         &self.body
+    }
+}
+
+/// Compares the body, so that a check of a number reads as one: `check = |answer| *answer == 45`.
+impl<T: PartialEq<U>, U> PartialEq<U> for Response<T> {
+    fn eq(&self, other: &U) -> bool {
+        self.body == *other
+    }
+}
+
+/// Compares the body: `until = |left| *left < 10`.
+impl<T: PartialOrd<U>, U> PartialOrd<U> for Response<T> {
+    fn partial_cmp(&self, other: &U) -> Option<Ordering> {
+        self.body.partial_cmp(other)
     }
 }
 

@@ -1,6 +1,6 @@
 //! How generated code writes a request into the buffer of its virtual user.
 
-use super::{RequestBuf, RequestTarget, Unmet};
+use super::{RequestBuf, RequestTarget, Unmet, form};
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::uri::PathAndQuery;
@@ -9,6 +9,21 @@ use http::{HeaderName, HeaderValue, Method, Uri};
 /// What is wrong with a value that is no value of a header.
 pub(super) const UNFIT_VALUE: &str =
     "its value has a character that no header can hold, such as a line break";
+
+/// What is wrong with what is no name of a header
+/// (<https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2>).
+pub(super) fn unfit_name(name: &[u8]) -> String {
+    const MOST: usize = 60;
+    let name = String::from_utf8_lossy(name);
+    let mut shown: String = name.chars().take(MOST).collect();
+    if shown.len() < name.len() {
+        shown.push('…');
+    }
+    format!(
+        "header `{}`: a name is made of letters, digits and signs such as `-` and `_`, without spaces",
+        shown.escape_debug()
+    )
+}
 
 /// What is wrong with what is no URL.
 pub(super) const NO_URL: &str = "it starts neither with `/` nor with `http://` or `https://`";
@@ -30,13 +45,14 @@ impl RequestBuf {
 
     /// Sets a URL that is known at compile time.
     pub fn url_static(&mut self, url: &'static str) -> Result<(), Unmet> {
-        self.target = target(url, || Bytes::from_static(url.as_bytes()))?;
+        let target = parse(url, || Bytes::from_static(url.as_bytes()));
+        self.target = target.map_err(|reason| Unmet::Invalid { reason })?;
         Ok(())
     }
 
     /// Sets a URL: a path that starts with `/`, or an absolute one.
     pub fn url(&mut self, url: &str) -> Result<(), Unmet> {
-        self.target = target(url, || Bytes::copy_from_slice(url.as_bytes()))?;
+        self.target = target(url).map_err(|reason| Unmet::Invalid { reason })?;
         Ok(())
     }
 
@@ -100,6 +116,16 @@ impl RequestBuf {
         self.headers.push((CONTENT_TYPE, content_type));
     }
 
+    /// Adds the boundary between the parts of a form to the `content-type` that a header gave it.
+    pub fn keep_boundary(&mut self, boundary: &str) -> Result<(), Unmet> {
+        for (name, value) in &mut self.headers {
+            if *name == CONTENT_TYPE {
+                *value = form::with_boundary(value, boundary)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Sets a body that is known at compile time.
     pub fn body_static(&mut self, body: &'static str) {
         self.body = Bytes::from_static(body.as_bytes());
@@ -124,8 +150,13 @@ impl RequestBuf {
     }
 }
 
+/// Where `url` leads, or why it is none.
+pub(super) fn target(url: &str) -> Result<RequestTarget, String> {
+    parse(url, || Bytes::copy_from_slice(url.as_bytes()))
+}
+
 /// `bytes` are those of `url`; they are made once, since the first clone of owned bytes allocates.
-fn target(url: &str, bytes: impl FnOnce() -> Bytes) -> Result<RequestTarget, Unmet> {
+fn parse(url: &str, bytes: impl FnOnce() -> Bytes) -> Result<RequestTarget, String> {
     let parsed = if url.starts_with('/') {
         PathAndQuery::from_maybe_shared(bytes()).map(RequestTarget::Path)
     } else if is_absolute(url) {
@@ -164,7 +195,7 @@ pub fn without_row(written: Result<(), Unmet>, url: &str) -> Result<(), Unmet> {
 pub(super) const URL: &str = "URL `";
 
 /// The query stays out of the message: it may hold secrets. What would break its line is escaped.
-fn invalid_url(url: &str, reason: &str) -> Unmet {
+fn invalid_url(url: &str, reason: &str) -> String {
     let path = url.split('?').next().unwrap_or_default();
     let mut shown = String::new();
     for c in path.chars() {
@@ -174,7 +205,5 @@ fn invalid_url(url: &str, reason: &str) -> Unmet {
             shown.push(c);
         }
     }
-    Unmet::Invalid {
-        reason: format!("{URL}{shown}`: {reason}"),
-    }
+    format!("{URL}{shown}`: {reason}")
 }

@@ -164,6 +164,35 @@ impl Load {
         self.max_users = Some(users);
         self
     }
+
+    /// The highest target: iterations per second or users.
+    pub fn peak(&self) -> f64 {
+        match &self.shape {
+            Shape::Rate { per_second, .. } => *per_second,
+            Shape::Users { users, .. } | Shape::Iterations { users, .. } => f64::from(*users),
+            Shape::RateStages { stages } | Shape::UserStages { stages } => stages
+                .iter()
+                .map(|stage| stage.from.max(stage.to))
+                .fold(0.0, f64::max),
+        }
+    }
+
+    /// Whether iterations arrive at a rate, whatever the target does.
+    pub fn is_open(&self) -> bool {
+        matches!(self.shape, Shape::Rate { .. } | Shape::RateStages { .. })
+    }
+
+    /// The length of the measured run, ramp included and warm-up not; `None` for a fixed amount of work.
+    pub fn duration(&self) -> Option<Duration> {
+        match &self.shape {
+            Shape::Rate { duration, .. } | Shape::Users { duration, .. } => Some(*duration),
+            Shape::Iterations { .. } => None,
+            Shape::RateStages { stages } | Shape::UserStages { stages } => {
+                let times = stages.iter().map(|stage| stage.duration);
+                Some(times.fold(Duration::ZERO, Duration::saturating_add))
+            }
+        }
+    }
 }
 
 impl Stage {

@@ -3,7 +3,7 @@
 use super::desk::Desk;
 use super::iteration::{Arrival, Observer, VirtualUser};
 use super::outcome::Outcome;
-use crate::chain::{RequestBuf, RequestTarget, Scenario, Shared, Vu};
+use crate::chain::{RequestBuf, Scenario, Shared, Vu};
 use crate::definition::{Reads, ScenarioDef};
 use crate::plan::Plan;
 use crate::redact;
@@ -107,10 +107,7 @@ impl Observer for Transcript {
 
 fn show(request: &RequestBuf, exchange: &Exchange) -> String {
     let mut text = String::new();
-    let target = match &request.target {
-        RequestTarget::Path(path) => path.to_string(),
-        RequestTarget::Absolute(url) => url.to_string(),
-    };
+    let target = request.target.to_string();
     let _ = writeln!(text, "  > {} {}", request.method, redact::text(&target));
     headers(
         &mut text,

@@ -2,10 +2,9 @@
 
 mod source;
 
-use super::discover_all;
+use super::Project;
 use crate::cli::{Cli, DuplicateArgs};
 use crate::error::Error;
-use crate::interrupt::Interrupts;
 use crate::selection::{Found, one};
 use crate::shell;
 use crate::workspace::{Workspace, folder};
@@ -23,22 +22,14 @@ use syn::ext::IdentExt as _;
 /// When it cannot be found or copied; the file is then as it was.
 pub(crate) fn duplicate(args: &DuplicateArgs, cli: &Cli) -> Result<u8, Error> {
     let refused = |reason: String, help: Option<&str>| Error::Duplicate {
-        scenario: args.chosen.scenario.clone(),
+        scenario: args.scenario.clone(),
         reason,
         help: help.map(str::to_owned),
     };
     let name = identifier(&args.name).map_err(|reason| refused(reason, None))?;
-    let interrupts = Interrupts::install()?;
-    let workspace = Workspace::load(&args.cargo)?;
-    let all = discover_all(
-        &workspace,
-        &args.chosen.packages,
-        cli,
-        &args.cargo,
-        &args.compilation,
-        &interrupts,
-    )?;
-    let definition = &one(&all, &args.chosen.scenario)?.definition;
+    let project = Project::open(&args.project, cli)?;
+    let all = project.scenarios()?;
+    let definition = &one(&all, &args.scenario)?.definition;
     let refused = |reason: String, help: Option<String>| Error::Duplicate {
         scenario: definition.identity(),
         reason,
@@ -48,7 +39,7 @@ pub(crate) fn duplicate(args: &DuplicateArgs, cli: &Cli) -> Result<u8, Error> {
     if let Some(reason) = taken(definition, &all, &short) {
         return Err(refused(reason, Some(ANOTHER_NAME.to_owned())));
     }
-    let path = source_of(definition, &workspace).map_err(|reason| {
+    let path = source_of(definition, &project.workspace).map_err(|reason| {
         let help = format!("copy it by hand: {}:{}", definition.file, definition.line);
         refused(reason, Some(help))
     })?;

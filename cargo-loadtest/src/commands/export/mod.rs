@@ -2,14 +2,12 @@
 
 mod document;
 
-use super::discover_all;
+use super::Project;
 use crate::cli::{Cli, ExportArgs};
 use crate::error::Error;
-use crate::interrupt::Interrupts;
 use crate::selection::one;
 use crate::shell;
 use crate::store;
-use crate::workspace::Workspace;
 use document::Document;
 use std::path::Path;
 
@@ -22,17 +20,9 @@ pub(crate) fn export(args: &ExportArgs, cli: &Cli) -> Result<u8, Error> {
     if to_file {
         super::publish::check_path(&args.output)?;
     }
-    let interrupts = Interrupts::install()?;
-    let workspace = Workspace::load(&args.cargo)?;
-    let all = discover_all(
-        &workspace,
-        &args.chosen.packages,
-        cli,
-        &args.cargo,
-        &args.compilation,
-        &interrupts,
-    )?;
-    let found = one(&all, &args.chosen.scenario)?;
+    let project = Project::open(&args.project, cli)?;
+    let all = project.scenarios()?;
+    let found = one(&all, &args.scenario)?;
     let text = serde_json::to_string_pretty(&Document::of(&found.definition)).map_err(|error| {
         Error::Internal {
             what: format!("could not encode the scenario: {error}"),

@@ -5,14 +5,10 @@ mod destination;
 mod human;
 mod outlook;
 
-use super::run;
-use super::{discover, words};
+use super::{Project, run, words};
 use crate::cli::{Cli, PlanArgs, ResultFormat};
-use crate::config::Config;
 use crate::error::Error;
-use crate::interrupt::Interrupts;
 use crate::shell;
-use crate::workspace::Workspace;
 use destination::Destination;
 use loadtest::card::view;
 use loadtest::definition::ScenarioDef;
@@ -26,17 +22,9 @@ use serde_json::{Value, json};
 /// # Errors
 /// When they cannot be found or built, or when a run would be refused for its load.
 pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<u8, Error> {
-    let interrupts = Interrupts::install()?;
-    let workspace = Workspace::load(&args.cargo)?;
-    let config = Config::load(&workspace.start, workspace.root())?;
-    let chosen = discover(
-        &workspace,
-        &args.selection,
-        cli,
-        &args.cargo,
-        &args.compilation,
-        &interrupts,
-    )?;
+    let project = Project::open(&args.project, cli)?;
+    let config = project.config()?;
+    let chosen = project.selected(&args.selection)?;
     let overrides = run::overrides(&args.load);
     let (overrides, _) = run::shares(&chosen, args.mix, overrides)?;
     let seed = args.load.seed;
@@ -256,6 +244,21 @@ mod tests {
         let base = Some("http://10.0.0.1");
         let default = human::render(&prospect(&scenario, None, base), 80, false);
         insta::assert_snapshot!([in_stages, fixed, default].join("\n"));
+    }
+
+    #[test]
+    fn the_rate_of_a_load_is_written_the_same_everywhere() {
+        let mut scenario = sample::definition("visit", &[]);
+        for step in scenario.steps.to_mut() {
+            step.weight = 1.0;
+        }
+        scenario.load = Some(Load::rate(7.5, Duration::from_secs(60)));
+        let text = human::render(&prospect(&scenario, None, None), 80, false);
+        let rates: Vec<_> = text
+            .split_whitespace()
+            .filter(|word| word.ends_with("/s") && word.starts_with('7'))
+            .collect();
+        assert_eq!(rates, ["7.5/s"; 4], "{text}");
     }
 
     #[test]

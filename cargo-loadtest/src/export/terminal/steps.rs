@@ -112,7 +112,8 @@ fn step_cells(
         cells.push((PLAIN, view::count(step.spared())));
     }
     if kept {
-        cells.push((PLAIN, view::count(step.kept)));
+        let kept = (step.kept > 0).then(|| view::count(step.kept));
+        cells.push((PLAIN, kept.unwrap_or_default()));
     }
     cells
 }

@@ -90,6 +90,39 @@ fn a_weight_outside_its_interval_is_marked() {
 }
 
 #[test]
+fn a_declared_version_is_called_one() {
+    let mut report = sample::failed();
+    assert!(page(&report, 100).contains("fingerprint  9c1d5a20b7e4\n"));
+    let version = "spring-sale-2026".to_owned();
+    report.cards[0].setting.version = Some(version);
+    let page = page(&report, 100);
+    assert!(
+        page.contains("version      spring-sale-2026 (9c1d5a20b7e4)\n"),
+        "{page}"
+    );
+    assert!(!page.contains("fingerprint"), "{page}");
+}
+
+#[test]
+fn a_step_that_keeps_nothing_says_nothing_of_it() {
+    let mut report = sample::passed();
+    report.cards[0].steps[0].kept = 199;
+    let words = page(&report, 60);
+    assert!(
+        words.contains("kept 199") && !words.contains("kept 0"),
+        "{words}"
+    );
+    let row = |page: &str, name: &str| {
+        let line = page
+            .lines()
+            .find(|line| line.starts_with(&format!("  {name} ")));
+        line.unwrap().split_whitespace().count()
+    };
+    let wide = page(&report, 200);
+    assert_eq!(row(&wide, "login"), row(&wide, "get_order") + 1, "{wide}");
+}
+
+#[test]
 fn what_did_not_run_is_as_plain_as_a_failed_card() {
     insta::assert_snapshot!(page(&sample::nothing_run(), 80));
     let both = page(&sample::partly_run(), 80);

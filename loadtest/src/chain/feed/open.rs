@@ -3,12 +3,12 @@
 use super::deck::{Deck, End, Order, settle};
 use super::error::FeedError;
 use super::{Feed, Generate, Source};
+use crate::chain::file::read_regular;
 use crate::chain::outcome::panic_message;
 use crate::chain::{RowLimit, SetupContext, SetupError, Vu};
 use crate::redact;
 use std::any::Any;
 use std::fmt::{self, Display};
-use std::fs;
 use std::io;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -160,14 +160,12 @@ fn text(path: &Path, root: &Path) -> Result<String, FeedError> {
     } else {
         path.to_owned()
     };
-    let bytes = fs::read(&found).map_err(|error| {
+    let bytes = read_regular(&found).map_err(|error| {
         let path = path.to_owned();
-        if error.kind() == io::ErrorKind::NotFound {
-            FeedError::NotFound { path }
-        } else if found.is_dir() {
-            FeedError::Folder { path }
-        } else {
-            FeedError::Unreadable { path, error }
+        match error.kind() {
+            io::ErrorKind::NotFound => FeedError::NotFound { path },
+            io::ErrorKind::IsADirectory => FeedError::Folder { path },
+            _ => FeedError::Unreadable { path, error },
         }
     })?;
     let line = |line, message: &str| FeedError::Line {

@@ -347,6 +347,16 @@ fn what_is_no_readable_file_is_said_without_the_folder_of_this_machine() {
         error("data"),
         "feed `user` failed: data: a feed is read from a file, and this is a folder"
     );
+    #[cfg(unix)]
+    {
+        let pipe = folder.0.join("rows.csv");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        assert_eq!(
+            error("rows.csv"),
+            "feed `user` failed: rows.csv: it is a pipe or a device, and only regular files are read"
+        );
+    }
     let latin = refused("a.csv", b"name\nada\nj\xF6rg hunter2\n", Feed::<User>::csv);
     assert_eq!(latin, "a.csv:3: this is not UTF-8: save the file as UTF-8");
     let wide = refused("a.csv", b"\xFF\xFEn\0a\0", Feed::<User>::csv);

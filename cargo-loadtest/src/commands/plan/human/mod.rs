@@ -10,7 +10,7 @@ use crate::export::terminal::text::{BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, cle
 use anstyle::Style;
 use loadtest::card::view;
 use loadtest::definition::Shape;
-use tables::{course, figure, figure_rate, mark, steps};
+use tables::{course, figure, mark, steps};
 
 /// Columns left of everything below the title.
 const MARGIN: usize = 2;
@@ -71,15 +71,7 @@ fn margin(columns: usize) -> Line {
 }
 
 fn title(page: &mut Page, prospect: &Prospect<'_>) {
-    let scenario = prospect.scenario;
-    let mut words = scenario.identity();
-    if scenario.name != scenario.function {
-        words = format!("{words} \"{}\"", scenario.name);
-    }
-    if !scenario.tags.is_empty() {
-        words = format!("{words} [{}]", scenario.tags.join(", "));
-    }
-    page.text(Line::new(), BOLD, &words);
+    page.text(Line::new(), BOLD, &words::title(prospect.scenario));
 }
 
 fn facts(page: &mut Page, prospect: &Prospect<'_>) {
@@ -192,7 +184,7 @@ fn iterations(prospect: &Prospect<'_>) -> String {
     };
     let time = load.warm_up + load.duration().unwrap_or_default();
     let steady = iterations.per_second.map_or(String::new(), |rate| {
-        format!("; {} when steady", figure_rate(rate))
+        format!("; {} when steady", view::rate(rate))
     });
     format!("{} in {}{steady}", view::count(total), view::span(time))
 }
@@ -204,7 +196,7 @@ fn all_requests(requests: &Requests) -> String {
         words.push(format!("{mark}{} per iteration", short(figure)));
     }
     if let Some(rate) = requests.per_second {
-        words.push(format!("{mark}{} when steady", figure_rate(rate)));
+        words.push(format!("{mark}{} when steady", view::rate(rate)));
     }
     if let Some(total) = requests.total {
         words.push(format!("{mark}{} in all", figure(total)));

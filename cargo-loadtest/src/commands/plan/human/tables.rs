@@ -112,7 +112,7 @@ pub(super) fn steps(page: &mut Page, prospect: &Prospect<'_>) {
             (PLAIN, per_iteration),
         ];
         if rates {
-            row.push(marked(requests.per_second, figure_rate));
+            row.push(marked(requests.per_second, view::rate));
         }
         if totals {
             row.push(marked(requests.total, figure));
@@ -179,13 +179,5 @@ pub(super) fn figure(number: f64) -> String {
             number
         })
         .to_string()
-    }
-}
-
-pub(super) fn figure_rate(per_second: f64) -> String {
-    if per_second.fract().abs() < 1e-9 {
-        view::exact_rate(per_second)
-    } else {
-        view::rate(per_second)
     }
 }

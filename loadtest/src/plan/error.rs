@@ -1,0 +1,68 @@
+//! What can be wrong with a plan.
+
+use std::time::Duration;
+
+/// A mistake in a plan.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// A load of nothing.
+    #[error("a load of {what} starts nothing; use at least {least}")]
+    Nothing {
+        /// What was given: `0/s`, `0 users`.
+        what: String,
+        /// What would do.
+        least: &'static str,
+    },
+    /// A load beyond what one machine can start.
+    #[error("a load of {what} is more than one machine can start; use at most {most}")]
+    TooMuch {
+        /// What was given.
+        what: String,
+        /// What would do.
+        most: &'static str,
+    },
+    /// A grading target that no answer meets.
+    #[error("a grading target T of 0s is met by no answer; use for example `500ms`")]
+    NoApdex,
+    /// An error budget that is no share.
+    #[error("an error budget of {given} is no share of one; use for example `0.01` for 1 %")]
+    NoShare {
+        /// What was given, as text.
+        given: String,
+    },
+    /// A stage with a target that is no number of users or iterations.
+    #[error("a stage from {from} to {to} has no meaning; use numbers of at least 0")]
+    Stage {
+        /// The target at its start, as text.
+        from: String,
+        /// The target at its end, as text.
+        to: String,
+    },
+    /// A load that does not end within the lifetime of a run.
+    #[error(
+        "a load that lasts longer than 30 days cannot be run; use at most 30 days, warm-up included"
+    )]
+    TooLong,
+    /// The ramp takes all of the run.
+    #[error(
+        "the ramp of {ramp:?} leaves nothing of the run of {duration:?}, which includes it; \
+         make the run longer or the ramp shorter"
+    )]
+    RampTooLong {
+        /// The ramp.
+        ramp: Duration,
+        /// The run.
+        duration: Duration,
+    },
+    /// An override that the load has no place for.
+    #[error("`{flag}` has no meaning for {load}; {instead}")]
+    Meaningless {
+        /// The flag.
+        flag: &'static str,
+        /// The load, in words.
+        load: &'static str,
+        /// What to do instead.
+        instead: &'static str,
+    },
+}
