@@ -46,6 +46,7 @@ pub(crate) fn scenario(function: &ScenarioFn, resolved: &Resolved, errors: Error
     let chain = chain::chain(resolved);
     let hooks = chain::hooks(resolved);
     let names = request::names(resolved);
+    let weights = definition::weights(&resolved.steps);
     let definition = definition::scenario(name, &description(attributes), resolved);
     let stubs = resolved.steps.iter().filter_map(|step| match step.form {
         Form::Declared(_) => Some(call_site(&step.ident)),
@@ -65,6 +66,7 @@ pub(crate) fn scenario(function: &ScenarioFn, resolved: &Resolved, errors: Error
                 #names
                 #chain
                 #hooks
+                #weights
                 static __SCENARIO: ::loadtest::__private::Scenario =
                     ::loadtest::__private::Scenario {
                         definition: #definition,
@@ -129,6 +131,8 @@ fn role_function(function: &RoleFn) -> TokenStream {
         .asyncness
         .is_some()
         .then(|| quote!(#[allow(clippy::future_not_send, clippy::unused_async)]));
+    // the parameters of a declared step say what it follows, and nothing uses them
+    let unused = body.is_none().then(|| quote!(#[allow(unused_variables)]));
     let body = match body {
         Some(body) if lacks_type => body::stub(body.span()),
         Some(body) => body.clone(),
@@ -144,6 +148,7 @@ fn role_function(function: &RoleFn) -> TokenStream {
             clippy::unnecessary_wraps
         )]
         #lints
+        #unused
         #visibility #signature #body
     }
 }
@@ -159,6 +164,7 @@ fn arguments(
              source,
              ty,
              variable,
+             span: _,
          }| match *source {
             Source::Step(step) => {
                 let slot = slot(step);
