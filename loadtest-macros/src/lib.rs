@@ -113,7 +113,8 @@ roles! {
     ///
     /// A step with a body builds its request: `fn browse(login: &Login) -> Request<Catalog> { .. }`;
     /// each parameter names an earlier step, a feed, a state, a setup or `vu`. A step without a body
-    /// declares it: `#[step(get = "/products")] fn browse() -> Catalog;`. An `async` one sends for itself:
+    /// declares it: `#[step(get = "/products")] fn browse() -> Catalog;`; its parameters name earlier steps
+    /// that it follows. An `async` one sends for itself:
     /// `async fn wait(buy: &Order, http: &mut Http) -> Result<Order, Error> { .. }`.
     ///
     /// Options of every step:
@@ -122,6 +123,7 @@ roles! {
     /// |---|---|
     /// | `name = ".."` | its name in reports |
     /// | `weight = 0.8` (`80%`, a constant) | how likely it is to run |
+    /// | `one_of = view` | at most one of the steps with this name runs |
     /// | `think = 500ms..2s` | a pause after it |
     /// | `timeout = 2s` | for each of its requests |
     /// | `check = \|answer\| ..` | what must hold for its answer |

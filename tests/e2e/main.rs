@@ -6,6 +6,7 @@
 mod alias;
 mod bodies;
 mod call;
+mod choices;
 mod client;
 mod configuration;
 mod duplicate;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
     let trials = [
         alias::trials(),
         bodies::trials(),
+        choices::trials(),
         client::trials(),
         configuration::trials(),
         duplicate::trials(),

@@ -25,6 +25,10 @@ pub(crate) fn site() -> &'static Project {
             .file("src/main.rs", include_str!("../fixtures/site/main.rs"))
             .file("tests/load.rs", include_str!("../fixtures/site/load.rs"))
             .file(
+                "tests/load/choices.rs",
+                include_str!("../fixtures/site/choices.rs"),
+            )
+            .file(
                 "tests/load/repeat.rs",
                 include_str!("../fixtures/site/repeat.rs"),
             )

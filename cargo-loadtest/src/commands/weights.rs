@@ -16,10 +16,22 @@ pub(super) fn effective(steps: &[StepDef]) -> Vec<f64> {
         }
         needed.push(all);
     }
-    needed
+    needed.iter().map(|all| together(all, steps)).collect()
+}
+
+/// The probability that all of them run: never two of a group, else each by a draw of its own.
+fn together(all: &BTreeSet<usize>, steps: &[StepDef]) -> f64 {
+    let mut groups: Vec<_> = all
         .iter()
-        .map(|all| all.iter().map(|&i| steps[i].weight).product())
-        .collect()
+        .filter_map(|&i| steps[i].one_of.as_ref())
+        .collect();
+    let members = groups.len();
+    groups.sort();
+    groups.dedup();
+    if groups.len() < members {
+        return 0.0;
+    }
+    all.iter().map(|&i| steps[i].weight).product()
 }
 
 /// A weight as people read it: at most four decimals.
@@ -47,6 +59,36 @@ mod tests {
         let weights = effective(&definition.steps);
         for (found, expected) in weights.iter().zip([0.8, 0.4, 0.1, 0.25]) {
             assert!((found - expected).abs() < 1e-9, "{weights:?}");
+        }
+    }
+
+    #[test]
+    fn one_of_a_group_excludes_the_others() {
+        let definition = sample::definition("visit", &[]);
+        let step = |weight, one_of: Option<&'static str>, needs: &[usize]| {
+            let mut step = definition.steps[0].clone();
+            step.weight = weight;
+            step.one_of = one_of.map(Into::into);
+            let needs = needs.iter().map(|&step| Dependency {
+                step,
+                optional: false,
+            });
+            step.dependencies = needs.collect();
+            step
+        };
+        let view = Some("view");
+        let steps = [
+            step(0.75, view, &[]),
+            step(0.25, view, &[]),
+            step(0.5, Some("zoom"), &[0]),
+            step(0.5, None, &[0, 2]),
+            step(0.5, Some("zoom"), &[1]),
+            step(1.0, None, &[1, 3]),
+            step(1.0, None, &[2, 4]),
+        ];
+        let expected = [0.75, 0.25, 0.375, 0.1875, 0.125, 0.0, 0.0];
+        for (found, expected) in effective(&steps).iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-9, "{found} for {expected}");
         }
     }
 }

@@ -55,6 +55,9 @@ pub(super) fn client(client: &Client) -> Option<String> {
 /// How a step differs from one request an iteration.
 pub(super) fn marks(step: &StepDef) -> Vec<String> {
     let mut marks = Vec::new();
+    if let Some(group) = &step.one_of {
+        marks.push(format!("one of `{group}`"));
+    }
     if step.once {
         marks.push("once per user".to_owned());
     }

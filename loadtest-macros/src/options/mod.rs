@@ -20,7 +20,7 @@ pub(crate) use json::{Json, escape, quoted};
 pub(crate) use load::{Load, Shape, Stage};
 pub(crate) use repeat::{Repeat, Trigger};
 pub(crate) use scenario::{ScenarioOptions, keys as of_scenarios};
-pub(crate) use step::{METHODS, StepOptions, WEIGHT_RANGE, Weight, keys as of_steps};
+pub(crate) use step::{METHODS, ROUNDING, StepOptions, WEIGHT_RANGE, Weight, keys as of_steps};
 pub(crate) use value::{Bound, Limit, header_name};
 
 use crate::suggest::Errors;

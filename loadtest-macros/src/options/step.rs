@@ -17,12 +17,14 @@ use crate::template::{Part, Template};
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use std::fmt::Write as _;
 use std::time::Duration;
+use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Lit, LitInt, LitStr, Token};
 
-const KEYS: [&str; 25] = [
+const KEYS: [&str; 26] = [
     "name",
     "weight",
+    "one_of",
     "expect",
     "think",
     "timeout",
@@ -53,10 +55,15 @@ pub(crate) const METHODS: [&str; 7] = ["get", "post", "put", "delete", "patch", 
 pub(crate) const WEIGHT_RANGE: &str =
     "a weight is the probability that the step runs in an iteration: more than 0, at most 1";
 
+/// How far weights that add up to 1 may be from it: what adding floats costs, as in `definition::Draw`.
+pub(crate) const ROUNDING: f64 = 1e-9;
+
 #[derive(Default)]
 pub(crate) struct StepOptions {
     pub(crate) name: Option<LitStr>,
     pub(crate) weight: Weight,
+    /// The name of the choice that the step is part of.
+    pub(crate) one_of: Option<Ident>,
     /// Inclusive ranges; empty for the default.
     pub(crate) expect: Vec<(u16, u16)>,
     pub(crate) think: Option<(Duration, Duration)>,
@@ -96,6 +103,16 @@ pub(crate) enum Weight {
     Literal(f64),
     /// Checked by the compiler.
     Constant(TokenStream),
+}
+
+impl Weight {
+    /// What only the compiler knows the value of.
+    pub(crate) fn constant(&self) -> Option<&TokenStream> {
+        match self {
+            Self::Constant(expression) => Some(expression),
+            _ => None,
+        }
+    }
 }
 
 impl StepOptions {
@@ -150,7 +167,8 @@ impl StepOptions {
             }
             name if repeat::KEYS.contains(&name) => self.repeat.option(key, input)?,
             "redirects" => self.redirects = Some(redirects(input)?),
-            "weight" | "expect" | "think" | "timeout" | "apdex" | "budget" | "grade_weight" => {
+            "weight" | "one_of" | "expect" | "think" | "timeout" | "apdex" | "budget"
+            | "grade_weight" => {
                 input.parse::<Token![=]>()?;
                 self.setting(&key, &name, input)?;
             }
@@ -171,6 +189,7 @@ impl StepOptions {
     fn setting(&mut self, key: &Ident, name: &str, input: ParseStream<'_>) -> syn::Result<()> {
         match name {
             "weight" => self.weight = weight(input)?,
+            "one_of" => self.one_of = Some(choice(input)?),
             "expect" => self.expect = expect(input)?,
             "think" => {
                 let first = input.cursor().token_stream().into_iter().next();
@@ -329,6 +348,20 @@ fn weight(input: ParseStream<'_>) -> syn::Result<Weight> {
         String::new()
     };
     Err(syn::Error::new(start, format!("{WEIGHT_RANGE}{hint}")))
+}
+
+fn choice(input: ParseStream<'_>) -> syn::Result<Ident> {
+    if input.peek(Ident::peek_any) {
+        return input.call(Ident::parse_any);
+    }
+    let quoted = input.fork().parse::<LitStr>().ok();
+    let name = quoted.and_then(|text| text.parse::<Ident>().ok());
+    Err(input.error(match name {
+        Some(name) => format!("the name of a choice stands without quotes: `one_of = {name}`"),
+        None => "`one_of` takes the name of a choice, which the other steps of it give as well: \
+                 `one_of = view`"
+            .to_owned(),
+    }))
 }
 
 fn expect(input: ParseStream<'_>) -> syn::Result<Vec<(u16, u16)>> {

@@ -8,7 +8,7 @@ use syn::parse::ParseStream;
 use syn::{Lit, LitInt, LitStr, Token};
 
 /// Words of other tools, and the option that does the same.
-const SYNONYMS: [(&str, &str); 24] = [
+const SYNONYMS: [(&str, &str); 29] = [
     ("status", "expect"),
     ("status_code", "expect"),
     ("expected", "expect"),
@@ -19,6 +19,11 @@ const SYNONYMS: [(&str, &str); 24] = [
     ("think_time", "think"),
     ("probability", "weight"),
     ("chance", "weight"),
+    ("branch", "one_of"),
+    ("choice", "one_of"),
+    ("either", "one_of"),
+    ("switch", "one_of"),
+    ("random_switch", "one_of"),
     ("auth", "bearer"),
     ("authorization", "bearer"),
     ("token", "bearer"),

@@ -252,7 +252,13 @@ fn build_arm(at: usize, resolved: &Resolved) -> TokenStream {
             let write = header::after(write, step);
             quote!(#write,)
         }
-        Form::Declared(declared) => request::build(at, declared),
+        Form::Declared(declared) => {
+            let follows = (!step.follows.is_empty()).then(|| {
+                let follows = arguments(&step.follows, resolved, in_chain);
+                quote!(let _ = (#follows,);)
+            });
+            request::build(at, declared, follows.as_ref())
+        }
         Form::Sender { .. } | Form::Broken => TokenStream::new(),
     }
 }

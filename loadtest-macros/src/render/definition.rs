@@ -2,11 +2,11 @@
 
 use super::repeat;
 use crate::options::{
-    Bound, Client, Limit, Load, ScenarioOptions, Shape, Stage, WEIGHT_RANGE, Weight,
+    Bound, Client, Limit, Load, ROUNDING, ScenarioOptions, Shape, Stage, WEIGHT_RANGE, Weight,
 };
-use crate::resolve::{Feed, Form, Resolved, Step, unraw};
+use crate::resolve::{Dependency, Feed, Form, Resolved, Step, choices, unraw};
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{format_ident, quote, quote_spanned};
 use std::time::Duration;
 use syn::LitStr;
 
@@ -46,7 +46,8 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
     let feeds = list(resolved.feeds.iter().map(feed));
     let client = client(declared_client);
     let redirects = declared_client.redirects.unwrap_or(0);
-    let steps = list(resolved.steps.iter().map(|one| step(one, redirects)));
+    let steps = resolved.steps.iter().enumerate();
+    let steps = list(steps.map(|(at, one)| step(at, one, redirects)));
     let (shown, function, description) = (text(&shown), text(&function), text(description));
     quote! {
         ::loadtest::__private::ScenarioDef {
@@ -98,7 +99,7 @@ fn client(client: &Client) -> TokenStream {
     }
 }
 
-fn step(step: &Step, redirects: u32) -> TokenStream {
+fn step(at: usize, step: &Step, redirects: u32) -> TokenStream {
     let options = &step.options;
     let name = text(&step.display_name());
     let line = line(&step.ident);
@@ -120,7 +121,8 @@ fn step(step: &Step, redirects: u32) -> TokenStream {
             }
         }
     }));
-    let weight = weight(&options.weight);
+    let weight = weight(at, &options.weight);
+    let one_of = option(options.one_of.as_ref().map(|name| text(&unraw(name))));
     let expect = expect(&options.expect);
     let think = option(options.think.map(|(min, max)| {
         let (min, max) = (duration(min), duration(max));
@@ -133,7 +135,8 @@ fn step(step: &Step, redirects: u32) -> TokenStream {
     let apdex = option(options.apdex.map(duration));
     let budget = option(options.budget.map(number));
     let grade_weight = option(options.grade_weight.map(number));
-    let dependencies = list(step.dependencies.iter().map(|(step, optional)| {
+    let dependencies = list(step.dependencies.iter().map(|dependency| {
+        let Dependency { step, optional, .. } = dependency;
         quote!(::loadtest::__private::Dependency { step: #step, optional: #optional })
     }));
     let once = options.repeat.once.is_some();
@@ -160,6 +163,7 @@ fn step(step: &Step, redirects: u32) -> TokenStream {
             until: #until,
             redirects: #redirects,
             weight: #weight,
+            one_of: #one_of,
             expect: #expect,
             think: #think,
             timeout: #timeout,
@@ -174,28 +178,60 @@ fn step(step: &Step, redirects: u32) -> TokenStream {
     }
 }
 
-/// A constant is checked by the compiler, and a wrong one is an error at the constant.
-fn weight(weight: &Weight) -> TokenStream {
-    match weight {
-        Weight::Always => quote!(1.0),
-        Weight::Literal(weight) => number(*weight),
-        Weight::Constant(expression) => {
-            let span = expression
-                .clone()
-                .into_iter()
-                .next()
-                .map_or_else(Span::call_site, |token| token.span());
-            let span = Span::call_site().located_at(span);
-            let refuse = quote_spanned!(span=> ::core::panic!(#WEIGHT_RANGE));
-            quote! {{
+/// The weights that are constants, which only the compiler knows: each is in range, and so is the sum
+/// of those that share a draw. A wrong one is an error at the constant.
+pub(super) fn weights(steps: &[Step]) -> TokenStream {
+    let constants = steps.iter().enumerate().filter_map(|(at, step)| {
+        let expression = step.options.weight.constant()?;
+        let refuse = refuse(expression, WEIGHT_RANGE);
+        let name = constant_weight(at);
+        Some(quote! {
+            const #name: f64 = {
                 let __weight: f64 = #expression;
                 if !(__weight > 0.0 && __weight <= 1.0) {
                     #refuse
                 }
                 __weight
-            }}
+            };
+        })
+    });
+    let sums = choices(steps).into_iter().filter_map(|choice| {
+        let members = || choice.members.iter().map(|&at| (at, &steps[at]));
+        let mut last = members().filter_map(|(_, step)| step.options.weight.constant());
+        let refuse = refuse(last.next_back()?, &choice.too_much());
+        let weights = members().map(|(at, step)| weight(at, &step.options.weight));
+        Some(quote! {
+            const _: () = if #(#weights)+* > 1.0 + #ROUNDING {
+                #refuse
+            };
+        })
+    });
+    quote!(#(#constants)* #(#sums)*)
+}
+
+fn refuse(expression: &TokenStream, why: &str) -> TokenStream {
+    let span = expression
+        .clone()
+        .into_iter()
+        .next()
+        .map_or_else(Span::call_site, |token| token.span());
+    let span = Span::call_site().located_at(span);
+    quote_spanned!(span=> ::core::panic!(#why))
+}
+
+fn weight(at: usize, weight: &Weight) -> TokenStream {
+    match weight {
+        Weight::Always => quote!(1.0),
+        Weight::Literal(weight) => number(*weight),
+        Weight::Constant(_) => {
+            let name = constant_weight(at);
+            quote!(#name)
         }
     }
+}
+
+fn constant_weight(at: usize) -> Ident {
+    format_ident!("__WEIGHT_{at}")
 }
 
 fn expect(ranges: &[(u16, u16)]) -> TokenStream {

@@ -59,6 +59,7 @@ pub(crate) fn scenario(function: &ScenarioFn, resolved: &Resolved, errors: Error
     let chain = chain::chain(resolved);
     let hooks = chain::hooks(resolved);
     let names = request::names(resolved);
+    let weights = definition::weights(&resolved.steps);
     let definition = definition::scenario(name, &description(attributes), resolved);
     let stubs = resolved.steps.iter().filter_map(|step| match step.form {
         Form::Declared(_) => Some(call_site(&step.ident)),
@@ -77,6 +78,7 @@ pub(crate) fn scenario(function: &ScenarioFn, resolved: &Resolved, errors: Error
                 #names
                 #chain
                 #hooks
+                #weights
                 static __SCENARIO: ::loadtest::__private::Scenario =
                     ::loadtest::__private::Scenario {
                         definition: #definition,
@@ -141,8 +143,9 @@ fn role_function(function: &RoleFn, is_broken: bool) -> TokenStream {
         .asyncness
         .is_some()
         .then(|| quote!(#[allow(clippy::future_not_send, clippy::unused_async)]));
-    // a parameter is there for its name, and what it stands for is noted already
-    let unused = is_broken.then(|| quote!(#[allow(unused_variables)]));
+    // a parameter is there for its name: one of a broken scenario is noted already, one of a declared
+    // step says what it follows
+    let unused = (is_broken || body.is_none()).then(|| quote!(#[allow(unused_variables)]));
     let body = match body {
         Some(body) if lacks_type => body::stub(body.span()),
         Some(body) => body.clone(),
@@ -174,6 +177,7 @@ fn arguments(
              source,
              ty,
              variable,
+             span: _,
          }| match *source {
             Source::Step(step) => {
                 let slot = slot(step);

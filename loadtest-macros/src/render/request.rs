@@ -8,8 +8,9 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use std::collections::BTreeSet;
 
-/// The arm of `build` for the step with the number `at`: what is constant costs nothing at run time.
-pub(super) fn build(at: usize, request: &Request) -> TokenStream {
+/// The arm of `build` for the step with the number `at`: what is constant costs nothing at run time, and
+/// without the answers that it `follows` there is no request.
+pub(super) fn build(at: usize, request: &Request, follows: Option<&TokenStream>) -> TokenStream {
     let roots = request
         .placeholders()
         .filter_map(|placeholder| placeholder.root.as_ref())
@@ -21,6 +22,7 @@ pub(super) fn build(at: usize, request: &Request) -> TokenStream {
     quote! {
         {
             #(let _ = #roots;)*
+            #follows
             __request.start(::loadtest::__private::Method::#method);
             #url
             #(#headers)*

@@ -107,15 +107,15 @@ impl Resolved {
 
     /// What the step with the number `at` reads for its headers and all else that it declares.
     pub(super) fn note_reads(&mut self, at: usize) {
-        let reads: Vec<(usize, bool)> = self.steps[at]
+        let reads: Vec<_> = self.steps[at]
             .placeholders()
             .filter_map(|placeholder| {
                 let is_header = matches!(placeholder.access, Access::Header { .. });
-                Some((placeholder.origin.step()?, is_header))
+                Some((placeholder.origin.step()?, is_header, placeholder.place()))
             })
             .collect();
-        for (step, is_header) in reads {
-            self.steps[at].depends_on(step, false);
+        for (step, is_header, place) in reads {
+            self.steps[at].depends_on(step, false, place);
             self.steps[step].reads_headers |= is_header;
         }
     }

@@ -1,5 +1,6 @@
 //! Finds out what every name of a scenario means, and notes all mistakes at once.
 
+mod choice;
 mod header;
 mod names;
 mod payload;
@@ -10,11 +11,12 @@ mod shown;
 mod source;
 mod step;
 
+pub(crate) use choice::choices;
 pub(crate) use header::{Basic, Header, HeaderValue};
 pub(crate) use names::{Source, step_number};
 pub(crate) use payload::Payload;
 pub(crate) use request::{Access, Origin, Piece, Placeholder, Request, Sink, is_field_name};
-pub(crate) use step::{Form, Step};
+pub(crate) use step::{Dependency, Form, Step};
 
 use crate::body::{self, Item, Role, RoleFn, ScenarioFn};
 use crate::fingerprint::Fingerprint;
@@ -48,6 +50,8 @@ pub(crate) struct Argument {
     pub(crate) source: Source,
     pub(crate) ty: syn::Type,
     pub(crate) variable: String,
+    /// Of the name in the signature.
+    pub(crate) span: Span,
 }
 
 pub(crate) struct Check {
@@ -139,6 +143,7 @@ pub(crate) fn scenario(
     resolved.resolve_requests(&names, errors);
     resolved.refuse_calls(errors);
     repeat::check(&resolved.steps, errors);
+    choice::check(&resolved, errors);
     resolved.check_display_names(errors);
     resolved
 }
@@ -162,12 +167,7 @@ impl Feed {
 impl Resolved {
     fn add(&mut self, function: &RoleFn, names: &Names, errors: &mut Errors) {
         shape::check_function(function, errors);
-        // a step without a body takes none, whatever they are
-        let parameters = if function.role == Role::Step && function.body.is_none() {
-            Some(Vec::new())
-        } else {
-            signature::parameters(function, errors)
-        };
+        let parameters = signature::parameters(function, errors);
         let ident = function.signature.ident.clone();
         let name = unraw(&ident);
         match function.role {
@@ -265,19 +265,25 @@ impl Resolved {
         };
         let arguments = self.arguments(parameters, names, reader, &step.name, errors);
         step.depend_on(arguments.as_deref().unwrap_or_default());
-        if let (Some(_), Some(arguments)) = (&function.body, arguments) {
-            let returned = signature::returned(function);
-            step.form = if is_async {
-                Form::Sender {
+        let returned = signature::returned(function);
+        match arguments {
+            Some(arguments) if function.body.is_none() => {
+                shape::check_follows(&arguments, errors);
+                step.follows = arguments;
+            }
+            Some(arguments) if is_async => {
+                step.form = Form::Sender {
                     returned,
                     arguments,
-                }
-            } else {
-                Form::Builder {
+                };
+            }
+            Some(arguments) => {
+                step.form = Form::Builder {
                     returned,
                     arguments,
-                }
-            };
+                };
+            }
+            None => {}
         }
         self.steps.push(step);
     }
@@ -368,12 +374,6 @@ impl Resolved {
                 // noted: it has no body
                 continue;
             } else {
-                if !function.signature.inputs.is_empty() {
-                    errors.on(
-                        &function.signature.inputs,
-                        "a step without a body takes no parameters: its templates name the steps they use",
-                    );
-                }
                 let Some(request) = request::resolve(at, &self.steps, &self.feeds, names, errors)
                 else {
                     continue;

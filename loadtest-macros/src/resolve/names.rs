@@ -241,6 +241,7 @@ impl Names {
         Some(Argument {
             source,
             ty,
+            span: ident.span(),
             variable: name.to_owned(),
         })
     }

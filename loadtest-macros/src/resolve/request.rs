@@ -85,6 +85,13 @@ pub(crate) enum Access {
     Untyped(Vec<Segment>),
 }
 
+impl Placeholder {
+    /// Its name where that has a place of its own, else its end.
+    pub(super) fn place(&self) -> Span {
+        self.root.as_ref().map_or(self.span, |(_, span)| *span)
+    }
+}
+
 impl Request {
     pub(crate) fn placeholders(&self) -> impl Iterator<Item = &Placeholder> {
         let body = self.body.iter().flat_map(Payload::pieces);

@@ -1,8 +1,10 @@
 //! What the functions of a scenario must not be.
 
-use super::names::Names;
-use super::{Step, unraw};
+use super::names::{Names, Source};
+use super::{Argument, Step, unraw};
 use crate::body::{Role, RoleFn, ScenarioFn};
+use crate::signature;
+use crate::spelling::as_written;
 use crate::suggest::Errors;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -124,6 +126,36 @@ pub(super) fn check_function(function: &RoleFn, errors: &mut Errors) {
     }
 }
 
+/// Parameters of a step that has no code to use them: they say which steps it follows.
+pub(super) fn check_follows(arguments: &[Argument], errors: &mut Errors) {
+    for argument in arguments {
+        let name = &argument.variable;
+        let instead = match argument.source {
+            Source::Step(_) => {
+                if let Some(lent) = signature::inside_option(&argument.ty) {
+                    let lent = as_written(lent);
+                    errors.on(
+                        &argument.ty,
+                        format!(
+                            "a step without a body follows `{name}` or does not: write \
+                             `{name}: {lent}`, or drop it"
+                        ),
+                    );
+                }
+                continue;
+            }
+            Source::Feed(_) => format!("write `{{{{{name}.field}}}}` in its attribute"),
+            _ => format!("give it a body to use `{name}`"),
+        };
+        errors.at(
+            argument.span,
+            format!(
+                "a parameter of a step without a body is an earlier step that it follows: {instead}"
+            ),
+        );
+    }
+}
+
 /// Options of a declared request on a step that builds its own.
 pub(super) fn refuse_request_options(step: &Step, errors: &mut Errors) {
     let method = step.options.call.iter().map(|call| &call.method);
@@ -146,9 +178,10 @@ pub(super) fn refuse_request_options(step: &Step, errors: &mut Errors) {
 
 /// What an option says to a step that sends for itself; every other one is about the request that the
 /// engine sends for a step.
-const OF_ASYNC_STEPS: [&str; 10] = [
+const OF_ASYNC_STEPS: [&str; 11] = [
     "name",
     "weight",
+    "one_of",
     "think",
     "timeout",
     "apdex",

@@ -19,8 +19,9 @@ pub(crate) struct Step {
     pub(crate) options: StepOptions,
     pub(crate) response: ResponseType,
     pub(crate) reads_headers: bool,
-    /// Earlier steps, and whether the step runs without them.
-    pub(crate) dependencies: Vec<(usize, bool)>,
+    pub(crate) dependencies: Vec<Dependency>,
+    /// The parameters of a declared step, which name steps and nothing else.
+    pub(crate) follows: Vec<Argument>,
     /// Method and URL as far as the source shows them.
     pub(crate) shown: Option<(String, String)>,
     /// Headers and body as far as the source shows them.
@@ -30,6 +31,15 @@ pub(crate) struct Step {
     pub(crate) form: Form,
     has_body: bool,
     is_async: bool,
+}
+
+/// The use of an earlier step.
+pub(crate) struct Dependency {
+    pub(crate) step: usize,
+    /// Whether the step runs without it.
+    pub(crate) optional: bool,
+    /// Where it is used, and if it is needed, where that is said.
+    pub(crate) span: Span,
 }
 
 /// How a step says what it sends.
@@ -76,6 +86,7 @@ impl Step {
             options,
             response,
             dependencies: Vec::new(),
+            follows: Vec::new(),
             shown,
             declared: Shown::default(),
             defaults: Vec::new(),
@@ -99,6 +110,7 @@ impl Step {
             options: StepOptions::default(),
             reads_headers: false,
             dependencies: Vec::new(),
+            follows: Vec::new(),
             shown: None,
             declared: Shown::default(),
             defaults: Vec::new(),
@@ -116,6 +128,11 @@ impl Step {
             url.push_str(&declared.query);
         }
         self.declared = declared;
+    }
+
+    /// The option `name`, if it is given; also where its value is broken.
+    pub(super) fn key(&self, name: &str) -> Option<&Ident> {
+        self.options.keys.iter().find(|key| *key == name)
     }
 
     pub(crate) fn display_name(&self) -> String {
@@ -154,19 +171,27 @@ impl Step {
     pub(super) fn depend_on(&mut self, arguments: &[Argument]) {
         for argument in arguments {
             if let Some(step) = argument.source.step() {
-                self.depends_on(step, signature::is_option(&argument.ty));
+                self.depends_on(step, signature::is_option(&argument.ty), argument.span);
             }
         }
     }
 
-    pub(super) fn depends_on(&mut self, step: usize, optional: bool) {
-        match self
+    pub(super) fn depends_on(&mut self, step: usize, optional: bool, span: Span) {
+        let known = self
             .dependencies
             .iter_mut()
-            .find(|(known, _)| *known == step)
-        {
-            Some((_, known)) => *known &= optional,
-            None => self.dependencies.push((step, optional)),
+            .find(|known| known.step == step);
+        match known {
+            Some(known) if known.optional && !optional => {
+                known.optional = false;
+                known.span = span;
+            }
+            Some(_) => {}
+            None => self.dependencies.push(Dependency {
+                step,
+                optional,
+                span,
+            }),
         }
     }
 }

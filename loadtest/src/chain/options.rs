@@ -83,6 +83,10 @@ pub mod step {
     /// most 1. Without it, every user runs the step.
     #[derive(Debug)]
     pub struct weight;
+    /// `one_of = view`: at most one of the steps with this name runs in an iteration; their weights share
+    /// one draw and add up to at most 1.
+    #[derive(Debug)]
+    pub struct one_of;
     /// `expect = 200`, `2xx`, `200..300`, `201 | 202`: any other status is an error of the step.
     /// Without it, `2xx`.
     #[derive(Debug)]

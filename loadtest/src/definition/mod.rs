@@ -4,6 +4,7 @@
 //! whether it comes from the linked program or from a record of last year.
 
 mod client;
+mod draw;
 mod expect;
 mod load;
 mod repeat;
@@ -13,6 +14,7 @@ mod scenario;
 mod threshold;
 
 pub use client::{Client, Cookies, HttpVersion};
+pub(crate) use draw::Draw;
 pub use expect::{Expect, StatusRange};
 pub use load::{Load, Shape, Stage};
 pub use repeat::{Retry, Trigger, Until};

@@ -99,6 +99,9 @@ pub struct StepDef {
     pub redirects: u32,
     /// The probability that the step runs in an iteration: more than 0, at most 1.
     pub weight: f64,
+    /// The group of steps of which one runs at most; they share a draw.
+    #[serde(default)]
+    pub one_of: Option<Text>,
     /// The statuses that count as success.
     pub expect: Expect,
     /// The pause after the step.
@@ -222,6 +225,7 @@ impl StepDef {
             until: None,
             redirects: 0,
             weight: 1.0,
+            one_of: None,
             expect: Expect::SUCCESS,
             think: None,
             timeout: DEFAULT_TIMEOUT,

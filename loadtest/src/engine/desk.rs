@@ -3,7 +3,7 @@
 
 use super::control::Phase;
 use super::panics;
-use crate::definition::ScenarioDef;
+use crate::definition::{Draw, ScenarioDef};
 use crate::metrics::{Frame, Tally, Windows};
 use crate::plan::Plan;
 use crate::schedule::{Schedule, Window};
@@ -28,6 +28,8 @@ impl Busy {
 pub(crate) struct Desk {
     pub(crate) definition: &'static ScenarioDef,
     pub(crate) plan: Plan,
+    /// When chance lets each step run.
+    pub(crate) draws: Vec<Draw>,
     pub(crate) schedule: Schedule,
     /// The start of the run: second 0.
     pub(crate) start: Instant,
@@ -52,6 +54,7 @@ impl Desk {
         let schedule = Schedule::new(&plan.load);
         Self {
             definition,
+            draws: Draw::of(&definition.steps),
             schedule,
             start,
             phase: Cell::new(Phase::Running),

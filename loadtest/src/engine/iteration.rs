@@ -269,7 +269,7 @@ impl<T: Transport> VirtualUser<T> {
             let run = Box::pin(self.run(step, def, window, journey, desk, observer));
             return ControlFlow::Continue(run.await);
         }
-        let outcome = match self.build(step, def, O::SMOKE, desk) {
+        let outcome = match self.build(step, O::SMOKE, desk) {
             Ok(()) => {
                 let attempt = self.attempt(step, def, window, desk, observer).await;
                 journey.paused += attempt.paused;
@@ -337,7 +337,7 @@ impl<T: Transport> VirtualUser<T> {
         desk: &Rc<Desk>,
         observer: &mut O,
     ) -> bool {
-        if let Err(outcome) = self.draw(step, def, O::SMOKE) {
+        if let Err(outcome) = self.draw(step, O::SMOKE, desk) {
             desk.tally(window, |tally| not_sent(tally, step, &outcome));
             return journey.ended(step, &outcome, observer);
         }
@@ -429,7 +429,7 @@ impl<T: Transport> VirtualUser<T> {
     }
 
     /// Draws the step, unless it runs `always` or has run once and for all.
-    fn draw(&mut self, step: usize, def: &StepDef, always: bool) -> Result<(), Outcome> {
+    fn draw(&mut self, step: usize, always: bool, desk: &Desk) -> Result<(), Outcome> {
         let Self {
             chain: Some(chain),
             vu,
@@ -441,9 +441,10 @@ impl<T: Transport> VirtualUser<T> {
         if self.done[step] {
             return Err(Outcome::Kept);
         }
-        if def.weight < 1.0 && !always {
-            vu.reseed(step, Purpose::Weight);
-            if vu.random() >= def.weight {
+        let draw = desk.draws[step];
+        if !draw.is_certain() && !always {
+            vu.reseed(draw.key, Purpose::Weight);
+            if !draw.contains(vu.random()) {
                 chain.skip(
                     step,
                     Cause {
@@ -458,14 +459,8 @@ impl<T: Transport> VirtualUser<T> {
     }
 
     /// Draws the step and builds its request, or says why there is none.
-    fn build(
-        &mut self,
-        step: usize,
-        def: &StepDef,
-        always: bool,
-        desk: &Desk,
-    ) -> Result<(), Outcome> {
-        self.draw(step, def, always)?;
+    fn build(&mut self, step: usize, always: bool, desk: &Desk) -> Result<(), Outcome> {
+        self.draw(step, always, desk)?;
         let Self {
             chain: Some(chain),
             vu,

@@ -126,6 +126,7 @@ struct Step<'a> {
     sends_itself: bool,
     expected_status: &'a [StatusRange],
     weight: f64,
+    one_of: Option<&'a str>,
     think: Option<Think>,
     timeout_ms: f64,
     grade_weight: Option<f64>,
@@ -316,6 +317,7 @@ impl<'a> Step<'a> {
             sends_itself: step.sends_itself,
             expected_status: &step.expect.0,
             weight: step.weight,
+            one_of: step.one_of.as_deref(),
             think: step.think.map(|think| Think {
                 min_ms: ms(think.min),
                 max_ms: ms(think.max),
@@ -448,6 +450,7 @@ mod tests {
             within: definition::Until::WITHIN,
         });
         step.once = true;
+        step.one_of = Some("view".into());
         step.redirects = 4;
         step.grade_weight = Some(2.0);
         step.apdex = Some(seconds(1));
@@ -544,6 +547,7 @@ mod tests {
             ("/schema_version", Value::from(2)),
             ("/steps", Value::Array(Vec::new())),
             ("/steps/0/weight", Value::from(1.5)),
+            ("/steps/1/one_of", Value::from("")),
             ("/load/model", Value::from("bursts")),
             ("/thresholds/0/bound_ms", Value::Null),
             ("/steps/1/retry/on/0", Value::from("sometimes")),

@@ -1,5 +1,6 @@
 //! Whole runs of a worker on a paused clock, with a scripted transport: exact counts, no real time.
 
+mod choices;
 mod repeat;
 mod rows;
 mod senders;

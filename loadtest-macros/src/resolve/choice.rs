@@ -1,0 +1,223 @@
+//! Steps of which one runs at most: `one_of = view`.
+
+use super::{Resolved, Step, unraw};
+use crate::options::{ROUNDING, Weight};
+use crate::signature;
+use crate::suggest::{Errors, did_you_mean};
+use proc_macro2::Span;
+use std::collections::BTreeSet;
+
+/// The steps that share a draw, in the order of the source.
+pub(crate) struct Choice {
+    name: String,
+    pub(crate) members: Vec<usize>,
+}
+
+impl Choice {
+    /// The words for weights whose sum is not known here.
+    pub(crate) fn too_much(&self) -> String {
+        format!(
+            "the weights of `one_of = {}` add up to more than 1, but at most one of its steps runs",
+            self.name
+        )
+    }
+}
+
+/// The choices of a scenario, in the order of their first steps.
+pub(crate) fn choices(steps: &[Step]) -> Vec<Choice> {
+    let mut choices: Vec<Choice> = Vec::new();
+    for (at, step) in steps.iter().enumerate() {
+        let Some(name) = step.options.one_of.as_ref().map(unraw) else {
+            continue;
+        };
+        match choices.iter_mut().find(|choice| choice.name == name) {
+            Some(choice) => choice.members.push(at),
+            None => choices.push(Choice {
+                name,
+                members: vec![at],
+            }),
+        }
+    }
+    choices
+}
+
+/// Notes choices that are none, and what could never run for them.
+pub(super) fn check(resolved: &Resolved, errors: &mut Errors) {
+    let steps = &resolved.steps;
+    let choices = choices(steps);
+    if choices.is_empty() {
+        return;
+    }
+    for choice in &choices {
+        check_weights(choice, steps, errors);
+    }
+    // one that does not parse may be the other member
+    let is_broken = |step: &Step| step.options.one_of.is_none() && step.key("one_of").is_some();
+    if !resolved.is_incomplete && !steps.iter().any(is_broken) {
+        refuse_alone(&choices, steps, errors);
+    }
+    refuse_unreachable(resolved, errors);
+}
+
+fn check_weights(choice: &Choice, steps: &[Step], errors: &mut Errors) {
+    let name = &choice.name;
+    let mut sum = 0.0;
+    let mut over = None;
+    for &at in &choice.members {
+        let step = &steps[at];
+        match (step.key("weight"), &step.options.weight) {
+            (None, _) => errors.on(
+                &step.options.one_of,
+                format!(
+                    "how likely is `{}`? add `weight = 0.3`: the weights of `one_of = {name}` add up to \
+                     at most 1",
+                    step.name
+                ),
+            ),
+            (Some(key), Weight::Literal(weight)) => {
+                sum += weight;
+                if sum > 1.0 + ROUNDING {
+                    over = over.or(Some(key.span()));
+                }
+            }
+            // a broken one is noted, and rustc looks at constants
+            (Some(_), _) => {}
+        }
+    }
+    if let Some(span) = over {
+        let weights: Vec<_> = choice
+            .members
+            .iter()
+            .filter_map(|&at| match steps[at].options.weight {
+                Weight::Literal(weight) => Some(shown(weight).to_string()),
+                _ => None,
+            })
+            .collect();
+        errors.at(
+            span,
+            format!(
+                "the weights of `one_of = {name}` add up to {} ({}), more than 1, but at most one of its \
+                 steps runs",
+                shown(sum),
+                weights.join(" + "),
+            ),
+        );
+    }
+}
+
+/// Without what adding floats leaves behind.
+fn shown(weight: f64) -> f64 {
+    (weight * 1e9).round() / 1e9
+}
+
+fn refuse_alone(choices: &[Choice], steps: &[Step], errors: &mut Errors) {
+    for choice in choices {
+        let (name, [only]) = (&choice.name, choice.members.as_slice()) else {
+            continue;
+        };
+        let others = choices.iter().map(|other| other.name.as_str());
+        let hint = did_you_mean(name, others.filter(|other| other != name));
+        let hint = if hint.is_empty() {
+            format!("; give `one_of = {name}` to another step too, or drop it")
+        } else {
+            hint
+        };
+        let step = &steps[*only];
+        errors.on(
+            &step.options.one_of,
+            format!(
+                "`{}` is the only step with `one_of = {name}`, so there is no choice{hint}",
+                step.name
+            ),
+        );
+    }
+}
+
+/// Steps and checks that need two steps of one choice.
+fn refuse_unreachable(resolved: &Resolved, errors: &mut Errors) {
+    let steps = &resolved.steps;
+    let mut all: Vec<Needs<'_>> = Vec::with_capacity(steps.len());
+    for (at, step) in steps.iter().enumerate() {
+        let mut needs = Needs::of(&step.name, steps);
+        needs.steps.insert(at);
+        let mandatory = step.dependencies.iter().filter(|one| !one.optional);
+        for dependency in mandatory {
+            needs.add(dependency.step, &all, dependency.span, errors);
+        }
+        all.push(needs);
+    }
+    for check in &resolved.checks {
+        let mut needs = Needs::of(&check.name, steps);
+        for argument in &check.arguments {
+            if let Some(step) = argument.source.step()
+                && !signature::is_option(&argument.ty)
+            {
+                needs.add(step, &all, argument.span, errors);
+            }
+        }
+    }
+}
+
+/// What a function cannot do without.
+struct Needs<'a> {
+    name: &'a str,
+    all: &'a [Step],
+    /// Never two of one choice, so that a mistake is noted once and not for all that follows from it.
+    steps: BTreeSet<usize>,
+}
+
+impl<'a> Needs<'a> {
+    fn of(name: &'a str, all: &'a [Step]) -> Self {
+        Self {
+            name,
+            all,
+            steps: BTreeSet::new(),
+        }
+    }
+
+    /// Adds an earlier step and all that it needs, or notes that they never come together.
+    fn add(&mut self, step: usize, needs: &[Self], span: Span, errors: &mut Errors) {
+        let Some(theirs) = needs.get(step) else {
+            return;
+        };
+        let Some((mine, other)) = self.clash(theirs) else {
+            self.steps.extend(&theirs.steps);
+            return;
+        };
+        let name = self.name;
+        let [first, second] = [mine, other].map(|at| &self.all[at].name);
+        let choice = self.all[mine].options.one_of.as_ref().map(unraw);
+        let choice = choice.unwrap_or_default();
+        let second = if other == step {
+            format!("`{second}`")
+        } else {
+            format!("`{second}` (for `{}`)", self.all[step].name)
+        };
+        errors.at(
+            span,
+            if first == name {
+                format!(
+                    "`{name}` could never run: it needs {second}, and at most one of the two runs \
+                     (`one_of = {choice}`)"
+                )
+            } else {
+                format!(
+                    "`{name}` could never run: it needs `{first}` and {second}, of which at most one \
+                     runs (`one_of = {choice}`); a parameter of the type `Option<&T>` does without"
+                )
+            },
+        );
+    }
+
+    /// Two steps of one choice, the second of which is needed by `other`.
+    fn clash(&self, other: &Self) -> Option<(usize, usize)> {
+        let choice = |at: usize| self.all[at].options.one_of.as_ref().map(unraw);
+        other.steps.iter().find_map(|&theirs| {
+            let name = choice(theirs)?;
+            let is_other =
+                |mine: &&usize| **mine != theirs && choice(**mine).as_ref() == Some(&name);
+            let mine = self.steps.iter().find(is_other)?;
+            Some((*mine, theirs))
+        })
+    }
+}
