@@ -9,7 +9,7 @@ use std::iter::successors;
 
 /// Any error, for steps that return a `Result` and need no error type of their own.
 ///
-/// `?` makes one of every [`std::error::Error`].
+/// `?` makes one of every [`std::error::Error`], of text, as in `.ok_or("no token")?`, and of boxed errors.
 pub struct Error(Box<dyn StdError + Send + Sync>);
 
 /// What kind of mistake an error is at its root.
@@ -113,9 +113,9 @@ fn fault(error: &(dyn StdError + 'static)) -> Fault {
     Fault::Other
 }
 
-impl<E: StdError + Send + Sync + 'static> From<E> for Error {
+impl<E: Into<Box<dyn StdError + Send + Sync>>> From<E> for Error {
     fn from(error: E) -> Self {
-        Self(Box::new(error))
+        Self(error.into())
     }
 }
 
