@@ -24,7 +24,7 @@ fn with_items() {
     }
 
     #[setup]
-    async fn items(token: &String, http: &mut Http) -> Result<Vec<Item>, Error> {
+    async fn items(token: &str, http: &mut Http) -> Result<Vec<Item>, Error> {
         let mut items = Vec::new();
         for _ in 0..3 {
             let request = http.post("/items").bearer_auth(token);
@@ -35,13 +35,13 @@ fn with_items() {
 
     /// Does not send, but waits.
     #[setup]
-    async fn count(items: &Vec<Item>) -> usize {
+    async fn count(items: &[Item]) -> usize {
         tokio::task::yield_now().await;
         items.len()
     }
 
     #[feed]
-    fn item(items: &Vec<Item>) -> Feed<u64> {
+    fn item(items: &[Item]) -> Feed<u64> {
         Feed::iter(items.iter().map(|item| item.id).collect::<Vec<_>>())
     }
 
@@ -51,7 +51,7 @@ fn with_items() {
     }
 
     #[teardown]
-    async fn delete(items: &Vec<Item>, http: &mut Http) -> Result<(), Error> {
+    async fn delete(items: &[Item], http: &mut Http) -> Result<(), Error> {
         for item in items {
             let answer = http.delete(format!("/items/{}", item.id)).send().await?;
             answer.error_for_status()?;
@@ -114,7 +114,7 @@ fn own_target() {
     }
 
     #[step]
-    fn ask(greeting: &String) -> Request {
+    fn ask(greeting: &str) -> Request {
         Request::get(format!("/{greeting}"))
     }
 
