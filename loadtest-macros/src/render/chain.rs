@@ -346,8 +346,9 @@ pub(super) fn hooks(resolved: &Resolved) -> TokenStream {
                 ::loadtest::__private::run_async_teardown(
                     __context,
                     #redirects,
-                    async |__http: &mut ::loadtest::__private::Http| #name(#given).await,
-                    #verdict,
+                    async |__http: &mut ::loadtest::__private::Http| {
+                        #verdict(#name(#given).await)
+                    },
                 )
             }
         } else {

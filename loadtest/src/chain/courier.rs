@@ -33,13 +33,12 @@ pub fn run_async_setup<T: Shareable, E: Display>(
 }
 
 /// Runs an `async` teardown.
-pub fn run_async_teardown<R>(
+pub fn run_async_teardown(
     context: &SetupContext,
     redirects: u32,
-    teardown: impl AsyncFnOnce(&mut Http) -> R,
-    verdict: impl FnOnce(R) -> Result<(), String>,
+    teardown: impl AsyncFnOnce(&mut Http) -> Result<(), String>,
 ) -> Result<(), String> {
-    run_errand(context, None, redirects, teardown).and_then(verdict)
+    run_errand(context, None, redirects, teardown)?
 }
 
 fn run_errand<R>(
