@@ -1,5 +1,4 @@
 //! Setups and teardowns that send: data that is there before the load and gone after it.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use loadtest::Run;
 use loadtest::definition::Load;
@@ -105,7 +104,7 @@ static SHOP: LazyLock<Server> = LazyLock::new(|| Server::start(|_| Reply::text("
 fn own_target() {
     #[setup]
     fn server() -> Target {
-        Target::external(SHOP.url().to_owned())
+        Target::external(SHOP.url())
     }
 
     #[setup]

@@ -461,16 +461,14 @@ fn run_async_setup(
     let function = call_site(&setup.ident);
     let (name, ty) = (&setup.name, &setup.made.ty);
     let redirects = redirects(resolved);
-    let own = match resolved.setups[..at]
+    let target = resolved.setups[..at]
         .iter()
         .position(|above| above.made.is_target)
-    {
-        Some(target) => {
-            let target = setup_value(target);
-            quote!(::core::option::Option::Some(#target.get().url()))
-        }
-        None => quote!(::core::option::Option::None),
-    };
+        .map(setup_value);
+    let own = target.map_or_else(
+        || quote!(::core::option::Option::None),
+        |target| quote!(::core::option::Option::Some(#target.get().url())),
+    );
     let (error, call) = if setup.made.is_fallible {
         (infer(ty), quote!(#function(#given).await))
     } else {

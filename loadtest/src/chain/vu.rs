@@ -69,7 +69,7 @@ impl Vu {
         };
         // the upper half of the product: `bits / 2^64` of the numbers there are
         let numbers = u128::from(width) + 1;
-        first + (u128::from(self.bits()) * numbers >> 64) as u64
+        first + ((u128::from(self.bits()) * numbers) >> 64) as u64
     }
 
     /// One of `items`, each as likely as the others; `None` where there is none. From the same source

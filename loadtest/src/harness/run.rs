@@ -19,7 +19,7 @@ use std::time::SystemTime;
 use tokio::runtime;
 use tokio::time::Instant;
 
-/// A scenario that can begin: everything a run needs, checked and set up. Nothing was sent yet.
+/// A scenario that can begin: everything a run needs, checked and set up. Nothing of the load was sent yet.
 pub(crate) struct Ready {
     scenario: &'static Scenario,
     plan: Plan,
