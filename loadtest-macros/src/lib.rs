@@ -158,9 +158,11 @@ roles! {
     feed
     /// Declares a value of each virtual user inside a `#[scenario]` function.
     state
-    /// Declares a value made once per run, before the load, inside a `#[scenario]` function.
+    /// Declares a value made once per run, before the load, inside a `#[scenario]` function. An `async` one
+    /// sends: `async fn items(http: &mut Http) -> Result<Vec<Item>, Error> { .. }`.
     setup
-    /// Declares work done once per run, after the load, inside a `#[scenario]` function.
+    /// Declares work done once per run, after the load, inside a `#[scenario]` function. An `async` one
+    /// sends with `http: &mut Http`; a `Result` that is `Err` is told as a warning.
     teardown
 }
 

@@ -82,6 +82,8 @@ pub mod prelude {
 mod pages {
     #[doc = include_str!("../../docs/language.md")]
     mod language {}
+    #[doc = include_str!("../../docs/recipes.md")]
+    mod recipes {}
     #[doc = include_str!("../../docs/steps.md")]
     mod steps {}
     #[doc = include_str!("../../docs/targets.md")]

@@ -85,7 +85,7 @@ mod tests {
             },
             prepare: |_| -> Result<Prepared, SetupError> { unreachable!("nothing runs") },
             chain: |_, _| unreachable!("nothing runs"),
-            teardown: |_| {},
+            teardown: |_, _| Ok(()),
         }))
     }
 

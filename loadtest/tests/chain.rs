@@ -791,7 +791,7 @@ fn setups_run_once_in_order_unless_the_target_comes_from_outside() {
     let left = outside("http://127.0.0.1:7").unwrap();
     assert!(left.target.is_none());
     assert_eq!(LOG.load(Ordering::Relaxed), 1);
-    (prepared().teardown)(&left.shared);
+    (prepared().teardown)(&left.shared, &SetupContext::default()).unwrap();
     assert_eq!(LOG.load(Ordering::Relaxed), 101);
 
     let error = outside("http://127.0.0.1:x").unwrap_err();

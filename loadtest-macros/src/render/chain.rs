@@ -6,7 +6,7 @@ use super::{
 };
 use crate::resolve::{Feed, Form, Resolved, Setup, Source, Step};
 use crate::spelling::as_written;
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::quote;
 
 /// The types of chain and shared values, and `impl Chain`.
@@ -341,10 +341,26 @@ pub(super) fn hooks(resolved: &Resolved) -> TokenStream {
         let given = arguments(&value.arguments, resolved, in_shared);
         quote!(#state: ::loadtest::__private::state::<#ty>(#name(#given)),)
     });
+    let redirects = redirects(resolved);
     let teardowns = resolved.teardowns.iter().map(|teardown| {
         let name = call_site(&teardown.ident);
         let given = arguments(&teardown.arguments, resolved, in_shared);
-        quote!(&|| #name(#given))
+        let (label, returned) = (&teardown.name, in_turbofish(&teardown.returned));
+        let verdict = quote!(::loadtest::__private::into_teardown::<#returned>);
+        let run = if teardown.is_async {
+            quote! {
+                ::loadtest::__private::run_async_teardown(
+                    __context,
+                    #redirects,
+                    async |__http: &mut ::loadtest::__private::Http| {
+                        #verdict(#name(#given).await)
+                    },
+                )
+            }
+        } else {
+            quote!(#verdict(#name(#given)))
+        };
+        quote!((#label, &|| #run))
     });
     quote! {
         fn __prepare(
@@ -374,9 +390,12 @@ pub(super) fn hooks(resolved: &Resolved) -> TokenStream {
                 shared: __shared,
             })
         }
-        fn __teardown(__shared: &::loadtest::__private::Shared) {
+        fn __teardown(
+            __shared: &::loadtest::__private::Shared,
+            __context: &::loadtest::__private::SetupContext,
+        ) -> ::core::result::Result<(), ::std::string::String> {
             let __shared = ::loadtest::__private::shared::<__Shared>(__shared);
-            ::loadtest::__private::run_teardowns(&[#(#teardowns),*]);
+            ::loadtest::__private::run_teardowns(&[#(#teardowns),*])
         }
     }
 }
@@ -419,6 +438,9 @@ fn run_setup(at: usize, setup: &Setup, resolved: &Resolved) -> TokenStream {
     let function = call_site(&setup.ident);
     let (name, ty) = (&setup.name, &setup.made.ty);
     let given = arguments(&setup.arguments, resolved, in_prepare);
+    if setup.is_async {
+        return run_async_setup(at, setup, &given, resolved);
+    }
     let run = if setup.made.is_fallible {
         let infer = infer(ty);
         quote!(::loadtest::__private::run_fallible_setup::<#ty, #infer>)
@@ -431,17 +453,64 @@ fn run_setup(at: usize, setup: &Setup, resolved: &Resolved) -> TokenStream {
             let (#value, __target) = ::loadtest::__private::target(__context, || #run)?;
         }
     } else {
-        let infer = infer(ty);
-        quote! {
-            let #value = #run?;
-            {
-                use ::loadtest::__private::{HidesNothing as _, HidesSomething as _};
-                ::loadtest::__private::spelled_out::<#infer>(
-                    (&::loadtest::__private::Returned::<#ty>::new()).hidden(),
-                );
-            }
+        keep(&value, ty, &run)
+    }
+}
+
+/// A setup that sends, to the target that a setup above it started.
+fn run_async_setup(
+    at: usize,
+    setup: &Setup,
+    given: &TokenStream,
+    resolved: &Resolved,
+) -> TokenStream {
+    let function = call_site(&setup.ident);
+    let (name, ty) = (&setup.name, &setup.made.ty);
+    let redirects = redirects(resolved);
+    let target = resolved.setups[..at]
+        .iter()
+        .position(|above| above.made.is_target)
+        .map(setup_value);
+    let own = target.map_or_else(
+        || quote!(::core::option::Option::None),
+        |target| quote!(::core::option::Option::Some(#target.get().url())),
+    );
+    let (error, call) = if setup.made.is_fallible {
+        (infer(ty), quote!(#function(#given).await))
+    } else {
+        let never = quote!(::core::convert::Infallible);
+        let call = quote!(::core::result::Result::Ok(#function(#given).await));
+        (never, call)
+    };
+    let run = quote! {
+        ::loadtest::__private::run_async_setup::<#ty, #error>(
+            #name,
+            __context,
+            #own,
+            #redirects,
+            async |__http: &mut ::loadtest::__private::Http| #call,
+        )
+    };
+    keep(&setup_value(at), ty, &run)
+}
+
+/// Keeps what a setup made, in whose type nothing may hide.
+fn keep(value: &Ident, ty: &TokenStream, run: &TokenStream) -> TokenStream {
+    let infer = infer(ty);
+    quote! {
+        let #value = #run?;
+        {
+            use ::loadtest::__private::{HidesNothing as _, HidesSomething as _};
+            ::loadtest::__private::spelled_out::<#infer>(
+                (&::loadtest::__private::Returned::<#ty>::new()).hidden(),
+            );
         }
     }
+}
+
+/// How many redirects the scenario follows.
+fn redirects(resolved: &Resolved) -> u32 {
+    resolved.options.client.redirects.unwrap_or(0)
 }
 
 fn in_prepare(at: usize) -> TokenStream {

@@ -83,10 +83,16 @@ pub(crate) struct Setup {
     pub(crate) name: String,
     pub(crate) made: SetupType,
     pub(crate) arguments: Vec<Argument>,
+    /// It sends.
+    pub(crate) is_async: bool,
 }
 
 pub(crate) struct Teardown {
     pub(crate) ident: Ident,
+    pub(crate) name: String,
+    pub(crate) returned: TokenStream,
+    /// It sends.
+    pub(crate) is_async: bool,
     pub(crate) arguments: Vec<Argument>,
 }
 
@@ -216,9 +222,21 @@ impl Resolved {
                 });
             }
             Role::Setup => {
-                let reader = Reader::Setup(self.setups.len());
+                let is_async = function.signature.asyncness.is_some();
+                let reader = Reader::Setup {
+                    at: self.setups.len(),
+                    is_async,
+                };
                 let made = signature::setup_type(function);
                 refuse_impl(function, errors);
+                if let Some(word) = &function.signature.asyncness
+                    && made.is_target
+                {
+                    errors.on(
+                        word,
+                        "a setup that returns a `Target` is not `async`: there is nobody yet to send to",
+                    );
+                }
                 if made.is_target
                     && let Some(first) = self.setups.iter().find(|setup| setup.made.is_target)
                 {
@@ -234,15 +252,18 @@ impl Resolved {
                     made,
                     arguments: arguments.unwrap_or_default(),
                     name,
+                    is_async,
                 });
             }
             Role::Teardown => {
-                if let ReturnType::Type(_, ty) = &function.signature.output {
-                    errors.on(ty, "a teardown returns nothing");
-                }
-                let arguments = self.arguments(parameters, names, Reader::Teardown, &name, errors);
+                let is_async = function.signature.asyncness.is_some();
+                let reader = Reader::Teardown { is_async };
+                let arguments = self.arguments(parameters, names, reader, &name, errors);
                 self.teardowns.push(Teardown {
                     ident,
+                    name,
+                    returned: signature::returned(function),
+                    is_async,
                     arguments: arguments.unwrap_or_default(),
                 });
             }

@@ -43,8 +43,25 @@ pub(super) enum Reader {
     /// Reads those of the first setups that are above it.
     Feed(usize),
     State,
-    Setup(usize),
-    Teardown,
+    Setup {
+        at: usize,
+        is_async: bool,
+    },
+    Teardown {
+        is_async: bool,
+    },
+}
+
+impl Reader {
+    /// Whether it has a client to send with.
+    fn sends(self) -> bool {
+        matches!(
+            self,
+            Self::Step { is_async: true, .. }
+                | Self::Setup { is_async: true, .. }
+                | Self::Teardown { is_async: true }
+        )
+    }
 }
 
 /// Why a name is no earlier step.
@@ -96,7 +113,7 @@ impl Names {
             if name == "http" {
                 errors.at(
                     ident.span(),
-                    "`http` is what an `async` step sends with: choose another name",
+                    "`http` is what an `async` function sends with: choose another name",
                 );
             }
             if let Some(number) = step_number(&name)
@@ -261,10 +278,10 @@ impl Names {
                 "`{later}` runs after `{who}`: {}",
                 match reader {
                     Reader::Step { .. } | Reader::Check => "a step can only use the steps above it",
-                    Reader::Setup(_) => "a setup can only use the setups above it",
+                    Reader::Setup { .. } => "a setup can only use the setups above it",
                     Reader::Feed(_) => "a feed can only use the setups above it",
                     Reader::State => "a state can use `vu` and the setups",
-                    Reader::Teardown => "a teardown can use the setups",
+                    Reader::Teardown { .. } => "a teardown can use the setups",
                 }
             ),
             NotEarlier::NotAsync => not_async(who, reader),
@@ -300,9 +317,10 @@ impl Names {
         let at = |at| Source::State { at, is_mutable };
         // a name that is somebody's is refused where it is given
         if name == "http" && !self.is_given(name) {
-            return match reader {
-                Reader::Step { is_async: true, .. } => Ok(Source::Http),
-                _ => Err(NotEarlier::NotAsync),
+            return if reader.sends() {
+                Ok(Source::Http)
+            } else {
+                Err(NotEarlier::NotAsync)
             };
         }
         match reader {
@@ -323,9 +341,11 @@ impl Names {
             }
             Reader::State if name == "vu" => Ok(Source::Vu { is_mutable }),
             Reader::Feed(_) if name == "vu" => Err(NotEarlier::NoUser),
-            Reader::Feed(_) | Reader::State | Reader::Setup(_) | Reader::Teardown => {
+            Reader::Feed(_) | Reader::State | Reader::Setup { .. } | Reader::Teardown { .. } => {
                 match (setup, reader) {
-                    (Some(setup), Reader::Setup(own) | Reader::Feed(own)) if setup >= own => {
+                    (Some(setup), Reader::Setup { at: own, .. } | Reader::Feed(own))
+                        if setup >= own =>
+                    {
                         Err(NotEarlier::Later(self.setups[setup].clone()))
                     }
                     (Some(setup), _) => Ok(Source::Setup(setup)),
@@ -354,12 +374,11 @@ impl Names {
         };
         let sees_vu = !matches!(
             reader,
-            Reader::Feed(_) | Reader::Setup(_) | Reader::Teardown
+            Reader::Feed(_) | Reader::Setup { .. } | Reader::Teardown { .. }
         );
         let sees_states = matches!(reader, Reader::Step { .. } | Reader::Check);
-        let sends = matches!(reader, Reader::Step { is_async: true, .. });
         let setups = match reader {
-            Reader::Setup(setup) | Reader::Feed(setup) => setup,
+            Reader::Setup { at, .. } | Reader::Feed(at) => at,
             _ => self.setups.len(),
         };
         let steps = self.steps.iter().take(steps);
@@ -371,7 +390,7 @@ impl Names {
             .chain(self.setups.iter().take(setups))
             .map(String::as_str)
             .chain(sees_vu.then_some("vu"))
-            .chain(sends.then_some("http"))
+            .chain(reader.sends().then_some("http"))
             .collect()
     }
 }
@@ -383,8 +402,16 @@ fn not_async(who: &str, reader: Reader) -> String {
             "`http` is for steps that send for themselves: make `{who}` one with \
              `async fn {who}(..) -> Result<T, Error>`"
         ),
+        Reader::Setup { .. } => format!(
+            "`http` is for setups that send: make `{who}` one with \
+             `async fn {who}(..) -> Result<T, Error>`"
+        ),
+        Reader::Teardown { .. } => format!(
+            "`http` is for teardowns that send: make `{who}` one with \
+             `async fn {who}(..) -> Result<(), Error>`"
+        ),
         _ => format!(
-            "`{who}` cannot send, since only steps do: send in an `async` step, which takes \
+            "`{who}` cannot send: an `async` step does, setup or teardown, which takes \
              `http: &mut Http`"
         ),
     }

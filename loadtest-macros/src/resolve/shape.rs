@@ -102,9 +102,9 @@ pub(super) fn check_function(function: &RoleFn, errors: &mut Errors) {
         );
     }
     if let Some(asyncness) = &signature.asyncness {
-        if role != Role::Step {
+        if !matches!(role, Role::Step | Role::Setup | Role::Teardown) {
             errors.on(asyncness, format!("a `#[{word}]` function is not `async`"));
-        } else if function.body.is_none() {
+        } else if role == Role::Step && function.body.is_none() {
             let name = &signature.ident;
             errors.at(
                 name.span(),

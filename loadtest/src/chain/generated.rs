@@ -1,5 +1,6 @@
 //! Everything that the code written by the macros refers to; no public interface.
 
+pub use super::courier::{run_async_setup, run_async_teardown};
 pub use super::feed::{Row, Rows, fewest, open_fallible_feed, open_feed};
 pub use super::file::{made_once, open_file, without_boundary};
 pub use super::form::{begin_query, outside_boundary, user_name};
@@ -10,7 +11,8 @@ pub use super::kept::{
 };
 pub use super::options;
 pub use super::outcome::{
-    CheckReturn, StepReturn, check_with, holds, into_check, into_request, run_check, run_teardowns,
+    CheckReturn, StepReturn, TeardownReturn, check_with, holds, into_check, into_request,
+    into_teardown, run_check, run_teardowns,
 };
 pub use super::response::FromBody;
 pub use super::skip::{Asked, SkipsAlways, SkipsMaybe, SkipsNever, SkipsWithin};

@@ -5,6 +5,7 @@
 //! built.
 
 mod buffer;
+mod courier;
 mod error;
 pub(crate) mod feed;
 mod file;
@@ -28,6 +29,7 @@ mod vu;
 mod write;
 
 pub use buffer::{RawResponse, RequestBuf, RequestTarget};
+pub use courier::Courier;
 pub use error::Error;
 pub(crate) use error::Fault;
 pub use feed::Feed;
@@ -102,17 +104,17 @@ pub struct Scenario {
     /// Makes the chain of one virtual user from what `prepare` left.
     pub chain: fn(&Shared, &mut Vu) -> Box<dyn Chain>,
     /// Runs the `#[teardown]` functions.
-    pub teardown: fn(&Shared),
+    pub teardown: fn(&Shared, &SetupContext) -> Result<(), String>,
 }
 
 /// What the virtual users of a run share: the values of the `#[setup]` functions.
 pub type Shared = Arc<dyn Any + Send + Sync>;
 
-/// What a setup has to know.
+/// What a setup or a teardown has to know.
 #[derive(Debug, Clone, Default)]
 pub struct SetupContext {
     /// The base URL from environment or command line; with one, a setup that returns a
-    /// [`Target`] is not run.
+    /// [`Target`] is not run. For a teardown that of the run, wherever it comes from.
     pub base_url: Option<String>,
     /// The folder that the files of feeds and steps are relative to.
     pub root: PathBuf,
@@ -122,6 +124,8 @@ pub struct SetupContext {
     pub users: u32,
     /// Whether iteration 0 gets the first row of every feed, whatever their order.
     pub first_rows: bool,
+    /// Who sends for those that are `async`.
+    pub courier: Option<Arc<dyn Courier>>,
 }
 
 /// What the setups left.

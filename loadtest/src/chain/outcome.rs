@@ -6,7 +6,7 @@ use super::{Request, Response, Unmet};
 use crate::redact;
 use std::any::Any;
 use std::fmt::Display;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What a step may return.
 #[diagnostic::on_unimplemented(
@@ -107,16 +107,57 @@ pub fn run_check(
     }
 }
 
-/// Runs every teardown, then goes on with the first panic among them.
-pub fn run_teardowns(teardowns: &[&dyn Fn()]) {
-    let mut first = None;
-    for teardown in teardowns {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(teardown)) {
-            first.get_or_insert(panic);
-        }
+/// What a teardown may return.
+#[diagnostic::on_unimplemented(
+    message = "a teardown returns nothing or `Result<(), impl Display>`, not `{Self}`",
+    label = "neither nothing nor `Result<(), impl Display>`"
+)]
+pub trait TeardownReturn {
+    /// Why it failed.
+    fn into_teardown(self) -> Result<(), String>;
+}
+
+#[diagnostic::do_not_recommend]
+impl TeardownReturn for () {
+    fn into_teardown(self) -> Result<(), String> {
+        Ok(())
     }
-    if let Some(panic) = first {
-        resume_unwind(panic);
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Display> TeardownReturn for Result<(), E> {
+    fn into_teardown(self) -> Result<(), String> {
+        self.map_err(|error| error.to_string())
+    }
+}
+
+/// The verdict of a teardown of return type `R`.
+pub fn into_teardown<R: TeardownReturn>(returned: R) -> Result<(), String> {
+    returned.into_teardown()
+}
+
+/// A teardown and its name.
+type Teardown<'a> = (&'static str, &'a dyn Fn() -> Result<(), String>);
+
+/// Runs every teardown, whatever comes of the others, and tells of those that failed.
+pub fn run_teardowns(teardowns: &[Teardown<'_>]) -> Result<(), String> {
+    let failed: Vec<String> = teardowns
+        .iter()
+        .filter_map(
+            |(name, teardown)| match catch_unwind(AssertUnwindSafe(teardown)) {
+                Ok(Ok(())) => None,
+                Ok(Err(reason)) => Some(format!("teardown `{name}` failed: {reason}")),
+                Err(panic) => Some(format!(
+                    "teardown `{name}` panicked: {}",
+                    panic_message(&*panic)
+                )),
+            },
+        )
+        .collect();
+    if failed.is_empty() {
+        Ok(())
+    } else {
+        Err(failed.join("; "))
     }
 }
 

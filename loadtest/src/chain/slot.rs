@@ -167,7 +167,7 @@ pub fn arg<'a, A: FromSlot<'a, T>, T>(
     A::from_slot(slot, step, variable)
 }
 
-/// A parameter type that borrows the value of a `#[state]` or `#[setup]` function.
+/// A parameter type that borrows the row of a feed, or the value of a `#[state]` or `#[setup]` function.
 #[diagnostic::on_unimplemented(
     message = "this parameter names a value of type `{T}`, but its type is `{Self}`",
     label = "expected `&{T}`"
@@ -180,6 +180,20 @@ pub trait Lend<'a, T>: Sized {
 #[diagnostic::do_not_recommend]
 impl<'a, T> Lend<'a, T> for &'a T {
     fn lend(value: &'a T) -> Self {
+        value
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<'a> Lend<'a, String> for &'a str {
+    fn lend(value: &'a String) -> Self {
+        value
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<'a, T> Lend<'a, Vec<T>> for &'a [T] {
+    fn lend(value: &'a Vec<T>) -> Self {
         value
     }
 }

@@ -1,5 +1,7 @@
 //! The virtual user, as scenario code sees it.
 
+use std::ops::{Bound, RangeBounds};
+
 /// A virtual user: its number, its current iteration, and a source of random numbers that depends on
 /// nothing but the seed, the scenario, the iteration and the step.
 #[derive(Debug, Clone)]
@@ -40,8 +42,60 @@ impl Vu {
     ///
     /// The same seed gives the same numbers in the same step of the same iteration.
     pub fn random(&mut self) -> f64 {
+        unit(self.bits())
+    }
+
+    /// A whole number drawn evenly from `range`, such as `1..=6`. From the same source as
+    /// [`random`](Self::random).
+    ///
+    /// # Panics
+    /// The range is empty.
+    pub fn random_range(&mut self, range: impl RangeBounds<u64>) -> u64 {
+        let first = match range.start_bound() {
+            Bound::Included(first) => Some(*first),
+            Bound::Excluded(before) => before.checked_add(1),
+            Bound::Unbounded => Some(0),
+        };
+        let last = match range.end_bound() {
+            Bound::Included(last) => Some(*last),
+            Bound::Excluded(end) => end.checked_sub(1),
+            Bound::Unbounded => Some(u64::MAX),
+        };
+        let width = first
+            .zip(last)
+            .and_then(|(first, last)| Some((first, last.checked_sub(first)?)));
+        let Some((first, width)) = width else {
+            panic!("there is no number in this range");
+        };
+        // the upper half of the product: `bits / 2^64` of the numbers there are
+        let numbers = u128::from(width) + 1;
+        first + ((u128::from(self.bits()) * numbers) >> 64) as u64
+    }
+
+    /// One of `items`, each as likely as the others; `None` where there is none. From the same source
+    /// as [`random`](Self::random).
+    pub fn choose<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
+        let last = (items.len() as u64).checked_sub(1)?;
+        items.get(self.random_range(0..=last) as usize)
+    }
+
+    /// A random UUID (version 4) as text. From the same source as [`random`](Self::random), so that
+    /// two runs with the same seed send the same ones.
+    pub fn uuid(&mut self) -> String {
+        let (high, low) = (self.bits(), self.bits());
+        format!(
+            "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
+            high >> 32,
+            high >> 16 & 0xffff,
+            high & 0xfff,
+            low >> 48 & 0x3fff | 0x8000,
+            low & 0xffff_ffff_ffff,
+        )
+    }
+
+    fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(GOLDEN);
-        unit(mix(self.state))
+        mix(self.state)
     }
 
     /// The place of the current iteration among those of all users, from which the rows of feeds
@@ -86,4 +140,45 @@ pub(super) fn mix(mut z: u64) -> u64 {
 /// The upper 53 bits as a number in `0.0..1.0`.
 fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_of_a_range_and_every_item_comes_and_no_other() {
+        let mut vu = Vu::new(0, 7);
+        let (mut numbers, mut items) = ([0; 7], [0; 3]);
+        for _ in 0..700 {
+            numbers[vu.random_range(1..=6) as usize] += 1;
+            items[*vu.choose(&[0, 1, 2]).unwrap()] += 1;
+        }
+        assert_eq!(numbers[0], 0);
+        assert!(numbers[1..].iter().all(|&count| count > 80), "{numbers:?}");
+        assert!(items.iter().all(|&count| count > 180), "{items:?}");
+        assert_eq!(vu.random_range(5..6), 5);
+        assert_eq!(vu.random_range(u64::MAX..), u64::MAX);
+        assert_eq!(vu.choose::<u8>(&[]), None);
+    }
+
+    #[test]
+    #[should_panic(expected = "no number in this range")]
+    fn there_is_no_number_in_an_empty_range() {
+        Vu::new(0, 7).random_range(3..3);
+    }
+
+    #[test]
+    fn a_uuid_has_version_and_variant_in_their_places() {
+        let mut vu = Vu::new(0, 7);
+        let (one, other) = (vu.uuid(), vu.uuid());
+        assert_ne!(one, other);
+        let parts: Vec<&str> = one.split('-').collect();
+        let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+        assert_eq!(lengths, [8, 4, 4, 4, 12], "{one}");
+        assert!(
+            parts[2].starts_with('4') && parts[3].starts_with(['8', '9', 'a', 'b']),
+            "{one}"
+        );
+    }
 }

@@ -3,13 +3,12 @@
 
 use super::desk::Desk;
 use crate::chain::{Error, Fault, HttpError, Local, RawResponse, RequestBuf, RequestTarget, Wire};
-use crate::definition::{Expect, Reads, StatusRange, StepDef};
+use crate::definition::{Expect, Reads, StepDef};
 use crate::metrics::StepTally;
 use crate::redact;
 use crate::schedule::Window;
 use crate::transport::{Call, ErrorKind, Exchange, Failure, Phases, Received, Traffic, Transport};
 use http::StatusCode;
-use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -17,7 +16,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// No status is a failure: the step looks at it.
-static ANY_STATUS: Expect = Expect(Cow::Borrowed(&[StatusRange { from: 100, to: 999 }]));
+static ANY_STATUS: Expect = Expect::ANY;
 
 /// The most exchanges that are kept to be shown.
 const MOST_SHOWN: usize = 50;

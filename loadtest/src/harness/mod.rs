@@ -2,6 +2,7 @@
 //! `cargo-loadtest`, a listing or a run.
 
 mod asked;
+mod errands;
 mod recorded;
 pub(crate) mod run;
 mod smoke;

@@ -1,6 +1,7 @@
 //! One run, whoever asks for it: what comes before the load, the load, and what comes after it.
 
 use super::complain;
+use super::errands::Errands;
 use super::recorded::recorded;
 use crate::chain::{Prepared, Scenario, SetupContext, SetupError};
 use crate::definition::ScenarioDef;
@@ -18,10 +19,12 @@ use std::time::SystemTime;
 use tokio::runtime;
 use tokio::time::Instant;
 
-/// A scenario that can begin: everything a run needs, checked and set up. Nothing was sent yet.
+/// A scenario that can begin: everything a run needs, checked and set up. Nothing of the load was sent yet.
 pub(crate) struct Ready {
     scenario: &'static Scenario,
     plan: Plan,
+    /// For the teardowns.
+    context: SetupContext,
     prepared: Prepared,
     network: Network,
 }
@@ -38,13 +41,15 @@ pub(crate) fn begin(
         .enable_all()
         .build()
         .map_err(|error| internal(format!("no runtime: {error}")))?;
-    // What is given is asked for permission before a setup might start to use it.
-    if let Some(given) = &given {
-        runtime
-            .block_on(Network::prepare(Some(given), run_id))
-            .map_err(network_failure)?;
-    }
-    let prepared = set_up(scenario, given.clone(), &plan, false).map_err(|message| RunFailure {
+    let known = known_base(given.as_deref(), &scenario.definition);
+    // What is known is asked for permission before a setup might start to use it.
+    runtime
+        .block_on(permitted(scenario, known.as_deref(), run_id))
+        .map_err(network_failure)?;
+    let errands =
+        Errands::new(scenario, run_id).map_err(|error| internal(format!("no runtime: {error}")))?;
+    let mut context = context(scenario, given.clone(), &plan, errands);
+    let prepared = set_up(scenario, &context).map_err(|message| RunFailure {
         kind: FailureKind::Setup,
         message,
         help: None,
@@ -52,6 +57,7 @@ pub(crate) fn begin(
     plan.rows.clone_from(&prepared.rows);
     let definition = &scenario.definition;
     let base = base_url(given, &prepared, definition);
+    context.base_url.clone_from(&base);
     let network = if base.is_none() && needs_base(scenario) {
         Err(usage(
             format!("scenario `{}` has no target", definition.identity()),
@@ -66,11 +72,12 @@ pub(crate) fn begin(
         Ok(network) => Ok(Ready {
             scenario,
             plan,
+            context,
             prepared,
             network,
         }),
         Err(failure) => {
-            tear_down(scenario, &prepared);
+            tear_down(scenario, &prepared, &context);
             Err(failure)
         }
     }
@@ -99,7 +106,7 @@ impl Ready {
 
     /// Undoes the setups of a run that does not take place.
     pub(crate) fn abandon(self) {
-        tear_down(self.scenario, &self.prepared);
+        tear_down(self.scenario, &self.prepared, &self.context);
     }
 
     /// Runs the load and the teardowns; `report` gets a frame a second.
@@ -113,6 +120,7 @@ impl Ready {
         let Self {
             scenario,
             plan,
+            context,
             prepared,
             network,
         } = self;
@@ -132,7 +140,7 @@ impl Ready {
             .as_ref()
             .and_then(|target| target.check().err())
             .map(|died| redact::text(&died.to_string()).into_owned());
-        tear_down(scenario, &prepared);
+        tear_down(scenario, &prepared, &context);
         drop(prepared);
         match ended {
             Ok(ended) => Ok(end(ended, &scenario.definition, target_death)),
@@ -157,6 +165,13 @@ pub(crate) fn plan(
     })
 }
 
+/// The base URL as far as it is known before the setups.
+pub(super) fn known_base(given: Option<&str>, definition: &ScenarioDef) -> Option<String> {
+    let declared = definition.base.as_deref();
+    let declared = declared.filter(|_| !definition.starts_target);
+    given.or(declared).map(str::to_owned)
+}
+
 /// The base URL: what is given, else that of the target just started, else the declared one.
 pub(super) fn base_url(
     given: Option<String>,
@@ -173,32 +188,45 @@ pub(super) async fn reach(
     base: Option<&str>,
     run_id: &str,
 ) -> Result<Network, NetworkError> {
+    let network = permitted(scenario, base, run_id).await?;
+    network.reachable().await?;
+    Ok(network)
+}
+
+/// Asks for permission to send to every host that is known.
+pub(super) async fn permitted(
+    scenario: &Scenario,
+    base: Option<&str>,
+    run_id: &str,
+) -> Result<Network, NetworkError> {
     let mut network = Network::prepare(base, run_id).await?;
     network.configure(&scenario.definition.client(), Path::new(scenario.root))?;
     for url in absolute_urls(scenario) {
         network.admit(url).await?;
     }
-    network.reachable().await?;
     Ok(network)
 }
 
-/// Runs the setups; their panics are told as errors, and nothing they say keeps a secret.
-///
-/// `first_rows`: iteration 0 gets the first row of every feed.
-pub(super) fn set_up(
+/// What the setups of a run have to know.
+pub(super) fn context(
     scenario: &Scenario,
     base_url: Option<String>,
     plan: &Plan,
-    first_rows: bool,
-) -> Result<Prepared, String> {
-    let context = SetupContext {
+    errands: Errands,
+) -> SetupContext {
+    SetupContext {
         base_url,
         root: scenario.root.into(),
         seed: engine::seed(plan, &scenario.definition),
         users: plan.max_users,
-        first_rows,
-    };
-    let prepared = match engine::catch(|| (scenario.prepare)(&context)) {
+        first_rows: false,
+        courier: Some(Arc::new(errands)),
+    }
+}
+
+/// Runs the setups; their panics are told as errors, and nothing they say keeps a secret.
+pub(super) fn set_up(scenario: &Scenario, context: &SetupContext) -> Result<Prepared, String> {
+    let prepared = match engine::catch(|| (scenario.prepare)(context)) {
         // It holds no value, and in `tokens.csv:17` the line is none.
         Ok(Err(error @ SetupError::Feed { .. })) => return Err(error.to_string()),
         Ok(prepared) => prepared.map_err(|error| error.to_string()),
@@ -208,12 +236,10 @@ pub(super) fn set_up(
 }
 
 /// Runs the teardowns; what they break costs no measurement.
-pub(super) fn tear_down(scenario: &Scenario, prepared: &Prepared) {
-    if let Err(message) = engine::catch(|| (scenario.teardown)(&prepared.shared)) {
+pub(super) fn tear_down(scenario: &Scenario, prepared: &Prepared, context: &SetupContext) {
+    if let Err(message) = (scenario.teardown)(&prepared.shared, context) {
         let identity = scenario.definition.identity();
-        complain(&format!(
-            "warning: the teardown of `{identity}` panicked: {message}"
-        ));
+        complain(&format!("warning: {identity}: {}", redact::text(&message)));
     }
 }
 

@@ -1,12 +1,16 @@
 //! Each scenario a test: one virtual user, one iteration, everything shown that goes wrong.
 
 use super::complain;
-use super::run::{NO_TARGET, base_url, given_base_url, needs_base, reach, set_up, tear_down};
-use crate::chain::Scenario;
+use super::errands::Errands;
+use super::run::{
+    NO_TARGET, base_url, context, given_base_url, known_base, needs_base, permitted, reach, set_up,
+    tear_down,
+};
+use crate::chain::{Scenario, SetupContext};
 use crate::engine::smoke;
 use crate::plan::{GradingDefaults, Overrides, Plan};
 use crate::registry::Registry;
-use crate::transport::{HttpTransport, Network};
+use crate::transport::HttpTransport;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -133,11 +137,20 @@ fn trial(scenario: &'static Scenario) -> Result<Completion, Failed> {
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    if let Some(given) = &given {
-        runtime.block_on(Network::prepare(Some(given), "smoke"))?;
-    }
-    let prepared = set_up(scenario, given.clone(), &plan, true)?;
+    let known = known_base(given.as_deref(), definition);
+    runtime.block_on(permitted(scenario, known.as_deref(), "smoke"))?;
+    let mut context = SetupContext {
+        first_rows: true,
+        ..context(
+            scenario,
+            given.clone(),
+            &plan,
+            Errands::new(scenario, "smoke")?,
+        )
+    };
+    let prepared = set_up(scenario, &context)?;
     let base = base_url(given, &prepared, definition);
+    context.base_url.clone_from(&base);
     let result = LocalSet::new().block_on(&runtime, async {
         let network = reach(scenario, base.as_deref(), "smoke").await?;
         let transport = HttpTransport::new(Arc::new(network), 0);
@@ -146,7 +159,7 @@ fn trial(scenario: &'static Scenario) -> Result<Completion, Failed> {
             .map_err(Failed::from)
     });
     let died = prepared.target.as_ref().map(crate::targets::Target::check);
-    tear_down(scenario, &prepared);
+    tear_down(scenario, &prepared, &context);
     match (result, died) {
         (Err(failed), Some(Err(died))) => {
             let shown = failed.message().unwrap_or_default();
@@ -179,7 +192,7 @@ mod tests {
             root: "",
             prepare: |_| unreachable!("nothing runs"),
             chain: |_, _| unreachable!("nothing runs"),
-            teardown: |_| {},
+            teardown: |_, _| Ok(()),
         };
         let all = ["load", "acme_scenarios", "acme_scenarios::deep"].map(scenario);
         assert_eq!(

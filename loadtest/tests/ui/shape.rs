@@ -43,14 +43,12 @@ async fn scenario<T>(_x: u32) -> u32 {
     fn nothing() {}
     #[state]
     fn step3() -> u64 { 1 }
+    #[state]
+    async fn waits() -> u64 { 1 }
     #[setup]
-    async fn waits() {}
+    async fn started() -> Target { todo!() }
     #[setup]
     fn server() -> Target { todo!() }
-    #[setup]
-    fn other() -> Result<Target, String> { todo!() }
-    #[teardown]
-    fn fails() -> Result<(), String> { Ok(()) }
 }
 
 #[scenario]

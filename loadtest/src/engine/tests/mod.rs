@@ -108,7 +108,7 @@ fn scenario(load: Load, steps: Vec<StepDef>) -> &'static Scenario {
                 filled: vec![None; 3],
             })
         },
-        teardown: |_| {},
+        teardown: |_, _| Ok(()),
     }))
 }
 

@@ -196,7 +196,7 @@ impl Case {
                     fails_checks,
                 })
             },
-            teardown: |_| {},
+            teardown: |_, _| Ok(()),
         }))
     }
 

@@ -78,7 +78,7 @@ fn plain(load: Load, steps: Vec<StepDef>) -> Scenario {
         root: "",
         prepare,
         chain: |_, _| unreachable!(),
-        teardown: |_| {},
+        teardown: |_, _| Ok(()),
     }
 }
 

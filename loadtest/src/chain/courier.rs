@@ -1,0 +1,58 @@
+//! How setups and teardowns send, which belong to no virtual user. No I/O here: the harness lends a client.
+
+#![expect(clippy::missing_errors_doc, reason = "only generated code calls this")]
+
+use super::kept::{SetupValue, Shareable, run_fallible_setup};
+use super::{Http, Local, SetupContext, SetupError};
+use std::fmt::{Debug, Display};
+
+/// Lends a client to setups and teardowns, and waits for them.
+pub trait Courier: Debug + Send + Sync {
+    /// A client whose paths are joined to `base`, or else to what the scenario declares.
+    ///
+    /// # Errors
+    /// Why nothing can be sent there.
+    fn client(&self, base: Option<&str>, redirects: u32) -> Result<Http, String>;
+
+    /// Waits for the end of `errand`.
+    fn wait(&self, errand: Local<'_, ()>);
+}
+
+/// Runs the setup `name`, an `async fn`; `own` is the URL of the target that a setup above it started.
+pub fn run_async_setup<T: Shareable, E: Display>(
+    name: &'static str,
+    context: &SetupContext,
+    own: Option<&str>,
+    redirects: u32,
+    setup: impl AsyncFnOnce(&mut Http) -> Result<T, E>,
+) -> Result<SetupValue<T>, SetupError> {
+    run_fallible_setup::<T, String>(name, || {
+        let returned = run_errand(context, own, redirects, setup)?;
+        returned.map_err(|error| error.to_string())
+    })
+}
+
+/// Runs an `async` teardown.
+pub fn run_async_teardown(
+    context: &SetupContext,
+    redirects: u32,
+    teardown: impl AsyncFnOnce(&mut Http) -> Result<(), String>,
+) -> Result<(), String> {
+    run_errand(context, None, redirects, teardown)?
+}
+
+fn run_errand<R>(
+    context: &SetupContext,
+    own: Option<&str>,
+    redirects: u32,
+    errand: impl AsyncFnOnce(&mut Http) -> R,
+) -> Result<R, String> {
+    let courier = context.courier.as_ref().ok_or("there is no client here")?;
+    let base = context.base_url.as_deref().or(own);
+    let mut http = courier.client(base, redirects)?;
+    let mut returned = None;
+    courier.wait(Box::pin(async {
+        returned = Some(errand(&mut http).await);
+    }));
+    returned.ok_or_else(|| "it did not end".to_owned())
+}

@@ -1,0 +1,95 @@
+//! Who sends for setups and teardowns: a client for each of them, which nobody measures.
+
+use super::run::permitted;
+use crate::chain::{Courier, Http, HttpError, Local, RawResponse, RequestBuf, Scenario, Wire};
+use crate::definition::{DEFAULT_TIMEOUT, Expect, Reads};
+use crate::transport::{Call, HttpTransport, Transport};
+use std::cell::Cell;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::LocalSet;
+
+/// Sends for the setups and the teardowns of a scenario, on the thread that calls them.
+#[derive(Debug)]
+pub(super) struct Errands {
+    scenario: &'static Scenario,
+    run_id: String,
+    runtime: Runtime,
+}
+
+/// A client of one setup or teardown.
+struct Line {
+    transport: HttpTransport,
+    redirects: u32,
+}
+
+impl Errands {
+    pub(super) fn new(scenario: &'static Scenario, run_id: &str) -> io::Result<Self> {
+        Ok(Self {
+            scenario,
+            run_id: run_id.to_owned(),
+            runtime: Builder::new_current_thread().enable_all().build()?,
+        })
+    }
+}
+
+impl Courier for Errands {
+    fn client(&self, base: Option<&str>, redirects: u32) -> Result<Http, String> {
+        let base = base.or(self.scenario.definition.base.as_deref());
+        let network = self
+            .runtime
+            .block_on(permitted(self.scenario, base, &self.run_id))
+            .map_err(|error| error.to_string())?;
+        Ok(Http::new(Box::new(Line {
+            transport: HttpTransport::new(Arc::new(network), 0),
+            redirects,
+        })))
+    }
+
+    fn wait(&self, errand: Local<'_, ()>) {
+        LocalSet::new().block_on(&self.runtime, errand);
+    }
+}
+
+impl Wire for Line {
+    fn base_url(&self) -> Option<&str> {
+        self.transport.base_url()
+    }
+
+    fn send<'a>(
+        &'a self,
+        request: &'a RequestBuf,
+        _: Option<&'a str>,
+    ) -> Local<'a, Result<RawResponse, HttpError>> {
+        Box::pin(async move {
+            let (expect, unfinished) = (Expect::ANY, Cell::default());
+            let call = Call {
+                request,
+                expect: &expect,
+                reads: Reads {
+                    body: true,
+                    headers: true,
+                },
+                timeout: request.timeout.unwrap_or(DEFAULT_TIMEOUT),
+                redirects: self.redirects,
+                unfinished: &unfinished,
+            };
+            let exchange = self.transport.send(call).await;
+            exchange
+                .result
+                .map(|received| RawResponse {
+                    status: received.status,
+                    headers: received.headers,
+                    body: received.body,
+                    redirected_to: exchange.redirected_to,
+                })
+                .map_err(|failure| HttpError::new(failure.kind.name(), failure.message))
+        })
+    }
+
+    fn pause(&self, time: Duration) -> Local<'_, ()> {
+        Box::pin(tokio::time::sleep(time))
+    }
+}
