@@ -80,7 +80,7 @@ macro_rules! run_with {
                     is_full: $is_full,
                 })
             },
-            teardown: |_| {},
+            teardown: |_, _| Ok(()),
         }));
         let plan = plan_of(scenario);
         let all = run_plan(scenario, &plan, $workers, &Control::new(), None, quick).all();
