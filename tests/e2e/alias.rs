@@ -80,7 +80,14 @@ fn clone() -> PathBuf {
         "tests",
         ".cargo",
     ] {
-        for file in all_files(&workspace().join(folder)) {
+        let files = all_files(&workspace().join(folder));
+        // The clone is kept from run to run.
+        for gone in all_files(&root.join(folder)) {
+            if !files.contains(&gone) {
+                fs::remove_file(root.join(folder).join(&gone)).expect("a file of the clone");
+            }
+        }
+        for file in files {
             copy(&root, &Path::new(folder).join(file));
         }
     }

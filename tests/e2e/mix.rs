@@ -240,9 +240,9 @@ fn a_weight_is_listed() {
     let facts: Vec<_> = output
         .stdout
         .lines()
-        .filter(|line| line.trim_start().starts_with("weight "))
+        .filter(|line| line.trim_start().starts_with("mix "))
         .collect();
-    assert_eq!(facts, ["    weight     3"], "{output}");
+    assert_eq!(facts, ["    mix        weight 3 beside others"], "{output}");
 }
 
 fn a_target_in_the_process_is_told_on_the_card() {
