@@ -8,6 +8,9 @@ use std::borrow::Cow;
 /// What stands in place of a secret.
 pub const REDACTED: &str = "[redacted]";
 
+/// The longest name of a row, in characters.
+const LONGEST_NAME: usize = 100;
+
 /// How often a text is looked through again for what the last redaction uncovered.
 const PASSES: usize = 8;
 
@@ -42,6 +45,15 @@ pub fn text(text: &str) -> Cow<'_, str> {
         }
     }
     shown
+}
+
+/// A name that the scenario's code gives to a row, as it may be shown.
+pub fn name(name: &str) -> Cow<'_, str> {
+    let name = text(name);
+    match name.char_indices().nth(LONGEST_NAME) {
+        Some((end, _)) => format!("{}…", &name[..end]).into(),
+        None => name,
+    }
 }
 
 /// A decoder's message as it may be shown: the type of what it found, and not the value, since

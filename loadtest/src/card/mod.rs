@@ -11,6 +11,7 @@ mod headline;
 mod inner;
 mod ledger;
 mod loss;
+mod own;
 mod remark;
 #[cfg(test)]
 mod sample;
@@ -34,6 +35,7 @@ pub use headline::Headline;
 pub use inner::InnerRow;
 pub use ledger::DependencyFailure;
 pub use loss::{Loss, LossKind};
+pub use own::{CounterRow, TimingRow};
 pub use setting::Setting;
 pub use step::{Phases, Quantiles, StepRow};
 pub use threshold::ThresholdRow;
@@ -107,6 +109,12 @@ pub struct Card {
     pub errors: Vec<ErrorRow>,
     /// Answers by status, of all steps.
     pub statuses: BTreeMap<u16, u64>,
+    /// What the scenario's code counted by itself (`vu.count(..)`), by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub counters: Vec<CounterRow>,
+    /// What the scenario's code timed by itself (`vu.time(..)`), by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub timings: Vec<TimingRow>,
     /// Where steps panicked.
     pub panics: Vec<Panicked>,
     /// How the target ended that the scenario had started, when it did not survive the run.
@@ -194,6 +202,8 @@ impl Card {
                 .collect(),
             errors: ErrorRow::all(&record.windows, &names),
             statuses: statuses(&tally.steps),
+            counters: CounterRow::all(&tally.own, seconds),
+            timings: TimingRow::all(&tally.own),
             panics: record.panics.clone(),
             target_death: record.target_death.clone(),
             thresholds: record

@@ -40,8 +40,8 @@ pub use response::Response;
 pub use skip::Skip;
 pub use slot::Slot;
 pub use unmet::{Cause, RootCause, Unmet};
-pub(crate) use vu::Purpose;
 pub use vu::Vu;
+pub(crate) use vu::{Figure, Purpose};
 
 use crate::definition::ScenarioDef;
 use crate::targets::Target;

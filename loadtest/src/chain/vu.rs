@@ -1,9 +1,11 @@
 //! The virtual user, as scenario code sees it.
 
+use std::borrow::Cow;
 use std::ops::{Bound, RangeBounds};
+use std::time::Duration;
 
-/// A virtual user: its number, its current iteration, and a source of random numbers that depends on
-/// nothing but the seed, the scenario, the iteration and the step.
+/// A virtual user: its number, its current iteration, a source of random numbers that depends on
+/// nothing but the seed, the scenario, the iteration and the step, and metrics of the scenario's own.
 #[derive(Debug, Clone)]
 pub struct Vu {
     id: u64,
@@ -11,6 +13,20 @@ pub struct Vu {
     turn: u64,
     seed: u64,
     state: u64,
+    given: Vec<Given>,
+}
+
+/// What the scenario's code counted or timed, once.
+#[derive(Debug, Clone)]
+pub(crate) struct Given {
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) figure: Figure,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Figure {
+    Count(u64),
+    Time(Duration),
 }
 
 impl Vu {
@@ -23,6 +39,7 @@ impl Vu {
             turn: 0,
             seed,
             state: 0,
+            given: Vec::new(),
         }
     }
 
@@ -91,6 +108,66 @@ impl Vu {
             low >> 48 & 0x3fff | 0x8000,
             low & 0xffff_ffff_ffff,
         )
+    }
+
+    /// Adds `number` to the counter `name` of the scenario, which the report shows with its rate.
+    ///
+    /// ```
+    /// use loadtest::prelude::*;
+    ///
+    /// #[scenario(base = "http://127.0.0.1:3000")]
+    /// fn orders() {
+    ///     #[step(post = "/orders", json = { "product": 7 }, expect = 201 | 409)]
+    ///     fn buy();
+    ///
+    ///     #[check]
+    ///     fn sold(buy: &Response, vu: &mut Vu) -> bool {
+    ///         vu.count("sold_out", u64::from(buy.status() == 409));
+    ///         true
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// A scenario has at most 64 names of counters and [`time`](Self::time)s; further ones are counted
+    /// together. A name is a kind of thing, such as `sold_out`: it holds no id.
+    pub fn count(&mut self, name: impl Into<Cow<'static, str>>, number: u64) {
+        self.give(name.into(), Figure::Count(number));
+    }
+
+    /// Records a duration under `name`, of which the report shows count, percentiles and maximum.
+    ///
+    /// ```
+    /// use loadtest::prelude::*;
+    /// use std::time::Duration;
+    ///
+    /// #[response]
+    /// struct Found { took_ms: u64 }
+    ///
+    /// #[scenario(base = "http://127.0.0.1:3000")]
+    /// fn search() {
+    ///     #[step(get = "/search?q=teapot")]
+    ///     fn find() -> Found;
+    ///
+    ///     #[check]
+    ///     fn took(find: &Found, vu: &mut Vu) -> bool {
+    ///         vu.time("took", Duration::from_millis(find.took_ms));
+    ///         true
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// Durations are told apart from a microsecond to an hour. For the names see [`count`](Self::count).
+    pub fn time(&mut self, name: impl Into<Cow<'static, str>>, duration: Duration) {
+        self.give(name.into(), Figure::Time(duration));
+    }
+
+    fn give(&mut self, name: Cow<'static, str>, figure: Figure) {
+        self.given.push(Given { name, figure });
+    }
+
+    /// What was counted and timed since it was last taken.
+    pub(crate) fn given(&mut self) -> &mut Vec<Given> {
+        &mut self.given
     }
 
     fn bits(&mut self) -> u64 {

@@ -2,6 +2,7 @@
 
 use super::attempt::{Attempt, Sender};
 use super::desk::Desk;
+use super::lent::Lent;
 use super::outcome::{Outcome, Sample, dependency, fail, not_sent, without_request};
 use super::wire::{Account, Line};
 use crate::chain::{
@@ -180,7 +181,7 @@ impl<T: Transport> VirtualUser<T> {
             paused: Duration::ZERO,
             failed: false,
         };
-        let begun = self.begin(arrival, desk);
+        let begun = self.begin(arrival, window, desk);
         if begun.is_ok() {
             for (step, def) in self.scenario.definition.steps.iter().enumerate() {
                 running.in_step.set(Some(step));
@@ -231,7 +232,7 @@ impl<T: Transport> VirtualUser<T> {
     }
 
     /// Readies the chain, or says what panicked.
-    fn begin(&mut self, arrival: Arrival, desk: &Desk) -> Result<(), String> {
+    fn begin(&mut self, arrival: Arrival, window: Window, desk: &Desk) -> Result<(), String> {
         self.transport.as_mut().unwrap_or_else(lost).begin();
         self.vu.begin(arrival.iteration, arrival.turn);
         self.vu.reseed(usize::MAX, Purpose::Scenario);
@@ -243,7 +244,7 @@ impl<T: Transport> VirtualUser<T> {
             ..
         } = self;
         let made = desk.lend(0, || {
-            chain.get_or_insert_with(|| (scenario.chain)(shared, vu));
+            chain.get_or_insert_with(|| (scenario.chain)(shared, &mut Lent::new(vu, desk, window)));
         });
         made.map_err(|message| format!("a state panicked when it was made: {message}"))?;
         let begun = desk.lend(0, || {
@@ -269,7 +270,7 @@ impl<T: Transport> VirtualUser<T> {
             let run = Box::pin(self.run(step, def, window, journey, desk, observer));
             return ControlFlow::Continue(run.await);
         }
-        let outcome = match self.build(step, O::SMOKE, desk) {
+        let outcome = match self.build(step, O::SMOKE, window, desk) {
             Ok(()) => {
                 let attempt = self.attempt(step, def, window, desk, observer).await;
                 journey.paused += attempt.paused;
@@ -284,9 +285,9 @@ impl<T: Transport> VirtualUser<T> {
                     target: desk.plan.grading[step].target,
                     checks: (0, 0),
                 };
-                let result = attempt
-                    .result
-                    .and_then(|status| self.check(step, Some(status), &mut sample.checks, desk));
+                let result = attempt.result.and_then(|status| {
+                    self.check(step, Some(status), &mut sample.checks, window, desk)
+                });
                 desk.tally(window, |tally| {
                     sample.tally(&mut tally.steps[step], &result);
                 });
@@ -345,7 +346,7 @@ impl<T: Transport> VirtualUser<T> {
         let account = Account::new(desk, window, step, O::SMOKE);
         let line = Line::new(transport, def, account);
         let mut http = Http::new(Box::new(line));
-        let ran = self.lend(step, &mut http, desk).await;
+        let ran = self.lend(step, &mut http, window, desk).await;
         let wire: Box<dyn Any> = http.into_wire();
         let (transport, mut account) = wire
             .downcast::<Line<T>>()
@@ -358,7 +359,7 @@ impl<T: Transport> VirtualUser<T> {
         let mut checks = (0, 0);
         let outcome = match ran {
             Ok(Ok(())) => self
-                .check(step, None, &mut checks, desk)
+                .check(step, None, &mut checks, window, desk)
                 .map_or_else(Outcome::Failed, |()| Outcome::Ok),
             Ok(Err(Halt::Unmet(unmet))) => self.refused(step, unmet, desk),
             Ok(Err(Halt::Failed(error))) => self.failed(step, log.failure(&error)),
@@ -404,6 +405,7 @@ impl<T: Transport> VirtualUser<T> {
         &mut self,
         step: usize,
         http: &mut Http,
+        window: Window,
         desk: &Desk,
     ) -> Result<Result<(), Halt>, String> {
         let Self {
@@ -415,7 +417,8 @@ impl<T: Transport> VirtualUser<T> {
             return Ok(Ok(()));
         };
         vu.reseed(step, Purpose::Scenario);
-        let mut function = desk.lend(step, || chain.run(step, vu, http))?;
+        let mut vu = Lent::new(vu, desk, window);
+        let mut function = desk.lend(step, || chain.run(step, &mut vu, http))?;
         let ran = poll_fn(
             |context| match desk.lend(step, || function.as_mut().poll(context)) {
                 Ok(Poll::Pending) => Poll::Pending,
@@ -459,7 +462,13 @@ impl<T: Transport> VirtualUser<T> {
     }
 
     /// Draws the step and builds its request, or says why there is none.
-    fn build(&mut self, step: usize, always: bool, desk: &Desk) -> Result<(), Outcome> {
+    fn build(
+        &mut self,
+        step: usize,
+        always: bool,
+        window: Window,
+        desk: &Desk,
+    ) -> Result<(), Outcome> {
         self.draw(step, always, desk)?;
         let Self {
             chain: Some(chain),
@@ -471,7 +480,10 @@ impl<T: Transport> VirtualUser<T> {
             return Err(Outcome::NotDrawn);
         };
         vu.reseed(step, Purpose::Scenario);
-        match desk.lend(step, || chain.build(step, vu, request)) {
+        let built = desk.lend(step, || {
+            chain.build(step, &mut Lent::new(vu, desk, window), request)
+        });
+        match built {
             Ok(Ok(())) => Ok(()),
             Ok(Err(unmet)) => Err(self.refused(step, unmet, desk)),
             Err(message) => {
@@ -521,6 +533,7 @@ impl<T: Transport> VirtualUser<T> {
         step: usize,
         status: Option<StatusCode>,
         checks: &mut (u64, u64),
+        window: Window,
         desk: &Desk,
     ) -> Result<(), Failure> {
         let Self {
@@ -533,7 +546,8 @@ impl<T: Transport> VirtualUser<T> {
         };
         let mut problem = None;
         let ran = desk.lend(step, || {
-            chain.check(step, vu, &mut |name, result| match result {
+            let mut vu = Lent::new(vu, desk, window);
+            chain.check(step, &mut vu, &mut |name, result| match result {
                 Ok(()) => checks.0 += 1,
                 Err(reason) => {
                     checks.1 += 1;

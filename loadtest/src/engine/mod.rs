@@ -10,6 +10,7 @@ mod closed;
 mod control;
 mod desk;
 mod iteration;
+mod lent;
 mod open;
 mod outcome;
 mod pacer;

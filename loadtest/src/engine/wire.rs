@@ -21,9 +21,6 @@ static ANY_STATUS: Expect = Expect::ANY;
 /// The most exchanges that are kept to be shown.
 const MOST_SHOWN: usize = 50;
 
-/// The longest name of a row.
-const LONGEST_NAME: usize = 100;
-
 /// What a user lends to a step that sends for itself.
 pub(super) struct Line<T> {
     transport: T,
@@ -170,7 +167,8 @@ impl Account {
     fn open(&self, request: &RequestBuf, name: Option<&str>) -> Open<'_> {
         let start = Instant::now();
         let mut log = self.log.borrow_mut();
-        let row = log.row(name.map_or_else(|| row_name(request), shown));
+        let row =
+            log.row(name.map_or_else(|| row_name(request), |name| redact::name(name).into_owned()));
         log.begin_request(start);
         Open {
             account: self,
@@ -398,7 +396,7 @@ fn row_name(request: &RequestBuf) -> String {
         .split('/')
         .map(|segment| if is_id(segment) { "{}" } else { segment })
         .collect();
-    shown(&format!("{} {origin}{}", request.method, path.join("/")))
+    redact::name(&format!("{} {origin}{}", request.method, path.join("/"))).into_owned()
 }
 
 /// Whether a segment holds a digit and is no version, like `v1`.
@@ -408,15 +406,6 @@ fn is_id(segment: &str) -> bool {
         .strip_prefix('v')
         .is_some_and(|number| number.len() <= 2 && is_digits(number));
     !is_version && segment.bytes().any(|byte| byte.is_ascii_digit())
-}
-
-/// A name as it may be shown.
-fn shown(name: &str) -> String {
-    let name = redact::text(name);
-    match name.char_indices().nth(LONGEST_NAME) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name.into_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::time::Duration;
 const MOST: usize = 32;
 
 /// The name of the last row.
-const OTHERS: &str = "(others)";
+pub(crate) const OTHERS: &str = "(others)";
 
 impl StepTally {
     /// The row `name`, or the one of what has no row of its own.

@@ -7,10 +7,13 @@ mod cells;
 mod encoding;
 mod histogram;
 mod inner;
+mod own;
 mod tally;
 
 pub use cells::{Cell, CellStep, Cells, CompactHistogram};
 pub use histogram::Histogram;
+pub(crate) use inner::OTHERS;
+pub use own::OwnTally;
 pub use tally::{
     DependencyTally, ErrorTally, Frame, InnerTally, JourneyTally, Panicked, PhaseTally, StepTally,
     TailShare, Tally, Windows,

@@ -1,6 +1,6 @@
 //! Counters and histograms of a stretch of a run: a second of one worker, or all of it.
 
-use super::Histogram;
+use super::{Histogram, OwnTally};
 use crate::chain::{Cause, RootCause};
 use crate::transport::{ErrorKind, Phases, Traffic};
 use serde::{Deserialize, Serialize};
@@ -46,6 +46,9 @@ pub struct Tally {
     pub steps: Vec<StepTally>,
     /// The dependency failures.
     pub dependencies: Vec<DependencyTally>,
+    /// What the scenario's code counted and timed by itself.
+    #[serde(skip_serializing_if = "OwnTally::is_empty")]
+    pub own: OwnTally,
 }
 
 /// Iterations: `planned = started + dropped`, `started = ok + failed + cancelled`.
@@ -262,6 +265,7 @@ impl Tally {
         for theirs in &other.dependencies {
             self.count_dependency(theirs.clone());
         }
+        self.own.merge(&other.own);
     }
 
     /// Adds one dependency failure, or several of one kind.

@@ -1,0 +1,53 @@
+//! The virtual user while the scenario's code has it.
+
+use super::desk::Desk;
+use crate::chain::{Figure, Vu};
+use crate::redact;
+use crate::schedule::Window;
+use std::ops::{Deref, DerefMut};
+
+/// A virtual user that is lent to the scenario's code. What that counts and times is tallied when the user
+/// comes back, also where the code panics or the end of the run cuts it off.
+pub(super) struct Lent<'a> {
+    vu: &'a mut Vu,
+    desk: &'a Desk,
+    window: Window,
+}
+
+impl<'a> Lent<'a> {
+    pub(super) fn new(vu: &'a mut Vu, desk: &'a Desk, window: Window) -> Self {
+        Self { vu, desk, window }
+    }
+}
+
+impl Deref for Lent<'_> {
+    type Target = Vu;
+
+    fn deref(&self) -> &Vu {
+        self.vu
+    }
+}
+
+impl DerefMut for Lent<'_> {
+    fn deref_mut(&mut self) -> &mut Vu {
+        self.vu
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        let given = self.vu.given();
+        if given.is_empty() {
+            return;
+        }
+        self.desk.tally(self.window, |tally| {
+            for given in given.drain(..) {
+                let name = redact::name(&given.name);
+                match given.figure {
+                    Figure::Count(number) => tally.own.count(&name, number),
+                    Figure::Time(time) => tally.own.time(&name, time),
+                }
+            }
+        });
+    }
+}
