@@ -19,6 +19,7 @@ mod language;
 mod libraries;
 mod listing;
 mod many;
+mod metrics;
 mod misbehaviour;
 mod mistakes;
 mod mix;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         libraries::trials(),
         listing::trials(),
         many::trials(),
+        metrics::trials(),
         misbehaviour::trials(),
         mistakes::trials(),
         mix::trials(),

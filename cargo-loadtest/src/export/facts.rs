@@ -8,6 +8,9 @@ use std::time::Duration;
 /// What stands in the place of a verdict for a scenario that was selected and did not run.
 pub(super) const NOT_RUN: &str = "DID NOT RUN";
 
+/// The title of what the scenario's code counted and timed by itself.
+pub(super) const OWN_METRICS: &str = "Metrics of the scenario";
+
 /// What was run, and where, as label and value.
 pub(super) fn facts(report: &Report, card: &Card) -> Vec<(&'static str, String)> {
     let environment = &report.environment;

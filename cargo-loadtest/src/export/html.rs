@@ -1,7 +1,9 @@
 //! The card as one page: complete without scripts and without a network.
 
 use super::chart::{self, Chart};
-use super::facts::{NOT_RUN, errors_alarm, facts, percentiles_of, spared_heading, spared_title};
+use super::facts::{
+    NOT_RUN, OWN_METRICS, errors_alarm, facts, percentiles_of, spared_heading, spared_title,
+};
 use loadtest::card::{Card, Report, view};
 use minijinja::value::Serde;
 use minijinja::{Environment, HtmlEscape, Value, context};
@@ -68,6 +70,7 @@ pub(crate) fn render(report: &Report) -> String {
                 exit_code => report.exit_code(),
                 dash => view::NONE,
                 not_run => NOT_RUN,
+                own_metrics => OWN_METRICS,
             })
         })
         .expect("the template is tested with every kind of card")
@@ -170,6 +173,7 @@ mod tests {
             (sample::stuck(), "did not give its thread back"),
             (sample::doomed(), "is stricter"),
             (sample::sender(), "receipt"),
+            (sample::own_metrics(), "sold_out"),
         ] {
             assert!(render(&report).contains(says));
         }
@@ -288,6 +292,26 @@ mod tests {
         for figure in ["200", "0 %", "100 ms", "190 ms", "198 ms"] {
             assert!(row.contains(figure), "{figure}: {row}");
         }
+    }
+
+    #[test]
+    fn what_the_scenario_counted_and_timed_has_a_section_where_there_is_any() {
+        let html = render(&sample::own_metrics());
+        let row = |name: &str| {
+            let rest = html.split(&format!("<th scope=\"row\">{name}</th>")).nth(1);
+            let row = rest.and_then(|rest| rest.split("</tr>").next()).unwrap();
+            row.replace("<td class=\"n\">", "").replace("</td>", "|")
+        };
+        assert_eq!(
+            row("sold_out"),
+            format!("{}|123&#x2f;s|", view::count(1_234))
+        );
+        assert_eq!(row("queued"), "100|50.0 ms|95.0 ms|99.0 ms|100 ms|");
+        let without = render(&sample::failed());
+        assert!(html.contains(OWN_METRICS) && !without.contains(OWN_METRICS));
+        let mut report = sample::own_metrics();
+        report.cards[0].timings.clear();
+        assert!(!render(&report).contains("timed by itself"));
     }
 
     #[test]

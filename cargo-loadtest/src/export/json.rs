@@ -70,6 +70,23 @@ mod tests {
     }
 
     #[test]
+    fn what_the_scenario_counted_and_timed_is_there() {
+        let json: serde_json::Value =
+            serde_json::from_str(&render(&sample::own_metrics())).unwrap();
+        let card = &json["cards"][0];
+        assert_eq!(
+            card["counters"],
+            serde_json::json!([{ "name": "sold_out", "count": 1_234, "per_second": 123.4 }])
+        );
+        let row = &card["timings"][0];
+        assert_eq!(
+            (&row["name"], &row["count"]),
+            (&"queued".into(), &100.into())
+        );
+        assert_eq!(row["time"]["max_us"], 100_000);
+    }
+
+    #[test]
     fn what_did_not_run_is_there() {
         let json: serde_json::Value =
             serde_json::from_str(&render(&sample::nothing_run())).unwrap();

@@ -141,6 +141,8 @@ pub(super) fn hostile(text: &str) -> Report {
         step.method = Some(text().into());
     }
     for tally in [&mut record.windows.ramp, &mut record.windows.steady] {
+        tally.own.count(&text(), 1);
+        tally.own.time(&text(), Duration::from_millis(1));
         for failure in &mut tally.dependencies {
             failure.variable = Some(text());
             failure.example = text();
@@ -180,6 +182,17 @@ pub(super) fn sender() -> Report {
     receipt.answered(201, Duration::from_millis(12));
     receipt.answered(404, Duration::from_millis(3));
     receipt.unanswered(ErrorKind::TimeoutHead, "late", Duration::from_secs(2));
+    report(vec![record])
+}
+
+/// A run whose scenario counts and times by itself.
+pub(super) fn own_metrics() -> Report {
+    let mut record = ping();
+    let own = &mut record.windows.steady.own;
+    own.count("sold_out", 1_234);
+    for number in 1..=100 {
+        own.time("queued", Duration::from_millis(number));
+    }
     report(vec![record])
 }
 

@@ -59,6 +59,7 @@ fn others_last<T>(rows: &BTreeMap<String, T>) -> impl Iterator<Item = (&String, 
 #[cfg(test)]
 mod tests {
     use super::super::{Card, sample};
+    use super::OwnTally;
     use std::time::Duration;
 
     #[test]
@@ -82,7 +83,7 @@ mod tests {
         assert!(card.timings.is_empty());
 
         let own = &mut record.windows.steady.own;
-        *own = Default::default();
+        *own = OwnTally::default();
         for ms in 1..=100 {
             own.time("queued", Duration::from_millis(ms));
         }

@@ -1,6 +1,7 @@
 //! The card for a terminal: verdict and grade first, nothing wider than it.
 
 mod detail;
+mod own;
 mod steps;
 pub(crate) mod table;
 #[cfg(test)]
@@ -100,6 +101,7 @@ fn card_of(page: &mut Page, report: &Report, card: &Card) {
     detail::dependencies(page, card);
     detail::weights(page, card);
     detail::outcomes(page, card);
+    own::table(page, card);
     detail::errors(page, card);
     detail::thresholds(page, card);
     detail::accounts(page, card);

@@ -1,4 +1,5 @@
 use super::*;
+use crate::export::facts::OWN_METRICS;
 use crate::export::sample;
 
 /// A page without what differs from machine to machine; the samples have none of that.
@@ -49,6 +50,14 @@ fn a_blocked_worker_is_named_before_anything_else() {
 #[test]
 fn what_belongs_beside_the_verdict_stands_below_its_reasons() {
     insta::assert_snapshot!(page(&sample::doomed(), 80));
+}
+
+#[test]
+fn what_the_scenario_counted_and_timed_has_a_section() {
+    insta::assert_snapshot!(page(&sample::own_metrics(), 80));
+    let narrow = page(&sample::own_metrics(), 40);
+    assert!(narrow.contains("sold_out") && narrow.contains("queued"));
+    assert!(!page(&sample::failed(), 100).contains(OWN_METRICS));
 }
 
 #[test]
