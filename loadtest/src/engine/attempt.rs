@@ -40,7 +40,9 @@ pub(super) struct Attempt {
 impl<T: Transport, O: Observer> Sender<'_, T, O> {
     /// Sends until there is an answer to go on with, or none to hope for.
     pub(super) async fn attempt(mut self) -> Attempt {
-        let first = Instant::now();
+        // Only those that wait for an answer look at the clock.
+        let until = self.def.until.as_ref();
+        let deadline = until.map(|until| Instant::now() + until.within);
         let mut attempt = Attempt {
             result: Ok(StatusCode::OK),
             service: Duration::ZERO,
@@ -53,8 +55,8 @@ impl<T: Transport, O: Observer> Sender<'_, T, O> {
             let exchange = self.send(requests > 0).await;
             requests += 1;
             attempt.service += exchange.service_time;
-            let left = self.def.until.as_ref().map_or(Duration::MAX, |until| {
-                until.within.saturating_sub(first.elapsed())
+            let left = deadline.map_or(Duration::MAX, |deadline| {
+                deadline.saturating_duration_since(Instant::now())
             });
             let pause = match exchange.result {
                 Ok(received) => {

@@ -65,15 +65,12 @@ async fn live<T: Transport>(mut user: VirtualUser<T>, number: u64, first: Instan
     loop {
         // A state that panicked is tallied; the next iteration tries again.
         let _tallied = user.iterate(arrival, &desk, &mut Unobserved).await;
-        if user.sent_nothing {
-            desk.pause(REST).await;
-        }
+        let mut due = rested(&user, &desk).await;
         count += 1;
         if desk.turn(number, count) >= desk.rows() {
             desk.run_out();
             return;
         }
-        let mut due = Instant::now();
         let Some(from) = desk
             .schedule
             .active_from(number, due.saturating_duration_since(desk.start))
@@ -95,6 +92,16 @@ async fn live<T: Transport>(mut user: VirtualUser<T>, number: u64, first: Instan
             ready: due,
         };
     }
+}
+
+/// When the next iteration of `user` is due: at the end of the last one, or after a rest where that sent
+/// nothing and so gave nobody else the thread.
+async fn rested<T>(user: &VirtualUser<T>, desk: &Desk) -> Instant {
+    if user.sent_nothing {
+        desk.pause(REST).await;
+        return Instant::now();
+    }
+    user.ended
 }
 
 /// One number for `user.count`: both keep their own half.
@@ -165,9 +172,6 @@ async fn work<T: Transport>(
         };
         // A state that panicked is tallied; the next iteration tries again.
         let _tallied = user.iterate(arrival, &desk, &mut Unobserved).await;
-        if user.sent_nothing {
-            desk.pause(REST).await;
-        }
-        due = Instant::now();
+        due = rested(&user, &desk).await;
     }
 }

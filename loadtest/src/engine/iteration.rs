@@ -33,6 +33,8 @@ pub(crate) struct VirtualUser<T> {
     service: Vec<Duration>,
     /// Which steps that run `once` have done so.
     done: Vec<bool>,
+    /// When the last iteration ended.
+    pub(super) ended: Instant,
     /// Whether the last iteration sent no request, and so gave nobody else the thread.
     pub(super) sent_nothing: bool,
 }
@@ -140,6 +142,7 @@ impl<T: Transport> VirtualUser<T> {
             request: RequestBuf::default(),
             service: vec![Duration::ZERO; steps],
             done: vec![false; steps],
+            ended: Instant::now(),
             sent_nothing: false,
         }
     }
@@ -208,7 +211,8 @@ impl<T: Transport> VirtualUser<T> {
         } else {
             journey.failed = true;
         }
-        let time = arrival.due.elapsed().saturating_sub(journey.paused);
+        self.ended = Instant::now();
+        let time = (self.ended - arrival.due).saturating_sub(journey.paused);
         running.ended.set(true);
         desk.tally(window, |tally| {
             if let Err(message) = &begun {
@@ -243,10 +247,13 @@ impl<T: Transport> VirtualUser<T> {
             chain,
             ..
         } = self;
-        let made = desk.lend(0, || {
-            chain.get_or_insert_with(|| (scenario.chain)(shared, &mut Lent::new(vu, desk, window)));
-        });
-        made.map_err(|message| format!("a state panicked when it was made: {message}"))?;
+        if chain.is_none() {
+            let made = desk.lend(0, || {
+                (scenario.chain)(shared, &mut Lent::new(vu, desk, window))
+            });
+            let message = |message| format!("a state panicked when it was made: {message}");
+            *chain = Some(made.map_err(message)?);
+        }
         let begun = desk.lend(0, || {
             if let Some(chain) = chain {
                 chain.begin(vu);

@@ -31,8 +31,14 @@ struct Inner {
 
 impl Histogram {
     /// Adds one duration.
+    #[inline]
     pub fn record(&mut self, duration: Duration) {
-        self.record_n(duration, 1);
+        let ns = nanoseconds(duration);
+        let inner = self.0.get_or_insert_with(|| Box::new(Inner::new()));
+        inner.counts.saturating_record(ns);
+        inner.min_ns = inner.min_ns.min(ns);
+        inner.max_ns = inner.max_ns.max(ns);
+        inner.sum_ns += u128::from(ns);
     }
 
     /// Adds the same duration `count` times.
@@ -40,7 +46,7 @@ impl Histogram {
         if count == 0 {
             return;
         }
-        let ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        let ns = nanoseconds(duration);
         let inner = self.0.get_or_insert_with(|| Box::new(Inner::new()));
         inner.counts.saturating_record_n(ns, count);
         inner.min_ns = inner.min_ns.min(ns);
@@ -121,6 +127,12 @@ impl Histogram {
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
+}
+
+/// In whole nanoseconds, as far as they can be told.
+fn nanoseconds(duration: Duration) -> u64 {
+    let seconds = duration.as_secs().saturating_mul(1_000_000_000);
+    seconds.saturating_add(duration.subsec_nanos().into())
 }
 
 impl Inner {

@@ -9,12 +9,13 @@ use super::tls::H2;
 use super::{ErrorKind, Failure, Phases, fault};
 use crate::definition::HttpVersion;
 use bytes::Bytes;
+use futures_util::future::Either;
 use http::{Request, Response};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::TokioIo;
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use tokio::net::TcpStream;
@@ -115,14 +116,14 @@ impl Connection {
         matches!(self.sender, Sender::Http2(_))
     }
 
-    /// Sends a request and waits for the head of its answer.
-    pub(super) async fn send(
+    /// Hands a request over, and waits for the head of its answer.
+    pub(super) fn send(
         &mut self,
         request: Request<Full<Bytes>>,
-    ) -> hyper::Result<Response<Incoming>> {
+    ) -> impl Future<Output = hyper::Result<Response<Incoming>>> + use<> {
         match &mut self.sender {
-            Sender::Http1(sender) => sender.send_request(request).await,
-            Sender::Http2(sender) => sender.send_request(request).await,
+            Sender::Http1(sender) => Either::Left(sender.send_request(request)),
+            Sender::Http2(sender) => Either::Right(sender.send_request(request)),
         }
     }
 

@@ -1,8 +1,8 @@
 //! The deadline of a user's requests: one timer per user, not one per request.
 
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
-use std::task::Poll;
+use std::pin::Pin;
+use std::task::{Poll, Waker};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 /// A timer that is left armed from request to request.
@@ -13,6 +13,8 @@ use tokio::time::{Instant, Sleep, sleep_until};
 #[derive(Debug, Default)]
 pub(super) struct Deadline {
     timer: Option<Pin<Box<Sleep>>>,
+    /// Whom the timer wakes.
+    wakes: Option<Waker>,
 }
 
 /// The deadline passed.
@@ -21,13 +23,14 @@ pub(super) struct Elapsed;
 
 impl Deadline {
     /// Waits for `future`, but no longer than until `deadline`.
-    pub(super) async fn bound<F: Future>(
+    ///
+    /// It is pinned already, since it is large, and would be moved here and pinned then.
+    pub(super) fn bound<F: Future>(
         &mut self,
         deadline: Instant,
-        future: F,
-    ) -> Result<F::Output, Elapsed> {
-        let mut future = pin!(future);
-        poll_fn(|cx| {
+        mut future: Pin<&mut F>,
+    ) -> impl Future<Output = Result<F::Output, Elapsed>> {
+        poll_fn(move |cx| {
             if let Poll::Ready(output) = future.as_mut().poll(cx) {
                 return Poll::Ready(Ok(output));
             }
@@ -36,7 +39,16 @@ impl Deadline {
                 .get_or_insert_with(|| Box::pin(sleep_until(deadline)));
             if timer.deadline() > deadline {
                 timer.as_mut().reset(deadline);
+            } else if !timer.is_elapsed()
+                && self
+                    .wakes
+                    .as_ref()
+                    .is_some_and(|woken| woken.will_wake(cx.waker()))
+            {
+                // It is armed, and will wake this task.
+                return Poll::Pending;
             }
+            self.wakes = Some(cx.waker().clone());
             while timer.as_mut().poll(cx).is_ready() {
                 if timer.deadline() >= deadline {
                     return Poll::Ready(Err(Elapsed));
@@ -45,7 +57,6 @@ impl Deadline {
             }
             Poll::Pending
         })
-        .await
     }
 }
 
@@ -53,6 +64,7 @@ impl Deadline {
 mod tests {
     use super::*;
     use std::future::{pending, ready};
+    use std::pin::pin;
     use std::time::Duration;
     use tokio::time::sleep;
 
@@ -66,7 +78,7 @@ mod tests {
             let length = SECOND * seconds;
             assert!(
                 deadline
-                    .bound(start + length, pending::<()>())
+                    .bound(start + length, pin!(pending::<()>()))
                     .await
                     .is_err()
             );
@@ -78,18 +90,18 @@ mod tests {
     async fn a_timer_that_goes_off_early_does_not_end_a_request() {
         let mut deadline = Deadline::default();
         let armed = Instant::now() + 2 * SECOND;
-        assert!(deadline.bound(armed, ready(())).await.is_ok());
-        let first = deadline.bound(armed, sleep(SECOND)).await;
+        assert!(deadline.bound(armed, pin!(ready(()))).await.is_ok());
+        let first = deadline.bound(armed, pin!(sleep(SECOND))).await;
         assert!(first.is_ok());
         // Armed for 1 s from now; this request may take 3 s and takes 2.
         let second = deadline
-            .bound(Instant::now() + 3 * SECOND, sleep(2 * SECOND))
+            .bound(Instant::now() + 3 * SECOND, pin!(sleep(2 * SECOND)))
             .await;
         assert!(second.is_ok());
         // Went off while nothing was under way.
         sleep(10 * SECOND).await;
         let third = deadline
-            .bound(Instant::now() + 3 * SECOND, sleep(2 * SECOND))
+            .bound(Instant::now() + 3 * SECOND, pin!(sleep(2 * SECOND)))
             .await;
         assert!(third.is_ok());
     }

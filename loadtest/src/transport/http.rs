@@ -6,6 +6,7 @@ use super::deadline::{Deadline, Elapsed};
 use super::network::{Addresses, Network};
 use super::origin::Origin;
 use super::progress::Progress;
+use super::redirect::Redirect;
 use super::route::{Answer, Lent, Route};
 use super::{Call, ErrorKind, Exchange, Failure, Received, Transport, body};
 use crate::chain::{RequestBuf, RequestTarget};
@@ -15,6 +16,7 @@ use http::HeaderValue;
 use http::uri::Authority;
 use std::cell::RefCell;
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -110,9 +112,10 @@ impl Transport for HttpTransport {
         // A call that is dropped takes its lane along: the connection is of no more use.
         let mut lane = idle.unwrap_or_else(|| Lane::new(&self.network, self.number));
         let Lane { deadline, routes } = &mut lane;
-        let outcome = deadline
-            .bound(start + timeout, self.exchange(routes, &call, &mut progress))
-            .await;
+        let outcome = {
+            let exchange = pin!(self.exchange(routes, &call, &mut progress));
+            deadline.bound(start + timeout, exchange).await
+        };
         let end = Instant::now();
         self.lanes.borrow_mut().push(lane);
         progress.finish(end);
@@ -158,32 +161,52 @@ impl HttpTransport {
         call: &Call<'_>,
         progress: &mut Progress<'_>,
     ) -> Result<(Received, Encoding), Failure> {
-        let mut index = self.route(routes, &call.request.target)?;
-        let mut next: Option<RequestBuf> = None;
-        let mut followed = 0;
-        loop {
-            let request = next.as_ref().unwrap_or(call.request);
-            let lent = Lent {
-                network: &self.network,
-                run_id: &self.run_id,
-                jar: self.jar.as_ref(),
-            };
-            let route = &mut routes.0[index];
-            let redirect = match route.exchange(lent, request, call, progress).await? {
-                Answer::Final(received, encoding) => return Ok((received, encoding)),
-                Answer::Elsewhere(redirect) => redirect,
-            };
-            if followed == call.redirects {
-                return Err(redirect.too_many(followed));
+        let index = self.route(routes, &call.request.target)?;
+        let route = &mut routes.0[index];
+        let answer = route.exchange(self.lent(), call.request, call, progress);
+        match answer.await? {
+            Answer::Final(received, encoding) => Ok((received, encoding)),
+            // In a box, so that the requests of all others stay small.
+            Answer::Elsewhere(redirect) => {
+                Box::pin(self.follow(routes, index, redirect, call, progress)).await
             }
-            let url = route.url(request, &self.network)?;
-            let request = redirect.follow(request, &url)?;
+        }
+    }
+
+    /// Goes on where the route `index` said that the answer is elsewhere.
+    async fn follow(
+        &self,
+        routes: &mut Routes,
+        mut index: usize,
+        mut redirect: Redirect,
+        call: &Call<'_>,
+        progress: &mut Progress<'_>,
+    ) -> Result<(Received, Encoding), Failure> {
+        let mut before: Option<RequestBuf> = None;
+        for _ in 0..call.redirects {
+            let before_it = before.as_ref().unwrap_or(call.request);
+            let url = routes.0[index].url(before_it, &self.network)?;
+            let request = redirect.follow(before_it, &url)?;
             index = self
                 .route(routes, &request.target)
                 .map_err(|refusal| redirect.blocked(&refusal))?;
             progress.next_hop(Instant::now(), &request.target);
-            next = Some(request);
-            followed += 1;
+            let route = &mut routes.0[index];
+            let answer = route.exchange(self.lent(), &request, call, progress);
+            redirect = match answer.await? {
+                Answer::Final(received, encoding) => return Ok((received, encoding)),
+                Answer::Elsewhere(redirect) => redirect,
+            };
+            before = Some(request);
+        }
+        Err(redirect.too_many(call.redirects))
+    }
+
+    fn lent(&self) -> Lent<'_> {
+        Lent {
+            network: &self.network,
+            run_id: &self.run_id,
+            jar: self.jar.as_ref(),
         }
     }
 
@@ -259,5 +282,31 @@ impl fmt::Debug for HttpTransport {
         f.debug_struct("HttpTransport")
             .field("user", &self.number)
             .finish_non_exhaustive()
+    }
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::definition::{Expect, Reads};
+    use std::cell::Cell;
+
+    #[tokio::test]
+    async fn a_request_on_its_way_is_small() {
+        let network = Network::prepare(Some("http://127.0.0.1:1"), "r").await;
+        let user = HttpTransport::new(Arc::new(network.unwrap()), 0);
+        let call = Call {
+            request: &RequestBuf::default(),
+            expect: &Expect::SUCCESS,
+            reads: Reads {
+                body: false,
+                headers: false,
+            },
+            timeout: Duration::ZERO,
+            redirects: 0,
+            unfinished: &Cell::default(),
+        };
+        // Every user has one, and what is large is moved about.
+        let size = size_of_val(&user.send(call));
+        assert!(size < 2_000, "{size} bytes");
     }
 }

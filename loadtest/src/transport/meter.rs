@@ -52,6 +52,7 @@ impl Meter {
         self.fault.get()
     }
 
+    #[inline]
     fn note<T>(&self, result: &io::Result<T>) {
         if let Err(error) = result {
             self.fault.set(Some(error.kind()));
@@ -76,6 +77,7 @@ impl Metered {
         Self { stream, meter }
     }
 
+    #[inline]
     fn wrote(&self, result: io::Result<usize>) -> Poll<io::Result<usize>> {
         self.meter.note(&result);
         if let Ok(count) = &result {
@@ -87,6 +89,7 @@ impl Metered {
 }
 
 impl AsyncRead for Metered {
+    #[inline]
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -110,6 +113,7 @@ impl AsyncRead for Metered {
 }
 
 impl AsyncWrite for Metered {
+    #[inline]
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -122,6 +126,7 @@ impl AsyncWrite for Metered {
         self.wrote(result)
     }
 
+    #[inline]
     fn poll_write_vectored(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -134,6 +139,7 @@ impl AsyncWrite for Metered {
         self.wrote(result)
     }
 
+    #[inline]
     fn is_write_vectored(&self) -> bool {
         match &self.stream {
             Stream::Plain(stream) => stream.is_write_vectored(),
@@ -141,6 +147,7 @@ impl AsyncWrite for Metered {
         }
     }
 
+    #[inline]
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_flush(cx),
@@ -148,6 +155,7 @@ impl AsyncWrite for Metered {
         }
     }
 
+    #[inline]
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_shutdown(cx),

@@ -121,14 +121,15 @@ impl Route {
         }
         progress.stage = Stage::Connect;
         let stage = &mut progress.stage;
-        let connection = Connection::open(
+        // In a box, so that the requests of all others stay small.
+        let connection = Box::pin(Connection::open(
             lent.network,
             &self.origin,
             &self.addresses,
             &mut self.preferred,
             &mut progress.phases,
             || *stage = Stage::Handshake,
-        )
+        ))
         .await?;
         progress.usable_at = Instant::now();
         self.attempt(connection, &lent, request, call, progress, false)

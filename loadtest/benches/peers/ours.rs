@@ -1,0 +1,57 @@
+//! `ours one|three URL SECONDS`: loadtest, as a program of its own.
+
+use loadtest::prelude::*;
+use std::time::Duration;
+
+#[response]
+struct Login {
+    token: String,
+    user: User,
+}
+
+#[response]
+struct User {
+    id: u64,
+}
+
+#[response]
+struct Product {
+    id: u64,
+}
+
+#[scenario]
+fn one() {
+    #[step(get = "/")]
+    fn ask();
+}
+
+#[scenario]
+fn three() {
+    #[step(post = "/login", json = { "user": "ada" })]
+    fn login() -> Login;
+
+    #[step(
+        get = "/products/{{login.response.user.id}}",
+        bearer = "{{login.response.token}}"
+    )]
+    fn product() -> Product;
+
+    #[step(post = "/orders", bearer = "{{login.response.token}}", json = { "product": {{product.response.id}} }, expect = 200)]
+    fn order();
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    let mut given = std::env::args().skip(1);
+    let mut next = || given.next().expect("ours one|three URL SECONDS");
+    let scenario = if next() == "one" { one() } else { three() };
+    let url = next();
+    let seconds = next().parse().expect("seconds");
+    let load = loadtest::definition::Load::users(64, Duration::from_secs(seconds));
+    let card = loadtest::Run::new(scenario)
+        .load(load)
+        .base_url(url)
+        .run()
+        .await;
+    println!("{}", card.expect("a run"));
+}

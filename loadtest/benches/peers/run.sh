@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# loadtest beside its peers: CPU time per request.
+#
+#   loadtest/benches/peers/run.sh [SECONDS] [ROUNDS]      4 seconds, 5 rounds
+#
+# 64 users against nginx on loopback, HTTP/1.1 with keep-alive; the generator on one core, nginx on another,
+# the tools in turn in each round. CPU time is user + sys of the whole process, start and end included;
+# requests are those that nginx counted. Needs nginx and curl. What is not here and no package offers is
+# reported as absent; cargo installs oha and builds Goose, a system package gives wrk, k6 where there is one.
+# `CARGO_NET_OFFLINE=true` leaves out what is not built yet. `PEERS_DIR` keeps what was built.
+set -euo pipefail
+
+seconds=${1:-4} rounds=${2:-5}
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+repository=$here/../../..
+work=${PEERS_DIR:-$(mktemp -d)}
+mkdir -p "$work"
+[[ ${PEERS_DIR-} ]] || trap 'rm -rf "$work"' EXIT
+unset RUSTFLAGS
+
+for needed in nginx curl taskset; do
+    command -v "$needed" >/dev/null || { echo "$needed is needed" >&2; exit 1; }
+done
+[[ $(nproc) -ge 2 ]] || { echo "two cores are needed" >&2; exit 1; }
+
+# package NAME SOURCE DEPENDENCIES: a program built in the release profile, as cargo has it; its path
+package() {
+    local folder=$work/$1
+    mkdir -p "$folder/src"
+    printf '[package]\nname = "%s"\nversion = "0.1.0"\nedition = "2024"\n\n[workspace]\n\n[dependencies]\n%s\n' \
+        "$1" "$3" >"$folder/Cargo.toml"
+    cp "$2" "$folder/src/main.rs"
+    [[ $1 = goose-peer || -f $folder/Cargo.lock ]] || cp "$repository/Cargo.lock" "$folder/Cargo.lock"
+    (cd "$folder" && cargo build --release --quiet --target-dir "$work/target") >&2 && echo "$work/target/release/$1"
+}
+
+ours=$(package ours "$here/ours.rs" "loadtest = { path = \"$repository/loadtest\" }
+tokio = { version = \"1\", features = [\"macros\", \"rt\"] }")
+bare=$(package bare "$here/hyper.rs" 'bytes = "1"
+hdrhistogram = { version = "7", default-features = false }
+http-body-util = "0.1"
+hyper = { version = "1", features = ["client", "http1"] }
+hyper-util = { version = "0.1", features = ["tokio"] }
+tokio = { version = "1", features = ["net", "rt"] }')
+goose=$(package goose-peer "$here/goose.rs" 'goose = "0.19"
+serde_json = "1"
+tokio = { version = "1", features = ["macros", "rt"] }') || goose=
+oha=$(command -v oha || true)
+if [[ ! $oha ]]; then
+    cargo install --quiet --locked --root "$work" oha >&2 && oha=$work/bin/oha || oha=
+fi
+command -v wrk >/dev/null || [[ $EUID -ne 0 ]] || apt-get install -y -qq wrk >/dev/null 2>&1 || true
+wrk=$(command -v wrk || true) k6=$(command -v k6 || true)
+
+port=$((20000 + RANDOM % 10000))
+url=http://127.0.0.1:$port
+cat >"$work/nginx.conf" <<EOF
+worker_processes 1;
+daemon on;
+pid $work/nginx.pid;
+error_log $work/nginx.log;
+events { worker_connections 4096; }
+http {
+    access_log off;
+    keepalive_requests 1000000000;
+    client_body_temp_path $work/body;
+    default_type application/json;
+    server {
+        listen 127.0.0.1:$port backlog=4096;
+        location = /status { stub_status; }
+        location = /login { return 200 '{"token":"5f2b8c","user":{"id":7,"name":"ada"}}'; }
+        location / { return 200 '{"id":1,"token":"abcdef"}'; }
+    }
+}
+EOF
+taskset -c 1 nginx -c "$work/nginx.conf"
+stop() { kill "$(cat "$work/nginx.pid")"; }
+trap 'stop; [[ ${PEERS_DIR-} ]] || rm -rf "$work"' EXIT
+
+served() { curl -s "$url/status" | awk 'NR == 3 { print $3 }'; }
+
+# measure WORK TOOL COMMAND..: a line `WORK TOOL microseconds`
+measure() {
+    local work=$1 tool=$2 before after times TIMEFORMAT='%U %S'
+    shift 2
+    before=$(served)
+    times=$({ time timeout $((seconds + 60)) taskset -c 0 "$@" >/dev/null 2>&1; } 2>&1)
+    after=$(served)
+    # one request more is the question itself
+    awk -v n=$((after - before - 1)) -v w="$work" -v t="$tool" '{ printf "%s %s %.3f\n", w, t, ($1 + $2) * 1e6 / n }' <<<"$times"
+}
+
+for ((round = 1; round <= rounds; round++)); do
+    echo "round $round of $rounds" >&2
+    for journey in one three; do
+        measure "$journey" loadtest "$ours" "$journey" "$url" "$seconds"
+        [[ $journey = three ]] || measure one hyper "$bare" "$url" "$seconds"
+        [[ ! $wrk ]] || measure "$journey" wrk "$wrk" -t1 -c64 "-d${seconds}s" "$url/"
+        [[ ! $oha || $journey = three ]] || measure one oha "$oha" --no-tui -z "${seconds}s" -c 64 "$url/"
+        [[ ! $goose ]] || JOURNEY=$journey measure "$journey" goose "$goose" --host "$url" --users 64 --hatch-rate 1000 --run-time "${seconds}s" --no-metrics --quiet
+        [[ ! $k6 ]] || JOURNEY=$journey URL=$url measure "$journey" k6 "$k6" run --quiet --vus 64 --duration "${seconds}s" "$here/k6.js"
+    done
+done >"$work/figures"
+
+# Medians, and the median of the ratios by round to loadtest.
+awk '
+    function median(list,    n, sorted, i, j, t) {
+        n = split(list, sorted, " ")
+        for (i = 2; i <= n; i++) for (j = i; j > 1 && sorted[j] + 0 < sorted[j - 1] + 0; j--) {
+            t = sorted[j]; sorted[j] = sorted[j - 1]; sorted[j - 1] = t
+        }
+        return n % 2 ? sorted[(n + 1) / 2] : (sorted[n / 2] + sorted[n / 2 + 1]) / 2
+    }
+    $2 == "loadtest" { mine[$1] = $3 }
+    { key = $1 " " $2; if (!(key in all)) order[++count] = key; all[key] = all[key] " " $3; ratio[key] = ratio[key] " " mine[$1] / $3 }
+    END {
+        print "work   tool      us CPU per request   loadtest is .. times this"
+        for (i = 1; i <= count; i++) {
+            split(order[i], k, " ")
+            printf "%-6s %-9s %12.2f %20.2f\n", k[1], k[2], median(all[order[i]]), median(ratio[order[i]])
+        }
+    }' "$work/figures"
+for peer in wrk oha goose k6; do
+    [[ ${!peer} ]] || echo "$peer is absent: no package offers it here"
+done
