@@ -53,7 +53,7 @@ async fn live<T: Transport>(
     number: u64,
     first: Instant,
     desk: Rc<Desk>,
-) -> VirtualUser<T> {
+) -> Option<VirtualUser<T>> {
     // The iteration number is that of the user and of its own count, whatever others do.
     let mut count = 0;
     let mut arrival = Arrival {
@@ -69,13 +69,13 @@ async fn live<T: Transport>(
         count += 1;
         if desk.turn(number, count) >= desk.rows() {
             desk.run_out();
-            return user;
+            break;
         }
         let Some(from) = desk
             .schedule
             .active_from(number, due.saturating_duration_since(desk.start))
         else {
-            return user;
+            break;
         };
         if desk.start + from > due {
             due = desk.start + from;
@@ -83,7 +83,7 @@ async fn live<T: Transport>(
                 .await;
         }
         if !desk.is_running() {
-            return user;
+            break;
         }
         arrival = Arrival {
             iteration: numbered(number, count),
@@ -92,6 +92,7 @@ async fn live<T: Transport>(
             ready: due,
         };
     }
+    user.with_last_steps()
 }
 
 /// When the next iteration of `user` is due: at the end of the last one, or after a rest where that sent
@@ -158,7 +159,7 @@ async fn work<T: Transport>(
     next: Rc<Cell<u64>>,
     behind: u64,
     desk: Rc<Desk>,
-) -> VirtualUser<T> {
+) -> Option<VirtualUser<T>> {
     let mut due = desk.start;
     while next.get() < behind && desk.is_running() {
         let iteration = next.replace(next.get() + 1);
@@ -172,5 +173,5 @@ async fn work<T: Transport>(
         let _tallied = user.iterate(arrival, &desk, &mut Unobserved).await;
         due = rested(&user, &desk).await;
     }
-    user
+    user.with_last_steps()
 }

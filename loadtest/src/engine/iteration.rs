@@ -291,9 +291,11 @@ impl<T: Transport> VirtualUser<T> {
         }
     }
 
-    /// Whether there are steps to run after its last journey.
-    pub(crate) fn has_last_steps(&self) -> bool {
-        self.chain.is_some() && self.scenario.definition.steps.iter().any(|def| def.last)
+    /// The user, if there are steps to run now that its last journey is over.
+    pub(crate) fn with_last_steps(self) -> Option<Self> {
+        let mut steps = self.scenario.definition.steps.iter();
+        let has_any = self.chain.is_some() && steps.any(|def| def.last);
+        has_any.then_some(self)
     }
 
     /// Runs one step; whether it was executed. Breaks off where the end of the run does.

@@ -236,7 +236,7 @@ async fn serve<T: Transport>(
     first: Arrival,
     counter: Rc<Counter>,
     desk: Rc<Desk>,
-) -> VirtualUser<T> {
+) -> Option<VirtualUser<T>> {
     let seat = Rc::new(Seat::default());
     let mut next = Some(first);
     while let Some(arrival) = next {
@@ -247,7 +247,7 @@ async fn serve<T: Transport>(
         }
         next = counter.next(&desk, &seat).await;
     }
-    user
+    user.with_last_steps()
 }
 
 #[cfg(test)]

@@ -11,8 +11,7 @@ use tokio::time::Instant;
 
 /// The users of a worker, each in a task of its own.
 pub(super) struct Users<T> {
-    /// Those who may have journeys to come; one whose last is over hands itself back if it has steps
-    /// to run then.
+    /// Those who may have journeys to come.
     travelling: JoinSet<Option<VirtualUser<T>>>,
     /// Those whose last journey is over, and who wait for the end of the load.
     waiting: Vec<VirtualUser<T>>,
@@ -32,10 +31,12 @@ impl<T: Transport + 'static> Users<T> {
         }
     }
 
-    /// Takes on a user; `journeys` gives it back when it has made all of its own.
-    pub(super) fn hire(&mut self, journeys: impl Future<Output = VirtualUser<T>> + 'static) {
-        self.travelling
-            .spawn_local(async { Some(journeys.await).filter(VirtualUser::has_last_steps) });
+    /// Takes on a user; `journeys` gives it back after its last one, if it has steps to run then.
+    pub(super) fn hire(
+        &mut self,
+        journeys: impl Future<Output = Option<VirtualUser<T>>> + 'static,
+    ) {
+        self.travelling.spawn_local(journeys);
     }
 
     /// Waits until no user has journeys to come.
