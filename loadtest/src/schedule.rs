@@ -144,6 +144,16 @@ impl Schedule {
         }
     }
 
+    /// Which part what follows the load belongs to, where that ended after `time`: the headline numbers,
+    /// if it came that far.
+    pub fn window_after(&self, time: Duration) -> Window {
+        if time.as_secs_f64() < self.steady.0 {
+            self.window(time)
+        } else {
+            Window::Steady
+        }
+    }
+
     /// The end of the window that `due` is in; the largest time where it has none.
     pub fn window_end(&self, due: Duration) -> Duration {
         [self.warm_up, self.steady.0, self.steady.1]

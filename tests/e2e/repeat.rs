@@ -1,16 +1,22 @@
-//! Steps that run once, send again, wait for an answer, or leave themselves out.
+//! Steps that run once, run last, send again, wait for an answer, or leave themselves out.
 
+use crate::call::wait_for;
 use crate::site::{Desk, assert_balanced, site, step, total};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest::chain::RootCause;
 use loadtest_tests::{Reply, Server};
+use rustix::process::Signal;
 use std::time::Duration;
 
 pub(crate) fn trials() -> Vec<Trial> {
     trials![
         a_user_logs_in_once_and_then_loops,
         a_login_that_fails_is_tried_in_the_next_iteration,
+        every_user_logs_out_after_its_last_journey,
+        users_log_out_where_the_run_is_interrupted,
+        a_failed_logout_fails_no_journey,
+        a_test_logs_out_after_the_journey,
         a_busy_target_is_asked_again,
         a_connection_that_is_reset_is_opened_again,
         the_last_failure_stays_when_the_target_remains_busy,
@@ -77,6 +83,129 @@ fn a_login_that_fails_is_tried_in_the_next_iteration() {
     let (open, page) = (step(&record, &all, "open"), step(&record, &all, "page"));
     assert_eq!((open.failed, open.ok, open.kept), (2, 1, 2));
     assert_eq!((page.skipped, page.ok), (2, 3));
+}
+
+/// Sessions and drafts with numbers of their own; each answer comes after `delay`.
+fn sessions(delay: Duration) -> Server {
+    Server::recording(move |request| {
+        let number = request.sequence;
+        let reply = match &*request.path {
+            "/session" => Reply::json(format!(r#"{{"token":"t-{number}"}}"#)),
+            "/draft" => Reply::json(format!(r#"{{"id":{number},"state":"new"}}"#)),
+            _ => Reply::text("ok"),
+        };
+        reply.delay(delay)
+    })
+}
+
+/// That each session that was opened was ended, and each user's last steps were sent when the load was
+/// over. How many users there were.
+fn logged_out(desk: &Desk, server: &Server) -> u64 {
+    let users = server.requests_to("/session");
+    let requests = server.recorded();
+    let tokens = |path: &str| {
+        let ends = requests.iter().filter(|one| one.path == path);
+        let mut tokens: Vec<_> = ends.filter_map(|one| one.header("authorization")).collect();
+        tokens.sort_unstable();
+        tokens.into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let mut expected: Vec<_> = (0..users).map(|user| format!("Bearer t-{user}")).collect();
+    expected.sort_unstable();
+    assert_eq!(tokens("/session/end"), expected);
+    assert_eq!(tokens("/survey"), expected);
+    let deleted = requests.iter().filter(|one| one.method == "DELETE");
+    assert_eq!(deleted.count() as u64, users);
+
+    let record = desk.record();
+    assert_balanced(&record);
+    let all = total(&record);
+    for name in ["close", "discard", "survey"] {
+        let step = step(&record, &all, name);
+        assert_eq!(
+            (step.ok, step.executed, step.requests),
+            (users, users, users)
+        );
+        assert_eq!((step.cancelled, step.response.count()), (0, users));
+    }
+    assert_eq!(all.journey.ok, server.requests_to("/draft"));
+    assert!(record.elapsed_us >= record.steady_us);
+    users
+}
+
+fn every_user_logs_out_after_its_last_journey() {
+    let server = sessions(Duration::ZERO);
+    let desk = Desk::new();
+    desk.run("repeat::logging_out --iterations 12 --users 4", &server)
+        .run()
+        .comes_to(0);
+    assert_eq!(logged_out(&desk, &server), 4);
+    let requests = server.recorded();
+    let ends = |one: &loadtest_tests::Request| one.path == "/session/end";
+    let first = requests.iter().position(ends).expect("an end");
+    assert!(requests[first..].iter().all(|one| one.path != "/draft"));
+
+    for load in ["--users 3 --ramp-up 500ms", "--rate 40/s --ramp-up 500ms"] {
+        let server = sessions(Duration::from_millis(60));
+        let desk = Desk::new();
+        desk.run(
+            &format!("repeat::logging_out {load} --duration 1s"),
+            &server,
+        )
+        .run()
+        .comes_to(0);
+        let users = logged_out(&desk, &server);
+        assert!(users >= 3, "{users} users of {load}");
+        // what is due after the ramp
+        let steady = &desk.record().windows.steady;
+        assert_eq!(steady.steps[1].executed, users);
+    }
+}
+
+fn users_log_out_where_the_run_is_interrupted() {
+    let server = sessions(Duration::from_millis(30));
+    let desk = Desk::new();
+    let mut running = desk
+        .run("repeat::logging_out --users 4 --duration 60s", &server)
+        .start();
+    running.wait_until_it_says("[0s]");
+    wait_for("the load", || (server.requests() >= 20).then_some(()));
+    running.signal(Signal::INT);
+    running.output().exits(105).prints(&["INTERRUPTED"]);
+    assert_eq!(logged_out(&desk, &server), 4);
+}
+
+fn a_failed_logout_fails_no_journey() {
+    let server = Server::start(|request| match &*request.path {
+        "/session" => session(200),
+        "/draft" => Reply::json(r#"{"id":4,"state":"new"}"#),
+        "/session/end" => Reply::status(500),
+        _ => Reply::text("ok"),
+    });
+    let desk = Desk::new();
+    desk.run("repeat::logging_out --iterations 6 --users 2", &server)
+        .run()
+        .comes_to(0);
+    let record = desk.record();
+    let all = total(&record);
+    assert_eq!((all.journey.ok, all.journey.failed), (6, 0));
+    assert_eq!(step(&record, &all, "close").failed, 2);
+    assert_eq!(step(&record, &all, "survey").ok, 2);
+}
+
+fn a_test_logs_out_after_the_journey() {
+    let server = sessions(Duration::ZERO);
+    site()
+        .cargo("test --test load -- --exact repeat::logging_out")
+        .env("LOADTEST_BASE_URL", server.url())
+        .run()
+        .exits(0)
+        .prints(&["1 passed"]);
+    let requests = server.recorded();
+    let paths: Vec<_> = requests.iter().map(|one| &*one.path).collect();
+    assert_eq!(
+        paths,
+        ["/session", "/draft", "/session/end", "/drafts/0", "/survey"]
+    );
 }
 
 fn a_busy_target_is_asked_again() {
@@ -236,6 +365,7 @@ fn a_step_that_leaves_itself_out_fails_nothing() {
 fn a_list_says_what_repeats() {
     let list = |scenario| Desk::new().tool("list", scenario).run().exits(0);
     list("repeat::session").prints(&["POST  /session  weight 1; once per user"]);
+    list("repeat::logging_out").prints(&["weight 1; uses open; last of each user"]);
     list("repeat::busy").prints(&["retry 3, backoff 10 ms, on 503 | reset"]);
     list("repeat::job").prints(&["until |job| job.state == \"done\", every 20 ms, within 200 ms"]);
 }

@@ -196,6 +196,7 @@ mod tests {
         let steps = definition.steps.to_mut();
         steps[0].once = true;
         steps[0].sends_itself = true;
+        steps[1].last = true;
         steps[1].redirects = 5;
         steps[1].retry = Some(Retry {
             times: 3,

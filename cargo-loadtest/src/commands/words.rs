@@ -61,6 +61,9 @@ pub(super) fn marks(step: &StepDef) -> Vec<String> {
     if step.once {
         marks.push("once per user".to_owned());
     }
+    if step.last {
+        marks.push("last of each user".to_owned());
+    }
     if step.sends_itself {
         marks.push("async".to_owned());
     }

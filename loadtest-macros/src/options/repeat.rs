@@ -1,7 +1,7 @@
-//! `once`, `retry(3, backoff = 100ms, on = 503 | timeout)` and `until = |r| .., every = .., within = ..`.
+//! `once`, `last`, `retry(3, backoff = 100ms, on = 503 | timeout)` and `until = |r| .., every = .., within = ..`.
 
 use super::step::{StepOptions, Weight, closure, statuses};
-use super::value::{number, positive_duration};
+use super::value::{Limit, number, positive_duration};
 use super::{Given, key, skip_rest, unknown_option};
 use crate::suggest::{Errors, did_you_mean};
 use proc_macro2::{Ident, Span, TokenStream};
@@ -11,7 +11,7 @@ use syn::parse::ParseStream;
 use syn::{Token, parenthesized, token};
 
 /// The options that this file reads.
-pub(super) const KEYS: [&str; 5] = ["once", "retry", "until", "every", "within"];
+pub(super) const KEYS: [&str; 6] = ["once", "last", "retry", "until", "every", "within"];
 
 /// The statuses of success where none are declared.
 const SUCCESS: (u16, u16) = (200, 299);
@@ -30,6 +30,7 @@ const TRIGGERS: &str = "a failure to retry after is a status like `503` or `5xx`
 #[derive(Default)]
 pub(crate) struct Repeat {
     pub(crate) once: Option<Ident>,
+    pub(crate) last: Option<Ident>,
     pub(crate) retry: Option<Retry>,
     /// The condition, raw as the closures of checks are.
     pub(crate) until: Option<(Ident, TokenStream)>,
@@ -57,15 +58,19 @@ pub(crate) enum Trigger {
 impl Repeat {
     pub(super) fn option(&mut self, key: Ident, input: ParseStream<'_>) -> syn::Result<()> {
         match key.to_string().as_str() {
-            "once" => {
+            "once" | "last" => {
                 if !input.is_empty() && !input.peek(Ident::peek_any) {
                     skip_rest(input);
                     return Err(syn::Error::new(
                         key.span(),
-                        "`once` stands alone: `#[step(once)]`",
+                        format!("`{key}` stands alone: `#[step({key})]`"),
                     ));
                 }
-                self.once = Some(key);
+                if key == "once" {
+                    self.once = Some(key);
+                } else {
+                    self.last = Some(key);
+                }
             }
             "retry" => self.retry = Some(retry(key, input)?),
             "until" => {
@@ -103,10 +108,51 @@ pub(super) fn check(options: &StepOptions, errors: &mut Errors) {
              drop `once` or the `weight`",
         );
     }
+    if let Some(last) = &repeat.last {
+        check_last(last, options, is_drawn, errors);
+    }
     if let Some(retry) = &repeat.retry {
         check_retry(retry, &options.expect, errors);
     }
     check_times(repeat, errors);
+}
+
+/// A step that belongs to no journey is neither drawn for one nor thought about in it.
+fn check_last(last: &Ident, options: &StepOptions, is_drawn: bool, errors: &mut Errors) {
+    let mut refuse = |span: Span, message: &str| errors.at(span, message);
+    if options.repeat.once.is_some() {
+        refuse(
+            last.span(),
+            "`once` is the first journey of a user, and `last` comes after its last one: drop one of \
+             the two",
+        );
+    }
+    if options.one_of.is_some() {
+        refuse(
+            last.span(),
+            "the steps of a choice are drawn for a journey, and a step that runs `last` is part of \
+             none: drop `last` or `one_of`",
+        );
+    } else if is_drawn {
+        refuse(
+            last.span(),
+            "a step that runs `last` runs for every user, after its last journey, and not by chance: \
+             drop `last` or the `weight`",
+        );
+    }
+    if let Some(think) = options.keys.iter().find(|key| *key == "think") {
+        refuse(
+            think.span(),
+            "the load is over when a step runs `last`, and nobody thinks any more: drop `think`",
+        );
+    }
+    let is_rate = |limit: &&Limit| limit.metric == "Rps";
+    if let Some(limit) = options.thresholds.iter().find(is_rate) {
+        refuse(
+            limit.span,
+            "a step that runs `last` has no rate: it runs once for each user when the load is over",
+        );
+    }
 }
 
 /// A status that is expected is no failure.

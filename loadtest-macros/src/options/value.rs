@@ -20,6 +20,8 @@ pub(crate) struct Limit {
     /// The variant of `Comparison`.
     pub(crate) comparison: &'static str,
     pub(crate) bound: Bound,
+    /// Of the metric.
+    pub(crate) span: Span,
 }
 
 pub(crate) enum Bound {
@@ -43,7 +45,7 @@ pub(super) fn unknown_metric(name: &Ident) -> syn::Error {
 
 /// What follows the name of a metric.
 pub(super) fn limit(metric: &Ident, input: ParseStream<'_>) -> syn::Result<Limit> {
-    let name = metric.to_string();
+    let (name, span) = (metric.to_string(), metric.span());
     if input.peek(Token![.]) {
         return Err(input.error("`p99.9` is written `p99_9`"));
     }
@@ -87,6 +89,7 @@ pub(super) fn limit(metric: &Ident, input: ParseStream<'_>) -> syn::Result<Limit
         metric,
         comparison,
         bound,
+        span,
     })
 }
 

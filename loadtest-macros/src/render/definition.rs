@@ -139,7 +139,7 @@ fn step(at: usize, step: &Step, redirects: u32) -> TokenStream {
         let Dependency { step, optional, .. } = dependency;
         quote!(::loadtest::__private::Dependency { step: #step, optional: #optional })
     }));
-    let once = options.repeat.once.is_some();
+    let (once, last) = (options.repeat.once.is_some(), step.runs_last());
     let (retry, until) = (
         repeat::retry(&options.repeat),
         repeat::until(&options.repeat),
@@ -159,6 +159,7 @@ fn step(at: usize, step: &Step, redirects: u32) -> TokenStream {
             body: #declared_body,
             sends_itself: #sends_itself,
             once: #once,
+            last: #last,
             retry: #retry,
             until: #until,
             redirects: #redirects,

@@ -78,7 +78,22 @@ impl Resolved {
                 let step = placeholder.origin.step()?;
                 Some((step, placeholder.span))
             });
-            let last = of_steps.max_by_key(|(step, _)| *step);
+            let of_steps: Vec<_> = of_steps.collect();
+            let named_last = of_steps
+                .iter()
+                .find(|(step, _)| self.steps[*step].runs_last());
+            if let Some((step, span)) = named_last {
+                let name = &self.steps[*step].name;
+                errors.at(
+                    *span,
+                    format!(
+                        "`{name}` runs `last`, after all journeys of a user, so that its answer would be \
+                         missing in each of them"
+                    ),
+                );
+                continue;
+            }
+            let last = of_steps.into_iter().max_by_key(|(step, _)| *step);
             if let Some((step, span)) = last
                 && step + 1 == all
             {

@@ -2,6 +2,7 @@
 
 mod choice;
 mod header;
+mod last;
 mod names;
 mod payload;
 mod repeat;
@@ -59,7 +60,7 @@ pub(crate) struct Check {
     pub(crate) name: String,
     pub(crate) returned: TokenStream,
     pub(crate) arguments: Vec<Argument>,
-    /// The last step it names.
+    /// The last step it names, in the order in which they run.
     pub(crate) step: usize,
 }
 
@@ -149,6 +150,7 @@ pub(crate) fn scenario(
     resolved.resolve_requests(&names, errors);
     resolved.refuse_calls(errors);
     repeat::check(&resolved.steps, errors);
+    last::check(&mut resolved, errors);
     choice::check(&resolved, errors);
     resolved.check_display_names(errors);
     resolved

@@ -2,8 +2,9 @@
 
 use super::Step;
 use crate::body::RoleFn;
+use crate::options::Repeat;
 use crate::suggest::Errors;
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Ident, TokenStream, TokenTree};
 
 /// Notes what only the whole scenario shows.
 pub(super) fn check(steps: &[Step], errors: &mut Errors) {
@@ -15,16 +16,20 @@ pub(super) fn check(steps: &[Step], errors: &mut Errors) {
             errors.on(condition, step.not_read());
         }
     }
-    let all_once = steps.iter().all(|step| step.options.repeat.once.is_some());
-    if let Some(first) = steps
-        .first()
-        .and_then(|step| step.options.repeat.once.as_ref())
-        && all_once
-    {
+    let rare = |step: &Step| {
+        let Repeat { once, last, .. } = &step.options.repeat;
+        once.clone().or_else(|| last.clone())
+    };
+    let rare: Option<Vec<Ident>> = steps.iter().map(rare).collect();
+    if let Some([first, rest @ ..]) = rare.as_deref() {
+        let other = rest.iter().find(|word| *word != first);
+        let words = other.map_or_else(String::new, |other| format!(" or `{other}`"));
         errors.at(
             first.span(),
-            "every step of this scenario runs `once`, so that a user's second iteration would send \
-             nothing: leave `once` out where the load is meant to be",
+            format!(
+                "every step of this scenario runs `{first}`{words}, so that a user's second iteration \
+                 would send nothing: leave `{first}` out where the load is meant to be",
+            ),
         );
     }
 }

@@ -178,7 +178,7 @@ pub(super) fn refuse_request_options(step: &Step, errors: &mut Errors) {
 
 /// What an option says to a step that sends for itself; every other one is about the request that the
 /// engine sends for a step.
-const OF_ASYNC_STEPS: [&str; 11] = [
+const OF_ASYNC_STEPS: [&str; 12] = [
     "name",
     "weight",
     "one_of",
@@ -189,6 +189,7 @@ const OF_ASYNC_STEPS: [&str; 11] = [
     "grade_weight",
     "check",
     "once",
+    "last",
     "redirects",
 ];
 

@@ -18,7 +18,8 @@ pub struct Course {
     pub width: u32,
     /// The second in which the steady part begins; `None` where there is no ramp to tell it from.
     pub steady_from: Option<f64>,
-    /// The points, without gaps, in the order of time; a last one that is not over is left out.
+    /// The points, without gaps, in the order of time, until the last journey has ended; one that is not
+    /// over by then is left out.
     pub points: Vec<Point>,
 }
 
@@ -72,13 +73,13 @@ impl Course {
                 point(i * width, width, &within, one_step, &record.plan.load)
             })
             .collect();
-        // Rates of a part of a cell are no rates.
+        // Rates of a part of a cell are no rates, and after the last journey there are users who leave.
         let elapsed = record.elapsed_us as f64 / 1e6 - f64::from(warm_up);
-        if points.len() > 1 {
-            points.pop_if(|last| {
-                let begin = f64::from(last.second);
-                begin <= elapsed && elapsed < begin + f64::from(width)
-            });
+        while points.len() > 1 {
+            let ends_late = |last: &mut Point| elapsed < f64::from(last.second) + f64::from(width);
+            if points.pop_if(ends_late).is_none() {
+                break;
+            }
         }
         Self {
             width,

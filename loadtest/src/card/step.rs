@@ -43,7 +43,8 @@ pub struct StepRow {
     /// Times it did not run since it runs `once` and its response was kept.
     #[serde(skip_serializing_if = "is_none")]
     pub kept: u64,
-    /// Executions per second that sent something; `None` where none did.
+    /// Executions per second that sent something; `None` where none did, and of a step that runs `last`,
+    /// when the seconds that rates divide by are over.
     pub per_second: Option<f64>,
     /// Failed of all executed, a share of one.
     pub error_rate: Option<f64>,
@@ -70,7 +71,7 @@ pub struct StepRow {
     pub sent_bytes: u64,
     /// Bytes read, heads included.
     pub received_bytes: u64,
-    /// Bytes read per second: the throughput.
+    /// Bytes read per second: the throughput; `None` where there is no rate.
     pub received_bytes_per_second: Option<f64>,
     /// Checks that passed.
     pub checks_passed: u64,
@@ -130,6 +131,7 @@ impl StepRow {
         all_time: Duration,
     ) -> Self {
         let sent = sent(tally);
+        let seconds = seconds.filter(|_| !step.last);
         Self {
             name: step.name.to_string(),
             method: step.method.as_deref().map(str::to_owned),

@@ -616,6 +616,7 @@ fn a_long_course_is_thinned() {
             ..Cell::default()
         });
     }
+    record.elapsed_us = 600_000_000;
     let course = Card::of(&record).course;
     assert_eq!((course.width, course.points.len()), (2, 300));
     assert!((course.points[7].finished_per_second - 100.0).abs() < 1e-9);
@@ -638,6 +639,27 @@ fn a_last_point_that_is_not_over_is_left_out() {
     assert_eq!(Card::of(&record).course.points.len(), 10);
     record.elapsed_us = 11_000_000;
     assert_eq!(Card::of(&record).course.points.len(), 11);
+    // users leave for four seconds
+    record.elapsed_us = 7_000_000;
+    assert_eq!(Card::of(&record).course.points.len(), 7);
+}
+
+#[test]
+fn a_step_that_runs_last_is_graded_and_has_no_rate() {
+    let mut record = record(&["browse", "log_out"]);
+    record.definition.steps.to_mut()[1].last = true;
+    let log_out = &mut record.windows.steady.steps[1];
+    *log_out = executed(20, ms(10));
+    log_out.received_bytes = 4_000;
+    let card = Card::of(&record);
+    let [browse, log_out] = &card.steps[..] else {
+        panic!("two steps")
+    };
+    assert_eq!((browse.per_second, log_out.per_second), (Some(100.0), None));
+    assert_eq!(log_out.received_bytes_per_second, None);
+    assert_eq!((log_out.executed, log_out.requests), (20, 20));
+    assert_eq!(log_out.grade.map(|grade| grade.attempts), Some(20));
+    assert_eq!(card.headline.achieved_per_second, Some(100.0));
 }
 
 #[test]

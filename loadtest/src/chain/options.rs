@@ -140,6 +140,9 @@ pub mod step {
     /// `once`: the step runs in the first iteration of a virtual user, and its answer is kept.
     #[derive(Debug)]
     pub struct once;
+    /// `last`: the step runs once for each virtual user, after its last iteration, when the load is over.
+    #[derive(Debug)]
+    pub struct last;
     /// `retry(3, backoff = 100ms, on = 503 | timeout)`: sends again after such failures.
     #[derive(Debug)]
     pub struct retry;

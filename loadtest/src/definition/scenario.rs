@@ -88,6 +88,9 @@ pub struct StepDef {
     /// Whether the step runs once per virtual user and its response is kept.
     #[serde(default)]
     pub once: bool,
+    /// Whether the step runs once per virtual user after its last journey, and is part of none.
+    #[serde(default)]
+    pub last: bool,
     /// How often it sends again after a failure.
     #[serde(default)]
     pub retry: Option<Retry>,
@@ -221,6 +224,7 @@ impl StepDef {
             body: None,
             sends_itself: false,
             once: false,
+            last: false,
             retry: None,
             until: None,
             redirects: 0,

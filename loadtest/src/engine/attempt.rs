@@ -79,9 +79,14 @@ impl<T: Transport, O: Observer> Sender<'_, T, O> {
             };
             let Some(pause) = pause else { break };
             let pausing = Instant::now();
-            self.desk.pause(pause).await;
+            if self.def.last {
+                // The load is over then, and its end does not cut the pause short.
+                tokio::time::sleep(pause).await;
+            } else {
+                self.desk.pause(pause).await;
+            }
             attempt.paused += pausing.elapsed();
-            if !self.desk.is_running() {
+            if !self.def.last && !self.desk.is_running() {
                 attempt.is_cut_off = attempt.result.is_ok();
                 break;
             }

@@ -4,12 +4,12 @@
 use super::desk::Desk;
 use super::iteration::{Arrival, Unobserved, VirtualUser};
 use super::pacer::Pacer;
+use super::users::Users;
 use super::worker::Crew;
 use crate::transport::Transport;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
-use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 /// How long a user rests after an iteration in which it sent nothing: that is no load, and must not
@@ -20,7 +20,7 @@ const REST: Duration = Duration::from_millis(10);
 pub(super) async fn drive<T: Transport + 'static>(
     desk: &Rc<Desk>,
     crew: &Crew<T>,
-    users: &mut JoinSet<()>,
+    users: &mut Users<T>,
     pacer: &mut Pacer,
 ) {
     let most = u64::from(desk.plan.max_users);
@@ -39,21 +39,21 @@ pub(super) async fn drive<T: Transport + 'static>(
             () = desk.stopping() => return,
             () = pacer.until(due) => {}
         }
-        users.spawn_local(live(crew.user(number), number, due, Rc::clone(desk)));
+        users.hire(live(crew.user(number), number, due, Rc::clone(desk)));
     }
     tokio::select! {
         () = desk.stopping() => {}
         () = tokio::time::sleep_until(desk.start + desk.schedule.end().unwrap_or_default()) => {}
-        () = all_gone(users), if desk.plan.rows.is_some() => {}
+        () = users.travelled(), if desk.plan.rows.is_some() => {}
     }
 }
 
-/// Waits until every user has stopped.
-async fn all_gone(users: &mut JoinSet<()>) {
-    while users.join_next().await.is_some() {}
-}
-
-async fn live<T: Transport>(mut user: VirtualUser<T>, number: u64, first: Instant, desk: Rc<Desk>) {
+async fn live<T: Transport>(
+    mut user: VirtualUser<T>,
+    number: u64,
+    first: Instant,
+    desk: Rc<Desk>,
+) -> Option<VirtualUser<T>> {
     // The iteration number is that of the user and of its own count, whatever others do.
     let mut count = 0;
     let mut arrival = Arrival {
@@ -69,13 +69,13 @@ async fn live<T: Transport>(mut user: VirtualUser<T>, number: u64, first: Instan
         count += 1;
         if desk.turn(number, count) >= desk.rows() {
             desk.run_out();
-            return;
+            break;
         }
         let Some(from) = desk
             .schedule
             .active_from(number, due.saturating_duration_since(desk.start))
         else {
-            return;
+            break;
         };
         if desk.start + from > due {
             due = desk.start + from;
@@ -83,7 +83,7 @@ async fn live<T: Transport>(mut user: VirtualUser<T>, number: u64, first: Instan
                 .await;
         }
         if !desk.is_running() {
-            return;
+            break;
         }
         arrival = Arrival {
             iteration: numbered(number, count),
@@ -92,6 +92,7 @@ async fn live<T: Transport>(mut user: VirtualUser<T>, number: u64, first: Instan
             ready: due,
         };
     }
+    user.with_last_steps()
 }
 
 /// When the next iteration of `user` is due: at the end of the last one, or after a rest where that sent
@@ -116,7 +117,7 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
     crew: &Crew<T>,
     count: u64,
     all_users: u64,
-    users: &mut JoinSet<()>,
+    users: &mut Users<T>,
     pacer: &mut Pacer,
 ) -> u64 {
     let wanted = count;
@@ -137,13 +138,11 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
     }
     for user in from..to {
         let (user, next, desk) = (crew.user(user), Rc::clone(&next), Rc::clone(desk));
-        users.spawn_local(work(user, next, behind, desk));
+        users.hire(work(user, next, behind, desk));
     }
-    while !users.is_empty() && desk.is_running() {
-        tokio::select! {
-            () = desk.stopping() => {}
-            _ = users.join_next() => {}
-        }
+    tokio::select! {
+        () = desk.stopping() => {}
+        () = users.travelled() => {}
     }
     if desk.is_running() {
         if count < wanted {
@@ -160,7 +159,7 @@ async fn work<T: Transport>(
     next: Rc<Cell<u64>>,
     behind: u64,
     desk: Rc<Desk>,
-) {
+) -> Option<VirtualUser<T>> {
     let mut due = desk.start;
     while next.get() < behind && desk.is_running() {
         let iteration = next.replace(next.get() + 1);
@@ -174,4 +173,5 @@ async fn work<T: Transport>(
         let _tallied = user.iterate(arrival, &desk, &mut Unobserved).await;
         due = rested(&user, &desk).await;
     }
+    user.with_last_steps()
 }

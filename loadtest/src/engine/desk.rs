@@ -35,6 +35,8 @@ pub(crate) struct Desk {
     pub(crate) start: Instant,
     phase: Cell<Phase>,
     phase_changed: Notify,
+    /// The steps that are the last of a user, each with the number of users who are yet to run it.
+    last_steps: Vec<(usize, Cell<u64>)>,
     active: Cell<u32>,
     started: Cell<u64>,
     out_of_rows: Cell<bool>,
@@ -59,6 +61,7 @@ impl Desk {
             start,
             phase: Cell::new(Phase::Running),
             phase_changed: Notify::new(),
+            last_steps: last_steps(definition),
             active: Cell::new(0),
             started: Cell::new(0),
             out_of_rows: Cell::new(false),
@@ -190,6 +193,41 @@ impl Desk {
         }
     }
 
+    /// A user makes its first journey, and so has last steps to run after all of its own.
+    pub(crate) fn meet(&self) {
+        for (_, users) in &self.last_steps {
+            users.set(users.get() + 1);
+        }
+    }
+
+    /// The steps that are the last of a user, in order.
+    pub(crate) fn last_steps(&self) -> impl Iterator<Item = usize> {
+        self.last_steps.iter().map(|(step, _)| *step)
+    }
+
+    /// A user has run `step`, which is one of its last.
+    pub(crate) fn ran_last(&self, step: usize) {
+        let mut all = self.last_steps.iter();
+        if let Some((_, users)) = all.find(|(last, _)| *last == step) {
+            users.set(users.get() - 1);
+        }
+    }
+
+    /// Counts the last steps as cancelled that users were yet to run.
+    pub(crate) fn cancel_last_steps(&self, window: Window) {
+        for (step, users) in &self.last_steps {
+            self.tally(window, |tally| {
+                tally.steps[*step].cancelled += users.take();
+            });
+        }
+    }
+
+    /// Where last steps count if the load ends now: among the headline numbers, unless those are yet to
+    /// begin.
+    pub(crate) fn window_of_last_steps(&self) -> Window {
+        self.schedule.window_after(self.start.elapsed())
+    }
+
     /// Takes the current second's tally and begins the next one's.
     pub(crate) fn take(&self, second: u32) -> Frame {
         let windows = self.windows.replace(empty(self.definition.steps.len()));
@@ -200,6 +238,14 @@ impl Desk {
             ..Frame::default()
         }
     }
+}
+
+fn last_steps(definition: &ScenarioDef) -> Vec<(usize, Cell<u64>)> {
+    let steps = definition.steps.iter().enumerate();
+    steps
+        .filter(|(_, def)| def.last)
+        .map(|(step, _)| (step, Cell::new(0)))
+        .collect()
 }
 
 fn empty(steps: usize) -> Windows {

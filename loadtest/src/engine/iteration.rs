@@ -186,7 +186,8 @@ impl<T: Transport> VirtualUser<T> {
         };
         let begun = self.begin(arrival, window, desk);
         if begun.is_ok() {
-            for (step, def) in self.scenario.definition.steps.iter().enumerate() {
+            let steps = self.scenario.definition.steps.iter().enumerate();
+            for (step, def) in steps.filter(|(_, def)| !def.last) {
                 running.in_step.set(Some(step));
                 let step_over = self.step(step, def, window, &mut journey, desk, observer);
                 let ControlFlow::Continue(executed) = step_over.await else {
@@ -253,6 +254,7 @@ impl<T: Transport> VirtualUser<T> {
             });
             let message = |message| format!("a state panicked when it was made: {message}");
             *chain = Some(made.map_err(message)?);
+            desk.meet();
         }
         let begun = desk.lend(0, || {
             if let Some(chain) = chain {
@@ -260,6 +262,40 @@ impl<T: Transport> VirtualUser<T> {
             }
         });
         begun.map_err(|message| format!("a feed panicked when it made a row: {message}"))
+    }
+
+    /// Runs the steps that are its last, if it has made a journey: they see what that left in the chain.
+    pub(crate) async fn leave<O: Observer>(
+        &mut self,
+        window: Window,
+        desk: &Rc<Desk>,
+        observer: &mut O,
+    ) {
+        if self.chain.is_none() {
+            return;
+        }
+        // Nobody waits for a step that is part of no journey.
+        let mut alone = Journey {
+            delay: None,
+            sent: false,
+            paused: Duration::ZERO,
+            failed: false,
+        };
+        for step in desk.last_steps() {
+            let def = &self.scenario.definition.steps[step];
+            // They are not cut short: only the hard end comes before theirs, and drops them.
+            let _executed = self
+                .step(step, def, window, &mut alone, desk, observer)
+                .await;
+            desk.ran_last(step);
+        }
+    }
+
+    /// The user, if there are steps to run now that its last journey is over.
+    pub(crate) fn with_last_steps(self) -> Option<Self> {
+        let mut steps = self.scenario.definition.steps.iter();
+        let has_any = self.chain.is_some() && steps.any(|def| def.last);
+        has_any.then_some(self)
     }
 
     /// Runs one step; whether it was executed. Breaks off where the end of the run does.

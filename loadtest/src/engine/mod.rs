@@ -18,6 +18,7 @@ mod panics;
 pub(crate) mod smoke;
 #[cfg(test)]
 mod tests;
+mod users;
 mod wire;
 mod worker;
 

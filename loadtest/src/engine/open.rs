@@ -3,13 +3,13 @@
 use super::desk::Desk;
 use super::iteration::{Arrival, Unobserved, VirtualUser};
 use super::pacer::Pacer;
+use super::users::Users;
 use super::worker::Crew;
 use crate::transport::Transport;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
-use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 /// Where arrivals and users of one worker meet.
@@ -18,6 +18,8 @@ struct Counter {
     free: RefCell<Vec<Rc<Seat>>>,
     /// Arrivals of this worker that are due and wait: from the first to before the second.
     waiting: Cell<(u64, u64)>,
+    /// Whether no arrival comes any more.
+    is_closed: Cell<bool>,
     /// No arrival starts after this.
     end: Instant,
     slice: Slice,
@@ -61,20 +63,26 @@ struct Seat {
 impl Seat {
     fn give(&self, arrival: Arrival) {
         self.arrival.set(Some(arrival));
+        self.wake();
+    }
+
+    /// The arrival that it is given; `None` where none comes any more.
+    async fn take(&self, counter: &Counter) -> Option<Arrival> {
+        poll_fn(|context| {
+            let arrival = self.arrival.take();
+            if arrival.is_some() || counter.is_closed.get() {
+                return Poll::Ready(arrival);
+            }
+            *self.waker.borrow_mut() = Some(context.waker().clone());
+            Poll::Pending
+        })
+        .await
+    }
+
+    fn wake(&self) {
         if let Some(waker) = self.waker.borrow_mut().take() {
             waker.wake();
         }
-    }
-
-    async fn take(&self) -> Arrival {
-        poll_fn(|context| {
-            let arrival = self.arrival.take();
-            if arrival.is_none() {
-                *self.waker.borrow_mut() = Some(context.waker().clone());
-            }
-            arrival.map_or(Poll::Pending, Poll::Ready)
-        })
-        .await
     }
 }
 
@@ -107,16 +115,24 @@ impl Counter {
         Place::Queue
     }
 
-    /// What a user does next that has just become free.
-    async fn next(&self, desk: &Desk, seat: &Rc<Seat>) -> Arrival {
+    /// What a user does next that has just become free; `None` if nothing any more.
+    async fn next(&self, desk: &Desk, seat: &Rc<Seat>) -> Option<Arrival> {
         let (first, behind) = self.waiting.get();
         let now = Instant::now();
         if first < behind && desk.is_running() && now < self.end {
             self.waiting.set((first + 1, behind));
-            return self.arrival(desk, first, Some(now));
+            return Some(self.arrival(desk, first, Some(now)));
         }
         self.free.borrow_mut().push(Rc::clone(seat));
-        seat.take().await
+        seat.take(self).await
+    }
+
+    /// Sends the users home: no arrival comes any more.
+    fn close(&self) {
+        self.is_closed.set(true);
+        for seat in self.free.take() {
+            seat.wake();
+        }
     }
 }
 
@@ -125,7 +141,7 @@ impl Counter {
 pub(super) async fn drive<T: Transport + 'static>(
     desk: &Rc<Desk>,
     crew: &Crew<T>,
-    users: &mut JoinSet<()>,
+    users: &mut Users<T>,
     pacer: &mut Pacer,
 ) -> u64 {
     let slice = Slice {
@@ -138,6 +154,7 @@ pub(super) async fn drive<T: Transport + 'static>(
     let counter = Rc::new(Counter {
         free: RefCell::default(),
         waiting: Cell::new((0, 0)),
+        is_closed: Cell::new(false),
         end,
         slice,
     });
@@ -158,7 +175,7 @@ pub(super) async fn drive<T: Transport + 'static>(
                 Place::Hire => {
                     let arrival = counter.arrival(desk, next, None);
                     let user = crew.user(slice.global(hired));
-                    users.spawn_local(serve(user, arrival, Rc::clone(&counter), Rc::clone(desk)));
+                    users.hire(serve(user, arrival, Rc::clone(&counter), Rc::clone(desk)));
                     hired += 1;
                 }
                 Place::Queue => {}
@@ -178,6 +195,7 @@ pub(super) async fn drive<T: Transport + 'static>(
     }
     let (first, behind) = counter.waiting.replace((0, 0));
     drop_arrivals(desk, slice, first, behind);
+    counter.close();
     next
 }
 
@@ -218,17 +236,18 @@ async fn serve<T: Transport>(
     first: Arrival,
     counter: Rc<Counter>,
     desk: Rc<Desk>,
-) {
+) -> Option<VirtualUser<T>> {
     let seat = Rc::new(Seat::default());
-    let mut arrival = first;
-    loop {
+    let mut next = Some(first);
+    while let Some(arrival) = next {
         // A state that panicked is tallied; the next iteration tries again.
         let _tallied = user.iterate(arrival, &desk, &mut Unobserved).await;
         if user.sent_nothing {
             tokio::task::yield_now().await;
         }
-        arrival = counter.next(&desk, &seat).await;
+        next = counter.next(&desk, &seat).await;
     }
+    user.with_last_steps()
 }
 
 #[cfg(test)]
@@ -240,6 +259,7 @@ mod tests {
         let counter = Counter {
             free: RefCell::default(),
             waiting: Cell::new((0, 0)),
+            is_closed: Cell::new(false),
             end: Instant::now(),
             slice: Slice {
                 worker: 0,

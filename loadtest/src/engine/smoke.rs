@@ -1,4 +1,4 @@
-//! One journey with every step drawn and nobody thinking: what `cargo test` runs of a scenario.
+//! One journey, and the steps after it, with every step drawn and nobody thinking: what `cargo test` runs of a scenario.
 
 use super::desk::Desk;
 use super::iteration::{Arrival, Observer, VirtualUser};
@@ -47,6 +47,8 @@ pub(crate) async fn smoke<T: Transport>(
     if let Err(message) = user.iterate(arrival, &desk, &mut transcript).await {
         let _ = writeln!(transcript.problems, "{message}");
     }
+    user.leave(desk.window_of_last_steps(), &desk, &mut transcript)
+        .await;
     if transcript.problems.is_empty() {
         Ok(())
     } else {

@@ -4,6 +4,7 @@ use super::control::Phase;
 use super::desk::{Busy, Desk};
 use super::iteration::VirtualUser;
 use super::pacer::Pacer;
+use super::users::Users;
 use super::{closed, open};
 use crate::chain::{Scenario, Shared, Vu};
 use crate::metrics::Frame;
@@ -15,7 +16,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 /// What a worker makes its users of.
@@ -54,7 +54,7 @@ impl<T: Transport> Crew<T> {
 pub(super) struct Done {
     /// Iterations that were to start here.
     pub(super) planned: u64,
-    /// When the last of its iterations ended, from the start of the run.
+    /// When the last of its iterations ended, from the start of the run; last steps come after that.
     pub(super) elapsed: Duration,
     /// Whether rows ended the load here, or did so for some users.
     pub(super) out_of_rows: bool,
@@ -75,7 +75,7 @@ pub(super) async fn work<T: Transport + 'static>(
         start,
         Arc::clone(&crew.busy),
     ));
-    let mut users = JoinSet::new();
+    let mut users = Users::new();
     let mut clock = Clock {
         desk: &desk,
         second: 0,
@@ -99,15 +99,17 @@ pub(super) async fn work<T: Transport + 'static>(
             }
         };
         desk.advance(Phase::Stopping);
+        let window = desk.window_of_last_steps();
         tokio::select! {
-            () = desk.idle() => {}
+            () = users.leave(window, &desk) => {}
             () = desk.aborting() => {}
             () = tokio::time::sleep(crew.plan.graceful_stop) => {}
         }
         desk.advance(Phase::Aborting);
         // What is still in flight is dropped here, and counted as cancelled by that.
-        users.shutdown().await;
-        planned.unwrap_or(desk.started())
+        let over = users.dismiss().await;
+        desk.cancel_last_steps(window);
+        (planned.unwrap_or(desk.started()), over)
     };
     let listen = async {
         loop {
@@ -124,17 +126,16 @@ pub(super) async fn work<T: Transport + 'static>(
             report(clock.frame());
         }
     };
-    let planned = tokio::select! {
+    let (planned, over) = tokio::select! {
         biased;
-        planned = load => planned,
+        ended = load => ended,
         () = listen => unreachable!("listens for ever"),
         () = tick => unreachable!("ticks for ever"),
     };
-    let elapsed = start.elapsed();
     report(clock.frame());
     Done {
         planned,
-        elapsed,
+        elapsed: over.saturating_duration_since(start),
         out_of_rows: desk.is_out_of_rows(),
     }
 }

@@ -134,6 +134,7 @@ struct Step<'a> {
     apdex_ms: Option<f64>,
     budget: Option<f64>,
     once: bool,
+    last: bool,
     retry: Option<Retry>,
     until: Option<Until<'a>>,
     redirects: u32,
@@ -328,6 +329,7 @@ impl<'a> Step<'a> {
             apdex_ms: step.apdex.map(ms),
             budget: step.budget,
             once: step.once,
+            last: step.last,
             retry: step.retry.as_ref().map(|retry| Retry {
                 times: retry.times,
                 backoff_ms: ms(retry.backoff),
@@ -450,6 +452,7 @@ mod tests {
             within: definition::Until::WITHIN,
         });
         step.once = true;
+        step.last = true;
         step.one_of = Some("view".into());
         step.redirects = 4;
         step.grade_weight = Some(2.0);

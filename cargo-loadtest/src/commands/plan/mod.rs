@@ -106,6 +106,7 @@ fn data(prospect: &Prospect<'_>) -> Value {
         shown["method"] = json!(step.method);
         shown["url"] = json!(step.url);
         shown["once"] = json!(step.once);
+        shown["last"] = json!(step.last);
         shown["retry"] = json!(step.retry);
         shown["until"] = json!(step.until);
         shown["sends_itself"] = json!(step.sends_itself);

@@ -60,7 +60,7 @@ pub(super) struct Requests {
     pub(super) per_iteration: Option<f64>,
     /// In the steady part.
     pub(super) per_second: Option<f64>,
-    /// Of a step that runs once per user.
+    /// Of a step that runs once per user: in its first iteration, or after its last.
     pub(super) per_user: Option<f64>,
     pub(super) total: Option<f64>,
     pub(super) bound: Bound,
@@ -221,7 +221,7 @@ fn iterations(
 fn requests(step: &StepDef, weight: f64, iterations: Iterations, users: u32) -> Requests {
     let more =
         step.retry.is_some() || step.until.is_some() || step.sends_itself || step.redirects > 0;
-    if step.once {
+    if step.once || step.last {
         return Requests {
             per_iteration: None,
             per_second: None,
@@ -373,6 +373,29 @@ mod tests {
         scenario.steps.to_mut()[0].sends_itself = true;
         let requests = outlook(&scenario).steps[0].requests;
         assert_eq!((requests.total, requests.bound), (None, Bound::AtLeast));
+    }
+
+    #[test]
+    fn a_step_that_runs_last_is_counted_by_users_too() {
+        let mut scenario = scenario();
+        let mut log_out = scenario.steps[0].clone();
+        log_out.last = true;
+        log_out.weight = 1.0;
+        scenario.steps.to_mut().push(log_out);
+        scenario.load = Some(Load::new(Shape::Users {
+            users: 30,
+            ramp_up: seconds(1),
+            duration: seconds(10),
+        }));
+        let plan = outlook(&scenario);
+        let requests = plan.steps[2].requests;
+        assert_eq!((requests.per_iteration, requests.per_second), (None, None));
+        assert_eq!(
+            (requests.per_user, requests.total, requests.bound),
+            (Some(1.0), Some(30.0), Bound::AtMost)
+        );
+        assert_eq!(plan.requests.per_iteration, Some(1.2));
+        assert_eq!(plan.requests.per_user, Some(1.0));
     }
 
     #[test]

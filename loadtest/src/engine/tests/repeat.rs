@@ -716,3 +716,49 @@ fn a_load_that_ends_by_itself_cancels_what_still_waits() {
     assert_eq!(seen.len(), 4, "at 0, 510, 1 020 and 1 530 ms");
     assert_eq!(all.steps[0].cancelled, 1);
 }
+
+#[test]
+fn a_users_last_step_sends_again_and_waits_though_the_load_is_over() {
+    let steps = vec![
+        step("browse"),
+        StepDef {
+            last: true,
+            retry: Some(retry(2, &[status(503)])),
+            until: Some(until(500, 30_000)),
+            ..step("tidy_up")
+        },
+    ];
+    let mut case = times(0, steps);
+    case.load = Load::new(Shape::Users {
+        users: 1,
+        ramp_up: Duration::ZERO,
+        duration: ms(2_000),
+    });
+    case.stop = Some(ms(15));
+    let (all, seen) = case.run(|n| match n {
+        2 => (ms(10), Status(503)),
+        3 => (ms(10), Body("not yet")),
+        _ => (ms(10), Body("done")),
+    });
+    assert_eq!(seen[2..], [ms(20), ms(130), ms(640)]);
+    let tidy_up = &all.steps[1];
+    assert_eq!((tidy_up.ok, tidy_up.cancelled), (1, 0));
+    assert_eq!((tidy_up.requests, tidy_up.retries), (3, 2));
+    assert_eq!(only(&tidy_up.service), ms(30));
+}
+
+#[test]
+fn under_cargo_test_a_users_last_step_runs_too() {
+    let last = StepDef {
+        last: true,
+        ..step("log_out")
+    };
+    let steps = vec![step("login"), step("browse"), last];
+    let answer = |n| match n {
+        0 | 1 => (ms(1), Body("")),
+        _ => (ms(1), Status(500)),
+    };
+    let problems = times(1, steps).smoke(answer).unwrap_err();
+    assert!(problems.starts_with("step `log_out` failed"), "{problems}");
+    assert!(problems.contains("request 2"), "{problems}");
+}

@@ -526,3 +526,22 @@ fn a_step_fails_as_the_request_that_its_error_is_about() {
     assert_eq!(all.steps[0].errors[0].kind, ErrorKind::ConnectRefused);
     assert_eq!(all.steps[0].errors[0].example, "scripted");
 }
+
+#[test]
+fn a_users_last_step_may_send_for_itself() {
+    let last = StepDef {
+        last: true,
+        ..itself("tidy_up")
+    };
+    let scenario = scenario_of!(work_of(3), vec![last, step("browse")], polls);
+    let ran = go(scenario, |_| (ms(100), Ok("")));
+    let all = ran.all();
+    assert_eq!((all.journey.ok, all.steps[1].ok), (3, 3));
+    let tidy_up = &all.steps[0];
+    assert_eq!((tidy_up.executed, tidy_up.requests), (1, 4));
+    all_are(&tidy_up.response, 1, ms(400));
+    all_are(&row(&all, "receipt").service, 1, ms(100));
+    // it pauses as it says, though the load is over
+    assert_eq!(ran.done.elapsed, ms(300));
+    assert_eq!(ran.seen[3..], [ms(800), ms(1_400), ms(2_000), ms(2_100)]);
+}
