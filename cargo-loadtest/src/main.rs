@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         Command::List(args) => commands::list::list(args, &cli),
         Command::Plan(args) => commands::plan::plan(args, &cli),
         Command::Run(args) => commands::run::run(args, &cli),
+        Command::Debug(args) => commands::debug::debug(args, &cli),
         Command::Export(args) => commands::export::export(args, &cli),
         Command::Duplicate(args) => commands::duplicate::duplicate(args, &cli),
         Command::Report(args) => commands::report::report(args, &cli),

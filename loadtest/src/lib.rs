@@ -35,14 +35,15 @@
 //!
 //! Data runs one way through the modules: [`definition`] and [`chain`] are what a scenario compiles to,
 //! [`plan`] is what a run will do, [`engine`] does it over a [`transport`], [`metrics`] adds it up, a
-//! [`record`] keeps it, and a [`card`] grades it. [`harness`] is the binary's own `main`, [`protocol`] what it
-//! and `cargo-loadtest` say to each other.
+//! [`record`] keeps it, and a [`card`] grades it. [`journey`] is one iteration, shown. [`harness`] is the binary's own
+//! `main`, [`protocol`] what it and `cargo-loadtest` say to each other.
 
 pub mod card;
 pub mod chain;
 pub mod definition;
 pub mod engine;
 pub mod harness;
+pub mod journey;
 pub mod metrics;
 pub mod mix;
 pub mod plan;

@@ -5,6 +5,7 @@
 //! is the control pipe: a line `stop` or `abort`; its end means `stop`.
 
 use crate::definition::ScenarioDef;
+use crate::journey::Number;
 use crate::metrics::Frame;
 use crate::plan::{GradingDefaults, Overrides};
 use crate::record::{End, Start};
@@ -41,6 +42,25 @@ pub enum Request {
         /// The scenarios, in the order of their setups.
         scenarios: Vec<RunRequest>,
     },
+    /// Run one journey, and write what it does to a file as it goes.
+    Debug(Box<DebugRequest>),
+}
+
+/// One journey to show.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DebugRequest {
+    /// The identity of the scenario: `package::module::function`.
+    pub scenario: String,
+    /// What the command line of the run changes of the load.
+    pub overrides: Overrides,
+    /// `--base-url`.
+    pub base_url: Option<String>,
+    /// The seed of the run.
+    pub seed: u64,
+    /// The number of the iteration in the run; the first one where there is none.
+    pub iteration: Option<Number>,
+    /// Where what happens goes: an [`Event`](crate::journey::Event) in JSON per line.
+    pub output: PathBuf,
 }
 
 /// One scenario to run.

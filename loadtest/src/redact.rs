@@ -56,6 +56,65 @@ pub fn name(name: &str) -> Cow<'_, str> {
     }
 }
 
+/// A part of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part<'a> {
+    /// What may be shown.
+    Plain(&'a str),
+    /// What may not.
+    Secret {
+        /// What announces it: the name of a field.
+        name: &'a str,
+        /// The secret.
+        value: &'a str,
+    },
+}
+
+impl Part<'_> {
+    /// Whether nothing is in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Plain(text) | Self::Secret { value: text, .. } => text.is_empty(),
+        }
+    }
+}
+
+/// The parts of a text: what [`text`] leaves of it, and what it takes out.
+///
+/// Where the text itself holds a `[redacted]`, that is a secret too. Of two secrets so close together
+/// that what is between them is in the first one as well, the border may be elsewhere.
+pub(crate) fn parts(whole: &str) -> Vec<Part<'_>> {
+    let shown = text(whole);
+    let mut parts = Vec::new();
+    let mut at = 0;
+    let mut name = "";
+    let mut pieces = shown.split(REDACTED).enumerate().peekable();
+    while let Some((i, piece)) = pieces.next() {
+        let rest = &whole[at..];
+        let begin = match pieces.peek() {
+            _ if i == 0 => 0,
+            Some(_) => rest.find(piece).unwrap_or_default(),
+            None => rest.len().saturating_sub(piece.len()),
+        };
+        let value = &rest[..begin];
+        let plain = &rest[begin..begin + piece.len()];
+        at += begin + piece.len();
+        parts.push(Part::Secret { name, value });
+        parts.push(Part::Plain(plain));
+        name = announced(plain);
+    }
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// The name at the end of what is before a secret.
+fn announced(before: &str) -> &str {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let end = before.rfind(is_name).map_or(0, |at| at + 1);
+    let begin = before[..end].rfind(|c| !is_name(c));
+    &before[begin.map_or(0, |at| at + 1).min(end)..end]
+}
+
 /// A decoder's message as it may be shown: the type of what it found, and not the value, since
 /// nobody knows what that value is for.
 pub fn mismatch(message: &str) -> Cow<'_, str> {
@@ -442,7 +501,58 @@ mod tests {
         );
     }
 
+    #[test]
+    fn the_parts_of_a_text_are_its_secrets_and_the_rest() {
+        let whole = r#"{"token":"a","x":1,"api_key":7,"password":"a"}"#;
+        let secrets: Vec<_> = parts(whole)
+            .into_iter()
+            .filter_map(|part| match part {
+                Part::Secret { name, value } => Some((name, value)),
+                Part::Plain(_) => None,
+            })
+            .collect();
+        assert_eq!(
+            secrets,
+            [("token", "a"), ("api_key", "7"), ("password", "a")]
+        );
+        assert_eq!(parts("no secret"), [Part::Plain("no secret")]);
+        assert_eq!(parts(""), []);
+        let secret = |name, value| Part::Secret { name, value };
+        assert_eq!(
+            parts("user[password]=é"),
+            [Part::Plain("user[password]="), secret("password", "é")]
+        );
+        assert_eq!(
+            parts("http://me:pw@h/ü"),
+            [
+                Part::Plain("http://"),
+                secret("http", "me:pw"),
+                Part::Plain("@h/ü")
+            ]
+        );
+    }
+
     proptest! {
+        #[test]
+        fn the_parts_of_a_text_are_the_whole_text(any in "(token|=|\\PC| |&|\"|\\[redacted\\]|é){0,24}") {
+            let (mut whole, mut shown) = (String::new(), String::new());
+            for part in parts(&any) {
+                match part {
+                    Part::Plain(text) => {
+                        whole.push_str(text);
+                        shown.push_str(text);
+                    }
+                    Part::Secret { value, .. } => {
+                        whole.push_str(value);
+                        shown.push_str(REDACTED);
+                    }
+                }
+            }
+            prop_assert_eq!(whole, any.as_str());
+            let (plain, text) = (shown.replace(REDACTED, ""), text(&any));
+            prop_assert_eq!(plain, text.replace(REDACTED, ""));
+        }
+
         #[test]
         fn any_text_can_be_redacted_and_twice_is_once(any in "\\PC*") {
             let once = text(&any).into_owned();

@@ -6,6 +6,7 @@ use crate::shell;
 use clap::builder::styling::Styles;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use loadtest::journey::Number;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -47,6 +48,8 @@ pub(crate) enum Command {
     Plan(Box<PlanArgs>),
     /// Run scenarios one after another, and grade them
     Run(Box<RunArgs>),
+    /// Run one journey of a scenario, and show every request and answer
+    Debug(Box<DebugArgs>),
     /// Write a scenario as data
     Export(ExportArgs),
     /// Copy the source of a scenario as a new version, right below the old one
@@ -112,6 +115,21 @@ pub(crate) struct PlanArgs {
     /// For people, or as an array of plans
     #[arg(long, value_enum, default_value_t, value_name = "FMT")]
     pub(crate) format: ResultFormat,
+    #[command(flatten)]
+    pub(crate) load: LoadArgs,
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+}
+
+/// `cargo loadtest debug`.
+#[derive(Debug, Args)]
+pub(crate) struct DebugArgs {
+    /// The scenario: its identity (`package::module::function`), an end of it, or a part that no other one has
+    #[arg(value_name = "SCENARIO")]
+    pub(crate) scenario: String,
+    /// The iteration of a run with this seed and load, counted from 0; `USER.N` in a load of users, each of whom counts its own
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(crate) iteration: Option<Number>,
     #[command(flatten)]
     pub(crate) load: LoadArgs,
     #[command(flatten)]
@@ -277,7 +295,7 @@ pub(crate) struct CompilationArgs {
 }
 
 /// Flags and commands that are named in the documentation but do not exist yet.
-const LATER: [&str; 13] = [
+const LATER: [&str; 12] = [
     "--allow-files",
     "--baseline",
     "--ci",
@@ -288,7 +306,6 @@ const LATER: [&str; 13] = [
     "capacity",
     "compare",
     "config",
-    "debug",
     "history",
     "import",
 ];

@@ -277,6 +277,6 @@ fn with_page(exports: &[Export]) -> Vec<Export> {
 }
 
 /// Short enough to be typed again.
-fn random_seed() -> u64 {
+pub(super) fn random_seed() -> u64 {
     RandomState::new().hash_one("seed") & u64::from(u32::MAX)
 }

@@ -2,29 +2,33 @@
 
 use loadtest::protocol::{JournalLine, RunFailure};
 use loadtest::record::{Ending, ScenarioRecord};
+use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-/// A journal that another process writes.
+/// A journal that another process writes, of lines that are each an `L`.
 #[derive(Debug)]
-pub(super) struct Tail {
+pub(super) struct Tail<L> {
     path: PathBuf,
     file: Option<File>,
     pending: Vec<u8>,
+    line: PhantomData<fn() -> L>,
 }
 
-impl Tail {
+impl<L: DeserializeOwned> Tail<L> {
     pub(super) fn new(path: &Path) -> Self {
         Self {
             path: path.to_path_buf(),
             file: None,
             pending: Vec::new(),
+            line: PhantomData,
         }
     }
 
     /// The lines that were completed since the last call; one that cannot be read is left out.
-    pub(super) fn read(&mut self) -> Vec<JournalLine> {
+    pub(super) fn read(&mut self) -> Vec<L> {
         if self.file.is_none() {
             // The process makes the file when it gets that far.
             self.file = File::open(&self.path).ok();
@@ -202,7 +206,7 @@ mod tests {
     fn a_growing_journal_is_read_line_by_line() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal");
-        let mut tail = Tail::new(&path);
+        let mut tail = Tail::<JournalLine>::new(&path);
         assert!(tail.read().is_empty());
         let line = sample::journal(&[JournalLine::Frame(Box::new(sample::frame(0, 1)))]);
         let (one, other) = line.split_at(10);

@@ -1,5 +1,6 @@
 //! One child process: asked for its scenarios, or watched while it runs one of them.
 
+mod debug;
 mod group;
 pub(crate) mod journal;
 #[cfg(test)]
@@ -10,6 +11,7 @@ use crate::interrupt::Interrupts;
 use crate::live::Live;
 use crate::store;
 use crate::workspace::{Binary, clean};
+pub(crate) use debug::debug;
 use group::Group;
 use loadtest::protocol::{JournalLine, Listing, REQUEST_VARIABLE, Request, RunRequest};
 use loadtest::record::{Ending, ScenarioRecord};

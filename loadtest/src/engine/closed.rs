@@ -106,7 +106,7 @@ async fn rested<T>(user: &VirtualUser<T>, desk: &Desk) -> Instant {
 }
 
 /// One number for `user.count`: both keep their own half.
-fn numbered(user: u64, count: u64) -> u64 {
+pub(super) fn numbered(user: u64, count: u64) -> u64 {
     user << 32 | count
 }
 

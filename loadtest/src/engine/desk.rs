@@ -161,7 +161,7 @@ impl Desk {
 
     /// The place of a user's `count`-th iteration among those of all users of a closed load.
     pub(crate) fn turn(&self, user: u64, count: u64) -> u64 {
-        count * u64::from(self.plan.max_users) + user
+        turn(&self.plan, user, count)
     }
 
     /// After how many iterations of all users there are no rows any more.
@@ -246,6 +246,11 @@ fn last_steps(definition: &ScenarioDef) -> Vec<(usize, Cell<u64>)> {
         .filter(|(_, def)| def.last)
         .map(|(step, _)| (step, Cell::new(0)))
         .collect()
+}
+
+/// The place of a user's `count`-th iteration among those of all users of a closed load.
+pub(super) fn turn(plan: &Plan, user: u64, count: u64) -> u64 {
+    count * u64::from(plan.max_users) + user
 }
 
 fn empty(steps: usize) -> Windows {

@@ -54,21 +54,26 @@ pub(crate) struct Arrival {
 
 /// Sees what happens in an iteration, step by step.
 pub(crate) trait Observer {
-    /// Whether steps that chance would leave out run all the same, and nobody thinks.
-    const SMOKE: bool;
+    /// Whether steps that chance would leave out run all the same.
+    const RUNS_ALL: bool;
+    /// How many exchanges of a step that sends for itself it is told of, the last ones.
+    const EXCHANGES: usize;
     /// What of a response is wanted besides what the chain reads.
     fn reads(&self, reads: Reads) -> Reads;
     /// A request was answered, or not.
     fn exchanged(&mut self, step: usize, request: &RequestBuf, exchange: &Exchange);
     /// A step is over.
     fn ended(&mut self, step: usize, outcome: &Outcome);
+    /// The user would think for `time` after a step; whether it does.
+    fn thinks(&mut self, step: usize, time: Duration) -> bool;
 }
 
 /// The observer of load: none.
 pub(crate) struct Unobserved;
 
 impl Observer for Unobserved {
-    const SMOKE: bool = false;
+    const RUNS_ALL: bool = false;
+    const EXCHANGES: usize = 0;
 
     fn reads(&self, reads: Reads) -> Reads {
         reads
@@ -77,6 +82,10 @@ impl Observer for Unobserved {
     fn exchanged(&mut self, _: usize, _: &RequestBuf, _: &Exchange) {}
 
     fn ended(&mut self, _: usize, _: &Outcome) {}
+
+    fn thinks(&mut self, _: usize, _: Duration) -> bool {
+        true
+    }
 }
 
 /// Counts an iteration as cancelled unless it comes to its end.
@@ -115,11 +124,7 @@ struct Journey {
 impl Journey {
     /// Notes what became of a step; whether it was executed.
     fn ended<O: Observer>(&mut self, step: usize, outcome: &Outcome, observer: &mut O) -> bool {
-        self.failed |= match outcome {
-            Outcome::Ok | Outcome::NotDrawn | Outcome::LeftOut(_) | Outcome::Kept => false,
-            Outcome::Failed(_) => true,
-            Outcome::Skipped(skip) => skip.cause.root.counts(),
-        };
+        self.failed |= outcome.is_failure();
         observer.ended(step, outcome);
         matches!(outcome, Outcome::Ok | Outcome::Failed(_))
     }
@@ -195,18 +200,15 @@ impl<T: Transport> VirtualUser<T> {
                     return Ok(());
                 };
                 running.in_step.set(None);
-                if let (true, false, Some(think)) = (executed, O::SMOKE, def.think) {
+                if let (true, Some(think)) = (executed, def.think) {
                     let pause = Instant::now();
                     self.vu.reseed(step, Purpose::Think);
-                    desk.pause(
-                        think.min
-                            + think
-                                .max
-                                .saturating_sub(think.min)
-                                .mul_f64(self.vu.random()),
-                    )
-                    .await;
-                    journey.paused += pause.elapsed();
+                    let more = think.max.saturating_sub(think.min);
+                    let time = think.min + more.mul_f64(self.vu.random());
+                    if observer.thinks(step, time) {
+                        desk.pause(time).await;
+                        journey.paused += pause.elapsed();
+                    }
                 }
             }
         } else {
@@ -313,7 +315,7 @@ impl<T: Transport> VirtualUser<T> {
             let run = Box::pin(self.run(step, def, window, journey, desk, observer));
             return ControlFlow::Continue(run.await);
         }
-        let outcome = match self.build(step, O::SMOKE, window, desk) {
+        let outcome = match self.build(step, O::RUNS_ALL, window, desk) {
             Ok(()) => {
                 let attempt = self.attempt(step, def, window, desk, observer).await;
                 journey.paused += attempt.paused;
@@ -381,12 +383,12 @@ impl<T: Transport> VirtualUser<T> {
         desk: &Rc<Desk>,
         observer: &mut O,
     ) -> bool {
-        if let Err(outcome) = self.draw(step, O::SMOKE, desk) {
+        if let Err(outcome) = self.draw(step, O::RUNS_ALL, desk) {
             desk.tally(window, |tally| not_sent(tally, step, &outcome));
             return journey.ended(step, &outcome, observer);
         }
         let transport = self.transport.take().unwrap_or_else(lost);
-        let account = Account::new(desk, window, step, O::SMOKE);
+        let account = Account::new(desk, window, step, O::EXCHANGES);
         let line = Line::new(transport, def, account);
         let mut http = Http::new(Box::new(line));
         let ran = self.lend(step, &mut http, window, desk).await;

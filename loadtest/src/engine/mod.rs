@@ -5,6 +5,7 @@
 //! thread that called [`run`] adds them up. The engine is generic over the transport, and its clock
 //! can be paused, so that tests count exactly without waiting.
 
+mod alone;
 mod attempt;
 mod closed;
 mod control;
@@ -22,7 +23,10 @@ mod users;
 mod wire;
 mod worker;
 
+pub(crate) use alone::{Place, journey};
 pub use control::{Control, Phase};
+pub(crate) use iteration::Observer;
+pub(crate) use outcome::Outcome;
 pub(crate) use panics::catch;
 
 use crate::chain::{Scenario, Shared};

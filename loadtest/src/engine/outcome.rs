@@ -19,6 +19,17 @@ pub(crate) enum Outcome {
     Skipped(DependencyTally),
 }
 
+impl Outcome {
+    /// Whether the journey has failed with it.
+    pub(crate) fn is_failure(&self) -> bool {
+        match self {
+            Self::Ok | Self::NotDrawn | Self::LeftOut(_) | Self::Kept => false,
+            Self::Failed(_) => true,
+            Self::Skipped(skip) => skip.cause.root.counts(),
+        }
+    }
+}
+
 /// Tallies a step for which no request was sent.
 pub(super) fn not_sent(tally: &mut Tally, step: usize, outcome: &Outcome) {
     let steps = &mut tally.steps[step];

@@ -1,21 +1,22 @@
 //! One journey, and the steps after it, with every step drawn and nobody thinking: what `cargo test` runs of a scenario.
 
-use super::desk::Desk;
-use super::iteration::{Arrival, Observer, VirtualUser};
+use super::alone::{Place, journey};
+use super::iteration::Observer;
 use super::outcome::Outcome;
-use crate::chain::{RequestBuf, Scenario, Shared, Vu};
+use crate::chain::{RequestBuf, Scenario, Shared};
 use crate::definition::{Reads, ScenarioDef};
 use crate::plan::Plan;
 use crate::redact;
 use crate::transport::{Exchange, Transport};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use std::fmt::Write as _;
-use std::rc::Rc;
-use std::sync::Arc;
-use tokio::time::Instant;
+use std::time::Duration;
 
 /// The most of a body that is shown.
 const SHOWN_BODY: usize = 1024;
+
+/// The most exchanges of one step that are shown.
+const MOST_SHOWN: usize = 50;
 
 /// Runs iteration 0 once. What went wrong, step by step with request and response, or nothing.
 pub(crate) async fn smoke<T: Transport>(
@@ -24,27 +25,14 @@ pub(crate) async fn smoke<T: Transport>(
     plan: &Plan,
     transport: T,
 ) -> Result<(), String> {
-    let definition = &scenario.definition;
-    let start = Instant::now();
-    let desk = Rc::new(Desk::new(definition, plan.clone(), start, Arc::default()));
-    let mut user = VirtualUser::new(
-        scenario,
-        Shared::clone(shared),
-        Vu::new(0, plan.seed),
-        transport,
-    );
     let mut transcript = Transcript {
-        definition,
+        definition: &scenario.definition,
         last: String::new(),
         problems: String::new(),
     };
-    let arrival = Arrival {
-        iteration: 0,
-        turn: 0,
-        due: start,
-        ready: start,
-    };
-    if let Err(message) = user.iterate(arrival, &desk, &mut transcript).await {
+    let place = Place::default();
+    let ran = journey(scenario, shared, plan, transport, place, &mut transcript).await;
+    if let Err(message) = ran {
         let _ = writeln!(transcript.problems, "{message}");
     }
     user.leave(desk.window_of_last_steps(), &desk, &mut transcript)
@@ -65,7 +53,8 @@ struct Transcript {
 }
 
 impl Observer for Transcript {
-    const SMOKE: bool = true;
+    const RUNS_ALL: bool = true;
+    const EXCHANGES: usize = MOST_SHOWN;
 
     fn reads(&self, reads: Reads) -> Reads {
         Reads {
@@ -79,6 +68,10 @@ impl Observer for Transcript {
             self.last.clear();
         }
         self.last.push_str(&show(request, exchange));
+    }
+
+    fn thinks(&mut self, _: usize, _: Duration) -> bool {
+        false
     }
 
     fn ended(&mut self, step: usize, outcome: &Outcome) {
@@ -97,10 +90,7 @@ impl Observer for Transcript {
                 );
             }
             Outcome::Skipped(skip) => {
-                let why = match skip.variable {
-                    Some(_) => skip.example.clone(),
-                    None => format!("its function made no request: {}", skip.example),
-                };
+                let why = skip.words();
                 let _ = writeln!(self.problems, "step `{name}` was skipped: {why}");
             }
         }
@@ -190,7 +180,6 @@ fn body(text: &mut String, mark: char, bytes: &[u8]) {
 mod tests {
     use super::*;
     use crate::transport::{ErrorKind, Failure, Phases, Traffic};
-    use std::time::Duration;
 
     #[test]
     fn where_a_redirect_led_is_shown_without_secrets() {
@@ -202,6 +191,7 @@ mod tests {
             phases: Phases::default(),
             traffic: Traffic::default(),
             redirected_to: None,
+            hops: Vec::new(),
         };
         let direct = "  > GET /start\n  < no response (0.0ns)\n";
         assert_eq!(show(&request, &exchange), direct);

@@ -18,8 +18,6 @@ use tokio::time::Instant;
 /// No status is a failure: the step looks at it.
 static ANY_STATUS: Expect = Expect::ANY;
 
-/// The most exchanges that are kept to be shown.
-const MOST_SHOWN: usize = 50;
 
 /// What a user lends to a step that sends for itself.
 pub(super) struct Line<T> {
@@ -64,8 +62,8 @@ pub(super) struct Log {
     ended: Vec<Ended>,
     /// Why the request that ended last was not answered.
     failure: Option<Failure>,
-    /// Whether exchanges are kept to be shown; the last ones are.
-    keeps: bool,
+    /// How many exchanges are kept to be shown, the last ones.
+    keeps: usize,
     pub(super) exchanges: VecDeque<(RequestBuf, Exchange)>,
 }
 
@@ -147,8 +145,8 @@ impl<T: Transport> Wire for Line<T> {
 }
 
 impl Account {
-    /// Of step number `step`; `keeps` says whether its exchanges are to be shown.
-    pub(super) fn new(desk: &Rc<Desk>, window: Window, step: usize, keeps: bool) -> Self {
+    /// Of step number `step`, which keeps its last `keeps` exchanges to be shown.
+    pub(super) fn new(desk: &Rc<Desk>, window: Window, step: usize, keeps: usize) -> Self {
         Self {
             log: RefCell::new(Log {
                 keeps,
@@ -323,8 +321,8 @@ impl Open<'_> {
             Err(failure) => Err(HttpError::new(failure.kind.name(), failure.message.clone())),
         };
         log.failure = exchange.result.as_ref().err().cloned();
-        if log.keeps {
-            if log.exchanges.len() == MOST_SHOWN {
+        if log.keeps > 0 {
+            if log.exchanges.len() == log.keeps {
                 log.exchanges.pop_front();
             }
             let request = RequestBuf {

@@ -2,11 +2,13 @@
 
 use super::run::{Ready, begin, given_base_url, internal, plan, usage};
 use super::{complain, write_json};
+use crate::chain::Scenario;
 use crate::engine::{self, Control, Phase, Staff};
 use crate::protocol::{FailureKind, JournalLine, RunFailure, RunRequest};
 use crate::record::ScenarioRecord;
 use crate::registry::Registry;
 use crate::targets;
+use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufRead as _, Write as _};
 use std::thread;
@@ -115,20 +117,7 @@ fn begin_all(
 }
 
 fn begin_one(registry: &Registry, request: &RunRequest) -> Result<Ready, RunFailure> {
-    if !registry.problems.is_empty() {
-        return Err(usage(registry.problems.join("\n"), None));
-    }
-    let scenario = registry
-        .scenarios
-        .iter()
-        .copied()
-        .find(|scenario| scenario.definition.identity() == request.scenario)
-        .ok_or_else(|| {
-            usage(
-                format!("this binary holds no scenario `{}`", request.scenario),
-                None,
-            )
-        })?;
+    let scenario = find(registry, &request.scenario)?;
     let plan = plan(
         &scenario.definition,
         &request.overrides,
@@ -137,6 +126,19 @@ fn begin_one(registry: &Registry, request: &RunRequest) -> Result<Ready, RunFail
     )?;
     let given = request.base_url.clone().or_else(given_base_url);
     begin(scenario, plan, given, &request.run_id)
+}
+
+/// The scenario that is asked for.
+pub(super) fn find(registry: &Registry, identity: &str) -> Result<&'static Scenario, RunFailure> {
+    if !registry.problems.is_empty() {
+        return Err(usage(registry.problems.join("\n"), None));
+    }
+    registry
+        .scenarios
+        .iter()
+        .copied()
+        .find(|scenario| scenario.definition.identity() == identity)
+        .ok_or_else(|| usage(format!("this binary holds no scenario `{identity}`"), None))
 }
 
 /// Shares the machine out among the scenarios.
@@ -201,10 +203,10 @@ fn measure(
 }
 
 /// The journal: a line per event, written through at once.
-struct Journal(File);
+pub(super) struct Journal(pub(super) File);
 
 impl Journal {
-    fn write(&mut self, line: &JournalLine) -> io::Result<()> {
+    pub(super) fn write(&mut self, line: &impl Serialize) -> io::Result<()> {
         let mut bytes = serde_json::to_vec(line)?;
         bytes.push(b'\n');
         self.0.write_all(&bytes)
@@ -212,7 +214,7 @@ impl Journal {
 }
 
 /// Listens to the control pipe until it closes, which means `stop`.
-fn listen(control: Control) {
+pub(super) fn listen(control: Control) {
     let listener = thread::Builder::new()
         .name("loadtest-control".to_owned())
         .spawn(move || {

@@ -2,6 +2,7 @@
 //! `cargo-loadtest`, a listing or a run.
 
 mod asked;
+mod debug;
 mod errands;
 mod recorded;
 pub(crate) mod run;
@@ -70,6 +71,7 @@ fn answer(registry: &Registry, request: &Path) -> io::Result<()> {
         }
         Request::Run(request) => asked::run(registry, &[*request]),
         Request::Mix { scenarios } => asked::run(registry, &scenarios),
+        Request::Debug(request) => debug::debug(registry, &request),
     }
 }
 

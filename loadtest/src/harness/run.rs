@@ -5,10 +5,11 @@ use super::errands::Errands;
 use super::recorded::recorded;
 use crate::chain::{Prepared, Scenario, SetupContext, SetupError};
 use crate::definition::ScenarioDef;
-use crate::engine::{self, Control, Ended, How, Staff};
+use crate::engine::{self, Control, Ended, How, Phase, Place, Staff};
+use crate::journey::{self, Event, Tls, Watcher};
 use crate::metrics::Frame;
 use crate::plan::{GradingDefaults, Overrides, Plan};
-use crate::protocol::{BASE_URL_VARIABLE, FailureKind, RunFailure};
+use crate::protocol::{BASE_URL_VARIABLE, DebugRequest, FailureKind, RunFailure};
 use crate::record::{End, Ending, Start};
 use crate::redact;
 use crate::targets::Target;
@@ -17,6 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 use tokio::runtime;
+use tokio::task::LocalSet;
 use tokio::time::Instant;
 
 /// A scenario that can begin: everything a run needs, checked and set up. Nothing of the load was sent yet.
@@ -37,10 +39,7 @@ pub(crate) fn begin(
     given: Option<String>,
     run_id: &str,
 ) -> Result<Ready, RunFailure> {
-    let runtime = runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| internal(format!("no runtime: {error}")))?;
+    let runtime = runtime()?;
     let known = known_base(given.as_deref(), &scenario.definition);
     // What is known is asked for permission before a setup might start to use it.
     runtime
@@ -109,6 +108,70 @@ impl Ready {
         tear_down(self.scenario, &self.prepared, &self.context);
     }
 
+    /// Goes through one journey and the teardowns; `tell` gets what happens.
+    pub(super) fn journey(
+        self,
+        request: &DebugRequest,
+        place: Place,
+        control: &Control,
+        mut tell: impl FnMut(Event),
+    ) -> Result<(), RunFailure> {
+        let definition = &self.scenario.definition;
+        if let Some(limit) = self
+            .plan
+            .rows
+            .as_ref()
+            .filter(|limit| place.turn >= limit.rows)
+        {
+            let message = format!(
+                "the load ends before this iteration: the feed `{}` has {} rows",
+                limit.feed, limit.rows
+            );
+            self.abandon();
+            return Err(usage(message, None));
+        }
+        let runtime = match runtime() {
+            Ok(runtime) => runtime,
+            Err(failure) => {
+                self.abandon();
+                return Err(failure);
+            }
+        };
+        let base = self.network.base_url().map(str::to_owned);
+        tell(Event::Start(Box::new(journey::Start {
+            definition: recorded(definition),
+            number: place.number(&self.plan),
+            seed: request.seed,
+            base_url: base.as_deref().map(|url| redact::text(url).into_owned()),
+            own_target: self.prepared.target.is_some(),
+        })));
+        let tls = Tls::of(&definition.client(), Path::new(self.scenario.root));
+        let mut watcher = Watcher::new(definition, base.as_deref(), tls, &mut tell);
+        let user = HttpTransport::new(Arc::new(self.network), place.user).watched();
+        let (shared, plan) = (&self.prepared.shared, &self.plan);
+        let mut phase = control.subscribe();
+        let ran = LocalSet::new().block_on(&runtime, async {
+            tokio::select! {
+                biased;
+                _ = phase.wait_for(|phase| *phase > Phase::Running) => None,
+                ran = engine::journey(self.scenario, shared, plan, user, place, &mut watcher) => Some(ran),
+            }
+        });
+        let has_failed = watcher.has_failed;
+        drop(watcher);
+        let target_death = target_death(&self.prepared);
+        tear_down(self.scenario, &self.prepared, &self.context);
+        let Some(ran) = ran else {
+            return Err(interrupted());
+        };
+        tell(Event::End(journey::End {
+            is_ok: ran.is_ok() && !has_failed,
+            problem: ran.err().map(|problem| redact::text(&problem).into_owned()),
+            target_death,
+        }));
+        Ok(())
+    }
+
     /// Runs the load and the teardowns; `report` gets a frame a second.
     pub(crate) fn measure(
         self,
@@ -135,11 +198,7 @@ impl Ready {
             move |user| HttpTransport::new(Arc::clone(&network), user),
             report,
         );
-        let target_death = prepared
-            .target
-            .as_ref()
-            .and_then(|target| target.check().err())
-            .map(|died| redact::text(&died.to_string()).into_owned());
+        let target_death = target_death(&prepared);
         tear_down(scenario, &prepared, &context);
         drop(prepared);
         match ended {
@@ -243,6 +302,21 @@ pub(super) fn tear_down(scenario: &Scenario, prepared: &Prepared, context: &Setu
     }
 }
 
+/// How the target died that the scenario had started, if it did.
+fn target_death(prepared: &Prepared) -> Option<String> {
+    let target = prepared.target.as_ref()?;
+    let died = target.check().err()?;
+    Some(redact::text(&died.to_string()).into_owned())
+}
+
+/// What waits for a few requests in turn.
+fn runtime() -> Result<runtime::Runtime, RunFailure> {
+    runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| internal(format!("no runtime: {error}")))
+}
+
 fn end(ended: Ended, definition: &ScenarioDef, target_death: Option<String>) -> End {
     let micros = |time: std::time::Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
     End {
@@ -321,6 +395,15 @@ fn network_failure(error: NetworkError) -> RunFailure {
     RunFailure {
         kind,
         message: error.to_string(),
+        help: None,
+    }
+}
+
+/// A journey that was stopped.
+pub(super) fn interrupted() -> RunFailure {
+    RunFailure {
+        kind: FailureKind::Interrupted,
+        message: "stopped before the journey was over".to_owned(),
         help: None,
     }
 }

@@ -283,6 +283,14 @@ impl Tally {
 }
 
 impl DependencyTally {
+    /// Why the step did not run, in words.
+    pub(crate) fn words(&self) -> String {
+        match self.variable {
+            Some(_) => self.example.clone(),
+            None => format!("its function made no request: {}", self.example),
+        }
+    }
+
     /// The feed whose row lacks the value, where it is a feed's fault: what the variable begins with.
     pub fn feed(&self) -> Option<&str> {
         let is_feed = self.cause.root == RootCause::NotInFeed && self.cause.step == self.step;

@@ -59,15 +59,24 @@ pub(super) async fn discard(mut body: Incoming) -> Result<(), hyper::Error> {
     Ok(())
 }
 
-/// Reads an unexpected answer for its first KiB, and says whether the end was reached.
-pub(super) async fn sample(mut body: Incoming) -> (Vec<u8>, bool) {
+/// Reads the body to its end and keeps the first `limit` bytes.
+pub(super) async fn start(mut body: Incoming, limit: usize) -> Result<Bytes, hyper::Error> {
+    let mut kept = BytesMut::new();
+    while let Some(data) = next(&mut body).await? {
+        kept.extend_from_slice(&data[..data.len().min(limit - kept.len())]);
+    }
+    Ok(kept.freeze())
+}
+
+/// Reads an unexpected answer for its first `limit` bytes, and says whether the end was reached.
+pub(super) async fn sample(mut body: Incoming, limit: usize) -> (Vec<u8>, bool) {
     let mut kept = Vec::new();
     let mut read = 0;
     let complete = loop {
         match next(&mut body).await {
             Ok(None) => break true,
             Ok(Some(data)) => {
-                let wanted = data.len().min(SAMPLE - kept.len());
+                let wanted = data.len().min(limit - kept.len());
                 kept.extend_from_slice(&data[..wanted]);
                 read += data.len() as u64;
                 if read > MAX_DRAINED {
@@ -81,7 +90,8 @@ pub(super) async fn sample(mut body: Incoming) -> (Vec<u8>, bool) {
 }
 
 /// The text of a sample: never longer than [`SAMPLE`], whatever redaction and repair add.
-pub(super) fn text(kept: Vec<u8>, encoding: &Encoding) -> Option<String> {
+pub(super) fn text(mut kept: Vec<u8>, encoding: &Encoding) -> Option<String> {
+    kept.truncate(SAMPLE);
     let Some(kept) = encoding.excerpt(kept, SAMPLE) else {
         return Some(format!("(encoded as {})", encoding.names()));
     };

@@ -41,6 +41,8 @@ pub struct HttpTransport {
     jar: Option<RefCell<Jar>>,
     /// Those that send nothing now; the last is taken first.
     lanes: RefCell<Vec<Lane>>,
+    /// Whether every request and its answer is kept, to be shown.
+    is_watched: bool,
 }
 
 /// What sends one request at a time.
@@ -60,8 +62,15 @@ impl HttpTransport {
             jar: (network.cookies != Cookies::Off).then(RefCell::default),
             lanes: RefCell::new(vec![Lane::new(&network, user)]),
             number: user,
+            is_watched: false,
             network,
         }
+    }
+
+    /// Keeps every request and its answer in [`Exchange::hops`].
+    pub(crate) fn watched(mut self) -> Self {
+        self.is_watched = true;
+        self
     }
 }
 
@@ -108,6 +117,7 @@ impl Transport for HttpTransport {
         let start = Instant::now();
         let timeout = call.request.timeout.unwrap_or(call.timeout).min(LONGEST);
         let mut progress = Progress::new(start, call.unfinished);
+        progress.hops = self.is_watched.then(Vec::new);
         let idle = self.lanes.borrow_mut().pop();
         // A call that is dropped takes its lane along: the connection is of no more use.
         let mut lane = idle.unwrap_or_else(|| Lane::new(&self.network, self.number));
@@ -129,6 +139,7 @@ impl Transport for HttpTransport {
             phases: progress.phases,
             traffic: progress.traffic,
             redirected_to: progress.redirected_to.take(),
+            hops: progress.hops.take().unwrap_or_default(),
         }
     }
 }

@@ -10,6 +10,7 @@ mod cookies;
 mod deadline;
 mod failure;
 mod fault;
+mod hop;
 mod http;
 mod http2;
 mod meter;
@@ -23,12 +24,14 @@ mod tls;
 
 pub use self::http::HttpTransport;
 pub use failure::{ErrorKind, Failure};
+pub use hop::{Hop, HopAnswer};
 pub use network::{Network, NetworkError};
 
 use crate::chain::RequestBuf;
 use crate::definition::{Expect, Reads};
 use ::http::{HeaderMap, StatusCode, Uri};
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 use std::future::Future;
 use std::ops::AddAssign;
@@ -98,6 +101,8 @@ pub struct Exchange {
     pub traffic: Traffic,
     /// Where the last request went, if a redirect was followed.
     pub redirected_to: Option<Box<Uri>>,
+    /// Every request and its answer; empty unless the transport is watched.
+    pub hops: Vec<Hop>,
 }
 
 /// An answer with an expected status, read to its end.
@@ -114,14 +119,18 @@ pub struct Received {
 /// The parts of a service time; `None` where a part did not happen, as on a reused connection.
 ///
 /// Where redirects were followed, each is the sum over all of the way.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phases {
     /// Opening the TCP connection.
+    #[serde(rename = "connect_us", with = "crate::definition::micros::option")]
     pub connect: Option<Duration>,
     /// The TLS handshake.
+    #[serde(rename = "tls_us", with = "crate::definition::micros::option")]
     pub tls: Option<Duration>,
     /// From a usable connection to the head of the answer.
+    #[serde(rename = "first_byte_us", with = "crate::definition::micros::option")]
     pub first_byte: Option<Duration>,
     /// From the head to the last body byte.
+    #[serde(rename = "body_us", with = "crate::definition::micros::option")]
     pub body: Option<Duration>,
 }

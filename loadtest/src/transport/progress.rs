@@ -1,7 +1,8 @@
 //! How far a call came, so that a deadline can be named after what it interrupted.
 
+use super::compression::Encoding;
 use super::meter::Meter;
-use super::{ErrorKind, Failure, Phases, Traffic};
+use super::{ErrorKind, Failure, Hop, HopAnswer, Phases, Traffic};
 use crate::chain::RequestTarget;
 use http::{StatusCode, Uri};
 use std::cell::Cell;
@@ -21,6 +22,8 @@ pub(super) struct Progress<'a> {
     /// Where the traffic is left when the call is dropped.
     unfinished: Option<&'a Cell<Traffic>>,
     pub(super) redirected_to: Option<Box<Uri>>,
+    /// What was written and what came back, where somebody watches.
+    pub(super) hops: Option<Vec<Hop>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +46,19 @@ impl<'a> Progress<'a> {
             traffic: Traffic::default(),
             unfinished: Some(unfinished),
             redirected_to: None,
+            hops: None,
+        }
+    }
+
+    /// The answer to the last request, where somebody watches.
+    fn watched(&mut self) -> Option<&mut HopAnswer> {
+        self.hops.as_mut()?.last_mut()?.answer.as_mut()
+    }
+
+    /// Shows the start of the body of the last answer to those who watch.
+    pub(super) fn show(&mut self, body: &[u8], encoding: &Encoding) {
+        if let Some(answer) = self.watched() {
+            answer.keep(body, encoding);
         }
     }
 

@@ -3,6 +3,7 @@
 use super::compression::Encoding;
 use super::connection::Connection;
 use super::cookies::Jar;
+use super::hop::{self, Hop, HopAnswer};
 use super::network::{Addresses, Network};
 use super::origin::Origin;
 use super::progress::{Progress, Stage};
@@ -88,11 +89,15 @@ impl Route {
         }
     }
 
+    fn url_of_origin(&self) -> String {
+        let scheme = if self.origin.https { "https" } else { "http" };
+        format!("{scheme}://{}", self.authority)
+    }
+
     /// The URL that `request` goes to.
     pub(super) fn url(&self, request: &RequestBuf, network: &Network) -> Result<String, Failure> {
-        let scheme = if self.origin.https { "https" } else { "http" };
         let path = request::path(request, prefix(network))?;
-        Ok(format!("{scheme}://{}{path}", self.authority))
+        Ok(format!("{}{path}", self.url_of_origin()))
     }
 
     /// Sends `request`, over the kept connection if that is still of use.
@@ -176,6 +181,9 @@ impl Route {
         let sent = self
             .request(lent, request, connection.is_http2(), call.reads.body)
             .map_err(Lost::never)?;
+        if let Some(hops) = &mut progress.hops {
+            hops.push(Hop::of(&self.url_of_origin(), &sent, &request.body));
+        }
         connection.meter.begin();
         progress.meter = Some(Rc::clone(&connection.meter));
         progress.stage = Stage::Head;
@@ -192,6 +200,11 @@ impl Route {
         progress.status = Some(response.status());
         connection.meter.head_is_read();
         let (head, incoming) = response.into_parts();
+        let mut sample = body::SAMPLE;
+        if let Some(hop) = progress.hops.as_mut().and_then(|hops| hops.last_mut()) {
+            hop.answer = Some(HopAnswer::of(&head));
+            sample = hop::SHOWN + 1;
+        }
         let (status, headers) = (head.status, head.headers);
         if let Some(jar) = lent.jar
             && Jar::is_set_by(&headers)
@@ -200,7 +213,8 @@ impl Route {
             jar.borrow_mut().store(&headers, &self.origin, path.path());
         }
         if call.redirects > 0 && redirect::is_redirect(status) {
-            let (_, complete) = body::sample(incoming).await;
+            let (start, complete) = body::sample(incoming, sample).await;
+            progress.show(&start, &Encoding::of(&headers));
             self.keep(connection, complete);
             return Ok(Answer::Elsewhere(Redirect {
                 status,
@@ -208,7 +222,8 @@ impl Route {
             }));
         }
         if !call.expect.accepts(status.as_u16()) {
-            let (start, complete) = body::sample(incoming).await;
+            let (start, complete) = body::sample(incoming, sample).await;
+            progress.show(&start, &Encoding::of(&headers));
             self.keep(connection, complete);
             return Err(Lost::never(Failure {
                 kind: ErrorKind::Status,
@@ -218,7 +233,7 @@ impl Route {
                 headers: call.reads.headers.then(|| Box::new(headers)),
             }));
         }
-        self.receive(connection, status, headers, incoming, call)
+        self.receive(connection, status, headers, incoming, call, progress)
             .await
     }
 
@@ -230,9 +245,17 @@ impl Route {
         mut headers: HeaderMap,
         incoming: Incoming,
         call: &Call<'_>,
+        progress: &mut Progress<'_>,
     ) -> Result<Answer, Lost> {
         let (read, encoding) = if call.reads.body {
             (body::keep(incoming).await, Encoding::of(&headers))
+        } else if progress.hops.is_some() {
+            let start = body::start(incoming, hop::SHOWN + 1).await;
+            if let Ok(start) = &start {
+                progress.show(start, &Encoding::of(&headers));
+            }
+            let nothing = start.map(|_| Bytes::new());
+            (nothing.map_err(body::Unread::Broken), Encoding::NONE)
         } else {
             let discarded = body::discard(incoming).await;
             let nothing = discarded.map(|()| Bytes::new());
@@ -254,6 +277,9 @@ impl Route {
                 return Err(Lost::never(failure));
             }
         };
+        if call.reads.body {
+            progress.show(&body, &encoding);
+        }
         if !call.reads.headers {
             headers.clear();
             self.spare = headers;

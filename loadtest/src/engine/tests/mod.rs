@@ -157,6 +157,7 @@ impl Transport for Scripted {
                 ..sent
             },
             redirected_to: None,
+            hops: Vec::new(),
         }
     }
 }

@@ -151,6 +151,7 @@ impl Transport for Server {
                 received_bytes: 20,
             },
             redirected_to: None,
+            hops: Vec::new(),
         }
     }
 }

@@ -1,0 +1,60 @@
+//! `cargo loadtest debug`: one journey as it would be in a run, with everything that is sent and answered.
+
+mod transcript;
+
+use super::{Project, run};
+use crate::cli::{Cli, DebugArgs};
+use crate::error::Error;
+use crate::selection::one;
+use crate::session;
+use crate::shell;
+use loadtest::protocol::DebugRequest;
+use transcript::Transcript;
+
+/// What a journey that failed ends with, as a gate that did.
+const FAILED: u8 = 99;
+
+/// Runs the journey and prints it as it goes.
+///
+/// # Errors
+/// When there was none, or when it broke off.
+pub(crate) fn debug(args: &DebugArgs, cli: &Cli) -> Result<u8, Error> {
+    let project = Project::open(&args.project, cli)?;
+    let config = project.config()?;
+    let all = project.scenarios()?;
+    let found = one(&all, &args.scenario)?;
+    let overrides = run::overrides(&args.load);
+    let seed = args.load.seed.unwrap_or_else(run::random_seed);
+    let chosen = std::slice::from_ref(found);
+    let plans = run::plan(
+        chosen,
+        std::slice::from_ref(&overrides),
+        &config.grading,
+        seed,
+    )?;
+    let folder =
+        tempfile::tempdir().map_err(Error::io("create a folder in", std::env::temp_dir()))?;
+    let request = DebugRequest {
+        scenario: found.definition.identity(),
+        overrides,
+        base_url: args.load.base_url.clone(),
+        seed,
+        iteration: args.iteration,
+        output: folder.path().join("journey.jsonl"),
+    };
+    let mut transcript = Transcript::new(
+        plans.into_iter().next().map(|plan| plan.load),
+        shell::colours_results(),
+    );
+    let end = session::debug(
+        session::command(&found.binary),
+        &request,
+        &folder.path().join("request.json"),
+        &project.interrupts,
+        |event| match transcript.tell(event) {
+            text if text.is_empty() => Ok(()),
+            text => shell::result(text.strip_suffix('\n').unwrap_or(&text)),
+        },
+    )?;
+    Ok(if end.is_ok { 0 } else { FAILED })
+}

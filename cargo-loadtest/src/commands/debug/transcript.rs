@@ -1,0 +1,281 @@
+//! A journey for people, and for their shells: what is to be pasted begins at the margin and holds nothing
+//! that is not part of it.
+
+use crate::commands::words;
+use crate::export::terminal::text::{BAD, BOLD, DIM, FAIR, GOOD, PLAIN, clean};
+use anstyle::Style;
+use loadtest::card::view;
+use loadtest::definition::{Load, ScenarioDef};
+use loadtest::journey::{Answer, Body, End, Event, Exchange, Hop, Outcome, Start, Step};
+use loadtest::transport::Phases;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// Where facts begin.
+const FACTS: usize = 10;
+
+/// What is told of a journey, event by event.
+pub(super) struct Transcript {
+    load: Option<Load>,
+    colour: bool,
+    definition: Option<ScenarioDef>,
+    /// The step that is being told.
+    step: Option<usize>,
+    /// How many steps came to each end.
+    ends: BTreeMap<&'static str, u64>,
+    out: String,
+}
+
+impl Transcript {
+    /// That of an iteration of `load`.
+    pub(super) fn new(load: Option<Load>, colour: bool) -> Self {
+        Self {
+            load,
+            colour,
+            definition: None,
+            step: None,
+            ends: BTreeMap::new(),
+            out: String::new(),
+        }
+    }
+
+    /// The lines for an event.
+    pub(super) fn tell(&mut self, event: &Event) -> String {
+        match event {
+            Event::Start(start) => self.start(start),
+            Event::Exchange(exchange) => self.exchange(exchange),
+            Event::Step(step) => self.step(step),
+            Event::Think { time, .. } => {
+                let words = format!("would think for {} now", view::duration(*time));
+                self.line(DIM, &words);
+            }
+            Event::End(end) => self.end(end),
+            // The tool says why, as for all other errors.
+            Event::Failed(_) => {}
+        }
+        std::mem::take(&mut self.out)
+    }
+
+    fn start(&mut self, start: &Start) {
+        let definition = &start.definition;
+        let title = format!("{}, iteration {}", definition.identity(), start.number);
+        self.line(BOLD, &title);
+        if let Some(load) = &self.load {
+            let load = view::load(load);
+            self.fact("load", PLAIN, &load);
+        }
+        self.fact("seed", PLAIN, &start.seed.to_string());
+        let target = match (&start.base_url, start.own_target) {
+            (Some(url), true) => format!("{url}, started by the scenario; it ends with the journey"),
+            (Some(url), false) => url.clone(),
+            (None, _) => "that of each step".to_owned(),
+        };
+        self.fact("target", PLAIN, &target);
+        if let Some(client) = words::client(&definition.client) {
+            self.fact("client", PLAIN, &client);
+        }
+        if definition.steps.iter().any(|step| step.think.is_some()) {
+            self.fact("think", PLAIN, "times are shown, and not waited for");
+        }
+        if definition.keeps_state {
+            self.fact(
+                "state",
+                FAIR,
+                "kept per user, and anew here: what iterations before would have left is missing",
+            );
+        }
+        self.definition = Some(start.definition.clone());
+    }
+
+    fn exchange(&mut self, exchange: &Exchange) {
+        self.open(exchange.step);
+        let last = exchange.hops.len().saturating_sub(1);
+        for (i, hop) in exchange.hops.iter().enumerate() {
+            self.request(hop);
+            let took = (i == last).then(|| took(exchange.service_time, &exchange.phases));
+            match &hop.answer {
+                Some(answer) => self.answer(answer, took.as_deref().unwrap_or_default()),
+                None => {
+                    let problem = exchange.problem.as_ref().filter(|_| i == last);
+                    let why = problem.map(|problem| {
+                        format!(": {} ({})", clean(&problem.message), problem.kind.name())
+                    });
+                    let took = took.unwrap_or_default();
+                    let words = format!("no answer{took}{}", why.unwrap_or_default());
+                    self.marked('<', BAD, &words);
+                }
+            }
+            self.out.push('\n');
+            for (name, what) in &hop.curl.variables {
+                let line = format!("# export {name}: {}", clean(what));
+                self.line(DIM, &line);
+            }
+            self.out.push_str(&hop.curl.command);
+            self.out.push_str("\n\n");
+        }
+    }
+
+    fn request(&mut self, hop: &Hop) {
+        let line = format!("{} {}", hop.method, clean(&hop.url));
+        let version = hop.version.as_deref();
+        self.marked(
+            '>',
+            BOLD,
+            &format!("{line}  {}", version.unwrap_or("not sent")),
+        );
+        self.headers('>', &hop.headers);
+        self.body('>', hop.body.as_ref());
+    }
+
+    fn answer(&mut self, answer: &Answer, took: &str) {
+        self.marked('<', BOLD, &format!("{}{took}", answer.status));
+        self.headers('<', &answer.headers);
+        self.body('<', answer.body.as_ref());
+    }
+
+    fn headers(&mut self, mark: char, headers: &[(String, String)]) {
+        for (name, value) in headers {
+            self.marked(mark, PLAIN, &format!("{name}: {}", clean(value)));
+        }
+    }
+
+    fn body(&mut self, mark: char, body: Option<&Body>) {
+        let Some(body) = body else { return };
+        self.marked(mark, PLAIN, "");
+        let bytes = view::counted(body.bytes as u64, "byte");
+        match &body.text {
+            Some(text) => {
+                for line in text.lines() {
+                    self.marked(mark, PLAIN, &clean(line));
+                }
+                if body.is_cut {
+                    self.marked(mark, DIM, &format!("... ({bytes} are shown)"));
+                }
+            }
+            None => {
+                let more = if body.is_cut { " and more" } else { "" };
+                self.marked(mark, DIM, &format!("({bytes}{more}, and no text)"));
+            }
+        }
+    }
+
+    fn step(&mut self, step: &Step) {
+        self.open(step.step);
+        let (end, style, words) = match &step.outcome {
+            Outcome::Ok => ("ok", GOOD, "ok".to_owned()),
+            Outcome::Failed(problem) => {
+                let words = format!("failed: {} ({})", problem.message, problem.kind.name());
+                ("failed", BAD, words)
+            }
+            Outcome::NotDrawn => ("not drawn", DIM, "not drawn, by its weight".to_owned()),
+            Outcome::LeftOut(reason) => ("left out", DIM, format!("left out: {reason}")),
+            Outcome::Kept => ("kept", DIM, "kept: it has run once".to_owned()),
+            Outcome::Skipped {
+                reason,
+                root,
+                root_step,
+            } => {
+                let style = if root.counts() { BAD } else { DIM };
+                let at = self.name(*root_step);
+                let words = format!("skipped: {reason} (root cause: {root}, step {at})");
+                ("skipped", style, words)
+            }
+        };
+        *self.ends.entry(end).or_default() += 1;
+        self.line(style, &clean(&words));
+    }
+
+    fn end(&mut self, end: &End) {
+        if let Some(problem) = &end.problem {
+            self.out.push('\n');
+            self.line(BAD, &format!("no step ran: {}", clean(problem)));
+        }
+        if let Some(death) = &end.target_death {
+            self.out.push('\n');
+            for line in death.lines() {
+                self.line(BAD, &clean(line));
+            }
+        }
+        let (verdict, style) = if end.is_ok {
+            ("ok", GOOD)
+        } else {
+            ("failed", BAD)
+        };
+        let ends: Vec<_> = self
+            .ends
+            .iter()
+            .map(|(end, count)| format!("{count} {end}"))
+            .collect();
+        let steps = if ends.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", ends.join(", "))
+        };
+        self.out.push('\n');
+        self.line(style.bold(), &format!("journey {verdict}{steps}"));
+    }
+
+    /// Begins a step, unless it has begun.
+    fn open(&mut self, step: usize) {
+        if self.step.replace(step) != Some(step) {
+            self.out.push('\n');
+            let name = self.name(step);
+            self.line(BOLD, &name);
+        }
+    }
+
+    /// Number and name of a step.
+    fn name(&self, step: usize) -> String {
+        let definition = self.definition.as_ref();
+        let def = definition.and_then(|definition| definition.steps.get(step));
+        let name = def.map_or_else(String::new, |def| format!(" {}", clean(&def.name)));
+        format!("{}{name}", step + 1)
+    }
+
+    fn fact(&mut self, name: &str, style: Style, text: &str) {
+        let lead = self.painted(DIM, &format!("  {name:<FACTS$}"));
+        let text = self.painted(style, &clean(text));
+        let _ = writeln!(self.out, "{lead}{text}");
+    }
+
+    fn marked(&mut self, mark: char, style: Style, text: &str) {
+        let mark = self.painted(DIM, &mark.to_string());
+        let space = if text.is_empty() { "" } else { " " };
+        let text = self.painted(style, text);
+        let _ = writeln!(self.out, "{mark}{space}{text}");
+    }
+
+    fn line(&mut self, style: Style, text: &str) {
+        let text = self.painted(style, text);
+        let _ = writeln!(self.out, "{text}");
+    }
+
+    fn painted(&self, style: Style, text: &str) -> String {
+        if self.colour && !text.is_empty() {
+            format!("{style}{text}{style:#}")
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+/// How long a request took, and where the time went.
+fn took(service_time: Duration, phases: &Phases) -> String {
+    let parts = [
+        ("connect", phases.connect),
+        ("TLS", phases.tls),
+        ("first byte", phases.first_byte),
+        ("body", phases.body),
+    ];
+    let parts: Vec<_> = parts
+        .into_iter()
+        .filter_map(|(name, time)| Some(format!("{name} {}", view::duration(time?))))
+        .collect();
+    let whole = view::duration(service_time);
+    if parts.is_empty() {
+        format!("  {whole}")
+    } else {
+        format!("  {whole} ({})", parts.join(", "))
+    }
+}

@@ -1,0 +1,246 @@
+//! A request as a curl command that sends the same bytes. Values of secrets are variables in it.
+
+use super::Curl;
+use super::secrets::{self, Vault};
+use super::shell::{Piece, printer, word};
+use crate::definition::Client;
+use crate::redact::{self, Part};
+use crate::transport::Hop;
+use http::header::{
+    ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderName,
+};
+use http::{Method, Version};
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+/// The longest body that is an argument; systems allow 128 KiB.
+const LONGEST_ARGUMENT: usize = 100_000;
+/// From this length on, curl asks before it sends a body.
+const ASKS_FROM: usize = 1024;
+
+/// What curl has to know of TLS.
+#[derive(Debug, Default)]
+pub(crate) struct Tls {
+    insecure: bool,
+    ca: Option<PathBuf>,
+    identity: Option<PathBuf>,
+}
+
+impl Tls {
+    /// That of a client; its files are relative to `root`.
+    pub(crate) fn of(client: &Client, root: &Path) -> Self {
+        let file = |path: &Option<Cow<'_, str>>| path.as_ref().map(|path| root.join(&**path));
+        Self {
+            insecure: client.insecure,
+            ca: file(&client.ca),
+            identity: file(&client.identity),
+        }
+    }
+}
+
+/// The command for the request of `hop`.
+pub(super) fn command(hop: &Hop, tls: &Tls, vault: &mut Vault) -> Curl {
+    let mut writing = Writing {
+        vault,
+        variables: Vec::new(),
+        words: vec!["curl".to_owned()],
+    };
+    let input = writing.request(hop, tls);
+    let options = writing.words.join(" ");
+    let mut command = match &input {
+        Some(printer) => format!("{printer} | {options}"),
+        None => options,
+    };
+    for line in writing.lines(hop, input.is_some()) {
+        command.push_str(" \\\n  ");
+        command.push_str(&line);
+    }
+    Curl {
+        variables: writing.variables,
+        command,
+    }
+}
+
+/// A command that is being written.
+struct Writing<'a> {
+    vault: &'a mut Vault,
+    variables: Vec<(String, String)>,
+    words: Vec<String>,
+}
+
+impl Writing<'_> {
+    /// The words before the headers; what prints the body, where it can be no argument.
+    fn request(&mut self, hop: &Hop, tls: &Tls) -> Option<String> {
+        let is_https = hop.url.starts_with("https:");
+        let mut flag = |is_wanted: bool, flag: &str| {
+            if is_wanted {
+                self.words.push(flag.to_owned());
+            }
+        };
+        flag(hop.version == Version::HTTP_2 && is_https, "--http2");
+        flag(
+            hop.version == Version::HTTP_2 && !is_https,
+            "--http2-prior-knowledge",
+        );
+        flag(hop.version == Version::HTTP_11 && is_https, "--http1.1");
+        flag(is_https && tls.insecure, "--insecure");
+        flag(hop.url.contains(['[', ']', '{', '}']), "--globoff");
+        flag(hop.url.contains("/."), "--path-as-is");
+        let files = [("--cacert", &tls.ca), ("--cert", &tls.identity)];
+        for (flag, path) in files {
+            if let (true, Some(path)) = (is_https, path) {
+                let path = path.to_string_lossy().into_owned().into_bytes();
+                self.words.push(flag.to_owned());
+                self.words.push(word(&[Piece::Plain(path)]));
+            }
+        }
+        let implied = if sends_data(hop) {
+            Method::POST
+        } else {
+            Method::GET
+        };
+        if hop.method == Method::HEAD && hop.body.is_empty() {
+            self.words.push("--head".to_owned());
+        } else if hop.method != implied {
+            self.words.push("-X".to_owned());
+            self.words
+                .push(word(&[Piece::Plain(hop.method.as_str().into())]));
+        }
+        let url = Letters::of(hop.url.as_bytes());
+        let url = self.pieces(&url, redact::parts, "in the URL");
+        self.words.push(word(&url));
+        let is_text = std::str::from_utf8(&hop.body).is_ok() && !hop.body.contains(&0);
+        if is_text && hop.body.len() <= LONGEST_ARGUMENT {
+            return None;
+        }
+        let body = self.body(hop);
+        Some(if is_text {
+            format!("printf %s {}", word(&body))
+        } else {
+            printer(&body)
+        })
+    }
+
+    fn body(&mut self, hop: &Hop) -> Vec<Piece> {
+        self.pieces(&Letters::of(&hop.body), redact::parts, "in the body")
+    }
+
+    /// A line for each header, and one for the body.
+    fn lines(&mut self, hop: &Hop, is_piped: bool) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut header = |header: &[Piece]| lines.push(format!("-H {}", word(header)));
+        let has = |name: &HeaderName| hop.headers.contains_key(name);
+        for (name, value) in &hop.headers {
+            if is_implied(name, value.as_bytes(), hop) {
+                continue;
+            }
+            if value.is_empty() {
+                header(&[Piece::Plain(format!("{name};").into())]);
+                continue;
+            }
+            let mut pieces = vec![Piece::Plain(format!("{name}: ").into())];
+            let value = Letters::of(value.as_bytes());
+            let parts = |value| secrets::header(name.as_str(), value);
+            pieces.extend(self.pieces(&value, parts, &format!("the header {name}")));
+            header(&pieces);
+        }
+        // What curl would add.
+        let unwanted = [
+            (CONTENT_TYPE, sends_data(hop)),
+            (EXPECT, hop.body.len() >= ASKS_FROM),
+        ];
+        for (name, is_added) in unwanted {
+            if is_added && !has(&name) {
+                header(&[Piece::Plain(format!("{name}:").into())]);
+            }
+        }
+        if has(&ACCEPT_ENCODING) {
+            lines.push("--compressed".to_owned());
+        }
+        if is_piped {
+            lines.push("--data-binary @-".to_owned());
+        } else if sends_data(hop) {
+            lines.push(format!("--data-raw {}", word(&self.body(hop))));
+        }
+        lines
+    }
+
+    /// The letters as a shell has them; `what` says what their secrets are.
+    fn pieces<'a>(
+        &mut self,
+        letters: &'a Letters<'_>,
+        parts: impl Fn(&'a str) -> Vec<Part<'a>>,
+        what: &str,
+    ) -> Vec<Piece> {
+        parts(&letters.text)
+            .iter()
+            .map(|part| match part {
+                Part::Plain(text) => Piece::Plain(letters.bytes(text)),
+                Part::Secret { name, value } => Piece::Variable(self.variable(name, value, what)),
+            })
+            .collect()
+    }
+
+    fn variable(&mut self, name: &str, value: &str, what: &str) -> String {
+        let variable = self.vault.variable(name, value);
+        if !self.variables.iter().any(|(known, _)| *known == variable) {
+            let mut words = if what.starts_with("in ") {
+                format!("{} {what}", secrets::word(name))
+            } else {
+                what.to_owned()
+            };
+            if let Some(origin) = self.vault.origin(value) {
+                words = format!("{words}, which is {origin}");
+            }
+            self.variables.push((variable.clone(), words));
+        }
+        variable
+    }
+}
+
+/// Whether the command has a body, be it an empty one.
+fn sends_data(hop: &Hop) -> bool {
+    let is_empty = hop.headers.get(CONTENT_LENGTH);
+    !hop.body.is_empty() || is_empty.is_some_and(|length| length == "0")
+}
+
+/// Whether curl sends this header by itself.
+fn is_implied(name: &HeaderName, value: &[u8], hop: &Hop) -> bool {
+    match *name {
+        CONTENT_LENGTH => true,
+        ACCEPT => value == b"*/*" && hop.headers.get_all(ACCEPT).iter().count() == 1,
+        HOST => {
+            let rest = hop.url.split_once("://").map_or("", |(_, rest)| rest);
+            rest.split(['/', '?']).next().map(str::as_bytes) == Some(value)
+        }
+        _ => false,
+    }
+}
+
+/// Bytes as text, in which secrets can be looked for. Where they are none, each byte is a letter.
+struct Letters<'a> {
+    text: Cow<'a, str>,
+    is_text: bool,
+}
+
+impl<'a> Letters<'a> {
+    fn of(bytes: &'a [u8]) -> Self {
+        let text = std::str::from_utf8(bytes);
+        Self {
+            is_text: text.is_ok(),
+            text: text.map_or_else(
+                |_| bytes.iter().map(|byte| char::from(*byte)).collect(),
+                Cow::from,
+            ),
+        }
+    }
+
+    /// The bytes of a part.
+    fn bytes(&self, part: &str) -> Vec<u8> {
+        if self.is_text {
+            part.into()
+        } else {
+            part.chars().map(|letter| letter as u8).collect()
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Names in place of secrets: the same name for the same value, through a whole journey.
+
+use crate::redact::{self, Part, REDACTED};
+use std::borrow::Cow;
+
+/// The variable of a secret of which nothing is known.
+const NAMELESS: &str = "SECRET";
+
+/// The secrets of a journey. Their values never leave it.
+#[derive(Default)]
+pub(super) struct Vault {
+    named: Vec<Named>,
+    answered: Vec<Answered>,
+}
+
+/// A secret that was sent.
+struct Named {
+    variable: String,
+    value: String,
+}
+
+/// A secret that came with an answer.
+struct Answered {
+    value: String,
+    /// What it is there, in words.
+    what: String,
+}
+
+impl Vault {
+    /// The name of the variable that stands for `value`, which is called `name` where it is used.
+    pub(super) fn variable(&mut self, name: &str, value: &str) -> String {
+        let mut base: String = name
+            .chars()
+            .map(|c| {
+                if c.is_ascii_alphanumeric() {
+                    c.to_ascii_uppercase()
+                } else {
+                    '_'
+                }
+            })
+            .collect();
+        if !base.starts_with(|c: char| c.is_ascii_uppercase()) {
+            base = NAMELESS.to_owned();
+        }
+        let mut number = 1;
+        loop {
+            let variable = match number {
+                1 => base.clone(),
+                _ => format!("{base}_{number}"),
+            };
+            match self.named.iter().find(|named| named.variable == variable) {
+                Some(named) if named.value == value => return variable,
+                Some(_) => number += 1,
+                None => {
+                    self.named.push(Named {
+                        variable: variable.clone(),
+                        value: value.to_owned(),
+                    });
+                    return variable;
+                }
+            }
+        }
+    }
+
+    /// Remembers the secrets of an answer; `place` is where they are, in words.
+    pub(super) fn remember(&mut self, parts: &[Part<'_>], place: &str) {
+        for part in parts {
+            if let Part::Secret { name, value } = part
+                && !self.answered.iter().any(|known| known.value == *value)
+            {
+                self.answered.push(Answered {
+                    value: (*value).to_owned(),
+                    what: format!("{} {place}", word(name)),
+                });
+            }
+        }
+    }
+
+    /// Where a value came from, where an answer held it.
+    pub(super) fn origin(&self, value: &str) -> Option<&str> {
+        let known = self.answered.iter().find(|known| known.value == value);
+        known.map(|known| known.what.as_str())
+    }
+}
+
+/// The value of the header `name`, with its secrets told apart; the scheme of credentials is none.
+pub(super) fn header<'a>(name: &'a str, value: &'a str) -> Vec<Part<'a>> {
+    if !redact::is_secret(name) {
+        return redact::parts(value);
+    }
+    let is_scheme = |scheme: &str| {
+        ["bearer", "basic"]
+            .iter()
+            .any(|known| scheme.eq_ignore_ascii_case(known))
+    };
+    let begin = match value.split_once(' ') {
+        Some((scheme, _)) if is_scheme(scheme) => scheme.len() + 1,
+        _ => 0,
+    };
+    let (scheme, value) = value.split_at(begin);
+    let mut parts = vec![Part::Plain(scheme), Part::Secret { name, value }];
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// What people may see of it.
+pub(super) fn shown(parts: &[Part<'_>]) -> String {
+    parts
+        .iter()
+        .map(|part| match part {
+            Part::Plain(text) => text,
+            Part::Secret { .. } => REDACTED,
+        })
+        .collect()
+}
+
+/// A name without what means something to a shell, for a comment.
+pub(super) fn word(name: &str) -> Cow<'_, str> {
+    let is_fit = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if name.chars().all(is_fit) {
+        return name.into();
+    }
+    let fit = |c| if is_fit(c) { c } else { '_' };
+    name.chars().map(fit).collect::<String>().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_has_one_name_and_another_value_another() {
+        let mut vault = Vault::default();
+        assert_eq!(vault.variable("authorization", "a"), "AUTHORIZATION");
+        assert_eq!(vault.variable("authorization", "b"), "AUTHORIZATION_2");
+        assert_eq!(vault.variable("authorization", "a"), "AUTHORIZATION");
+        assert_eq!(vault.variable("x-api-key", "a"), "X_API_KEY");
+        assert_eq!(vault.variable("7-token", "a"), "SECRET");
+    }
+
+    #[test]
+    fn a_value_is_known_by_the_answer_it_came_with() {
+        let mut vault = Vault::default();
+        let answer = redact::parts(r#"{"access_token":"hunter2"}"#);
+        vault.remember(&answer, "in the answer of login");
+        let known = vault.origin("hunter2");
+        assert_eq!(known, Some("access_token in the answer of login"));
+        assert_eq!(vault.origin("hunter"), None);
+    }
+
+    #[test]
+    fn of_credentials_the_scheme_is_shown() {
+        for (name, value, expected) in [
+            ("authorization", "Bearer hunter2", "Bearer [redacted]"),
+            ("authorization", "hunter2", REDACTED),
+            ("cookie", "a=hunter2; b=c", REDACTED),
+            (
+                "referer",
+                "http://h/?token=hunter2&a=b",
+                "http://h/?token=[redacted]&a=b",
+            ),
+            ("accept", "text/html", "text/html"),
+            ("x-token", "", ""),
+        ] {
+            assert_eq!(shown(&header(name, value)), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Words and pipes of a POSIX shell that hold any bytes, and can be pasted.
+//!
+//! What a terminal would act on - control characters, also those that turn the direction of writing -
+//! is written as octal digits.
+
+use std::fmt::Write as _;
+
+/// A piece of a word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// These bytes.
+    Plain(Vec<u8>),
+    /// The value of this variable.
+    Variable(String),
+}
+
+/// One word. It holds no NUL, which no argument of a program can.
+pub(super) fn word(pieces: &[Piece]) -> String {
+    let mut word = Word::default();
+    for piece in pieces {
+        match piece {
+            Piece::Plain(bytes) => word.add(bytes),
+            Piece::Variable(name) => {
+                word.close();
+                let _ = write!(word.text, "\"${name}\"");
+            }
+        }
+    }
+    word.close();
+    if word.text.is_empty() {
+        word.text.push_str("''");
+    }
+    word.text
+}
+
+/// A command that prints the bytes, whatever they are.
+pub(super) fn printer(pieces: &[Piece]) -> String {
+    let commands: Vec<String> = pieces
+        .iter()
+        .map(|piece| match piece {
+            Piece::Plain(bytes) => {
+                let format: String = bytes.iter().map(|byte| escaped(*byte)).collect();
+                format!("printf '{format}'")
+            }
+            Piece::Variable(name) => format!("printf %s \"${name}\""),
+        })
+        .collect();
+    match commands.as_slice() {
+        [one] => one.clone(),
+        several => format!("{{ {}; }}", several.join("; ")),
+    }
+}
+
+/// A byte in the format of `printf`, between single quotes.
+fn escaped(byte: u8) -> String {
+    match byte {
+        b'\n' => "\\n".to_owned(),
+        b'\\' => "\\\\".to_owned(),
+        b'%' => "%%".to_owned(),
+        b'\'' => octal(byte),
+        b' '..=b'~' => char::from(byte).to_string(),
+        _ => octal(byte),
+    }
+}
+
+fn octal(byte: u8) -> String {
+    format!("\\{byte:03o}")
+}
+
+/// A word that is being written.
+#[derive(Default)]
+struct Word {
+    text: String,
+    inside: Inside,
+}
+
+/// What is open at its end.
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
+enum Inside {
+    #[default]
+    Nothing,
+    Quotes,
+    Printf,
+}
+
+impl Word {
+    fn add(&mut self, bytes: &[u8]) {
+        for chunk in bytes.utf8_chunks() {
+            for letter in chunk.valid().chars() {
+                let mut buffer = [0; 4];
+                let letter_bytes = letter.encode_utf8(&mut buffer).as_bytes();
+                match letter {
+                    '\'' => {
+                        self.close();
+                        self.text.push_str("\\'");
+                    }
+                    _ if is_shown(letter) => {
+                        self.enter(Inside::Quotes);
+                        self.text.push(letter);
+                    }
+                    _ => self.add_octal(letter_bytes),
+                }
+            }
+            self.add_octal(chunk.invalid());
+        }
+    }
+
+    fn add_octal(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.enter(Inside::Printf);
+            self.text.push_str(&octal(*byte));
+        }
+    }
+
+    fn enter(&mut self, inside: Inside) {
+        if self.inside != inside {
+            self.close();
+            self.text.push_str(match inside {
+                Inside::Nothing => "",
+                Inside::Quotes => "'",
+                Inside::Printf => "\"$(printf '",
+            });
+            self.inside = inside;
+        }
+    }
+
+    fn close(&mut self) {
+        self.text.push_str(match self.inside {
+            Inside::Nothing => "",
+            Inside::Quotes => "'",
+            Inside::Printf => "')\"",
+        });
+        self.inside = Inside::Nothing;
+    }
+}
+
+/// Whether a terminal shows a letter and does nothing else. A line end is meant as one.
+fn is_shown(letter: char) -> bool {
+    let turns = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    letter == '\n' || !(letter.is_control() || turns)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::process::Command;
+
+    /// What a shell makes of `line`, which gets `secret` as `$SECRET`.
+    fn shell(line: &str, secret: &str) -> Vec<u8> {
+        let output = Command::new("sh")
+            .args(["-c", line])
+            .env("SECRET", secret)
+            .output()
+            .expect("a shell");
+        assert!(output.status.success(), "{line}: {output:?}");
+        output.stdout
+    }
+
+    fn pieces(before: &[u8], after: &[u8]) -> [Piece; 3] {
+        [
+            Piece::Plain(before.to_vec()),
+            Piece::Variable("SECRET".to_owned()),
+            Piece::Plain(after.to_vec()),
+        ]
+    }
+
+    #[test]
+    fn words_are_quoted_as_people_do() {
+        let plain = |text: &str| word(&[Piece::Plain(text.into())]);
+        assert_eq!(plain("a b"), "'a b'");
+        assert_eq!(plain("it's"), r"'it'\''s'");
+        assert_eq!(plain(""), "''");
+        assert_eq!(
+            plain("a\tb\r\n"),
+            "'a'\"$(printf '\\011')\"'b'\"$(printf '\\015')\"'\n'"
+        );
+        assert_eq!(word(&pieces(b"Bearer ", b"")), r#"'Bearer '"$SECRET""#);
+        assert!(plain("a\u{202e}b").is_ascii());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn a_shell_reads_a_word_as_it_was(
+            before in proptest::collection::vec(1_u8.., 0..24),
+            text in "[ -~\\n\\t\\r\u{202e}é'\"$`!\\\\]{0,12}",
+            secret in "[ -~]{0,8}",
+        ) {
+            let line = format!("printf %s {}", word(&pieces(&before, text.as_bytes())));
+            let whole = [&before, secret.as_bytes(), text.as_bytes()].concat();
+            prop_assert_eq!(shell(&line, &secret), whole);
+        }
+
+        #[test]
+        fn a_shell_prints_any_bytes(
+            before in proptest::collection::vec(any::<u8>(), 0..48),
+            secret in "[ -~]{0,8}",
+        ) {
+            let whole = [&before, secret.as_bytes(), &before].concat();
+            prop_assert_eq!(shell(&printer(&pieces(&before, &before)), &secret), whole);
+        }
+    }
+}

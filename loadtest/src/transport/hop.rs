@@ -1,0 +1,92 @@
+//! What went over the wire, request by request, for those who watch.
+
+use super::compression::Encoding;
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Version};
+
+/// How much of an answer's body is kept for those who watch.
+pub(super) const SHOWN: usize = 64 * 1024;
+
+/// One request that was written, and its answer.
+///
+/// A [`Call`](super::Call) has several where a redirect is followed, or where the transport repeats what a
+/// resting connection has lost.
+#[derive(Debug, Clone)]
+pub struct Hop {
+    /// The method.
+    pub method: Method,
+    /// The whole URL.
+    pub url: String,
+    /// The version of the protocol.
+    pub version: Version,
+    /// The headers, those sent by default included.
+    pub headers: HeaderMap,
+    /// The body; empty for none.
+    pub body: Bytes,
+    /// What came back, as far as it came.
+    pub answer: Option<HopAnswer>,
+}
+
+/// The answer to one request.
+#[derive(Debug, Clone)]
+pub struct HopAnswer {
+    /// The status.
+    pub status: StatusCode,
+    /// The version of the protocol.
+    pub version: Version,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The start of the body, decompressed where it can be.
+    pub body: Bytes,
+    /// Whether there was more of the body.
+    pub is_cut: bool,
+}
+
+impl Hop {
+    /// What is about to be sent to `origin`, such as `http://127.0.0.1:80`.
+    pub(super) fn of<B>(origin: &str, sent: &Request<B>, body: &Bytes) -> Self {
+        let mut headers = sent.headers().clone();
+        if !body.is_empty()
+            && !headers.contains_key(CONTENT_LENGTH)
+            && !headers.contains_key(TRANSFER_ENCODING)
+        {
+            // hyper adds it.
+            headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
+        }
+        let path = sent
+            .uri()
+            .path_and_query()
+            .map_or("/", |path| path.as_str());
+        Self {
+            method: sent.method().clone(),
+            url: format!("{origin}{path}"),
+            version: sent.version(),
+            headers,
+            body: body.clone(),
+            answer: None,
+        }
+    }
+}
+
+impl HopAnswer {
+    pub(super) fn of(head: &http::response::Parts) -> Self {
+        Self {
+            status: head.status,
+            version: head.version,
+            headers: head.headers.clone(),
+            body: Bytes::new(),
+            is_cut: false,
+        }
+    }
+
+    /// Keeps the start of a body that came as `body`.
+    pub(super) fn keep(&mut self, body: &[u8], encoding: &Encoding) {
+        // One byte more says whether there is more.
+        let start = body[..body.len().min(SHOWN + 1)].to_vec();
+        let mut start = encoding.excerpt(start, SHOWN + 1).unwrap_or_default();
+        self.is_cut = start.len() > SHOWN || body.len() > SHOWN;
+        start.truncate(SHOWN);
+        self.body = start.into();
+    }
+}
