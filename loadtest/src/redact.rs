@@ -111,8 +111,8 @@ pub(crate) fn parts(whole: &str) -> Vec<Part<'_>> {
 fn announced(before: &str) -> &str {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let end = before.rfind(is_name).map_or(0, |at| at + 1);
-    let begin = before[..end].rfind(|c| !is_name(c));
-    &before[begin.map_or(0, |at| at + 1).min(end)..end]
+    let last = before[..end].rsplit(|c| !is_name(c)).next();
+    last.unwrap_or_default()
 }
 
 /// A decoder's message as it may be shown: the type of what it found, and not the value, since

@@ -9,6 +9,7 @@ mod call;
 mod choices;
 mod client;
 mod configuration;
+mod debug;
 mod duplicate;
 mod editor;
 mod export;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         choices::trials(),
         client::trials(),
         configuration::trials(),
+        debug::trials(),
         duplicate::trials(),
         editor::trials(),
         export::trials(),

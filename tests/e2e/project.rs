@@ -126,7 +126,10 @@ impl Project {
 
 /// Whether a command of the tool builds the load tests.
 pub(crate) fn builds(command: &str) -> bool {
-    matches!(command, "run" | "list" | "plan" | "export" | "duplicate")
+    matches!(
+        command,
+        "run" | "list" | "plan" | "debug" | "export" | "duplicate"
+    )
 }
 
 /// The lines that make `tests/load.rs` a load test.

@@ -2,7 +2,7 @@
 
 use super::Curl;
 use super::secrets::{self, Vault};
-use super::shell::{Piece, printer, word};
+use super::shell::{Piece, are_shown, printer, word};
 use crate::definition::Client;
 use crate::redact::{self, Part};
 use crate::transport::Hop;
@@ -109,16 +109,8 @@ impl Writing<'_> {
         let url = Letters::of(hop.url.as_bytes());
         let url = self.pieces(&url, redact::parts, "in the URL");
         self.words.push(word(&url));
-        let is_text = std::str::from_utf8(&hop.body).is_ok() && !hop.body.contains(&0);
-        if is_text && hop.body.len() <= LONGEST_ARGUMENT {
-            return None;
-        }
-        let body = self.body(hop);
-        Some(if is_text {
-            format!("printf %s {}", word(&body))
-        } else {
-            printer(&body)
-        })
+        let is_argument = hop.body.len() <= LONGEST_ARGUMENT && are_shown(&hop.body);
+        (!is_argument).then(|| printer(&self.body(hop)))
     }
 
     fn body(&mut self, hop: &Hop) -> Vec<Piece> {
@@ -242,5 +234,117 @@ impl<'a> Letters<'a> {
         } else {
             part.chars().map(|letter| letter as u8).collect()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::{HeaderMap, HeaderValue};
+
+    fn hop(method: Method, url: &str, headers: &[(&'static str, &str)], body: &[u8]) -> Hop {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
+        }
+        Hop {
+            method,
+            url: url.to_owned(),
+            version: Version::HTTP_11,
+            headers: map,
+            body: body.to_vec().into(),
+            answer: None,
+        }
+    }
+
+    fn curl(hop: &Hop) -> Curl {
+        command(hop, &Tls::default(), &mut Vault::default())
+    }
+
+    #[test]
+    fn what_curl_does_by_itself_is_left_out() {
+        let headers = [("host", "127.0.0.1:80"), ("accept", "*/*"), ("x-a", "b")];
+        let plain = hop(Method::GET, "http://127.0.0.1:80/a?b=1", &headers, b"");
+        assert_eq!(
+            curl(&plain).command,
+            "curl 'http://127.0.0.1:80/a?b=1' \\\n  -H 'x-a: b'"
+        );
+        let headers = [("host", "other"), ("content-length", "0")];
+        let empty = hop(Method::PATCH, "http://127.0.0.1/{a}/./b", &headers, b"");
+        assert_eq!(
+            curl(&empty).command,
+            "curl --globoff --path-as-is -X 'PATCH' 'http://127.0.0.1/{a}/./b' \\\n  \
+             -H 'host: other' \\\n  -H 'content-type:' \\\n  --data-raw ''"
+        );
+    }
+
+    #[test]
+    fn secrets_are_variables_and_told_in_words() {
+        let headers = [("authorization", "Bearer hunter2"), ("cookie", "a=hunter3")];
+        let body = br#"{"password":"hunter2"}"#;
+        let url = "http://127.0.0.1/a?token=hunter4";
+        let curl = curl(&hop(Method::POST, url, &headers, body));
+        assert!(!curl.command.contains("hunter"), "{}", curl.command);
+        for part in [
+            r#"'http://127.0.0.1/a?token='"$TOKEN""#,
+            r#"-H 'authorization: Bearer '"$AUTHORIZATION""#,
+            r#"-H 'cookie: '"$COOKIE""#,
+            r#"--data-raw '{"password":"'"$PASSWORD"'"}'"#,
+        ] {
+            assert!(curl.command.contains(part), "{part}: {}", curl.command);
+        }
+        let words: Vec<_> = curl
+            .variables
+            .iter()
+            .map(|(name, what)| format!("{name}: {what}"))
+            .collect();
+        assert_eq!(
+            words,
+            [
+                "TOKEN: token in the URL",
+                "AUTHORIZATION: the header authorization",
+                "COOKIE: the header cookie",
+                "PASSWORD: password in the body",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_body_that_no_argument_holds_is_printed_into_curl() {
+        let url = "http://127.0.0.1/";
+        let binary = hop(Method::PUT, url, &[], b"a\x00\xff%");
+        assert_eq!(
+            curl(&binary).command,
+            "printf 'a\\000\\377%%' | curl -X 'PUT' 'http://127.0.0.1/' \\\n  \
+             -H 'content-type:' \\\n  --data-binary @-"
+        );
+        let large = hop(Method::POST, url, &[], &[b'a'; LONGEST_ARGUMENT + 1]);
+        let command = curl(&large).command;
+        assert!(command.starts_with("printf 'aaa"), "{}", &command[..20]);
+        assert!(command.contains("-H 'expect:'"));
+    }
+
+    #[test]
+    fn tls_is_set_up_as_for_the_scenario() {
+        let client = Client {
+            insecure: true,
+            ca: Some("ca.pem".into()),
+            identity: Some("it's.pem".into()),
+            ..Client::DEFAULT
+        };
+        let tls = Tls::of(&client, Path::new("/p"));
+        let mut request = hop(Method::HEAD, "https://localhost/", &[], b"");
+        request.version = Version::HTTP_2;
+        let secure = command(&request, &tls, &mut Vault::default()).command;
+        assert_eq!(
+            secure,
+            r"curl --http2 --insecure --cacert '/p/ca.pem' --cert '/p/it'\''s.pem' --head 'https://localhost/'"
+        );
+        request.url = "http://localhost/".to_owned();
+        let clear = command(&request, &tls, &mut Vault::default()).command;
+        assert_eq!(
+            clear,
+            "curl --http2-prior-knowledge --head 'http://localhost/'"
+        );
     }
 }

@@ -39,8 +39,7 @@ pub(super) fn printer(pieces: &[Piece]) -> String {
         .iter()
         .map(|piece| match piece {
             Piece::Plain(bytes) => {
-                let format: String = bytes.iter().map(|byte| escaped(*byte)).collect();
-                format!("printf '{format}'")
+                format!("printf '{}'", format(bytes))
             }
             Piece::Variable(name) => format!("printf %s \"${name}\""),
         })
@@ -51,16 +50,36 @@ pub(super) fn printer(pieces: &[Piece]) -> String {
     }
 }
 
-/// A byte in the format of `printf`, between single quotes.
-fn escaped(byte: u8) -> String {
-    match byte {
-        b'\n' => "\\n".to_owned(),
-        b'\\' => "\\\\".to_owned(),
-        b'%' => "%%".to_owned(),
-        b'\'' => octal(byte),
-        b' '..=b'~' => char::from(byte).to_string(),
-        _ => octal(byte),
+/// Whether a terminal shows all of the bytes, so that they can be a part of a line.
+pub(super) fn are_shown(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_ok_and(|text| text.chars().all(is_shown))
+}
+
+/// The bytes as a format of `printf`, between single quotes.
+fn format(bytes: &[u8]) -> String {
+    let mut format = String::with_capacity(bytes.len());
+    let add_octal = |format: &mut String, bytes: &[u8]| {
+        for byte in bytes {
+            format.push_str(&octal(*byte));
+        }
+    };
+    for chunk in bytes.utf8_chunks() {
+        for letter in chunk.valid().chars() {
+            match letter {
+                '\n' => format.push_str("\\n"),
+                '\r' => format.push_str("\\r"),
+                '\t' => format.push_str("\\t"),
+                '\\' => format.push_str("\\\\"),
+                '%' => format.push_str("%%"),
+                // At the beginning it would be an option.
+                '-' if format.is_empty() => add_octal(&mut format, b"-"),
+                letter if is_shown(letter) && letter != '\'' => format.push(letter),
+                letter => add_octal(&mut format, letter.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
+        }
+        add_octal(&mut format, chunk.invalid());
     }
+    format
 }
 
 fn octal(byte: u8) -> String {

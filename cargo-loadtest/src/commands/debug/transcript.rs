@@ -67,7 +67,9 @@ impl Transcript {
         }
         self.fact("seed", PLAIN, &start.seed.to_string());
         let target = match (&start.base_url, start.own_target) {
-            (Some(url), true) => format!("{url}, started by the scenario; it ends with the journey"),
+            (Some(url), true) => {
+                format!("{url}, started by the scenario; it ends with the journey")
+            }
             (Some(url), false) => url.clone(),
             (None, _) => "that of each step".to_owned(),
         };
