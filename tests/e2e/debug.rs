@@ -147,7 +147,7 @@ fn every_end_of_a_step_is_told_with_its_cause() {
         _ => Reply::status(503).body(r#"{"error":"out of tea","api_key":"canary-7f3a"}"#),
     });
     let output = debug("ends", &server).run().exits(99).prints(&[
-        "debug::load::ends, iteration 0\n",
+        "debug::load::ends, iteration 0.0\n",
         "\n1 source\n> GET http://127.0.0.1:",
         "< 200 OK  ",
         "first byte",

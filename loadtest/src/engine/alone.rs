@@ -76,7 +76,8 @@ impl Place {
         };
         let Number { user, iteration } = number.unwrap_or(first);
         let users = u64::from(plan.max_users);
-        let Some(user) = user else {
+        let only = (users == 1).then_some(0);
+        let Some(user) = user.or(only) else {
             return Err(format!(
                 "there is no iteration {iteration}: each user of this load counts its own; `0.{iteration}` \
                  is that of user 0"
@@ -161,6 +162,8 @@ mod tests {
         let users = || Load::users(4, Duration::from_secs(2));
         assert_eq!(placed(users(), None), Ok((0, 0, 0)));
         assert_eq!(placed(users(), Some("3.12")), Ok((3, (3 << 32) + 12, 51)));
+        let alone = Load::users(1, Duration::from_secs(2));
+        assert_eq!(placed(alone, Some("12")), Ok((0, 12, 12)));
         assert!(placed(users(), Some("12")).unwrap_err().contains("`0.12`"));
         assert!(
             placed(users(), Some("4.0"))

@@ -281,3 +281,159 @@ fn took(service_time: Duration, phases: &Phases) -> String {
         format!("  {whole} ({})", parts.join(", "))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::sample;
+    use loadtest::chain::RootCause;
+    use loadtest::definition::{StepDef, Think};
+    use loadtest::journey::{Curl, Problem};
+    use loadtest::transport::ErrorKind;
+
+    fn definition() -> ScenarioDef {
+        let mut definition = sample::definition("visit", &[]);
+        let mut login = StepDef::new("login");
+        login.think = Some(Think {
+            min: Duration::from_secs(1),
+            max: Duration::from_secs(2),
+        });
+        definition.steps = vec![login, StepDef::new("photo"), StepDef::new("buy")].into();
+        definition.keeps_state = true;
+        definition
+    }
+
+    fn headers(all: &[(&str, &str)]) -> Vec<(String, String)> {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        all.iter().map(owned).collect()
+    }
+
+    fn body(text: Option<&str>, bytes: usize, is_cut: bool) -> Option<Body> {
+        let text = text.map(str::to_owned);
+        Some(Body {
+            text,
+            bytes,
+            is_cut,
+        })
+    }
+
+    fn login() -> Exchange {
+        Exchange {
+            step: 0,
+            hops: vec![Hop {
+                method: "POST".to_owned(),
+                url: "http://127.0.0.1:80/login".to_owned(),
+                version: Some("HTTP/1.1".to_owned()),
+                headers: headers(&[("host", "127.0.0.1:80"), ("x-odd", "a\u{1b}[31mb")]),
+                body: body(Some("{\n  \"password\": \"[redacted]\"\n}"), 24, false),
+                curl: Curl {
+                    variables: headers(&[("PASSWORD", "password in the body")]),
+                    command: "curl 'http://127.0.0.1:80/login' \\\n  --data-raw '{}'".to_owned(),
+                },
+                answer: Some(Answer {
+                    status: "200 OK".to_owned(),
+                    headers: headers(&[("content-type", "image/png")]),
+                    body: body(None, 65_536, true),
+                }),
+            }],
+            service_time: Duration::from_micros(2_500),
+            phases: Phases {
+                connect: Some(Duration::from_micros(120)),
+                first_byte: Some(Duration::from_micros(2_000)),
+                ..Phases::default()
+            },
+            problem: None,
+        }
+    }
+
+    fn photo() -> Exchange {
+        let mut exchange = login();
+        exchange.step = 1;
+        exchange.phases = Phases::default();
+        exchange.problem = Some(problem());
+        let mut moved = exchange.hops[0].clone();
+        moved.answer = Some(Answer {
+            status: "302 Found".to_owned(),
+            headers: headers(&[("location", "/there")]),
+            body: None,
+        });
+        let lost = &mut exchange.hops[0];
+        lost.version = None;
+        lost.answer = None;
+        exchange.hops.insert(0, moved);
+        exchange
+    }
+
+    fn problem() -> Problem {
+        Problem {
+            kind: ErrorKind::ConnectRefused,
+            message: "connection refused".to_owned(),
+        }
+    }
+
+    fn transcript(colour: bool) -> String {
+        let mut transcript = Transcript::new(Some(Load::users(4, Duration::from_secs(5))), colour);
+        let step = |step, outcome| Event::Step(Step { step, outcome });
+        let events = [
+            Event::Start(Box::new(Start {
+                definition: definition(),
+                number: "3.12".parse().unwrap(),
+                seed: 7,
+                base_url: Some("http://127.0.0.1:80".to_owned()),
+                own_target: true,
+            })),
+            Event::Exchange(Box::new(login())),
+            step(0, Outcome::Ok),
+            Event::Think {
+                step: 0,
+                time: Duration::from_millis(1_200),
+            },
+            Event::Exchange(Box::new(photo())),
+            step(1, Outcome::Failed(problem())),
+            step(
+                2,
+                Outcome::Skipped {
+                    reason: "needs `photo`, but `photo` has no response: failed".to_owned(),
+                    root: RootCause::Failed,
+                    root_step: 1,
+                },
+            ),
+            Event::End(End {
+                is_ok: false,
+                problem: None,
+                target_death: Some("the target ended by itself:\n  out of tea".to_owned()),
+            }),
+        ];
+        events.iter().map(|event| transcript.tell(event)).collect()
+    }
+
+    #[test]
+    fn a_journey_is_told_step_by_step() {
+        insta::assert_snapshot!(transcript(false));
+    }
+
+    #[test]
+    fn colours_change_no_word_and_no_command() {
+        let coloured = transcript(true);
+        assert_ne!(coloured, transcript(false));
+        assert_eq!(
+            anstream::adapter::strip_str(&coloured).to_string(),
+            transcript(false)
+        );
+        assert!(coloured.contains("\ncurl 'http://127.0.0.1:80/login' \\\n  --data-raw '{}'\n"));
+    }
+
+    #[test]
+    fn a_journey_without_a_step_says_why() {
+        let mut transcript = Transcript::new(None, false);
+        let end = Event::End(End {
+            is_ok: false,
+            problem: Some("a state panicked".to_owned()),
+            target_death: None,
+        });
+        assert_eq!(
+            transcript.tell(&end),
+            "\nno step ran: a state panicked\n\njourney failed\n"
+        );
+    }
+}
