@@ -1,5 +1,10 @@
 //! The same seed sends the same requests, whatever the number of threads.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper that cannot go on fails the test"
+)]
+
 use loadtest::chain::{Scenario, SetupContext};
 use loadtest::definition::Load;
 use loadtest::engine::{self, Control, Staff};

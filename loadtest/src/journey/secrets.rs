@@ -40,7 +40,7 @@ impl Vault {
             })
             .collect();
         if !base.starts_with(|c: char| c.is_ascii_uppercase()) {
-            base = NAMELESS.to_owned();
+            NAMELESS.clone_into(&mut base);
         }
         let mut number = 1;
         loop {

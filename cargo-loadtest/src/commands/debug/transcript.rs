@@ -96,17 +96,16 @@ impl Transcript {
         for (i, hop) in exchange.hops.iter().enumerate() {
             self.request(hop);
             let took = (i == last).then(|| took(exchange.service_time, &exchange.phases));
-            match &hop.answer {
-                Some(answer) => self.answer(answer, took.as_deref().unwrap_or_default()),
-                None => {
-                    let problem = exchange.problem.as_ref().filter(|_| i == last);
-                    let why = problem.map(|problem| {
-                        format!(": {} ({})", clean(&problem.message), problem.kind.name())
-                    });
-                    let took = took.unwrap_or_default();
-                    let words = format!("no answer{took}{}", why.unwrap_or_default());
-                    self.marked('<', BAD, &words);
-                }
+            if let Some(answer) = &hop.answer {
+                self.answer(answer, took.as_deref().unwrap_or_default());
+            } else {
+                let problem = exchange.problem.as_ref().filter(|_| i == last);
+                let why = problem.map(|problem| {
+                    format!(": {} ({})", clean(&problem.message), problem.kind.name())
+                });
+                let took = took.unwrap_or_default();
+                let words = format!("no answer{took}{}", why.unwrap_or_default());
+                self.marked('<', BAD, &words);
             }
             self.out.push('\n');
             for (name, what) in &hop.curl.variables {
@@ -146,19 +145,16 @@ impl Transcript {
         let Some(body) = body else { return };
         self.marked(mark, PLAIN, "");
         let bytes = view::counted(body.bytes as u64, "byte");
-        match &body.text {
-            Some(text) => {
-                for line in text.lines() {
-                    self.marked(mark, PLAIN, &clean(line));
-                }
-                if body.is_cut {
-                    self.marked(mark, DIM, &format!("... ({bytes} are shown)"));
-                }
-            }
-            None => {
-                let more = if body.is_cut { " and more" } else { "" };
-                self.marked(mark, DIM, &format!("({bytes}{more}, and no text)"));
-            }
+        let Some(text) = &body.text else {
+            let more = if body.is_cut { " and more" } else { "" };
+            self.marked(mark, DIM, &format!("({bytes}{more}, and no text)"));
+            return;
+        };
+        for line in text.lines() {
+            self.marked(mark, PLAIN, &clean(line));
+        }
+        if body.is_cut {
+            self.marked(mark, DIM, &format!("... ({bytes} are shown)"));
         }
     }
 
@@ -308,13 +304,13 @@ mod tests {
         all.iter().map(owned).collect()
     }
 
-    fn body(text: Option<&str>, bytes: usize, is_cut: bool) -> Option<Body> {
+    fn body(text: Option<&str>, bytes: usize, is_cut: bool) -> Body {
         let text = text.map(str::to_owned);
-        Some(Body {
+        Body {
             text,
             bytes,
             is_cut,
-        })
+        }
     }
 
     fn login() -> Exchange {
@@ -325,7 +321,11 @@ mod tests {
                 url: "http://127.0.0.1:80/login".to_owned(),
                 version: Some("HTTP/1.1".to_owned()),
                 headers: headers(&[("host", "127.0.0.1:80"), ("x-odd", "a\u{1b}[31mb")]),
-                body: body(Some("{\n  \"password\": \"[redacted]\"\n}"), 24, false),
+                body: Some(body(
+                    Some("{\n  \"password\": \"[redacted]\"\n}"),
+                    24,
+                    false,
+                )),
                 curl: Curl {
                     variables: headers(&[("PASSWORD", "password in the body")]),
                     command: "curl 'http://127.0.0.1:80/login' \\\n  --data-raw '{}'".to_owned(),
@@ -333,13 +333,13 @@ mod tests {
                 answer: Some(Answer {
                     status: "200 OK".to_owned(),
                     headers: headers(&[("content-type", "image/png")]),
-                    body: body(None, 65_536, true),
+                    body: Some(body(None, 65_536, true)),
                 }),
             }],
             service_time: Duration::from_micros(2_500),
             phases: Phases {
                 connect: Some(Duration::from_micros(120)),
-                first_byte: Some(Duration::from_micros(2_000)),
+                first_byte: Some(Duration::from_millis(2)),
                 ..Phases::default()
             },
             problem: None,
