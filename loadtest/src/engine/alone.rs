@@ -99,7 +99,8 @@ impl Place {
     }
 }
 
-/// Goes through the steps of `scenario` once, as the iteration at `place` in a run by `plan` would.
+/// Goes through the steps of `scenario` once, as the iteration at `place` in a run by `plan` would, and
+/// then through those that are the last of a user.
 ///
 /// # Errors
 /// The panic of a `#[state]` or of a feed, in words; no step ran then.
@@ -122,7 +123,10 @@ pub(crate) async fn journey<T: Transport, O: Observer>(
         due: start,
         ready: start,
     };
-    user.iterate(arrival, &desk, observer).await
+    let ran = user.iterate(arrival, &desk, observer).await;
+    user.leave(desk.window_of_last_steps(), &desk, observer)
+        .await;
+    ran
 }
 
 #[cfg(test)]

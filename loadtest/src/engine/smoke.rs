@@ -35,8 +35,6 @@ pub(crate) async fn smoke<T: Transport>(
     if let Err(message) = ran {
         let _ = writeln!(transcript.problems, "{message}");
     }
-    user.leave(desk.window_of_last_steps(), &desk, &mut transcript)
-        .await;
     if transcript.problems.is_empty() {
         Ok(())
     } else {

@@ -18,7 +18,6 @@ use tokio::time::Instant;
 /// No status is a failure: the step looks at it.
 static ANY_STATUS: Expect = Expect::ANY;
 
-
 /// What a user lends to a step that sends for itself.
 pub(super) struct Line<T> {
     transport: T,
