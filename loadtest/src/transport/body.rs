@@ -1,6 +1,7 @@
 //! Reads the body of an answer: kept, counted, or drained.
 
 use super::compression::Encoding;
+use super::hop;
 use crate::redact;
 use bytes::{Bytes, BytesMut};
 use http_body::Body;
@@ -59,8 +60,9 @@ pub(super) async fn discard(mut body: Incoming) -> Result<(), hyper::Error> {
     Ok(())
 }
 
-/// Reads the body to its end and keeps the first `limit` bytes.
-pub(super) async fn start(mut body: Incoming, limit: usize) -> Result<Bytes, hyper::Error> {
+/// Reads the body to its end and keeps what is shown of it.
+pub(super) async fn start(mut body: Incoming) -> Result<Bytes, hyper::Error> {
+    let limit = hop::SHOWN + 1;
     let mut kept = BytesMut::new();
     while let Some(data) = next(&mut body).await? {
         kept.extend_from_slice(&data[..data.len().min(limit - kept.len())]);

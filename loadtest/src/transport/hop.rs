@@ -8,6 +8,10 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Version};
 /// How much of an answer's body is kept for those who watch.
 pub(super) const SHOWN: usize = 64 * 1024;
 
+/// The requests of one call so far. In a box, since most calls have nobody who watches.
+#[derive(Debug, Default)]
+pub(super) struct Hops(pub(super) Vec<Hop>);
+
 /// One request that was written, and its answer.
 ///
 /// A [`Call`](super::Call) has several where a redirect is followed, or where the transport repeats what a

@@ -1,8 +1,9 @@
 //! How far a call came, so that a deadline can be named after what it interrupted.
 
 use super::compression::Encoding;
+use super::hop::{self, Hops};
 use super::meter::Meter;
-use super::{ErrorKind, Failure, Hop, HopAnswer, Phases, Traffic};
+use super::{ErrorKind, Failure, HopAnswer, Phases, Traffic, body};
 use crate::chain::RequestTarget;
 use http::{StatusCode, Uri};
 use std::cell::Cell;
@@ -23,7 +24,7 @@ pub(super) struct Progress<'a> {
     unfinished: Option<&'a Cell<Traffic>>,
     pub(super) redirected_to: Option<Box<Uri>>,
     /// What was written and what came back, where somebody watches.
-    pub(super) hops: Option<Vec<Hop>>,
+    pub(super) hops: Option<Box<Hops>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -52,7 +53,16 @@ impl<'a> Progress<'a> {
 
     /// The answer to the last request, where somebody watches.
     fn watched(&mut self) -> Option<&mut HopAnswer> {
-        self.hops.as_mut()?.last_mut()?.answer.as_mut()
+        self.hops.as_mut()?.0.last_mut()?.answer.as_mut()
+    }
+
+    /// How much of a body is read that the step does not want.
+    pub(super) fn sample(&self) -> usize {
+        if self.hops.is_some() {
+            hop::SHOWN + 1
+        } else {
+            body::SAMPLE
+        }
     }
 
     /// Shows the start of the body of the last answer to those who watch.

@@ -3,7 +3,7 @@
 use super::compression::Encoding;
 use super::connection::Connection;
 use super::cookies::Jar;
-use super::hop::{self, Hop, HopAnswer};
+use super::hop::{Hop, HopAnswer};
 use super::network::{Addresses, Network};
 use super::origin::Origin;
 use super::progress::{Progress, Stage};
@@ -182,7 +182,8 @@ impl Route {
             .request(lent, request, connection.is_http2(), call.reads.body)
             .map_err(Lost::never)?;
         if let Some(hops) = &mut progress.hops {
-            hops.push(Hop::of(&self.url_of_origin(), &sent, &request.body));
+            hops.0
+                .push(Hop::of(&self.url_of_origin(), &sent, &request.body));
         }
         connection.meter.begin();
         progress.meter = Some(Rc::clone(&connection.meter));
@@ -200,10 +201,8 @@ impl Route {
         progress.status = Some(response.status());
         connection.meter.head_is_read();
         let (head, incoming) = response.into_parts();
-        let mut sample = body::SAMPLE;
-        if let Some(hop) = progress.hops.as_mut().and_then(|hops| hops.last_mut()) {
+        if let Some(hop) = progress.hops.as_mut().and_then(|hops| hops.0.last_mut()) {
             hop.answer = Some(HopAnswer::of(&head));
-            sample = hop::SHOWN + 1;
         }
         let (status, headers) = (head.status, head.headers);
         if let Some(jar) = lent.jar
@@ -213,7 +212,7 @@ impl Route {
             jar.borrow_mut().store(&headers, &self.origin, path.path());
         }
         if call.redirects > 0 && redirect::is_redirect(status) {
-            let (start, complete) = body::sample(incoming, sample).await;
+            let (start, complete) = body::sample(incoming, progress.sample()).await;
             progress.show(&start, &Encoding::of(&headers));
             self.keep(connection, complete);
             return Ok(Answer::Elsewhere(Redirect {
@@ -222,7 +221,7 @@ impl Route {
             }));
         }
         if !call.expect.accepts(status.as_u16()) {
-            let (start, complete) = body::sample(incoming, sample).await;
+            let (start, complete) = body::sample(incoming, progress.sample()).await;
             progress.show(&start, &Encoding::of(&headers));
             self.keep(connection, complete);
             return Err(Lost::never(Failure {
@@ -233,8 +232,19 @@ impl Route {
                 headers: call.reads.headers.then(|| Box::new(headers)),
             }));
         }
-        self.receive(connection, status, headers, incoming, call, progress)
-            .await
+        let watched = progress.hops.is_some();
+        let received = self.receive(connection, status, headers, incoming, call, watched);
+        let mut answer = received.await?;
+        if progress.hops.is_some()
+            && let Answer::Final(received, encoding) = &mut answer
+        {
+            progress.show(&received.body, encoding);
+            if !call.reads.body {
+                received.body.clear();
+                *encoding = Encoding::NONE;
+            }
+        }
+        Ok(answer)
     }
 
     /// Reads the body of an answer with an expected status.
@@ -245,17 +255,14 @@ impl Route {
         mut headers: HeaderMap,
         incoming: Incoming,
         call: &Call<'_>,
-        progress: &mut Progress<'_>,
+        is_watched: bool,
     ) -> Result<Answer, Lost> {
         let (read, encoding) = if call.reads.body {
             (body::keep(incoming).await, Encoding::of(&headers))
-        } else if progress.hops.is_some() {
-            let start = body::start(incoming, hop::SHOWN + 1).await;
-            if let Ok(start) = &start {
-                progress.show(start, &Encoding::of(&headers));
-            }
-            let nothing = start.map(|_| Bytes::new());
-            (nothing.map_err(body::Unread::Broken), Encoding::NONE)
+        } else if is_watched {
+            let start = Box::pin(body::start(incoming)).await;
+            let encoding = Encoding::of(&headers);
+            (start.map_err(body::Unread::Broken), encoding)
         } else {
             let discarded = body::discard(incoming).await;
             let nothing = discarded.map(|()| Bytes::new());
@@ -277,9 +284,6 @@ impl Route {
                 return Err(Lost::never(failure));
             }
         };
-        if call.reads.body {
-            progress.show(&body, &encoding);
-        }
         if !call.reads.headers {
             headers.clear();
             self.spare = headers;
