@@ -318,7 +318,7 @@ mod tests {
             "printf 'a\\000\\377%%' | curl -X 'PUT' 'http://127.0.0.1/' \\\n  \
              -H 'content-type:' \\\n  --data-binary @-"
         );
-        let large = hop(Method::POST, url, &[], &[b'a'; LONGEST_ARGUMENT + 1]);
+        let large = hop(Method::POST, url, &[], &vec![b'a'; LONGEST_ARGUMENT + 1]);
         let command = curl(&large).command;
         assert!(command.starts_with("printf 'aaa"), "{}", &command[..20]);
         assert!(command.contains("-H 'expect:'"));
