@@ -43,6 +43,7 @@ pub mod chain;
 pub mod definition;
 pub mod engine;
 pub mod harness;
+mod machine;
 pub mod metrics;
 pub mod mix;
 pub mod plan;

@@ -19,6 +19,7 @@ pub(crate) mod smoke;
 #[cfg(test)]
 mod tests;
 mod users;
+mod watchdog;
 mod wire;
 mod worker;
 
@@ -27,6 +28,7 @@ pub(crate) use panics::catch;
 
 use crate::chain::{Scenario, Shared};
 use crate::definition::ScenarioDef;
+use crate::machine::Contention;
 use crate::metrics::{Frame, Panicked};
 use crate::plan::Plan;
 use crate::schedule::{Model, Schedule};
@@ -245,6 +247,7 @@ fn collect(
     let workers = busy.len() as u32;
     let schedule = Schedule::new(&plan.load);
     let mut pending: BTreeMap<u32, (u32, Frame)> = BTreeMap::new();
+    let mut contention = Contention::begin();
     let mut stopped_at = None;
     let mut all = Done::default();
     let mut done = 0;
@@ -252,10 +255,17 @@ fn collect(
         match receiver.recv_timeout(Duration::from_millis(100)) {
             Ok(Message::Frame(frame)) => {
                 let second = frame.second;
-                let (reports, sum) = pending.entry(second).or_default();
+                let (reports, sum) = pending.entry(second).or_insert_with(|| {
+                    let health = contention.take();
+                    let sum = Frame {
+                        second,
+                        health,
+                        ..Frame::default()
+                    };
+                    (0, sum)
+                });
                 *reports += 1;
                 sum.merge(&frame);
-                sum.second = second;
                 while let Some(first) = pending.first_entry() {
                     if first.get().0 < workers && *first.key() + 2 > second {
                         break;
