@@ -13,6 +13,8 @@ mod duplicate;
 mod editor;
 mod export;
 mod feeds;
+#[cfg(unix)]
+mod generator;
 mod init;
 mod interrupts;
 mod language;
@@ -51,6 +53,8 @@ fn main() -> ExitCode {
         editor::trials(),
         export::trials(),
         feeds::trials(),
+        #[cfg(unix)]
+        generator::trials(),
         init::trials(),
         interrupts::trials(),
         language::trials(),

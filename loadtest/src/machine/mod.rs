@@ -2,5 +2,7 @@
 
 mod contention;
 mod group;
+mod limits;
 
 pub(crate) use contention::Contention;
+pub(crate) use limits::{Need, Shortage, check};
