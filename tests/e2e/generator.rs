@@ -25,6 +25,7 @@ fn a_step_that_blocks_its_thread_makes_the_run_invalid() {
         .prints(&[
             "INVALID",
             "a worker thread stalled in",
+            "; the code of `ask` kept it",
             "a step must not block",
             "generator: ",
         ]);

@@ -54,43 +54,41 @@ pub(crate) fn of_generator(card: &Card) -> Vec<Chart> {
     if course.points.len() < 2 {
         return Vec::new();
     }
-    // The first is always drawn, the others where there is something to see.
-    let series = |all: Vec<(&str, Paint, fn(&Point) -> f64)>| -> Vec<Series> {
-        let all = all.into_iter().map(|(name, paint, of)| Series {
-            values: each(course, |point| Some(of(point))),
-            ..Series::new(name, paint)
-        });
-        let seen = |(i, series): &(usize, Series)| *i == 0 || series.highest() > 0.0;
-        all.enumerate()
-            .filter(seen)
-            .map(|(_, series)| series)
-            .collect()
+    let line = |name: &str, paint, of: fn(&Point) -> f64| Series {
+        values: each(course, |point| Some(of(point))),
+        ..Series::new(name, paint)
     };
-    let late = series(vec![
-        ("latest start", Paint::Series(0), |point| {
+    let late = vec![
+        line("latest start", Paint::Series(0), |point| {
             point.latest.as_secs_f64()
         }),
-        ("stall", Paint::Alarm, |point| point.stall.as_secs_f64()),
-    ]);
-    let cpu = series(vec![
-        ("busiest worker", Paint::Series(0), |point| {
+        line("stall", Paint::Alarm, |point| point.stall.as_secs_f64()),
+    ];
+    let cpu = vec![
+        line("busiest worker", Paint::Series(0), |point| {
             point.busiest_worker
         }),
-        ("throttled", Paint::Alarm, |point| point.throttled),
-        ("stolen by the host", Paint::Series(1), |point| point.stolen),
-    ]);
-    let waits = series(vec![("waited", Paint::Series(2), |point| {
-        point.waited_per_second
-    })]);
-    let mut charts = vec![
-        chart("Start lateness", course, &late, seconds),
-        chart("Processor time", course, &cpu, view::whole_percent),
+        line("throttled", Paint::Alarm, |point| point.throttled),
+        line("stolen by the host", Paint::Series(1), |point| point.stolen),
     ];
-    if waits[0].highest() > 0.0 {
+    let waits = line("waited", Paint::Series(2), |point| point.waited_per_second);
+    let percent = view::whole_percent;
+    let mut charts = vec![
+        chart("Start lateness", course, &with_trouble(late), seconds),
+        chart("Processor time", course, &with_trouble(cpu), percent),
+    ];
+    if waits.highest() > 0.0 {
         let title = "Waits for a free user per second";
-        charts.push(chart(title, course, &waits, view::exact_rate));
+        charts.push(chart(title, course, &[waits], view::exact_rate));
     }
     charts
+}
+
+/// The first series, and of the others those in which there is something to see.
+fn with_trouble(mut series: Vec<Series>) -> Vec<Series> {
+    let mut first = true;
+    series.retain(|series| std::mem::take(&mut first) || series.highest() > 0.0);
+    series
 }
 
 fn seconds(value: f64) -> String {

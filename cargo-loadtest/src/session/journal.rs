@@ -228,7 +228,9 @@ mod tests {
             if let Some(record) = record {
                 let mut expected = ScenarioRecord::new(sample::start());
                 let kept = &all[..(whole - 1).min(all.len())];
-                kept.iter().for_each(|frame| expected.absorb(frame));
+                for frame in kept {
+                    expected.absorb(frame);
+                }
                 prop_assert_eq!(record.cells, expected.cells);
                 prop_assert_eq!(record.windows, expected.windows);
                 let whole_run = whole == lines.len() && ended;

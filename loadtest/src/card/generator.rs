@@ -5,6 +5,7 @@ use crate::definition::micros;
 use crate::metrics::Cell;
 use crate::record::ScenarioRecord;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The share of a core from which a worker is busy.
@@ -14,7 +15,7 @@ pub(super) const STOLEN: f64 = 0.1;
 
 /// What the generator saw of itself: lateness and waits of the steady part, all else of everything but the
 /// warm-up.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Generator {
     /// The seconds that were watched.
     pub seconds: u64,
@@ -36,6 +37,8 @@ pub struct Generator {
     /// The longest of these stalls.
     #[serde(rename = "longest_stall_us", with = "micros")]
     pub longest_stall: Duration,
+    /// The step whose code kept a worker's thread for so long in most seconds, where one was seen to.
+    pub kept_by: Option<String>,
     /// How long the quota of a control group stopped threads of the process, summed over the processors.
     #[serde(rename = "throttled_us", with = "micros")]
     pub throttled: Duration,
@@ -73,13 +76,14 @@ impl Generator {
                 .map(|cell| u64::from(cell.health.stalled_seconds))
                 .sum(),
             longest_stall: Duration::from_micros(stall.unwrap_or(0)),
+            kept_by: kept_by(record, cells()),
             throttled: Duration::from_micros(throttled),
             stolen: highest(|cell| cell.health.stolen),
             stolen_seconds: seconds(|cell| cell.health.stolen > STOLEN),
         }
     }
 
-    /// All of it in a line.
+    /// The main of it in a line.
     pub fn words(&self) -> String {
         let mut words = Vec::new();
         if let Some(late) = self.late_p99 {
@@ -110,4 +114,14 @@ impl Generator {
         }
         words.join(", ")
     }
+}
+
+fn kept_by<'a>(record: &ScenarioRecord, cells: impl Iterator<Item = &'a Cell>) -> Option<String> {
+    let mut seconds: BTreeMap<u32, u32> = BTreeMap::new();
+    for step in cells.filter_map(|cell| cell.health.kept_by) {
+        *seconds.entry(step).or_default() += 1;
+    }
+    let (step, _) = seconds.into_iter().max_by_key(|(_, seconds)| *seconds)?;
+    let step = record.definition.steps.get(step as usize)?;
+    Some(step.name.to_string())
 }

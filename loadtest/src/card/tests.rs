@@ -330,6 +330,17 @@ fn more_than_a_hundredth_of_stalled_seconds_is_invalid() {
         "a worker thread stalled in 3 of 10 seconds: it did not come back for 100 ms or longer, up to 1.2 s"
     );
     assert!(cause.remedy.contains("must not block"));
+    let kept = Health {
+        kept_by: Some(0),
+        ..stall
+    };
+    let cause = &troubled(10, 3, &kept).causes[0];
+    assert!(
+        cause
+            .what
+            .ends_with("up to 1.2 s; the code of `login` kept it"),
+        "{cause:?}"
+    );
 }
 
 #[test]
@@ -411,6 +422,7 @@ fn the_generator_is_told_in_a_line() {
             busiest_worker: 0.42,
             stalled_seconds: 1,
             longest_stall_us: 150_000,
+            kept_by: None,
             throttled_us: 31_000,
             stolen: 0.2,
         },

@@ -255,6 +255,10 @@ fn waits(record: &ScenarioRecord) -> Option<Cause> {
 fn stalls(generator: &Generator) -> Option<Cause> {
     let stalled = generator.stalled_seconds;
     let many = stalled as f64 > STALLED_SECONDS * generator.seconds as f64;
+    let by = generator.kept_by.as_ref();
+    let by = by.map_or_else(String::new, |step| {
+        format!("; the code of `{step}` kept it")
+    });
     many.then(|| Cause {
         trust: if stalled >= STALLS {
             Trust::Invalid
@@ -262,7 +266,7 @@ fn stalls(generator: &Generator) -> Option<Cause> {
             Trust::Degraded
         },
         what: format!(
-            "a worker thread stalled in {} of {}: it did not come back for {} or longer, up to {}",
+            "a worker thread stalled in {} of {}: it did not come back for {} or longer, up to {}{by}",
             view::count(stalled),
             view::counted(generator.seconds, "second"),
             view::span(Health::STALL),

@@ -1,6 +1,7 @@
 //! Notices when a worker's runtime does not come back: the system stopped its thread, or code of the
 //! scenario kept it.
 
+use super::desk::{Busy, Turn};
 use crate::metrics::Health;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -69,9 +70,71 @@ impl Watchdog {
     }
 }
 
+/// Looks from outside which step keeps the thread of a worker, since on that thread nobody can look then.
+#[derive(Debug, Default)]
+pub(super) struct Lookout {
+    /// The turn of a step that each worker was seen in, and since when.
+    turns: Vec<Option<(Turn, Instant)>>,
+    last: Option<Instant>,
+    /// The first step that was seen to keep a thread since the last call of [`take`](Self::take).
+    keeps: Option<usize>,
+}
+
+impl Lookout {
+    /// Looks at all workers; to be called several times in [`Health::STALL`], or a little less often.
+    pub(super) fn look<'a>(&mut self, now: Instant, workers: impl Iterator<Item = &'a Busy>) {
+        let last = self.last.replace(now).unwrap_or(now);
+        if now.saturating_duration_since(last) >= Health::STALL {
+            // The whole process did not come back: nobody knows for whose sake.
+            self.turns.clear();
+        }
+        for (worker, busy) in workers.enumerate() {
+            if self.turns.len() <= worker {
+                self.turns.push(None);
+            }
+            let seen = &mut self.turns[worker];
+            *seen = match (busy.turn(), *seen) {
+                (Some(turn), Some((same, since))) if turn == same => {
+                    if now.saturating_duration_since(since) >= Health::STALL {
+                        self.keeps.get_or_insert(turn.step());
+                    }
+                    Some((same, since))
+                }
+                (turn, _) => turn.map(|turn| (turn, now)),
+            };
+        }
+    }
+
+    /// The zero-based number of the step that kept a thread for [`Health::STALL`] or longer.
+    pub(super) fn take(&mut self) -> Option<u32> {
+        self.keeps.take().and_then(|step| u32::try_from(step).ok())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_step_keeps_the_thread_when_one_turn_of_it_lasts() {
+        let busy = [Busy::default(), Busy::default()];
+        let start = Instant::now();
+        let mut lookout = Lookout::default();
+        let mut look = |at| {
+            lookout.look(start + ms(at), busy.iter());
+            lookout.take()
+        };
+        busy[1].begin(3);
+        assert_eq!((look(0), look(99), look(100)), (None, None, Some(3)));
+        // Another turn of the same step.
+        busy[1].end();
+        busy[1].begin(3);
+        assert_eq!((look(150), look(249), look(250)), (None, None, Some(3)));
+        // Nobody looked for so long.
+        assert_eq!((look(400), look(450)), (None, None));
+        busy[1].end();
+        assert_eq!((look(500), look(590), look(680)), (None, None, None));
+    }
 
     fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)

@@ -249,6 +249,7 @@ mod tests {
                 busiest_worker: f64::from(second) / 1_000.0,
                 stalled_seconds: u32::from(stall_ms > 0),
                 longest_stall_us: stall_ms * 1_000,
+                kept_by: None,
                 throttled_us: 500,
                 stolen: 0.1,
             };

@@ -15,6 +15,8 @@ pub struct Health {
     pub stalled_seconds: u32,
     /// How long the longest of these stalls took, all of it.
     pub longest_stall_us: u64,
+    /// The zero-based number of a step whose code kept a worker's thread for so long, where it was seen to.
+    pub kept_by: Option<u32>,
     /// How long the system kept threads of this process from a processor since its control group had used
     /// up its quota; summed over the processors.
     pub throttled_us: u64,
@@ -34,6 +36,8 @@ impl Health {
         // Two workers that stall in the same second are one stalled second.
         self.stalled_seconds = (self.stalled_seconds + other.stalled_seconds).min(seconds);
         self.longest_stall_us = self.longest_stall_us.max(other.longest_stall_us);
+        // The first step of the scenario, so that the order does not matter.
+        self.kept_by = self.kept_by.into_iter().chain(other.kept_by).min();
         self.throttled_us += other.throttled_us;
         self.stolen = self.stolen.max(other.stolen);
     }

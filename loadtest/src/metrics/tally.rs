@@ -444,6 +444,7 @@ mod tests {
                     busiest_worker: *us as f64 / 1e7,
                     stalled_seconds: u32::from(*what == 0),
                     longest_stall_us: us / 2,
+                    kept_by: us.is_multiple_of(3).then_some((us % 5) as u32),
                     throttled_us: us % 7,
                     stolen: 0.0,
                 },
