@@ -472,6 +472,8 @@ mod tests {
                 tally.journey.time.record(time);
                 tally.journey.lateness.record(time);
                 tally.journey.record_shares(time, &[time, time]);
+                tally.own.count("items", us);
+                tally.own.time("parsing", time);
             }
             1 => {
                 tally.journey.dropped += 1;
