@@ -107,6 +107,17 @@ fn a_stall_of_the_generator_makes_the_run_invalid_and_one_of_the_target_does_not
     assert_eq!(theirs.accounts.balanced, Some(true));
 }
 
+#[test]
+fn arrivals_that_were_given_to_users_in_a_burst_are_begun_before_an_abort() {
+    let mut load = rate(400.0, Duration::ZERO, ms(4_000));
+    load.max_users = Some(1_000);
+    let abort = Some((ms(1_500), Phase::Aborting));
+    let script = freezing(ms(1_000), ms(1_000));
+    let ran = run_workers(load, vec![step("a")], 1, &Control::new(), abort, script);
+    let all = ran.all();
+    assert!(all.journey.cancelled > 300, "{:?}", all.journey);
+}
+
 /// A target that answers in 1 ms, but stalls once, from second 4 to 6, and answers all at its end.
 fn stalling(at: Duration) -> (Duration, Result<&'static str, ErrorKind>) {
     let stall = if (ms(4_000)..ms(6_000)).contains(&at) {
@@ -177,6 +188,23 @@ proptest! {
         prop_assert_eq!(sorted(&many), sorted(&one));
         prop_assert_eq!(many.done.planned, one.done.planned);
         prop_assert_eq!(many.all(), one.all());
+    }
+
+    #[test]
+    fn the_accounts_balance_whenever_a_run_is_stopped_or_aborted(
+        per_second in 1.0_f64..400.0,
+        most in 1_u32..40,
+        answer in 0_u64..150,
+        at in 0_u64..2_200,
+        phase in prop_oneof![Just(Phase::Stopping), Just(Phase::Aborting)],
+        workers in 1_u32..4,
+    ) {
+        let mut load = rate(per_second, Duration::ZERO, ms(2_000));
+        load.max_users = Some(most);
+        let stop = Some((ms(at), phase));
+        let answers = move |_| (ms(answer), Ok(""));
+        let ran = run_workers(load, vec![step("a")], workers, &Control::new(), stop, answers);
+        ran.all();
     }
 
     #[test]
