@@ -44,6 +44,7 @@ pub mod definition;
 pub mod engine;
 pub mod harness;
 pub mod journey;
+mod machine;
 pub mod metrics;
 pub mod mix;
 pub mod plan;

@@ -4,7 +4,7 @@ use crate::card::Card;
 use crate::chain::Scenario;
 use crate::definition::{Load, ScenarioDef};
 use crate::engine::{self, Control, Phase, Staff};
-use crate::harness::run::{begin, given_base_url, internal, plan};
+use crate::harness::run::{begin, fit, given_base_url, internal, plan};
 use crate::plan::{GradingDefaults, Overrides};
 use crate::protocol::{FailureKind, RunFailure};
 use crate::record::ScenarioRecord;
@@ -167,14 +167,14 @@ impl Run {
         let given = base_url.or_else(given_base_url);
         let ready = begin(scenario, plan, given, &run_id)?;
         let workers = engine::workers(ready.plan());
-        let staff = match Staff::new(workers, workers) {
+        let staff = fit(&[ready.need(workers)]).and_then(|()| {
+            Staff::new(workers, workers).map_err(|error| internal(error.to_string()))
+        });
+        let staff = match staff {
             Ok(staff) if control.phase() == Phase::Running => staff,
             result => {
                 ready.abandon();
-                return Err(match result {
-                    Ok(_) => interrupted(),
-                    Err(error) => internal(error.to_string()),
-                });
+                return Err(result.err().unwrap_or_else(interrupted));
             }
         };
         let mut record = ScenarioRecord::new(ready.start("", workers));

@@ -52,6 +52,15 @@ impl Call {
         Self::program(tool(), folder).arg("loadtest")
     }
 
+    /// The tool, which may open so many files: `-H 400` at most, `-S 64` until it raises that itself.
+    #[cfg(unix)]
+    pub(crate) fn tool_with_files(folder: &Path, limit: &str) -> Self {
+        let script = format!("ulimit {limit} && exec \"$0\" loadtest \"$@\"");
+        Self::program("sh", folder)
+            .args(["-c", &script])
+            .arg(tool())
+    }
+
     /// Cargo.
     pub(crate) fn cargo(folder: &Path) -> Self {
         Self::program("cargo", folder)

@@ -14,6 +14,8 @@ mod duplicate;
 mod editor;
 mod export;
 mod feeds;
+#[cfg(unix)]
+mod generator;
 mod init;
 mod interrupts;
 mod language;
@@ -53,6 +55,8 @@ fn main() -> ExitCode {
         editor::trials(),
         export::trials(),
         feeds::trials(),
+        #[cfg(unix)]
+        generator::trials(),
         init::trials(),
         interrupts::trials(),
         language::trials(),

@@ -88,6 +88,15 @@ impl Desk {
         call.line(line)
     }
 
+    /// The same as [`run`](Self::run), with a limit of open files.
+    #[cfg(unix)]
+    pub(crate) fn run_with_files(&self, limit: &str, line: &str, server: &Server) -> Call {
+        Call::tool_with_files(self.folder.path(), limit)
+            .args(["run", "--profile", "dev"])
+            .line(line)
+            .args(["--base-url", &server.url()])
+    }
+
     /// `cargo loadtest run <line> --base-url <server>` from here.
     pub(crate) fn run(&self, line: &str, server: &Server) -> Call {
         self.tool("run", line).args(["--base-url", &server.url()])

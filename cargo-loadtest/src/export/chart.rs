@@ -48,6 +48,53 @@ pub(crate) fn over_time(card: &Card) -> Vec<Chart> {
     charts
 }
 
+/// What the generator saw of itself over time; none of a course with fewer than two points.
+pub(crate) fn of_generator(card: &Card) -> Vec<Chart> {
+    let course = &card.course;
+    if course.points.len() < 2 {
+        return Vec::new();
+    }
+    let line = |name: &str, paint, of: fn(&Point) -> f64| Series {
+        values: each(course, |point| Some(of(point))),
+        ..Series::new(name, paint)
+    };
+    let late = vec![
+        line("latest start", Paint::Series(0), |point| {
+            point.latest.as_secs_f64()
+        }),
+        line("stall", Paint::Alarm, |point| point.stall.as_secs_f64()),
+    ];
+    let cpu = vec![
+        line("busiest worker", Paint::Series(0), |point| {
+            point.busiest_worker
+        }),
+        line("throttled", Paint::Alarm, |point| point.throttled),
+        line("stolen by the host", Paint::Series(1), |point| point.stolen),
+    ];
+    let waits = line("waited", Paint::Series(2), |point| point.waited_per_second);
+    let percent = view::whole_percent;
+    let mut charts = vec![
+        chart("Start lateness", course, &with_trouble(late), seconds),
+        chart("Processor time", course, &with_trouble(cpu), percent),
+    ];
+    if waits.highest() > 0.0 {
+        let title = "Waits for a free user per second";
+        charts.push(chart(title, course, &[waits], view::exact_rate));
+    }
+    charts
+}
+
+/// The first series, and of the others those in which there is something to see.
+fn with_trouble(mut series: Vec<Series>) -> Vec<Series> {
+    let mut first = true;
+    series.retain(|series| std::mem::take(&mut first) || series.highest() > 0.0);
+    series
+}
+
+fn seconds(value: f64) -> String {
+    view::span(Duration::from_nanos((value * 1e9).round() as u64))
+}
+
 fn times(card: &Card) -> Chart {
     let quantile = |name: &str, paint, of: fn(&Point) -> Option<Duration>| Series {
         values: each(&card.course, |point| {
@@ -65,8 +112,7 @@ fn times(card: &Card) -> Chart {
     } else {
         "Journey time"
     };
-    let tick = |value: f64| view::span(Duration::from_nanos((value * 1e9).round() as u64));
-    chart(title, &card.course, &series, tick)
+    chart(title, &card.course, &series, seconds)
 }
 
 fn rate(card: &Card) -> Chart {
@@ -392,6 +438,7 @@ fn clock(seconds: f64) -> String {
 mod tests {
     use super::*;
     use crate::export::sample;
+    use loadtest::card::Report;
 
     #[test]
     fn steps_of_an_axis_are_round() {
@@ -410,6 +457,7 @@ mod tests {
         let mut charts = over_time(&report.cards[0]);
         assert_eq!(charts.len(), 4);
         charts.extend(shares(&report.cards[0]));
+        charts.extend(of_generator(&report.cards[0]));
         for chart in charts {
             let (wide, high) = chart.scene.size;
             for shape in &chart.scene.shapes {
@@ -424,6 +472,36 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn of_a_calm_generator_no_trouble_is_drawn() {
+        let mut report = sample::passed();
+        let labels = |report: &Report| -> Vec<String> {
+            let charts = of_generator(&report.cards[0]).into_iter();
+            charts.map(|chart| chart.label).collect()
+        };
+        let calm = labels(&report);
+        assert_eq!(calm.len(), 2, "{calm:?}");
+        assert!(calm[0].contains(": latest start;"), "{calm:?}");
+        assert!(
+            calm[1].contains(": busiest worker; highest 18 %"),
+            "{calm:?}"
+        );
+        let point = &mut report.cards[0].course.points[3];
+        point.stall = Duration::from_millis(1_500);
+        (point.throttled, point.stolen, point.waited_per_second) = (0.3, 0.2, 7.0);
+        let troubled = labels(&report);
+        assert_eq!(troubled.len(), 3);
+        assert!(
+            troubled[0].contains(": latest start, stall; highest 1.5 s"),
+            "{troubled:?}"
+        );
+        assert!(troubled[1].contains(": busiest worker, throttled, stolen by the host;"));
+        assert!(
+            troubled[2].contains(": waited; highest 7/s"),
+            "{troubled:?}"
+        );
     }
 
     #[test]

@@ -27,6 +27,9 @@ struct Sheet<'a> {
     /// The colour of each step in the drawing of shares.
     roles: Vec<String>,
     charts: Vec<Drawing>,
+    /// What the generator saw of itself, in a line and drawn.
+    generator: String,
+    health: Vec<Drawing>,
     facts: Vec<(&'static str, String)>,
     spared_title: &'static str,
     spared_heading: &'static str,
@@ -95,6 +98,8 @@ impl<'a> Sheet<'a> {
                 .map(|step| chart::paint_of(step, bottleneck.unwrap_or(usize::MAX)).role())
                 .collect(),
             charts: chart::over_time(card).into_iter().map(drawn).collect(),
+            generator: card.generator.words(),
+            health: chart::of_generator(card).into_iter().map(drawn).collect(),
             facts: facts(report, card),
             spared_title: spared_title(card),
             spared_heading: spared_heading(card),

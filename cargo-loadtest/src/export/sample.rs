@@ -5,7 +5,7 @@ use loadtest::chain::{Cause, RootCause};
 use loadtest::definition::{
     Bound, Comparison, Load, Metric, Reads, ScenarioDef, Shape, StepDef, Threshold,
 };
-use loadtest::metrics::{Cell, DependencyTally, ErrorTally, Frame, Panicked, Tally};
+use loadtest::metrics::{Cell, DependencyTally, ErrorTally, Frame, Health, Panicked, Tally};
 use loadtest::plan::{GradingDefaults, Overrides, Plan, ScopedThreshold};
 use loadtest::record::{
     End, Ending, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord, Start,
@@ -314,8 +314,11 @@ fn checkout(target: Target, seconds: u64, ending: Ending) -> ScenarioRecord {
         let mut frame = Frame {
             second: second as u32,
             active_users: (due as f64 * target.typical.iter().sum::<f64>() / 900.0) as u32,
-            worker_cpu_us: 220_000,
-            busiest_worker: 0.18,
+            health: Health {
+                worker_cpu_us: 220_000,
+                busiest_worker: 0.18,
+                ..Health::default()
+            },
             ..Frame::default()
         };
         if second < RAMP {
@@ -345,7 +348,10 @@ fn ping() -> ScenarioRecord {
         let mut frame = Frame {
             second,
             active_users: 1,
-            busiest_worker: 0.4,
+            health: Health {
+                busiest_worker: 0.4,
+                ..Health::default()
+            },
             ..Frame::default()
         };
         let mut tally = Tally::new(1);

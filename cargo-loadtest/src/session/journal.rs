@@ -122,6 +122,7 @@ impl Folded {
 mod tests {
     use super::*;
     use crate::session::sample;
+    use proptest::prelude::*;
     use std::io::Write as _;
 
     fn write(text: &str) -> tempfile::NamedTempFile {
@@ -200,6 +201,49 @@ mod tests {
                 .into_record(died())
                 .is_none()
         );
+    }
+
+    proptest! {
+        #[test]
+        fn a_journal_cut_anywhere_holds_all_whole_frames(
+            frames in proptest::collection::vec(0_u64..40, 0..8),
+            at in any::<proptest::sample::Index>(),
+            ended in any::<bool>(),
+        ) {
+            let mut lines = vec![JournalLine::Start(Box::new(sample::start()))];
+            let frame = |(second, started): (usize, &u64)| sample::frame(second as u32, *started);
+            let all: Vec<_> = frames.iter().enumerate().map(frame).collect();
+            lines.extend(all.iter().cloned().map(Box::new).map(JournalLine::Frame));
+            lines.extend(ended.then(|| JournalLine::End(sample::end())));
+            let text = sample::journal(&lines);
+            let cut = &text[..at.index(text.len() + 1)];
+            // A line is whole when all of it is there, be it without the end of the line.
+            let mut end = 0;
+            let whole = text.lines().take_while(|line| {
+                end += line.len() + 1;
+                end - 1 <= cut.len()
+            });
+            let whole = whole.count();
+            let file = write(cut);
+            let folded = fold(file.path()).unwrap();
+            prop_assert_eq!(folded.damaged, 0, "a cut is no damage");
+            let record = folded.into_record(died());
+            prop_assert_eq!(record.is_some(), whole > 0);
+            if let Some(record) = record {
+                let mut expected = ScenarioRecord::new(sample::start());
+                let kept = &all[..(whole - 1).min(all.len())];
+                for frame in kept {
+                    expected.absorb(frame);
+                }
+                prop_assert_eq!(record.cells, expected.cells);
+                prop_assert_eq!(record.windows, expected.windows);
+                let whole_run = whole == lines.len() && ended;
+                prop_assert_eq!(record.ending == Ending::Completed, whole_run);
+            }
+            // Whoever watches it grow sees the same, but for a line whose end is yet to come.
+            let seen = Tail::<JournalLine>::new(file.path()).read().len();
+            prop_assert!(seen == whole || seen + 1 == whole, "{seen} of {whole}");
+        }
     }
 
     #[test]

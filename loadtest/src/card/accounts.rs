@@ -1,4 +1,5 @@
-//! Where every iteration went: `planned = started + dropped`, `started = ok + failed + cancelled`.
+//! Where every iteration went: `planned = started + dropped`, `started = ok + failed + cancelled`; and of
+//! each step `executed = ok + failed`, where every failure has a kind.
 
 use crate::metrics::{JourneyTally, Windows};
 use crate::record::{Ending, ScenarioRecord};
@@ -21,7 +22,7 @@ pub struct Accounts {
     pub cancelled: u64,
     /// Begun within the warm-up; in no other figure here.
     pub warm_up: u64,
-    /// Whether both equations hold; `None` where the process died or a worker was blocked, so that what
+    /// Whether all equations hold; `None` where the process died or a worker was blocked, so that what
     /// was in flight is unknown.
     pub balanced: Option<bool>,
 }
@@ -41,8 +42,7 @@ impl Accounts {
         let warmed = warm_up.journey.started + warm_up.journey.dropped;
         let planned = record.planned.saturating_sub(warmed);
         let unknown = matches!(record.ending, Ending::Died { .. } | Ending::Stuck { .. });
-        let balances = planned == started + dropped && started == ok + failed + cancelled;
-        Self {
+        let accounts = Self {
             planned: if unknown { started + dropped } else { planned },
             started,
             dropped,
@@ -50,13 +50,29 @@ impl Accounts {
             failed,
             cancelled,
             warm_up: warm_up.journey.started,
+            balanced: None,
+        };
+        let balances = accounts.equations_hold() && unexplained(record).is_none();
+        Self {
             balanced: (!unknown).then_some(balances),
+            ..accounts
         }
     }
 
-    /// Both equations with their figures, for a run whose accounts do not balance.
-    pub(super) fn equations(&self) -> String {
-        format!(
+    fn equations_hold(&self) -> bool {
+        self.planned == self.started + self.dropped
+            && self.started == self.ok + self.failed + self.cancelled
+    }
+
+    /// The equations that do not hold, with their figures.
+    pub(super) fn mismatch(&self, record: &ScenarioRecord) -> Option<String> {
+        if self.balanced != Some(false) {
+            return None;
+        }
+        if self.equations_hold() {
+            return unexplained(record);
+        }
+        Some(format!(
             "planned {} = started {} + dropped {}; started {} = ok {} + failed {} + cancelled {}",
             self.planned,
             self.started,
@@ -65,6 +81,23 @@ impl Accounts {
             self.ok,
             self.failed,
             self.cancelled
-        )
+        ))
     }
+}
+
+/// The first step whose executions and failures do not add up, with the figures.
+fn unexplained(record: &ScenarioRecord) -> Option<String> {
+    let steps = record.windows.all().into_iter().flat_map(|tally| {
+        let names = record.definition.steps.iter().map(|step| &step.name);
+        names.zip(&tally.steps)
+    });
+    steps.into_iter().find_map(|(name, step)| {
+        let kinds: u64 = step.errors.iter().map(|error| error.count).sum();
+        (step.executed != step.ok + step.failed || step.failed != kinds).then(|| {
+            format!(
+                "`{name}`: executed {} = ok {} + failed {}; failed {} = {kinds} with a kind",
+                step.executed, step.ok, step.failed, step.failed
+            )
+        })
+    })
 }

@@ -45,6 +45,21 @@ pub struct Point {
     pub active_users: u32,
     /// Failures per second by kind.
     pub errors_per_second: BTreeMap<ErrorKind, f64>,
+    /// The longest start lateness that is the generator's fault.
+    #[serde(rename = "latest_us", with = "micros")]
+    pub latest: Duration,
+    /// The longest stall of a worker's runtime.
+    #[serde(rename = "stall_us", with = "micros")]
+    pub stall: Duration,
+    /// The highest share of one core that any one worker used in a second.
+    pub busiest_worker: f64,
+    /// For how much of each second the quota of a control group stopped threads of the process, summed over
+    /// the processors.
+    pub throttled: f64,
+    /// The highest share of the machine's time in a second that its host gave to others.
+    pub stolen: f64,
+    /// Iterations begun that had waited for a free user, per second.
+    pub waited_per_second: f64,
 }
 
 impl Course {
@@ -108,6 +123,14 @@ fn point(second: u32, width: u32, cells: &[&Cell], one_step: bool, load: &Load) 
         }
         finished += cell.ok + cell.failed;
         point.active_users = point.active_users.max(cell.active_users);
+        let health = &cell.health;
+        point.latest = point.latest.max(Duration::from_micros(cell.latest_us));
+        let stall = Duration::from_micros(health.longest_stall_us);
+        point.stall = point.stall.max(stall);
+        point.busiest_worker = point.busiest_worker.max(health.busiest_worker);
+        point.throttled += per_second(health.throttled_us) / 1e6;
+        point.stolen = point.stolen.max(health.stolen);
+        point.waited_per_second += per_second(cell.waited);
         for (kind, count) in &cell.errors {
             *point.errors_per_second.entry(*kind).or_default() += per_second(*count);
         }

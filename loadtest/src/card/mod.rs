@@ -6,6 +6,7 @@ mod accounts;
 mod bottleneck;
 mod course;
 mod error;
+mod generator;
 pub mod grade;
 mod headline;
 mod inner;
@@ -30,6 +31,7 @@ pub use accounts::Accounts;
 pub use bottleneck::{Bottleneck, TailBottleneck};
 pub use course::{Course, Point};
 pub use error::ErrorRow;
+pub use generator::Generator;
 pub use grade::{Grade, Letter, StepGrade};
 pub use headline::Headline;
 pub use inner::InnerRow;
@@ -125,6 +127,8 @@ pub struct Card {
     pub accounts: Accounts,
     /// How far the measurement can be trusted.
     pub validity: Validity,
+    /// What the generator saw of itself.
+    pub generator: Generator,
     /// What was run, and where.
     pub setting: Setting,
     /// What a reader must know to read the figures rightly.
@@ -167,7 +171,8 @@ impl Card {
         let names: Vec<&str> = definition.steps.iter().map(|step| &*step.name).collect();
         let seconds = steady_seconds(record);
         let accounts = Accounts::of(record);
-        let validity = Validity::of(record, &accounts);
+        let generator = Generator::of(record);
+        let validity = Validity::of(record, &accounts, &generator);
         let withheld = validity.trust == Trust::Invalid;
         let (steps, grade, losses) = graded(record, &tally, &names, seconds, withheld);
         let (dependency_failures, not_drawn) = DependencyFailure::all(&record.windows, &names);
@@ -214,6 +219,7 @@ impl Card {
                 .collect(),
             accounts,
             validity,
+            generator,
             setting: Setting::of(record),
             notes: Vec::new(),
             course: Course::of(record),

@@ -4,7 +4,7 @@ use super::sample::{executed, record};
 use super::*;
 use crate::chain::{Cause as Unmet, RootCause};
 use crate::definition::{Bound, Comparison, Metric, Threshold};
-use crate::metrics::{Cell, DependencyTally, ErrorTally};
+use crate::metrics::{Cell, DependencyTally, ErrorTally, Health};
 use crate::plan::ScopedThreshold;
 use crate::transport::ErrorKind;
 
@@ -243,6 +243,7 @@ fn an_early_end_is_interrupted_and_the_grade_partial() {
 fn a_blocked_request_anywhere_is_not_permitted() {
     let mut record = record(&["login"]);
     let mut warm_up = Tally::new(1);
+    (warm_up.steps[0].executed, warm_up.steps[0].failed) = (1, 1);
     warm_up.steps[0].errors = vec![error(ErrorKind::GuardBlocked, 1)];
     record.windows.warm_up = warm_up;
     let card = Card::of(&record);
@@ -253,16 +254,185 @@ fn a_blocked_request_anywhere_is_not_permitted() {
 }
 
 #[test]
-fn unbalanced_accounts_are_invalid() {
+fn unbalanced_accounts_are_an_internal_error_and_withhold_the_grade() {
     let mut record = record(&["login"]);
     record.windows.steady.journey.cancelled = 1;
     let card = Card::of(&record);
-    assert_eq!(card.verdict, Verdict::Invalid);
+    assert_eq!(
+        (card.verdict, card.verdict.exit_code()),
+        (Verdict::Internal, 1)
+    );
+    assert_eq!(
+        card.reasons,
+        [
+            "internal error: the accounts do not balance: planned 1000 = started 1000 + dropped 0; \
+             started 1000 = ok 1000 + failed 0 + cancelled 1"
+        ]
+    );
+    assert_eq!(card.validity.trust, Trust::Invalid);
     assert_eq!(
         (card.grade.label(), card.grade.score),
         ("–".to_owned(), None)
     );
     assert!(card.steps[0].grade.is_none());
+}
+
+#[test]
+fn a_failure_without_a_kind_is_an_internal_error() {
+    let mut record = record(&["login", "browse"]);
+    fail(&mut record, 1, ErrorKind::Status, 3);
+    let balanced = Card::of(&record).accounts.balanced;
+    assert_eq!(balanced, Some(true));
+    record.windows.steady.steps[1].errors[0].count = 2;
+    let card = Card::of(&record);
+    assert_eq!(card.accounts.balanced, Some(false));
+    assert_eq!(card.verdict, Verdict::Internal);
+    assert_eq!(
+        card.reasons[0],
+        "internal error: the accounts do not balance: `browse`: executed 1000 = ok 997 + failed 3; \
+         failed 3 = 2 with a kind"
+    );
+}
+
+/// The validity of a run of so many seconds, of which some had this much trouble.
+fn troubled(seconds: u32, troubled: u32, trouble: &Health) -> Validity {
+    let mut record = record(&["login"]);
+    record.cells.cells = (0..seconds)
+        .map(|second| Cell {
+            second,
+            seconds: 1,
+            health: if second < troubled {
+                trouble.clone()
+            } else {
+                Health::default()
+            },
+            ..Cell::default()
+        })
+        .collect();
+    Card::of(&record).validity
+}
+
+#[test]
+fn more_than_a_hundredth_of_stalled_seconds_is_invalid() {
+    let stall = Health {
+        stalled_seconds: 1,
+        longest_stall_us: 1_200_000,
+        ..Health::default()
+    };
+    let with = |seconds, stalled| troubled(seconds, stalled, &stall).trust;
+    assert_eq!((with(200, 2), with(200, 3)), (Trust::Valid, Trust::Invalid));
+    assert_eq!((with(10, 0), with(10, 2)), (Trust::Valid, Trust::Invalid));
+    // A single one is chance, but told.
+    assert_eq!((with(10, 1), with(100, 1)), (Trust::Degraded, Trust::Valid));
+    let cause = &troubled(10, 3, &stall).causes[0];
+    assert_eq!(
+        cause.what,
+        "a worker thread stalled in 3 of 10 seconds: it did not come back for 100 ms or longer, up to 1.2 s"
+    );
+    assert!(cause.remedy.contains("must not block"));
+    let kept = Health {
+        kept_by: Some(0),
+        ..stall
+    };
+    let cause = &troubled(10, 3, &kept).causes[0];
+    assert!(
+        cause
+            .what
+            .ends_with("up to 1.2 s; the code of `login` kept it"),
+        "{cause:?}"
+    );
+}
+
+#[test]
+fn stalls_of_the_warm_up_are_discarded_with_it() {
+    let mut record = record(&["login"]);
+    record.plan.load.warm_up = Duration::from_secs(3);
+    record.cells.cells = (0..6)
+        .map(|second| Cell {
+            second,
+            seconds: 1,
+            health: Health {
+                stalled_seconds: u32::from(second < 3),
+                throttled_us: if second < 3 { 7_000 } else { 0 },
+                busiest_worker: if second < 3 { 1.0 } else { 0.1 },
+                ..Health::default()
+            },
+            ..Cell::default()
+        })
+        .collect();
+    let card = Card::of(&record);
+    assert_eq!(card.validity.trust, Trust::Valid);
+    assert_eq!(
+        (card.generator.seconds, card.generator.stalled_seconds),
+        (3, 0)
+    );
+}
+
+#[test]
+fn a_throttled_generator_is_degraded() {
+    let throttled = Health {
+        throttled_us: 206_000,
+        ..Health::default()
+    };
+    let validity = troubled(60, 2, &throttled);
+    assert_eq!(validity.trust, Trust::Degraded);
+    assert_eq!(
+        validity.causes[0].what,
+        "the system throttled the generator for 412 ms in 60 seconds: its control group had used up its \
+         quota of processor time"
+    );
+    assert!(validity.causes[0].remedy.contains("limit of the container"));
+}
+
+#[test]
+fn time_that_the_host_gives_to_others_degrades_where_it_is_much() {
+    let with = |stolen, seconds| {
+        let stolen = Health {
+            stolen,
+            ..Health::default()
+        };
+        troubled(20, seconds, &stolen)
+    };
+    assert_eq!(with(0.09, 20).trust, Trust::Valid);
+    assert_eq!(with(0.34, 1).trust, Trust::Valid);
+    let validity = with(0.34, 2);
+    assert_eq!(validity.trust, Trust::Degraded);
+    assert!(
+        validity.causes[0]
+            .what
+            .ends_with("in 2 of 20 seconds, up to 34 %"),
+        "{validity:?}"
+    );
+}
+
+#[test]
+fn the_generator_is_told_in_a_line() {
+    let mut record = record(&["login"]);
+    assert_eq!(
+        Card::of(&record).generator.words(),
+        "busiest worker 0 %, no stall, not throttled"
+    );
+    record.windows.steady.journey.lateness.record_n(ms(2), 100);
+    record.windows.steady.journey.waits.record(ms(40));
+    record.cells.cells.push(Cell {
+        second: 0,
+        seconds: 4,
+        health: Health {
+            worker_cpu_us: 1,
+            busiest_worker: 0.42,
+            stalled_seconds: 1,
+            longest_stall_us: 150_000,
+            kept_by: None,
+            throttled_us: 31_000,
+            stolen: 0.2,
+        },
+        ..Cell::default()
+    });
+    assert_eq!(
+        Card::of(&record).generator.words(),
+        "p99 of start lateness 2.00 ms, busiest worker 42 %, stalled in 1 of 4 seconds, throttled for \
+         31.0 ms, up to 20 % stolen by the host, 1 arrival waited"
+    );
 }
 
 #[test]
@@ -515,7 +685,10 @@ fn waits_and_busy_workers_degrade() {
         record.cells.cells.push(Cell {
             second,
             seconds: 1,
-            busiest_worker: if second < 6 { 0.97 } else { 0.2 },
+            health: Health {
+                busiest_worker: if second < 6 { 0.97 } else { 0.2 },
+                ..Health::default()
+            },
             ..Cell::default()
         });
     }

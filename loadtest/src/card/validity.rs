@@ -1,8 +1,10 @@
 //! Whether the generator measured the target or itself; every cause comes with its remedy.
 
 use super::accounts::Accounts;
+use super::generator::{BUSY, Generator, STOLEN};
 use super::step::ratio;
 use super::view;
+use crate::metrics::Health;
 use crate::record::{Ending, ScenarioRecord};
 use serde::Serialize;
 use std::time::Duration;
@@ -17,10 +19,12 @@ const LATE_STARTS: u64 = 2;
 const TOO_LATE_SHARE: f64 = 0.1;
 /// The share of requests that may fail by the generator's own fault.
 const OWN_ERRORS: f64 = 0.001;
-/// The share of a core from which a worker is busy.
-const BUSY: f64 = 0.9;
-/// The share of the seconds in which a worker may be busy.
+/// The share of the seconds in which a worker may be busy, or the host may steal.
 const BUSY_SECONDS: f64 = 0.05;
+/// The share of the seconds in which a worker may stall.
+const STALLED_SECONDS: f64 = 0.01;
+/// A single stalled second is chance: of a short run it is more than that share.
+const STALLS: u64 = 2;
 
 /// How far a measurement can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -66,16 +70,19 @@ impl Trust {
 }
 
 impl Validity {
-    pub(super) fn of(record: &ScenarioRecord, accounts: &Accounts) -> Self {
+    pub(super) fn of(record: &ScenarioRecord, accounts: &Accounts, generator: &Generator) -> Self {
         let mut causes: Vec<Cause> = [
             stuck(record),
-            unbalanced(accounts),
+            unbalanced(record, accounts),
             own_errors(record),
             lateness(record),
+            stalls(generator),
             target_death(record),
             in_process(record),
             waits(record),
-            busy(record),
+            busy(generator),
+            throttled(generator),
+            stolen(generator),
         ]
         .into_iter()
         .flatten()
@@ -119,11 +126,13 @@ fn in_process(record: &ScenarioRecord) -> Option<Cause> {
     })
 }
 
-fn unbalanced(accounts: &Accounts) -> Option<Cause> {
-    (accounts.balanced == Some(false)).then(|| Cause {
+fn unbalanced(record: &ScenarioRecord, accounts: &Accounts) -> Option<Cause> {
+    accounts.mismatch(record).map(|mismatch| Cause {
         trust: Trust::Invalid,
-        what: format!("the accounts do not balance: {}", accounts.equations()),
-        remedy: "this is a fault of the generator: keep the record and report it".to_owned(),
+        what: format!("internal error: the accounts do not balance: {mismatch}"),
+        remedy:
+            "this is a fault of the generator, not of the target: keep the record and report it"
+                .to_owned(),
     })
 }
 
@@ -243,20 +252,75 @@ fn waits(record: &ScenarioRecord) -> Option<Cause> {
     })
 }
 
-fn busy(record: &ScenarioRecord) -> Option<Cause> {
-    let cells = &record.cells.cells;
-    let busy = cells.iter().filter(|cell| cell.busiest_worker > BUSY);
-    let seconds: u64 = busy.clone().map(|cell| u64::from(cell.seconds)).sum();
-    let all: u64 = cells.iter().map(|cell| u64::from(cell.seconds)).sum();
-    let highest = busy.map(|cell| cell.busiest_worker).fold(0.0, f64::max);
-    (seconds as f64 > BUSY_SECONDS * all as f64).then(|| Cause {
+fn stalls(generator: &Generator) -> Option<Cause> {
+    let stalled = generator.stalled_seconds;
+    let many = stalled as f64 > STALLED_SECONDS * generator.seconds as f64;
+    let by = generator.kept_by.as_ref();
+    let by = by.map_or_else(String::new, |step| {
+        format!("; the code of `{step}` kept it")
+    });
+    many.then(|| Cause {
+        trust: if stalled >= STALLS {
+            Trust::Invalid
+        } else {
+            Trust::Degraded
+        },
+        what: format!(
+            "a worker thread stalled in {} of {}: it did not come back for {} or longer, up to {}{by}",
+            view::count(stalled),
+            view::counted(generator.seconds, "second"),
+            view::span(Health::STALL),
+            view::duration(generator.longest_stall)
+        ),
+        remedy: "a step must not block: let it use no `std::thread::sleep`, no blocking call and no long \
+                 computation; if none does, use a machine with idle processors that nothing suspends"
+            .to_owned(),
+    })
+}
+
+fn busy(generator: &Generator) -> Option<Cause> {
+    let seconds = generator.busy_seconds;
+    (seconds as f64 > BUSY_SECONDS * generator.seconds as f64).then(|| Cause {
         trust: Trust::Degraded,
         what: format!(
-            "a worker thread used over 90 % of its core in {} of {} seconds, up to {}",
+            "a worker thread used over {} of its core in {} of {}, up to {}",
+            view::whole_percent(BUSY),
             view::count(seconds),
-            view::count(all),
-            view::whole_percent(highest.min(1.0))
+            view::counted(generator.seconds, "second"),
+            view::whole_percent(generator.busiest_worker.min(1.0))
         ),
         remedy: "use a machine with more processors, a release build, or a lower load".to_owned(),
+    })
+}
+
+fn throttled(generator: &Generator) -> Option<Cause> {
+    (!generator.throttled.is_zero()).then(|| Cause {
+        trust: Trust::Degraded,
+        what: format!(
+            "the system throttled the generator for {} in {}: its control group had used up its quota of \
+             processor time",
+            view::duration(generator.throttled),
+            view::counted(generator.seconds, "second")
+        ),
+        remedy: "raise the processor limit of the container (`--cpus`, `resources.limits.cpu`), keep the \
+                 target out of it, or lower the load"
+            .to_owned(),
+    })
+}
+
+fn stolen(generator: &Generator) -> Option<Cause> {
+    let seconds = generator.stolen_seconds;
+    (seconds as f64 > BUSY_SECONDS * generator.seconds as f64).then(|| Cause {
+        trust: Trust::Degraded,
+        what: format!(
+            "the host of this virtual machine gave over {} of its processor time to others in {} of {}, \
+             up to {}",
+            view::whole_percent(STOLEN),
+            view::count(seconds),
+            view::counted(generator.seconds, "second"),
+            view::whole_percent(generator.stolen)
+        ),
+        remedy: "use a machine whose processors are its own, or measure when its neighbours are quiet"
+            .to_owned(),
     })
 }

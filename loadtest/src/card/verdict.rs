@@ -25,6 +25,8 @@ pub enum Verdict {
     NotPermitted,
     /// Nothing was measured.
     Empty,
+    /// The accounts of the run do not balance: a fault of the generator.
+    Internal,
 }
 
 /// All exit codes, the one that wins first.
@@ -40,6 +42,7 @@ impl Verdict {
             Self::Interrupted => 105,
             Self::NotPermitted => 103,
             Self::Empty => 3,
+            Self::Internal => 1,
         }
     }
 
@@ -52,6 +55,7 @@ impl Verdict {
             Self::Interrupted => "INTERRUPTED",
             Self::NotPermitted => "NOT PERMITTED",
             Self::Empty => "NOTHING MEASURED",
+            Self::Internal => "INTERNAL ERROR",
         }
     }
 }
@@ -79,6 +83,7 @@ pub fn worst(codes: impl IntoIterator<Item = u8>) -> u8 {
 /// The verdict over a card that is otherwise complete, and its reasons, the decisive ones first.
 pub(super) fn of(card: &Card, ending: &Ending) -> (Verdict, Vec<String>) {
     let found = [
+        (Verdict::Internal, unbalanced(card)),
         (Verdict::NotPermitted, blocked(card)),
         (Verdict::Interrupted, interrupted(ending)),
         (Verdict::Empty, empty(card, ending)),
@@ -95,8 +100,22 @@ pub(super) fn of(card: &Card, ending: &Ending) -> (Verdict, Vec<String>) {
         // What was never measured fails no threshold of its own.
         .filter(|(of, _)| *of != Verdict::Failed || (verdict != Verdict::Empty && !stuck))
         .flat_map(|(_, reasons)| reasons)
-        .collect();
+        .fold(Vec::new(), |mut all, reason| {
+            if !all.contains(&reason) {
+                all.push(reason);
+            }
+            all
+        });
     (verdict, reasons)
+}
+
+/// That the accounts do not balance, which is a cause of invalidity too.
+fn unbalanced(card: &Card) -> Vec<String> {
+    if card.accounts.balanced == Some(false) {
+        invalid(card)
+    } else {
+        Vec::new()
+    }
 }
 
 fn blocked(card: &Card) -> Vec<String> {

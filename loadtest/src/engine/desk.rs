@@ -9,19 +9,52 @@ use crate::plan::Plan;
 use crate::schedule::{Schedule, Window};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// The step whose code has a worker's thread.
+/// The step whose code has a worker's thread: its number from one on, zero for none, below the count of
+/// the turns that steps had.
 #[derive(Debug, Default)]
-pub(crate) struct Busy(AtomicUsize);
+pub(crate) struct Busy(AtomicU64);
 
 impl Busy {
+    /// Bits of the step.
+    const STEP: u32 = 16;
+
     /// The zero-based number of the step, if it is one's code at all.
     pub(crate) fn step(&self) -> Option<usize> {
-        self.0.load(Ordering::Relaxed).checked_sub(1)
+        self.turn().map(Turn::step)
+    }
+
+    /// The turn of a step that goes on now.
+    pub(crate) fn turn(&self) -> Option<Turn> {
+        let turn = Turn(self.0.load(Ordering::Relaxed));
+        let is_step = turn.0 & ((1 << Self::STEP) - 1) > 0;
+        is_step.then_some(turn)
+    }
+
+    pub(crate) fn begin(&self, step: usize) {
+        let turn = (self.0.load(Ordering::Relaxed) >> Self::STEP) + 1;
+        let turn = turn << Self::STEP | (step as u64 + 1);
+        self.0.store(turn, Ordering::Relaxed);
+    }
+
+    pub(crate) fn end(&self) {
+        let turn = self.0.load(Ordering::Relaxed) >> Self::STEP << Self::STEP;
+        self.0.store(turn, Ordering::Relaxed);
+    }
+}
+
+/// A stretch of time in which the code of a step has the thread; no two are equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Turn(u64);
+
+impl Turn {
+    /// The zero-based number of the step.
+    pub(crate) fn step(self) -> usize {
+        (self.0 & ((1 << Busy::STEP) - 1)) as usize - 1
     }
 }
 
@@ -74,9 +107,9 @@ impl Desk {
 
     /// Lends the thread to the scenario's code of `step`; a panic is counted and its message returned.
     pub(crate) fn lend<R>(&self, step: usize, code: impl FnOnce() -> R) -> Result<R, String> {
-        self.busy.0.store(step + 1, Ordering::Relaxed);
+        self.busy.begin(step);
         let result = panics::catch(code);
-        self.busy.0.store(0, Ordering::Relaxed);
+        self.busy.end();
         result
     }
 

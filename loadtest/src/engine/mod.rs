@@ -20,6 +20,7 @@ pub(crate) mod smoke;
 #[cfg(test)]
 mod tests;
 mod users;
+mod watchdog;
 mod wire;
 mod worker;
 
@@ -31,6 +32,7 @@ pub(crate) use panics::catch;
 
 use crate::chain::{Scenario, Shared};
 use crate::definition::ScenarioDef;
+use crate::machine::Contention;
 use crate::metrics::{Frame, Panicked};
 use crate::plan::Plan;
 use crate::schedule::{Model, Schedule};
@@ -46,6 +48,7 @@ use std::time::Duration;
 use tokio::runtime;
 use tokio::task::LocalSet;
 use tokio::time::Instant;
+use watchdog::Lookout;
 use worker::{Crew, Done, work};
 
 /// Arrivals per second that one worker is given at most, where there are more processors.
@@ -54,6 +57,8 @@ const RATE_PER_WORKER: f64 = 4_000.0;
 const USERS_PER_WORKER: f64 = 32.0;
 /// From the order to start to the start, so that every worker is ready.
 const LEAD: Duration = Duration::from_millis(20);
+/// How often somebody looks at the workers at least.
+const LOOK: Duration = Duration::from_millis(50);
 /// How long after the hard end a worker may take to say so, before it is given up as stuck in a step.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The same after an abort: somebody is waiting.
@@ -249,17 +254,28 @@ fn collect(
     let workers = busy.len() as u32;
     let schedule = Schedule::new(&plan.load);
     let mut pending: BTreeMap<u32, (u32, Frame)> = BTreeMap::new();
+    let mut contention = Contention::begin();
+    let mut lookout = Lookout::default();
     let mut stopped_at = None;
     let mut all = Done::default();
     let mut done = 0;
     while done < workers {
-        match receiver.recv_timeout(Duration::from_millis(100)) {
+        lookout.look(Instant::now(), busy.iter().map(AsRef::as_ref));
+        match receiver.recv_timeout(LOOK) {
             Ok(Message::Frame(frame)) => {
                 let second = frame.second;
-                let (reports, sum) = pending.entry(second).or_default();
+                let (reports, sum) = pending.entry(second).or_insert_with(|| {
+                    let mut health = contention.take();
+                    health.kept_by = lookout.take();
+                    let sum = Frame {
+                        second,
+                        health,
+                        ..Frame::default()
+                    };
+                    (0, sum)
+                });
                 *reports += 1;
                 sum.merge(&frame);
-                sum.second = second;
                 while let Some(first) = pending.first_entry() {
                     if first.get().0 < workers && *first.key() + 2 > second {
                         break;

@@ -194,6 +194,10 @@ pub(super) async fn drive<T: Transport + 'static>(
         () = served(desk, next), if runs_out => {}
     }
     let (first, behind) = counter.waiting.replace((0, 0));
+    // A user that was given an arrival at the very end is yet to begin it, or it would be neither.
+    while desk.started() < next - (behind - first) {
+        tokio::task::yield_now().await;
+    }
     drop_arrivals(desk, slice, first, behind);
     counter.close();
     next
@@ -253,6 +257,19 @@ async fn serve<T: Transport>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_slices_of_the_workers_are_the_whole_and_do_not_overlap(all in 0_u64..2_000, workers in 1_u64..40) {
+            let mut arrivals: Vec<u64> = (0..workers)
+                .map(|worker| Slice { worker, workers })
+                .flat_map(|slice| (0..slice.share(all)).map(move |local| slice.global(local)))
+                .collect();
+            arrivals.sort_unstable();
+            prop_assert_eq!(arrivals, (0..all).collect::<Vec<_>>());
+        }
+    }
 
     #[test]
     fn nothing_overtakes_what_waits_and_nothing_is_counted_twice() {

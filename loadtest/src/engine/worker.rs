@@ -5,6 +5,7 @@ use super::desk::{Busy, Desk};
 use super::iteration::VirtualUser;
 use super::pacer::Pacer;
 use super::users::Users;
+use super::watchdog::Watchdog;
 use super::{closed, open};
 use crate::chain::{Scenario, Shared, Vu};
 use crate::metrics::Frame;
@@ -79,6 +80,7 @@ pub(super) async fn work<T: Transport + 'static>(
     let mut clock = Clock {
         desk: &desk,
         second: 0,
+        watchdog: Watchdog::new(start),
         cpu: thread_cpu(),
         all_cpu: crew.crowded.then(process_cpu),
         since: Instant::now(),
@@ -144,6 +146,7 @@ pub(super) async fn work<T: Transport + 'static>(
 struct Clock<'a> {
     desk: &'a Desk,
     second: u32,
+    watchdog: Watchdog,
     cpu: Duration,
     /// The CPU time of the whole process, where that matters.
     all_cpu: Option<Duration>,
@@ -151,16 +154,25 @@ struct Clock<'a> {
 }
 
 impl Clock<'_> {
-    async fn second_over(&self) {
-        tokio::time::sleep_until(self.desk.start + Duration::from_secs(u64::from(self.second) + 1))
-            .await;
+    /// Waits until the second is over, and notices meanwhile whether the runtime comes back.
+    async fn second_over(&mut self) {
+        let end = self.desk.start + Duration::from_secs(u64::from(self.second) + 1);
+        while Instant::now() < end {
+            tokio::time::sleep_until(end.min(self.watchdog.due())).await;
+            self.watchdog.see(Instant::now());
+        }
     }
 
     /// What happened since the last frame.
     fn frame(&mut self) -> Frame {
         let mut frame = self.desk.take(self.second);
-        self.second += 1;
         let (cpu, now) = (thread_cpu(), Instant::now());
+        self.watchdog.see(now);
+        if let Some(stall) = self.watchdog.longest_stall(self.second) {
+            frame.health.stalled_seconds = 1;
+            frame.health.longest_stall_us = u64::try_from(stall.as_micros()).unwrap_or(u64::MAX);
+        }
+        self.second += 1;
         let used = cpu.saturating_sub(self.cpu);
         let time = now.saturating_duration_since(self.since);
         let all_used = self.all_cpu.as_mut().map(|before| {
@@ -169,14 +181,14 @@ impl Clock<'_> {
             *before = all;
             used
         });
-        frame.worker_cpu_us = u64::try_from(used.as_micros()).unwrap_or(u64::MAX);
+        frame.health.worker_cpu_us = u64::try_from(used.as_micros()).unwrap_or(u64::MAX);
         // The last frame is short; a share of a few milliseconds would say nothing.
         if time >= Duration::from_millis(500) {
-            frame.busiest_worker = used.as_secs_f64() / time.as_secs_f64();
+            frame.health.busiest_worker = used.as_secs_f64() / time.as_secs_f64();
             if let Some(used) = all_used {
                 let processors = thread::available_parallelism().map_or(1, usize::from);
                 let share = used.as_secs_f64() / (time.as_secs_f64() * processors as f64);
-                frame.busiest_worker = frame.busiest_worker.max(share);
+                frame.health.busiest_worker = frame.health.busiest_worker.max(share);
             }
         }
         (self.cpu, self.since) = (cpu, now);

@@ -1,6 +1,6 @@
 //! What `cargo-loadtest` asks for: one scenario or several at once, from the request to the records.
 
-use super::run::{Ready, begin, given_base_url, internal, plan, usage};
+use super::run::{Ready, begin, fit, given_base_url, internal, plan, usage};
 use super::{complain, write_json};
 use crate::chain::Scenario;
 use crate::engine::{self, Control, Phase, Staff};
@@ -146,21 +146,24 @@ fn staffed(all: Vec<Ready>) -> Result<Vec<Crew>, Obstacle> {
     let plans: Vec<_> = all.iter().map(Ready::plan).collect();
     let workers = engine::shared_workers(&plans);
     let sum = workers.iter().sum();
-    let staffs: Result<Vec<_>, _> = workers.iter().map(|one| Staff::new(*one, sum)).collect();
+    let needs = all.iter().zip(&workers);
+    let needs: Vec<_> = needs.map(|(ready, one)| ready.need(*one)).collect();
+    let staffs = fit(&needs).and_then(|()| {
+        let staffs = workers.iter().map(|one| Staff::new(*one, sum));
+        let staffs: Result<Vec<_>, _> = staffs.collect();
+        staffs.map_err(|error| internal(error.to_string()))
+    });
     match staffs {
         Ok(staffs) => Ok(all
             .into_iter()
             .zip(staffs)
             .map(|(ready, staff)| Crew { ready, staff })
             .collect()),
-        Err(error) => {
+        Err(failure) => {
             for ready in all {
                 ready.abandon();
             }
-            Err(Obstacle {
-                at: None,
-                failure: internal(error.to_string()),
-            })
+            Err(Obstacle { at: None, failure })
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::chain::{Prepared, Scenario, SetupContext, SetupError};
 use crate::definition::ScenarioDef;
 use crate::engine::{self, Control, Ended, How, Phase, Place, Staff};
 use crate::journey::{self, Event, Tls, Watcher};
+use crate::machine::{self, Need, Shortage};
 use crate::metrics::Frame;
 use crate::plan::{GradingDefaults, Overrides, Plan};
 use crate::protocol::{BASE_URL_VARIABLE, DebugRequest, FailureKind, RunFailure};
@@ -39,6 +40,7 @@ pub(crate) fn begin(
     given: Option<String>,
     run_id: &str,
 ) -> Result<Ready, RunFailure> {
+    unwinds(!cfg!(panic = "abort"))?;
     let runtime = runtime()?;
     let known = known_base(given.as_deref(), &scenario.definition);
     // What is known is asked for permission before a setup might start to use it.
@@ -100,6 +102,19 @@ impl Ready {
             executable_hash: executable_hash.to_owned(),
             workers,
             started_at: humantime::format_rfc3339_millis(SystemTime::now()).to_string(),
+        }
+    }
+
+    /// What `workers` threads will need of the machine.
+    pub(crate) fn need(&self, workers: u32) -> Need {
+        let target = self.prepared.target.as_ref();
+        Need {
+            users: self.plan.max_users,
+            is_ceiling: self.plan.load.is_open() && self.plan.load.max_users.is_none(),
+            workers,
+            target: self.network.base_url().map(str::to_owned),
+            addresses: self.network.base_addresses() as u64,
+            target_in_process: target.is_some_and(Target::is_in_process),
         }
     }
 
@@ -206,6 +221,32 @@ impl Ready {
             Err(error) => Err(internal(error.to_string())),
         }
     }
+}
+
+/// Makes ready what loads that run at once `need` of the machine; what may become a problem is told.
+pub(crate) fn fit(need: &[Need]) -> Result<(), RunFailure> {
+    let warnings =
+        machine::check(need).map_err(|Shortage { message, help }| usage(message, Some(help)))?;
+    for warning in warnings {
+        complain(&format!("warning: {warning}"));
+    }
+    Ok(())
+}
+
+/// A program that a panic ends can count none of its steps' panics: one would take all measurements with it.
+fn unwinds(unwinds: bool) -> Result<(), RunFailure> {
+    if unwinds {
+        return Ok(());
+    }
+    Err(usage(
+        "this program was built with `panic = \"abort\"`: the panic of a single step would end it, and \
+         every measurement with it"
+            .to_owned(),
+        Some(
+            "remove `panic = \"abort\"` from the profile in `Cargo.toml`, or `-C panic=abort` from RUSTFLAGS"
+                .to_owned(),
+        ),
+    ))
 }
 
 /// The plan of a scenario, or all that is wrong with it.
@@ -413,5 +454,19 @@ pub(crate) fn internal(message: String) -> RunFailure {
         kind: FailureKind::Internal,
         message,
         help: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_a_panic_ends_is_refused_with_the_remedy() {
+        assert_eq!(unwinds(true), Ok(()));
+        let failure = unwinds(false).unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Usage);
+        assert!(failure.message.contains("`panic = \"abort\"`"));
+        assert!(failure.help.unwrap().contains("`Cargo.toml`"));
     }
 }

@@ -1,6 +1,6 @@
 //! The course of a run over time: a cell per second, and never more than [`Cells::LIMIT`].
 
-use super::{Frame, Histogram, Tally};
+use super::{Frame, Health, Histogram, Tally};
 use crate::transport::ErrorKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -25,12 +25,17 @@ pub struct Cell {
     pub dropped: u64,
     /// The most virtual users within an iteration.
     pub active_users: u32,
-    /// CPU time that the worker threads used.
-    pub worker_cpu_us: u64,
-    /// The highest share of one core that any one worker used in a second, a share of one.
-    pub busiest_worker: f64,
+    /// What the generator saw of itself.
+    #[serde(default)]
+    pub health: Health,
     /// The longest start lateness that is the generator's fault.
     pub latest_us: u64,
+    /// Iterations begun that had waited for a free user.
+    #[serde(default)]
+    pub waited: u64,
+    /// The longest of these waits.
+    #[serde(default)]
+    pub longest_wait_us: u64,
     /// Journey time of ok journeys.
     pub time: CompactHistogram,
     /// The steps, in the order of the scenario.
@@ -82,8 +87,7 @@ impl Cells {
             ..Cell::default()
         };
         cell.active_users = frame.active_users;
-        cell.worker_cpu_us = frame.worker_cpu_us;
-        cell.busiest_worker = frame.busiest_worker;
+        cell.health = frame.health.clone();
         let mut tally = Tally::default();
         tally.merge(&frame.windows.ramp);
         tally.merge(&frame.windows.steady);
@@ -91,8 +95,9 @@ impl Cells {
         cell.ok = tally.journey.ok;
         cell.failed = tally.journey.failed;
         cell.dropped = tally.journey.dropped;
-        let latest = tally.journey.lateness.max().unwrap_or(Duration::ZERO);
-        cell.latest_us = u64::try_from(latest.as_micros()).unwrap_or(u64::MAX);
+        cell.latest_us = longest(&tally.journey.lateness);
+        cell.waited = tally.journey.waits.count();
+        cell.longest_wait_us = longest(&tally.journey.waits);
         cell.time = CompactHistogram::of(&tally.journey.time);
         for step in &tally.steps {
             cell.steps.push(CellStep {
@@ -143,9 +148,10 @@ impl Cell {
         self.failed += other.failed;
         self.dropped += other.dropped;
         self.active_users = self.active_users.max(other.active_users);
-        self.worker_cpu_us += other.worker_cpu_us;
-        self.busiest_worker = self.busiest_worker.max(other.busiest_worker);
+        self.health.merge(&other.health, self.seconds);
         self.latest_us = self.latest_us.max(other.latest_us);
+        self.waited += other.waited;
+        self.longest_wait_us = self.longest_wait_us.max(other.longest_wait_us);
         self.time.merge(&other.time);
         if self.steps.len() < other.steps.len() {
             self.steps.resize_with(other.steps.len(), CellStep::default);
@@ -160,6 +166,11 @@ impl Cell {
             *self.errors.entry(*kind).or_default() += count;
         }
     }
+}
+
+fn longest(times: &Histogram) -> u64 {
+    let longest = times.max().unwrap_or(Duration::ZERO);
+    u64::try_from(longest.as_micros()).unwrap_or(u64::MAX)
 }
 
 impl CompactHistogram {
@@ -227,6 +238,49 @@ mod tests {
                 .windows(2)
                 .all(|pair| pair[0].second + 16 == pair[1].second)
         );
+    }
+
+    #[test]
+    fn the_troubles_of_the_generator_outlive_the_merging_of_cells() {
+        let troubled = |second, stall_ms: u64| {
+            let mut frame = frame(second, 1);
+            frame.health = Health {
+                worker_cpu_us: 1_000,
+                busiest_worker: f64::from(second) / 1_000.0,
+                stalled_seconds: u32::from(stall_ms > 0),
+                longest_stall_us: stall_ms * 1_000,
+                kept_by: None,
+                throttled_us: 500,
+                stolen: 0.1,
+            };
+            let journey = &mut frame.windows.steady.journey;
+            journey.waits.record(Duration::from_millis(second.into()));
+            frame
+        };
+        let mut cells = Cells::default();
+        for second in 0..1_000 {
+            let stall = if second % 100 == 7 {
+                100 + u64::from(second)
+            } else {
+                0
+            };
+            cells.absorb(&troubled(second, stall));
+            // Another worker reports later; if it stalled too, that is no other second.
+            if second < 600 {
+                cells.absorb(&troubled(second, stall));
+            }
+        }
+        assert_eq!(cells.width, 2);
+        let health = |of: fn(&Health) -> u64| -> u64 {
+            cells.cells.iter().map(|cell| of(&cell.health)).sum()
+        };
+        assert_eq!(health(|health| health.stalled_seconds.into()), 10);
+        assert_eq!(health(|health| health.throttled_us), 1_600 * 500);
+        assert_eq!(health(|health| health.worker_cpu_us), 1_600 * 1_000);
+        let last = &cells.cells[499];
+        assert!((last.health.busiest_worker - 0.999).abs() < 1e-9);
+        assert_eq!((last.waited, last.longest_wait_us), (2, 999_000));
+        assert_eq!(cells.cells[453].health.longest_stall_us, 1_007_000);
     }
 
     #[test]

@@ -5,12 +5,14 @@
 
 mod cells;
 mod encoding;
+mod health;
 mod histogram;
 mod inner;
 mod own;
 mod tally;
 
 pub use cells::{Cell, CellStep, Cells, CompactHistogram};
+pub use health::Health;
 pub use histogram::Histogram;
 pub(crate) use inner::OTHERS;
 pub use own::OwnTally;

@@ -179,6 +179,13 @@ impl Network {
         self.base.as_ref().map(|base| base.url.as_str())
     }
 
+    /// How many addresses of the base the users are spread over.
+    pub(crate) fn base_addresses(&self) -> usize {
+        let base = self.base.as_ref();
+        let addresses = base.and_then(|base| self.addresses(&base.origin).ok());
+        addresses.map_or(0, |addresses| addresses.spread)
+    }
+
     pub(super) fn base(&self) -> Option<&Base> {
         self.base.as_ref()
     }
@@ -325,6 +332,7 @@ mod tests {
         let network = Arc::new(shop());
         let first = |user| HttpTransport::new(Arc::clone(&network), user).first_address();
         let expected = ["127.0.0.1:81", "127.0.0.2:81"].map(|text| text.parse().unwrap());
+        assert_eq!(network.base_addresses(), 2);
         for user in 0..6 {
             assert_eq!(first(user), expected[user as usize % 2], "user {user}");
         }

@@ -237,6 +237,10 @@ pub(super) fn validity(page: &mut Page, card: &Card) {
         page.text(Line::new().add(style, "! "), PLAIN, &cause.what);
         page.text(Line::new().add(DIM, "  → "), DIM, &cause.remedy);
     }
+    if card.validity.trust != Trust::Valid {
+        let words = format!("generator: {}", card.generator.words());
+        page.text(Line::new(), DIM, &words);
+    }
 }
 
 pub(super) fn environment(page: &mut Page, report: &Report, card: &Card) {

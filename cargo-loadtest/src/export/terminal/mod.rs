@@ -125,7 +125,7 @@ fn not_run(page: &mut Page, scenario: &NotRun) {
 fn verdict_style(verdict: Verdict) -> anstyle::Style {
     match verdict {
         Verdict::Passed => GOOD,
-        Verdict::Failed | Verdict::NotPermitted => BAD,
+        Verdict::Failed | Verdict::NotPermitted | Verdict::Internal => BAD,
         Verdict::Invalid | Verdict::Interrupted | Verdict::Empty => FAIR,
     }
     .bold()

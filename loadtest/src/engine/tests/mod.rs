@@ -1,6 +1,7 @@
 //! Whole runs of a worker on a paused clock, with a scripted transport: exact counts, no real time.
 
 mod choices;
+mod health;
 mod last;
 mod own;
 mod repeat;

@@ -1,0 +1,186 @@
+//! Notices when a worker's runtime does not come back: the system stopped its thread, or code of the
+//! scenario kept it.
+
+use super::desk::{Busy, Turn};
+use crate::metrics::Health;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How often the runtime is to come back.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Watches the runtime of one worker.
+#[derive(Debug)]
+pub(super) struct Watchdog {
+    start: Instant,
+    due: Instant,
+    /// From when the runtime was to come back to when it did, in the order of time.
+    stalls: Vec<(Instant, Instant)>,
+}
+
+impl Watchdog {
+    /// Watches from the start of the run on.
+    pub(super) fn new(start: Instant) -> Self {
+        Self {
+            start,
+            due: start + TICK,
+            stalls: Vec::new(),
+        }
+    }
+
+    /// When the runtime is to come back.
+    pub(super) fn due(&self) -> Instant {
+        self.due
+    }
+
+    /// The runtime is there.
+    pub(super) fn see(&mut self, now: Instant) {
+        if now.saturating_duration_since(self.due) >= Health::STALL {
+            self.stalls.push((self.due, now));
+        }
+        self.due = self.start.max(now) + TICK;
+    }
+
+    /// How long the longest stall of a second took, all of it. A stall is one of every second of which
+    /// it takes [`Health::STALL`]; where there is none, of the one in which it ended. Asked for second
+    /// after second, each once it is over.
+    pub(super) fn longest_stall(&mut self, second: u32) -> Option<Duration> {
+        let begin = self.start + Duration::from_secs(second.into());
+        let end = begin + Duration::from_secs(1);
+        let overlap = |(from, to): (Instant, Instant), begin: Instant| {
+            let end = begin + Duration::from_secs(1);
+            to.min(end).saturating_duration_since(from.max(begin))
+        };
+        let longest = self
+            .stalls
+            .iter()
+            .copied()
+            .filter(|&stall| {
+                overlap(stall, begin) >= Health::STALL
+                    || (begin < stall.1
+                        && stall.1 <= end
+                        && begin
+                            .checked_sub(Duration::from_secs(1))
+                            .is_none_or(|before| overlap(stall, before) < Health::STALL))
+            })
+            .map(|(from, to)| to - from)
+            .max();
+        self.stalls.retain(|(_, to)| *to > end);
+        longest
+    }
+}
+
+/// Looks from outside which step keeps the thread of a worker, since on that thread nobody can look then.
+#[derive(Debug, Default)]
+pub(super) struct Lookout {
+    /// The turn of a step that each worker was seen in, and since when.
+    turns: Vec<Option<(Turn, Instant)>>,
+    last: Option<Instant>,
+    /// The first step that was seen to keep a thread since the last call of [`take`](Self::take).
+    keeps: Option<usize>,
+}
+
+impl Lookout {
+    /// Looks at all workers; to be called several times in [`Health::STALL`], or a little less often.
+    pub(super) fn look<'a>(&mut self, now: Instant, workers: impl Iterator<Item = &'a Busy>) {
+        let last = self.last.replace(now).unwrap_or(now);
+        if now.saturating_duration_since(last) >= Health::STALL {
+            // The whole process did not come back: nobody knows for whose sake.
+            self.turns.clear();
+        }
+        for (worker, busy) in workers.enumerate() {
+            if self.turns.len() <= worker {
+                self.turns.push(None);
+            }
+            let seen = &mut self.turns[worker];
+            *seen = match (busy.turn(), *seen) {
+                (Some(turn), Some((same, since))) if turn == same => {
+                    if now.saturating_duration_since(since) >= Health::STALL {
+                        self.keeps.get_or_insert(turn.step());
+                    }
+                    Some((same, since))
+                }
+                (turn, _) => turn.map(|turn| (turn, now)),
+            };
+        }
+    }
+
+    /// The zero-based number of the step that kept a thread for [`Health::STALL`] or longer.
+    pub(super) fn take(&mut self) -> Option<u32> {
+        self.keeps.take().and_then(|step| u32::try_from(step).ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_step_keeps_the_thread_when_one_turn_of_it_lasts() {
+        let busy = [Busy::default(), Busy::default()];
+        let start = Instant::now();
+        let mut lookout = Lookout::default();
+        let mut look = |at| {
+            lookout.look(start + ms(at), busy.iter());
+            lookout.take()
+        };
+        busy[1].begin(3);
+        assert_eq!((look(0), look(99), look(100)), (None, None, Some(3)));
+        // Another turn of the same step.
+        busy[1].end();
+        busy[1].begin(3);
+        assert_eq!((look(150), look(249), look(250)), (None, None, Some(3)));
+        // Nobody looked for so long.
+        assert_eq!((look(400), look(450)), (None, None));
+        busy[1].end();
+        assert_eq!((look(500), look(590), look(680)), (None, None, None));
+    }
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// The stalls of the first seconds of a runtime that came back at these times only.
+    fn stalls(seen: &[u64]) -> Vec<u64> {
+        let start = Instant::now();
+        let mut watchdog = Watchdog::new(start);
+        for at in seen {
+            watchdog.see(start + ms(*at));
+        }
+        (0..6)
+            .map(|second| watchdog.longest_stall(second))
+            .map(|stall| stall.map_or(0, |stall| stall.as_millis() as u64))
+            .collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_comes_back_in_time_is_no_stall() {
+        assert_eq!(stalls(&[20, 40, 159, 278, 397]), [0; 6]);
+        assert_eq!(stalls(&[20, 40, 160]), [100, 0, 0, 0, 0, 0]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_long_stall_is_one_of_every_second_it_takes() {
+        assert_eq!(
+            stalls(&[1_480, 1_500, 4_020]),
+            [1_460, 2_500, 2_500, 2_500, 0, 0]
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stall_over_the_end_of_a_second_is_one_stalled_second() {
+        let ticks: Vec<u64> = (1..=47).map(|i| i * 20).chain([1_080, 1_100]).collect();
+        assert_eq!(stalls(&ticks), [0, 120, 0, 0, 0, 0]);
+        let ticks: Vec<u64> = (1..=44).map(|i| i * 20).chain([1_010, 1_030]).collect();
+        assert_eq!(stalls(&ticks), [110, 0, 0, 0, 0, 0]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn before_the_start_nothing_stalls() {
+        let start = Instant::now() + ms(500);
+        let mut watchdog = Watchdog::new(start);
+        watchdog.see(start - ms(400));
+        watchdog.see(start + ms(20));
+        assert_eq!(watchdog.longest_stall(0), None);
+    }
+}

@@ -1,0 +1,124 @@
+//! How much processor time this process is denied while it runs.
+
+use super::group;
+use crate::metrics::Health;
+use std::fs::read_to_string;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Reads the system's own counters: of throttled control groups, and of time that the host of a virtual
+/// machine gave to others.
+#[derive(Debug)]
+pub(crate) struct Contention {
+    /// The control groups that count how long they were throttled, and the last count.
+    groups: Vec<(PathBuf, Duration)>,
+    ticks: Option<Ticks>,
+}
+
+/// Processor time of the machine since it was started, in units of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Ticks {
+    all: u64,
+    stolen: u64,
+}
+
+impl Contention {
+    /// Begins to count.
+    pub(crate) fn begin() -> Self {
+        let groups = group::folders().into_iter();
+        Self {
+            groups: groups
+                .filter_map(|folder| group::throttled(&folder).map(|throttled| (folder, throttled)))
+                .collect(),
+            ticks: Ticks::now(),
+        }
+    }
+
+    /// What happened since the last call.
+    pub(crate) fn take(&mut self) -> Health {
+        let mut throttled = Duration::ZERO;
+        for (folder, before) in &mut self.groups {
+            let now = group::throttled(folder).unwrap_or(*before);
+            throttled += now.saturating_sub(std::mem::replace(before, now));
+        }
+        let before = std::mem::replace(&mut self.ticks, Ticks::now());
+        Health {
+            throttled_us: u64::try_from(throttled.as_micros()).unwrap_or(u64::MAX),
+            stolen: before
+                .zip(self.ticks)
+                .map_or(0.0, |(before, now)| now.stolen_since(before)),
+            ..Health::default()
+        }
+    }
+}
+
+impl Ticks {
+    fn now() -> Option<Self> {
+        Self::of(&read_to_string("/proc/stat").ok()?)
+    }
+
+    /// Reads the first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal; what
+    /// follows is in user and nice already.
+    fn of(stat: &str) -> Option<Self> {
+        let line = stat.lines().next()?.strip_prefix("cpu ")?;
+        let numbers: Vec<u64> = line
+            .split_whitespace()
+            .map_while(|number| number.parse().ok())
+            .collect();
+        Some(Self {
+            all: numbers.iter().take(8).sum(),
+            stolen: *numbers.get(7)?,
+        })
+    }
+
+    fn stolen_since(self, before: Self) -> f64 {
+        let all = self.all.saturating_sub(before.all);
+        let stolen = self.stolen.saturating_sub(before.stolen);
+        if all == 0 {
+            0.0
+        } else {
+            stolen as f64 / all as f64
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stolen_time_is_a_share_of_all_time() {
+        let before = Ticks::of("cpu  100 0 50 800 10 0 20 20 7 7\ncpu0 1 2 3\n").unwrap();
+        assert_eq!((before.all, before.stolen), (1_000, 20));
+        let now = Ticks::of("cpu  150 0 60 880 10 0 20 80 9 9\n").unwrap();
+        assert!((now.stolen_since(before) - 0.3).abs() < 1e-9);
+        assert!(now.stolen_since(now).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_system_that_does_not_tell_steals_nothing() {
+        for stat in ["", "cpu  1 2 3 4", "intr 5"] {
+            assert_eq!(Ticks::of(stat), None, "{stat}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_new_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let throttled = |us: u64| {
+            let text = format!("nr_throttled 1\nthrottled_usec {us}\n");
+            std::fs::write(folder.path().join("cpu.stat"), text).unwrap();
+        };
+        throttled(500);
+        let mut contention = Contention {
+            groups: vec![(folder.path().to_owned(), Duration::from_micros(500))],
+            ticks: None,
+        };
+        assert_eq!(contention.take().throttled_us, 0);
+        throttled(7_500);
+        assert_eq!(contention.take().throttled_us, 7_000);
+        assert_eq!(contention.take().throttled_us, 0);
+        std::fs::remove_file(folder.path().join("cpu.stat")).unwrap();
+        assert_eq!(contention.take().throttled_us, 0);
+    }
+}

@@ -1,0 +1,124 @@
+//! What the generator says of itself, and what it needs of the machine.
+
+use crate::site::{Desk, assert_balanced, total};
+use crate::trials;
+use libtest_mimic::Trial;
+use loadtest_tests::{Reply, Server};
+use std::time::Duration;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    trials![
+        a_step_that_blocks_its_thread_makes_the_run_invalid,
+        arrivals_that_waited_for_a_user_are_told_and_drawn,
+        users_that_cannot_all_have_a_connection_are_refused_before_the_load,
+        the_limit_of_open_files_is_raised_where_the_system_lets_it,
+        the_accounts_are_printed_and_kept,
+    ]
+}
+
+fn a_step_that_blocks_its_thread_makes_the_run_invalid() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let desk = Desk::new();
+    desk.run("blocking --users 1 --duration 4s", &server)
+        .run()
+        .exits(102)
+        .prints(&[
+            "INVALID",
+            "a worker thread stalled in",
+            "; the code of `ask` kept it",
+            "a step must not block",
+            "generator: ",
+        ]);
+    let run = desk.only_run();
+    run.has_page();
+    let page = run.text("report.html");
+    assert!(page.contains("What the generator saw of itself"));
+    assert!(page.contains("Start lateness") && page.contains("stall"));
+    let record = run.scenario();
+    assert_balanced(&record);
+    let cells = &record.cells.cells;
+    let stalled: u32 = cells.iter().map(|cell| cell.health.stalled_seconds).sum();
+    // All of the four seconds, but that the last stall may end in the one after them.
+    assert!((3..=5).contains(&stalled), "{stalled}");
+    let longest = cells.iter().map(|cell| cell.health.longest_stall_us).max();
+    assert!(longest >= Some(300_000), "{longest:?}");
+}
+
+fn arrivals_that_waited_for_a_user_are_told_and_drawn() {
+    let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(500)));
+    let desk = Desk::new();
+    let output = desk
+        .run("narrow --rate 20/s --duration 3s", &server)
+        .run()
+        .measured();
+    let run = desk.only_run();
+    let record = run.scenario();
+    assert_balanced(&record);
+    let waits = total(&record).journey.waits.count();
+    assert!(waits > 0);
+    let waited: u64 = record.cells.cells.iter().map(|cell| cell.waited).sum();
+    assert_eq!(
+        waited, waits,
+        "every wait is in the second in which it was over"
+    );
+    let longest = record
+        .cells
+        .cells
+        .iter()
+        .map(|cell| cell.longest_wait_us)
+        .max();
+    assert!(longest >= Some(400_000), "{longest:?}");
+    let output = output.prints(&[
+        "waited since the only virtual user was busy",
+        "raise `max_users`",
+    ]);
+    assert!(!output.stdout.contains("Measurement VALID"), "{output}");
+    assert!(
+        run.text("report.html")
+            .contains("Waits for a free user per second")
+    );
+}
+
+fn users_that_cannot_all_have_a_connection_are_refused_before_the_load() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let desk = Desk::new();
+    desk.run_with_files("-n 400", "single --users 1000 --duration 2s", &server)
+        .run()
+        .exits(2)
+        .has_one_error()
+        .says(&[
+            "1000 open connections",
+            "may open 400 in all",
+            "`ulimit -n ",
+        ]);
+    assert_eq!(server.requests(), 0);
+    assert_eq!(desk.only_run().not_run().exit_code, 2);
+}
+
+fn the_limit_of_open_files_is_raised_where_the_system_lets_it() {
+    let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(50)));
+    let desk = Desk::new();
+    desk.run_with_files("-S -n 128", "single --iterations 300 --users 300", &server)
+        .run()
+        .comes_to(0);
+    assert_eq!(total(&desk.record()).journey.ok, 300);
+    assert_eq!(server.connections(), 300 + 1);
+}
+
+fn the_accounts_are_printed_and_kept() {
+    let server = Server::start(|request| match request.sequence {
+        3 => Reply::status(503),
+        _ => Reply::text("ok"),
+    });
+    let desk = Desk::new();
+    let output = desk
+        .run("single --iterations 40 --users 2", &server)
+        .run()
+        .measured();
+    output.prints(&[
+        "40 planned = 40 started + 0 dropped",
+        "40 started = 39 ok + 1 failed + 0 cancelled",
+    ]);
+    let page = desk.only_run().text("report.html");
+    assert!(page.contains("The accounts balance"));
+}
