@@ -14,6 +14,8 @@ library=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export CARGO_TARGET_DIR=$work/target CARGO_TERM_QUIET=true
+# What was compiled before would be taken over where only the time of a file changed.
+export CARGO_INCREMENTAL=0
 unset RUSTFLAGS
 
 # user + sys of a command, in seconds
