@@ -13,9 +13,9 @@ set -euo pipefail
 seconds=${1:-4} rounds=${2:-5}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 repository=$here/../../..
-work=${PEERS_DIR:-$(mktemp -d)}
-mkdir -p "$work"
-[[ ${PEERS_DIR-} ]] || trap 'rm -rf "$work"' EXIT
+folder=${PEERS_DIR:-$(mktemp -d)}
+mkdir -p "$folder"
+[[ ${PEERS_DIR-} ]] || trap 'rm -rf "$folder"' EXIT
 unset RUSTFLAGS
 
 for needed in nginx curl taskset; do
@@ -25,13 +25,13 @@ done
 
 # package NAME SOURCE DEPENDENCIES: a program built in the release profile, as cargo has it; its path
 package() {
-    local folder=$work/$1
-    mkdir -p "$folder/src"
+    local package=$folder/$1
+    mkdir -p "$package/src"
     printf '[package]\nname = "%s"\nversion = "0.1.0"\nedition = "2024"\n\n[workspace]\n\n[dependencies]\n%s\n' \
-        "$1" "$3" >"$folder/Cargo.toml"
-    cp "$2" "$folder/src/main.rs"
-    [[ $1 = goose-peer || -f $folder/Cargo.lock ]] || cp "$repository/Cargo.lock" "$folder/Cargo.lock"
-    (cd "$folder" && cargo build --release --quiet --target-dir "$work/target") >&2 && echo "$work/target/release/$1"
+        "$1" "$3" >"$package/Cargo.toml"
+    cp "$2" "$package/src/main.rs"
+    [[ $1 = goose-peer || -f $package/Cargo.lock ]] || cp "$repository/Cargo.lock" "$package/Cargo.lock"
+    (cd "$package" && cargo build --release --quiet --target-dir "$folder/target") >&2 && echo "$folder/target/release/$1"
 }
 
 ours=$(package ours "$here/ours.rs" "loadtest = { path = \"$repository/loadtest\" }
@@ -47,23 +47,23 @@ serde_json = "1"
 tokio = { version = "1", features = ["macros", "rt"] }') || goose=
 oha=$(command -v oha || true)
 if [[ ! $oha ]]; then
-    cargo install --quiet --locked --root "$work" oha >&2 && oha=$work/bin/oha || oha=
+    cargo install --quiet --locked --root "$folder" oha >&2 && oha=$folder/bin/oha || oha=
 fi
 command -v wrk >/dev/null || [[ $EUID -ne 0 ]] || apt-get install -y -qq wrk >/dev/null 2>&1 || true
 wrk=$(command -v wrk || true) k6=$(command -v k6 || true)
 
 port=$((20000 + RANDOM % 10000))
 url=http://127.0.0.1:$port
-cat >"$work/nginx.conf" <<EOF
+cat >"$folder/nginx.conf" <<EOF
 worker_processes 1;
 daemon on;
-pid $work/nginx.pid;
-error_log $work/nginx.log;
+pid $folder/nginx.pid;
+error_log $folder/nginx.log;
 events { worker_connections 4096; }
 http {
     access_log off;
     keepalive_requests 1000000000;
-    client_body_temp_path $work/body;
+    client_body_temp_path $folder/body;
     default_type application/json;
     server {
         listen 127.0.0.1:$port backlog=4096;
@@ -73,9 +73,9 @@ http {
     }
 }
 EOF
-taskset -c 1 nginx -c "$work/nginx.conf"
-stop() { kill "$(cat "$work/nginx.pid")"; }
-trap 'stop; [[ ${PEERS_DIR-} ]] || rm -rf "$work"' EXIT
+taskset -c 1 nginx -c "$folder/nginx.conf"
+stop() { kill "$(cat "$folder/nginx.pid")"; }
+trap 'stop; [[ ${PEERS_DIR-} ]] || rm -rf "$folder"' EXIT
 
 served() { curl -s "$url/status" | awk 'NR == 3 { print $3 }'; }
 
@@ -84,7 +84,11 @@ measure() {
     local work=$1 tool=$2 before after times TIMEFORMAT='%U %S'
     shift 2
     before=$(served)
-    times=$({ time timeout $((seconds + 60)) taskset -c 0 "$@" >/dev/null 2>&1; } 2>&1)
+    times=$({ time timeout $((seconds + 60)) taskset -c 0 "$@" >"$folder/output" 2>&1; } 2>&1) || {
+        echo "failed: $*" >&2
+        tail -5 "$folder/output" >&2
+        return
+    }
     after=$(served)
     # one request more is the question itself
     awk -v n=$((after - before - 1)) -v w="$work" -v t="$tool" '{ printf "%s %s %.3f\n", w, t, ($1 + $2) * 1e6 / n }' <<<"$times"
@@ -97,10 +101,10 @@ for ((round = 1; round <= rounds; round++)); do
         [[ $journey = three ]] || measure one hyper "$bare" "$url" "$seconds"
         [[ ! $wrk ]] || measure "$journey" wrk "$wrk" -t1 -c64 "-d${seconds}s" "$url/"
         [[ ! $oha || $journey = three ]] || measure one oha "$oha" --no-tui -z "${seconds}s" -c 64 "$url/"
-        [[ ! $goose ]] || JOURNEY=$journey measure "$journey" goose "$goose" --host "$url" --users 64 --hatch-rate 1000 --run-time "${seconds}s" --no-metrics --quiet
+        [[ ! $goose ]] || JOURNEY=$journey measure "$journey" goose "$goose" --host "$url" --users 64 --increase-rate 1000 --run-time "${seconds}s" --no-print-metrics --quiet
         [[ ! $k6 ]] || JOURNEY=$journey URL=$url measure "$journey" k6 "$k6" run --quiet --vus 64 --duration "${seconds}s" "$here/k6.js"
     done
-done >"$work/figures"
+done >"$folder/figures"
 
 # Medians, and the median of the ratios by round to loadtest.
 awk '
@@ -119,7 +123,7 @@ awk '
             split(order[i], k, " ")
             printf "%-6s %-9s %12.2f %20.2f\n", k[1], k[2], median(all[order[i]]), median(ratio[order[i]])
         }
-    }' "$work/figures"
+    }' "$folder/figures"
 for peer in wrk oha goose k6; do
     [[ ${!peer} ]] || echo "$peer is absent: no package offers it here"
 done
