@@ -190,11 +190,16 @@ fn finish(resolved: &Resolved) -> TokenStream {
 }
 
 fn check(resolved: &Resolved) -> TokenStream {
-    let arms = (0..resolved.steps.len()).filter_map(|at| {
+    let checks = (0..resolved.steps.len()).filter_map(|at| {
         let code = checks_of(at, resolved);
-        (!code.is_empty()).then(|| quote!(#at => { #code }))
+        (!code.is_empty()).then_some((at, code))
     });
+    let (checked, code): (Vec<_>, Vec<_>) = checks.unzip();
     quote! {
+        fn is_checked(&self, __step: usize) -> bool {
+            [#(#checked),*].contains(&__step)
+        }
+
         fn check(
             &mut self,
             __step: usize,
@@ -205,7 +210,7 @@ fn check(resolved: &Resolved) -> TokenStream {
             ),
         ) {
             match __step {
-                #(#arms)*
+                #(#checked => { #code })*
                 _ => {}
             }
         }

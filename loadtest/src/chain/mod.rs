@@ -83,6 +83,11 @@ pub trait Chain: Send {
     /// Whether the response of `step` is the one it asks for (`until = ..`).
     fn arrived(&self, step: usize) -> bool;
 
+    /// Whether there may be checks whose last named step is `step`.
+    fn is_checked(&self, _step: usize) -> bool {
+        true
+    }
+
     /// Runs the checks whose last named step is `step`; one whose inputs are missing does not run.
     fn check(
         &mut self,

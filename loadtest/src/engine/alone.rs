@@ -122,6 +122,7 @@ pub(crate) async fn journey<T: Transport, O: Observer>(
         turn: place.turn,
         due: start,
         ready: start,
+        begun: None,
     };
     let ran = user.iterate(arrival, &desk, observer).await;
     user.leave(desk.window_of_last_steps(), &desk, observer)

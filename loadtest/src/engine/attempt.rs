@@ -35,6 +35,9 @@ pub(super) struct Attempt {
     pub(super) paused: Duration,
     /// Whether the end of the run came before the answer that the step waits for.
     pub(super) is_cut_off: bool,
+    requests: u32,
+    /// How many of the last requests failed, one after another.
+    failures: u32,
 }
 
 impl<T: Transport, O: Observer> Sender<'_, T, O> {
@@ -48,35 +51,29 @@ impl<T: Transport, O: Observer> Sender<'_, T, O> {
             service: Duration::ZERO,
             paused: Duration::ZERO,
             is_cut_off: false,
+            requests: 0,
+            failures: 0,
         };
-        let mut requests = 0;
-        let mut failures = 0;
         loop {
-            let exchange = self.send(requests > 0).await;
-            requests += 1;
-            attempt.service += exchange.service_time;
-            let left = deadline.map_or(Duration::MAX, |deadline| {
-                deadline.saturating_duration_since(Instant::now())
-            });
-            let pause = match exchange.result {
-                Ok(received) => {
-                    failures = 0;
-                    attempt.result = Ok(received.status);
-                    self.read(received, left, requests)
-                        .unwrap_or_else(|failure| {
-                            attempt.result = Err(failure);
-                            None
-                        })
-                }
-                Err(failure) => {
-                    let pause = self.def.retry.as_ref().and_then(|retry| {
-                        pause_after(&failure, failures, retry).filter(|pause| *pause <= left)
-                    });
-                    failures += 1;
-                    attempt.result = Err(failure);
-                    pause
-                }
+            let cut = Cut {
+                unfinished: Cell::default(),
+                desk: self.desk,
+                window: self.window,
+                step: self.step,
             };
+            let call = Call {
+                request: self.request,
+                expect: &self.def.expect,
+                reads: self.observer.reads(self.def.reads),
+                timeout: self.request.timeout.unwrap_or(self.def.timeout),
+                redirects: self.def.redirects,
+                unfinished: &cut.unfinished,
+            };
+            // An exchange is large, and is not kept across a wait.
+            let pause = match self.transport.send(call).await {
+                exchange => self.take(exchange, deadline, &mut attempt),
+            };
+            drop(cut);
             let Some(pause) = pause else { break };
             let pausing = Instant::now();
             if self.def.last {
@@ -98,28 +95,43 @@ impl<T: Transport, O: Observer> Sender<'_, T, O> {
         attempt
     }
 
-    /// Sends once, and counts what is counted whatever the chain makes of it.
-    async fn send(&mut self, is_repeated: bool) -> Exchange {
-        let cut = Cut {
-            unfinished: Cell::default(),
-            desk: self.desk,
-            window: self.window,
-            step: self.step,
-        };
-        let call = Call {
-            request: self.request,
-            expect: &self.def.expect,
-            reads: self.observer.reads(self.def.reads),
-            timeout: self.request.timeout.unwrap_or(self.def.timeout),
-            redirects: self.def.redirects,
-            unfinished: &cut.unfinished,
-        };
-        let exchange = self.transport.send(call).await;
+    /// Counts what is counted of an exchange whatever the chain makes of it, and hands over the answer.
+    /// The pause before the next request, where there is one.
+    fn take(
+        &mut self,
+        exchange: Exchange,
+        deadline: Option<Instant>,
+        attempt: &mut Attempt,
+    ) -> Option<Duration> {
         self.observer.exchanged(self.step, self.request, &exchange);
+        let is_repeated = attempt.requests > 0;
         self.desk.tally(self.window, |tally| {
             count(&mut tally.steps[self.step], &exchange, is_repeated);
         });
-        exchange
+        attempt.requests += 1;
+        attempt.service += exchange.service_time;
+        let left = deadline.map_or(Duration::MAX, |deadline| {
+            deadline.saturating_duration_since(Instant::now())
+        });
+        match exchange.result {
+            Ok(received) => {
+                attempt.failures = 0;
+                attempt.result = Ok(received.status);
+                self.read(received, left, attempt.requests)
+                    .unwrap_or_else(|failure| {
+                        attempt.result = Err(failure);
+                        None
+                    })
+            }
+            Err(failure) => {
+                let pause = self.def.retry.as_ref().and_then(|retry| {
+                    pause_after(&failure, attempt.failures, retry).filter(|pause| *pause <= left)
+                });
+                attempt.failures += 1;
+                attempt.result = Err(failure);
+                pause
+            }
+        }
     }
 
     /// Hands an answer to the chain. The pause before the next request, where it is not the one that the

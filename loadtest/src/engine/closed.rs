@@ -61,11 +61,13 @@ async fn live<T: Transport>(
         turn: desk.turn(number, count),
         due: first,
         ready: first,
+        begun: None,
     };
     loop {
         // A state that panicked is tallied; the next iteration tries again.
         let _tallied = user.iterate(arrival, &desk, &mut Unobserved).await;
         let mut due = rested(&user, &desk).await;
+        let mut begun = Some(due);
         count += 1;
         if desk.turn(number, count) >= desk.rows() {
             desk.run_out();
@@ -81,6 +83,7 @@ async fn live<T: Transport>(
             due = desk.start + from;
             desk.pause(due.saturating_duration_since(Instant::now()))
                 .await;
+            begun = None;
         }
         if !desk.is_running() {
             break;
@@ -90,6 +93,7 @@ async fn live<T: Transport>(
             turn: desk.turn(number, count),
             due,
             ready: due,
+            begun,
         };
     }
     user.with_last_steps()
@@ -161,6 +165,7 @@ async fn work<T: Transport>(
     desk: Rc<Desk>,
 ) -> Option<VirtualUser<T>> {
     let mut due = desk.start;
+    let mut begun = None;
     while next.get() < behind && desk.is_running() {
         let iteration = next.replace(next.get() + 1);
         let arrival = Arrival {
@@ -168,10 +173,12 @@ async fn work<T: Transport>(
             turn: iteration,
             due,
             ready: due,
+            begun,
         };
         // A state that panicked is tallied; the next iteration tries again.
         let _tallied = user.iterate(arrival, &desk, &mut Unobserved).await;
         due = rested(&user, &desk).await;
+        begun = Some(due);
     }
     user.with_last_steps()
 }

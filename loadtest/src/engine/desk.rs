@@ -14,6 +14,9 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+/// Longer than any run.
+const FOREVER: Duration = Duration::from_secs(1_000_000_000);
+
 /// The step whose code has a worker's thread: its number from one on, zero for none, below the count of
 /// the turns that steps had.
 #[derive(Debug, Default)]
@@ -66,6 +69,8 @@ pub(crate) struct Desk {
     pub(crate) schedule: Schedule,
     /// The start of the run: second 0.
     pub(crate) start: Instant,
+    /// The window that was asked for last, and a stretch of time that lies in it.
+    stretch: Cell<(Window, Instant, Instant)>,
     phase: Cell<Phase>,
     phase_changed: Notify,
     /// The steps that are the last of a user, each with the number of users who are yet to run it.
@@ -91,6 +96,7 @@ impl Desk {
             definition,
             draws: Draw::of(&definition.steps),
             schedule,
+            stretch: Cell::new((Window::Steady, start, start)),
             start,
             phase: Cell::new(Phase::Running),
             phase_changed: Notify::new(),
@@ -172,8 +178,15 @@ impl Desk {
     }
 
     pub(crate) fn window(&self, due: Instant) -> Window {
-        self.schedule
-            .window(due.saturating_duration_since(self.start))
+        let (window, from, to) = self.stretch.get();
+        if from <= due && due < to {
+            return window;
+        }
+        let since = due.saturating_duration_since(self.start);
+        let window = self.schedule.window(since);
+        let end = self.start + self.schedule.window_end(since).min(FOREVER);
+        self.stretch.set((window, due.max(self.start), end));
+        window
     }
 
     /// Lends the current second's tally of `window`.

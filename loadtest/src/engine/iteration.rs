@@ -1,6 +1,6 @@
 //! One virtual user and one journey of it through the steps of its scenario.
 
-use super::attempt::{Attempt, Sender};
+use super::attempt::Sender;
 use super::desk::Desk;
 use super::lent::Lent;
 use super::outcome::{Outcome, Sample, dependency, fail, not_sent, without_request};
@@ -50,6 +50,8 @@ pub(crate) struct Arrival {
     pub(crate) due: Instant,
     /// When a user was free for it: `due`, or later when it waited.
     pub(crate) ready: Instant,
+    /// When it began, where its user has just looked at the clock.
+    pub(crate) begun: Option<Instant>,
 }
 
 /// Sees what happens in an iteration, step by step.
@@ -130,6 +132,14 @@ impl Journey {
     }
 }
 
+/// The time from `earlier` to `later`; users that do not wait begin when they are due.
+fn since(earlier: Instant, later: Instant) -> Duration {
+    if later <= earlier {
+        return Duration::ZERO;
+    }
+    later - earlier
+}
+
 /// Every step that gets the transport of a user gives it back.
 fn lost<R>() -> R {
     unreachable!("a step keeps nothing that is lent to it")
@@ -164,7 +174,7 @@ impl<T: Transport> VirtualUser<T> {
         observer: &mut O,
     ) -> Result<(), String> {
         let window = desk.window(arrival.due);
-        let started = Instant::now();
+        let started = arrival.begun.unwrap_or_else(Instant::now);
         desk.enter();
         let running = Running {
             desk,
@@ -174,17 +184,14 @@ impl<T: Transport> VirtualUser<T> {
         };
         desk.tally(window, |tally| {
             tally.journey.started += 1;
-            tally
-                .journey
-                .lateness
-                .record(started.saturating_duration_since(arrival.ready));
+            tally.journey.lateness.record(since(arrival.ready, started));
             if arrival.ready > arrival.due {
                 tally.journey.waits.record(arrival.ready - arrival.due);
             }
         });
         self.service.fill(Duration::ZERO);
         let mut journey = Journey {
-            delay: Some(started.saturating_duration_since(arrival.due)),
+            delay: Some(since(arrival.due, started)),
             sent: false,
             paused: Duration::ZERO,
             failed: false,
@@ -317,7 +324,8 @@ impl<T: Transport> VirtualUser<T> {
         }
         let outcome = match self.build(step, O::RUNS_ALL, window, desk) {
             Ok(()) => {
-                let attempt = self.attempt(step, def, window, desk, observer).await;
+                let sender = self.sender(step, def, window, desk, observer);
+                let attempt = sender.attempt().await;
                 journey.paused += attempt.paused;
                 if attempt.is_cut_off {
                     return ControlFlow::Break(());
@@ -347,20 +355,20 @@ impl<T: Transport> VirtualUser<T> {
         ControlFlow::Continue(journey.ended(step, &outcome, observer))
     }
 
-    /// Sends what was built.
-    async fn attempt<O: Observer>(
-        &mut self,
+    /// Who sends what was built.
+    fn sender<'a, O: Observer>(
+        &'a mut self,
         step: usize,
-        def: &StepDef,
+        def: &'a StepDef,
         window: Window,
-        desk: &Desk,
-        observer: &mut O,
-    ) -> Attempt {
+        desk: &'a Desk,
+        observer: &'a mut O,
+    ) -> Sender<'a, T, O> {
         let chain = self
             .chain
             .as_deref_mut()
             .unwrap_or_else(|| unreachable!("a request was built"));
-        let sender = Sender {
+        Sender {
             step,
             def,
             window,
@@ -369,8 +377,7 @@ impl<T: Transport> VirtualUser<T> {
             transport: self.transport.as_mut().unwrap_or_else(lost),
             chain,
             observer,
-        };
-        sender.attempt().await
+        }
     }
 
     /// Runs one step that sends for itself; whether it was executed.
@@ -589,6 +596,9 @@ impl<T: Transport> VirtualUser<T> {
         else {
             return Ok(());
         };
+        if !chain.is_checked(step) {
+            return Ok(());
+        }
         let mut problem = None;
         let ran = desk.lend(step, || {
             let mut vu = Lent::new(vu, desk, window);

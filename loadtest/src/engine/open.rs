@@ -95,6 +95,7 @@ impl Counter {
             turn: iteration,
             due,
             ready: ready.unwrap_or(due),
+            begun: None,
         }
     }
 

@@ -9,13 +9,10 @@ use super::tls::H2;
 use super::{ErrorKind, Failure, Phases, fault};
 use crate::definition::HttpVersion;
 use bytes::Bytes;
-use futures_util::future::Either;
-use http::{Request, Response};
 use http_body_util::Full;
-use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::TokioIo;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use tokio::net::TcpStream;
@@ -24,13 +21,13 @@ use tokio::time::Instant;
 
 /// A connection; when it is dropped, it is closed after what is still under way.
 pub(super) struct Connection {
-    sender: Sender,
+    pub(super) sender: Sender,
     pub(super) meter: Rc<Meter>,
     driver: JoinHandle<()>,
 }
 
 /// The end of a connection that takes requests.
-enum Sender {
+pub(super) enum Sender {
     Http1(http1::SendRequest<Full<Bytes>>),
     Http2(http2::SendRequest<Full<Bytes>>),
 }
@@ -98,33 +95,20 @@ impl Connection {
         })
     }
 
-    /// Gives back the connection if it can take another request at once.
-    pub(super) async fn ready(mut self) -> Option<Self> {
+    /// Whether the connection can take another request at once.
+    pub(super) async fn ready(&mut self) -> bool {
         for _ in 0..2 {
             match poll_fn(|cx| Poll::Ready(self.sender.poll_ready(cx))).await {
-                Poll::Ready(Ok(())) => return Some(self),
-                Poll::Ready(Err(_)) => return None,
+                Poll::Ready(ready) => return ready.is_ok(),
                 // The driver may not have run since the last answer.
                 Poll::Pending => tokio::task::yield_now().await,
             }
         }
-        self.abandon();
-        None
+        false
     }
 
     pub(super) fn is_http2(&self) -> bool {
         matches!(self.sender, Sender::Http2(_))
-    }
-
-    /// Hands a request over, and waits for the head of its answer.
-    pub(super) fn send(
-        &mut self,
-        request: Request<Full<Bytes>>,
-    ) -> impl Future<Output = hyper::Result<Response<Incoming>>> + use<> {
-        match &mut self.sender {
-            Sender::Http1(sender) => Either::Left(sender.send_request(request)),
-            Sender::Http2(sender) => Either::Right(sender.send_request(request)),
-        }
     }
 
     /// Closes the connection at once, whatever is under way.

@@ -3,7 +3,7 @@
 use super::compression::Encoding;
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Version};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Version};
 
 /// How much of an answer's body is kept for those who watch.
 pub(super) const SHOWN: usize = 64 * 1024;
@@ -74,11 +74,11 @@ impl Hop {
 }
 
 impl HopAnswer {
-    pub(super) fn of(head: &http::response::Parts) -> Self {
+    pub(super) fn of<B>(response: &Response<B>) -> Self {
         Self {
-            status: head.status,
-            version: head.version,
-            headers: head.headers.clone(),
+            status: response.status(),
+            version: response.version(),
+            headers: response.headers().clone(),
             body: Bytes::new(),
             is_cut: false,
         }

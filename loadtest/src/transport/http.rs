@@ -1,13 +1,12 @@
 //! The transport of one virtual user over HTTP: where it sends, and which way an answer points.
 
-use super::compression::Encoding;
 use super::cookies::Jar;
 use super::deadline::{Deadline, Elapsed};
 use super::network::{Addresses, Network};
 use super::origin::Origin;
 use super::progress::Progress;
 use super::redirect::Redirect;
-use super::route::{Answer, Lent, Route};
+use super::route::{Lent, Route};
 use super::{Call, ErrorKind, Exchange, Failure, Received, Transport, body};
 use crate::chain::{RequestBuf, RequestTarget};
 use crate::definition::Cookies;
@@ -130,7 +129,8 @@ impl Transport for HttpTransport {
         self.lanes.borrow_mut().push(lane);
         progress.finish(end);
         let result = match outcome {
-            Ok(result) => result.and_then(decoded),
+            Ok(Ok(())) => decoded(&mut progress),
+            Ok(Err(failure)) => Err(failure),
             Err(Elapsed) => Err(progress.timed_out(timeout)),
         };
         Exchange {
@@ -144,8 +144,12 @@ impl Transport for HttpTransport {
     }
 }
 
-/// Decompresses the body, which is no part of any latency.
-fn decoded((mut received, encoding): (Received, Encoding)) -> Result<Received, Failure> {
+/// The answer, its body decompressed, which is no part of any latency.
+fn decoded(progress: &mut Progress<'_>) -> Result<Received, Failure> {
+    let Some(mut received) = progress.received.take() else {
+        unreachable!("an exchange without a failure has an answer")
+    };
+    let encoding = &progress.encoding;
     match encoding.decode(&received.body) {
         Ok(None) => Ok(received),
         Ok(Some(body)) => {
@@ -157,7 +161,7 @@ fn decoded((mut received, encoding): (Received, Encoding)) -> Result<Received, F
             start.truncate(body::SAMPLE);
             Err(Failure {
                 status: Some(received.status),
-                sample: body::text(start.into(), &encoding),
+                sample: body::text(start.into(), encoding),
                 headers: (!received.headers.is_empty()).then(|| Box::new(received.headers)),
                 ..failure
             })
@@ -166,21 +170,20 @@ fn decoded((mut received, encoding): (Received, Encoding)) -> Result<Received, F
 }
 
 impl HttpTransport {
+    /// Sends `call` and leaves the answer with `progress`.
     async fn exchange(
         &self,
         routes: &mut Routes,
         call: &Call<'_>,
         progress: &mut Progress<'_>,
-    ) -> Result<(Received, Encoding), Failure> {
+    ) -> Result<(), Failure> {
         let index = self.route(routes, &call.request.target)?;
         let route = &mut routes.0[index];
         let answer = route.exchange(self.lent(), call.request, call, progress);
         match answer.await? {
-            Answer::Final(received, encoding) => Ok((received, encoding)),
+            None => Ok(()),
             // In a box, so that the requests of all others stay small.
-            Answer::Elsewhere(redirect) => {
-                Box::pin(self.follow(routes, index, redirect, call, progress)).await
-            }
+            Some(redirect) => Box::pin(self.follow(routes, index, redirect, call, progress)).await,
         }
     }
 
@@ -192,7 +195,7 @@ impl HttpTransport {
         mut redirect: Redirect,
         call: &Call<'_>,
         progress: &mut Progress<'_>,
-    ) -> Result<(Received, Encoding), Failure> {
+    ) -> Result<(), Failure> {
         let mut before: Option<RequestBuf> = None;
         for _ in 0..call.redirects {
             let before_it = before.as_ref().unwrap_or(call.request);
@@ -205,8 +208,8 @@ impl HttpTransport {
             let route = &mut routes.0[index];
             let answer = route.exchange(self.lent(), &request, call, progress);
             redirect = match answer.await? {
-                Answer::Final(received, encoding) => return Ok((received, encoding)),
-                Answer::Elsewhere(redirect) => redirect,
+                None => return Ok(()),
+                Some(redirect) => redirect,
             };
             before = Some(request);
         }

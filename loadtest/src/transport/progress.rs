@@ -3,7 +3,7 @@
 use super::compression::Encoding;
 use super::hop::{self, Hops};
 use super::meter::Meter;
-use super::{ErrorKind, Failure, HopAnswer, Phases, Traffic, body};
+use super::{ErrorKind, Failure, HopAnswer, Phases, Received, Traffic, body};
 use crate::chain::RequestTarget;
 use http::{StatusCode, Uri};
 use std::cell::Cell;
@@ -23,6 +23,9 @@ pub(super) struct Progress<'a> {
     /// Where the traffic is left when the call is dropped.
     unfinished: Option<&'a Cell<Traffic>>,
     pub(super) redirected_to: Option<Box<Uri>>,
+    /// The answer with an expected status, read to its end; its body is still compressed.
+    pub(super) received: Option<Received>,
+    pub(super) encoding: Encoding,
     /// What was written and what came back, where somebody watches.
     pub(super) hops: Option<Box<Hops>>,
 }
@@ -47,6 +50,8 @@ impl<'a> Progress<'a> {
             traffic: Traffic::default(),
             unfinished: Some(unfinished),
             redirected_to: None,
+            received: None,
+            encoding: Encoding::NONE,
             hops: None,
         }
     }

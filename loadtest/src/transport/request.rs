@@ -10,7 +10,7 @@ use http::header::{
     TRANSFER_ENCODING, UPGRADE, USER_AGENT,
 };
 use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{HeaderMap, HeaderValue, Method, Request, Uri, Version};
+use http::{HeaderValue, Method, Request, Uri, Version};
 use http_body_util::Full;
 
 const AGENT: HeaderValue =
@@ -35,16 +35,16 @@ pub(super) struct Surroundings<'a> {
     pub(super) cookie: Option<HeaderValue>,
 }
 
-/// Builds what hyper sends: the headers of the step, and those sent by default that it does not set.
-///
-/// `headers` is an empty map to use.
-pub(super) fn build(
+/// Makes `sent`, which has the body and no headers yet, what hyper sends: the headers of the step, and
+/// those sent by default that it does not set.
+pub(super) fn write(
+    sent: &mut Request<Full<Bytes>>,
     buffer: &RequestBuf,
     around: &Surroundings<'_>,
-    mut headers: HeaderMap,
-) -> Result<Request<Full<Bytes>>, Failure> {
+) -> Result<(), Failure> {
     let path = path(buffer, around.prefix)?;
     let mut uri = None;
+    let headers = sent.headers_mut();
     let explicit = &buffer.headers;
     let is_set = |name: &HeaderName| explicit.iter().any(|(set, _)| set == name);
     let mut default = |name: HeaderName, value: &HeaderValue| {
@@ -93,17 +93,15 @@ pub(super) fn build(
         }
         headers.append(name.clone(), value.clone());
     }
-    let mut request = Request::new(Full::new(buffer.body.clone()));
-    *request.method_mut() = buffer.method.clone();
-    *request.uri_mut() = match uri {
+    *sent.method_mut() = buffer.method.clone();
+    *sent.uri_mut() = match uri {
         None => Uri::from(path),
         Some((https, authority)) => {
-            *request.version_mut() = Version::HTTP_2;
+            *sent.version_mut() = Version::HTTP_2;
             whole(https, authority, path)?
         }
     };
-    *request.headers_mut() = headers;
-    Ok(request)
+    Ok(())
 }
 
 /// The path and query that `buffer` goes to.

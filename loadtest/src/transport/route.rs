@@ -1,9 +1,10 @@
 //! What a user knows of one origin, and one request to it.
 
 use super::compression::Encoding;
-use super::connection::Connection;
+use super::connection::{Connection, Sender};
 use super::cookies::Jar;
 use super::hop::{Hop, HopAnswer};
+use super::meter::Meter;
 use super::network::{Addresses, Network};
 use super::origin::Origin;
 use super::progress::{Progress, Stage};
@@ -16,7 +17,6 @@ use http::header::LOCATION;
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body_util::Full;
-use hyper::body::Incoming;
 use std::cell::RefCell;
 use std::rc::Rc;
 use tokio::time::Instant;
@@ -34,8 +34,8 @@ pub(super) struct Route {
     pub(super) preferred: usize,
     /// The connection, while no request is under way.
     kept: Option<Connection>,
-    /// An empty map whose memory the next request uses.
-    spare: HeaderMap,
+    /// The headers of the last answer; the next request uses the memory.
+    headers: HeaderMap,
 }
 
 /// What a user lends to a request.
@@ -43,14 +43,6 @@ pub(super) struct Lent<'a> {
     pub(super) network: &'a Network,
     pub(super) run_id: &'a HeaderValue,
     pub(super) jar: Option<&'a RefCell<Jar>>,
-}
-
-/// An answer, read to its end.
-pub(super) enum Answer {
-    /// It has an expected status; its body is still compressed.
-    Final(Received, Encoding),
-    /// It is to be followed.
-    Elsewhere(Redirect),
 }
 
 /// A request that was not answered, and whether it may be sent again.
@@ -84,7 +76,7 @@ impl Route {
             preferred: (user % addresses.spread as u64) as usize,
             addresses,
             kept: None,
-            spare: HeaderMap::new(),
+            headers: HeaderMap::new(),
             origin,
         }
     }
@@ -100,29 +92,32 @@ impl Route {
         Ok(format!("{}{path}", self.url_of_origin()))
     }
 
-    /// Sends `request`, over the kept connection if that is still of use.
+    /// Sends `request`, over the kept connection if that is still of use. The answer is left with
+    /// `progress`, unless it is to be followed.
     pub(super) async fn exchange(
         &mut self,
         lent: Lent<'_>,
         request: &RequestBuf,
         call: &Call<'_>,
         progress: &mut Progress<'_>,
-    ) -> Result<Answer, Failure> {
-        if let Some(kept) = self.kept.take()
-            && let Some(kept) = kept.ready().await
-        {
-            match self
-                .attempt(kept, &lent, request, call, progress, true)
-                .await
-            {
-                Ok(answer) => return Ok(answer),
-                Err(Lost { failure, again }) => match again {
-                    Again::Always => {}
-                    Again::IfIdempotent if is_idempotent(&request.method) => {}
-                    _ => return Err(failure),
-                },
+    ) -> Result<Option<Redirect>, Failure> {
+        if let Some(mut kept) = self.kept.take() {
+            if kept.ready().await {
+                match self
+                    .attempt(kept, &lent, request, call, progress, true)
+                    .await
+                {
+                    Ok(redirect) => return Ok(redirect),
+                    Err(Lost { failure, again }) => match again {
+                        Again::Always => {}
+                        Again::IfIdempotent if is_idempotent(&request.method) => {}
+                        _ => return Err(failure),
+                    },
+                }
+                progress.settle();
+            } else {
+                kept.abandon();
             }
-            progress.settle();
         }
         progress.stage = Stage::Connect;
         let stage = &mut progress.stage;
@@ -142,14 +137,15 @@ impl Route {
             .map_err(|lost| lost.failure)
     }
 
-    /// Builds what hyper sends, in the memory of the last answer's headers.
-    fn request(
+    /// Makes `sent` what hyper sends, in the memory of the last answer's headers.
+    fn write(
         &mut self,
+        sent: &mut Request<Full<Bytes>>,
         lent: &Lent<'_>,
         buffer: &RequestBuf,
         is_http2: bool,
         reads_body: bool,
-    ) -> Result<Request<Full<Bytes>>, Failure> {
+    ) -> Result<(), Failure> {
         let prefix = prefix(lent.network);
         let cookie = match lent.jar.map(RefCell::borrow_mut) {
             Some(mut jar) if !jar.is_empty() => {
@@ -165,10 +161,38 @@ impl Route {
             reads_body,
             cookie,
         };
-        request::build(buffer, &around, std::mem::take(&mut self.spare))
+        self.headers.clear();
+        std::mem::swap(sent.headers_mut(), &mut self.headers);
+        request::write(sent, buffer, &around)
+    }
+
+    /// Writes the request, and notes that it is on its way.
+    #[expect(clippy::too_many_arguments)]
+    fn begin(
+        &mut self,
+        sent: &mut Request<Full<Bytes>>,
+        lent: &Lent<'_>,
+        request: &RequestBuf,
+        call: &Call<'_>,
+        is_http2: bool,
+        progress: &mut Progress<'_>,
+        meter: &Rc<Meter>,
+    ) -> Result<(), Lost> {
+        self.write(sent, lent, request, is_http2, call.reads.body)
+            .map_err(Lost::never)?;
+        if let Some(hops) = &mut progress.hops {
+            hops.0
+                .push(Hop::of(&self.url_of_origin(), sent, &request.body));
+        }
+        meter.begin();
+        progress.meter = Some(Rc::clone(meter));
+        progress.stage = Stage::Head;
+        Ok(())
     }
 
     /// Sends `request` over `connection`, reads the answer and keeps the connection if it can.
+    ///
+    /// What is large is not kept across a wait, where it would be moved about.
     async fn attempt(
         &mut self,
         mut connection: Connection,
@@ -177,99 +201,85 @@ impl Route {
         call: &Call<'_>,
         progress: &mut Progress<'_>,
         reused: bool,
-    ) -> Result<Answer, Lost> {
-        let sent = self
-            .request(lent, request, connection.is_http2(), call.reads.body)
-            .map_err(Lost::never)?;
-        if let Some(hops) = &mut progress.hops {
-            hops.0
-                .push(Hop::of(&self.url_of_origin(), &sent, &request.body));
-        }
-        connection.meter.begin();
-        progress.meter = Some(Rc::clone(&connection.meter));
-        progress.stage = Stage::Head;
-        let response = match connection.send(sent).await {
-            Ok(response) => response,
+    ) -> Result<Option<Redirect>, Lost> {
+        let meter = &connection.meter;
+        let answer = match &mut connection.sender {
+            Sender::Http1(sender) => {
+                let answer = {
+                    let mut sent = Request::new(Full::new(request.body.clone()));
+                    self.begin(&mut sent, lent, request, call, false, progress, meter)?;
+                    sender.send_request(sent)
+                };
+                answer.await
+            }
+            Sender::Http2(sender) => {
+                let answer = {
+                    let mut sent = Request::new(Full::new(request.body.clone()));
+                    self.begin(&mut sent, lent, request, call, true, progress, meter)?;
+                    Box::pin(sender.send_request(sent))
+                };
+                answer.await
+            }
+        };
+        let (status, incoming) = match answer {
+            Ok(mut response) => {
+                progress.head_at = Some(Instant::now());
+                progress.stage = Stage::Body;
+                progress.status = Some(response.status());
+                connection.meter.head_is_read();
+                if let Some(hop) = progress.hops.as_mut().and_then(|hops| hops.0.last_mut()) {
+                    hop.answer = Some(HopAnswer::of(&response));
+                }
+                std::mem::swap(response.headers_mut(), &mut self.headers);
+                (response.status(), response.into_body())
+            }
             Err(error) => {
                 let lost = Lost::before_head(&error, &connection, reused);
                 connection.abandon();
                 return Err(lost);
             }
         };
-        progress.head_at = Some(Instant::now());
-        progress.stage = Stage::Body;
-        progress.status = Some(response.status());
-        connection.meter.head_is_read();
-        let (head, incoming) = response.into_parts();
-        if let Some(hop) = progress.hops.as_mut().and_then(|hops| hops.0.last_mut()) {
-            hop.answer = Some(HopAnswer::of(&head));
-        }
-        let (status, headers) = (head.status, head.headers);
         if let Some(jar) = lent.jar
-            && Jar::is_set_by(&headers)
+            && Jar::is_set_by(&self.headers)
         {
             let path = request::path(request, prefix(lent.network)).map_err(Lost::never)?;
-            jar.borrow_mut().store(&headers, &self.origin, path.path());
+            jar.borrow_mut()
+                .store(&self.headers, &self.origin, path.path());
         }
-        if call.redirects > 0 && redirect::is_redirect(status) {
+        let is_redirect = call.redirects > 0 && redirect::is_redirect(status);
+        if is_redirect || !call.expect.accepts(status.as_u16()) {
             let (start, complete) = body::sample(incoming, progress.sample()).await;
-            progress.show(&start, &Encoding::of(&headers));
+            let encoding = Encoding::of(&self.headers);
+            progress.show(&start, &encoding);
             self.keep(connection, complete);
-            return Ok(Answer::Elsewhere(Redirect {
-                status,
-                location: headers.get(LOCATION).cloned(),
-            }));
-        }
-        if !call.expect.accepts(status.as_u16()) {
-            let (start, complete) = body::sample(incoming, progress.sample()).await;
-            progress.show(&start, &Encoding::of(&headers));
-            self.keep(connection, complete);
+            if is_redirect {
+                let location = self.headers.get(LOCATION).cloned();
+                return Ok(Some(Redirect { status, location }));
+            }
             return Err(Lost::never(Failure {
                 kind: ErrorKind::Status,
                 status: Some(status),
                 message: format!("expected {}, got {status}", call.expect),
-                sample: body::text(start, &Encoding::of(&headers)),
-                headers: call.reads.headers.then(|| Box::new(headers)),
+                sample: body::text(start, &encoding),
+                headers: self.boxed_headers(call),
             }));
         }
-        let watched = progress.hops.is_some();
-        let received = self.receive(connection, status, headers, incoming, call, watched);
-        let mut answer = received.await?;
-        if progress.hops.is_some()
-            && let Answer::Final(received, encoding) = &mut answer
-        {
-            progress.show(&received.body, encoding);
-            if !call.reads.body {
-                received.body.clear();
-                *encoding = Encoding::NONE;
-            }
-        }
-        Ok(answer)
-    }
-
-    /// Reads the body of an answer with an expected status.
-    async fn receive(
-        &mut self,
-        connection: Connection,
-        status: StatusCode,
-        mut headers: HeaderMap,
-        incoming: Incoming,
-        call: &Call<'_>,
-        is_watched: bool,
-    ) -> Result<Answer, Lost> {
-        let (read, encoding) = if call.reads.body {
-            (body::keep(incoming).await, Encoding::of(&headers))
-        } else if is_watched {
+        let read = if call.reads.body {
+            body::keep(incoming).await
+        } else if progress.hops.is_some() {
             let start = Box::pin(body::start(incoming)).await;
-            let encoding = Encoding::of(&headers);
-            (start.map_err(body::Unread::Broken), encoding)
+            start.map_err(body::Unread::Broken)
         } else {
             let discarded = body::discard(incoming).await;
             let nothing = discarded.map(|()| Bytes::new());
-            (nothing.map_err(body::Unread::Broken), Encoding::NONE)
+            nothing.map_err(body::Unread::Broken)
         };
-        let body = match read {
-            Ok(body) => body,
+        match read {
+            Ok(body) => {
+                self.keep(connection, true);
+                self.answer(status, body, call, progress);
+                Ok(None)
+            }
             Err(unread) => {
                 let mut failure = match unread {
                     body::Unread::Broken(error) => fault::in_body(&error, &connection.meter),
@@ -279,23 +289,52 @@ impl Route {
                     ),
                 };
                 failure.status = Some(status);
-                failure.headers = call.reads.headers.then(|| Box::new(headers));
+                failure.headers = self.boxed_headers(call);
                 connection.abandon();
-                return Err(Lost::never(failure));
+                Err(Lost::never(failure))
             }
-        };
-        if !call.reads.headers {
-            headers.clear();
-            self.spare = headers;
-            headers = HeaderMap::new();
         }
-        self.keep(connection, true);
-        let received = Received {
+    }
+
+    /// Leaves with `progress` what is wanted of an answer with an expected status.
+    fn answer(
+        &mut self,
+        status: StatusCode,
+        mut body: Bytes,
+        call: &Call<'_>,
+        progress: &mut Progress<'_>,
+    ) {
+        let is_watched = progress.hops.is_some();
+        let mut encoding = Encoding::NONE;
+        if call.reads.body || is_watched {
+            encoding = Encoding::of(&self.headers);
+        }
+        if is_watched {
+            progress.show(&body, &encoding);
+            if !call.reads.body {
+                body.clear();
+                encoding = Encoding::NONE;
+            }
+        }
+        let headers = if call.reads.headers {
+            std::mem::take(&mut self.headers)
+        } else {
+            HeaderMap::new()
+        };
+        progress.encoding = encoding;
+        progress.received = Some(Received {
             status,
             headers,
             body,
-        };
-        Ok(Answer::Final(received, encoding))
+        });
+    }
+
+    /// The headers of the last answer, where the step wants them.
+    fn boxed_headers(&mut self, call: &Call<'_>) -> Option<Box<HeaderMap>> {
+        let headers = &mut self.headers;
+        call.reads
+            .headers
+            .then(|| Box::new(std::mem::take(headers)))
     }
 
     fn keep(&mut self, connection: Connection, complete: bool) {
