@@ -276,7 +276,8 @@ impl Desk {
 
     /// Takes the current second's tally and begins the next one's.
     pub(crate) fn take(&self, second: u32) -> Frame {
-        let windows = self.windows.replace(empty(self.definition.steps.len()));
+        let mut windows = self.windows.replace(empty(self.definition.steps.len()));
+        windows.settle();
         Frame {
             second,
             windows,

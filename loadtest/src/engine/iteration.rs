@@ -184,7 +184,11 @@ impl<T: Transport> VirtualUser<T> {
         };
         desk.tally(window, |tally| {
             tally.journey.started += 1;
-            tally.journey.lateness.record(since(arrival.ready, started));
+            if started > arrival.ready {
+                tally.journey.lateness.record(started - arrival.ready);
+            } else {
+                tally.journey.prompt += 1;
+            }
             if arrival.ready > arrival.due {
                 tally.journey.waits.record(arrival.ready - arrival.due);
             }

@@ -124,8 +124,12 @@ impl Sample {
             .err()
             .is_none_or(|failure| failure.kind.is_timeout())
         {
-            tally.response.record(self.response);
-            tally.service.record(self.service);
+            if self.response == self.service {
+                tally.both.record(self.service);
+            } else {
+                tally.response.record(self.response);
+                tally.service.record(self.service);
+            }
         } else {
             tally.failed_response.record(self.response);
         }

@@ -75,6 +75,9 @@ pub struct JourneyTally {
     pub waits: Histogram,
     /// Time per step by journey time, for the share of each step in the slowest journeys.
     pub shares: Vec<TailShare>,
+    /// How many iterations are yet to be added to `lateness` that began when they were due.
+    #[serde(skip)]
+    pub(crate) prompt: u64,
 }
 
 /// The journeys of about one length, and how their time divides among the steps.
@@ -140,6 +143,10 @@ pub struct StepTally {
     pub errors: Vec<ErrorTally>,
     /// The requests of a step that sends for itself, a row per name.
     pub inner: Vec<InnerTally>,
+    /// Times that are yet to be added to both `response` and `service`, which are the same but for the first
+    /// request of a journey that began late.
+    #[serde(skip)]
+    pub(crate) both: Histogram,
 }
 
 /// The requests of one name within a step that sends for itself.
@@ -231,6 +238,19 @@ impl Windows {
     /// All windows, in the order of time.
     pub fn all(&self) -> [&Tally; 3] {
         [&self.warm_up, &self.ramp, &self.steady]
+    }
+
+    /// Adds what was put aside while it was counted.
+    pub(crate) fn settle(&mut self) {
+        for tally in [&mut self.warm_up, &mut self.ramp, &mut self.steady] {
+            let prompt = std::mem::take(&mut tally.journey.prompt);
+            tally.journey.lateness.record_n(Duration::ZERO, prompt);
+            for step in &mut tally.steps {
+                let both = std::mem::take(&mut step.both);
+                step.response.merge(&both);
+                step.service.merge(&both);
+            }
+        }
     }
 
     /// Adds all of `other`.

@@ -97,6 +97,10 @@ impl Connection {
 
     /// Whether the connection can take another request at once.
     pub(super) async fn ready(&mut self) -> bool {
+        // Nearly always, and then there is nothing to wait for.
+        if matches!(&self.sender, Sender::Http1(sender) if sender.is_ready()) {
+            return true;
+        }
         for _ in 0..2 {
             match poll_fn(|cx| Poll::Ready(self.sender.poll_ready(cx))).await {
                 Poll::Ready(ready) => return ready.is_ok(),

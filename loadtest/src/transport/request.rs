@@ -48,7 +48,7 @@ pub(super) fn write(
     let explicit = &buffer.headers;
     let is_set = |name: &HeaderName| explicit.iter().any(|(set, _)| set == name);
     let mut default = |name: HeaderName, value: &HeaderValue| {
-        if !is_set(&name) {
+        if explicit.is_empty() || !is_set(&name) {
             headers.append(name, value.clone());
         }
     };

@@ -17,6 +17,7 @@ use http::header::LOCATION;
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body_util::Full;
+use hyper::body::Incoming;
 use std::cell::RefCell;
 use std::rc::Rc;
 use tokio::time::Instant;
@@ -248,21 +249,8 @@ impl Route {
         }
         let is_redirect = call.redirects > 0 && redirect::is_redirect(status);
         if is_redirect || !call.expect.accepts(status.as_u16()) {
-            let (start, complete) = body::sample(incoming, progress.sample()).await;
-            let encoding = Encoding::of(&self.headers);
-            progress.show(&start, &encoding);
-            self.keep(connection, complete);
-            if is_redirect {
-                let location = self.headers.get(LOCATION).cloned();
-                return Ok(Some(Redirect { status, location }));
-            }
-            return Err(Lost::never(Failure {
-                kind: ErrorKind::Status,
-                status: Some(status),
-                message: format!("expected {}, got {status}", call.expect),
-                sample: body::text(start, &encoding),
-                headers: self.boxed_headers(call),
-            }));
+            // In a box, so that the requests of all others stay small.
+            return Box::pin(self.unexpected(connection, status, incoming, call, progress)).await;
         }
         let read = if call.reads.body {
             body::keep(incoming).await
@@ -281,19 +269,61 @@ impl Route {
                 Ok(None)
             }
             Err(unread) => {
-                let mut failure = match unread {
-                    body::Unread::Broken(error) => fault::in_body(&error, &connection.meter),
-                    body::Unread::TooLarge => Failure::new(
-                        ErrorKind::BodyTooLarge,
-                        format!("the body is larger than {} MiB", body::MAX_KEPT >> 20),
-                    ),
-                };
-                failure.status = Some(status);
-                failure.headers = self.boxed_headers(call);
+                let lost = self.unread(&unread, status, call, &connection.meter);
                 connection.abandon();
-                Err(Lost::never(failure))
+                Err(lost)
             }
         }
+    }
+
+    /// Reads the start of an answer that is to be followed, or whose status is not expected.
+    #[cold]
+    async fn unexpected(
+        &mut self,
+        connection: Connection,
+        status: StatusCode,
+        incoming: Incoming,
+        call: &Call<'_>,
+        progress: &mut Progress<'_>,
+    ) -> Result<Option<Redirect>, Lost> {
+        let (start, complete) = body::sample(incoming, progress.sample()).await;
+        let encoding = Encoding::of(&self.headers);
+        progress.show(&start, &encoding);
+        self.keep(connection, complete);
+        if call.redirects > 0 && redirect::is_redirect(status) {
+            let location = self.headers.get(LOCATION).cloned();
+            return Ok(Some(Redirect { status, location }));
+        }
+        Err(Lost::never(Failure {
+            kind: ErrorKind::Status,
+            status: Some(status),
+            message: format!("expected {}, got {status}", call.expect),
+            sample: body::text(start, &encoding),
+            headers: self.boxed_headers(call),
+        }))
+    }
+
+    /// Why a body was not read to its end.
+    #[cold]
+    fn unread(
+        &mut self,
+        unread: &body::Unread,
+        status: StatusCode,
+        call: &Call<'_>,
+        meter: &Meter,
+    ) -> Lost {
+        let failure = match unread {
+            body::Unread::Broken(error) => fault::in_body(error, meter),
+            body::Unread::TooLarge => Failure::new(
+                ErrorKind::BodyTooLarge,
+                format!("the body is larger than {} MiB", body::MAX_KEPT >> 20),
+            ),
+        };
+        Lost::never(Failure {
+            status: Some(status),
+            headers: self.boxed_headers(call),
+            ..failure
+        })
     }
 
     /// Leaves with `progress` what is wanted of an answer with an expected status.
@@ -347,6 +377,7 @@ impl Route {
 }
 
 impl Lost {
+    #[cold]
     fn before_head(error: &hyper::Error, connection: &Connection, reused: bool) -> Self {
         let meter = &connection.meter;
         let failure = fault::before_head(error, meter, reused);
