@@ -3,6 +3,7 @@
 mod choices;
 mod health;
 mod last;
+mod many;
 mod own;
 mod repeat;
 mod rows;
