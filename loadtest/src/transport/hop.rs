@@ -55,7 +55,7 @@ impl Hop {
             && !headers.contains_key(CONTENT_LENGTH)
             && !headers.contains_key(TRANSFER_ENCODING)
         {
-            // hyper adds it.
+            // It is added when it is written.
             headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
         }
         let path = sent

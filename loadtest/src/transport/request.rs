@@ -11,7 +11,6 @@ use http::header::{
 };
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderValue, Method, Request, Uri, Version};
-use http_body_util::Full;
 
 const AGENT: HeaderValue =
     HeaderValue::from_static(concat!("loadtest/", env!("CARGO_PKG_VERSION")));
@@ -35,14 +34,14 @@ pub(super) struct Surroundings<'a> {
     pub(super) cookie: Option<HeaderValue>,
 }
 
-/// Builds what hyper sends: the headers of the step, and those sent by default that it does not set.
+/// Builds what is sent: the headers of the step, and those sent by default that it does not set.
 ///
 /// `headers` is an empty map to use.
 pub(super) fn build(
     buffer: &RequestBuf,
     around: &Surroundings<'_>,
     mut headers: HeaderMap,
-) -> Result<Request<Full<Bytes>>, Failure> {
+) -> Result<Request<Bytes>, Failure> {
     let path = path(buffer, around.prefix)?;
     let mut uri = None;
     let explicit = &buffer.headers;
@@ -67,7 +66,7 @@ pub(super) fn build(
     if let Some(cookie) = &around.cookie {
         default(COOKIE, cookie);
     }
-    // hyper adds the length of a body that is there.
+    // The length of a body that is there is added when it is written.
     let says_length = matches!(buffer.method, Method::POST | Method::PUT | Method::PATCH);
     if says_length && buffer.body.is_empty() && !is_set(&TRANSFER_ENCODING) {
         default(CONTENT_LENGTH, &ZERO);
@@ -93,7 +92,7 @@ pub(super) fn build(
         }
         headers.append(name.clone(), value.clone());
     }
-    let mut request = Request::new(Full::new(buffer.body.clone()));
+    let mut request = Request::new(buffer.body.clone());
     *request.method_mut() = buffer.method.clone();
     *request.uri_mut() = match uri {
         None => Uri::from(path),

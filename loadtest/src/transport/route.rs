@@ -9,14 +9,12 @@ use super::origin::Origin;
 use super::progress::{Progress, Stage};
 use super::redirect::{self, Redirect};
 use super::request::{self, Surroundings};
-use super::{Call, ErrorKind, Failure, Received, body, fault, http2};
+use super::{Call, ErrorKind, Failure, Received, body, connection, fault, http2};
 use crate::chain::RequestBuf;
 use bytes::Bytes;
 use http::header::LOCATION;
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
-use http_body_util::Full;
-use hyper::body::Incoming;
 use std::cell::RefCell;
 use std::rc::Rc;
 use tokio::time::Instant;
@@ -142,14 +140,14 @@ impl Route {
             .map_err(|lost| lost.failure)
     }
 
-    /// Builds what hyper sends, in the memory of the last answer's headers.
+    /// Builds what is sent, in the memory of the last answer's headers.
     fn request(
         &mut self,
         lent: &Lent<'_>,
         buffer: &RequestBuf,
         is_http2: bool,
         reads_body: bool,
-    ) -> Result<Request<Full<Bytes>>, Failure> {
+    ) -> Result<Request<Bytes>, Failure> {
         let prefix = prefix(lent.network);
         let cookie = match lent.jar.map(RefCell::borrow_mut) {
             Some(mut jar) if !jar.is_empty() => {
@@ -188,19 +186,15 @@ impl Route {
         connection.meter.begin();
         progress.meter = Some(Rc::clone(&connection.meter));
         progress.stage = Stage::Head;
-        let response = match connection.send(sent).await {
-            Ok(response) => response,
-            Err(error) => {
-                let lost = Lost::before_head(&error, &connection, reused);
-                connection.abandon();
-                return Err(lost);
-            }
+        let all = call.reads.headers || progress.hops.is_some();
+        let head = match connection.send(sent, all).await {
+            Ok(head) => head,
+            Err(error) => return Err(Lost::before_head(&error, &connection, reused)),
         };
         progress.head_at = Some(Instant::now());
         progress.stage = Stage::Body;
-        progress.status = Some(response.status());
+        progress.status = Some(head.status);
         connection.meter.head_is_read();
-        let (head, incoming) = response.into_parts();
         if let Some(hop) = progress.hops.as_mut().and_then(|hops| hops.0.last_mut()) {
             hop.answer = Some(HopAnswer::of(&head));
         }
@@ -212,7 +206,7 @@ impl Route {
             jar.borrow_mut().store(&headers, &self.origin, path.path());
         }
         if call.redirects > 0 && redirect::is_redirect(status) {
-            let (start, complete) = body::sample(incoming, progress.sample()).await;
+            let (start, complete) = body::sample(&mut connection, progress.sample()).await;
             progress.show(&start, &Encoding::of(&headers));
             self.keep(connection, complete);
             return Ok(Answer::Elsewhere(Redirect {
@@ -221,7 +215,7 @@ impl Route {
             }));
         }
         if !call.expect.accepts(status.as_u16()) {
-            let (start, complete) = body::sample(incoming, progress.sample()).await;
+            let (start, complete) = body::sample(&mut connection, progress.sample()).await;
             progress.show(&start, &Encoding::of(&headers));
             self.keep(connection, complete);
             return Err(Lost::never(Failure {
@@ -233,7 +227,7 @@ impl Route {
             }));
         }
         let watched = progress.hops.is_some();
-        let received = self.receive(connection, status, headers, incoming, call, watched);
+        let received = self.receive(connection, status, headers, call, watched);
         let mut answer = received.await?;
         if progress.hops.is_some()
             && let Answer::Final(received, encoding) = &mut answer
@@ -250,21 +244,20 @@ impl Route {
     /// Reads the body of an answer with an expected status.
     async fn receive(
         &mut self,
-        connection: Connection,
+        mut connection: Connection,
         status: StatusCode,
         mut headers: HeaderMap,
-        incoming: Incoming,
         call: &Call<'_>,
         is_watched: bool,
     ) -> Result<Answer, Lost> {
         let (read, encoding) = if call.reads.body {
-            (body::keep(incoming).await, Encoding::of(&headers))
+            (body::keep(&mut connection).await, Encoding::of(&headers))
         } else if is_watched {
-            let start = Box::pin(body::start(incoming)).await;
+            let start = Box::pin(body::start(&mut connection)).await;
             let encoding = Encoding::of(&headers);
             (start.map_err(body::Unread::Broken), encoding)
         } else {
-            let discarded = body::discard(incoming).await;
+            let discarded = body::discard(&mut connection).await;
             let nothing = discarded.map(|()| Bytes::new());
             (nothing.map_err(body::Unread::Broken), Encoding::NONE)
         };
@@ -280,7 +273,6 @@ impl Route {
                 };
                 failure.status = Some(status);
                 failure.headers = call.reads.headers.then(|| Box::new(headers));
-                connection.abandon();
                 return Err(Lost::never(failure));
             }
         };
@@ -299,31 +291,27 @@ impl Route {
     }
 
     fn keep(&mut self, connection: Connection, complete: bool) {
-        if complete {
-            self.kept = Some(connection);
-        } else {
-            connection.abandon();
-        }
+        self.kept = (complete && connection.is_kept()).then_some(connection);
     }
 }
 
 impl Lost {
-    fn before_head(error: &hyper::Error, connection: &Connection, reused: bool) -> Self {
+    fn before_head(error: &connection::Error, connection: &Connection, reused: bool) -> Self {
         let meter = &connection.meter;
         let failure = fault::before_head(error, meter, reused);
         // On a connection for HTTP/2 there is more to write and to read than requests and answers.
-        let (untouched, unanswered) = if connection.is_http2() {
-            let unprocessed = http2::error(error).is_some_and(http2::is_unprocessed);
-            (unprocessed || error.is_canceled(), true)
-        } else {
-            (meter.sent() == 0, meter.received() == 0)
+        let (untouched, unanswered, is_reset) = match error {
+            connection::Error::Http1(_) => (meter.sent() == 0, meter.received() == 0, false),
+            connection::Error::Http2(error) => {
+                let unprocessed = http2::error(error).is_some_and(http2::is_unprocessed);
+                let untouched = unprocessed || error.is_canceled();
+                (untouched, true, http2::is_reset(error))
+            }
         };
         let again = match failure.kind {
             _ if !reused => Again::Never,
             _ if untouched => Again::Always,
-            ErrorKind::ClosedReused | ErrorKind::ResetBeforeHead
-                if unanswered && !http2::is_reset(error) =>
-            {
+            ErrorKind::ClosedReused | ErrorKind::ResetBeforeHead if unanswered && !is_reset => {
                 Again::IfIdempotent
             }
             _ => Again::Never,
