@@ -81,7 +81,7 @@ impl Chunks {
                 Self::Size(size.checked_mul(16).ok_or(BAD_SIZE)? | digit)
             }
             (Self::Extension(size), byte) if byte != b'\n' => Self::Extension(size),
-            (Self::SizeEnd(0), b'\n') | (Self::TrailerEnd, b'\n') => Self::Trailer,
+            (Self::SizeEnd(0) | Self::TrailerEnd, b'\n') => Self::Trailer,
             (Self::SizeEnd(size), b'\n') => Self::Data(size),
             (Self::DataCr, b'\r') => Self::DataLf,
             (Self::DataLf, b'\n') => Self::Start,

@@ -175,8 +175,9 @@ fn has(list: &[u8], word: &str) -> bool {
 
 /// Whether the last word of a list is this one.
 fn is_last(list: &[u8], word: &str) -> bool {
-    let last = list.rsplit(|byte| *byte == b',').next();
-    last.is_some_and(|last| last.trim_ascii().eq_ignore_ascii_case(word.as_bytes()))
+    let mut words = list.rsplit(|byte| *byte == b',');
+    let found = words.next();
+    found.is_some_and(|found| found.trim_ascii().eq_ignore_ascii_case(word.as_bytes()))
 }
 
 /// What is wrong with a head.

@@ -164,7 +164,10 @@ impl Unsent {
 
 impl Drop for Unsent {
     fn drop(&mut self) {
-        OUT.set(std::mem::take(&mut self.start));
+        // Not where the thread ends with what it held.
+        if self.start.capacity() <= PIECE {
+            let _ = OUT.try_with(|out| out.set(std::mem::take(&mut self.start)));
+        }
     }
 }
 
