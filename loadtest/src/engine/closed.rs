@@ -42,8 +42,11 @@ impl Door {
         let begin = if self.at_once > 0 {
             self.at_once -= 1;
             due
+        } else if self.open > due {
+            // After a stall of ours they do not come in a burst either.
+            self.open.max(Instant::now())
         } else {
-            due.max(self.open)
+            due
         };
         self.open = begin + self.gap;
         begin
