@@ -8,6 +8,7 @@ mod own;
 mod repeat;
 mod rows;
 mod senders;
+mod soak;
 
 use super::control::{Control, Phase};
 use super::pacer::Pacer;
