@@ -3,6 +3,13 @@
 use crate::definition::{Load, Shape, Stage};
 use std::time::Duration;
 
+/// Users of a closed load who may begin at the same instant.
+pub(crate) const AT_ONCE: u64 = 16;
+/// From one user to the next where more are to begin at once. A target takes connections one by one, and
+/// drops those for which its backlog has no room, so that they are tried again after a second: that would be
+/// our doing. A backlog of 128 holds what comes in 64 ms.
+pub(crate) const GAP: Duration = Duration::from_micros(500);
+
 /// The course of a load over time, warm-up included.
 #[derive(Debug, Clone)]
 pub struct Schedule {
@@ -71,7 +78,11 @@ impl Schedule {
             } => (
                 ramped(f64::from(*users), *ramp_up, *duration),
                 Model::Closed,
-                Some(*ramp_up),
+                Some(
+                    beginning(*users, *duration)
+                        .saturating_sub(load.warm_up)
+                        .max(*ramp_up),
+                ),
             ),
             Shape::Iterations { count, users } => (
                 Vec::new(),
@@ -249,6 +260,17 @@ impl Schedule {
         let end = last.start + last.length;
         let whole = self.end().is_none_or(|all| end >= all.as_secs_f64());
         Some((first.start, if whole { f64::INFINITY } else { end }))
+    }
+}
+
+/// How long it takes until `users` who begin at once have begun; nothing where the load ends before.
+fn beginning(users: u32, duration: Duration) -> Duration {
+    let later = u64::from(users).saturating_sub(AT_ONCE);
+    let beginning = GAP * u32::try_from(later).unwrap_or(u32::MAX);
+    if beginning < duration {
+        beginning
+    } else {
+        Duration::ZERO
     }
 }
 

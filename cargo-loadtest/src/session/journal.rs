@@ -4,7 +4,7 @@ use loadtest::protocol::{JournalLine, RunFailure};
 use loadtest::record::{Ending, ScenarioRecord};
 use serde::de::DeserializeOwned;
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
@@ -66,19 +66,22 @@ pub(crate) struct Folded {
 /// # Errors
 /// When the file cannot be read.
 pub(crate) fn fold(path: &Path) -> io::Result<Folded> {
-    let bytes = match std::fs::read(path) {
+    let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Folded::default()),
-        read => read?,
+        file => file?,
     };
     let mut folded = Folded::default();
-    let mut lines = bytes.split(|byte| *byte == b'\n').peekable();
-    while let Some(line) = lines.next() {
-        let is_last = lines.peek().is_none();
-        match serde_json::from_slice(line) {
+    // Line by line: that of a long run does not fit into memory.
+    let mut journal = BufReader::new(file);
+    let mut line = Vec::new();
+    while journal.read_until(b'\n', &mut line)? > 0 {
+        let is_cut = line.last() != Some(&b'\n');
+        match serde_json::from_slice(&line) {
             Ok(line) => folded.add(line),
-            Err(_) if is_last || line.is_empty() => {}
+            Err(_) if is_cut || line == b"\n" => {}
             Err(_) => folded.damaged += 1,
         }
+        line.clear();
     }
     Ok(folded)
 }

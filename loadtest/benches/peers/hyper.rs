@@ -1,4 +1,4 @@
-//! `bare URL SECONDS`: a hyper connection for each of 64 users, one thread, and nothing else: no
+//! `bare URL SECONDS [USERS]`: a hyper connection for each of 64 users, one thread, and nothing else: no
 //! checks, no deadline, one histogram.
 
 use bytes::Bytes;
@@ -15,13 +15,14 @@ use tokio::task::{LocalSet, spawn_local};
 
 fn main() {
     let mut given = std::env::args().skip(1);
-    let mut next = || given.next().expect("bare URL SECONDS");
+    let mut next = || given.next().expect("bare URL SECONDS [USERS]");
     let url = next();
     let address = url
         .strip_prefix("http://")
         .expect("http://HOST:PORT")
         .to_owned();
     let seconds = Duration::from_secs(next().parse().expect("seconds"));
+    let users: u32 = given.next().map_or(64, |users| users.parse().expect("users"));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -31,7 +32,7 @@ fn main() {
         let times = Rc::new(RefCell::new(
             Histogram::<u64>::new_with_bounds(1, 60_000_000_000, 3).expect("bounds"),
         ));
-        let users: Vec<_> = (0..64)
+        let users: Vec<_> = (0..users)
             .map(|_| spawn_local(user(address.clone(), end, Rc::clone(&times))))
             .collect();
         for user in users {

@@ -1,4 +1,4 @@
-//! `ours one|three URL SECONDS`: loadtest, as a program of its own.
+//! `ours one|three URL SECONDS [USERS]`: loadtest, as a program of its own.
 
 use loadtest::prelude::*;
 use std::time::Duration;
@@ -43,11 +43,12 @@ fn three() {
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let mut given = std::env::args().skip(1);
-    let mut next = || given.next().expect("ours one|three URL SECONDS");
+    let mut next = || given.next().expect("ours one|three URL SECONDS [USERS]");
     let scenario = if next() == "one" { one() } else { three() };
     let url = next();
     let seconds = next().parse().expect("seconds");
-    let load = loadtest::definition::Load::users(64, Duration::from_secs(seconds));
+    let users = given.next().map_or(64, |users| users.parse().expect("users"));
+    let load = loadtest::definition::Load::users(users, Duration::from_secs(seconds));
     let card = loadtest::Run::new(scenario)
         .load(load)
         .base_url(url)

@@ -16,32 +16,17 @@ repository=$here/../../..
 folder=${PEERS_DIR:-$(mktemp -d)}
 mkdir -p "$folder"
 [[ ${PEERS_DIR-} ]] || trap 'rm -rf "$folder"' EXIT
-unset RUSTFLAGS
 
 for needed in nginx curl taskset; do
     command -v "$needed" >/dev/null || { echo "$needed is needed" >&2; exit 1; }
 done
 [[ $(nproc) -ge 2 ]] || { echo "two cores are needed" >&2; exit 1; }
 
-# package NAME SOURCE DEPENDENCIES: a program built in the release profile, as cargo has it; its path
-package() {
-    local package=$folder/$1
-    mkdir -p "$package/src"
-    printf '[package]\nname = "%s"\nversion = "0.1.0"\nedition = "2024"\n\n[workspace]\n\n[dependencies]\n%s\n' \
-        "$1" "$3" >"$package/Cargo.toml"
-    cp "$2" "$package/src/main.rs"
-    [[ $1 = goose-peer || -f $package/Cargo.lock ]] || cp "$repository/Cargo.lock" "$package/Cargo.lock"
-    (cd "$package" && cargo build --release --quiet --target-dir "$folder/target") >&2 && echo "$folder/target/release/$1"
-}
+# shellcheck source=package.sh
+source "$here/package.sh"
 
-ours=$(package ours "$here/ours.rs" "loadtest = { path = \"$repository/loadtest\" }
-tokio = { version = \"1\", features = [\"macros\", \"rt\"] }")
-bare=$(package bare "$here/hyper.rs" 'bytes = "1"
-hdrhistogram = { version = "7", default-features = false }
-http-body-util = "0.1"
-hyper = { version = "1", features = ["client", "http1"] }
-hyper-util = { version = "0.1", features = ["tokio"] }
-tokio = { version = "1", features = ["net", "rt"] }')
+ours=$(package ours "$here/ours.rs" "$OURS")
+bare=$(package bare "$here/hyper.rs" "$BARE")
 goose=$(package goose-peer "$here/goose.rs" 'goose = "0.19"
 serde_json = "1"
 tokio = { version = "1", features = ["macros", "rt"] }') || goose=

@@ -16,6 +16,7 @@ pub(super) fn of(card: &Card, record: &ScenarioRecord) -> Vec<String> {
         .map(|death| format!("the target did not survive the run: {death}"));
     died.into_iter()
         .chain(ran_out(record))
+        .chain(clipped(record))
         .chain(contrast(card))
         .collect()
 }
@@ -36,6 +37,24 @@ fn ran_out(record: &ScenarioRecord) -> Option<String> {
         format!(
             "the feed `{feed}` ran out of rows after {}: the load ended there",
             iterations(limit.rows)
+        )
+    })
+}
+
+/// That times were longer than percentiles can tell.
+fn clipped(record: &ScenarioRecord) -> Option<String> {
+    let (mut journeys, mut steps) = (0, 0);
+    for tally in [&record.windows.ramp, &record.windows.steady] {
+        journeys += tally.journey.time.clipped() + tally.journey.failed_time.clipped();
+        for step in &tally.steps {
+            steps += step.response.clipped() + step.failed_response.clipped();
+        }
+    }
+    let most = journeys.max(steps);
+    (most > 0).then(|| {
+        format!(
+            "{} took longer than an hour: the percentiles count them as an hour, the maximum is exact",
+            view::counted(most, if journeys >= steps { "journey" } else { "request" })
         )
     })
 }

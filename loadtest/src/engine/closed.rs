@@ -6,6 +6,7 @@ use super::iteration::{Arrival, Unobserved, VirtualUser};
 use super::pacer::Pacer;
 use super::users::Users;
 use super::worker::Crew;
+use crate::schedule;
 use crate::transport::Transport;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -16,6 +17,42 @@ use tokio::time::Instant;
 /// take the thread from the others.
 const REST: Duration = Duration::from_millis(10);
 
+/// Lets users in one after another, so that their connections do not all come at once.
+struct Door {
+    /// When the next user of this worker may begin.
+    open: Instant,
+    /// Users of this worker that may still begin together.
+    at_once: u64,
+    /// From one user of this worker to the next.
+    gap: Duration,
+}
+
+impl Door {
+    fn new<T>(crew: &Crew<T>, start: Instant) -> Self {
+        let (worker, workers) = (u64::from(crew.worker), u64::from(crew.workers));
+        Self {
+            open: start,
+            at_once: (schedule::AT_ONCE + workers - 1 - worker) / workers,
+            gap: schedule::GAP * crew.workers,
+        }
+    }
+
+    /// When a user begins who is to begin at `due`: that is then its intended start, and nothing is late.
+    fn opens(&mut self, due: Instant) -> Instant {
+        let begin = if self.at_once > 0 {
+            self.at_once -= 1;
+            due
+        } else if self.open > due {
+            // After a stall of ours they do not come in a burst either.
+            self.open.max(Instant::now())
+        } else {
+            due
+        };
+        self.open = begin + self.gap;
+        begin
+    }
+}
+
 /// Keeps this worker's users iterating until the load ends or the run is to stop.
 pub(super) async fn drive<T: Transport + 'static>(
     desk: &Rc<Desk>,
@@ -25,6 +62,8 @@ pub(super) async fn drive<T: Transport + 'static>(
 ) {
     let most = u64::from(desk.plan.max_users);
     let rows = desk.rows();
+    let end = desk.start + desk.schedule.end().unwrap_or_default();
+    let mut door = Door::new(crew, desk.start);
     for number in (u64::from(crew.worker)..most).step_by(crew.workers as usize) {
         if desk.turn(number, 0) >= rows {
             desk.run_out();
@@ -33,7 +72,10 @@ pub(super) async fn drive<T: Transport + 'static>(
         let Some(from) = desk.schedule.active_from(number, Duration::ZERO) else {
             continue;
         };
-        let due = desk.start + from;
+        let due = door.opens(desk.start + from);
+        if due >= end {
+            break;
+        }
         tokio::select! {
             biased;
             () = desk.stopping() => return,
@@ -43,7 +85,7 @@ pub(super) async fn drive<T: Transport + 'static>(
     }
     tokio::select! {
         () = desk.stopping() => {}
-        () = tokio::time::sleep_until(desk.start + desk.schedule.end().unwrap_or_default()) => {}
+        () = tokio::time::sleep_until(end) => {}
         () = users.travelled(), if desk.plan.rows.is_some() => {}
     }
 }
@@ -135,14 +177,20 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
     let part = |user: u64| (u128::from(count) * u128::from(user) / u128::from(all_users)) as u64;
     let next = Rc::new(Cell::new(part(from)));
     let behind = part(to);
-    tokio::select! {
-        biased;
-        () = desk.stopping() => return 0,
-        () = pacer.until(desk.start) => {}
-    }
+    let mut door = Door::new(crew, desk.start);
     for user in from..to {
+        let due = door.opens(desk.start);
+        tokio::select! {
+            biased;
+            () = desk.stopping() => break,
+            () = pacer.until(due) => {}
+        }
+        // Those who came before may have done it all.
+        if next.get() >= behind {
+            break;
+        }
         let (user, next, desk) = (crew.user(user), Rc::clone(&next), Rc::clone(desk));
-        users.hire(work(user, next, behind, desk));
+        users.hire(work(user, due, next, behind, desk));
     }
     tokio::select! {
         () = desk.stopping() => {}
@@ -160,11 +208,11 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
 
 async fn work<T: Transport>(
     mut user: VirtualUser<T>,
+    mut due: Instant,
     next: Rc<Cell<u64>>,
     behind: u64,
     desk: Rc<Desk>,
 ) -> Option<VirtualUser<T>> {
-    let mut due = desk.start;
     let mut begun = None;
     while next.get() < behind && desk.is_running() {
         let iteration = next.replace(next.get() + 1);

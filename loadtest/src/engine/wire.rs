@@ -4,7 +4,7 @@
 use super::desk::Desk;
 use crate::chain::{Error, Fault, HttpError, Local, RawResponse, RequestBuf, RequestTarget, Wire};
 use crate::definition::{Expect, Reads, StepDef};
-use crate::metrics::StepTally;
+use crate::metrics::{OTHERS, StepTally};
 use crate::redact;
 use crate::schedule::Window;
 use crate::transport::{Call, ErrorKind, Exchange, Failure, Phases, Received, Traffic, Transport};
@@ -17,6 +17,11 @@ use tokio::time::Instant;
 
 /// No status is a failure: the step looks at it.
 static ANY_STATUS: Expect = Expect::ANY;
+
+/// How many ended requests of a step are held back until it is over.
+const HELD: usize = 256;
+/// How many names of its requests are told apart in one run of a step.
+const ROWS: usize = 1_000;
 
 /// What a user lends to a step that sends for itself.
 pub(super) struct Line<T> {
@@ -186,11 +191,15 @@ impl Drop for Account {
 }
 
 impl Log {
-    /// The number of the row with this name.
+    /// The number of the row with this name, or of the one for what has no row of its own.
     fn row(&mut self, name: String) -> usize {
         let row = self.rows.iter().position(|row| *row == name);
         row.unwrap_or_else(|| {
-            self.rows.push(name);
+            match self.rows.len() {
+                0..ROWS => self.rows.push(name),
+                ROWS => self.rows.push(OTHERS.to_owned()),
+                _ => {}
+            }
             self.rows.len() - 1
         })
     }
@@ -230,11 +239,16 @@ impl Log {
     }
 
     /// Counts what was sent and received, and each request in the row of its name.
-    fn tally(&self, tally: &mut StepTally) {
+    fn tally(&mut self, tally: &mut StepTally) {
         tally.count(self.traffic);
         tally.retries += u64::from(self.retries);
         tally.phases.record(&self.phases);
-        for ended in &self.ended {
+        self.tally_ended(tally);
+    }
+
+    /// Counts each request that ended in the row of its name.
+    fn tally_ended(&mut self, tally: &mut StepTally) {
+        for ended in self.ended.drain(..) {
             if let Ok(status) = &ended.result {
                 *tally.statuses.entry(status.as_u16()).or_default() += 1;
             }
@@ -306,6 +320,12 @@ impl Open<'_> {
                 Err(failure) => Err((failure.kind, failure.message.clone())),
             },
         });
+        if log.ended.len() >= HELD {
+            let Account {
+                desk, window, step, ..
+            } = self.account;
+            desk.tally(*window, |tally| log.tally_ended(&mut tally.steps[*step]));
+        }
         let answer = match &exchange.result {
             Ok(Received {
                 status,
@@ -413,6 +433,18 @@ mod tests {
         let mut request = RequestBuf::default();
         request.url(url).unwrap();
         row_name(&request)
+    }
+
+    #[test]
+    fn a_step_that_never_ends_tells_a_bounded_number_of_names_apart() {
+        let mut log = Log::default();
+        for i in 0..2_000 {
+            let row = log.row(format!("GET /{i}"));
+            assert_eq!(row, i.min(ROWS));
+        }
+        assert_eq!(log.rows.len(), ROWS + 1);
+        assert_eq!(log.rows[ROWS], OTHERS);
+        assert_eq!(log.row("GET /17".to_owned()), 17);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! A header of 40 bytes, then the counts of all buckets up to the last used one as `ZigZag` LEB128 of at
 //! most nine bytes; a negative number stands for as many empty buckets.
 
+use super::histogram::HIGHEST_NS;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
@@ -44,7 +45,7 @@ pub(super) fn encode(histogram: &Histogram<u64>) -> String {
     STANDARD.encode(bytes)
 }
 
-/// Reads what [`encode`] wrote of a histogram with the bounds and digits of `into`, and adds it to that one;
+/// Reads what [`encode`] wrote of a histogram with the digits of `into`, and adds it to that one;
 /// `None` where `text` is something else.
 pub(super) fn decode(text: &str, into: &mut Histogram<u64>) -> Option<()> {
     let bytes = STANDARD.decode(text).ok()?;
@@ -52,12 +53,12 @@ pub(super) fn decode(text: &str, into: &mut Histogram<u64>) -> Option<()> {
     if start != header(into, counts.len()) {
         return None;
     }
-    let layout = into.clone();
+    let layout = Histogram::<u64>::new_with_bounds(into.low(), HIGHEST_NS, into.sigfig()).ok()?;
     let mut buckets = layout.iter_all();
     while !counts.is_empty() {
         let number = read(&mut counts)?;
         if let Ok(count) = u64::try_from(number) {
-            let value = buckets.next()?.value_iterated_to();
+            let value = buckets.next()?.value_iterated_to().min(HIGHEST_NS);
             // Even a count of zero would move the maximum.
             if count > 0 {
                 into.record_n(value, count).ok()?;
@@ -78,7 +79,8 @@ fn header(histogram: &Histogram<u64>, length: usize) -> Vec<u8> {
     bytes.extend(0_u32.to_be_bytes());
     bytes.extend(u32::from(histogram.sigfig()).to_be_bytes());
     bytes.extend(histogram.low().to_be_bytes());
-    bytes.extend(histogram.high().to_be_bytes());
+    // Whatever room it has now.
+    bytes.extend(HIGHEST_NS.to_be_bytes());
     // A value is what it says.
     bytes.extend(1_f64.to_be_bytes());
     bytes

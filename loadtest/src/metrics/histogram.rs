@@ -8,7 +8,10 @@ use std::time::Duration;
 /// The shortest duration told from zero, in nanoseconds.
 const LOWEST_NS: u64 = 1_000;
 /// The longest duration told apart, in nanoseconds; longer ones count as this long.
-const HIGHEST_NS: u64 = 3_600_000_000_000;
+pub(super) const HIGHEST_NS: u64 = 3_600_000_000_000;
+/// The longest duration that a new histogram has room for, in nanoseconds: it grows with what it holds, by
+/// 8 KiB whenever that doubles, up to 190 KiB.
+const ROOM_NS: u64 = 1_000_000;
 /// Significant decimal digits.
 const DIGITS: u8 = 3;
 /// Significant decimal digits of a [`CompactHistogram`](super::cells::CompactHistogram).
@@ -24,6 +27,8 @@ pub struct Histogram(Option<Box<Inner>>);
 #[derive(Debug, Clone, PartialEq)]
 struct Inner {
     counts: Hdr<u64>,
+    /// How many were longer than [`HIGHEST_NS`].
+    clipped: u64,
     min_ns: u64,
     max_ns: u64,
     sum_ns: u128,
@@ -35,7 +40,8 @@ impl Histogram {
     pub fn record(&mut self, duration: Duration) {
         let ns = nanoseconds(duration);
         let inner = self.0.get_or_insert_with(|| Box::new(Inner::new()));
-        inner.counts.saturating_record(ns);
+        inner.counts.record(ns.min(HIGHEST_NS)).expect(GROWS);
+        inner.clipped += u64::from(ns > HIGHEST_NS);
         inner.min_ns = inner.min_ns.min(ns);
         inner.max_ns = inner.max_ns.max(ns);
         inner.sum_ns += u128::from(ns);
@@ -48,7 +54,11 @@ impl Histogram {
         }
         let ns = nanoseconds(duration);
         let inner = self.0.get_or_insert_with(|| Box::new(Inner::new()));
-        inner.counts.saturating_record_n(ns, count);
+        let told = ns.min(HIGHEST_NS);
+        inner.counts.record_n(told, count).expect(GROWS);
+        if ns > HIGHEST_NS {
+            inner.clipped += count;
+        }
         inner.min_ns = inner.min_ns.min(ns);
         inner.max_ns = inner.max_ns.max(ns);
         inner.sum_ns += u128::from(ns) * u128::from(count);
@@ -60,9 +70,8 @@ impl Histogram {
         match &mut self.0 {
             None => self.0 = Some(theirs.clone()),
             Some(ours) => {
-                ours.counts
-                    .add(&theirs.counts)
-                    .expect("all histograms have the same bounds");
+                ours.counts.add(&theirs.counts).expect(GROWS);
+                ours.clipped += theirs.clipped;
                 ours.min_ns = ours.min_ns.min(theirs.min_ns);
                 ours.max_ns = ours.max_ns.max(theirs.max_ns);
                 ours.sum_ns += theirs.sum_ns;
@@ -73,6 +82,11 @@ impl Histogram {
     /// How many durations were recorded.
     pub fn count(&self) -> u64 {
         self.0.as_ref().map_or(0, |inner| inner.counts.len())
+    }
+
+    /// How many durations were longer than an hour, which percentiles tell no longer.
+    pub fn clipped(&self) -> u64 {
+        self.0.as_ref().map_or(0, |inner| inner.clipped)
     }
 
     /// The duration that `quantile` (a share of one) of all durations do not exceed; `None` when
@@ -137,14 +151,9 @@ fn nanoseconds(duration: Duration) -> u64 {
 
 impl Inner {
     fn new() -> Self {
-        Self::around(
-            Hdr::new_with_bounds(LOWEST_NS, HIGHEST_NS, DIGITS).expect("the bounds are valid"),
-        )
-    }
-
-    fn around(counts: Hdr<u64>) -> Self {
         Self {
-            counts,
+            counts: growing(DIGITS),
+            clipped: 0,
             min_ns: u64::MAX,
             max_ns: 0,
             sum_ns: 0,
@@ -152,13 +161,26 @@ impl Inner {
     }
 }
 
-fn coarse() -> Hdr<u64> {
-    Hdr::new_with_bounds(LOWEST_NS, HIGHEST_NS, COARSE_DIGITS).expect("the bounds are valid")
+/// All that is recorded is at most [`HIGHEST_NS`].
+const GROWS: &str = "a histogram grows up to an hour";
+
+fn growing(digits: u8) -> Hdr<u64> {
+    let mut counts =
+        Hdr::new_with_bounds(LOWEST_NS, ROOM_NS, digits).expect("the bounds are valid");
+    counts.auto(true);
+    counts
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 #[derive(Serialize, Deserialize)]
 struct Encoded {
     count: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    clipped: u64,
     min_ns: u64,
     max_ns: u64,
     sum_ns: u128,
@@ -169,6 +191,7 @@ impl Serialize for Histogram {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let encoded = self.0.as_ref().map(|inner| Encoded {
             count: inner.counts.len(),
+            clipped: inner.clipped,
             min_ns: inner.min_ns,
             max_ns: inner.max_ns,
             sum_ns: inner.sum_ns,
@@ -194,6 +217,7 @@ impl<'de> Deserialize<'de> for Histogram {
         }
         Ok(Self(Some(Box::new(Inner {
             counts: inner.counts,
+            clipped: encoded.clipped,
             min_ns: encoded.min_ns,
             max_ns: encoded.max_ns,
             sum_ns: encoded.sum_ns,
@@ -210,12 +234,12 @@ impl Histogram {
         let Some(inner) = &self.0 else {
             return Encoding::new();
         };
-        let mut coarse = coarse();
+        let mut coarse = growing(COARSE_DIGITS);
         for value in inner.counts.iter_recorded() {
-            coarse.saturating_record_n(
-                value.value_iterated_to(),
-                value.count_since_last_iteration(),
-            );
+            // The end of the last bucket is beyond an hour.
+            let ns = value.value_iterated_to().min(HIGHEST_NS);
+            let count = value.count_since_last_iteration();
+            coarse.record_n(ns, count).expect(GROWS);
         }
         encode(&coarse)
     }
@@ -223,7 +247,7 @@ impl Histogram {
     /// Decodes what [`compact`](Self::compact) made; a damaged encoding is an empty histogram.
     pub(super) fn expand(encoding: &Encoding) -> Self {
         let mut histogram = Self::default();
-        let mut read = coarse();
+        let mut read = growing(COARSE_DIGITS);
         if decode(encoding, &mut read).is_none() {
             return histogram;
         }
@@ -256,6 +280,28 @@ mod tests {
             (None, None, None)
         );
         assert_eq!(serde_json::to_string(&empty).unwrap(), "null");
+    }
+
+    #[test]
+    fn what_is_longer_than_an_hour_is_clipped_and_counted() {
+        let hour = Duration::from_secs(3_600);
+        let mut histogram = Histogram::default();
+        histogram.record(hour);
+        assert_eq!(histogram.clipped(), 0);
+        histogram.record(2 * hour);
+        histogram.record_n(5 * hour, 3);
+        let mut sum = histogram.clone();
+        sum.merge(&histogram);
+        assert_eq!((sum.count(), sum.clipped()), (10, 8));
+        assert_eq!(sum.max(), Some(5 * hour), "the longest is known exactly");
+        assert!(sum.quantile(0.9).unwrap() < hour + Duration::from_secs(4));
+        let json = serde_json::to_string(&sum).unwrap();
+        assert_eq!(serde_json::from_str::<Histogram>(&json).unwrap(), sum);
+        assert!(
+            !serde_json::to_string(&of(&[1]))
+                .unwrap()
+                .contains("clipped")
+        );
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! Reads the body of an answer: kept, counted, or drained.
 
 use super::compression::Encoding;
+use super::connection::{Connection, Error};
 use super::hop;
 use crate::redact;
-use bytes::{Bytes, BytesMut};
-use http_body::Body;
-use http_body_util::BodyExt;
-use hyper::body::Incoming;
+use bytes::Bytes;
+use std::ops::ControlFlow;
 
 /// The largest body that is kept to be decoded.
 pub(super) const MAX_KEPT: u64 = 16 * 1024 * 1024;
@@ -20,74 +19,69 @@ pub(super) enum Unread {
     /// It is larger than [`MAX_KEPT`].
     TooLarge,
     /// It broke off.
-    Broken(hyper::Error),
+    Broken(Error),
 }
 
-/// Keeps the body. One that arrived in one piece is not copied.
-pub(super) async fn keep(mut body: Incoming) -> Result<Bytes, Unread> {
-    let announced = body.size_hint().lower();
+/// How much memory a body gets before it is there.
+const RESERVED: u64 = 1024 * 1024;
+
+/// Keeps the body.
+pub(super) async fn keep(connection: &mut Connection) -> Result<Bytes, Unread> {
+    let announced = connection.announced();
     if announced > MAX_KEPT {
         return Err(Unread::TooLarge);
     }
-    let mut first = Bytes::new();
-    while first.is_empty() {
-        match next(&mut body).await.map_err(Unread::Broken)? {
-            Some(data) => first = data,
-            None => return Ok(first),
+    let mut whole = Vec::new();
+    let read = connection.body(|data| {
+        if (whole.len() + data.len()) as u64 > MAX_KEPT {
+            return ControlFlow::Break(());
         }
-    }
-    let mut whole = BytesMut::new();
-    while let Some(data) = next(&mut body).await.map_err(Unread::Broken)? {
-        if (first.len() + whole.len() + data.len()) as u64 > MAX_KEPT {
-            return Err(Unread::TooLarge);
+        if whole.capacity() == 0 {
+            whole.reserve_exact((announced.min(RESERVED) as usize).max(data.len()));
         }
-        if whole.is_empty() {
-            whole.reserve((announced as usize).max(2 * first.len()));
-            whole.extend_from_slice(&std::mem::take(&mut first));
-        }
-        whole.extend_from_slice(&data);
-    }
-    Ok(if whole.is_empty() {
-        first
+        whole.extend_from_slice(data);
+        ControlFlow::Continue(())
+    });
+    if read.await.map_err(Unread::Broken)? {
+        Ok(whole.into())
     } else {
-        whole.freeze()
-    })
+        Err(Unread::TooLarge)
+    }
 }
 
 /// Reads the body to its end and keeps nothing.
-pub(super) async fn discard(mut body: Incoming) -> Result<(), hyper::Error> {
-    while next(&mut body).await?.is_some() {}
-    Ok(())
+pub(super) async fn discard(connection: &mut Connection) -> Result<(), Error> {
+    let read = connection.body(|_| ControlFlow::Continue(()));
+    read.await.map(drop)
 }
 
 /// Reads the body to its end and keeps what is shown of it.
-pub(super) async fn start(mut body: Incoming) -> Result<Bytes, hyper::Error> {
+pub(super) async fn start(connection: &mut Connection) -> Result<Bytes, Error> {
     let limit = hop::SHOWN + 1;
-    let mut kept = BytesMut::new();
-    while let Some(data) = next(&mut body).await? {
+    let mut kept = Vec::new();
+    let read = connection.body(|data| {
         kept.extend_from_slice(&data[..data.len().min(limit - kept.len())]);
-    }
-    Ok(kept.freeze())
+        ControlFlow::Continue(())
+    });
+    read.await?;
+    Ok(kept.into())
 }
 
 /// Reads an unexpected answer for its first `limit` bytes, and says whether the end was reached.
-pub(super) async fn sample(mut body: Incoming, limit: usize) -> (Vec<u8>, bool) {
+pub(super) async fn sample(connection: &mut Connection, limit: usize) -> (Vec<u8>, bool) {
     let mut kept = Vec::new();
     let mut read = 0;
-    let complete = loop {
-        match next(&mut body).await {
-            Ok(None) => break true,
-            Ok(Some(data)) => {
-                let wanted = data.len().min(limit - kept.len());
-                kept.extend_from_slice(&data[..wanted]);
-                read += data.len() as u64;
-                if read > MAX_DRAINED {
-                    break false;
-                }
-            }
-            Err(_) => break false,
+    let complete = connection.body(|data| {
+        let wanted = data.len().min(limit - kept.len());
+        kept.extend_from_slice(&data[..wanted]);
+        read += data.len() as u64;
+        if read > MAX_DRAINED {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
-    };
+    });
+    let complete = complete.await.unwrap_or(false);
     (kept, complete)
 }
 
@@ -113,19 +107,4 @@ pub(super) fn text(mut kept: Vec<u8>, encoding: &Encoding) -> Option<String> {
     }
     text.truncate(end);
     Some(text)
-}
-
-/// The next data of the body; trailers are passed over.
-async fn next(body: &mut Incoming) -> Result<Option<Bytes>, hyper::Error> {
-    while !body.is_end_stream() {
-        match body.frame().await {
-            None => return Ok(None),
-            Some(frame) => {
-                if let Ok(data) = frame?.into_data() {
-                    return Ok(Some(data));
-                }
-            }
-        }
-    }
-    Ok(None)
 }

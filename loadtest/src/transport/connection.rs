@@ -1,5 +1,6 @@
-//! One connection to one origin: opened, driven by its own task, used for one request at a time.
+//! One connection to one origin: opened, and used for one request at a time.
 
+use super::http1::{self, Http1};
 use super::http2::SameThread;
 use super::meter::{MAX_HEAD, Meter, Metered, Stream};
 use super::network::{Addresses, Network};
@@ -9,27 +10,76 @@ use super::tls::H2;
 use super::{ErrorKind, Failure, Phases, fault};
 use crate::definition::HttpVersion;
 use bytes::Bytes;
-use http_body_util::Full;
-use hyper::client::conn::{http1, http2};
+use http::{HeaderMap, Request, StatusCode, Version};
+use http_body::Body as _;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http2;
 use hyper_util::rt::TokioIo;
 use std::future::poll_fn;
+use std::ops::ControlFlow;
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::Poll;
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-/// A connection; when it is dropped, it is closed after what is still under way.
+/// A connection; when it is dropped, it is closed.
 pub(super) struct Connection {
-    pub(super) sender: Sender,
+    pub(super) protocol: Protocol,
     pub(super) meter: Rc<Meter>,
+}
+
+/// What is spoken over it.
+pub(super) enum Protocol {
+    Http1(Box<Http1>),
+    Http2(Http2),
+}
+
+/// The end of a connection that takes requests; a task of its own drives it.
+pub(super) struct Http2 {
+    sender: http2::SendRequest<Full<Bytes>>,
+    /// The body that is to be read.
+    body: Option<Incoming>,
     driver: JoinHandle<()>,
 }
 
-/// The end of a connection that takes requests.
-pub(super) enum Sender {
-    Http1(http1::SendRequest<Full<Bytes>>),
-    Http2(http2::SendRequest<Full<Bytes>>),
+/// Why there is no answer, or not all of it.
+pub(super) enum Error {
+    Http1(http1::Error),
+    Http2(hyper::Error),
+}
+
+impl Error {
+    /// The error itself.
+    pub(super) fn of(&self) -> &dyn std::error::Error {
+        match self {
+            Self::Http1(error) => error,
+            Self::Http2(error) => error,
+        }
+    }
+}
+
+impl Http2 {
+    /// Sends a request and waits for the head of its answer: status, version and `headers`.
+    pub(super) async fn send(
+        &mut self,
+        request: Request<Full<Bytes>>,
+        headers: &mut HeaderMap,
+    ) -> Result<(StatusCode, Version), Error> {
+        let answer = self.sender.send_request(request).await;
+        let mut answer = answer.map_err(Error::Http2)?;
+        std::mem::swap(headers, answer.headers_mut());
+        let head = (answer.status(), answer.version());
+        self.body = Some(answer.into_body());
+        Ok(head)
+    }
+}
+
+impl Drop for Http2 {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
 }
 
 impl Connection {
@@ -68,64 +118,86 @@ impl Connection {
             Stream::Plain(tcp)
         };
         let meter = Rc::new(Meter::default());
-        let io = TokioIo::new(Metered::new(stream, Rc::clone(&meter)));
-        // What goes wrong in a driver reaches the request that is under way; without one nobody minds.
-        let failed = |error: hyper::Error| fault::before_head(&error, &meter, false);
-        let (sender, driver) = if is_http2 {
+        let io = Metered::new(stream, Rc::clone(&meter));
+        let protocol = if is_http2 {
             let (sender, connection) = http2::Builder::new(SameThread)
                 .max_header_list_size(MAX_HEAD as u32)
-                .handshake(io)
+                .handshake(TokioIo::new(io))
                 .await
-                .map_err(failed)?;
+                .map_err(|error| fault::before_head(&Error::Http2(error), &meter, false))?;
+            // What goes wrong in a driver reaches the request that is under way; without one nobody minds.
             let driver = async move { drop(connection.await) };
-            (Sender::Http2(sender), tokio::task::spawn_local(driver))
+            Protocol::Http2(Http2 {
+                sender,
+                body: None,
+                driver: tokio::task::spawn_local(driver),
+            })
         } else {
-            let (sender, connection) = http1::Builder::new()
-                .max_buf_size(MAX_HEAD)
-                .handshake(io)
-                .await
-                .map_err(failed)?;
-            let driver = async move { drop(connection.await) };
-            (Sender::Http1(sender), tokio::task::spawn_local(driver))
+            Protocol::Http1(Box::new(Http1::new(io)))
         };
-        Ok(Self {
-            sender,
-            meter,
-            driver,
-        })
+        Ok(Self { protocol, meter })
     }
 
     /// Whether the connection can take another request at once.
     pub(super) async fn ready(&mut self) -> bool {
-        // Nearly always, and then there is nothing to wait for.
-        if matches!(&self.sender, Sender::Http1(sender) if sender.is_ready()) {
-            return true;
-        }
-        for _ in 0..2 {
-            match poll_fn(|cx| Poll::Ready(self.sender.poll_ready(cx))).await {
-                Poll::Ready(ready) => return ready.is_ok(),
-                // The driver may not have run since the last answer.
-                Poll::Pending => tokio::task::yield_now().await,
+        match &mut self.protocol {
+            Protocol::Http1(http1) => poll_fn(|cx| Poll::Ready(http1.rests(cx))).await,
+            Protocol::Http2(http2) => {
+                for _ in 0..2 {
+                    match poll_fn(|cx| Poll::Ready(http2.sender.poll_ready(cx))).await {
+                        Poll::Ready(ready) => return ready.is_ok(),
+                        // The driver may not have run since the last answer.
+                        Poll::Pending => tokio::task::yield_now().await,
+                    }
+                }
+                false
             }
         }
-        false
     }
 
-    pub(super) fn is_http2(&self) -> bool {
-        matches!(self.sender, Sender::Http2(_))
+    /// Whether another request may follow the answer that was read.
+    pub(super) fn is_kept(&self) -> bool {
+        match &self.protocol {
+            Protocol::Http1(http1) => http1.is_kept(),
+            Protocol::Http2(_) => true,
+        }
     }
 
-    /// Closes the connection at once, whatever is under way.
-    pub(super) fn abandon(self) {
-        self.driver.abort();
+    /// How many bytes of the body are certain to come.
+    pub(super) fn announced(&self) -> u64 {
+        match &self.protocol {
+            Protocol::Http1(http1) => http1.announced(),
+            Protocol::Http2(http2) => {
+                let body = http2.body.as_ref();
+                body.map_or(0, |body| body.size_hint().lower())
+            }
+        }
     }
-}
 
-impl Sender {
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<hyper::Result<()>> {
-        match self {
-            Self::Http1(sender) => sender.poll_ready(cx),
-            Self::Http2(sender) => sender.poll_ready(cx),
+    /// Reads the body of the answer, and hands it over piece by piece; whether it came to its end.
+    pub(super) async fn body(
+        &mut self,
+        mut take: impl FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<bool, Error> {
+        match &mut self.protocol {
+            Protocol::Http1(http1) => http1.body(take).await.map_err(Error::Http1),
+            Protocol::Http2(http2) => {
+                let Some(mut body) = http2.body.take() else {
+                    return Ok(true);
+                };
+                while !body.is_end_stream() {
+                    let Some(frame) = body.frame().await else {
+                        break;
+                    };
+                    // Trailers are passed over.
+                    if let Ok(data) = frame.map_err(Error::Http2)?.into_data()
+                        && take(&data).is_break()
+                    {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
         }
     }
 }

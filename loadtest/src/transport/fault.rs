@@ -1,9 +1,10 @@
 //! Tells the kinds of failure apart: from the error of a library to an [`ErrorKind`].
 
-use super::http2;
+use super::connection;
 use super::meter::{MAX_HEAD, Meter};
 use super::tls::IS_AUTHORITY;
 use super::{ErrorKind, Failure};
+use super::{http1, http2};
 use humantime::format_rfc3339_seconds;
 use rustls::pki_types::UnixTime;
 use rustls::{AlertDescription, CertificateError, InvalidMessage};
@@ -133,9 +134,8 @@ const OTHER_SPEECH: &str =
     "; a target that speaks HTTP/2 alone needs `http = 2`, one that speaks TLS `https://`";
 
 /// There is a connection, but no head of an answer came over it.
-pub(super) fn before_head(error: &hyper::Error, meter: &Meter, reused: bool) -> Failure {
-    // hyper tells "too large" apart from other mistakes of a head only in words; a test holds it to them.
-    let too_large = error.is_parse() && error.to_string().contains("too large");
+pub(super) fn before_head(error: &connection::Error, meter: &Meter, reused: bool) -> Failure {
+    let too_large = matches!(error, connection::Error::Http1(http1::Error::TooLarge));
     if too_large || meter.is_head_too_large() {
         let kib = MAX_HEAD / 1024;
         return Failure::new(
@@ -143,26 +143,31 @@ pub(super) fn before_head(error: &hyper::Error, meter: &Meter, reused: bool) -> 
             format!("the head of the answer has more than {kib} KiB or more than 100 headers"),
         );
     }
-    if let Some(failure) = http2::error(error).and_then(|error| http2::before_head(error, meter)) {
-        return failure;
-    }
-    if error.is_parse() {
-        let text = error.to_string();
-        let remedy = if text.contains("version") {
-            OTHER_SPEECH
-        } else {
-            ""
-        };
-        return Failure::new(
-            ErrorKind::HeadMalformed,
-            format!("the answer is not HTTP/1.1: {text}{remedy}"),
-        );
-    }
-    if error.is_user() {
-        return Failure::new(
-            ErrorKind::StepError,
-            format!("the request cannot be sent: {}", chain(error)),
-        );
+    match error {
+        connection::Error::Http1(http1::Error::Malformed(reason)) => {
+            let remedy = if reason.contains("version") {
+                OTHER_SPEECH
+            } else {
+                ""
+            };
+            return Failure::new(
+                ErrorKind::HeadMalformed,
+                format!("the answer is not HTTP/1.1: {reason}{remedy}"),
+            );
+        }
+        connection::Error::Http1(_) => {}
+        connection::Error::Http2(error) => {
+            let known = http2::error(error).and_then(|error| http2::before_head(error, meter));
+            if let Some(failure) = known {
+                return failure;
+            }
+            if error.is_user() {
+                return Failure::new(
+                    ErrorKind::StepError,
+                    format!("the request cannot be sent: {}", chain(error)),
+                );
+            }
+        }
     }
     match meter.fault() {
         Some(
@@ -173,7 +178,9 @@ pub(super) fn before_head(error: &hyper::Error, meter: &Meter, reused: bool) -> 
             ErrorKind::ResetBeforeHead,
             "the connection was reset before the head of the answer",
         ),
-        Some(io::ErrorKind::InvalidData) => Failure::new(ErrorKind::TlsProtocol, in_tls(error)),
+        Some(io::ErrorKind::InvalidData) => {
+            Failure::new(ErrorKind::TlsProtocol, in_tls(error.of()))
+        }
         _ if reused => Failure::new(
             ErrorKind::ClosedReused,
             "the server closed the kept connection before the head of the answer",
@@ -186,8 +193,10 @@ pub(super) fn before_head(error: &hyper::Error, meter: &Meter, reused: bool) -> 
 }
 
 /// The head is there, but the body broke off.
-pub(super) fn in_body(error: &hyper::Error, meter: &Meter) -> Failure {
-    if let Some(failure) = http2::error(error).and_then(http2::in_body) {
+pub(super) fn in_body(error: &connection::Error, meter: &Meter) -> Failure {
+    if let connection::Error::Http2(error) = error
+        && let Some(failure) = http2::error(error).and_then(http2::in_body)
+    {
         return failure;
     }
     match meter.fault() {
@@ -199,32 +208,31 @@ pub(super) fn in_body(error: &hyper::Error, meter: &Meter) -> Failure {
             );
         }
         Some(io::ErrorKind::InvalidData) => {
-            return Failure::new(ErrorKind::TlsProtocol, in_tls(error));
+            return Failure::new(ErrorKind::TlsProtocol, in_tls(error.of()));
         }
         Some(_) => {
+            let text = chain(error.of());
             return Failure::new(
                 ErrorKind::ResetInBody,
-                format!("the connection was reset within the body: {}", chain(error)),
+                format!("the connection was reset within the body: {text}"),
             );
         }
     }
-    let cause = error
-        .source()
-        .and_then(|source| source.downcast_ref::<io::Error>());
-    match cause.map(io::Error::kind) {
-        Some(io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => Failure::new(
+    let text = chain(error.of());
+    match error {
+        connection::Error::Http1(http1::Error::Chunk(_)) => Failure::new(
             ErrorKind::BodyBadChunk,
-            format!("the chunked body is broken: {}", chain(error)),
+            format!("the chunked body is broken: {text}"),
         ),
         _ => Failure::new(
             ErrorKind::BodyTruncated,
-            format!("the body ended early: {}", chain(error)),
+            format!("the body ended early: {text}"),
         ),
     }
 }
 
 /// TLS broke off after the handshake: with TLS 1.3 a server refuses a client's certificate only then.
-fn in_tls(error: &hyper::Error) -> String {
+fn in_tls(error: &dyn Error) -> String {
     let text = chain(error);
     let refused = [
         "CertificateRequired",

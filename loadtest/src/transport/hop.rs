@@ -3,7 +3,7 @@
 use super::compression::Encoding;
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Version};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Version};
 
 /// How much of an answer's body is kept for those who watch.
 pub(super) const SHOWN: usize = 64 * 1024;
@@ -55,7 +55,7 @@ impl Hop {
             && !headers.contains_key(CONTENT_LENGTH)
             && !headers.contains_key(TRANSFER_ENCODING)
         {
-            // hyper adds it.
+            // It is added when it is written.
             headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
         }
         let path = sent
@@ -74,11 +74,11 @@ impl Hop {
 }
 
 impl HopAnswer {
-    pub(super) fn of<B>(response: &Response<B>) -> Self {
+    pub(super) fn new(status: StatusCode, version: Version, headers: &HeaderMap) -> Self {
         Self {
-            status: response.status(),
-            version: response.version(),
-            headers: response.headers().clone(),
+            status,
+            version,
+            headers: headers.clone(),
             body: Bytes::new(),
             is_cut: false,
         }

@@ -12,6 +12,7 @@ mod failure;
 mod fault;
 mod hop;
 mod http;
+mod http1;
 mod http2;
 mod meter;
 mod network;

@@ -1,7 +1,7 @@
 //! How far a call came, so that a deadline can be named after what it interrupted.
 
 use super::compression::Encoding;
-use super::hop::{self, Hops};
+use super::hop::{self, Hop, Hops};
 use super::meter::Meter;
 use super::{ErrorKind, Failure, HopAnswer, Phases, Received, Traffic, body};
 use crate::chain::RequestTarget;
@@ -59,6 +59,33 @@ impl<'a> Progress<'a> {
     /// The answer to the last request, where somebody watches.
     fn watched(&mut self) -> Option<&mut HopAnswer> {
         self.hops.as_mut()?.0.last_mut()?.answer.as_mut()
+    }
+
+    /// A request is about to be written.
+    pub(super) fn begin(&mut self, meter: Rc<Meter>) {
+        self.meter = Some(meter);
+        self.stage = Stage::Head;
+    }
+
+    /// The head of the answer is there.
+    pub(super) fn head(&mut self, status: StatusCode, now: Instant) {
+        self.head_at = Some(now);
+        self.stage = Stage::Body;
+        self.status = Some(status);
+    }
+
+    /// Shows a request to those who watch.
+    pub(super) fn show_request(&mut self, hop: impl FnOnce() -> Hop) {
+        if let Some(hops) = &mut self.hops {
+            hops.0.push(hop());
+        }
+    }
+
+    /// Shows the head of the answer to the last request to those who watch.
+    pub(super) fn show_answer(&mut self, answer: impl FnOnce() -> HopAnswer) {
+        if let Some(hop) = self.hops.as_mut().and_then(|hops| hops.0.last_mut()) {
+            hop.answer = Some(answer());
+        }
     }
 
     /// How much of a body is read that the step does not want.

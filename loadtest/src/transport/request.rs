@@ -1,4 +1,4 @@
-//! Makes of a step's request the one that is sent.
+//! What is sent of a step's request.
 
 use super::compression;
 use super::{ErrorKind, Failure};
@@ -21,87 +21,115 @@ const RUN: HeaderName = HeaderName::from_static("loadtest-run");
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
 
+/// A request on the point of being sent: what the step says, and what is around it.
+pub(super) struct Outgoing<'a> {
+    pub(super) buffer: &'a RequestBuf,
+    pub(super) path: PathAndQuery,
+    around: Surroundings<'a>,
+}
+
 /// What a request is joined with.
 pub(super) struct Surroundings<'a> {
     /// The path of the base URL.
     pub(super) prefix: &'a str,
     pub(super) host: &'a HeaderValue,
     pub(super) run_id: &'a HeaderValue,
-    /// Where it goes, if that is told by HTTP/2.
-    pub(super) http2: Option<(bool, &'a Authority)>,
     /// The body of the answer is read, and may be compressed.
     pub(super) reads_body: bool,
     /// What the jar of the user has for it.
     pub(super) cookie: Option<HeaderValue>,
 }
 
-/// Makes `sent`, which has the body and no headers yet, what hyper sends: the headers of the step, and
-/// those sent by default that it does not set.
-pub(super) fn write(
-    sent: &mut Request<Full<Bytes>>,
-    buffer: &RequestBuf,
-    around: &Surroundings<'_>,
-) -> Result<(), Failure> {
-    let path = path(buffer, around.prefix)?;
-    let mut uri = None;
-    let headers = sent.headers_mut();
-    let explicit = &buffer.headers;
-    let is_set = |name: &HeaderName| explicit.iter().any(|(set, _)| set == name);
-    let mut default = |name: HeaderName, value: &HeaderValue| {
-        if explicit.is_empty() || !is_set(&name) {
+impl<'a> Outgoing<'a> {
+    /// Joins a request with what is around it.
+    pub(super) fn new(buffer: &'a RequestBuf, around: Surroundings<'a>) -> Result<Self, Failure> {
+        for (name, value) in &buffer.headers {
+            if *name == CONTENT_LENGTH && !is_length(value, buffer.body.len()) {
+                return Err(Failure::new(
+                    ErrorKind::StepError,
+                    format!(
+                        "the `content-length` header does not fit the body of {} bytes; leave it out",
+                        buffer.body.len()
+                    ),
+                ));
+            }
+        }
+        let path = path(buffer, around.prefix)?;
+        Ok(Self {
+            buffer,
+            path,
+            around,
+        })
+    }
+
+    /// Hands over the headers: those sent by default that the step does not set, and those of the step.
+    ///
+    /// The length of a body that is there is not among them, unless the step says it.
+    pub(super) fn headers(&self, mut write: impl FnMut(&HeaderName, &HeaderValue)) {
+        let Self { buffer, around, .. } = self;
+        let explicit = &buffer.headers;
+        let is_set = |name: &HeaderName| explicit.iter().any(|(set, _)| set == name);
+        let mut default = |name: HeaderName, value: &HeaderValue| {
+            if !is_set(&name) {
+                write(&name, value);
+            }
+        };
+        default(HOST, around.host);
+        default(USER_AGENT, &AGENT);
+        default(ACCEPT, &ANY);
+        if around.reads_body {
+            default(ACCEPT_ENCODING, &compression::ACCEPTED);
+        }
+        default(RUN, around.run_id);
+        if let Some(cookie) = &around.cookie {
+            default(COOKIE, cookie);
+        }
+        let says_length = matches!(buffer.method, Method::POST | Method::PUT | Method::PATCH);
+        if says_length && buffer.body.is_empty() && !is_set(&TRANSFER_ENCODING) {
+            default(CONTENT_LENGTH, &ZERO);
+        }
+        for (name, value) in explicit {
+            write(name, value);
+        }
+    }
+
+    /// The request as HTTP/1.1 tells it, but for its body.
+    pub(super) fn http1(&self) -> Request<()> {
+        let mut request = Request::new(());
+        *request.method_mut() = self.buffer.method.clone();
+        *request.uri_mut() = Uri::from(self.path.clone());
+        let headers = request.headers_mut();
+        self.headers(|name, value| {
             headers.append(name, value.clone());
-        }
-    };
-    match around.http2 {
-        None => default(HOST, around.host),
-        Some((https, authority)) => {
-            uri = Some((https, authority.clone()));
-        }
+        });
+        request
     }
-    default(USER_AGENT, &AGENT);
-    default(ACCEPT, &ANY);
-    if around.reads_body {
-        default(ACCEPT_ENCODING, &compression::ACCEPTED);
-    }
-    default(RUN, around.run_id);
-    if let Some(cookie) = &around.cookie {
-        default(COOKIE, cookie);
-    }
-    // hyper adds the length of a body that is there.
-    let says_length = matches!(buffer.method, Method::POST | Method::PUT | Method::PATCH);
-    if says_length && buffer.body.is_empty() && !is_set(&TRANSFER_ENCODING) {
-        default(CONTENT_LENGTH, &ZERO);
-    }
-    for (name, value) in explicit {
-        if *name == CONTENT_LENGTH && !is_length(value, buffer.body.len()) {
-            return Err(Failure::new(
-                ErrorKind::StepError,
-                format!(
-                    "the `content-length` header does not fit the body of {} bytes; leave it out",
-                    buffer.body.len()
-                ),
-            ));
-        }
-        if let Some((_, authority)) = &mut uri {
+
+    /// The request as HTTP/2 tells it, where `authority` is that of the default `host`.
+    pub(super) fn http2(
+        &self,
+        https: bool,
+        authority: &Authority,
+    ) -> Result<Request<Full<Bytes>>, Failure> {
+        let mut request = Request::new(Full::new(self.buffer.body.clone()));
+        let headers = request.headers_mut();
+        let mut host = None;
+        self.headers(|name, value| {
             if *name == HOST {
-                *authority = as_authority(value)?;
-                continue;
+                host = (value != self.around.host).then(|| value.clone());
+            } else if !is_of_connection(name, value) {
+                headers.append(name, value.clone());
             }
-            if is_of_connection(name, value) {
-                continue;
-            }
-        }
-        headers.append(name.clone(), value.clone());
+        });
+        let authority = match host {
+            Some(host) => as_authority(&host)?,
+            None => authority.clone(),
+        };
+        *request.method_mut() = self.buffer.method.clone();
+        *request.version_mut() = Version::HTTP_2;
+        *request.uri_mut() = whole(https, authority, self.path.clone())?;
+        Ok(request)
     }
-    *sent.method_mut() = buffer.method.clone();
-    *sent.uri_mut() = match uri {
-        None => Uri::from(path),
-        Some((https, authority)) => {
-            *sent.version_mut() = Version::HTTP_2;
-            whole(https, authority, path)?
-        }
-    };
-    Ok(())
 }
 
 /// The path and query that `buffer` goes to.

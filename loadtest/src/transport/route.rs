@@ -1,7 +1,7 @@
 //! What a user knows of one origin, and one request to it.
 
 use super::compression::Encoding;
-use super::connection::{Connection, Sender};
+use super::connection::{Connection, Protocol};
 use super::cookies::Jar;
 use super::hop::{Hop, HopAnswer};
 use super::meter::Meter;
@@ -9,15 +9,13 @@ use super::network::{Addresses, Network};
 use super::origin::Origin;
 use super::progress::{Progress, Stage};
 use super::redirect::{self, Redirect};
-use super::request::{self, Surroundings};
-use super::{Call, ErrorKind, Failure, Received, body, fault, http2};
+use super::request::{self, Outgoing, Surroundings};
+use super::{Call, ErrorKind, Failure, Received, body, connection, fault, http2};
 use crate::chain::RequestBuf;
 use bytes::Bytes;
 use http::header::LOCATION;
 use http::uri::Authority;
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
-use http_body_util::Full;
-use hyper::body::Incoming;
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use std::cell::RefCell;
 use std::rc::Rc;
 use tokio::time::Instant;
@@ -35,7 +33,7 @@ pub(super) struct Route {
     pub(super) preferred: usize,
     /// The connection, while no request is under way.
     kept: Option<Connection>,
-    /// The headers of the last answer; the next request uses the memory.
+    /// The headers of the last answer.
     headers: HeaderMap,
 }
 
@@ -116,8 +114,6 @@ impl Route {
                     },
                 }
                 progress.settle();
-            } else {
-                kept.abandon();
             }
         }
         progress.stage = Stage::Connect;
@@ -138,19 +134,17 @@ impl Route {
             .map_err(|lost| lost.failure)
     }
 
-    /// Makes `sent` what hyper sends, in the memory of the last answer's headers.
-    fn write(
-        &mut self,
-        sent: &mut Request<Full<Bytes>>,
-        lent: &Lent<'_>,
-        buffer: &RequestBuf,
-        is_http2: bool,
-        reads_body: bool,
-    ) -> Result<(), Failure> {
+    /// Joins `request` with what is around it.
+    fn outgoing<'a>(
+        &'a self,
+        lent: &Lent<'a>,
+        request: &'a RequestBuf,
+        call: &Call<'_>,
+    ) -> Result<Outgoing<'a>, Failure> {
         let prefix = prefix(lent.network);
         let cookie = match lent.jar.map(RefCell::borrow_mut) {
             Some(mut jar) if !jar.is_empty() => {
-                jar.header(&self.origin, request::path(buffer, prefix)?.path())
+                jar.header(&self.origin, request::path(request, prefix)?.path())
             }
             _ => None,
         };
@@ -158,37 +152,10 @@ impl Route {
             prefix,
             host: &self.host,
             run_id: lent.run_id,
-            http2: is_http2.then_some((self.origin.https, &self.authority)),
-            reads_body,
+            reads_body: call.reads.body,
             cookie,
         };
-        self.headers.clear();
-        std::mem::swap(sent.headers_mut(), &mut self.headers);
-        request::write(sent, buffer, &around)
-    }
-
-    /// Writes the request, and notes that it is on its way.
-    #[expect(clippy::too_many_arguments)]
-    fn begin(
-        &mut self,
-        sent: &mut Request<Full<Bytes>>,
-        lent: &Lent<'_>,
-        request: &RequestBuf,
-        call: &Call<'_>,
-        is_http2: bool,
-        progress: &mut Progress<'_>,
-        meter: &Rc<Meter>,
-    ) -> Result<(), Lost> {
-        self.write(sent, lent, request, is_http2, call.reads.body)
-            .map_err(Lost::never)?;
-        if let Some(hops) = &mut progress.hops {
-            hops.0
-                .push(Hop::of(&self.url_of_origin(), sent, &request.body));
-        }
-        meter.begin();
-        progress.meter = Some(Rc::clone(meter));
-        progress.stage = Stage::Head;
-        Ok(())
+        Outgoing::new(request, around)
     }
 
     /// Sends `request` over `connection`, reads the answer and keeps the connection if it can.
@@ -203,43 +170,43 @@ impl Route {
         progress: &mut Progress<'_>,
         reused: bool,
     ) -> Result<Option<Redirect>, Lost> {
-        let meter = &connection.meter;
-        let answer = match &mut connection.sender {
-            Sender::Http1(sender) => {
-                let answer = {
-                    let mut sent = Request::new(Full::new(request.body.clone()));
-                    self.begin(&mut sent, lent, request, call, false, progress, meter)?;
-                    sender.send_request(sent)
+        connection.meter.begin();
+        let meter = Rc::clone(&connection.meter);
+        let answer = match &mut connection.protocol {
+            Protocol::Http1(http1) => {
+                let unsent = {
+                    let outgoing = self.outgoing(lent, request, call).map_err(Lost::never)?;
+                    progress.show_request(|| {
+                        Hop::of(&self.url_of_origin(), &outgoing.http1(), &request.body)
+                    });
+                    http1.write(&outgoing)
                 };
-                answer.await
+                progress.begin(meter);
+                let is_head = request.method == Method::HEAD;
+                let all = call.reads.headers || progress.hops.is_some();
+                let answer = http1.send(unsent, is_head, all, &mut self.headers).await;
+                answer.map_err(connection::Error::Http1)
             }
-            Sender::Http2(sender) => {
-                let answer = {
-                    let mut sent = Request::new(Full::new(request.body.clone()));
-                    self.begin(&mut sent, lent, request, call, true, progress, meter)?;
-                    Box::pin(sender.send_request(sent))
+            Protocol::Http2(http2) => {
+                let sent = {
+                    let outgoing = self.outgoing(lent, request, call).map_err(Lost::never)?;
+                    let sent = outgoing.http2(self.origin.https, &self.authority);
+                    let sent = sent.map_err(Lost::never)?;
+                    progress.show_request(|| Hop::of(&self.url_of_origin(), &sent, &request.body));
+                    sent
                 };
-                answer.await
+                progress.begin(meter);
+                // In a box, so that the requests of all others stay small.
+                Box::pin(http2.send(sent, &mut self.headers)).await
             }
         };
-        let (status, incoming) = match answer {
-            Ok(mut response) => {
-                progress.head_at = Some(Instant::now());
-                progress.stage = Stage::Body;
-                progress.status = Some(response.status());
-                connection.meter.head_is_read();
-                if let Some(hop) = progress.hops.as_mut().and_then(|hops| hops.0.last_mut()) {
-                    hop.answer = Some(HopAnswer::of(&response));
-                }
-                std::mem::swap(response.headers_mut(), &mut self.headers);
-                (response.status(), response.into_body())
-            }
-            Err(error) => {
-                let lost = Lost::before_head(&error, &connection, reused);
-                connection.abandon();
-                return Err(lost);
-            }
+        let (status, version) = match answer {
+            Ok(head) => head,
+            Err(error) => return Err(Lost::before_head(&error, &connection, reused)),
         };
+        progress.head(status, Instant::now());
+        progress.show_answer(|| HopAnswer::new(status, version, &self.headers));
+        connection.meter.head_is_read();
         if let Some(jar) = lent.jar
             && Jar::is_set_by(&self.headers)
         {
@@ -250,15 +217,15 @@ impl Route {
         let is_redirect = call.redirects > 0 && redirect::is_redirect(status);
         if is_redirect || !call.expect.accepts(status.as_u16()) {
             // In a box, so that the requests of all others stay small.
-            return Box::pin(self.unexpected(connection, status, incoming, call, progress)).await;
+            return Box::pin(self.unexpected(connection, status, call, progress)).await;
         }
         let read = if call.reads.body {
-            body::keep(incoming).await
+            body::keep(&mut connection).await
         } else if progress.hops.is_some() {
-            let start = Box::pin(body::start(incoming)).await;
+            let start = Box::pin(body::start(&mut connection)).await;
             start.map_err(body::Unread::Broken)
         } else {
-            let discarded = body::discard(incoming).await;
+            let discarded = body::discard(&mut connection).await;
             let nothing = discarded.map(|()| Bytes::new());
             nothing.map_err(body::Unread::Broken)
         };
@@ -268,11 +235,7 @@ impl Route {
                 self.answer(status, body, call, progress);
                 Ok(None)
             }
-            Err(unread) => {
-                let lost = self.unread(&unread, status, call, &connection.meter);
-                connection.abandon();
-                Err(lost)
-            }
+            Err(unread) => Err(self.unread(&unread, status, call, &connection.meter)),
         }
     }
 
@@ -280,13 +243,12 @@ impl Route {
     #[cold]
     async fn unexpected(
         &mut self,
-        connection: Connection,
+        mut connection: Connection,
         status: StatusCode,
-        incoming: Incoming,
         call: &Call<'_>,
         progress: &mut Progress<'_>,
     ) -> Result<Option<Redirect>, Lost> {
-        let (start, complete) = body::sample(incoming, progress.sample()).await;
+        let (start, complete) = body::sample(&mut connection, progress.sample()).await;
         let encoding = Encoding::of(&self.headers);
         progress.show(&start, &encoding);
         self.keep(connection, complete);
@@ -368,32 +330,28 @@ impl Route {
     }
 
     fn keep(&mut self, connection: Connection, complete: bool) {
-        if complete {
-            self.kept = Some(connection);
-        } else {
-            connection.abandon();
-        }
+        self.kept = (complete && connection.is_kept()).then_some(connection);
     }
 }
 
 impl Lost {
     #[cold]
-    fn before_head(error: &hyper::Error, connection: &Connection, reused: bool) -> Self {
+    fn before_head(error: &connection::Error, connection: &Connection, reused: bool) -> Self {
         let meter = &connection.meter;
         let failure = fault::before_head(error, meter, reused);
         // On a connection for HTTP/2 there is more to write and to read than requests and answers.
-        let (untouched, unanswered) = if connection.is_http2() {
-            let unprocessed = http2::error(error).is_some_and(http2::is_unprocessed);
-            (unprocessed || error.is_canceled(), true)
-        } else {
-            (meter.sent() == 0, meter.received() == 0)
+        let (untouched, unanswered, is_reset) = match error {
+            connection::Error::Http1(_) => (meter.sent() == 0, meter.received() == 0, false),
+            connection::Error::Http2(error) => {
+                let unprocessed = http2::error(error).is_some_and(http2::is_unprocessed);
+                let untouched = unprocessed || error.is_canceled();
+                (untouched, true, http2::is_reset(error))
+            }
         };
         let again = match failure.kind {
             _ if !reused => Again::Never,
             _ if untouched => Again::Always,
-            ErrorKind::ClosedReused | ErrorKind::ResetBeforeHead
-                if unanswered && !http2::is_reset(error) =>
-            {
+            ErrorKind::ClosedReused | ErrorKind::ResetBeforeHead if unanswered && !is_reset => {
                 Again::IfIdempotent
             }
             _ => Again::Never,

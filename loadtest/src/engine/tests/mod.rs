@@ -3,10 +3,12 @@
 mod choices;
 mod health;
 mod last;
+mod many;
 mod own;
 mod repeat;
 mod rows;
 mod senders;
+mod soak;
 
 use super::control::{Control, Phase};
 use super::pacer::Pacer;

@@ -1,0 +1,49 @@
+//! Many users at once.
+
+use super::*;
+use crate::schedule::{AT_ONCE, GAP};
+
+#[test]
+fn users_of_a_closed_load_begin_one_after_another_and_none_of_them_late() {
+    let ran = run_workers(
+        users(1_016, ms(0), ms(10_000)),
+        vec![step("a")],
+        2,
+        &Control::new(),
+        None,
+        |_| (ms(60_000), Ok("")),
+    );
+    let mut begun = ran.seen.clone();
+    begun.sort_unstable();
+    assert_eq!(begun.len(), 1_016);
+    for (i, begun) in begun.iter().enumerate() {
+        // The timer of the runtime ticks in milliseconds.
+        let due = GAP * i.saturating_sub(AT_ONCE as usize) as u32;
+        assert!(
+            *begun + ms(2) >= due && *begun <= due + ms(3),
+            "{i}: {begun:?}, not {due:?}"
+        );
+    }
+    let journeys = ran.all().journey;
+    assert!(journeys.lateness.max() <= Some(ms(1)), "{journeys:?}");
+}
+
+#[test]
+fn a_ramp_that_is_slow_enough_stays_as_it_is() {
+    let ran = run(users(100, ms(1_000), ms(2_000)), vec![step("a")], |_| {
+        (ms(60_000), Ok(""))
+    });
+    let expected: Vec<_> = (0..100).map(|user| ms(10) * user).collect();
+    assert_eq!(ran.seen, expected);
+}
+
+#[test]
+fn a_fixed_number_of_iterations_is_begun_by_users_one_after_another() {
+    let ran = run(Load::iterations(200, 116), vec![step("a")], |_| {
+        (ms(10), Ok(""))
+    });
+    assert_eq!(ran.all().journey.ok, 200);
+    let together = |time| ran.seen.iter().filter(|begun| **begun == time).count();
+    assert_eq!(together(ms(0)), AT_ONCE as usize);
+    assert!((1..10).all(|at| together(ms(at)) <= 2), "{:?}", ran.seen);
+}

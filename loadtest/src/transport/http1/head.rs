@@ -1,0 +1,374 @@
+//! The heads of requests and answers (RFC 9112).
+
+use super::super::request::Outgoing;
+use super::{Body, Chunks, Error};
+use crate::chain::RequestBuf;
+use http::header::{CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, TRANSFER_ENCODING};
+use http::{HeaderMap, StatusCode, Version};
+use httparse::{ParserConfig, Response, Status};
+use std::io::Write as _;
+use std::mem::MaybeUninit;
+
+/// The most headers of an answer.
+const MAX_HEADERS: usize = 100;
+
+/// The headers of an answer that say something to a client.
+const TELLING: [HeaderName; 3] = [
+    http::header::CONTENT_ENCODING,
+    http::header::LOCATION,
+    http::header::SET_COOKIE,
+];
+
+/// A head, and its length.
+pub(super) enum Parsed {
+    /// There is another one to come.
+    Interim(usize),
+    /// The answer.
+    Final(usize, Answer),
+}
+
+/// What the head of an answer says but for its headers.
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) version: Version,
+    pub(super) body: Body,
+    /// Whether the connection takes another request after it.
+    pub(super) is_kept: bool,
+}
+
+/// Writes the head of a request; whether its body is to be written in chunks.
+pub(super) fn encode(outgoing: &Outgoing<'_>, out: &mut Vec<u8>) -> bool {
+    let RequestBuf {
+        method,
+        headers,
+        body,
+        ..
+    } = outgoing.buffer;
+    for part in [
+        method.as_str(),
+        " ",
+        outgoing.path.as_str(),
+        " HTTP/1.1\r\n",
+    ] {
+        out.extend_from_slice(part.as_bytes());
+    }
+    let count = |which: HeaderName| headers.iter().filter(|(name, _)| *name == which).count();
+    let encodings = count(TRANSFER_ENCODING);
+    let is_chunked = encodings > 0 && !body.is_empty();
+    let has_length = count(CONTENT_LENGTH) > 0;
+    let mut encoding = 0;
+    outgoing.headers(|name, value| {
+        let mut end: &[u8] = b"\r\n";
+        if encodings > 0 && name == TRANSFER_ENCODING {
+            if !is_chunked {
+                return;
+            }
+            encoding += 1;
+            if encoding == encodings && !is_last(value.as_bytes(), "chunked") {
+                end = b", chunked\r\n";
+            }
+        } else if is_chunked && name == CONTENT_LENGTH {
+            return;
+        }
+        for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), end] {
+            out.extend_from_slice(part);
+        }
+    });
+    if !is_chunked && !has_length && !body.is_empty() {
+        // A vector takes everything.
+        let _ = write!(out, "content-length: {}\r\n", body.len());
+    }
+    out.extend_from_slice(b"\r\n");
+    is_chunked
+}
+
+/// Whether no other request is to follow on the connection.
+pub(super) fn closes(headers: &[(HeaderName, HeaderValue)]) -> bool {
+    let mut headers = headers.iter();
+    headers.any(|(name, value)| *name == CONNECTION && has(value.as_bytes(), "close"))
+}
+
+/// Reads a head at the start of `input`, and its headers into `kept`; nothing where it is not there as a
+/// whole.
+///
+/// `is_head` answers have no body. Headers that say nothing to a client are kept only if `all` are.
+pub(super) fn parse(
+    input: &[u8],
+    is_head: bool,
+    all: bool,
+    kept: &mut HeaderMap,
+) -> Result<Option<Parsed>, Error> {
+    if input.is_empty() {
+        return Ok(None);
+    }
+    let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
+    let mut head = Response::new(&mut []);
+    let parser = ParserConfig::default();
+    let length = match parser.parse_response_with_uninit_headers(&mut head, input, &mut headers) {
+        Ok(Status::Complete(length)) => length,
+        Ok(Status::Partial) => return Ok(None),
+        Err(httparse::Error::TooManyHeaders) => return Err(Error::TooLarge),
+        Err(error) => return Err(Error::Malformed(words(error))),
+    };
+    let status = head.code.and_then(|code| StatusCode::from_u16(code).ok());
+    let status = status.ok_or(Error::Malformed("invalid status"))?;
+    if status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS {
+        return Ok(Some(Parsed::Interim(length)));
+    }
+    let is_old = head.version == Some(0);
+    let version = if is_old {
+        Version::HTTP_10
+    } else {
+        Version::HTTP_11
+    };
+    let (mut keeps, mut closes) = (false, false);
+    let mut announced = None;
+    let mut chunked = None;
+    for header in head.headers.iter() {
+        let (name, value) = (header.name, header.value);
+        if name.eq_ignore_ascii_case("content-length") {
+            announced = Some(lengths(value, announced)?);
+        } else if name.eq_ignore_ascii_case("transfer-encoding") {
+            chunked = Some(is_last(value, "chunked"));
+        } else if name.eq_ignore_ascii_case("connection") {
+            closes |= has(value, "close");
+            keeps |= has(value, "keep-alive");
+        }
+        if all
+            || TELLING
+                .iter()
+                .any(|told| name.eq_ignore_ascii_case(told.as_str()))
+        {
+            let invalid = "invalid header";
+            let name = HeaderName::from_bytes(name.as_bytes());
+            let value = HeaderValue::from_bytes(value);
+            kept.append(
+                name.map_err(|_| Error::Malformed(invalid))?,
+                value.map_err(|_| Error::Malformed(invalid))?,
+            );
+        }
+    }
+    let body = match (chunked, announced) {
+        _ if is_head => Body::Length(0),
+        _ if matches!(status.as_u16(), 101 | 204 | 304) => Body::Length(0),
+        (Some(_), _) if is_old => {
+            return Err(Error::Malformed("a transfer encoding in HTTP/1.0"));
+        }
+        (Some(true), _) => Body::Chunked(Chunks::Start),
+        (None, Some(length)) => Body::Length(length),
+        (Some(false), _) | (None, None) => Body::UntilEnd,
+    };
+    let is_kept = !closes
+        && (!is_old || keeps)
+        && status != StatusCode::SWITCHING_PROTOCOLS
+        && !matches!(body, Body::UntilEnd);
+    let answer = Answer {
+        status,
+        version,
+        body,
+        is_kept,
+    };
+    Ok(Some(Parsed::Final(length, answer)))
+}
+
+/// The length that a header says, which may say it several times, and that of others before it.
+fn lengths(value: &[u8], before: Option<u64>) -> Result<u64, Error> {
+    let invalid = Error::Malformed("invalid content-length");
+    let mut length = before;
+    for part in value.split(|byte| *byte == b',') {
+        let digits = part.trim_ascii();
+        if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+            return Err(invalid);
+        }
+        let number = std::str::from_utf8(digits).ok();
+        match (number.and_then(|digits| digits.parse().ok()), length) {
+            (Some(number), None) => length = Some(number),
+            (Some(number), Some(length)) if number == length => {}
+            _ => return Err(invalid),
+        }
+    }
+    length.ok_or(invalid)
+}
+
+/// Whether one of the words of a list is this one.
+fn has(list: &[u8], word: &str) -> bool {
+    let mut words = list.split(|byte| *byte == b',');
+    words.any(|found| found.trim_ascii().eq_ignore_ascii_case(word.as_bytes()))
+}
+
+/// Whether the last word of a list is this one.
+fn is_last(list: &[u8], word: &str) -> bool {
+    let mut words = list.rsplit(|byte| *byte == b',');
+    let found = words.next();
+    found.is_some_and(|found| found.trim_ascii().eq_ignore_ascii_case(word.as_bytes()))
+}
+
+/// What is wrong with a head.
+fn words(error: httparse::Error) -> &'static str {
+    match error {
+        httparse::Error::Version => "invalid HTTP version",
+        httparse::Error::Status => "invalid status",
+        httparse::Error::HeaderName | httparse::Error::HeaderValue => "invalid header",
+        _ => "invalid line",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::request::Surroundings;
+    use super::*;
+    use crate::chain::RequestTarget;
+    use bytes::Bytes;
+    use http::uri::PathAndQuery;
+
+    fn parsed(text: &str, is_head: bool, all: bool) -> Result<(HeaderMap, Body, bool), Error> {
+        let mut headers = HeaderMap::new();
+        match parse(text.as_bytes(), is_head, all, &mut headers)? {
+            Some(Parsed::Final(length, answer)) => {
+                assert_eq!(length, text.len());
+                Ok((headers, answer.body, answer.is_kept))
+            }
+            _ => panic!("no answer: {text}"),
+        }
+    }
+
+    fn body(text: &str) -> (String, bool) {
+        let (_, body, is_kept) = parsed(text, false, false).unwrap();
+        (format!("{body:?}"), is_kept)
+    }
+
+    #[test]
+    fn the_end_of_a_body_is_found_as_the_standard_says() {
+        for (head, end, is_kept) in [
+            ("1.1 200 OK\r\ncontent-length: 5", "Length(5)", true),
+            (
+                "1.1 200 OK\r\nContent-Length: 5, 5\r\ncontent-length: 5",
+                "Length(5)",
+                true,
+            ),
+            (
+                "1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: gzip, Chunked",
+                "Chunked(Start)",
+                true,
+            ),
+            ("1.1 200 OK\r\ntransfer-encoding: gzip", "UntilEnd", false),
+            ("1.1 200 OK", "UntilEnd", false),
+            ("1.1 204 No Content", "Length(0)", true),
+            (
+                "1.1 304 Not Modified\r\ncontent-length: 7",
+                "Length(0)",
+                true,
+            ),
+            ("1.1 101 Switching Protocols", "Length(0)", false),
+            (
+                "1.1 200 OK\r\ncontent-length: 1\r\nconnection: x, Close",
+                "Length(1)",
+                false,
+            ),
+            (
+                "1.1 200 OK\r\ncontent-length: 1\r\nconnection: close\r\nconnection: keep-alive",
+                "Length(1)",
+                false,
+            ),
+            ("1.0 200 OK\r\ncontent-length: 1", "Length(1)", false),
+            (
+                "1.0 200 OK\r\ncontent-length: 1\r\nconnection: Keep-Alive",
+                "Length(1)",
+                true,
+            ),
+        ] {
+            assert_eq!(
+                body(&format!("HTTP/{head}\r\n\r\n")),
+                (end.to_owned(), is_kept),
+                "{head}"
+            );
+        }
+        let (_, none, is_kept) =
+            parsed("HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n", true, false).unwrap();
+        assert_eq!(
+            (format!("{none:?}"), is_kept),
+            ("Length(0)".to_owned(), true)
+        );
+    }
+
+    #[test]
+    fn what_is_ambiguous_is_refused() {
+        for head in [
+            "HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6",
+            "HTTP/1.1 200 OK\r\ncontent-length: 5, 6",
+            "HTTP/1.1 200 OK\r\ncontent-length: +5",
+            "HTTP/1.1 200 OK\r\ncontent-length:",
+            "HTTP/1.1 200 OK\r\ncontent-length: 99999999999999999999",
+            "HTTP/1.0 200 OK\r\ntransfer-encoding: chunked",
+            "HTTP/1.1 099 Odd",
+            "HTTP/2 200 OK",
+        ] {
+            let refused = parsed(&format!("{head}\r\n\r\n"), false, false);
+            assert!(matches!(refused, Err(Error::Malformed(_))), "{head}");
+        }
+        let many = "x: y\r\n".repeat(101);
+        let refused = parsed(&format!("HTTP/1.1 200 OK\r\n{many}\r\n"), false, false);
+        assert!(matches!(refused, Err(Error::TooLarge)));
+    }
+
+    #[test]
+    fn headers_that_say_nothing_to_a_client_are_kept_only_if_asked_for() {
+        let text =
+            "HTTP/1.1 200 OK\r\nx-a: 1\r\nSet-Cookie: a=b\r\ncontent-length: 0\r\nx-a: ä\r\n\r\n";
+        assert_eq!(parsed(text, false, false).unwrap().0.len(), 1);
+        assert_eq!(parsed(text, false, true).unwrap().0.len(), 4);
+    }
+
+    #[test]
+    fn a_request_is_written_with_the_length_of_its_body() {
+        let written = |headers: &[(HeaderName, &'static str)], body: &'static str| {
+            let headers = headers.iter();
+            let buffer = RequestBuf {
+                method: http::Method::POST,
+                target: RequestTarget::Path(PathAndQuery::from_static("/a?b")),
+                headers: headers
+                    .map(|(name, value)| (name.clone(), HeaderValue::from_static(value)))
+                    .collect(),
+                body: Bytes::from_static(body.as_bytes()),
+                ..RequestBuf::default()
+            };
+            let host = HeaderValue::from_static("h");
+            let around = Surroundings {
+                prefix: "",
+                host: &host,
+                run_id: &host,
+                reads_body: false,
+                cookie: None,
+            };
+            let mut out = Vec::new();
+            encode(&Outgoing::new(&buffer, around).unwrap(), &mut out);
+            let out = String::from_utf8(out).unwrap();
+            let is_default = |line: &str| {
+                let name = line.split(':').next().unwrap_or_default();
+                ["host", "user-agent", "accept", "loadtest-run"].contains(&name)
+            };
+            let lines = out.split_inclusive("\r\n");
+            lines.filter(|line| !is_default(line)).collect::<String>()
+        };
+        let start = "POST /a?b HTTP/1.1\r\n";
+        assert_eq!(
+            written(&[], ""),
+            format!("{start}content-length: 0\r\n\r\n")
+        );
+        assert_eq!(
+            written(&[], "four"),
+            format!("{start}content-length: 4\r\n\r\n")
+        );
+        let length = [(CONTENT_LENGTH, "4")];
+        assert_eq!(
+            written(&length, "four"),
+            format!("{start}content-length: 4\r\n\r\n")
+        );
+        let coded = [(CONTENT_LENGTH, "4"), (TRANSFER_ENCODING, "gzip")];
+        assert_eq!(
+            written(&coded, "four"),
+            format!("{start}transfer-encoding: gzip, chunked\r\n\r\n")
+        );
+        assert_eq!(written(&coded[1..], ""), format!("{start}\r\n"));
+    }
+}

@@ -1,0 +1,356 @@
+//! HTTP/1.1 over one connection, one request at a time.
+//!
+//! It is driven by the task of its user, and holds no memory while it waits: what is read goes through a
+//! buffer of the thread. (A connection of hyper's has a task, a channel and two buffers of its own, 35 KiB
+//! in all, however little passes over it.)
+
+mod chunks;
+mod head;
+
+use super::meter::{MAX_HEAD, Metered};
+use super::request::Outgoing;
+use bytes::Bytes;
+use chunks::Chunks;
+use head::Parsed;
+use http::{HeaderMap, StatusCode, Version};
+use std::cell::{Cell, RefCell};
+use std::future::{Future, poll_fn};
+use std::io;
+use std::ops::ControlFlow;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
+
+/// How much is read at once.
+const PIECE: usize = 64 * 1024;
+/// What a connection keeps of the memory of an answer, for the next one.
+const KEPT: usize = 1024;
+/// A body up to this size is written together with its head.
+const SMALL: usize = 16 * 1024;
+
+thread_local! {
+    /// Where all connections of a thread read to, one after another.
+    static PIECES: RefCell<Box<[u8]>> = RefCell::new(vec![0; PIECE].into());
+    /// Where they write their requests first.
+    static OUT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// Why there is no answer, or not all of it.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    /// The head is larger than it may be.
+    #[error("the head is too large")]
+    TooLarge,
+    /// The head is none of HTTP/1.1.
+    #[error("{0}")]
+    Malformed(&'static str),
+    /// A body in chunks has something else where a chunk should be.
+    #[error("{0}")]
+    Chunk(&'static str),
+    /// The connection was closed.
+    #[error("the connection was closed before the end")]
+    Ended,
+    /// The connection broke.
+    #[error("{0}")]
+    Broken(io::Error),
+}
+
+/// A connection.
+pub(super) struct Http1 {
+    io: Metered,
+    /// What was read and is yet to be looked at, from `used` on.
+    read: Vec<u8>,
+    used: usize,
+    body: Body,
+    /// Whether another request may follow.
+    is_kept: bool,
+}
+
+/// What is to come of a body.
+#[derive(Debug)]
+enum Body {
+    /// So many bytes.
+    Length(u64),
+    Chunked(Chunks),
+    /// All until the connection is closed.
+    UntilEnd,
+}
+
+impl Body {
+    fn is_over(&self) -> bool {
+        match self {
+            Self::Length(left) => *left == 0,
+            Self::Chunked(chunks) => chunks.is_over(),
+            Self::UntilEnd => false,
+        }
+    }
+
+    /// Passes on what of `input` is body. How much of it that was, with all around it, and whether more
+    /// is wanted.
+    fn decode(
+        &mut self,
+        input: &[u8],
+        take: &mut impl FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<(usize, ControlFlow<()>), Error> {
+        match self {
+            Self::Length(left) => {
+                let length = input
+                    .len()
+                    .min(usize::try_from(*left).unwrap_or(usize::MAX));
+                *left -= length as u64;
+                Ok((length, take(&input[..length])))
+            }
+            Self::Chunked(chunks) => chunks.decode(input, take),
+            Self::UntilEnd => Ok((input.len(), take(input))),
+        }
+    }
+}
+
+/// A request on its way.
+pub(super) struct Unsent {
+    /// The head, and the body if that is small.
+    start: Vec<u8>,
+    body: Bytes,
+    sent: usize,
+    is_flushed: bool,
+    error: Option<io::Error>,
+}
+
+impl Unsent {
+    fn new(outgoing: &Outgoing<'_>) -> Self {
+        let mut start = OUT.take();
+        start.clear();
+        let is_chunked = head::encode(outgoing, &mut start);
+        let mut body = outgoing.buffer.body.clone();
+        if is_chunked {
+            chunks::encode(&body, &mut start);
+            body.clear();
+        } else if body.len() <= SMALL {
+            start.extend_from_slice(&body);
+            body.clear();
+        }
+        Self {
+            start,
+            body,
+            sent: 0,
+            is_flushed: false,
+            error: None,
+        }
+    }
+
+    fn poll_write(&mut self, io: &mut Metered, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let length = self.start.len() + self.body.len();
+        while self.sent < length {
+            let io = Pin::new(&mut *io);
+            let written = match self.start.get(self.sent..) {
+                Some(start) if self.body.is_empty() => io.poll_write(cx, start),
+                Some(start) => {
+                    let both = [io::IoSlice::new(start), io::IoSlice::new(&self.body)];
+                    io.poll_write_vectored(cx, &both)
+                }
+                None => io.poll_write(cx, &self.body[self.sent - self.start.len()..]),
+            };
+            match ready!(written)? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                written => self.sent += written,
+            }
+        }
+        if !self.is_flushed {
+            ready!(Pin::new(io).poll_flush(cx))?;
+            self.is_flushed = true;
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Drop for Unsent {
+    fn drop(&mut self) {
+        // Not where the thread ends with what it held.
+        if self.start.capacity() <= PIECE {
+            let _ = OUT.try_with(|out| out.set(std::mem::take(&mut self.start)));
+        }
+    }
+}
+
+impl Http1 {
+    pub(super) fn new(io: Metered) -> Self {
+        Self {
+            io,
+            read: Vec::new(),
+            used: 0,
+            body: Body::Length(0),
+            is_kept: true,
+        }
+    }
+
+    /// Whether another request may follow.
+    pub(super) fn is_kept(&self) -> bool {
+        self.is_kept
+    }
+
+    /// Whether the connection rests, so that it takes a request: it is open, and nothing was said that
+    /// nobody asked for.
+    pub(super) fn rests(&mut self, cx: &mut Context<'_>) -> bool {
+        self.is_kept && self.poll_read(cx, |_| ()).is_pending()
+    }
+
+    /// How much of a body is certain to come.
+    pub(super) fn announced(&self) -> u64 {
+        match self.body {
+            Body::Length(length) => length,
+            Body::Chunked(_) | Body::UntilEnd => 0,
+        }
+    }
+
+    /// Makes a request ready to be written.
+    pub(super) fn write(&mut self, outgoing: &Outgoing<'_>) -> Unsent {
+        self.is_kept = !head::closes(&outgoing.buffer.headers);
+        Unsent::new(outgoing)
+    }
+
+    /// Writes a request and waits for the head of its answer: status, version and `headers`. Those that say
+    /// nothing to a client are left out unless `all` are wanted.
+    // Not an `async fn`, which would hold the request twice, in the memory of every user.
+    pub(super) fn send<'a>(
+        &'a mut self,
+        mut unsent: Unsent,
+        is_head: bool,
+        all: bool,
+        headers: &'a mut HeaderMap,
+    ) -> impl Future<Output = Result<(StatusCode, Version), Error>> + use<'a> {
+        headers.clear();
+        poll_fn(move |cx| self.poll_head(cx, &mut unsent, is_head, all, headers))
+    }
+
+    fn poll_head(
+        &mut self,
+        cx: &mut Context<'_>,
+        unsent: &mut Unsent,
+        is_head: bool,
+        all: bool,
+        headers: &mut HeaderMap,
+    ) -> Poll<Result<(StatusCode, Version), Error>> {
+        let mut is_sent = false;
+        if unsent.error.is_none() {
+            match unsent.poll_write(&mut self.io, cx) {
+                Poll::Ready(Ok(())) => is_sent = true,
+                // The server may have answered before it closed.
+                Poll::Ready(Err(error)) => unsent.error = Some(error),
+                Poll::Pending => {}
+            }
+        }
+        loop {
+            let read = match self.poll_fill(cx) {
+                Poll::Ready(Ok(1..)) => true,
+                Poll::Ready(read) => {
+                    return Poll::Ready(Err(match (unsent.error.take(), read) {
+                        (Some(error), _) | (None, Err(error)) => Error::Broken(error),
+                        (None, Ok(_)) => Error::Ended,
+                    }));
+                }
+                Poll::Pending => false,
+            };
+            if !read {
+                return match unsent.error.take() {
+                    Some(error) => Poll::Ready(Err(Error::Broken(error))),
+                    None => Poll::Pending,
+                };
+            }
+            while let Some(parsed) = head::parse(&self.read[self.used..], is_head, all, headers)? {
+                match parsed {
+                    Parsed::Interim(length) => self.used += length,
+                    Parsed::Final(length, _) if length > MAX_HEAD => {
+                        return Poll::Ready(Err(Error::TooLarge));
+                    }
+                    Parsed::Final(length, answer) => {
+                        self.used += length;
+                        self.body = answer.body;
+                        // Of a request that is cut short nobody knows where the next one begins.
+                        self.is_kept &= answer.is_kept && is_sent;
+                        if self.body.is_over() {
+                            self.end();
+                        }
+                        return Poll::Ready(Ok((answer.status, answer.version)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads the body, and hands it over piece by piece; whether it came to its end.
+    pub(super) async fn body(
+        &mut self,
+        mut take: impl FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<bool, Error> {
+        if self.body.is_over() {
+            return Ok(true);
+        }
+        poll_fn(|cx| self.poll_body(cx, &mut take)).await
+    }
+
+    fn poll_body(
+        &mut self,
+        cx: &mut Context<'_>,
+        take: &mut impl FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Poll<Result<bool, Error>> {
+        let (used, mut more) = self.body.decode(&self.read[self.used..], take)?;
+        self.used += used;
+        while !self.body.is_over() {
+            if more.is_break() {
+                return Poll::Ready(Ok(false));
+            }
+            let mut body = std::mem::replace(&mut self.body, Body::Length(0));
+            let read = self.poll_read(cx, |piece| {
+                let decoded = body.decode(piece, take);
+                decoded.map(|(used, more)| (piece.len(), used, more))
+            });
+            self.body = body;
+            let (length, used, wanted) = ready!(read).map_err(Error::Broken)??;
+            if length == 0 {
+                if !matches!(self.body, Body::UntilEnd) {
+                    return Poll::Ready(Err(Error::Ended));
+                }
+                self.body = Body::Length(0);
+            }
+            // What comes after the body nobody asked for.
+            self.is_kept &= used == length;
+            more = wanted;
+        }
+        self.end();
+        Poll::Ready(Ok(true))
+    }
+
+    /// The answer is read to its end.
+    fn end(&mut self) {
+        self.is_kept &= self.used == self.read.len();
+        self.read.clear();
+        self.used = 0;
+        if self.read.capacity() > KEPT {
+            self.read = Vec::new();
+        }
+    }
+
+    /// Reads on; how much.
+    fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let mut read = std::mem::take(&mut self.read);
+        let filled = self.poll_read(cx, |piece| {
+            read.extend_from_slice(piece);
+            piece.len()
+        });
+        self.read = read;
+        filled
+    }
+
+    /// Reads once, and looks at what came; nothing at the end.
+    fn poll_read<R>(
+        &mut self,
+        cx: &mut Context<'_>,
+        look: impl FnOnce(&[u8]) -> R,
+    ) -> Poll<io::Result<R>> {
+        PIECES.with_borrow_mut(|pieces| {
+            let mut buffer = ReadBuf::new(pieces);
+            ready!(Pin::new(&mut self.io).poll_read(cx, &mut buffer))?;
+            Poll::Ready(Ok(look(buffer.filled())))
+        })
+    }
+}
