@@ -8,7 +8,7 @@ use crate::selection::similar;
 use crate::session::journal;
 use crate::workspace::Workspace;
 use jiff::Timestamp;
-use loadtest::protocol::{Request, RunFailure};
+use loadtest::protocol::RunFailure;
 use loadtest::record::{Ending, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord};
 use loadtest::redact;
 use serde::Serialize;
@@ -168,7 +168,8 @@ impl RunFolder {
         self.path.join(format!("record-{number}.json"))
     }
 
-    /// Keeps what is known of a run before it begins.
+    /// Keeps what is known of a run before it begins: all of its scenarios, in their order, among those
+    /// that did not run.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -217,20 +218,12 @@ impl RunFolder {
             },
             error => error,
         })?;
-        for number in 1.. {
-            let journal = self.journal(number);
-            let part = self.scenario_record(number);
-            let files = [&self.request(number), &journal, &part];
-            if !files.iter().any(|file| file.exists()) {
-                break;
-            }
-            match read_part(&part, &journal)? {
+        let expected = std::mem::take(&mut record.not_run);
+        for (number, expected) in (1..).zip(expected) {
+            match read_part(&self.scenario_record(number), &self.journal(number))? {
                 Part::Ran(scenario) => record.scenarios.push(*scenario),
-                Part::Refused(failure) => {
-                    let scenario = scenario_of(&self.request(number));
-                    record.not_run.push(not_run(scenario, failure));
-                }
-                Part::Nothing => {}
+                Part::Refused(failure) => record.not_run.push(not_run(expected.scenario, failure)),
+                Part::Nothing => record.not_run.push(expected),
             }
         }
         if record.scenarios.is_empty() && record.not_run.is_empty() {
@@ -288,15 +281,6 @@ fn read_part(part: &Path, journal: &Path) -> Result<Part, Error> {
         reason: "the tool was killed while it ran".to_owned(),
     });
     Ok(record.map_or(Part::Nothing, |record| Part::Ran(Box::new(record))))
-}
-
-/// The scenario that a request is about.
-fn scenario_of(request: &Path) -> String {
-    let request = std::fs::read(request).ok();
-    match request.and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
-        Some(Request::Run(request)) => request.scenario,
-        _ => "a scenario".to_owned(),
-    }
 }
 
 /// What a record keeps of a scenario that refused to run.
@@ -388,6 +372,20 @@ mod tests {
         }
     }
 
+    /// The same of a run of so many scenarios.
+    fn header_of(scenarios: usize) -> RunRecord {
+        let expected = |number| NotRun {
+            scenario: format!("shop::load::number_{number}"),
+            exit_code: 105,
+            message: "interrupted before its load began".to_owned(),
+            help: None,
+        };
+        RunRecord {
+            not_run: (1..=scenarios).map(expected).collect(),
+            ..header("killed")
+        }
+    }
+
     #[test]
     fn an_identifier_sorts_by_time() {
         let at = |second| identifier(Timestamp::from_second(second).unwrap());
@@ -419,7 +417,7 @@ mod tests {
     fn a_killed_run_is_read_from_its_journal() {
         let (_guard, store) = store();
         let folder = store.create().unwrap();
-        folder.open(&header("killed")).unwrap();
+        folder.open(&header_of(1)).unwrap();
         let lines = [
             JournalLine::Start(Box::new(sample::start())),
             JournalLine::Frame(Box::new(sample::frame(0, 7))),
@@ -438,7 +436,7 @@ mod tests {
     fn a_killed_run_tells_of_a_scenario_that_refused_to_run() {
         let (_guard, store) = store();
         let folder = store.create().unwrap();
-        folder.open(&header("killed")).unwrap();
+        folder.open(&header_of(1)).unwrap();
         let failure = RunFailure {
             kind: loadtest::protocol::FailureKind::Setup,
             message: "setup failed with token=canary".to_owned(),
@@ -449,6 +447,18 @@ mod tests {
         let record = folder.read().unwrap();
         assert_eq!(record.not_run[0].exit_code, 100);
         assert!(!record.not_run[0].message.contains("canary"));
+    }
+
+    #[test]
+    fn a_run_killed_between_two_scenarios_tells_of_those_that_never_began() {
+        let (_guard, store) = store();
+        let folder = store.create().unwrap();
+        folder.open(&header_of(3)).unwrap();
+        write_json(&folder.scenario_record(1), &sample::scenario_record()).unwrap();
+        std::fs::write(folder.journal(2), "").unwrap();
+        let record = folder.read().unwrap();
+        assert_eq!(record.scenarios, [sample::scenario_record()]);
+        assert_eq!(record.not_run, header_of(3).not_run[1..]);
     }
 
     #[test]

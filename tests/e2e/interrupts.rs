@@ -212,7 +212,7 @@ fn an_interrupt_ends_the_scenarios_that_follow() {
     assert_eq!(record.not_run.len(), 2);
     for not_run in &record.not_run {
         assert_eq!(not_run.exit_code, 105);
-        assert_eq!(not_run.message, "interrupted before its turn");
+        assert_eq!(not_run.message, "interrupted before its load began");
     }
     desk.tool("report", "").run().exits(105);
     assert_eq!(server.requests_to("/hang"), 0);

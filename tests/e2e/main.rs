@@ -18,6 +18,8 @@ mod feeds;
 mod generator;
 mod init;
 mod interrupts;
+#[cfg(unix)]
+mod killed;
 mod language;
 mod libraries;
 mod listing;
@@ -59,6 +61,8 @@ fn main() -> ExitCode {
         generator::trials(),
         init::trials(),
         interrupts::trials(),
+        #[cfg(unix)]
+        killed::trials(),
         language::trials(),
         libraries::trials(),
         listing::trials(),

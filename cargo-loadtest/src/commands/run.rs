@@ -42,7 +42,12 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         scenarios: Vec::new(),
         not_run: Vec::new(),
     };
-    folder.open(&record)?;
+    // Until it has begun, each is one that was interrupted: so a run that is killed is read.
+    let expected = chosen.iter().map(before_its_load).collect();
+    folder.open(&RunRecord {
+        not_run: expected,
+        ..record.clone()
+    })?;
     let series = Series {
         folder: &folder,
         args,
@@ -123,11 +128,11 @@ fn not_run(found: &Found, error: &Error) -> NotRun {
 }
 
 /// The same of one that the user did not wait for.
-fn before_its_turn(found: &Found) -> NotRun {
+fn before_its_load(found: &Found) -> NotRun {
     NotRun {
         scenario: found.definition.identity(),
         exit_code: Error::Interrupted.exit_code(),
-        message: "interrupted before its turn".to_owned(),
+        message: "interrupted before its load began".to_owned(),
         help: None,
     }
 }
@@ -149,7 +154,7 @@ impl Series<'_> {
     fn run_in_turn(&self, chosen: &[Found], record: &mut RunRecord) {
         for (i, found) in chosen.iter().enumerate() {
             if self.interrupts.count() > 0 {
-                record.not_run.push(before_its_turn(found));
+                record.not_run.push(before_its_load(found));
                 continue;
             }
             if !self.quiet && chosen.len() > 1 {

@@ -101,15 +101,15 @@ impl Folded {
         }
     }
 
-    /// The record, if the run began; `ending` is how it ended where the journal does not say so.
+    /// The record, if the run began; `ending` is how it ended where the journal does not say so, or is
+    /// damaged, so that nobody knows all of it.
     pub(crate) fn into_record(self, ending: Ending) -> Option<ScenarioRecord> {
         let mut record = self.record?;
-        if !self.ended {
-            let reason = match &ending {
-                Ending::Died { reason } if self.damaged > 0 => {
-                    format!("{reason}; {} damaged lines are left out", self.damaged)
-                }
-                Ending::Died { reason } => reason.clone(),
+        if !self.ended || self.damaged > 0 {
+            let reason = match (&ending, self.damaged) {
+                (Ending::Died { reason }, 0) => reason.clone(),
+                (Ending::Died { reason }, 1) => format!("{reason}; a damaged line is left out"),
+                (Ending::Died { reason }, n) => format!("{reason}; {n} damaged lines are left out"),
                 _ => String::new(),
             };
             record.died(reason);
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(
             record.ending,
             Ending::Died {
-                reason: "killed by signal 9; 1 damaged lines are left out".to_owned()
+                reason: "killed by signal 9; a damaged line is left out".to_owned()
             }
         );
     }
@@ -190,6 +190,28 @@ mod tests {
             .unwrap();
         assert_eq!(record.ending, Ending::Completed);
         assert_eq!(record.planned, sample::end().planned);
+    }
+
+    #[test]
+    fn a_damaged_journal_is_not_complete_whatever_its_end_says() {
+        let frame = JournalLine::Frame(Box::new(sample::frame(0, 10)));
+        let whole = sample::journal(&[
+            JournalLine::Start(Box::new(sample::start())),
+            frame,
+            JournalLine::End(sample::end()),
+        ]);
+        // A line of a version that is yet to come, and what no version writes.
+        for foreign in ["{\"pause\":{\"second\":3}}\n", "\0\0\u{fffd}\n{\n"] {
+            let folded = fold(write(&format!("{whole}{foreign}")).path()).unwrap();
+            let record = folded.into_record(died()).unwrap();
+            assert!(
+                matches!(&record.ending, Ending::Died { reason } if reason.contains("damaged"))
+            );
+            assert_eq!(
+                record.planned, 10,
+                "what is known to have been due, and no more"
+            );
+        }
     }
 
     #[test]

@@ -11,6 +11,9 @@ use syn::{LitStr, Token, parenthesized};
 /// The options that are each a header.
 pub(super) const HEADER_KEYS: [&str; 3] = ["header", "bearer", "basic"];
 
+const NAME_AND_VALUE: &str =
+    "a header has a name and a value, both in quotes: `header(\"x-client\", \"loadtest\")`";
+
 /// A header of a step, or of all steps of a scenario.
 #[derive(Clone)]
 pub(crate) struct Header {
@@ -59,10 +62,8 @@ fn authorization(span: Span, value: HeaderValue) -> Header {
 fn named(input: ParseStream<'_>) -> syn::Result<Header> {
     let content;
     parenthesized!(content in input);
-    let name: LitStr = content.parse()?;
-    content.parse::<Token![,]>()?;
-    let value: LitStr = content.parse()?;
-    content.parse::<Option<Token![,]>>()?;
+    let (name, value) =
+        pair(&content).map_err(|error| syn::Error::new(error.span(), NAME_AND_VALUE))?;
     let span = name.span();
     header_name(&name.value(), span)?;
     let value = text(&value)?;
@@ -78,6 +79,18 @@ fn named(input: ParseStream<'_>) -> syn::Result<Header> {
         span,
         value: HeaderValue::Text(value),
     })
+}
+
+fn pair(input: ParseStream<'_>) -> syn::Result<(LitStr, LitStr)> {
+    let name = input.parse()?;
+    input.parse::<Token![,]>()?;
+    let value = input.parse()?;
+    input.parse::<Option<Token![,]>>()?;
+    if input.is_empty() {
+        Ok((name, value))
+    } else {
+        Err(input.error(NAME_AND_VALUE))
+    }
 }
 
 fn bearer(input: ParseStream<'_>) -> syn::Result<Header> {

@@ -351,7 +351,7 @@ fn weight(input: ParseStream<'_>) -> syn::Result<Weight> {
 }
 
 fn choice(input: ParseStream<'_>) -> syn::Result<Ident> {
-    if input.peek(Ident::peek_any) {
+    if input.peek(Ident::peek_any) && !input.peek2(Token![::]) {
         return input.call(Ident::parse_any);
     }
     let quoted = input.fork().parse::<LitStr>().ok();

@@ -75,7 +75,7 @@ pub(super) enum NotEarlier {
     NoSuchNumber(usize),
     /// A feed, for a function that belongs to no iteration.
     Row,
-    /// `vu`, for a feed.
+    /// `vu`, for what runs without users.
     NoUser,
 }
 
@@ -141,6 +141,17 @@ impl Names {
     /// The feed `name`.
     pub(super) fn feed(&self, name: &str) -> Option<usize> {
         self.feeds.iter().position(|feed| feed == name)
+    }
+
+    /// What `name` is that a function can take and a placeholder cannot, and how it is taken.
+    pub(super) fn for_functions(&self, name: &str) -> Option<(&'static str, String)> {
+        if self.setups.iter().any(|setup| setup == name) {
+            Some(("a setup", format!("{name}: &T")))
+        } else if self.states.iter().any(|state| state == name) {
+            Some(("a state", format!("{name}: &mut T")))
+        } else {
+            (name == "vu").then(|| ("the virtual user", "vu: &mut Vu".to_owned()))
+        }
     }
 
     /// The step `name` if it is above the step with the number `reader`.
@@ -293,10 +304,15 @@ impl Names {
                 "`{name}` has a row for each iteration, and `{who}` belongs to none: a \
                              row is for steps and checks"
             ),
-            NotEarlier::NoUser => format!(
-                "feed `{who}` is read once, before there are users; for a row of each \
-                             user's own write `.unique()`"
-            ),
+            NotEarlier::NoUser => match reader {
+                Reader::Feed(_) => format!(
+                    "feed `{who}` is read once, before there are users; for a row of each \
+                     user's own write `.unique()`"
+                ),
+                _ => format!(
+                    "`{who}` runs once, and for no user: `vu` is for steps with a body, states and checks"
+                ),
+            },
             NotEarlier::Unknown => {
                 let hint = did_you_mean(name, known.iter().copied());
                 let there_is = if known.is_empty() {
@@ -340,7 +356,7 @@ impl Names {
                 }
             }
             Reader::State if name == "vu" => Ok(Source::Vu { is_mutable }),
-            Reader::Feed(_) if name == "vu" => Err(NotEarlier::NoUser),
+            _ if name == "vu" => Err(NotEarlier::NoUser),
             Reader::Feed(_) | Reader::State | Reader::Setup { .. } | Reader::Teardown { .. } => {
                 match (setup, reader) {
                     (Some(setup), Reader::Setup { at: own, .. } | Reader::Feed(own))

@@ -286,6 +286,16 @@ impl Resolver<'_> {
                     let access = row_access(path, feed)?;
                     return Ok(placeholder(Origin::Feed(at), access, &feed.name));
                 }
+                if let Some((what, taken)) = self.names.for_functions(&path.root) {
+                    return error(
+                        path.span,
+                        format!(
+                            "`{}` is {what}, and a placeholder stands for an answer or a row: let a \
+                             function build the request, and take `{taken}`",
+                            path.root
+                        ),
+                    );
+                }
                 let steps = self.names.steps[..self.at].iter();
                 let known = || steps.clone().chain(&self.names.feeds).map(String::as_str);
                 let hint = did_you_mean(&path.root, known());

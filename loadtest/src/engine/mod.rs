@@ -254,11 +254,14 @@ fn collect(
     let workers = busy.len() as u32;
     let schedule = Schedule::new(&plan.load);
     let mut pending: BTreeMap<u32, (u32, Frame)> = BTreeMap::new();
+    let mut newest = 0;
     let mut contention = Contention::begin();
     let mut lookout = Lookout::default();
     let mut stopped_at = None;
     let mut all = Done::default();
     let mut done = 0;
+    // How many frames those made who are done.
+    let mut made: Vec<u32> = Vec::new();
     while done < workers {
         lookout.look(Instant::now(), busy.iter().map(AsRef::as_ref));
         match receiver.recv_timeout(LOOK) {
@@ -276,21 +279,25 @@ fn collect(
                 });
                 *reports += 1;
                 sum.merge(&frame);
-                while let Some(first) = pending.first_entry() {
-                    if first.get().0 < workers && *first.key() + 2 > second {
-                        break;
-                    }
-                    report(first.remove().1);
-                }
+                newest = newest.max(second);
             }
             Ok(Message::Done(theirs)) => {
                 done += 1;
                 all.planned += theirs.planned;
                 all.elapsed = all.elapsed.max(theirs.elapsed);
                 all.out_of_rows |= theirs.out_of_rows;
+                made.push(theirs.seconds);
             }
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {}
+        }
+        while let Some(first) = pending.first_entry() {
+            let second = *first.key();
+            let gone = made.iter().filter(|made| **made <= second).count();
+            if first.get().0 as usize + gone < busy.len() && second + 2 > newest {
+                break;
+            }
+            report(first.remove().1);
         }
         let over = schedule.end().is_some_and(|end| start.elapsed() > end);
         if stopped_at.is_none() && (over || control.phase() > Phase::Running) {
@@ -356,7 +363,53 @@ fn fnv(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod staff {
-    use super::divided;
+    use super::worker::Done;
+    use super::*;
+    use crate::definition::Load;
+    use crate::plan::{GradingDefaults, Overrides};
+
+    #[test]
+    fn a_second_is_told_when_all_who_still_work_have_told_it() {
+        let definition = ScenarioDef {
+            load: Some(Load::users(2, Duration::from_secs(60))),
+            ..ScenarioDef::new("visit".to_owned(), Vec::new())
+        };
+        let (overrides, grading) = (Overrides::default(), GradingDefaults::default());
+        let plan = Plan::new(&definition, &overrides, &grading, 1).unwrap();
+        let (sender, receiver) = channel();
+        let frame = |second| {
+            let frame = Frame {
+                second,
+                ..Frame::default()
+            };
+            sender.send(Message::Frame(Box::new(frame))).unwrap();
+        };
+        let done = |seconds| {
+            let done = Done {
+                seconds,
+                ..Done::default()
+            };
+            sender.send(Message::Done(done)).unwrap();
+        };
+        // One ends within its first second; the other is about to say what it did in its second one.
+        frame(0);
+        done(1);
+        frame(0);
+        frame(1);
+        let control = Control::new();
+        // So nobody waits for long where something is missing.
+        control.abort();
+        let busy = [Arc::default(), Arc::default()];
+        let mut told = Vec::new();
+        let ended = collect(&receiver, &plan, &busy, Instant::now(), &control, |frame| {
+            told.push(frame.second);
+            if frame.second == 1 {
+                done(2);
+            }
+        });
+        assert_eq!(told, [0, 1]);
+        assert!(ended.complete);
+    }
 
     #[test]
     fn loads_that_fit_get_what_they_would_get_alone() {

@@ -59,6 +59,8 @@ pub(super) struct Done {
     pub(super) elapsed: Duration,
     /// Whether rows ended the load here, or did so for some users.
     pub(super) out_of_rows: bool,
+    /// Of how many seconds there was a frame; more will not come.
+    pub(super) seconds: u32,
 }
 
 /// Runs this worker's part of a load, from `start` on. `report` gets a frame per second, the last one
@@ -139,6 +141,7 @@ pub(super) async fn work<T: Transport + 'static>(
         planned,
         elapsed: over.saturating_duration_since(start),
         out_of_rows: desk.is_out_of_rows(),
+        seconds: clock.second,
     }
 }
 

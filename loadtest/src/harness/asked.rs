@@ -1,7 +1,7 @@
 //! What `cargo-loadtest` asks for: one scenario or several at once, from the request to the records.
 
 use super::run::{Ready, begin, fit, given_base_url, internal, plan, usage};
-use super::{complain, write_json};
+use super::{complain, unwritten, write_json};
 use crate::chain::Scenario;
 use crate::engine::{self, Control, Phase, Staff};
 use crate::protocol::{FailureKind, JournalLine, RunFailure, RunRequest};
@@ -11,6 +11,7 @@ use crate::targets;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufRead as _, Write as _};
+use std::path::Path;
 use std::thread;
 use tokio::time::Instant;
 
@@ -19,7 +20,7 @@ use tokio::time::Instant;
 pub(super) fn run(registry: &Registry, requests: &[RunRequest]) -> io::Result<()> {
     let mut journals = requests
         .iter()
-        .map(|request| File::create(&request.journal).map(Journal))
+        .map(|request| Journal::create(&request.journal))
         .collect::<io::Result<Vec<_>>>()?;
     let control = Control::new();
     listen(control.clone());
@@ -180,7 +181,7 @@ fn for_want_of(other: &str, kind: FailureKind) -> RunFailure {
 fn measure(
     crew: Crew,
     request: &RunRequest,
-    mut journal: Journal,
+    mut journal: Journal<'_>,
     mut record: ScenarioRecord,
     at: Instant,
     control: &Control,
@@ -206,13 +207,23 @@ fn measure(
 }
 
 /// The journal: a line per event, written through at once.
-pub(super) struct Journal(pub(super) File);
+pub(super) struct Journal<'a> {
+    path: &'a Path,
+    file: File,
+}
 
-impl Journal {
+impl<'a> Journal<'a> {
+    pub(super) fn create(path: &'a Path) -> io::Result<Self> {
+        let file = File::create(path).map_err(|error| unwritten(path, &error))?;
+        Ok(Self { path, file })
+    }
+
     pub(super) fn write(&mut self, line: &impl Serialize) -> io::Result<()> {
         let mut bytes = serde_json::to_vec(line)?;
         bytes.push(b'\n');
-        self.0.write_all(&bytes)
+        self.file
+            .write_all(&bytes)
+            .map_err(|error| unwritten(self.path, &error))
     }
 }
 

@@ -7,7 +7,6 @@ use crate::journey::Event;
 use crate::plan::GradingDefaults;
 use crate::protocol::{DebugRequest, RunFailure};
 use crate::registry::Registry;
-use std::fs::File;
 use std::io;
 
 /// What the requests of a journey have in place of the identifier of a run.
@@ -15,7 +14,7 @@ const RUN_ID: &str = "debug";
 
 /// Runs the journey, and writes down what happens.
 pub(super) fn debug(registry: &Registry, request: &DebugRequest) -> io::Result<()> {
-    let mut output = Journal(File::create(&request.output)?);
+    let mut output = Journal::create(&request.output)?;
     let control = Control::new();
     listen(control.clone());
     let mut written = Ok(());

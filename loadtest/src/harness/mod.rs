@@ -78,13 +78,45 @@ fn answer(registry: &Registry, request: &Path) -> io::Result<()> {
 /// Writes to a temporary name first, so that no half file ever has the final one.
 fn write_json(path: &Path, value: &impl serde::Serialize) -> io::Result<()> {
     let temporary = path.with_extension("part");
-    let mut file = BufWriter::new(File::create(&temporary)?);
-    serde_json::to_writer(&mut file, value)?;
-    file.flush()?;
-    std::fs::rename(temporary, path)
+    let write = || {
+        let mut file = BufWriter::new(File::create(&temporary)?);
+        serde_json::to_writer(&mut file, value)?;
+        file.flush()?;
+        std::fs::rename(&temporary, path)
+    };
+    write().map_err(|error| {
+        // What is left of it is of no use, and the first error is the one to tell.
+        let _ = std::fs::remove_file(&temporary);
+        unwritten(path, &error)
+    })
+}
+
+/// The error of a file that could not be written, with its name.
+fn unwritten(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(
+        error.kind(),
+        format!("could not write `{}`: {error}", path.display()),
+    )
 }
 
 /// Writes a line to standard error, whoever may have closed it.
 fn complain(line: &str) {
     let _closed = writeln!(io::stderr(), "{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_named_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record.json");
+        // A folder of that name is there, so the last step fails.
+        std::fs::create_dir(&path).unwrap();
+        let error = write_json(&path, &1).unwrap_err().to_string();
+        assert!(error.contains("record.json"), "{error}");
+        let left: Vec<_> = std::fs::read_dir(&folder).unwrap().flatten().collect();
+        assert_eq!(left.len(), 1, "{left:?}");
+    }
 }
