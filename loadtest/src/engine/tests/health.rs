@@ -15,7 +15,7 @@ fn freeze(time: Duration) {
 }
 
 /// A script that answers at once, and freezes the thread for `time` in the first request after `at`.
-fn freezing(
+pub(super) fn freezing(
     at: Duration,
     time: Duration,
 ) -> impl Fn(Duration) -> (Duration, Result<&'static str, ErrorKind>) + Send + Sync {
