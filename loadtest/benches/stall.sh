@@ -49,7 +49,7 @@ of_oha() {
     awk -F'[:,]' '
         /"latencyPercentiles"/ { inside = 1 }
         inside && /"p50"/ { p50 = $2 } inside && /"p90"/ { p90 = $2 } inside && /"p99"/ { p99 = $2; inside = 0 }
-        /"slowest"/ { max = $2 } /^ *"200"/ { sent = $2 }
+        /"slowest"/ && !max { max = $2 } /^ *"200"/ { sent = $2 }
         END { print p50 + 0 "s", p90 + 0 "s", p99 + 0 "s", max + 0 "s", sent + 0 }'
 }
 of_wrk2() {
