@@ -11,19 +11,15 @@
 set -euo pipefail
 
 users=${1:-10000} pause=${2:-1000} seconds=${3:-60}
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-repository=$here/../..
-folder=${PEERS_DIR:-$(mktemp -d)}
-mkdir -p "$folder"
+. "$(dirname "${BASH_SOURCE[0]}")/peers/tools.sh"
+here=$benches/peers
 ulimit -n "$(ulimit -Hn)"
 [[ $(ulimit -n) = unlimited || $(ulimit -n) -gt $((users + 100)) ]] || { echo "$users connections are too many files here" >&2; exit 1; }
-# shellcheck source=peers/package.sh
-source "$here/peers/package.sh"
 
-ours=$(package ours "$here/peers/ours.rs" "$OURS")
-bare=$(package bare "$here/peers/hyper.rs" "$BARE")
-slow=$(package slow "$here/peers/slow.rs" 'tokio = { version = "1", features = ["io-util", "macros", "net", "rt", "time"] }')
-wrk=$(command -v wrk || true)
+ours=$(package ours "$here/ours.rs" "$OURS")
+bare=$(package bare "$here/hyper.rs" "$BARE")
+slow=$(package slow "$here/slow.rs" 'tokio = { version = "1", features = ["io-util", "macros", "net", "rt", "time"] }')
+wrk=$(system wrk)
 
 "$slow" "$pause" >"$folder/address" 2>/dev/null </dev/null &
 server=$!

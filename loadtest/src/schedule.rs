@@ -404,33 +404,87 @@ mod tests {
         assert_eq!(schedule.steady_part(seconds(7.0)), seconds(5.0));
     }
 
+    /// Rates and times as people write them, and as they do not: none, hardly any, and a great many.
+    fn any_stages() -> impl Strategy<Value = Vec<Stage>> {
+        let rate = || prop_oneof![Just(0.0), 0.0_f64..1.0, 0.0_f64..500.0, 1e3_f64..1e6];
+        let time = prop_oneof![1e-6_f64..1e-3, 1e-3_f64..1.0, 1.0_f64..3_600.0];
+        let stage =
+            (rate(), rate(), time, any::<bool>()).prop_map(|(from, to, time, is_flat)| Stage {
+                from,
+                to: if is_flat { from } else { to },
+                duration: seconds(time),
+            });
+        proptest::collection::vec(stage, 1..8)
+    }
+
+    /// The integral of the rate up to `time`, and the rate there.
+    fn integral(stages: &[Stage], time: Duration) -> (f64, f64) {
+        let (mut area, mut left, mut rate) = (0.0, time.as_secs_f64(), 0.0_f64);
+        for stage in stages {
+            let length = stage.duration.as_secs_f64();
+            let part = left.min(length);
+            let end = stage.from + (stage.to - stage.from) * part / length;
+            area += f64::midpoint(stage.from, end) * part;
+            rate = if left > 0.0 {
+                stage.from.max(end)
+            } else {
+                rate
+            };
+            left = (left - part).max(0.0);
+        }
+        (area, rate)
+    }
+
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
         #[test]
         fn arrivals_are_the_integral_of_the_rate(
-            stages in proptest::collection::vec((0.0_f64..500.0, 0.0_f64..500.0, 0.1_f64..20.0), 1..6),
+            stages in any_stages(),
+            picked in proptest::collection::vec(0.0_f64..1.0, 64),
         ) {
-            let stages: Vec<Stage> = stages
-                .into_iter()
-                .map(|(from, to, duration)| Stage { from, to, duration: seconds(duration) })
-                .collect();
-            let total: f64 =
-                stages.iter().map(|stage| f64::midpoint(stage.from, stage.to) * stage.duration.as_secs_f64()).sum();
             let schedule = Schedule::new(&Load::new(Shape::RateStages { stages: stages.clone().into() }));
+            let end = schedule.end().unwrap();
+            let (total, _) = integral(&stages, end);
             let arrivals = schedule.arrivals();
-            prop_assert!((arrivals as f64 - total).abs() <= 1.0);
-            let mut last = Duration::ZERO;
-            for index in 0..arrivals {
+            // One at the start, and one whenever the integral is whole, but none at the very end.
+            let tolerance = 1e-6 + total * 1e-12;
+            prop_assert!(arrivals as f64 >= total - tolerance, "{arrivals} of {total}");
+            prop_assert!(arrivals as f64 <= total + 1.0, "{arrivals} of {total}");
+            let some = picked.into_iter().map(|share| (share * arrivals as f64) as u64);
+            for index in some.chain(0..arrivals.min(50)).chain(arrivals.saturating_sub(50)..arrivals) {
                 let due = schedule.arrival(index);
-                prop_assert!(due >= last, "arrival {index} is due before the one before it");
-                let (mut area, mut at) = (0.0, due.as_secs_f64());
-                for stage in &stages {
-                    let part = at.min(stage.duration.as_secs_f64());
-                    let slope = (stage.to - stage.from) / stage.duration.as_secs_f64();
-                    area += stage.from * part + slope * part * part / 2.0;
-                    at = (at - part).max(0.0);
+                prop_assert!(due <= end);
+                if index > 0 {
+                    prop_assert!(due >= schedule.arrival(index - 1), "{index} is due before the one before it");
                 }
-                prop_assert!((area - index as f64).abs() < 1e-2, "{area} arrivals by the time of {index}");
-                last = due;
+                // As near as a nanosecond can be written, and a sum of so many.
+                let (area, rate) = integral(&stages, due);
+                let tolerance = 2e-9 * rate + 1e-6 + total * 1e-11;
+                prop_assert!(
+                    (area - index as f64).abs() <= tolerance,
+                    "{area} arrivals by the time {due:?} of {index}, at {rate} a second"
+                );
+            }
+        }
+
+        #[test]
+        fn every_arrival_is_in_the_window_it_is_due_in(
+            stages in any_stages(),
+            warm_up in prop_oneof![Just(0.0), 0.001_f64..10.0],
+            share in 0.0_f64..1.0,
+        ) {
+            let mut load = Load::new(Shape::RateStages { stages: stages.into() });
+            load.warm_up = seconds(warm_up);
+            let schedule = Schedule::new(&load);
+            prop_assume!(schedule.arrivals() > 0);
+            let due = schedule.arrival((share * schedule.arrivals() as f64) as u64);
+            let end = schedule.window_end(due);
+            let last = end.saturating_sub(Duration::from_nanos(1)).min(Duration::from_secs(1_000_000));
+            prop_assert_eq!(schedule.window(due), schedule.window(last.max(due)));
+            if end < Duration::MAX {
+                // An edge lies between two nanoseconds.
+                prop_assert_ne!(schedule.window(due), schedule.window(end + Duration::from_nanos(1)));
             }
         }
     }

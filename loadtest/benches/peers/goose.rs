@@ -1,4 +1,6 @@
-//! Goose, doing the same: `goose-peer one|three` and Goose's own options.
+//! Goose, doing the same: Goose's own options, and the journey in the environment.
+//!
+//! Prints requests, and its p50, p90, p99 and max of the response times in microseconds.
 
 use goose::prelude::*;
 use serde_json::Value;
@@ -40,9 +42,23 @@ async fn main() -> Result<(), GooseError> {
     } else {
         transaction!(ask)
     };
-    GooseAttack::initialize()?
+    let metrics = GooseAttack::initialize()?
         .register_scenario(scenario!("peer").register_transaction(journey))
         .execute()
         .await?;
+    for request in metrics.requests.values() {
+        let data = &request.raw_data;
+        let time = |share: f64| {
+            let mut left = (share * data.counter as f64).ceil() as usize;
+            let mut buckets = data.times_us.into_iter();
+            let bucket = buckets.find(|(_, count)| {
+                left = left.saturating_sub(**count);
+                left == 0
+            });
+            bucket.map_or(0, |(time, _)| *time)
+        };
+        let [p50, p90, p99] = [0.5, 0.9, 0.99].map(time);
+        println!("{} {p50} {p90} {p99} {}", data.counter, data.maximum_time_us);
+    }
     Ok(())
 }

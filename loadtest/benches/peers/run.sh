@@ -11,31 +11,14 @@
 set -euo pipefail
 
 seconds=${1:-4} rounds=${2:-5}
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-repository=$here/../../..
-folder=${PEERS_DIR:-$(mktemp -d)}
-mkdir -p "$folder"
+. "$(dirname "${BASH_SOURCE[0]}")/tools.sh"
+here=$benches/peers
+needs nginx
 [[ ${PEERS_DIR-} ]] || trap 'rm -rf "$folder"' EXIT
-
-for needed in nginx curl taskset; do
-    command -v "$needed" >/dev/null || { echo "$needed is needed" >&2; exit 1; }
-done
-[[ $(nproc) -ge 2 ]] || { echo "two cores are needed" >&2; exit 1; }
-
-# shellcheck source=package.sh
-source "$here/package.sh"
 
 ours=$(package ours "$here/ours.rs" "$OURS")
 bare=$(package bare "$here/hyper.rs" "$BARE")
-goose=$(package goose-peer "$here/goose.rs" 'goose = "0.19"
-serde_json = "1"
-tokio = { version = "1", features = ["macros", "rt"] }') || goose=
-oha=$(command -v oha || true)
-if [[ ! $oha ]]; then
-    cargo install --quiet --locked --root "$folder" oha >&2 && oha=$folder/bin/oha || oha=
-fi
-command -v wrk >/dev/null || [[ $EUID -ne 0 ]] || apt-get install -y -qq wrk >/dev/null 2>&1 || true
-wrk=$(command -v wrk || true) k6=$(command -v k6 || true)
+goose=$(crates_goose) oha=$(crates_oha) wrk=$(system wrk) k6=$(system k6)
 
 port=$((20000 + RANDOM % 10000))
 url=http://127.0.0.1:$port
@@ -66,17 +49,12 @@ served() { curl -s "$url/status" | awk 'NR == 3 { print $3 }'; }
 
 # measure WORK TOOL COMMAND..: a line `WORK TOOL microseconds`
 measure() {
-    local work=$1 tool=$2 before after times TIMEFORMAT='%U %S'
+    local work=$1 tool=$2 before cpu
     shift 2
     before=$(served)
-    times=$({ time timeout $((seconds + 60)) taskset -c 0 "$@" >"$folder/output" 2>&1; } 2>&1) || {
-        echo "failed: $*" >&2
-        tail -5 "$folder/output" >&2
-        return
-    }
-    after=$(served)
+    cpu=$(pinned "$@") || return 0
     # one request more is the question itself
-    awk -v n=$((after - before - 1)) -v w="$work" -v t="$tool" '{ printf "%s %s %.3f\n", w, t, ($1 + $2) * 1e6 / n }' <<<"$times"
+    awk -v n=$(($(served) - before - 1)) -v w="$work" -v t="$tool" '{ printf "%s %s %.3f\n", w, t, $1 * 1e6 / n }' <<<"$cpu"
 }
 
 for ((round = 1; round <= rounds; round++)); do
@@ -109,6 +87,4 @@ awk '
             printf "%-6s %-9s %12.2f %20.2f\n", k[1], k[2], median(all[order[i]]), median(ratio[order[i]])
         }
     }' "$folder/figures"
-for peer in wrk oha goose k6; do
-    [[ ${!peer} ]] || echo "$peer is absent: no package offers it here"
-done
+absent wrk oha goose k6

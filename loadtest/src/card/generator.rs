@@ -19,7 +19,10 @@ pub(super) const STOLEN: f64 = 0.1;
 pub struct Generator {
     /// The seconds that were watched.
     pub seconds: u64,
-    /// The 99th percentile of start lateness that is the generator's fault.
+    /// The median of start lateness that is the generator's fault.
+    #[serde(rename = "late_p50_us", with = "micros::option")]
+    pub late_p50: Option<Duration>,
+    /// The 99th percentile of it.
     #[serde(rename = "late_p99_us", with = "micros::option")]
     pub late_p99: Option<Duration>,
     /// The longest of it.
@@ -67,6 +70,7 @@ impl Generator {
         let throttled = cells().map(|cell| cell.health.throttled_us).sum();
         Self {
             seconds: seconds(|_| true),
+            late_p50: journey.lateness.quantile(0.5),
             late_p99: journey.lateness.quantile(0.99),
             latest: journey.lateness.max(),
             waited: journey.waits.count() + journey.dropped,

@@ -94,7 +94,8 @@ const DEFAULT_TARGET: Duration = Duration::from_millis(500);
 /// The error budget when nobody declares one.
 const DEFAULT_BUDGET: f64 = 0.01;
 /// How long iterations in flight may take after the end of the load.
-const GRACEFUL_STOP: Duration = Duration::from_secs(30);
+pub(crate) const GRACEFUL_STOP: Duration = Duration::from_secs(30);
+
 impl Plan {
     /// Applies `overrides` to what `scenario` declares.
     ///

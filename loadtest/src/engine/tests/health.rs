@@ -15,7 +15,7 @@ fn freeze(time: Duration) {
 }
 
 /// A script that answers at once, and freezes the thread for `time` in the first request after `at`.
-fn freezing(
+pub(super) fn freezing(
     at: Duration,
     time: Duration,
 ) -> impl Fn(Duration) -> (Duration, Result<&'static str, ErrorKind>) + Send + Sync {
@@ -112,7 +112,16 @@ fn arrivals_that_were_given_to_users_in_a_burst_are_begun_before_an_abort() {
     let mut load = rate(400.0, Duration::ZERO, ms(4_000));
     load.max_users = Some(1_000);
     let abort = Some((ms(1_500), Phase::Aborting));
-    let script = freezing(ms(1_000), ms(1_000));
+    // All who come before 0.9 s are free from then on, and there to be given the burst.
+    let freezes = freezing(ms(1_000), ms(1_000));
+    let script = move |at| {
+        let slow = ms(900).saturating_sub(at);
+        if slow.is_zero() {
+            freezes(at)
+        } else {
+            (slow, Ok(""))
+        }
+    };
     let ran = run_workers(load, vec![step("a")], 1, &Control::new(), abort, script);
     let all = ran.all();
     assert!(all.journey.cancelled > 300, "{:?}", all.journey);

@@ -1,6 +1,8 @@
 //! Whole runs of a worker on a paused clock, with a scripted transport: exact counts, no real time.
 
 mod choices;
+mod course;
+mod end;
 mod health;
 mod last;
 mod many;
@@ -629,16 +631,4 @@ fn an_abort_cancels_what_is_in_flight() {
     assert_eq!((all.journey.started, all.journey.cancelled), (4, 4));
     assert_eq!(all.steps[0].cancelled, 4);
     assert!(ran.done.elapsed < ms(2_600));
-}
-
-#[test]
-fn the_hard_end_is_the_graceful_time_after_the_load() {
-    let mut hanging = step("a");
-    hanging.timeout = ms(600_000);
-    let ran = run(users(3, Duration::ZERO, ms(5_000)), vec![hanging], |_| {
-        (ms(500_000), Ok(""))
-    });
-    let all = ran.all();
-    assert_eq!(all.journey.cancelled, 3);
-    assert_eq!(ran.done.elapsed, ms(35_000));
 }

@@ -1,0 +1,158 @@
+//! How a run ends: at its hard end at the latest, whatever servers and the scenario's code do.
+
+use super::health::freezing;
+use super::*;
+use crate::engine::{self, How, Staff};
+use crate::plan::GRACEFUL_STOP;
+use crate::transport::{HttpTransport, Network};
+use loadtest_tests::{Reply, Server};
+
+/// A step whose own deadline is no help.
+fn patient() -> StepDef {
+    let mut step = step("a");
+    step.timeout = ms(6_000_000);
+    step
+}
+
+fn never(_: Duration) -> (Duration, Result<&'static str, ErrorKind>) {
+    (ms(5_000_000), Ok(""))
+}
+
+#[test]
+fn the_hard_end_is_the_graceful_time_after_the_load() {
+    let ran = run(users(3, Duration::ZERO, ms(5_000)), vec![patient()], never);
+    let all = ran.all();
+    assert_eq!((all.journey.started, all.journey.cancelled), (3, 3));
+    assert_eq!(ran.done.elapsed, ms(5_000) + GRACEFUL_STOP);
+}
+
+#[test]
+fn an_open_load_on_a_server_that_never_answers_ends_with_all_cancelled_or_dropped() {
+    let mut load = rate(100.0, Duration::ZERO, ms(5_000));
+    load.max_users = Some(40);
+    for workers in [1, 3] {
+        let ran = run_workers(
+            load.clone(),
+            vec![patient()],
+            workers,
+            &Control::new(),
+            None,
+            never,
+        );
+        let all = ran.all();
+        let journey = &all.journey;
+        assert_eq!(
+            (journey.cancelled, journey.dropped, journey.ok),
+            (40, 460, 0)
+        );
+        assert_eq!(all.steps[0].cancelled, 40);
+        assert_eq!(ran.done.elapsed, ms(5_000) + GRACEFUL_STOP);
+    }
+}
+
+#[test]
+fn what_ends_within_the_graceful_time_is_counted_to_the_last_millisecond() {
+    // Two a second for 5 s: those that take as long as what is left of the run and its graceful time end.
+    let takes = |time| {
+        let ran = run(
+            rate(2.0, Duration::ZERO, ms(5_000)),
+            vec![patient()],
+            move |_| (time, Ok("")),
+        );
+        let all = ran.all();
+        (all.journey.ok, all.journey.cancelled, ran.done.elapsed)
+    };
+    // The last one is due at 4.5 s, and the hard end is at 35 s.
+    assert_eq!(GRACEFUL_STOP, ms(30_000));
+    assert_eq!(takes(ms(30_499)), (10, 0, ms(34_999)));
+    assert_eq!(takes(ms(30_501)), (9, 1, ms(35_000)));
+    assert_eq!(takes(ms(32_501)), (5, 5, ms(35_000)));
+}
+
+#[test]
+fn fixed_work_lasts_as_long_as_its_requests_may() {
+    // 7 iterations, 2 users, nobody answers: 4 deadlines one after another, and no end of a load.
+    for workers in [1, 2] {
+        let load = Load::new(Shape::Iterations { count: 7, users: 2 });
+        let ran = run_workers(load, vec![step("a")], workers, &Control::new(), None, never);
+        let all = ran.all();
+        assert_eq!((all.journey.failed, all.journey.cancelled), (7, 0));
+        assert_eq!(ran.done.elapsed, 4 * step("a").timeout);
+    }
+}
+
+#[test]
+fn fixed_work_that_is_stopped_ends_the_graceful_time_later() {
+    let load = Load::new(Shape::Iterations { count: 7, users: 2 });
+    let stop = Some((ms(1_000), Phase::Stopping));
+    let ran = run_workers(load, vec![patient()], 1, &Control::new(), stop, never);
+    let all = ran.all();
+    assert_eq!((ran.done.planned, all.journey.cancelled), (2, 2));
+    assert_eq!(ran.done.elapsed, ms(1_000) + GRACEFUL_STOP);
+}
+
+#[test]
+fn a_stop_before_the_end_starts_the_graceful_time() {
+    let stop = Some((ms(1_950), Phase::Stopping));
+    let load = rate(10.0, Duration::ZERO, ms(60_000));
+    let ran = run_workers(load, vec![patient()], 1, &Control::new(), stop, never);
+    let all = ran.all();
+    // Those due at 0, 0.1, .. 1.9 s.
+    assert_eq!((ran.done.planned, all.journey.cancelled), (20, 20));
+    assert_eq!(ran.done.elapsed, ms(1_950) + GRACEFUL_STOP);
+}
+
+#[test]
+fn code_that_keeps_the_thread_beyond_the_end_of_the_load_gains_no_time_by_that() {
+    let keeps_it = |time: Duration| {
+        let answers = freezing(ms(4_900), time);
+        let slow_then = move |at| {
+            let (quick, answer) = answers(at);
+            (if at < ms(4_900) { quick } else { ms(1_000) }, answer)
+        };
+        let load = users(1, Duration::ZERO, ms(5_000));
+        let ran = run(load, vec![patient()], slow_then);
+        (ran.all().journey.cancelled, ran.done.elapsed)
+    };
+    assert_eq!(keeps_it(ms(20_000)), (0, ms(4_900 + 20_000 + 1_000)));
+    assert_eq!(keeps_it(ms(60_000)), (1, ms(4_900 + 60_000)));
+}
+
+#[test]
+fn servers_that_drip_or_say_nothing_do_not_outlast_the_hard_end() {
+    let hang: fn() -> Reply = Reply::hang;
+    let drip = || Reply::text("d".repeat(1_000_000)).drip(1, ms(1));
+    for reply in [hang, drip, Reply::endless] {
+        let server = Server::start(move |_| reply());
+        let network = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap()
+            .block_on(Network::prepare(Some(&server.url()), "run"));
+        let network = Arc::new(network.unwrap());
+        let (scenario, mut plan) = planned(users(2, Duration::ZERO, ms(200)), vec![patient()]);
+        plan.graceful_stop = ms(100);
+        let mut all = Tally::default();
+        let ended = engine::run(
+            scenario,
+            &(Arc::new(()) as Shared),
+            &plan,
+            Staff::new(1, 1).unwrap(),
+            engine::start_of(1),
+            &Control::new(),
+            move |user| HttpTransport::new(Arc::clone(&network), user),
+            |frame| {
+                for window in frame.windows.all() {
+                    all.merge(window);
+                }
+            },
+        );
+        let ended = ended.unwrap();
+        assert_eq!(
+            (ended.how, ended.complete, ended.planned),
+            (How::Completed, true, 2)
+        );
+        assert_eq!((all.journey.started, all.journey.cancelled), (2, 2));
+        assert!(ended.elapsed >= ms(300), "{:?}", ended.elapsed);
+    }
+}
