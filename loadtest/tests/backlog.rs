@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 
-const USERS: u32 = 500;
+const USERS: u32 = 1_500;
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
 #[scenario]
@@ -39,7 +39,7 @@ fn lazy() -> SocketAddr {
                     waiting = Box::pin(listener.accept());
                 }
                 drop(waiting);
-                tokio::time::sleep(Duration::from_millis(25)).await;
+                tokio::time::sleep(Duration::from_millis(40)).await;
             }
         });
     });

@@ -19,6 +19,9 @@ const TELLING: [HeaderName; 3] = [
     http::header::SET_COOKIE,
 ];
 
+/// The headers that say how long a body is.
+const LENGTHS: [HeaderName; 2] = [CONTENT_LENGTH, TRANSFER_ENCODING];
+
 /// A head, and its length.
 pub(super) enum Parsed {
     /// There is another one to come.
@@ -127,25 +130,28 @@ pub(super) fn parse(
     for header in head.headers.iter() {
         let (name, value) = (header.name, header.value);
         if name.eq_ignore_ascii_case("content-length") {
-            announced = Some(lengths(value, announced)?);
+            announced = Some(length_of(value, announced));
         } else if name.eq_ignore_ascii_case("transfer-encoding") {
             chunked = Some(is_last(value, "chunked"));
         } else if name.eq_ignore_ascii_case("connection") {
             closes |= has(value, "close");
             keeps |= has(value, "keep-alive");
         }
-        if all
-            || TELLING
-                .iter()
-                .any(|told| name.eq_ignore_ascii_case(told.as_str()))
-        {
-            let invalid = "invalid header";
-            let name = HeaderName::from_bytes(name.as_bytes());
-            let value = HeaderValue::from_bytes(value);
-            kept.append(
-                name.map_err(|_| Error::Malformed(invalid))?,
-                value.map_err(|_| Error::Malformed(invalid))?,
-            );
+    }
+    // Two things said of the length of a body are worth a look.
+    let is_ambiguous = announced.is_some() && chunked.is_some();
+    for header in head.headers.iter() {
+        let is_one_of = |names: &[HeaderName]| {
+            let mut names = names.iter();
+            names.any(|name| header.name.eq_ignore_ascii_case(name.as_str()))
+        };
+        if all || is_one_of(&TELLING) || is_ambiguous && is_one_of(&LENGTHS) {
+            let name = HeaderName::from_bytes(header.name.as_bytes());
+            let value = HeaderValue::from_bytes(header.value);
+            let (Ok(name), Ok(value)) = (name, value) else {
+                return Err(Error::Malformed("invalid header"));
+            };
+            kept.append(name, value);
         }
     }
     let body = match (chunked, announced) {
@@ -155,7 +161,8 @@ pub(super) fn parse(
             return Err(Error::Malformed("a transfer encoding in HTTP/1.0"));
         }
         (Some(true), _) => Body::Chunked(Chunks::Start),
-        (None, Some(length)) => Body::Length(length),
+        (None, Some(Some(length))) => Body::Length(length),
+        (None, Some(None)) => return Err(Error::Malformed("invalid content-length")),
         (Some(false), _) | (None, None) => Body::UntilEnd,
     };
     let is_kept = !closes
@@ -171,23 +178,19 @@ pub(super) fn parse(
     Ok(Some(Parsed::Final(length, answer)))
 }
 
-/// The length that a header says, which may say it several times, and that of others before it.
-fn lengths(value: &[u8], before: Option<u64>) -> Result<u64, Error> {
-    let invalid = Error::Malformed("invalid content-length");
+/// The length that a header says, which may say it several times, as others `before` it did; nothing where
+/// that is no number, or not the same one.
+fn length_of(value: &[u8], before: Option<Option<u64>>) -> Option<u64> {
     let mut length = before;
     for part in value.split(|byte| *byte == b',') {
-        let digits = part.trim_ascii();
-        if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-            return Err(invalid);
-        }
-        let number = std::str::from_utf8(digits).ok();
-        match (number.and_then(|digits| digits.parse().ok()), length) {
-            (Some(number), None) => length = Some(number),
-            (Some(number), Some(length)) if number == length => {}
-            _ => return Err(invalid),
-        }
+        let digits = std::str::from_utf8(part.trim_ascii()).ok();
+        // Not even a sign.
+        let digits = digits.filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+        let number = digits.and_then(|digits| digits.parse().ok());
+        let same = length.is_none_or(|length| length == number);
+        length = Some(number.filter(|_| same));
     }
-    length.ok_or(invalid)
+    length.flatten()
 }
 
 /// Whether one of the words of a list is this one.
@@ -254,6 +257,7 @@ mod tests {
             ("1.1 200 OK\r\ntransfer-encoding: gzip", "UntilEnd", false),
             ("1.1 200 OK", "UntilEnd", false),
             ("1.1 204 No Content", "Length(0)", true),
+            ("1.1 204 No Content\r\ncontent-length: x", "Length(0)", true),
             (
                 "1.1 304 Not Modified\r\ncontent-length: 7",
                 "Length(0)",
@@ -317,6 +321,10 @@ mod tests {
             "HTTP/1.1 200 OK\r\nx-a: 1\r\nSet-Cookie: a=b\r\ncontent-length: 0\r\nx-a: ä\r\n\r\n";
         assert_eq!(parsed(text, false, false).unwrap().0.len(), 1);
         assert_eq!(parsed(text, false, true).unwrap().0.len(), 4);
+        let text =
+            "HTTP/1.1 200 OK\r\nx-a: 1\r\ncontent-length: 1\r\nTransfer-encoding: chunked\r\n\r\n";
+        let headers = parsed(text, false, false).unwrap().0;
+        assert!(headers.contains_key(CONTENT_LENGTH) && headers.contains_key(TRANSFER_ENCODING));
     }
 
     #[test]
