@@ -85,7 +85,15 @@ impl Connection {
                 .handshake(io)
                 .await
                 .map_err(failed)?;
-            let driver = async move { drop(connection.await) };
+            let watched = Rc::clone(&meter);
+            let driver = async move {
+                if connection
+                    .await
+                    .is_err_and(|error| fault::is_unsolicited(&error))
+                {
+                    watched.spoil();
+                }
+            };
             (Sender::Http1(sender), tokio::task::spawn_local(driver))
         };
         Ok(Self {

@@ -34,7 +34,7 @@ pub(super) fn connecting(address: SocketAddr, error: &io::Error) -> Failure {
 }
 
 /// The fault of this machine behind `error`, if it is one.
-fn local(error: &io::Error) -> Option<ErrorKind> {
+pub(super) fn local(error: &io::Error) -> Option<ErrorKind> {
     match error.kind() {
         io::ErrorKind::AddrNotAvailable | io::ErrorKind::AddrInUse => {
             return Some(ErrorKind::LocalPorts);
@@ -70,6 +70,7 @@ pub(super) fn in_handshake(error: &io::Error) -> Failure {
             | CertificateError::NotValidYetContext { .. } => ErrorKind::TlsExpired,
             _ => ErrorKind::TlsUntrusted,
         },
+        _ if error.kind() == io::ErrorKind::TimedOut => ErrorKind::TlsTimeout,
         _ => ErrorKind::TlsProtocol,
     };
     let remedy = match tls {
@@ -223,6 +224,12 @@ pub(super) fn in_body(error: &hyper::Error, meter: &Meter) -> Failure {
     }
 }
 
+/// Whether more came over a connection than was asked for.
+pub(super) fn is_unsolicited(error: &hyper::Error) -> bool {
+    // hyper says so only in words; a test holds it to them.
+    chain(error).contains("unexpected message")
+}
+
 /// TLS broke off after the handshake: with TLS 1.3 a server refuses a client's certificate only then.
 fn in_tls(error: &hyper::Error) -> String {
     let text = chain(error);
@@ -258,6 +265,13 @@ fn chain(error: &dyn Error) -> String {
 mod tests {
     use super::*;
     use nix::errno::Errno;
+
+    #[test]
+    fn a_handshake_that_the_system_gives_up_has_timed_out() {
+        let kind = |errno: Errno| in_handshake(&errno.into()).kind;
+        assert_eq!(kind(Errno::ETIMEDOUT), ErrorKind::TlsTimeout);
+        assert_eq!(kind(Errno::ECONNRESET), ErrorKind::TlsProtocol);
+    }
 
     #[test]
     fn the_faults_of_this_machine_are_told_from_those_of_the_target() {

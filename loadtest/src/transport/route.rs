@@ -7,13 +7,13 @@ use super::hop::{Hop, HopAnswer};
 use super::meter::Meter;
 use super::network::{Addresses, Network};
 use super::origin::Origin;
-use super::progress::{Progress, Stage};
+use super::progress::{Progress, Stage, add};
 use super::redirect::{self, Redirect};
 use super::request::{self, Surroundings};
 use super::{Call, ErrorKind, Failure, Received, body, fault, http2};
 use crate::chain::RequestBuf;
 use bytes::Bytes;
-use http::header::LOCATION;
+use http::header::{CONTENT_LENGTH, LOCATION, TRANSFER_ENCODING};
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body_util::Full;
@@ -33,6 +33,8 @@ pub(super) struct Route {
     pub(super) addresses: Addresses,
     /// The address to connect to.
     pub(super) preferred: usize,
+    /// The number of the user, who shares the addresses with others.
+    user: u64,
     /// The connection, while no request is under way.
     kept: Option<Connection>,
     /// The headers of the last answer; the next request uses the memory.
@@ -74,8 +76,9 @@ impl Route {
             host,
             authority,
             written,
-            preferred: (user % addresses.spread as u64) as usize,
+            preferred: addresses.of(user),
             addresses,
+            user,
             kept: None,
             headers: HeaderMap::new(),
             origin,
@@ -117,25 +120,45 @@ impl Route {
                 }
                 progress.settle();
             } else {
+                progress.traffic.unsolicited += u32::from(kept.meter.is_spoilt());
                 kept.abandon();
+            }
+        }
+        // In a box, so that the requests of all others stay small.
+        let connection = Box::pin(self.connect(lent.network, progress)).await?;
+        progress.usable_at = Instant::now();
+        self.attempt(connection, &lent, request, call, progress, false)
+            .await
+            .map_err(|lost| lost.failure)
+    }
+
+    /// Opens a connection, after a lookup where the addresses do not stay the same.
+    async fn connect(
+        &mut self,
+        network: &Network,
+        progress: &mut Progress<'_>,
+    ) -> Result<Connection, Failure> {
+        progress.stage = Stage::Lookup;
+        let begin = Instant::now();
+        if let Some(found) = network.addresses_now(&self.origin).await {
+            add(&mut progress.phases.connect, begin.elapsed());
+            let addresses = found?;
+            if addresses != self.addresses {
+                self.preferred = addresses.of(self.user);
+                self.addresses = addresses;
             }
         }
         progress.stage = Stage::Connect;
         let stage = &mut progress.stage;
-        // In a box, so that the requests of all others stay small.
-        let connection = Box::pin(Connection::open(
-            lent.network,
+        Connection::open(
+            network,
             &self.origin,
             &self.addresses,
             &mut self.preferred,
             &mut progress.phases,
             || *stage = Stage::Handshake,
-        ))
-        .await?;
-        progress.usable_at = Instant::now();
-        self.attempt(connection, &lent, request, call, progress, false)
-            .await
-            .map_err(|lost| lost.failure)
+        )
+        .await
     }
 
     /// Makes `sent` what hyper sends, in the memory of the last answer's headers.
@@ -235,11 +258,16 @@ impl Route {
                 (response.status(), response.into_body())
             }
             Err(error) => {
+                progress.traffic.unsolicited += u32::from(fault::is_unsolicited(&error));
                 let lost = Lost::before_head(&error, &connection, reused);
                 connection.abandon();
                 return Err(lost);
             }
         };
+        if self.headers.contains_key(TRANSFER_ENCODING) && self.headers.contains_key(CONTENT_LENGTH)
+        {
+            progress.traffic.ambiguous += 1;
+        }
         if let Some(jar) = lent.jar
             && Jar::is_set_by(&self.headers)
         {

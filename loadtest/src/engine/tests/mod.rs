@@ -137,7 +137,7 @@ impl Transport for Scripted {
         let sent = Traffic {
             requests: 1,
             sent_bytes: 10,
-            received_bytes: 0,
+            ..Traffic::default()
         };
         call.unfinished.set(sent);
         tokio::time::sleep(time.min(call.timeout)).await;

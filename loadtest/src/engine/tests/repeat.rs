@@ -149,6 +149,7 @@ impl Transport for Server {
                 requests: u32::from(!matches!(answer, Fault(ErrorKind::ConnectRefused))),
                 sent_bytes: 10,
                 received_bytes: 20,
+                ..Traffic::default()
             },
             redirected_to: None,
             hops: Vec::new(),
