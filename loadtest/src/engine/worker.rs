@@ -1,6 +1,6 @@
 //! A worker: one thread, one runtime, its own users and its own tallies.
 
-use super::control::Phase;
+use super::control::{Orders, Phase};
 use super::desk::{Busy, Desk};
 use super::iteration::VirtualUser;
 use super::pacer::Pacer;
@@ -16,7 +16,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// What a worker makes its users of.
@@ -59,6 +58,8 @@ pub(super) struct Done {
     pub(super) elapsed: Duration,
     /// Whether rows ended the load here, or did so for some users.
     pub(super) out_of_rows: bool,
+    /// Whether orders ended the load before its time.
+    pub(super) cut_short: bool,
 }
 
 /// Runs this worker's part of a load, from `start` on. `report` gets a frame per second, the last one
@@ -67,7 +68,7 @@ pub(super) async fn work<T: Transport + 'static>(
     crew: Crew<T>,
     start: Instant,
     mut pacer: Pacer,
-    mut phase: watch::Receiver<Phase>,
+    mut orders: Orders,
     report: impl Fn(Frame),
 ) -> Done {
     let desk = Rc::new(Desk::new(
@@ -100,6 +101,7 @@ pub(super) async fn work<T: Transport + 'static>(
                 )
             }
         };
+        let cut_short = !desk.is_running();
         desk.advance(Phase::Stopping);
         let window = desk.window_of_last_steps();
         tokio::select! {
@@ -111,15 +113,12 @@ pub(super) async fn work<T: Transport + 'static>(
         // What is still in flight is dropped here, and counted as cancelled by that.
         let over = users.dismiss().await;
         desk.cancel_last_steps(window);
-        (planned.unwrap_or(desk.started()), over)
+        (planned.unwrap_or(desk.started()), over, cut_short)
     };
     let listen = async {
         loop {
-            let now = *phase.borrow_and_update();
-            desk.advance(now);
-            if phase.changed().await.is_err() {
-                std::future::pending::<()>().await;
-            }
+            desk.advance(orders.phase());
+            orders.changed().await;
         }
     };
     let tick = async {
@@ -128,7 +127,7 @@ pub(super) async fn work<T: Transport + 'static>(
             report(clock.frame());
         }
     };
-    let (planned, over) = tokio::select! {
+    let (planned, over, cut_short) = tokio::select! {
         biased;
         ended = load => ended,
         () = listen => unreachable!("listens for ever"),
@@ -139,6 +138,7 @@ pub(super) async fn work<T: Transport + 'static>(
         planned,
         elapsed: over.saturating_duration_since(start),
         out_of_rows: desk.is_out_of_rows(),
+        cut_short,
     }
 }
 

@@ -8,7 +8,7 @@ mod repeat;
 mod rows;
 mod senders;
 
-use super::control::{Control, Phase};
+use super::control::{Control, Orders, Phase};
 use super::pacer::Pacer;
 use super::worker::{Crew, Done, work};
 use crate::chain::{
@@ -281,7 +281,7 @@ fn run_plan(
                 crew,
                 start,
                 Pacer::on_runtime(),
-                control.subscribe(),
+                Orders::of(control, &Control::new()),
                 report,
             )
             .await
