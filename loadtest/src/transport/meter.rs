@@ -31,6 +31,7 @@ impl Meter {
         self.sent.set(0);
         self.received.set(0);
         self.awaits_head.set(true);
+        self.is_waiting.set(false);
     }
 
     /// The head is there: from now on any number of bytes may come.
