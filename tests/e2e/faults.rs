@@ -271,27 +271,35 @@ fn no_room_for_ports_is_no_fault_of_the_target() {
 fn a_full_disk_leaves_no_half_a_record() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(5)));
     let desk = desk();
-    // Room for a journal, and not for a record; what is on the disk goes with the namespace.
-    let disk = "mkdir -p runs && mount -t tmpfs -o size=32k none runs";
-    let script = format!("{disk} && \"$0\" \"$@\"; code=$?; ls runs/* >&2; exit $code");
-    let output = desk
-        .wrapped("unshare", &["-Urm", "sh", "-c", &script])
-        .line("run --profile dev hurried --users 2 --duration 3s --base-url")
-        .arg(server.url())
-        .run()
-        .exits(1);
-    let output = output.says(&[
-        "could not write",
-        "No space left on device",
-        "journal-1.jsonl",
+    // What is on the disk goes with the namespace.
+    let run_on_disk_of = |size: &str| {
+        let mount = format!("mkdir -p runs && mount -t tmpfs -o size={size} none runs");
+        let script = format!("{mount} && \"$0\" \"$@\"; code=$?; ls runs/* >&2; exit $code");
+        let output = desk
+            .wrapped("unshare", &["-Urm", "sh", "-c", &script])
+            .line("run --profile dev hurried --users 2 --duration 3s --base-url")
+            .arg(server.url())
+            .run()
+            .exits(1)
+            .says(&[
+                "could not write",
+                "No space left on device",
+                "journal-1.jsonl",
+            ]);
+        let files: Vec<&str> = output.stderr.lines().collect();
+        for half in ["record.json", "report.html"] {
+            assert!(!files.contains(&half), "{output}");
+        }
+        output
+    };
+    // Room for a journal, and not for a record: the result is not lost.
+    run_on_disk_of("32k").prints(&["hurried", "planned = ", "Steps"]);
+    // Room for nothing.
+    run_on_disk_of("12k").says(&[
+        "journal-1.jsonl` cannot be written",
+        "neither journal nor record can be kept, so here is its card:",
+        " ok, 0 failed, p50 ",
     ]);
-    let files = output.stderr.lines();
-    let files: Vec<&str> = files.filter(|line| !line.contains(' ')).collect();
-    for half in ["record.json", "report.html"] {
-        assert!(!files.contains(&half), "{output}");
-    }
-    // The result is not lost with the disk.
-    output.prints(&["hurried", "planned = ", "Steps"]);
 }
 
 fn a_host_is_looked_up_again_where_the_scenario_says_so() {

@@ -146,8 +146,10 @@ mod tests {
     #[test]
     fn a_run_is_given_up_for_more_than_a_few_panics_in_a_hundred_steps() {
         let verdict = |panics, others| {
-            let mut step = StepTally::default();
-            step.executed = panics + others;
+            let mut step = StepTally {
+                executed: panics + others,
+                ..StepTally::default()
+            };
             step.count_error(ErrorTally {
                 kind: ErrorKind::StepPanic,
                 status: None,

@@ -2,6 +2,7 @@
 
 use super::run::{Ready, begin, fit, given_base_url, internal, plan, usage};
 use super::{complain, write_json};
+use crate::card::Card;
 use crate::chain::Scenario;
 use crate::engine::{self, Control, Phase, Staff};
 use crate::protocol::{FailureKind, JournalLine, RunFailure, RunRequest};
@@ -11,6 +12,7 @@ use crate::targets;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufRead as _, Write as _};
+use std::path::Path;
 use std::thread;
 use tokio::time::Instant;
 
@@ -197,12 +199,24 @@ fn measure(
             record.end(end.clone());
             // The record first: with a full disk it says more than the journal.
             let recorded = write_json(&request.record, &record);
-            written?;
-            journal.write(&JournalLine::End(end))?;
-            recorded
+            let written = written.and_then(|()| journal.write(&JournalLine::End(end)));
+            if recorded.is_err() && written.is_err() {
+                // Nobody else will ever know.
+                let card = Card::of(&record);
+                complain(&format!(
+                    "neither journal nor record can be kept, so here is its card:\n{card}"
+                ));
+            }
+            written.map_err(|error| unwritten(&request.journal, &error))?;
+            recorded.map_err(|error| unwritten(&request.record, &error))
         }
         Err(failure) => journal.write(&JournalLine::Failed(failure)),
     }
+}
+
+fn unwritten(path: &Path, error: &io::Error) -> io::Error {
+    let path = path.display();
+    io::Error::new(error.kind(), format!("`{path}` cannot be written: {error}"))
 }
 
 /// The journal: a line per event, written through at once.

@@ -191,15 +191,15 @@ const FOR_NOW: [&str; 3] = [
 mod tests {
     use super::*;
 
-    fn kind(error: io::Error, took: Duration) -> ErrorKind {
-        unresolved("shop.test", &error, took).kind
+    fn kind(error: &io::Error, took: Duration) -> ErrorKind {
+        unresolved("shop.test", error, took).kind
     }
 
     #[test]
     fn the_reasons_of_a_failed_lookup_are_told_apart_as_far_as_the_system_tells() {
         let says = |text: &str, took| {
             let text = format!("failed to lookup address information: {text}");
-            kind(io::Error::other(text), took)
+            kind(&io::Error::other(text), took)
         };
         for words in UNKNOWN {
             assert_eq!(says(words, WAITED), ErrorKind::DnsNxdomain, "{words}");
@@ -211,7 +211,7 @@ mod tests {
         }
         let failed = says("Non-recoverable failure in name resolution", WAITED);
         assert_eq!(failed, ErrorKind::DnsUnreachable);
-        let timed_out = kind(io::ErrorKind::TimedOut.into(), Duration::ZERO);
+        let timed_out = kind(&io::ErrorKind::TimedOut.into(), Duration::ZERO);
         assert_eq!(timed_out, ErrorKind::DnsTimeout);
     }
 
@@ -219,14 +219,14 @@ mod tests {
     #[test]
     fn what_this_machine_lacks_is_not_blamed_on_the_name_servers() {
         let error = nix::errno::Errno::EMFILE.into();
-        assert_eq!(kind(error, Duration::ZERO), ErrorKind::LocalFds);
+        assert_eq!(kind(&error, Duration::ZERO), ErrorKind::LocalFds);
     }
 
     #[test]
     fn a_name_of_nobody_is_told_by_this_very_system() {
         // Where there is no name server the system cannot know that.
         let error = Resolver::system().look("no-such-host.invalid").unwrap_err();
-        let kind = kind(error, Duration::ZERO);
+        let kind = kind(&error, Duration::ZERO);
         assert!(kind.name().starts_with("dns."), "{kind}");
     }
 }
