@@ -257,6 +257,18 @@ fn no_room_for_ports_is_no_fault_of_the_target() {
         "widen the range of local ports",
     );
 
+    // Ports that rest after their connection was closed are taken too.
+    let desk = self::desk();
+    let resting = format!("echo 0 >/proc/sys/net/ipv4/tcp_tw_reuse && {script}");
+    let run = apart(&desk, "-Urn", &resting);
+    let output = run.line("run --profile dev closing").run().exits(102);
+    output.prints(&["470 new connections a second"]);
+    let record = desk.record();
+    assert_balanced(&record);
+    let page = &total(&record).steps[0];
+    assert!(page.ok > 0 && page.ok <= 100, "{}", page.ok);
+    assert_eq!(kinds(page), [("local.ports", page.failed)].into());
+
     // More users than ports are refused before the load.
     let desk = self::desk();
     let run = apart(&desk, "-Urn", script);

@@ -3,6 +3,8 @@
 use crate::user::{BODY, NOTHING, failed, get, ok, run, send, user};
 use loadtest::transport::ErrorKind;
 use loadtest_tests::{Reply, Server};
+use std::cell::Cell;
+use std::rc::Rc;
 
 /// Sends to a server that answers `/` well and everything else with `fault`.
 fn fails(fault: impl Fn() -> Reply + Send + Sync + 'static, kind: ErrorKind) -> String {
@@ -151,6 +153,22 @@ fn two_ways_to_tell_a_length_are_noted_and_the_chunks_hold() {
             assert_eq!(exchange.traffic.ambiguous, ambiguous, "{path}");
             assert_eq!(ok(exchange).body, body);
         }
+    });
+}
+
+#[test]
+fn what_fails_without_a_wait_leaves_the_thread_to_others() {
+    run(async {
+        let mut user = user("http://127.0.0.1:1").await;
+        let turn = Rc::new(Cell::new(false));
+        let others = Rc::clone(&turn);
+        tokio::task::spawn_local(async move { others.set(true) });
+        // At the second one, if not at the first.
+        for _ in 0..2 {
+            let elsewhere = send(&mut user, &get("http://192.0.2.1/"), NOTHING).await;
+            failed(elsewhere, ErrorKind::GuardBlocked);
+        }
+        assert!(turn.get());
     });
 }
 
