@@ -51,6 +51,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// | `header("name", "value")`, `bearer = ".."`, `basic = ("user", "password")` | headers of all its steps |
 /// | `http = 2`, `ca = ".."`, `identity = ".."`, `insecure = true` | how its users connect |
 /// | `cookies = user` (`iteration`, `off`), `redirects = 5` | what they keep and follow |
+/// | `dns = ttl` | new connections look the host up again |
 /// | `version = ".."` | names its version, in place of a hash of its source |
 /// | `crate = path` | where the library is, under another name |
 ///

@@ -112,6 +112,8 @@ pub enum Ending {
     Interrupted,
     /// Stopped at once.
     Aborted,
+    /// Given up, since more than 5 % of the executed steps panicked.
+    Panicked,
     /// A step blocked a worker thread beyond the hard end; what that worker did is unknown.
     Stuck {
         /// Which step, as far as is known.

@@ -2,7 +2,7 @@
 
 use loadtest::chain::Scenario;
 use loadtest::definition::{
-    Bound, Client, Cookies, Expect, HttpVersion, Load, Metric, ScenarioDef, Shape, Stage,
+    Bound, Client, Cookies, Dns, Expect, HttpVersion, Load, Metric, ScenarioDef, Shape, Stage,
     StatusRange, StepDef, Think, Threshold,
 };
 use loadtest::prelude::*;
@@ -209,6 +209,7 @@ fn loads_of_all_models_are_kept() {
 #[scenario(
     http = 2,
     cookies = user,
+    dns = ttl,
     insecure = true,
     ca = "certs/ca.pem",
     identity = "certs/client.pem",
@@ -237,6 +238,7 @@ fn the_options_of_the_client_are_kept_and_steps_have_the_last_word() {
     let expected = Client {
         http: HttpVersion::Http2,
         cookies: Cookies::User,
+        dns: Dns::Ttl,
         insecure: true,
         ca: Some("certs/ca.pem".into()),
         identity: Some("certs/client.pem".into()),

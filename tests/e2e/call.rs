@@ -390,7 +390,7 @@ pub(crate) fn clean(command: &mut Command) {
 }
 
 /// The tool of this workspace, built once.
-fn tool() -> &'static Path {
+pub(crate) fn tool() -> &'static Path {
     static TOOL: OnceLock<PathBuf> = OnceLock::new();
     TOOL.get_or_init(|| {
         let artifacts = Path::new(env!("CARGO_TARGET_TMPDIR"))

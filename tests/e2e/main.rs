@@ -13,6 +13,8 @@ mod debug;
 mod duplicate;
 mod editor;
 mod export;
+#[cfg(target_os = "linux")]
+mod faults;
 mod feeds;
 #[cfg(unix)]
 mod generator;
@@ -56,6 +58,8 @@ fn main() -> ExitCode {
         duplicate::trials(),
         editor::trials(),
         export::trials(),
+        #[cfg(target_os = "linux")]
+        faults::trials(),
         feeds::trials(),
         #[cfg(unix)]
         generator::trials(),
@@ -102,7 +106,7 @@ fn trial(module: &str, test: &str, needs: Option<&'static str>, run: fn()) -> Tr
     Trial::ignorable_test(format!("{module}::{test}"), move || {
         if let Some(program) = needs.filter(|program| !is_installed(program)) {
             return Ok(Completion::ignored_with(format!(
-                "`{program}` is not installed"
+                "`{program}` is not installed, or not permitted"
             )));
         }
         run();
@@ -112,7 +116,15 @@ fn trial(module: &str, test: &str, needs: Option<&'static str>, run: fn()) -> Tr
 
 /// Whether `program` is in `PATH`.
 fn is_installed(program: &str) -> bool {
-    std::env::var_os("PATH").is_some_and(|path| {
+    let found = std::env::var_os("PATH").is_some_and(|path| {
         std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
-    })
+    });
+    // In many a container it is there and may do nothing.
+    found && (program != "unshare" || unshares())
+}
+
+fn unshares() -> bool {
+    let mut unshare = std::process::Command::new("unshare");
+    let status = unshare.args(["-Urnm", "true"]).status();
+    status.is_ok_and(|status| status.success())
 }

@@ -1,6 +1,6 @@
 //! The project with many scenarios, compiled once, of which each test runs its own.
 
-use crate::call::Call;
+use crate::call::{Call, tool};
 use crate::project::{
     Files, LOAD_TEST, Project, STANDS_ALONE, all_files, builds, dependency, header,
 };
@@ -95,6 +95,15 @@ impl Desk {
             .args(["run", "--profile", "dev"])
             .line(line)
             .args(["--base-url", &server.url()])
+    }
+
+    /// `<program> <arguments> cargo loadtest` from here.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn wrapped(&self, program: &str, arguments: &[&str]) -> Call {
+        Call::program(program, self.folder.path())
+            .args(arguments)
+            .arg(tool())
+            .arg("loadtest")
     }
 
     /// `cargo loadtest run <line> --base-url <server>` from here.

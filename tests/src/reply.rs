@@ -24,6 +24,8 @@ enum Deed {
         framing: Framing,
     },
     Raw(Vec<u8>),
+    /// The first, and then the second for ever.
+    Stream(Vec<u8>, Vec<u8>),
     Nothing,
 }
 
@@ -138,6 +140,18 @@ impl Reply {
         Self::status(200)
             .body(vec![b'x'; 32 * 1024])
             .framing(Framing::Endless)
+    }
+
+    /// A head without end.
+    pub fn endless_head() -> Self {
+        let headers = (0..100).map(|i| format!("x-{i}: {}\r\n", "h".repeat(100)));
+        Self {
+            deed: Deed::Stream(
+                b"HTTP/1.1 200 OK\r\n".to_vec(),
+                headers.collect::<String>().into(),
+            ),
+            ..Self::nothing(End::Close)
+        }
     }
 
     fn nothing(end: End) -> Self {
@@ -283,6 +297,10 @@ impl Reply {
         match &self.deed {
             Deed::Nothing => {}
             Deed::Raw(bytes) => acts.push(Act::Write(bytes.clone())),
+            Deed::Stream(first, again) => {
+                acts.push(Act::Write(first.clone()));
+                acts.push(Act::WriteForever(again.clone()));
+            }
             Deed::Answer {
                 status,
                 headers,

@@ -148,7 +148,7 @@ mod tests {
     use super::*;
     use crate::session::sample;
     use crate::workspace::Binary;
-    use loadtest::definition::{Client, Cookies, FeedDef, HttpVersion, Retry, Until};
+    use loadtest::definition::{Client, Cookies, Dns, FeedDef, HttpVersion, Retry, Until};
     use std::path::PathBuf;
 
     fn binary() -> Binary {
@@ -181,6 +181,7 @@ mod tests {
         definition.client = Client {
             http: HttpVersion::Http2,
             cookies: Cookies::User,
+            dns: Dns::Ttl,
             insecure: true,
             ca: Some("certs/ca.pem".into()),
             identity: None,

@@ -2,7 +2,9 @@
 
 use crate::shell::clean;
 use loadtest::card::view;
-use loadtest::definition::{Client, Cookies, HttpVersion, ScenarioDef, StepDef, Think, Threshold};
+use loadtest::definition::{
+    Client, Cookies, Dns, HttpVersion, ScenarioDef, StepDef, Think, Threshold,
+};
 
 /// What per-user state means to those who want to see an iteration again.
 pub(super) const KEEPS_STATE: &str =
@@ -39,6 +41,9 @@ pub(super) fn client(client: &Client) -> Option<String> {
         Cookies::Iteration => {}
         Cookies::User => words.push("cookies kept per user".to_owned()),
         Cookies::Off => words.push("no cookies".to_owned()),
+    }
+    if client.dns == Dns::Ttl {
+        words.push("hosts looked up again for new connections".to_owned());
     }
     if client.insecure {
         words.push("INSECURE: certificates are not checked".to_owned());

@@ -9,8 +9,15 @@ use syn::parse::ParseStream;
 use syn::{Lit, LitBool, LitStr, Token};
 
 /// The options that are read here.
-pub(super) const CLIENT_KEYS: [&str; 6] =
-    ["http", "cookies", "insecure", "ca", "identity", "redirects"];
+pub(super) const CLIENT_KEYS: [&str; 7] = [
+    "http",
+    "cookies",
+    "dns",
+    "insecure",
+    "ca",
+    "identity",
+    "redirects",
+];
 
 const COOKIES: [(&str, &str); 3] = [("user", "User"), ("iteration", "Iteration"), ("off", "Off")];
 
@@ -20,6 +27,8 @@ pub(crate) struct Client {
     pub(crate) http: Option<&'static str>,
     /// The variant of `Cookies`.
     pub(crate) cookies: Option<&'static str>,
+    /// Hosts are looked up again during the run.
+    pub(crate) dns_ttl: bool,
     pub(crate) insecure: bool,
     pub(crate) ca: Option<LitStr>,
     pub(crate) identity: Option<LitStr>,
@@ -33,6 +42,10 @@ impl Client {
         match name {
             "http" => self.http = Some(http(input)?),
             "cookies" => self.cookies = Some(cookies(input)?),
+            "dns" => {
+                dns(input)?;
+                self.dns_ttl = true;
+            }
             "insecure" => {
                 input.parse::<Token![=]>()?;
                 let value: LitBool = input
@@ -102,6 +115,27 @@ fn cookies(input: ParseStream<'_>) -> syn::Result<&'static str> {
                 format!("cookies are kept for one of {}{hint}", listed(known())),
             )
         })
+}
+
+fn dns(input: ParseStream<'_>) -> syn::Result<()> {
+    const WANTED: &str = "expected `dns = ttl`: hosts are looked up again for new connections; without it, each \
+         once before the run";
+    input.parse::<Token![=]>()?;
+    if let Ok(text) = input.fork().parse::<LitStr>()
+        && text.value() == "ttl"
+    {
+        return Err(syn::Error::new(
+            text.span(),
+            "how hosts are looked up is written without quotes: `dns = ttl`",
+        ));
+    }
+    let word = input
+        .call(Ident::parse_any)
+        .map_err(|error| syn::Error::new(error.span(), WANTED))?;
+    if word != "ttl" {
+        return Err(syn::Error::new(word.span(), WANTED));
+    }
+    Ok(())
 }
 
 fn file(input: ParseStream<'_>, option: &str) -> syn::Result<LitStr> {

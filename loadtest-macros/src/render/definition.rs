@@ -85,6 +85,7 @@ fn client(client: &Client) -> TokenStream {
     let variant = |name| Ident::new(name, Span::call_site());
     let http = variant(client.http.unwrap_or("Negotiated"));
     let cookies = variant(client.cookies.unwrap_or("Iteration"));
+    let dns = variant(if client.dns_ttl { "Ttl" } else { "Pinned" });
     let insecure = client.insecure;
     let ca = option(client.ca.as_ref().map(literal));
     let identity = option(client.identity.as_ref().map(literal));
@@ -92,6 +93,7 @@ fn client(client: &Client) -> TokenStream {
         ::loadtest::__private::Client {
             http: ::loadtest::__private::HttpVersion::#http,
             cookies: ::loadtest::__private::Cookies::#cookies,
+            dns: ::loadtest::__private::Dns::#dns,
             insecure: #insecure,
             ca: #ca,
             identity: #identity,

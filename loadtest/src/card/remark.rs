@@ -17,6 +17,7 @@ pub(super) fn of(card: &Card, record: &ScenarioRecord) -> Vec<String> {
     died.into_iter()
         .chain(ran_out(record))
         .chain(clipped(record))
+        .chain(oddities(record))
         .chain(contrast(card))
         .collect()
 }
@@ -57,6 +58,35 @@ fn clipped(record: &ScenarioRecord) -> Option<String> {
             view::counted(most, if journeys >= steps { "journey" } else { "request" })
         )
     })
+}
+
+/// What is odd about the answers of a step, and no failure.
+fn oddities(record: &ScenarioRecord) -> Vec<String> {
+    let mut remarks = Vec::new();
+    for (at, step) in record.definition.steps.iter().enumerate() {
+        let windows = record.windows.all().into_iter();
+        let tallies = windows.filter_map(|window| window.steps.get(at));
+        let (ambiguous, unsolicited) = tallies.fold((0, 0), |(ambiguous, unsolicited), tally| {
+            (ambiguous + tally.ambiguous, unsolicited + tally.unsolicited)
+        });
+        let name = &step.name;
+        if ambiguous > 0 {
+            remarks.push(format!(
+                "{} in `{name}` had both a `content-length` and a `transfer-encoding` (`http.ambiguous`): the \
+                 latter holds, but what stands between may read them otherwise",
+                view::counted(ambiguous, "answer")
+            ));
+        }
+        if unsolicited > 0 {
+            let were = if unsolicited == 1 { "was" } else { "were" };
+            remarks.push(format!(
+                "{} {were} given up in `{name}` since more came over it than was asked for \
+                 (`http.unsolicited`): none of it was taken for an answer",
+                view::counted(unsolicited, "connection")
+            ));
+        }
+    }
+    remarks
 }
 
 /// Why an excellent grade stands beside a failed verdict.

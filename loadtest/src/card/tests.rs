@@ -4,7 +4,7 @@ use super::sample::{executed, record};
 use super::*;
 use crate::chain::{Cause as Unmet, RootCause};
 use crate::definition::{Bound, Comparison, Metric, Threshold};
-use crate::metrics::{Cell, DependencyTally, ErrorTally, Health};
+use crate::metrics::{Cell, DependencyTally, ErrorTally, Health, Panicked};
 use crate::plan::ScopedThreshold;
 use crate::transport::ErrorKind;
 
@@ -237,6 +237,48 @@ fn an_early_end_is_interrupted_and_the_grade_partial() {
         assert!(card.grade.partial);
         assert_eq!(card.reasons[0].contains("signal 9"), died);
     }
+}
+
+#[test]
+fn what_is_odd_about_answers_is_remarked_and_changes_nothing() {
+    let mut odd = record(&["login", "buy"]);
+    let steps = &mut odd.windows.steady.steps;
+    (steps[0].ambiguous, steps[1].unsolicited) = (2, 1);
+    odd.windows.ramp.steps = vec![StepTally {
+        ambiguous: 1,
+        ..StepTally::default()
+    }];
+    let card = Card::of(&odd);
+    assert_eq!(
+        card.remarks,
+        [
+            "3 answers in `login` had both a `content-length` and a `transfer-encoding` \
+             (`http.ambiguous`): the latter holds, but what stands between may read them otherwise",
+            "1 connection was given up in `buy` since more came over it than was asked for \
+             (`http.unsolicited`): none of it was taken for an answer",
+        ]
+    );
+    let usual = Card::of(&record(&["login", "buy"]));
+    assert_eq!((card.verdict, card.grade), (usual.verdict, usual.grade));
+    assert!(usual.remarks.is_empty());
+}
+
+#[test]
+fn a_run_that_gave_itself_up_fails_and_says_where_the_panics_were() {
+    let mut record = record(&["login"]);
+    record.ending = Ending::Panicked;
+    let place = |location: &str, count| Panicked {
+        location: location.to_owned(),
+        message: "no such thing".to_owned(),
+        count,
+    };
+    record.panics = vec![place("load.rs:1:1", 3), place("load.rs:9:1", 40)];
+    let card = Card::of(&record);
+    assert_eq!((card.verdict, card.grade.partial), (Verdict::Failed, true));
+    assert_eq!(
+        card.reasons[0],
+        "given up before its end: more than 5 % of the steps panicked, most at load.rs:9:1: no such thing"
+    );
 }
 
 #[test]

@@ -88,6 +88,7 @@ pub(super) fn of(card: &Card, ending: &Ending) -> (Verdict, Vec<String>) {
         (Verdict::Interrupted, interrupted(ending)),
         (Verdict::Empty, empty(card, ending)),
         (Verdict::Invalid, invalid(card)),
+        (Verdict::Failed, given_up(card, ending)),
         (Verdict::Failed, failed(card)),
     ];
     let stuck = matches!(ending, Ending::Stuck { .. });
@@ -135,7 +136,7 @@ fn blocked(card: &Card) -> Vec<String> {
 
 fn interrupted(ending: &Ending) -> Vec<String> {
     let reason = match ending {
-        Ending::Completed | Ending::Stuck { .. } => return Vec::new(),
+        Ending::Completed | Ending::Stuck { .. } | Ending::Panicked => return Vec::new(),
         Ending::Interrupted => "stopped before its end; what was in flight could finish".to_owned(),
         Ending::Aborted => "aborted before its end; what was in flight was cut off".to_owned(),
         Ending::Died { reason } => format!("the process died: {reason}"),
@@ -211,6 +212,18 @@ fn invalid(card: &Card) -> Vec<String> {
         .filter(|cause| cause.trust == Trust::Invalid)
         .map(|cause| cause.what.clone())
         .collect()
+}
+
+/// That the run ended itself, and where the panics were for which it did.
+fn given_up(card: &Card, ending: &Ending) -> Vec<String> {
+    if *ending != Ending::Panicked {
+        return Vec::new();
+    }
+    let mut words = "given up before its end: more than 5 % of the steps panicked".to_owned();
+    if let Some(worst) = card.panics.iter().max_by_key(|panic| panic.count) {
+        words = format!("{words}, most at {}: {}", worst.location, worst.message);
+    }
+    vec![words]
 }
 
 fn failed(card: &Card) -> Vec<String> {

@@ -28,8 +28,8 @@ pub use super::{
     Response, RowLimit, Scenario, SetupContext, SetupError, Shared, Unmet, Vu,
 };
 pub use crate::definition::{
-    BodyDef, BodyKind, Bound, Client, Comparison, Cookies, DEFAULT_TIMEOUT, Dependency, Expect,
-    FeedDef, HeaderDef, HttpVersion, Load, Metric, Reads, Retry, ScenarioDef, Shape, Stage,
+    BodyDef, BodyKind, Bound, Client, Comparison, Cookies, DEFAULT_TIMEOUT, Dependency, Dns,
+    Expect, FeedDef, HeaderDef, HttpVersion, Load, Metric, Reads, Retry, ScenarioDef, Shape, Stage,
     StatusRange, StepDef, Think, Threshold, Trigger, Until,
 };
 pub use crate::registry::Entry;

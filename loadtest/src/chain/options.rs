@@ -60,6 +60,10 @@ pub mod scenario {
     /// `cookies = user`: how long a cookie is kept: for the `user`, for the `iteration`, or `off`.
     #[derive(Debug)]
     pub struct cookies;
+    /// `dns = ttl`: new connections look the host up again, as its addresses may change. Without it, each host
+    /// is looked up once, before the run.
+    #[derive(Debug)]
+    pub struct dns;
     /// `insecure = true`: certificates go unchecked, and the report says so.
     #[derive(Debug)]
     pub struct insecure;

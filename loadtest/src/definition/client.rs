@@ -13,6 +13,8 @@ pub struct Client {
     pub http: HttpVersion,
     /// How long a cookie is kept: `cookies = user`.
     pub cookies: Cookies,
+    /// For how long the addresses of a host serve: `dns = ttl`.
+    pub dns: Dns,
     /// Whether the certificate of the target goes unchecked: `insecure = true`.
     pub insecure: bool,
     /// A PEM file of certificates to trust besides those of the system: `ca = "certs/ca.pem"`.
@@ -49,11 +51,23 @@ pub enum Cookies {
     Off,
 }
 
+/// For how long the addresses of a host serve.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dns {
+    /// For the whole run: each host is looked up once, before it.
+    #[default]
+    Pinned,
+    /// For as long as the system says: new connections look the host up again.
+    Ttl,
+}
+
 impl Client {
     /// What applies where nothing is declared.
     pub const DEFAULT: Self = Self {
         http: HttpVersion::Negotiated,
         cookies: Cookies::Iteration,
+        dns: Dns::Pinned,
         insecure: false,
         ca: None,
         identity: None,

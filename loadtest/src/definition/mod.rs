@@ -13,7 +13,7 @@ pub(crate) mod sample;
 mod scenario;
 mod threshold;
 
-pub use client::{Client, Cookies, HttpVersion};
+pub use client::{Client, Cookies, Dns, HttpVersion};
 pub(crate) use draw::Draw;
 pub use expect::{Expect, StatusRange};
 pub use load::{Load, Shape, Stage};

@@ -1,5 +1,6 @@
 //! How a run is told to end early, from any thread.
 
+use std::future::pending;
 use tokio::sync::watch;
 
 /// How a run goes on.
@@ -48,6 +49,37 @@ impl Control {
             *current = phase.max(*current);
             advances
         });
+    }
+}
+
+/// What the workers of a run hear: whoever controls it, and the run that gives itself up.
+#[derive(Debug)]
+pub(super) struct Orders {
+    given: watch::Receiver<Phase>,
+    own: watch::Receiver<Phase>,
+}
+
+impl Orders {
+    pub(super) fn of(given: &Control, own: &Control) -> Self {
+        Self {
+            given: given.subscribe(),
+            own: own.subscribe(),
+        }
+    }
+
+    /// How the run goes on now.
+    pub(super) fn phase(&mut self) -> Phase {
+        let given = *self.given.borrow_and_update();
+        given.max(*self.own.borrow_and_update())
+    }
+
+    /// Waits for another order.
+    pub(super) async fn changed(&mut self) {
+        tokio::select! {
+            Ok(()) = self.given.changed() => {}
+            Ok(()) = self.own.changed() => {}
+            else => pending().await,
+        }
     }
 }
 

@@ -25,6 +25,7 @@ mod wire;
 mod worker;
 
 pub(crate) use alone::{Place, journey};
+use control::Orders;
 pub use control::{Control, Phase};
 pub(crate) use iteration::Observer;
 pub(crate) use outcome::Outcome;
@@ -39,7 +40,7 @@ use crate::schedule::{Model, Schedule};
 use crate::transport::Transport;
 use desk::Busy;
 use pacer::Pacer;
-use panics::Places;
+use panics::{Panicking, Places};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -92,6 +93,8 @@ pub enum How {
     Stopped,
     /// Told to abort.
     Aborted,
+    /// Given up, since the code of the scenario panicked too often.
+    Panicked,
     /// The scenario's code did not give a thread back, even after the hard end, and nobody had said stop.
     Stuck {
         /// The step whose code it is, as far as is known.
@@ -203,6 +206,7 @@ pub fn run<T: Transport + 'static>(
     let workers = staff.workers();
     let busy: Vec<Arc<Busy>> = (0..workers).map(|_| Arc::default()).collect();
     let panics = Places::default();
+    let own = Control::new();
     for (number, runtime) in (0..workers).zip(staff.runtimes) {
         let crew = Crew {
             scenario,
@@ -215,7 +219,8 @@ pub fn run<T: Transport + 'static>(
             busy: Arc::clone(&busy[number as usize]),
             transport: Arc::clone(&transport),
         };
-        let (sender, phase, panics) = (sender.clone(), control.subscribe(), panics.clone());
+        let (sender, panics) = (sender.clone(), panics.clone());
+        let orders = Orders::of(control, &own);
         thread::Builder::new()
             .name(format!("loadtest-{number}"))
             .spawn(move || {
@@ -223,14 +228,14 @@ pub fn run<T: Transport + 'static>(
                 let done = LocalSet::new().block_on(&runtime, async {
                     let frames = sender.clone();
                     let report = move |frame| _ = frames.send(Message::Frame(Box::new(frame)));
-                    work(crew, start, Pacer::precise(), phase, report).await
+                    work(crew, start, Pacer::precise(), orders, report).await
                 });
                 // Whoever listened may have given up on us.
                 let _listened = sender.send(Message::Done(done));
             })?;
     }
     drop(sender);
-    let ended = collect(&receiver, plan, &busy, start, control, report);
+    let ended = collect(&receiver, plan, &busy, start, control, &own, report);
     Ok(Ended {
         panics: panics.take(),
         ..ended
@@ -249,6 +254,7 @@ fn collect(
     busy: &[Arc<Busy>],
     start: Instant,
     control: &Control,
+    own: &Control,
     mut report: impl FnMut(Frame),
 ) -> Ended {
     let workers = busy.len() as u32;
@@ -258,6 +264,7 @@ fn collect(
     let mut contention = Contention::begin();
     let mut lookout = Lookout::default();
     let mut stopped_at = None;
+    let mut panicking = Panicking::default();
     let mut all = Done::default();
     let mut done = 0;
     // How many frames those made who are done.
@@ -267,6 +274,10 @@ fn collect(
         match receiver.recv_timeout(LOOK) {
             Ok(Message::Frame(frame)) => {
                 let second = frame.second;
+                panicking.see(&frame);
+                if stopped_at.is_none() && panicking.is_too_often() {
+                    own.abort();
+                }
                 let (reports, sum) = pending.entry(second).or_insert_with(|| {
                     let mut health = contention.take();
                     health.kept_by = lookout.take();
@@ -287,6 +298,7 @@ fn collect(
                 all.elapsed = all.elapsed.max(theirs.elapsed);
                 all.out_of_rows |= theirs.out_of_rows;
                 made.push(theirs.seconds);
+                all.cut_short |= theirs.cut_short;
             }
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {}
@@ -300,10 +312,11 @@ fn collect(
             report(first.remove().1);
         }
         let over = schedule.end().is_some_and(|end| start.elapsed() > end);
-        if stopped_at.is_none() && (over || control.phase() > Phase::Running) {
+        let phase = control.phase().max(own.phase());
+        if stopped_at.is_none() && (over || phase > Phase::Running) {
             stopped_at = Some(Instant::now());
         }
-        let patience = if control.phase() == Phase::Aborting {
+        let patience = if phase == Phase::Aborting {
             IMPATIENCE
         } else {
             plan.graceful_stop + PATIENCE
@@ -335,6 +348,7 @@ fn collect(
         how: match control.phase() {
             Phase::Stopping => How::Stopped,
             Phase::Aborting => How::Aborted,
+            Phase::Running if all.cut_short => How::Panicked,
             Phase::Running if done == workers => How::Completed,
             Phase::Running => How::Stuck {
                 step: busy.iter().find_map(|busy| busy.step()),
@@ -401,12 +415,20 @@ mod staff {
         control.abort();
         let busy = [Arc::default(), Arc::default()];
         let mut told = Vec::new();
-        let ended = collect(&receiver, &plan, &busy, Instant::now(), &control, |frame| {
-            told.push(frame.second);
-            if frame.second == 1 {
-                done(2);
-            }
-        });
+        let ended = collect(
+            &receiver,
+            &plan,
+            &busy,
+            Instant::now(),
+            &control,
+            &Control::new(),
+            |frame| {
+                told.push(frame.second);
+                if frame.second == 1 {
+                    done(2);
+                }
+            },
+        );
         assert_eq!(told, [0, 1]);
         assert!(ended.complete);
     }

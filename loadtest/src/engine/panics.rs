@@ -1,7 +1,8 @@
 //! Panics of scenario code: counted by place, so that a million of them do not flood the terminal.
 
-use crate::metrics::Panicked;
+use crate::metrics::{Frame, Panicked};
 use crate::redact;
+use crate::transport::ErrorKind;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
@@ -26,6 +27,41 @@ impl Places {
     /// The panics so far.
     pub(super) fn take(&self) -> Vec<Panicked> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// How often the steps of a run panicked.
+#[derive(Debug, Default)]
+pub(super) struct Panicking {
+    panicked: u64,
+    executed: u64,
+}
+
+impl Panicking {
+    /// The share of the executed steps that may panic.
+    const SHARE: f64 = 0.05;
+    /// Fewer panics than this are no reason to give up a run.
+    const FEW: u64 = 20;
+
+    /// Counts the steps of a second.
+    pub(super) fn see(&mut self, frame: &Frame) {
+        for step in frame
+            .windows
+            .all()
+            .into_iter()
+            .flat_map(|tally| &tally.steps)
+        {
+            let panics = step.errors.iter();
+            let panics = panics.filter(|error| error.kind == ErrorKind::StepPanic);
+            self.panicked += panics.map(|error| error.count).sum::<u64>();
+            self.executed += step.executed;
+        }
+    }
+
+    /// Whether the code of the scenario measures nothing any more.
+    pub(super) fn is_too_often(&self) -> bool {
+        let share = self.panicked as f64 / self.executed.max(1) as f64;
+        self.panicked >= Self::FEW && share > Self::SHARE
     }
 }
 
@@ -82,6 +118,7 @@ fn message(payload: &(dyn Any + Send)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::{ErrorTally, StepTally};
     use std::thread;
 
     #[test]
@@ -104,6 +141,34 @@ mod tests {
             assert_eq!(counted[0].message, format!("in run {number}"));
             assert_eq!(counted[0].count, number as u64 + 1);
         }
+    }
+
+    #[test]
+    fn a_run_is_given_up_for_more_than_a_few_panics_in_a_hundred_steps() {
+        let verdict = |panics, others| {
+            let mut step = StepTally {
+                executed: panics + others,
+                ..StepTally::default()
+            };
+            step.count_error(ErrorTally {
+                kind: ErrorKind::StepPanic,
+                status: None,
+                count: panics,
+                example: String::new(),
+                sample: None,
+            });
+            let mut frame = Frame::default();
+            frame.windows.ramp.steps = vec![StepTally::default(), step];
+            let mut panicking = Panicking::default();
+            for _ in 0..2 {
+                panicking.see(&frame);
+            }
+            panicking.is_too_often()
+        };
+        assert!(!verdict(9, 0), "they are few");
+        assert!(verdict(10, 0));
+        assert!(!verdict(50, 950), "5 % are not more than 5 %");
+        assert!(verdict(51, 949));
     }
 
     #[test]

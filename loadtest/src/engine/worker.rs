@@ -1,6 +1,6 @@
 //! A worker: one thread, one runtime, its own users and its own tallies.
 
-use super::control::Phase;
+use super::control::{Orders, Phase};
 use super::desk::{Busy, Desk};
 use super::iteration::VirtualUser;
 use super::pacer::Pacer;
@@ -16,7 +16,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// What a worker makes its users of.
@@ -61,6 +60,8 @@ pub(super) struct Done {
     pub(super) out_of_rows: bool,
     /// Of how many seconds there was a frame; more will not come.
     pub(super) seconds: u32,
+    /// Whether orders ended the load before its time.
+    pub(super) cut_short: bool,
 }
 
 /// Runs this worker's part of a load, from `start` on. `report` gets a frame per second, the last one
@@ -69,7 +70,7 @@ pub(super) async fn work<T: Transport + 'static>(
     crew: Crew<T>,
     start: Instant,
     mut pacer: Pacer,
-    mut phase: watch::Receiver<Phase>,
+    mut orders: Orders,
     report: impl Fn(Frame),
 ) -> Done {
     let desk = Rc::new(Desk::new(
@@ -102,6 +103,7 @@ pub(super) async fn work<T: Transport + 'static>(
                 )
             }
         };
+        let cut_short = !desk.is_running();
         desk.advance(Phase::Stopping);
         // Code of the scenario that kept the thread beyond the end of the load gains no time by that.
         let now = Instant::now();
@@ -116,15 +118,12 @@ pub(super) async fn work<T: Transport + 'static>(
         // What is still in flight is dropped here, and counted as cancelled by that.
         let over = users.dismiss().await;
         desk.cancel_last_steps(window);
-        (planned.unwrap_or(desk.started()), over)
+        (planned.unwrap_or(desk.started()), over, cut_short)
     };
     let listen = async {
         loop {
-            let now = *phase.borrow_and_update();
-            desk.advance(now);
-            if phase.changed().await.is_err() {
-                std::future::pending::<()>().await;
-            }
+            desk.advance(orders.phase());
+            orders.changed().await;
         }
     };
     let tick = async {
@@ -133,7 +132,7 @@ pub(super) async fn work<T: Transport + 'static>(
             report(clock.frame());
         }
     };
-    let (planned, over) = tokio::select! {
+    let (planned, over, cut_short) = tokio::select! {
         biased;
         ended = load => ended,
         () = listen => unreachable!("listens for ever"),
@@ -145,6 +144,7 @@ pub(super) async fn work<T: Transport + 'static>(
         elapsed: over.saturating_duration_since(start),
         out_of_rows: desk.is_out_of_rows(),
         seconds: clock.second,
+        cut_short,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::run::{Ready, begin, fit, given_base_url, internal, plan, usage};
 use super::{complain, unwritten, write_json};
+use crate::card::Card;
 use crate::chain::Scenario;
 use crate::engine::{self, Control, Phase, Staff};
 use crate::protocol::{FailureKind, JournalLine, RunFailure, RunRequest};
@@ -198,9 +199,16 @@ fn measure(
             record.end(end.clone());
             // The record first: with a full disk it says more than the journal.
             let recorded = write_json(&request.record, &record);
-            written?;
-            journal.write(&JournalLine::End(end))?;
-            recorded
+            let written = written.and_then(|()| journal.write(&JournalLine::End(end)));
+            if recorded.is_err() && written.is_err() {
+                // Nobody else will ever know.
+                let card = Card::of(&record);
+                complain(&format!(
+                    "neither journal nor record can be kept, so here is its card:\n{card}"
+                ));
+            }
+            written.map_err(|error| unwritten(&request.journal, &error))?;
+            recorded.map_err(|error| unwritten(&request.record, &error))
         }
         Err(failure) => journal.write(&JournalLine::Failed(failure)),
     }

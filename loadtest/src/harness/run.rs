@@ -365,6 +365,7 @@ fn end(ended: Ended, definition: &ScenarioDef, target_death: Option<String>) -> 
             How::Completed => Ending::Completed,
             How::Stopped => Ending::Interrupted,
             How::Aborted => Ending::Aborted,
+            How::Panicked => Ending::Panicked,
             How::Stuck { step } => Ending::Stuck {
                 reason: match step.map(|step| &definition.steps[step].name) {
                     Some(name) => format!("step `{name}` did not give its thread back"),

@@ -121,6 +121,12 @@ pub struct StepTally {
     pub sent_bytes: u64,
     /// Bytes read, heads included.
     pub received_bytes: u64,
+    /// Answers with both a `content-length` and a `transfer-encoding`; the latter holds.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub ambiguous: u64,
+    /// Connections given up since more came over them than was asked for.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unsolicited: u64,
     /// Ok with a response time of at most T.
     pub satisfied: u64,
     /// Ok with a response time of at most 4 T, but over T.
@@ -370,6 +376,14 @@ impl JourneyTally {
     }
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over a reference"
+)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// Rounds down to a sixteenth of a power of two, so that a bucket is at most 6.25 % wide.
 fn bucket(us: u64) -> u64 {
     let shift = us.checked_ilog2().unwrap_or(0).saturating_sub(4);
@@ -398,6 +412,8 @@ impl StepTally {
         self.requests += u64::from(traffic.requests);
         self.sent_bytes += traffic.sent_bytes;
         self.received_bytes += traffic.received_bytes;
+        self.ambiguous += u64::from(traffic.ambiguous);
+        self.unsolicited += u64::from(traffic.unsolicited);
     }
 
     /// Adds all of `other`.
@@ -415,6 +431,8 @@ impl StepTally {
         self.retries += other.retries;
         self.sent_bytes += other.sent_bytes;
         self.received_bytes += other.received_bytes;
+        self.ambiguous += other.ambiguous;
+        self.unsolicited += other.unsolicited;
         self.satisfied += other.satisfied;
         self.tolerating += other.tolerating;
         self.checks_passed += other.checks_passed;

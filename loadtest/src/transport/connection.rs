@@ -163,6 +163,11 @@ impl Connection {
         }
     }
 
+    /// Whether more came over it than was asked for.
+    pub(super) fn is_spoilt(&self) -> bool {
+        matches!(&self.protocol, Protocol::Http1(http1) if http1.is_spoilt())
+    }
+
     /// How many bytes of the body are certain to come.
     pub(super) fn announced(&self) -> u64 {
         match &self.protocol {

@@ -44,19 +44,19 @@ macro_rules! error_kinds {
 error_kinds! {
     /// The answer has a status that the step does not expect.
     Status = "status",
-    /// The name of the host does not exist.
+    /// The name of the host does not exist, or has no address.
     DnsNxdomain = "dns.nxdomain",
-    /// No answer from the name servers in time.
+    /// The system waited for an answer of the name servers, and gave up.
     DnsTimeout = "dns.timeout",
-    /// The name servers cannot be reached.
+    /// The name servers cannot be reached, or refuse to answer.
     DnsUnreachable = "dns.unreachable",
     /// Nothing listens at the address.
     ConnectRefused = "connect.refused",
-    /// The address did not answer in time.
+    /// The system waited for an answer of the address, and gave up.
     ConnectTimeout = "connect.timeout",
     /// There is no route to the address.
     ConnectUnreachable = "connect.unreachable",
-    /// The TLS handshake did not end in time.
+    /// The system waited for an answer within the TLS handshake, and gave up.
     TlsTimeout = "tls.timeout",
     /// The certificate is signed by nobody we trust.
     TlsUntrusted = "tls.untrusted",
@@ -94,11 +94,11 @@ error_kinds! {
     RedirectBlocked = "redirect.blocked",
     /// A redirect without a usable `Location`.
     RedirectBadLocation = "redirect.bad_location",
-    /// No connection before the deadline.
+    /// No connection before the deadline: no address, no answer of it, or no end of the TLS handshake.
     TimeoutConnect = "timeout.connect",
     /// No head of an answer before the deadline.
     TimeoutHead = "timeout.head",
-    /// No progress for too long.
+    /// The target stopped reading the request, and had not taken all of it at the deadline.
     TimeoutIdle = "timeout.idle",
     /// The answer began but was not complete before the deadline.
     TimeoutTotal = "timeout.total",

@@ -35,7 +35,7 @@ pub(super) fn connecting(address: SocketAddr, error: &io::Error) -> Failure {
 }
 
 /// The fault of this machine behind `error`, if it is one.
-fn local(error: &io::Error) -> Option<ErrorKind> {
+pub(super) fn local(error: &io::Error) -> Option<ErrorKind> {
     match error.kind() {
         io::ErrorKind::AddrNotAvailable | io::ErrorKind::AddrInUse => {
             return Some(ErrorKind::LocalPorts);
@@ -71,6 +71,7 @@ pub(super) fn in_handshake(error: &io::Error) -> Failure {
             | CertificateError::NotValidYetContext { .. } => ErrorKind::TlsExpired,
             _ => ErrorKind::TlsUntrusted,
         },
+        _ if error.kind() == io::ErrorKind::TimedOut => ErrorKind::TlsTimeout,
         _ => ErrorKind::TlsProtocol,
     };
     let remedy = match tls {
@@ -266,6 +267,13 @@ fn chain(error: &dyn Error) -> String {
 mod tests {
     use super::*;
     use nix::errno::Errno;
+
+    #[test]
+    fn a_handshake_that_the_system_gives_up_has_timed_out() {
+        let kind = |errno: Errno| in_handshake(&errno.into()).kind;
+        assert_eq!(kind(Errno::ETIMEDOUT), ErrorKind::TlsTimeout);
+        assert_eq!(kind(Errno::ECONNRESET), ErrorKind::TlsProtocol);
+    }
 
     #[test]
     fn the_faults_of_this_machine_are_told_from_those_of_the_target() {

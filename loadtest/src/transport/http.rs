@@ -13,7 +13,7 @@ use crate::definition::Cookies;
 use crate::redact;
 use http::HeaderValue;
 use http::uri::Authority;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
@@ -40,6 +40,9 @@ pub struct HttpTransport {
     jar: Option<RefCell<Jar>>,
     /// Those that send nothing now; the last is taken first.
     lanes: RefCell<Vec<Lane>>,
+    /// Nothing came of the last call, which may not have waited: who fails so again and again is to let
+    /// others have the thread.
+    owes_a_turn: Cell<bool>,
     /// Whether every request and its answer is kept, to be shown.
     is_watched: bool,
 }
@@ -61,6 +64,7 @@ impl HttpTransport {
             jar: (network.cookies != Cookies::Off).then(RefCell::default),
             lanes: RefCell::new(vec![Lane::new(&network, user)]),
             number: user,
+            owes_a_turn: Cell::new(false),
             is_watched: false,
             network,
         }
@@ -113,6 +117,9 @@ impl Transport for HttpTransport {
     }
 
     async fn send(&self, call: Call<'_>) -> Exchange {
+        if self.owes_a_turn.take() {
+            tokio::task::yield_now().await;
+        }
         let start = Instant::now();
         let timeout = call.request.timeout.unwrap_or(call.timeout).min(LONGEST);
         let mut progress = Progress::new(start, call.unfinished);
@@ -133,6 +140,7 @@ impl Transport for HttpTransport {
             Ok(Err(failure)) => Err(failure),
             Err(Elapsed) => Err(progress.timed_out(timeout)),
         };
+        self.owes_a_turn.set(progress.traffic.requests == 0);
         Exchange {
             result,
             service_time: end - start,
@@ -302,7 +310,6 @@ impl fmt::Debug for HttpTransport {
 mod tests {
     use super::*;
     use crate::definition::{Expect, Reads};
-    use std::cell::Cell;
 
     #[tokio::test]
     async fn a_request_on_its_way_is_small() {

@@ -19,6 +19,8 @@ pub(super) struct Meter {
     received: Cell<u64>,
     awaits_head: Cell<bool>,
     head_too_large: Cell<bool>,
+    /// What was written last waits for the target to take it.
+    is_waiting: Cell<bool>,
     fault: Cell<Option<io::ErrorKind>>,
 }
 
@@ -28,6 +30,7 @@ impl Meter {
         self.sent.set(0);
         self.received.set(0);
         self.awaits_head.set(true);
+        self.is_waiting.set(false);
     }
 
     /// The head is there: from now on any number of bytes may come.
@@ -45,6 +48,11 @@ impl Meter {
 
     pub(super) fn is_head_too_large(&self) -> bool {
         self.head_too_large.get()
+    }
+
+    /// Whether the target has not taken all that was to be written.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.is_waiting.get()
     }
 
     /// The error the connection itself met, whatever was made of it since.
@@ -78,7 +86,9 @@ impl Metered {
     }
 
     #[inline]
-    fn wrote(&self, result: io::Result<usize>) -> Poll<io::Result<usize>> {
+    fn wrote(&self, poll: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        self.meter.is_waiting.set(poll.is_pending());
+        let result = ready!(poll);
         self.meter.note(&result);
         if let Ok(count) = &result {
             let sent = &self.meter.sent;
@@ -119,11 +129,11 @@ impl AsyncWrite for Metered {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let result = ready!(match &mut self.stream {
+        let poll = match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
             Stream::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
-        });
-        self.wrote(result)
+        };
+        self.wrote(poll)
     }
 
     #[inline]
@@ -132,11 +142,11 @@ impl AsyncWrite for Metered {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let result = ready!(match &mut self.stream {
+        let poll = match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
             Stream::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
-        });
-        self.wrote(result)
+        };
+        self.wrote(poll)
     }
 
     #[inline]
@@ -149,10 +159,12 @@ impl AsyncWrite for Metered {
 
     #[inline]
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.stream {
+        let poll = match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_flush(cx),
             Stream::Tls(stream) => Pin::new(stream).poll_flush(cx),
-        }
+        };
+        self.meter.is_waiting.set(poll.is_pending());
+        poll
     }
 
     #[inline]

@@ -14,6 +14,7 @@ mod hop;
 mod http;
 mod http1;
 mod http2;
+mod lookup;
 mod meter;
 mod network;
 mod origin;
@@ -26,6 +27,7 @@ mod tls;
 pub use self::http::HttpTransport;
 pub use failure::{ErrorKind, Failure};
 pub use hop::{Hop, HopAnswer};
+pub use lookup::Resolver;
 pub use network::{Network, NetworkError};
 
 use crate::chain::RequestBuf;
@@ -79,6 +81,11 @@ pub struct Traffic {
     pub sent_bytes: u64,
     /// Bytes read from it, heads included (after TLS).
     pub received_bytes: u64,
+    /// Answers that said two different things of the length of their body: in `content-length` and in
+    /// `transfer-encoding`, which then holds.
+    pub ambiguous: u32,
+    /// Connections on which more came than was asked for; none of it was taken for an answer.
+    pub unsolicited: u32,
 }
 
 impl AddAssign for Traffic {
@@ -86,6 +93,8 @@ impl AddAssign for Traffic {
         self.requests += more.requests;
         self.sent_bytes += more.sent_bytes;
         self.received_bytes += more.received_bytes;
+        self.ambiguous += more.ambiguous;
+        self.unsolicited += more.unsolicited;
     }
 }
 
@@ -122,7 +131,7 @@ pub struct Received {
 /// Where redirects were followed, each is the sum over all of the way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phases {
-    /// Opening the TCP connection.
+    /// Opening the TCP connection, and with `dns = ttl` the lookup before it.
     #[serde(rename = "connect_us", with = "crate::definition::micros::option")]
     pub connect: Option<Duration>,
     /// The TLS handshake.

@@ -1,11 +1,14 @@
 //! What the virtual users of a run share: the base URL, the pinned addresses, the TLS configuration.
 //!
-//! Names are looked up here, before the run, and each address is put to the guard. During the run
-//! nothing is looked up: a name that nobody announced is refused.
+//! Names are looked up here, before the run, and each address is put to the guard. A name that nobody
+//! announced is never looked up, but refused; one that was announced is looked up again during the run
+//! where the scenario says `dns = ttl`, and each address is put to the guard again.
 
+use super::Failure;
+use super::lookup::{Lookup, Resolver};
 use super::origin::{Host, Origin};
 use super::tls::TlsConfig;
-use crate::definition::{Client, Cookies, HttpVersion};
+use crate::definition::{Client, Cookies, Dns, HttpVersion};
 use crate::redact;
 use crate::targets::{NotPermitted, permit, permit_all, refuse_unknown};
 use http::{HeaderValue, Uri};
@@ -13,8 +16,10 @@ use std::borrow::Cow;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 /// How long [`Network::reachable`] waits for an answer.
@@ -24,7 +29,9 @@ const REACH_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Network {
     base: Option<Base>,
+    resolver: Arc<Resolver>,
     pinned: Vec<Pinned>,
+    dns: Dns,
     /// An `https` URL is known already.
     wants_tls: bool,
     pub(super) tls: TlsConfig,
@@ -44,11 +51,13 @@ pub(super) struct Base {
 #[derive(Debug)]
 struct Pinned {
     name: String,
-    addresses: Vec<IpAddr>,
+    addresses: Arc<[IpAddr]>,
+    /// For new connections, where the addresses do not stay the same.
+    lookup: Arc<Lookup>,
 }
 
 /// The addresses of an origin, in the order to try them.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Addresses {
     pub(super) all: Vec<SocketAddr>,
     /// Users are spread over the first so many; the others are of another family and a fallback.
@@ -108,9 +117,23 @@ impl Network {
     /// # Errors
     /// The URL cannot be read, its host cannot be resolved, or may not be tested.
     pub async fn prepare(base_url: Option<&str>, run_id: &str) -> Result<Self, NetworkError> {
+        Self::resolving(Resolver::system(), base_url, run_id).await
+    }
+
+    /// The same, where `resolver` is asked for addresses.
+    ///
+    /// # Errors
+    /// As [`prepare`](Self::prepare).
+    pub async fn resolving(
+        resolver: Resolver,
+        base_url: Option<&str>,
+        run_id: &str,
+    ) -> Result<Self, NetworkError> {
         let mut network = Self {
             base: None,
+            resolver: Arc::new(resolver),
             pinned: Vec::new(),
+            dns: Dns::default(),
             wants_tls: false,
             tls: TlsConfig::default(),
             http: HttpVersion::default(),
@@ -133,6 +156,7 @@ impl Network {
         self.tls = TlsConfig::read(client, root)?;
         self.http = client.http;
         self.cookies = client.cookies;
+        self.dns = client.dns;
         Ok(())
     }
 
@@ -197,56 +221,86 @@ impl Network {
             Host::Name(name) if !origin.host.is_localhost() => name,
             _ => return self.addresses(origin).map(drop).map_err(Into::into),
         };
-        if self.pinned.iter().any(|pinned| pinned.name == *name) {
+        if self.pinned(name).is_some() {
             return Ok(());
         }
         let unresolved = |source| NetworkError::Unresolved {
             host: name.clone(),
             source,
         };
-        let mut addresses: Vec<IpAddr> = Vec::new();
-        for found in tokio::net::lookup_host((name.as_str(), origin.port))
+        let (resolver, asked) = (Arc::clone(&self.resolver), name.clone());
+        let addresses = spawn_blocking(move || resolver.look(&asked))
             .await
-            .map_err(unresolved)?
-        {
-            if !addresses.contains(&found.ip()) {
-                addresses.push(found.ip());
-            }
-        }
-        if addresses.is_empty() {
-            return Err(unresolved(io::Error::other("the name has no address")));
-        }
+            .unwrap_or_else(|died| Err(io::Error::other(died)))
+            .map_err(unresolved)?;
         permit_all(name, addresses.iter().copied())?;
-        self.pinned.push(Pinned {
-            name: name.clone(),
-            addresses,
-        });
+        self.pinned.push(Pinned::new(name.clone(), addresses));
         Ok(())
     }
 
     /// The addresses that `origin` may be reached at, without asking anybody.
     pub(super) fn addresses(&self, origin: &Origin) -> Result<Addresses, NotPermitted> {
-        let addresses: Cow<'_, [IpAddr]> = match &origin.host {
+        Ok(match &origin.host {
             Host::Address(address) => {
                 permit(&origin.host.to_string(), *address)?;
-                vec![*address].into()
+                Addresses::at(origin.port, &[*address])
             }
-            host if host.is_localhost() => {
-                vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()].into()
-            }
-            Host::Name(name) => match self.pinned.iter().find(|pinned| pinned.name == *name) {
-                Some(pinned) => pinned.addresses.as_slice().into(),
+            host if host.is_localhost() => Addresses::at(
+                origin.port,
+                &[Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
+            ),
+            Host::Name(name) => match self.pinned(name) {
+                Some(pinned) => Addresses::at(origin.port, &pinned.addresses),
                 None => return Err(refuse_unknown(name)),
             },
+        })
+    }
+
+    /// The addresses for a new connection to `origin`; `None` where they are those of before the run.
+    pub(super) async fn addresses_now(
+        &self,
+        origin: &Origin,
+    ) -> Option<Result<Addresses, Failure>> {
+        let pinned = match &origin.host {
+            Host::Name(name) if self.dns == Dns::Ttl => self.pinned(name)?,
+            _ => return None,
         };
+        let found = pinned.lookup.addresses(&self.resolver).await;
+        Some(found.map(|addresses| Addresses::at(origin.port, &addresses)))
+    }
+
+    fn pinned(&self, name: &str) -> Option<&Pinned> {
+        self.pinned.iter().find(|pinned| pinned.name == name)
+    }
+}
+
+impl Pinned {
+    fn new(name: String, addresses: Vec<IpAddr>) -> Self {
+        let addresses: Arc<[IpAddr]> = addresses.into();
+        let lookup = Lookup::new(name.clone(), Arc::clone(&addresses)).into();
+        Self {
+            name,
+            addresses,
+            lookup,
+        }
+    }
+}
+
+impl Addresses {
+    /// The one that the user with a number tries first.
+    pub(super) fn of(&self, user: u64) -> usize {
+        (user % self.spread as u64) as usize
+    }
+
+    fn at(port: u16, addresses: &[IpAddr]) -> Self {
         let first_family = addresses.first().is_some_and(IpAddr::is_ipv4);
         let (mut all, fallback): (Vec<_>, Vec<_>) = addresses
             .iter()
-            .map(|ip| SocketAddr::new(*ip, origin.port))
+            .map(|ip| SocketAddr::new(*ip, port))
             .partition(|address| address.is_ipv4() == first_family);
         let spread = all.len();
         all.extend(fallback);
-        Ok(Addresses { all, spread })
+        Self { all, spread }
     }
 }
 
@@ -309,16 +363,17 @@ fn visible(run_id: &str) -> HeaderValue {
 mod tests {
     use super::*;
     use crate::transport::HttpTransport;
-    use std::sync::Arc;
 
     fn shop() -> Network {
         let addresses = ["127.0.0.1", "::1", "127.0.0.2"];
         Network {
             base: Some(Base::read("http://shop:81/api/").unwrap()),
-            pinned: vec![Pinned {
-                name: "shop".to_owned(),
-                addresses: addresses.map(|text| text.parse().unwrap()).to_vec(),
-            }],
+            resolver: Arc::new(Resolver::system()),
+            pinned: vec![Pinned::new(
+                "shop".to_owned(),
+                addresses.map(|text| text.parse().unwrap()).to_vec(),
+            )],
+            dns: Dns::default(),
             wants_tls: false,
             tls: TlsConfig::default(),
             http: HttpVersion::default(),

@@ -20,6 +20,8 @@ pub(super) struct Progress<'a> {
     pub(super) status: Option<StatusCode>,
     pub(super) meter: Option<Rc<Meter>>,
     pub(super) traffic: Traffic,
+    /// The target had not taken all of the last request when the call ended.
+    is_waiting: bool,
     /// Where the traffic is left when the call is dropped.
     unfinished: Option<&'a Cell<Traffic>>,
     pub(super) redirected_to: Option<Box<Uri>>,
@@ -32,6 +34,7 @@ pub(super) struct Progress<'a> {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Stage {
+    Lookup,
     Connect,
     Handshake,
     Head,
@@ -48,6 +51,7 @@ impl<'a> Progress<'a> {
             status: None,
             meter: None,
             traffic: Traffic::default(),
+            is_waiting: false,
             unfinished: Some(unfinished),
             redirected_to: None,
             received: None,
@@ -110,6 +114,7 @@ impl<'a> Progress<'a> {
             self.traffic.sent_bytes += meter.sent();
             self.traffic.received_bytes += meter.received();
             self.traffic.requests += u32::from(meter.sent() > 0);
+            self.is_waiting = meter.is_waiting();
         }
     }
 
@@ -141,8 +146,13 @@ impl<'a> Progress<'a> {
 
     pub(super) fn timed_out(&self, timeout: Duration) -> Failure {
         let (kind, what) = match self.stage {
+            Stage::Lookup => (ErrorKind::TimeoutConnect, "no address of the host"),
             Stage::Connect => (ErrorKind::TimeoutConnect, "no connection"),
             Stage::Handshake => (ErrorKind::TimeoutConnect, "no end of the TLS handshake"),
+            Stage::Head if self.is_waiting => (
+                ErrorKind::TimeoutIdle,
+                "the target stopped reading the request, and took no more of it",
+            ),
             Stage::Head => (ErrorKind::TimeoutHead, "no head of an answer"),
             Stage::Body => (ErrorKind::TimeoutTotal, "no complete answer"),
         };

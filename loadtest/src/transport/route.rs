@@ -7,13 +7,13 @@ use super::hop::{Hop, HopAnswer};
 use super::meter::Meter;
 use super::network::{Addresses, Network};
 use super::origin::Origin;
-use super::progress::{Progress, Stage};
+use super::progress::{Progress, Stage, add};
 use super::redirect::{self, Redirect};
 use super::request::{self, Outgoing, Surroundings};
 use super::{Call, ErrorKind, Failure, Received, body, connection, fault, http2};
 use crate::chain::RequestBuf;
 use bytes::Bytes;
-use http::header::LOCATION;
+use http::header::{CONTENT_LENGTH, LOCATION, TRANSFER_ENCODING};
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use std::cell::RefCell;
@@ -31,6 +31,8 @@ pub(super) struct Route {
     pub(super) addresses: Addresses,
     /// The address to connect to.
     pub(super) preferred: usize,
+    /// The number of the user, who shares the addresses with others.
+    user: u64,
     /// The connection, while no request is under way.
     kept: Option<Connection>,
     /// The headers of the last answer.
@@ -72,8 +74,9 @@ impl Route {
             host,
             authority,
             written,
-            preferred: (user % addresses.spread as u64) as usize,
+            preferred: addresses.of(user),
             addresses,
+            user,
             kept: None,
             headers: HeaderMap::new(),
             origin,
@@ -114,24 +117,45 @@ impl Route {
                     },
                 }
                 progress.settle();
+            } else {
+                progress.traffic.unsolicited += u32::from(kept.is_spoilt());
+            }
+        }
+        // In a box, so that the requests of all others stay small.
+        let connection = Box::pin(self.connect(lent.network, progress)).await?;
+        progress.usable_at = Instant::now();
+        self.attempt(connection, &lent, request, call, progress, false)
+            .await
+            .map_err(|lost| lost.failure)
+    }
+
+    /// Opens a connection, after a lookup where the addresses do not stay the same.
+    async fn connect(
+        &mut self,
+        network: &Network,
+        progress: &mut Progress<'_>,
+    ) -> Result<Connection, Failure> {
+        progress.stage = Stage::Lookup;
+        let begin = Instant::now();
+        if let Some(found) = network.addresses_now(&self.origin).await {
+            add(&mut progress.phases.connect, begin.elapsed());
+            let addresses = found?;
+            if addresses != self.addresses {
+                self.preferred = addresses.of(self.user);
+                self.addresses = addresses;
             }
         }
         progress.stage = Stage::Connect;
         let stage = &mut progress.stage;
-        // In a box, so that the requests of all others stay small.
-        let connection = Box::pin(Connection::open(
-            lent.network,
+        Connection::open(
+            network,
             &self.origin,
             &self.addresses,
             &mut self.preferred,
             &mut progress.phases,
             || *stage = Stage::Handshake,
-        ))
-        .await?;
-        progress.usable_at = Instant::now();
-        self.attempt(connection, &lent, request, call, progress, false)
-            .await
-            .map_err(|lost| lost.failure)
+        )
+        .await
     }
 
     /// Joins `request` with what is around it.
@@ -207,6 +231,10 @@ impl Route {
         progress.head(status, Instant::now());
         progress.show_answer(|| HopAnswer::new(status, version, &self.headers));
         connection.meter.head_is_read();
+        if self.headers.contains_key(TRANSFER_ENCODING) && self.headers.contains_key(CONTENT_LENGTH)
+        {
+            progress.traffic.ambiguous += 1;
+        }
         if let Some(jar) = lent.jar
             && Jar::is_set_by(&self.headers)
         {
@@ -231,7 +259,7 @@ impl Route {
         };
         match read {
             Ok(body) => {
-                self.keep(connection, true);
+                self.keep(connection, true, progress);
                 self.answer(status, body, call, progress);
                 Ok(None)
             }
@@ -251,7 +279,7 @@ impl Route {
         let (start, complete) = body::sample(&mut connection, progress.sample()).await;
         let encoding = Encoding::of(&self.headers);
         progress.show(&start, &encoding);
-        self.keep(connection, complete);
+        self.keep(connection, complete, progress);
         if call.redirects > 0 && redirect::is_redirect(status) {
             let location = self.headers.get(LOCATION).cloned();
             return Ok(Some(Redirect { status, location }));
@@ -329,7 +357,8 @@ impl Route {
             .then(|| Box::new(std::mem::take(headers)))
     }
 
-    fn keep(&mut self, connection: Connection, complete: bool) {
+    fn keep(&mut self, connection: Connection, complete: bool, progress: &mut Progress<'_>) {
+        progress.traffic.unsolicited += u32::from(connection.is_spoilt());
         self.kept = (complete && connection.is_kept()).then_some(connection);
     }
 }

@@ -196,6 +196,8 @@ fn an_unsolicited_answer_is_never_taken_for_the_next_one() {
             // Even a POST may be sent anew: nothing of it was written to the spoilt connection.
             let exchange = send(&mut user, &request(Method::POST, &path), BODY).await;
             assert_eq!(exchange.traffic.requests, 1);
+            // It is noticed when the connection is wanted again.
+            assert_eq!(exchange.traffic.unsolicited, u32::from(i > 0));
             assert_eq!(ok(exchange).body, path);
         }
     });

@@ -1,6 +1,7 @@
 //! Deadlines: the kind says how far the request came.
 
-use crate::user::{BODY, NOTHING, failed, get, ok, run, send, user};
+use crate::user::{BODY, NOTHING, failed, get, ok, request, run, send, user};
+use http::Method;
 use loadtest::chain::RequestBuf;
 use loadtest::definition::{Expect, Reads};
 use loadtest::transport::{Call, ErrorKind, Exchange, HttpTransport, Transport};
@@ -113,6 +114,27 @@ fn a_short_deadline_holds_after_a_long_one() {
         let failure = failed(short, ErrorKind::TimeoutHead);
         assert_eq!(failure.message, "no head of an answer within 60ms");
         ok(send(&mut user, &get("/"), BODY).await);
+    });
+}
+
+#[test]
+fn a_target_that_reads_no_more_of_the_request() {
+    // What it does not read soon fills what the system keeps for it.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    run(async {
+        let mut user = user(&url).await;
+        let mut upload = request(Method::POST, "/");
+        upload.body = vec![0; 64 << 20].into();
+        let exchange = send_within(&mut user, &upload, BODY, LONGER).await;
+        assert_eq!(exchange.traffic.requests, 1);
+        assert!(exchange.traffic.sent_bytes < 64 << 20);
+        let failure = failed(exchange, ErrorKind::TimeoutIdle);
+        let words = "the target stopped reading the request, and took no more of it within 500ms";
+        assert_eq!(failure.message, words);
+        // One that it had room for is another matter.
+        let small = send_within(&mut user, &get("/"), BODY, SHORT).await;
+        failed(small, ErrorKind::TimeoutHead);
     });
 }
 

@@ -3,9 +3,12 @@
 use crate::user::{BODY, NOTHING, failed, get, ok, run, send, user};
 use loadtest::transport::ErrorKind;
 use loadtest_tests::{Reply, Server};
+use std::cell::Cell;
+use std::rc::Rc;
 
 /// Sends to a server that answers `/` well and everything else with `fault`.
 fn fails(fault: impl Fn() -> Reply + Send + Sync + 'static, kind: ErrorKind) -> String {
+    let came_in_part = kind.name().starts_with("body.") || kind == ErrorKind::ResetInBody;
     let server = Server::start(move |request| match request.path.as_str() {
         "/" => Reply::text("fine"),
         _ => fault(),
@@ -17,6 +20,9 @@ fn fails(fault: impl Fn() -> Reply + Send + Sync + 'static, kind: ErrorKind) -> 
             let exchange = send(&mut user, &get("/fault"), reads).await;
             assert_eq!(exchange.traffic.requests, 1);
             assert!(exchange.traffic.sent_bytes > 0);
+            let came = exchange.traffic.received_bytes;
+            assert!(came > 0 || !came_in_part, "{came} bytes");
+            assert!(came < 4 << 20, "{came} bytes");
             message = failed(exchange, kind).message;
             assert_eq!(ok(send(&mut user, &get("/?"), BODY).await).body, "fine");
             // The next fault is to meet a new connection.
@@ -98,6 +104,11 @@ fn too_many_headers() {
 }
 
 #[test]
+fn a_head_without_end() {
+    fails(Reply::endless_head, ErrorKind::HeadTooLarge);
+}
+
+#[test]
 fn interim_answers_without_end() {
     fails(|| Reply::interim(40_000), ErrorKind::HeadTooLarge);
 }
@@ -124,6 +135,40 @@ fn a_body_too_large_to_keep() {
         let streamed = send(&mut user, &get("/more"), NOTHING).await;
         assert!(streamed.traffic.received_bytes > 16 << 20);
         ok(streamed);
+    });
+}
+
+#[test]
+fn two_ways_to_tell_a_length_are_noted_and_the_chunks_hold() {
+    let server = Server::start(|request| match request.path.as_str() {
+        "/both" => Reply::raw(
+            "HTTP/1.1 200 OK\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+        ),
+        _ => Reply::text("fine").chunked(),
+    });
+    run(async {
+        let mut user = user(&server.url()).await;
+        for (path, body, ambiguous) in [("/both", "hello", 1), ("/", "fine", 0)] {
+            let exchange = send(&mut user, &get(path), BODY).await;
+            assert_eq!(exchange.traffic.ambiguous, ambiguous, "{path}");
+            assert_eq!(ok(exchange).body, body);
+        }
+    });
+}
+
+#[test]
+fn what_fails_without_a_wait_leaves_the_thread_to_others() {
+    run(async {
+        let mut user = user("http://127.0.0.1:1").await;
+        let turn = Rc::new(Cell::new(false));
+        let others = Rc::clone(&turn);
+        tokio::task::spawn_local(async move { others.set(true) });
+        // At the second one, if not at the first.
+        for _ in 0..2 {
+            let elsewhere = send(&mut user, &get("http://192.0.2.1/"), NOTHING).await;
+            failed(elsewhere, ErrorKind::GuardBlocked);
+        }
+        assert!(turn.get());
     });
 }
 

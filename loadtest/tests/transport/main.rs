@@ -17,6 +17,7 @@ mod exhaustion;
 mod faults;
 mod guard;
 mod http2;
+mod lookups;
 mod network;
 mod redirects;
 mod tls;

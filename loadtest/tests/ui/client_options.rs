@@ -31,3 +31,27 @@ fn fine() {
     #[step(get = "/", redirects = 50)]
     fn step();
 }
+
+#[scenario(dns = 30s)]
+fn a_time() {
+    #[step(get = "/")]
+    fn step();
+}
+
+#[scenario(dns = "ttl", base = "http://localhost")]
+fn quoted() {
+    #[step(get = "/")]
+    fn step();
+}
+
+#[scenario(dns = pinned, dns)]
+fn another_word() {
+    #[step(get = "/")]
+    fn step();
+}
+
+#[scenario(dns = ttl)]
+fn looked_up_again() {
+    #[step(get = "/")]
+    fn step();
+}

@@ -4,8 +4,8 @@
 //! scenarios has taken out what is secret.
 
 use loadtest::definition::{
-    BodyKind, Bound, Comparison, Cookies, HttpVersion, Load, Metric, ScenarioDef, Shape, Stage,
-    StatusRange, StepDef, Threshold, Trigger,
+    BodyKind, Bound, Comparison, Cookies, Dns, HttpVersion, Load, Metric, ScenarioDef, Shape,
+    Stage, StatusRange, StepDef, Threshold, Trigger,
 };
 use serde::Serialize;
 use std::time::Duration;
@@ -45,6 +45,7 @@ pub(super) struct Document<'a> {
 struct ClientDocument<'a> {
     http: HttpVersion,
     cookies: Cookies,
+    dns: Dns,
     insecure: bool,
     ca: Option<&'a str>,
     identity: Option<&'a str>,
@@ -208,6 +209,7 @@ impl<'a> Document<'a> {
             client: ClientDocument {
                 http: client.http,
                 cookies: client.cookies,
+                dns: client.dns,
                 insecure: client.insecure,
                 ca: client.ca.as_deref(),
                 identity: client.identity.as_deref(),
@@ -400,6 +402,7 @@ mod tests {
         scenario.client = Client {
             http: HttpVersion::Http2,
             cookies: Cookies::Off,
+            dns: Dns::Ttl,
             insecure: true,
             ca: Some("ca.pem".into()),
             identity: Some("id.pem".into()),

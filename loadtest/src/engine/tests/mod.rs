@@ -12,7 +12,7 @@ mod rows;
 mod senders;
 mod soak;
 
-use super::control::{Control, Phase};
+use super::control::{Control, Orders, Phase};
 use super::pacer::Pacer;
 use super::worker::{Crew, Done, work};
 use crate::chain::{
@@ -141,7 +141,7 @@ impl Transport for Scripted {
         let sent = Traffic {
             requests: 1,
             sent_bytes: 10,
-            received_bytes: 0,
+            ..Traffic::default()
         };
         call.unfinished.set(sent);
         tokio::time::sleep(time.min(call.timeout)).await;
@@ -285,7 +285,7 @@ fn run_plan(
                 crew,
                 start,
                 Pacer::on_runtime(),
-                control.subscribe(),
+                Orders::of(control, &Control::new()),
                 report,
             )
             .await

@@ -7,7 +7,7 @@ use crate::chain::{
 };
 use crate::definition::sample::{self, step};
 use crate::definition::{Load, Retry, Shape, StatusRange, StepDef, Think, Trigger, Until};
-use crate::engine::control::Control;
+use crate::engine::control::{Control, Orders};
 use crate::engine::pacer::Pacer;
 use crate::engine::smoke::smoke;
 use crate::engine::worker::{Crew, work};
@@ -149,6 +149,7 @@ impl Transport for Server {
                 requests: u32::from(!matches!(answer, Fault(ErrorKind::ConnectRefused))),
                 sent_bytes: 10,
                 received_bytes: 20,
+                ..Traffic::default()
             },
             redirected_to: None,
             hops: Vec::new(),
@@ -248,8 +249,8 @@ impl Case {
             }
             let all = Rc::clone(&windows);
             let report = move |frame: crate::metrics::Frame| all.borrow_mut().merge(&frame.windows);
-            let phase = control.subscribe();
-            work(crew, start, Pacer::on_runtime(), phase, report).await
+            let orders = Orders::of(&control, &Control::new());
+            work(crew, start, Pacer::on_runtime(), orders, report).await
         })
         .planned;
         let mut tally = Tally::default();

@@ -64,6 +64,8 @@ pub(super) struct Http1 {
     body: Body,
     /// Whether another request may follow.
     is_kept: bool,
+    /// Whether more came than was asked for.
+    is_spoilt: bool,
 }
 
 /// What is to come of a body.
@@ -180,6 +182,7 @@ impl Http1 {
             used: 0,
             body: Body::Length(0),
             is_kept: true,
+            is_spoilt: false,
         }
     }
 
@@ -188,10 +191,28 @@ impl Http1 {
         self.is_kept
     }
 
+    /// Whether more came than was asked for. None of it is taken for an answer.
+    pub(super) fn is_spoilt(&self) -> bool {
+        self.is_spoilt
+    }
+
+    fn spoil(&mut self) {
+        self.is_spoilt = true;
+        self.is_kept = false;
+    }
+
     /// Whether the connection rests, so that it takes a request: it is open, and nothing was said that
     /// nobody asked for.
     pub(super) fn rests(&mut self, cx: &mut Context<'_>) -> bool {
-        self.is_kept && self.poll_read(cx, |_| ()).is_pending()
+        if !self.is_kept {
+            return false;
+        }
+        match self.poll_read(cx, <[u8]>::len) {
+            Poll::Pending => return true,
+            Poll::Ready(Ok(1..)) => self.spoil(),
+            Poll::Ready(_) => {}
+        }
+        false
     }
 
     /// How much of a body is certain to come.
@@ -312,8 +333,9 @@ impl Http1 {
                 }
                 self.body = Body::Length(0);
             }
-            // What comes after the body nobody asked for.
-            self.is_kept &= used == length;
+            if self.body.is_over() && used < length {
+                self.spoil();
+            }
             more = wanted;
         }
         self.end();
@@ -322,7 +344,9 @@ impl Http1 {
 
     /// The answer is read to its end.
     fn end(&mut self) {
-        self.is_kept &= self.used == self.read.len();
+        if self.used < self.read.len() {
+            self.spoil();
+        }
         self.read.clear();
         self.used = 0;
         if self.read.capacity() > KEPT {

@@ -1,0 +1,232 @@
+//! Looks names up: before the run, and with `dns = ttl` again for new connections.
+//!
+//! It is the system that is asked, which alone knows of its files, search domains and other services. How
+//! long an answer may be kept it does not tell, but its own cache knows. So an answer serves new
+//! connections for a moment only, and then the system is asked again.
+
+use super::{ErrorKind, Failure, fault};
+use crate::targets::permit_all;
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, ToSocketAddrs};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// How long an answer of the system serves new connections.
+const KEPT: Duration = Duration::from_secs(1);
+/// A lookup that failed for now after at least so long has waited for an answer in vain.
+const WAITED: Duration = Duration::from_secs(1);
+
+/// Whom to ask for the addresses of a name.
+pub struct Resolver {
+    look: Box<Look>,
+    kept: Duration,
+}
+
+type Look = dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync;
+
+impl Resolver {
+    /// Asks `look`, whose answers serve new connections for as long as `kept`. It may block.
+    pub fn new(
+        kept: Duration,
+        look: impl Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync + 'static,
+    ) -> Self {
+        let look = Box::new(look);
+        Self { look, kept }
+    }
+
+    /// Asks the system.
+    pub fn system() -> Self {
+        Self::new(KEPT, |name| {
+            let found = (name, 0).to_socket_addrs()?;
+            Ok(found.map(|address| address.ip()).collect())
+        })
+    }
+
+    /// The addresses of `name`, each once; blocks until there is an answer.
+    pub(super) fn look(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        let mut addresses = Vec::new();
+        for address in (self.look)(name)? {
+            if !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
+        if addresses.is_empty() {
+            return Err(io::Error::other("the name has no address"));
+        }
+        Ok(addresses)
+    }
+}
+
+impl fmt::Debug for Resolver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Resolver")
+            .field("kept", &self.kept)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is known of a name, for all users of a run.
+#[derive(Debug)]
+pub(super) struct Lookup {
+    name: String,
+    known: watch::Sender<Known>,
+}
+
+/// The addresses, all permitted, or why there are none.
+pub(super) type Found = Result<Arc<[IpAddr]>, Failure>;
+
+#[derive(Debug)]
+struct Known {
+    found: Found,
+    since: Instant,
+    /// Somebody asks again.
+    is_asking: bool,
+}
+
+impl Lookup {
+    /// A name of which these addresses are known from now on.
+    pub(super) fn new(name: String, addresses: Arc<[IpAddr]>) -> Self {
+        let known = watch::Sender::new(Known {
+            found: Ok(addresses),
+            since: Instant::now(),
+            is_asking: false,
+        });
+        Self { name, known }
+    }
+
+    /// The last answer, or a new one where that has served long enough: one lookup for all who wait.
+    pub(super) async fn addresses(self: &Arc<Self>, resolver: &Arc<Resolver>) -> Found {
+        let mut known = self.known.subscribe();
+        let has_to_ask = self.known.send_if_modified(|known| {
+            let has_to_ask = !known.is_asking && known.since.elapsed() >= resolver.kept;
+            known.is_asking |= has_to_ask;
+            has_to_ask
+        });
+        if has_to_ask {
+            self.ask(resolver);
+        }
+        match known.wait_for(|known| !known.is_asking).await {
+            Ok(known) => known.found.clone(),
+            Err(_) => unreachable!("the sender is here"),
+        }
+    }
+
+    /// Asks on a thread of its own, since the system blocks the one that asks, and no deadline ends that.
+    fn ask(self: &Arc<Self>, resolver: &Arc<Resolver>) {
+        let (lookup, resolver) = (Arc::clone(self), Arc::clone(resolver));
+        let asking = thread::Builder::new()
+            .name("loadtest-lookup".to_owned())
+            .spawn(move || {
+                let begin = Instant::now();
+                let found = resolver.look(&lookup.name);
+                lookup.learn(found, begin.elapsed());
+            });
+        if let Err(error) = asking {
+            self.learn(Err(error), Duration::ZERO);
+        }
+    }
+
+    fn learn(&self, found: io::Result<Vec<IpAddr>>, took: Duration) {
+        let found = found
+            .map_err(|error| unresolved(&self.name, &error, took))
+            .and_then(|addresses| {
+                permit_all(&self.name, addresses.iter().copied()).map_err(|refusal| {
+                    Failure::new(ErrorKind::GuardBlocked, refusal.to_string())
+                })?;
+                Ok(addresses.into())
+            });
+        self.known.send_modify(|known| {
+            *known = Known {
+                found,
+                since: Instant::now(),
+                is_asking: false,
+            };
+        });
+    }
+}
+
+/// Why the system has no address, as far as it tells: in words.
+fn unresolved(name: &str, error: &io::Error, took: Duration) -> Failure {
+    let text = error.to_string();
+    let says = |words: &[&str]| words.iter().any(|words| text.contains(words));
+    let kind = if let Some(kind) = fault::local(error) {
+        kind
+    } else if error.kind() == io::ErrorKind::TimedOut {
+        ErrorKind::DnsTimeout
+    } else if error.kind() == io::ErrorKind::NotFound || says(&UNKNOWN) {
+        ErrorKind::DnsNxdomain
+    } else if says(&FOR_NOW) && took >= WAITED {
+        ErrorKind::DnsTimeout
+    } else {
+        ErrorKind::DnsUnreachable
+    };
+    Failure::new(
+        kind,
+        format!("the host `{name}` cannot be resolved: {text}"),
+    )
+}
+
+/// What glibc, musl, macOS and Windows say of a name that is not there, or has no address.
+const UNKNOWN: [&str; 7] = [
+    "Name or service not known",
+    "No address associated with hostname",
+    "Name does not resolve",
+    "Name has no usable address",
+    "nodename nor servname provided",
+    "No such host is known",
+    "the name has no address",
+];
+/// What they say where no name server has answered the question, be it that all were silent.
+const FOR_NOW: [&str; 3] = [
+    "Temporary failure in name resolution",
+    "Try again",
+    "temporary error during hostname resolution",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(error: &io::Error, took: Duration) -> ErrorKind {
+        unresolved("shop.test", error, took).kind
+    }
+
+    #[test]
+    fn the_reasons_of_a_failed_lookup_are_told_apart_as_far_as_the_system_tells() {
+        let says = |text: &str, took| {
+            let text = format!("failed to lookup address information: {text}");
+            kind(&io::Error::other(text), took)
+        };
+        for words in UNKNOWN {
+            assert_eq!(says(words, WAITED), ErrorKind::DnsNxdomain, "{words}");
+        }
+        for words in FOR_NOW {
+            assert_eq!(says(words, WAITED), ErrorKind::DnsTimeout, "{words}");
+            let at_once = says(words, Duration::ZERO);
+            assert_eq!(at_once, ErrorKind::DnsUnreachable, "{words}");
+        }
+        let failed = says("Non-recoverable failure in name resolution", WAITED);
+        assert_eq!(failed, ErrorKind::DnsUnreachable);
+        let timed_out = kind(&io::ErrorKind::TimedOut.into(), Duration::ZERO);
+        assert_eq!(timed_out, ErrorKind::DnsTimeout);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_this_machine_lacks_is_not_blamed_on_the_name_servers() {
+        let error = nix::errno::Errno::EMFILE.into();
+        assert_eq!(kind(&error, Duration::ZERO), ErrorKind::LocalFds);
+    }
+
+    #[test]
+    fn a_name_of_nobody_is_told_by_this_very_system() {
+        // Where there is no name server the system cannot know that.
+        let error = Resolver::system().look("no-such-host.invalid").unwrap_err();
+        let kind = kind(&error, Duration::ZERO);
+        assert!(kind.name().starts_with("dns."), "{kind}");
+    }
+}
