@@ -80,6 +80,16 @@ pub(crate) enum Error {
     Plan { mistakes: Vec<(String, PlanError)> },
     #[error("{}", told(mistakes))]
     Split { mistakes: Vec<MixError> },
+    #[error("the SLO is mistaken\n{}", mistakes.join("\n"))]
+    Slo { mistakes: Vec<String> },
+    #[error("`{scenario}` declares no threshold on a time that a rate could be measured by")]
+    NoSlo { scenario: String },
+    #[error("`{flag} {rate}` is above the highest rate that is tried, {max}")]
+    Rates {
+        flag: &'static str,
+        rate: String,
+        max: String,
+    },
     #[error("a mix runs in one program, and these are in {}:{}", programs.len(), listed(programs))]
     SeveralPrograms {
         programs: Vec<(String, Vec<String>)>,
@@ -158,6 +168,9 @@ impl Error {
             | Self::Plan { .. }
             | Self::Split { .. }
             | Self::SeveralPrograms { .. }
+            | Self::Slo { .. }
+            | Self::NoSlo { .. }
+            | Self::Rates { .. }
             | Self::Config { .. }
             | Self::ExportPath { .. }
             | Self::SeveralResults
@@ -222,6 +235,8 @@ impl Error {
                  several packages come into one program through a library: `use my_crate as _;`"
                     .to_owned(),
             ),
+            Self::NoSlo { .. } => Some("give `--slo 'p95 < 300ms, errors < 1%'`".to_owned()),
+            Self::Rates { .. } => Some("give a higher `--max`, or a lower rate".to_owned()),
             Self::NoRun { .. } => Some("`cargo loadtest run` makes one".to_owned()),
             Self::NewerRecord { .. } => {
                 Some("update `cargo-loadtest` to the version that wrote it".to_owned())

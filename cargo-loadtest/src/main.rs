@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Command::Plan(args) => commands::plan::plan(args, &cli),
         Command::Run(args) => commands::run::run(args, &cli),
         Command::Debug(args) => commands::debug::debug(args, &cli),
+        Command::Capacity(args) => commands::capacity::capacity(args, &cli),
         Command::Export(args) => commands::export::export(args, &cli),
         Command::Duplicate(args) => commands::duplicate::duplicate(args, &cli),
         Command::Report(args) => commands::report::report(args, &cli),

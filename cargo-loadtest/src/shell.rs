@@ -36,7 +36,12 @@ pub(crate) fn error(error: &Error) {
 
 /// Prints a line as cargo shows what it does: a verb, right-aligned, and what it is done to.
 pub(crate) fn status(verb: &str, object: impl Display) {
-    let style = style::GOOD;
+    verdict(true, verb, object);
+}
+
+/// The same of something that may be bad.
+pub(crate) fn verdict(is_good: bool, verb: &str, object: impl Display) {
+    let style = if is_good { style::GOOD } else { style::WARN };
     let _ = writeln!(anstream::stderr(), "{style}{verb:>12}{style:#} {object}");
 }
 

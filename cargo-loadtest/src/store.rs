@@ -8,7 +8,8 @@ use crate::selection::similar;
 use crate::session::journal;
 use crate::workspace::Workspace;
 use jiff::Timestamp;
-use loadtest::protocol::RunFailure;
+use loadtest::capacity::SearchEnding;
+use loadtest::protocol::{RunFailure, SearchLine, TrialFiles};
 use loadtest::record::{Ending, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord};
 use loadtest::redact;
 use serde::Serialize;
@@ -158,6 +159,19 @@ impl RunFolder {
         self.path.join("mix.json")
     }
 
+    /// The course of a search, whose trials have journals and records as scenarios have.
+    pub(crate) fn search(&self) -> PathBuf {
+        self.path.join("search.jsonl")
+    }
+
+    /// The files of the trial with the number `number`.
+    pub(crate) fn trial(&self, number: usize) -> TrialFiles {
+        TrialFiles {
+            journal: self.journal(number),
+            record: self.scenario_record(number),
+        }
+    }
+
     /// Its journal.
     pub(crate) fn journal(&self, number: usize) -> PathBuf {
         self.path.join(format!("journal-{number}.jsonl"))
@@ -185,7 +199,8 @@ impl RunFolder {
         write_json(&self.record(), record)?;
         let parts =
             (1..=scenarios).flat_map(|number| [self.scenario_record(number), self.request(number)]);
-        for part in parts.chain([self.path.join(HEADER), self.mix()]) {
+        let common = [self.path.join(HEADER), self.mix(), self.search()];
+        for part in parts.chain(common) {
             // A file that stays does no harm.
             let _ = std::fs::remove_file(part);
         }
@@ -218,6 +233,10 @@ impl RunFolder {
             },
             error => error,
         })?;
+        if record.capacity.is_some() {
+            self.fold_search(&mut record)?;
+            return Ok(record);
+        }
         let expected = std::mem::take(&mut record.not_run);
         for (number, expected) in (1..).zip(expected) {
             match read_part(&self.scenario_record(number), &self.journal(number))? {
@@ -232,6 +251,56 @@ impl RunFolder {
             });
         }
         Ok(record)
+    }
+}
+
+impl RunFolder {
+    /// Puts what a search came to into `record`, as far as it got, and the trial that shows it best.
+    ///
+    /// # Errors
+    /// When it cannot be read, or when nothing was measured.
+    pub(crate) fn fold_search(&self, record: &mut RunRecord) -> Result<(), Error> {
+        let path = self.search();
+        let bytes = std::fs::read(&path).map_err(Error::io("read", path))?;
+        let lines = bytes.split(|byte| *byte == b'\n');
+        let mut failure = None;
+        if let Some(search) = &mut record.capacity {
+            // Of one that was killed, the last line may be cut.
+            for line in lines.filter_map(|line| serde_json::from_slice(line).ok()) {
+                match line {
+                    SearchLine::Begin { .. } => {}
+                    SearchLine::Trial(trial) => search.trials.push(*trial),
+                    SearchLine::End(ending) => search.ending = Some(ending),
+                    SearchLine::Failed(failed) => failure = Some(failed),
+                }
+            }
+            // Of one that ended within its first trial, that is all there is.
+            let number = search.decisive().map_or(1, |at| at + 1);
+            let part = read_part(&self.scenario_record(number), &self.journal(number))?;
+            if let Part::Ran(scenario) = part {
+                record.scenarios.push(*scenario);
+            }
+        }
+        // One that could not even begin its first trial is no search.
+        let broken = record
+            .capacity
+            .as_ref()
+            .and_then(|search| match &search.ending {
+                Some(SearchEnding::Broken { failure }) => Some(failure.clone()),
+                _ => None,
+            });
+        let failure = failure.or(broken.filter(|_| record.scenarios.is_empty()));
+        if let Some(failure) = failure {
+            let scenario = record.capacity.take().map(|search| search.scenario);
+            record
+                .not_run
+                .push(not_run(scenario.unwrap_or_default(), failure));
+        } else if record.scenarios.is_empty() {
+            return Err(Error::EmptyRun {
+                directory: self.path.clone(),
+            });
+        }
+        Ok(())
     }
 }
 
@@ -352,6 +421,7 @@ fn identifier(now: Timestamp) -> String {
 mod tests {
     use super::*;
     use crate::session::sample;
+    use loadtest::capacity::Search;
     use loadtest::protocol::JournalLine;
 
     fn store() -> (tempfile::TempDir, Store) {
@@ -369,6 +439,7 @@ mod tests {
             environment: loadtest::record::Environment::default(),
             scenarios: Vec::new(),
             not_run: Vec::new(),
+            capacity: None,
         }
     }
 
@@ -430,6 +501,44 @@ mod tests {
         assert_eq!(record.run_id, "killed");
         assert_eq!(record.scenarios[0].windows.steady.journey.started, 12);
         assert!(matches!(record.scenarios[0].ending, Ending::Died { .. }));
+    }
+
+    #[test]
+    fn a_killed_search_is_read_from_its_course_and_the_journal_of_its_best_trial() {
+        let (_guard, store) = store();
+        let folder = store.create().unwrap();
+        let mut header = header("killed");
+        let whole: RunRecord = crate::export::sample::search_record("x");
+        let search = whole.capacity.unwrap();
+        header.capacity = Some(Search {
+            trials: Vec::new(),
+            ending: None,
+            ..search.clone()
+        });
+        folder.open(&header).unwrap();
+        assert!(folder.read().is_err(), "nothing was measured");
+        let mut course = String::new();
+        for trial in &search.trials[..2] {
+            let line = SearchLine::Trial(Box::new(trial.clone()));
+            course.push_str(&serde_json::to_string(&line).unwrap());
+            course.push('\n');
+        }
+        course.push_str("{\"begin\":{\"per_sec");
+        std::fs::write(folder.search(), course).unwrap();
+        for (number, started) in [(1, 7), (2, 9), (3, 1)] {
+            let lines = [
+                JournalLine::Start(Box::new(sample::start())),
+                JournalLine::Frame(Box::new(sample::frame(0, started))),
+            ];
+            std::fs::write(folder.journal(number), sample::journal(&lines)).unwrap();
+        }
+        let record = folder.read().unwrap();
+        let read = record.capacity.unwrap();
+        assert_eq!((read.trials.len(), read.ending), (2, None));
+        let [scenario] = record.scenarios.as_slice() else {
+            panic!("{} scenarios", record.scenarios.len());
+        };
+        assert_eq!(scenario.windows.steady.journey.started, 9);
     }
 
     #[test]

@@ -35,9 +35,10 @@
 //!
 //! Data runs one way through the modules: [`definition`] and [`chain`] are what a scenario compiles to,
 //! [`plan`] is what a run will do, [`engine`] does it over a [`transport`], [`metrics`] adds it up, a
-//! [`record`] keeps it, and a [`card`] grades it. [`journey`] is one iteration, shown. [`harness`] is the binary's own
+//! [`record`] keeps it, and a [`card`] grades it; [`capacity`] is runs and cards in turn. [`journey`] is one iteration, shown. [`harness`] is the binary's own
 //! `main`, [`protocol`] what it and `cargo-loadtest` say to each other.
 
+pub mod capacity;
 pub mod card;
 pub mod chain;
 pub mod definition;

@@ -4,6 +4,7 @@
 //! answer goes into files that the request names; standard output belongs to nobody. Standard input
 //! is the control pipe: a line `stop` or `abort`; its end means `stop`.
 
+use crate::capacity::{Goal, Purpose, SearchEnding, Trial};
 use crate::definition::ScenarioDef;
 use crate::journey::Number;
 use crate::metrics::Frame;
@@ -44,6 +45,59 @@ pub enum Request {
     },
     /// Run one journey, and write what it does to a file as it goes.
     Debug(Box<DebugRequest>),
+    /// Search for the highest rate of one scenario that meets an SLO, in one run after another.
+    Capacity(Box<CapacityRequest>),
+}
+
+/// A search to make.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CapacityRequest {
+    /// The identity of the scenario: `package::module::function`.
+    pub scenario: String,
+    /// The identifier of the run, which all trials share.
+    pub run_id: String,
+    /// `--base-url`.
+    pub base_url: Option<String>,
+    /// The grading policy of the workspace.
+    pub grading: GradingDefaults,
+    /// The seed of the first trial; each further one has the next.
+    pub seed: u64,
+    /// SHA-256 of the executable, for the record.
+    pub executable_hash: String,
+    /// What is searched for.
+    pub goal: Goal,
+    /// Where the course of the search goes: a [`SearchLine`] in JSON per line.
+    pub search: PathBuf,
+    /// Where the trials go, as many as there can be.
+    pub trials: Vec<TrialFiles>,
+}
+
+/// Where a trial goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrialFiles {
+    /// Its journal: a [`JournalLine`] in JSON per line.
+    pub journal: PathBuf,
+    /// Its [`ScenarioRecord`](crate::record::ScenarioRecord), at its end.
+    pub record: PathBuf,
+}
+
+/// A line of the course of a search.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchLine {
+    /// A trial begins.
+    Begin {
+        /// Iterations per second.
+        per_second: f64,
+        /// Why this rate.
+        purpose: Purpose,
+    },
+    /// It is over.
+    Trial(Box<Trial>),
+    /// The search is over.
+    End(SearchEnding),
+    /// There was no search.
+    Failed(RunFailure),
 }
 
 /// One journey to show.

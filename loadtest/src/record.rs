@@ -1,5 +1,6 @@
 //! The run record: all that survives a run; versioned and complete.
 
+use crate::capacity::Search;
 use crate::definition::ScenarioDef;
 use crate::metrics::{Cells, Frame, Panicked, Windows};
 use crate::plan::Plan;
@@ -28,6 +29,10 @@ pub struct RunRecord {
     /// The selected scenarios that did not run.
     #[serde(default)]
     pub not_run: Vec<NotRun>,
+    /// The search that the run was, where it was one; its scenario is then that of the trial that shows
+    /// the result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Search>,
 }
 
 /// A scenario that was selected and did not run.

@@ -6,6 +6,7 @@
 mod alias;
 mod bodies;
 mod call;
+mod capacity;
 mod choices;
 mod client;
 mod configuration;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
     let trials = [
         alias::trials(),
         bodies::trials(),
+        capacity::trials(),
         choices::trials(),
         client::trials(),
         configuration::trials(),

@@ -128,7 +128,7 @@ impl Project {
 pub(crate) fn builds(command: &str) -> bool {
     matches!(
         command,
-        "run" | "list" | "plan" | "debug" | "export" | "duplicate"
+        "run" | "list" | "plan" | "debug" | "capacity" | "export" | "duplicate"
     )
 }
 

@@ -1,8 +1,10 @@
 //! The command line: clap types only, in cargo's words and style.
 
+mod capacity;
 mod values;
 
 use crate::shell;
+pub(crate) use capacity::{CapacityArgs, RateArgs, Slo};
 use clap::builder::styling::Styles;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
@@ -50,6 +52,8 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Run one journey of a scenario, and show every request and answer
     Debug(Box<DebugArgs>),
+    /// Search for the highest arrival rate at which a scenario meets an SLO
+    Capacity(Box<CapacityArgs>),
     /// Write a scenario as data
     Export(ExportArgs),
     /// Copy the source of a scenario as a new version, right below the old one
@@ -295,7 +299,7 @@ pub(crate) struct CompilationArgs {
 }
 
 /// Flags and commands that are named in the documentation but do not exist yet.
-const LATER: [&str; 12] = [
+const LATER: [&str; 11] = [
     "--allow-files",
     "--baseline",
     "--ci",
@@ -303,7 +307,6 @@ const LATER: [&str; 12] = [
     "--load",
     "--min-grade",
     "baseline",
-    "capacity",
     "compare",
     "config",
     "history",
@@ -445,13 +448,35 @@ mod tests {
             let words = format!("`{what}` comes in a later version");
             assert!(text.contains(&words) && !text.contains("tip:"), "{text}");
         }
-        let error = parse("cargo-loadtest capacity x").unwrap_err();
+        let error = parse("cargo-loadtest compare x").unwrap_err();
         assert!(
             error
                 .to_string()
-                .contains("`capacity` comes in a later version")
+                .contains("`compare` comes in a later version")
         );
         assert!(run("curl").is_ok());
+    }
+
+    #[test]
+    fn an_slo_is_read_with_the_command_line() {
+        let parse = |slo: &str| {
+            let words = ["cargo-loadtest", "capacity", "visit", "--slo", slo];
+            super::parse(words.into_iter().map(OsString::from))
+        };
+        let Command::Capacity(args) = parse("p95 < 300ms, login.errors < 1%").unwrap().command
+        else {
+            panic!("no search");
+        };
+        assert_eq!(args.slo.unwrap().conditions.len(), 2);
+        assert_eq!(args.trials.confirm, Duration::from_secs(60));
+        let error = parse("p95 < 300, errors < 1").unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        let text = error.to_string();
+        let places = "  p95 < 300, errors < 1\n        ^^^ `300` has no unit: write `300ms`";
+        assert!(
+            text.contains(places) && text.contains("write `1%`"),
+            "{text}"
+        );
     }
 
     #[test]

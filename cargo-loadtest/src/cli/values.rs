@@ -93,6 +93,23 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// A time that is measured; of less there is no percentile to speak of.
+pub(super) fn window(text: &str) -> Result<Duration, String> {
+    match duration(text)? {
+        time if time < Duration::from_secs(1) => Err("is too short; use at least `1s`".to_owned()),
+        time => Ok(time),
+    }
+}
+
+/// Rates are shown to three digits, so that nothing finer than 1 % can be told apart.
+pub(super) fn tolerance(text: &str) -> Result<f64, String> {
+    match units::share(text)? {
+        share if share < 0.01 => Err("is finer than rates are tried; use at least `1%`".to_owned()),
+        share if share > 0.5 => Err("is too coarse; use at most `50%`".to_owned()),
+        share => Ok(share),
+    }
+}
+
 pub(super) fn ramp_up(text: &str) -> Result<Duration, String> {
     match units::duration(text)? {
         time if time > LONGEST => Err("is too long; use at most 30 days, `720h`".to_owned()),
@@ -159,6 +176,15 @@ mod tests {
             assert!(ramp_up(text).is_err());
         }
         assert!(users("99999999999").unwrap_err().contains("too much"));
+    }
+
+    #[test]
+    fn a_search_is_neither_too_fine_nor_too_coarse() {
+        assert!(window("1s").is_ok() && window("900ms").is_err());
+        assert!(tolerance("1%").is_ok() && tolerance("50%").is_ok());
+        for text in ["0%", "0.5%", "51%", "5", "-5%"] {
+            assert!(tolerance(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What each command does, a file each, and how scenarios are found.
 
+pub(crate) mod capacity;
 pub(crate) mod debug;
 pub(crate) mod duplicate;
 pub(crate) mod export;

@@ -41,6 +41,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         environment: workspace::environment(project.workspace.root()),
         scenarios: Vec::new(),
         not_run: Vec::new(),
+        capacity: None,
     };
     // Until it has begun, each is one that was interrupted: so a run that is killed is read.
     let expected = chosen.iter().map(before_its_load).collect();
@@ -109,7 +110,7 @@ fn keep(found: &Found, result: Result<ScenarioRecord, Error>, record: &mut RunRe
 }
 
 /// What the record keeps of a scenario that `error` prevented.
-fn not_run(found: &Found, error: &Error) -> NotRun {
+pub(super) fn not_run(found: &Found, error: &Error) -> NotRun {
     if let Error::Refused { scenario, failure } = error {
         return store::not_run(scenario.clone(), failure.clone());
     }
@@ -269,7 +270,7 @@ pub(super) fn plan(
 }
 
 /// Every run has its page; further exports come as they were asked for.
-fn with_page(exports: &[Export]) -> Vec<Export> {
+pub(super) fn with_page(exports: &[Export]) -> Vec<Export> {
     let page = Export {
         format: Format::Html,
         path: None,

@@ -1,6 +1,7 @@
 //! What all formats say of a card beyond its figures.
 
-use loadtest::card::{Card, DependencyFailure, Report, view};
+use loadtest::capacity::Trial;
+use loadtest::card::{Capacity, Card, DependencyFailure, Report, view};
 use loadtest::chain::RootCause;
 use loadtest::definition::Metric;
 use std::time::Duration;
@@ -10,6 +11,36 @@ pub(super) const NOT_RUN: &str = "DID NOT RUN";
 
 /// The title of what the scenario's code counted and timed by itself.
 pub(super) const OWN_METRICS: &str = "Metrics of the scenario";
+
+/// The figures of a trial behind its rate, and whether each breaks the SLO: achieved, p95, errors, the
+/// `further` conditions, window.
+pub(super) fn trial_cells(
+    capacity: &Capacity,
+    trial: &Trial,
+    further: &[(usize, String)],
+) -> Vec<(String, bool)> {
+    let none = || view::NONE.to_owned();
+    let breaks = |metric: Metric| {
+        let slo = capacity.goal.slo.iter().enumerate();
+        let mut of_journey =
+            slo.filter(|(_, scoped)| scoped.step.is_none() && scoped.threshold.metric == metric);
+        of_journey.any(|(at, _)| trial.breaks(at))
+    };
+    let achieved = trial.achieved_per_second.map_or_else(none, view::rate);
+    let p95 = trial.p95.map_or_else(none, view::duration);
+    let errors = trial.error_rate.map_or_else(none, view::percent);
+    let mut cells = vec![
+        (achieved, false),
+        (p95, breaks(Metric::P95)),
+        (errors, breaks(Metric::Errors)),
+    ];
+    cells.extend(further.iter().map(|(at, _)| {
+        let words = trial.slo.get(*at).map(|measured| measured.words.clone());
+        (words.unwrap_or_else(none), trial.breaks(*at))
+    }));
+    cells.push((view::span(trial.window), false));
+    cells
+}
 
 /// What was run, and where, as label and value.
 pub(super) fn facts(report: &Report, card: &Card) -> Vec<(&'static str, String)> {

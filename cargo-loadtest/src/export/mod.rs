@@ -5,6 +5,6 @@ mod facts;
 pub(crate) mod html;
 pub(crate) mod json;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 mod scene;
 pub(crate) mod terminal;

@@ -52,6 +52,11 @@ impl Live {
         }
     }
 
+    /// The same for one of many short runs, of which a log gets a line each from elsewhere.
+    pub(crate) fn of_trial(quiet: bool) -> Self {
+        Self::new(quiet || !shell::can_redraw(), 1)
+    }
+
     /// The load of the scenario with the number `at` begins, `elapsed` after the child was started.
     pub(crate) fn start(&mut self, at: usize, start: Start, elapsed: Duration) {
         let course = Course::new(start, elapsed);

@@ -1,5 +1,6 @@
 //! One child process: asked for its scenarios, or watched while it runs one of them.
 
+mod capacity;
 mod debug;
 mod group;
 pub(crate) mod journal;
@@ -11,6 +12,7 @@ use crate::interrupt::Interrupts;
 use crate::live::Live;
 use crate::store;
 use crate::workspace::{Binary, clean};
+pub(crate) use capacity::capacity;
 pub(crate) use debug::debug;
 use group::Group;
 use loadtest::protocol::{JournalLine, Listing, REQUEST_VARIABLE, Request, RunRequest};

@@ -4,6 +4,7 @@
 
 mod accounts;
 mod bottleneck;
+mod capacity;
 mod course;
 mod error;
 mod generator;
@@ -15,7 +16,7 @@ mod loss;
 mod own;
 mod remark;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 mod setting;
 mod step;
 mod summary;
@@ -29,6 +30,7 @@ mod weight;
 
 pub use accounts::Accounts;
 pub use bottleneck::{Bottleneck, TailBottleneck};
+pub use capacity::{Capacity, CapacityVerdict, Remark, Tone};
 pub use course::{Course, Point};
 pub use error::ErrorRow;
 pub use generator::Generator;
@@ -42,6 +44,7 @@ pub use setting::Setting;
 pub use step::{Phases, Quantiles, StepRow};
 pub use threshold::ThresholdRow;
 pub use validity::{Cause, Trust, Validity};
+pub(crate) use validity::{busy, throttled};
 pub use verdict::{Verdict, worst};
 pub use weight::WeightRow;
 
@@ -67,6 +70,9 @@ pub struct Report {
     pub cards: Vec<Card>,
     /// The selected scenarios that did not run.
     pub not_run: Vec<NotRun>,
+    /// The search for the capacity, where the run was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Capacity>,
 }
 
 /// The graded result of one scenario.
@@ -147,11 +153,16 @@ impl Report {
             environment: record.environment.clone(),
             cards: record.scenarios.iter().map(Card::of).collect(),
             not_run: record.not_run.clone(),
+            capacity: record.capacity.as_ref().map(Capacity::of),
         }
     }
 
-    /// The exit code of the run: the worst of its cards and of what did not run; 3 without any.
+    /// The exit code of the run: the worst of its cards and of what did not run; 3 without any. A search
+    /// has its own: its card is of one trial.
     pub fn exit_code(&self) -> u8 {
+        if let Some(capacity) = self.capacity.as_ref().filter(|_| self.not_run.is_empty()) {
+            return capacity.exit_code();
+        }
         if self.cards.is_empty() && self.not_run.is_empty() {
             return Verdict::Empty.exit_code();
         }

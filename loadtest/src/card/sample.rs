@@ -6,11 +6,11 @@ use crate::plan::{GradingDefaults, Overrides, Plan};
 use crate::record::{End, Ending, ScenarioRecord, Start};
 use std::time::Duration;
 
-pub(super) const SECONDS: u64 = 10;
+pub(crate) const SECONDS: u64 = 10;
 
 /// A scenario of the named steps under 100 iterations per second for ten seconds, in which each
 /// step was executed 1,000 times within 10 ms.
-pub(super) fn record(names: &[&'static str]) -> ScenarioRecord {
+pub(crate) fn record(names: &[&'static str]) -> ScenarioRecord {
     let steps: Vec<StepDef> = names.iter().map(|name| step(name)).collect();
     let definition = ScenarioDef {
         package: "shop".into(),
@@ -68,7 +68,7 @@ pub(super) fn record(names: &[&'static str]) -> ScenarioRecord {
 }
 
 /// A step executed `count` times with success, each time as long as `time` and within T.
-pub(super) fn executed(count: u64, time: Duration) -> StepTally {
+pub(crate) fn executed(count: u64, time: Duration) -> StepTally {
     let mut step = StepTally {
         executed: count,
         ok: count,

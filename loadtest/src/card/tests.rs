@@ -805,6 +805,7 @@ fn the_report_takes_the_worst_card() {
         environment: Environment::default(),
         scenarios: vec![passed, failed],
         not_run: Vec::new(),
+        capacity: None,
     };
     assert_eq!(Report::grade(&run).exit_code(), 99);
     run.not_run.push(NotRun {

@@ -279,7 +279,7 @@ fn stalls(generator: &Generator) -> Option<Cause> {
     })
 }
 
-fn busy(generator: &Generator) -> Option<Cause> {
+pub(crate) fn busy(generator: &Generator) -> Option<Cause> {
     let seconds = generator.busy_seconds;
     (seconds as f64 > BUSY_SECONDS * generator.seconds as f64).then(|| Cause {
         trust: Trust::Degraded,
@@ -294,7 +294,7 @@ fn busy(generator: &Generator) -> Option<Cause> {
     })
 }
 
-fn throttled(generator: &Generator) -> Option<Cause> {
+pub(crate) fn throttled(generator: &Generator) -> Option<Cause> {
     (!generator.throttled.is_zero()).then(|| Cause {
         trust: Trust::Degraded,
         what: format!(

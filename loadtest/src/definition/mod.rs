@@ -11,6 +11,7 @@ mod repeat;
 #[cfg(test)]
 pub(crate) mod sample;
 mod scenario;
+pub mod slo;
 mod threshold;
 
 pub use client::{Client, Cookies, Dns, HttpVersion};

@@ -2,6 +2,7 @@
 //! `cargo-loadtest`, a listing or a run.
 
 mod asked;
+mod capacity;
 mod debug;
 mod errands;
 mod recorded;
@@ -72,6 +73,7 @@ fn answer(registry: &Registry, request: &Path) -> io::Result<()> {
         Request::Run(request) => asked::run(registry, &[*request]),
         Request::Mix { scenarios } => asked::run(registry, &scenarios),
         Request::Debug(request) => debug::debug(registry, &request),
+        Request::Capacity(request) => capacity::search(registry, &request),
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct Ready {
     /// For the teardowns.
     context: SetupContext,
     prepared: Prepared,
-    network: Network,
+    network: Arc<Network>,
 }
 
 /// Runs the setups, asks for permission, and looks whether the target is there; what was set up in
@@ -75,7 +75,7 @@ pub(crate) fn begin(
             plan,
             context,
             prepared,
-            network,
+            network: Arc::new(network),
         }),
         Err(failure) => {
             tear_down(scenario, &prepared, &context);
@@ -118,7 +118,7 @@ impl Ready {
         }
     }
 
-    /// Undoes the setups of a run that does not take place.
+    /// Undoes the setups, also of a run that does not take place.
     pub(crate) fn abandon(self) {
         tear_down(self.scenario, &self.prepared, &self.context);
     }
@@ -162,7 +162,7 @@ impl Ready {
         })));
         let tls = Tls::of(&definition.client(), Path::new(self.scenario.root));
         let mut watcher = Watcher::new(definition, base.as_deref(), tls, &mut tell);
-        let user = HttpTransport::new(Arc::new(self.network), place.user).watched();
+        let user = HttpTransport::new(Arc::clone(&self.network), place.user).watched();
         let (shared, plan) = (&self.prepared.shared, &self.plan);
         let mut phase = control.subscribe();
         let ran = LocalSet::new().block_on(&runtime, async {
@@ -195,30 +195,60 @@ impl Ready {
         control: &Control,
         report: impl FnMut(Frame),
     ) -> Result<End, RunFailure> {
-        let Self {
-            scenario,
-            plan,
-            context,
-            prepared,
-            network,
-        } = self;
-        let network = Arc::new(network);
+        let end = self.load(staff, at, control, report);
+        self.abandon();
+        end
+    }
+
+    /// Runs the load; what was set up stays as it is.
+    pub(super) fn load(
+        &self,
+        staff: Staff,
+        at: Instant,
+        control: &Control,
+        report: impl FnMut(Frame),
+    ) -> Result<End, RunFailure> {
+        let network = Arc::clone(&self.network);
         let ended = engine::run(
-            scenario,
-            &prepared.shared,
-            &plan,
+            self.scenario,
+            &self.prepared.shared,
+            &self.plan,
             staff,
             at,
             control,
             move |user| HttpTransport::new(Arc::clone(&network), user),
             report,
         );
-        let target_death = target_death(&prepared);
-        tear_down(scenario, &prepared, &context);
-        drop(prepared);
+        let target_death = target_death(&self.prepared);
         match ended {
-            Ok(ended) => Ok(end(ended, &scenario.definition, target_death)),
+            Ok(ended) => Ok(end(ended, &self.scenario.definition, target_death)),
             Err(error) => Err(internal(error.to_string())),
+        }
+    }
+
+    /// The same run under another load.
+    pub(super) fn under(&mut self, plan: Plan) {
+        let rows = self.prepared.rows.clone();
+        self.plan = Plan { rows, ..plan };
+    }
+
+    /// Whether the target has ended that the scenario started.
+    pub(super) fn has_lost_target(&self) -> bool {
+        target_death(&self.prepared).is_some()
+    }
+
+    /// Asks whether the target is there.
+    ///
+    /// # Errors
+    /// What is seen of it, in words.
+    pub(super) fn reach_target(&self) -> Result<(), String> {
+        if let Some(death) = target_death(&self.prepared) {
+            return Err(death);
+        }
+        let reached = runtime().map(|runtime| runtime.block_on(self.network.reachable()));
+        match reached {
+            Ok(Err(error)) => Err(redact::text(&error.to_string()).into_owned()),
+            _ => Ok(()),
         }
     }
 }

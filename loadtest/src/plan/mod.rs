@@ -198,20 +198,23 @@ fn thresholds(scenario: &ScenarioDef) -> Vec<ScopedThreshold> {
     for (i, step) in scenario.steps.iter().enumerate() {
         all.extend(declared(Some(i), &step.thresholds));
     }
-    if !all
-        .iter()
-        .any(|scoped| scoped.threshold.metric == Metric::Errors)
-    {
+    with_error_limit(all)
+}
+
+/// Adds what applies where nobody limits errors: `errors < 1%`, of the whole journey.
+pub fn with_error_limit(mut thresholds: Vec<ScopedThreshold>) -> Vec<ScopedThreshold> {
+    let limits_errors = |scoped: &ScopedThreshold| scoped.threshold.metric == Metric::Errors;
+    if !thresholds.iter().any(limits_errors) {
         let threshold = Threshold {
             metric: Metric::Errors,
             comparison: crate::definition::Comparison::Less,
             bound: Bound::Ratio(0.01),
         };
-        all.push(ScopedThreshold {
+        thresholds.push(ScopedThreshold {
             step: None,
             threshold,
             implied: true,
         });
     }
-    all
+    thresholds
 }

@@ -1,5 +1,6 @@
 //! The card for a terminal: verdict and grade first, nothing wider than it.
 
+mod capacity;
 mod detail;
 mod own;
 mod steps;
@@ -31,6 +32,10 @@ pub(crate) fn render(report: &Report, width: usize, colour: bool) -> String {
         limit: width,
         colour,
     };
+    if let Some(search) = &report.capacity {
+        capacity::result(&mut page, report, search);
+        return page.out;
+    }
     for card in &report.cards {
         card_of(&mut page, report, card);
     }

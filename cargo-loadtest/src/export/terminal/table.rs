@@ -2,11 +2,12 @@
 
 use super::text::{DIM, Line, PLAIN, shorten, width};
 use anstyle::Style;
+use std::borrow::Cow;
 
 /// A column of a table.
 #[derive(Debug)]
 pub(crate) struct Column {
-    title: &'static str,
+    title: Cow<'static, str>,
     align: Align,
     /// The column with the highest rank leaves first; 0 never does.
     rank: u8,
@@ -33,15 +34,15 @@ const GAP: usize = 2;
 const LEAST: usize = 14;
 
 impl Column {
-    pub(crate) const fn left(title: &'static str) -> Self {
+    pub(crate) fn left(title: impl Into<Cow<'static, str>>) -> Self {
         Self {
-            title,
+            title: title.into(),
             align: Align::Left,
             rank: 0,
         }
     }
 
-    pub(crate) const fn right(title: &'static str) -> Self {
+    pub(crate) fn right(title: impl Into<Cow<'static, str>>) -> Self {
         Self {
             align: Align::Right,
             ..Self::left(title)
@@ -49,7 +50,7 @@ impl Column {
     }
 
     /// Lets the column leave when the table is too wide, the highest rank first.
-    pub(crate) const fn leaves(mut self, rank: u8) -> Self {
+    pub(crate) fn leaves(mut self, rank: u8) -> Self {
         self.rank = rank;
         self
     }
@@ -90,7 +91,9 @@ impl Table {
         let first = self.widest(0).min(limit.saturating_sub(rest).max(1));
         let mut lines = Vec::new();
         if self.columns.iter().any(|column| !column.title.is_empty()) {
-            lines.push(self.line(&kept, first, |i| (DIM, self.columns[i].title.to_owned())));
+            lines.push(self.line(&kept, first, |i| {
+                (DIM, self.columns[i].title.clone().into_owned())
+            }));
         }
         for (row, below) in self.rows.iter().zip(&self.below) {
             lines.push(self.line(&kept, first, |i| row[i].clone()));
@@ -127,7 +130,7 @@ impl Table {
         self.rows
             .iter()
             .map(|row| width(&row[column].1))
-            .chain([width(self.columns[column].title)])
+            .chain([width(&self.columns[column].title)])
             .max()
             .unwrap_or(0)
     }

@@ -53,6 +53,11 @@ fn what_belongs_beside_the_verdict_stands_below_its_reasons() {
 }
 
 #[test]
+fn a_search_shows_the_rate_what_broke_and_every_trial() {
+    insta::assert_snapshot!(page(&sample::search("too much"), 80));
+}
+
+#[test]
 fn what_the_scenario_counted_and_timed_has_a_section() {
     insta::assert_snapshot!(page(&sample::own_metrics(), 80));
     let narrow = page(&sample::own_metrics(), 40);

@@ -1,7 +1,9 @@
 //! The card as one page: complete without scripts and without a network.
 
-use super::chart::{self, Chart};
-use super::facts::{
+mod capacity;
+
+use crate::export::chart::{self, Chart};
+use crate::export::facts::{
     NOT_RUN, OWN_METRICS, errors_alarm, facts, percentiles_of, spared_heading, spared_title,
 };
 use loadtest::card::{Card, Report, view};
@@ -11,8 +13,8 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-const TEMPLATE: &str = include_str!("report.html");
-const STYLE: &str = include_str!("report.css");
+const TEMPLATE: &str = include_str!("../report.html");
+const STYLE: &str = include_str!("../report.css");
 
 /// A card and what is drawn of it.
 #[derive(Serialize)]
@@ -70,6 +72,7 @@ pub(crate) fn render(report: &Report) -> String {
                 style => Value::from_safe_string(STYLE.to_owned()),
                 report => Value::from(Serde(report)),
                 sheets => Value::from(Serde(&sheets)),
+                search => report.capacity.as_ref().map(|capacity| Value::from(Serde(capacity::Sheet::of(capacity)))),
                 exit_code => report.exit_code(),
                 dash => view::NONE,
                 not_run => NOT_RUN,

@@ -1,0 +1,292 @@
+//! `cargo loadtest capacity`: the highest arrival rate at which a scenario meets an SLO.
+
+use super::{Project, publish, run};
+use crate::cli::{CapacityArgs, Cli, RateArgs, Slo};
+use crate::error::Error;
+use crate::selection::{Found, one, similar};
+use crate::session;
+use crate::shell;
+use crate::store::{RunFolder, Store};
+use crate::workspace;
+use loadtest::capacity::{Goal, Outcome, Purpose, Search, Trial};
+use loadtest::card::{view, worst};
+use loadtest::definition::slo::Mistake;
+use loadtest::definition::{Bound, Load, Metric, ScenarioDef};
+use loadtest::plan::{PlanError, ScopedThreshold, with_error_limit};
+use loadtest::protocol::CapacityRequest;
+use loadtest::record::{RunRecord, SCHEMA_VERSION};
+use std::time::Duration;
+
+/// The first rate where the scenario declares none.
+const FIRST: f64 = 10.0;
+/// The highest rate that one machine can start.
+const HIGHEST: f64 = 1_000_000.0;
+
+/// Searches for the capacity of a scenario.
+///
+/// # Errors
+/// What prevents the search as a whole.
+pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
+    publish::check(&args.export)?;
+    let project = Project::open(&args.project, cli)?;
+    let config = project.config()?;
+    let store = Store::of(&project.workspace, &config);
+    let all = project.scenarios()?;
+    let found = one(&all, &args.scenario)?;
+    let seed = args.trials.seed.unwrap_or_else(run::random_seed);
+    let goal = goal(args, &found.definition)?;
+    let highest = Purpose::Search;
+    goal.plan(
+        &found.definition,
+        &config.grading,
+        seed,
+        goal.max_per_second,
+        highest,
+    )
+    .map_err(|mistakes| mistaken(found, mistakes))?;
+
+    let hash = workspace::hash(&found.binary.executable)?;
+    let folder = store.create()?;
+    let (trials, confirmations) = goal.most();
+    let mut record = RunRecord {
+        schema_version: SCHEMA_VERSION,
+        run_id: folder.identifier(),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: jiff::Timestamp::now().to_string(),
+        environment: workspace::environment(project.workspace.root()),
+        scenarios: Vec::new(),
+        not_run: Vec::new(),
+        capacity: Some(Search::new(&found.definition, goal.clone())),
+    };
+    folder.open(&record)?;
+    let request = CapacityRequest {
+        scenario: found.definition.identity(),
+        run_id: folder.identifier(),
+        base_url: args.trials.base_url.clone(),
+        grading: config.grading.clone(),
+        seed,
+        executable_hash: hash,
+        goal,
+        search: folder.search(),
+        trials: (1..=trials + confirmations)
+            .map(|number| folder.trial(number))
+            .collect(),
+    };
+    if !cli.quiet {
+        announce(&request, &record);
+    }
+    let made = session::capacity(
+        session::command(&found.binary),
+        &request,
+        &folder.request(1),
+        &project.interrupts,
+        cli.quiet,
+        |trial| {
+            if !cli.quiet {
+                tell(trial, &request);
+            }
+        },
+    );
+    let read = made.and_then(|()| folder.fold_search(&mut record));
+    if let Err(error) = read {
+        shell::error(&error);
+        record.not_run.push(run::not_run(found, &error));
+        record.capacity = None;
+    }
+    finish(args, &store, &folder, &record)
+}
+
+/// Keeps the record and shows the result, even if it cannot be kept.
+fn finish(
+    args: &CapacityArgs,
+    store: &Store,
+    folder: &RunFolder,
+    record: &RunRecord,
+) -> Result<u8, Error> {
+    let trials = record
+        .capacity
+        .as_ref()
+        .map_or(1, |search| search.trials.len() + 1);
+    let kept = folder
+        .close(record, trials)
+        .and_then(|()| store.mark_latest(folder));
+    let published = publish::publish(record, folder, &run::with_page(&args.export));
+    match (kept, published) {
+        (Ok(()), published) => published,
+        (Err(error), Ok(code)) => {
+            shell::error(&error);
+            Ok(worst([error.exit_code(), code]))
+        }
+        (Err(first), Err(second)) => {
+            shell::error(&first);
+            Err(second)
+        }
+    }
+}
+
+/// What the command line asks for.
+///
+/// # Errors
+/// [`Error::Slo`], [`Error::NoSlo`], [`Error::Rates`].
+fn goal(args: &CapacityArgs, definition: &ScenarioDef) -> Result<Goal, Error> {
+    let RateArgs {
+        from,
+        max,
+        min,
+        tolerance,
+    } = args.rates;
+    let max = max.unwrap_or(HIGHEST);
+    let declared = definition.load.as_ref().filter(|load| load.is_open());
+    let first = from.unwrap_or_else(|| declared.map_or(FIRST, Load::peak).min(max));
+    for (flag, rate) in [("--from", Some(first)), ("--min", min)] {
+        if let Some(rate) = rate.filter(|rate| *rate > max) {
+            return Err(Error::Rates {
+                flag,
+                rate: view::exact_rate(rate),
+                max: view::exact_rate(max),
+            });
+        }
+    }
+    let slo = match &args.slo {
+        Some(slo) => resolve(slo, definition)?,
+        None => declared_slo(definition)?,
+    };
+    Ok(Goal {
+        slo: with_error_limit(slo),
+        from_per_second: first,
+        max_per_second: max,
+        min_per_second: min,
+        tolerance,
+        window: args.trials.window,
+        confirm: args.trials.confirm,
+        ramp_up: args.trials.ramp_up,
+        rest: args.trials.rest,
+        max_users: args.trials.max_users,
+    })
+}
+
+/// The conditions with the numbers of their steps; all that is wrong with them at once.
+fn resolve(slo: &Slo, definition: &ScenarioDef) -> Result<Vec<ScopedThreshold>, Error> {
+    let (mut resolved, mut mistakes) = (Vec::new(), Vec::new());
+    for condition in &slo.conditions {
+        let mut wrong = |message: String| {
+            let place = condition.place.clone();
+            mistakes.push(Mistake { place, message }.show(&slo.text));
+        };
+        if condition.threshold.metric == Metric::Rps {
+            wrong("the rate is what is searched for: `--min 500/s` asks for one".to_owned());
+            continue;
+        }
+        let step = match &condition.step {
+            None => None,
+            Some(name) => {
+                let mut names = definition.steps.iter().map(|step| &*step.name);
+                let found = names.position(|step| step == name);
+                if found.is_none() {
+                    let names: Vec<_> = definition.steps.iter().map(|step| &*step.name).collect();
+                    let hint = similar(name, names.iter().copied()).map_or_else(
+                        || format!("there is `{}`", names.join("`, `")),
+                        |name| format!("did you mean `{name}`?"),
+                    );
+                    wrong(format!("there is no step `{name}`; {hint}"));
+                    continue;
+                }
+                found
+            }
+        };
+        resolved.push(ScopedThreshold {
+            step,
+            threshold: condition.threshold,
+            implied: false,
+        });
+    }
+    if mistakes.is_empty() {
+        Ok(resolved)
+    } else {
+        Err(Error::Slo { mistakes })
+    }
+}
+
+/// The thresholds of the scenario, but for those on the rate.
+fn declared_slo(definition: &ScenarioDef) -> Result<Vec<ScopedThreshold>, Error> {
+    let scopes = std::iter::once((None, &definition.thresholds)).chain(
+        (definition.steps.iter().enumerate()).map(|(at, step)| (Some(at), &step.thresholds)),
+    );
+    let mut slo = Vec::new();
+    for (step, thresholds) in scopes {
+        let kept = thresholds.iter().filter(|one| one.metric != Metric::Rps);
+        slo.extend(kept.map(|&threshold| ScopedThreshold {
+            step,
+            threshold,
+            implied: false,
+        }));
+    }
+    let is_time = |scoped: &ScopedThreshold| matches!(scoped.threshold.bound, Bound::Time(_));
+    if !slo.iter().any(is_time) {
+        return Err(Error::NoSlo {
+            scenario: definition.identity(),
+        });
+    }
+    Ok(slo)
+}
+
+fn mistaken(found: &Found, mistakes: Vec<PlanError>) -> Error {
+    let identity = found.definition.identity();
+    Error::Plan {
+        mistakes: mistakes
+            .into_iter()
+            .map(|mistake| (identity.clone(), mistake))
+            .collect(),
+    }
+}
+
+/// Says what is searched for, and how long that takes at most.
+fn announce(request: &CapacityRequest, record: &RunRecord) {
+    let goal = &request.goal;
+    let conditions = record.capacity.iter().flat_map(|search| &search.conditions);
+    let conditions: Vec<_> = conditions.map(ToString::to_string).collect();
+    shell::status(
+        "Searching",
+        format_args!(
+            "the highest rate at which {} meets {}, seed {}",
+            request.scenario,
+            conditions.join(", "),
+            request.seed
+        ),
+    );
+    let (trials, confirmations) = goal.most();
+    let longest = Duration::from_secs(goal.longest().as_secs());
+    shell::status(
+        "At most",
+        format_args!(
+            "{} ({trials} trials and {confirmations} confirmations), and up to 30 s for the last answers \
+             of each",
+            view::span(longest)
+        ),
+    );
+}
+
+/// What a trial came to, in a line.
+fn tell(trial: &Trial, request: &CapacityRequest) {
+    let verb = match (trial.attempt.outcome, trial.attempt.purpose) {
+        (Outcome::Met, Purpose::Search) => "Met",
+        (Outcome::Met, Purpose::Confirmation) => "Confirmed",
+        (Outcome::Missed, _) => "Missed",
+        (Outcome::GeneratorLimited, _) => "Generator",
+    };
+    let time = |time: Option<Duration>| time.map_or_else(|| view::NONE.to_owned(), view::duration);
+    let errors = |rate: Option<f64>| rate.map_or_else(|| view::NONE.to_owned(), view::percent);
+    let mut line = format!(
+        "{:>9}  p95 {:>7}  errors {}",
+        view::rate(trial.attempt.per_second),
+        time(trial.p95),
+        errors(trial.error_rate)
+    );
+    if trial.attempt.purpose == Purpose::Confirmation {
+        line = format!("{line}  over {}", view::span(request.goal.confirm));
+    }
+    for reason in trial.reasons.iter().take(1) {
+        line = format!("{line}: {}", shell::clean(reason));
+    }
+    shell::verdict(trial.attempt.outcome == Outcome::Met, verb, line);
+}

@@ -1,0 +1,129 @@
+//! A search in a child process, followed trial by trial.
+
+use super::group::Group;
+use super::journal::Tail;
+use super::{ABORT_LIMIT, POLL, in_words, now, poll};
+use crate::error::Error;
+use crate::interrupt::Interrupts;
+use crate::live::Live;
+use crate::store;
+use loadtest::capacity::Trial;
+use loadtest::protocol::{CapacityRequest, JournalLine, REQUEST_VARIABLE, Request, SearchLine};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// The trial that runs.
+struct Running {
+    tail: Tail<JournalLine>,
+    live: Live,
+    begin: Instant,
+}
+
+/// Makes the search with `command`, and shows the course of each trial; `tell` gets what it came to. What
+/// the search found is in the files that the request names.
+///
+/// # Errors
+/// When it left no trace.
+pub(crate) fn capacity(
+    mut command: Command,
+    request: &CapacityRequest,
+    request_path: &Path,
+    interrupts: &Interrupts,
+    quiet: bool,
+    mut tell: impl FnMut(&Trial),
+) -> Result<(), Error> {
+    let asked = Request::Capacity(Box::new(request.clone()));
+    store::write_json(request_path, &asked)?;
+    command.env(REQUEST_VARIABLE, request_path);
+    let mut group = Group::spawn(command)?;
+    let mut course = Tail::<SearchLine>::new(&request.search);
+    let mut begun = 0;
+    let mut has_said = false;
+    let mut running: Option<Running> = None;
+    let silent = Live::of_trial(quiet);
+    let mut asked = 0;
+    let mut aborted: Option<Instant> = None;
+    loop {
+        let status = poll(&mut group)?;
+        let output = match status {
+            Some(_) => group.last_output(),
+            None => group.output(),
+        };
+        let view = running.as_ref().map_or(&silent, |trial| &trial.live);
+        for line in output {
+            view.print(&line);
+        }
+        // Before the line that ends the trial, so that its last seconds are shown.
+        if let Some(trial) = &mut running {
+            trial.follow();
+        }
+        for line in course.read() {
+            has_said = true;
+            if let Some(mut trial) = running.take() {
+                trial.live.finish();
+            }
+            match line {
+                SearchLine::Begin { .. } => {
+                    running = request.trials.get(begun).map(|files| Running {
+                        tail: Tail::new(&files.journal),
+                        live: Live::of_trial(quiet),
+                        begin: now(),
+                    });
+                    begun += 1;
+                }
+                SearchLine::Trial(trial) => tell(&trial),
+                SearchLine::End(_) | SearchLine::Failed(_) => {}
+            }
+        }
+        if let Some(status) = status {
+            if let Some(mut trial) = running {
+                trial.live.finish();
+            }
+            return match has_said {
+                true => Ok(()),
+                false if interrupts.count() > 0 => Err(Error::Interrupted),
+                false => Err(Error::Lost {
+                    scenario: request.scenario.clone(),
+                    reason: in_words(status),
+                }),
+            };
+        }
+        let wanted = interrupts.count();
+        if wanted > asked {
+            let view = running.as_ref().map_or(&silent, |trial| &trial.live);
+            if asked == 0 {
+                group.say("stop");
+                view.print("stopping: waiting for requests in flight (Ctrl-C again to abort)");
+            }
+            if wanted > 1 && aborted.is_none() {
+                group.say("abort");
+                view.print("aborting");
+                aborted = Some(now());
+            }
+            asked = wanted;
+            if let Some(trial) = &mut running {
+                trial.live.end();
+            }
+        }
+        if wanted > 2 || aborted.is_some_and(|since| since.elapsed() > ABORT_LIMIT) {
+            group.kill();
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+impl Running {
+    /// Shows what happened since the last call.
+    fn follow(&mut self) {
+        let elapsed: Duration = self.begin.elapsed();
+        for line in self.tail.read() {
+            match line {
+                JournalLine::Start(start) => self.live.start(0, *start, elapsed),
+                JournalLine::Frame(frame) => self.live.frame(0, *frame),
+                JournalLine::End(_) | JournalLine::Failed(_) => self.live.end_one(),
+            }
+        }
+        self.live.tick(elapsed);
+    }
+}

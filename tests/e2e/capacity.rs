@@ -1,0 +1,357 @@
+//! The search for the highest rate that meets an SLO.
+
+use crate::call::{Output, graded, wait_for};
+use crate::site::{Desk, RunFolder};
+use crate::trials;
+use libtest_mimic::Trial;
+use loadtest::capacity::{Limit, Outcome, Purpose, Search, SearchEnding};
+use loadtest::record::{Ending, RunRecord};
+use loadtest_tests::{Reply, Server};
+use rustix::process::Signal;
+use std::collections::VecDeque;
+use std::net::TcpListener;
+use std::sync::Mutex;
+use std::time::Duration;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    trials![
+        the_rate_that_a_target_still_serves_is_found_and_confirmed,
+        a_search_ends_at_the_highest_rate_that_may_be_tried,
+        a_target_that_never_meets_the_slo_fails_the_gate,
+        a_generator_that_is_the_limit_makes_it_invalid,
+        too_few_users_are_told_from_a_slow_target,
+        a_target_of_its_own_lives_through_the_search,
+        a_target_that_does_not_come_back_ends_the_search,
+        ctrl_c_keeps_what_is_known,
+        a_killed_tool_leaves_the_trials_that_were_over,
+        a_target_that_is_down_is_found_out_before_the_first_trial,
+        a_mistaken_slo_is_marked_where_it_stands,
+        without_an_slo_the_thresholds_of_the_scenario_apply,
+    ]
+}
+
+/// So much later than a busy machine is late.
+const DELAY: Duration = Duration::from_millis(300);
+
+/// Sheds what comes on top of so many requests within a second.
+fn shedding(most: usize) -> Server {
+    let recent: Mutex<VecDeque<_>> = Mutex::default();
+    Server::start(move |request| {
+        let mut recent = recent.lock().expect("no panic");
+        recent.push_back(request.arrived);
+        while recent.front().is_some_and(|first| {
+            request.arrived.saturating_duration_since(*first) >= Duration::from_secs(1)
+        }) {
+            recent.pop_front();
+        }
+        let reply = if recent.len() > most {
+            Reply::status(503)
+        } else {
+            Reply::text("ok")
+        };
+        reply.delay(DELAY)
+    })
+}
+
+const QUICK: &str = "--window 2s --confirm 3s --ramp-up 500ms --rest 100ms";
+
+/// A search whose SLO holds spaces.
+fn search(desk: &Desk, line: &str, slo: &str, server: &Server) -> crate::call::Call {
+    let call = desk.tool("capacity", &format!("{line} {QUICK}"));
+    call.args(["--slo", slo, "--base-url", &server.url()])
+}
+
+fn of(run: &RunFolder) -> (RunRecord, Search) {
+    run.has_page();
+    let record = run.record();
+    let search = record.capacity.clone().expect("a search");
+    (record, search)
+}
+
+fn the_rate_that_a_target_still_serves_is_found_and_confirmed() {
+    let (desk, output) = graded(|| {
+        let server = shedding(14);
+        let desk = Desk::new();
+        let line = "single --from 5/s --max 80/s --tolerance 20% --seed 7";
+        let output = search(&desk, line, "p95 < 3s, errors < 1%", &server).run();
+        (desk, output)
+    });
+    let output = output
+        .exits(0)
+        .says(&["Searching", "At most", "Met", "Missed", "Confirmed"])
+        .prints(&[
+            "CONFIRMED",
+            "site::load::single",
+            "Trials",
+            "limited by the target",
+        ]);
+    let run = desk.only_run();
+    let (record, search) = of(&run);
+    let found = search.finding();
+    let rate = found.confirmed_per_second.expect("confirmed");
+    assert!((8.0..=15.0).contains(&rate), "{rate}\n{output}");
+    assert_eq!(found.limit, Some(Limit::Target), "{output}");
+    let broke = &search.trials[found.broke.expect("a rate that broke")];
+    assert!(broke.attempt.per_second > rate && broke.attempt.outcome == Outcome::Missed);
+    assert!(
+        broke.reasons[0].contains("errors of"),
+        "{:?}",
+        broke.reasons
+    );
+    // The scenario is that of the confirmation, judged by the SLO.
+    let [scenario] = record.scenarios.as_slice() else {
+        panic!("one scenario: {}", record.scenarios.len());
+    };
+    assert_eq!(scenario.ending, Ending::Completed);
+    assert_eq!(Some(scenario.plan.load.peak()), Some(rate));
+    let before = search.trials.len() as u64 - 1;
+    assert_eq!(scenario.plan.seed, 7 + before, "each trial draws anew");
+    assert_eq!(scenario.plan.thresholds, search.goal.slo);
+    assert_eq!(scenario.steady_us, 3_000_000);
+    for number in 1..=search.trials.len() {
+        let journal = run.text(&format!("journal-{number}.jsonl"));
+        assert!(journal.contains("\"end\""), "trial {number} is journalled");
+    }
+    let again = desk.tool("report", "latest").run().exits(0);
+    let shown = |output: &Output| {
+        let shown = output.stdout.split_once("\nrecord ");
+        shown.expect("where it is").0.to_owned()
+    };
+    assert_eq!(shown(&again), shown(&output));
+    let json = desk.tool("report", "latest --export json=-").run().exits(0);
+    let json: serde_json::Value = serde_json::from_str(&json.stdout).expect("JSON");
+    assert_eq!(json["capacity"]["finding"]["confirmed_per_second"], rate);
+    assert_eq!(json["exit_code"], 0);
+    let page = run.text("report.html");
+    assert!(page.contains("CONFIRMED") && page.contains("The rates that were tried"));
+}
+
+fn a_search_ends_at_the_highest_rate_that_may_be_tried() {
+    let (desk, output) = graded(|| {
+        let server = Server::start(|_| Reply::text("ok").delay(DELAY));
+        let desk = Desk::new();
+        let output = search(
+            &desk,
+            "journey --from 5/s --max 8/s --min 8/s",
+            "p95 < 9s",
+            &server,
+        );
+        // A server that knows no shop: the first step decodes no token.
+        (desk, output.run())
+    });
+    output.exits(99).prints(&["NOT MET"]);
+    drop(desk);
+    let (desk, output) = graded(|| {
+        let server = Server::start(|_| Reply::text("ok").delay(DELAY));
+        let desk = Desk::new();
+        let output = search(
+            &desk,
+            "single --from 5/s --max 8/s --min 8/s",
+            "p95 < 9s",
+            &server,
+        );
+        (desk, output.run())
+    });
+    output.exits(0).prints(&["≥ 8/s", "limited by `--max 8/s`"]);
+    let (_, search) = of(&desk.only_run());
+    let rates: Vec<f64> = search.attempts().iter().map(|one| one.per_second).collect();
+    assert_eq!(rates, [5.0, 8.0, 8.0]);
+    assert_eq!(search.trials[2].attempt.purpose, Purpose::Confirmation);
+    assert_eq!(search.finding().limit, Some(Limit::Max));
+}
+
+fn a_target_that_never_meets_the_slo_fails_the_gate() {
+    let (desk, output) = graded(|| {
+        let server = Server::start(|_| Reply::text("ok").delay(DELAY));
+        let desk = Desk::new();
+        let output = search(&desk, "single --from 16/s", "p95 < 100ms", &server).run();
+        (desk, output)
+    });
+    output.exits(99).prints(&[
+        "NOT MET",
+        "no rate that was tried met the SLO",
+        "must be < 100 ms",
+    ]);
+    let (_, search) = of(&desk.only_run());
+    let rates: Vec<f64> = search.attempts().iter().map(|one| one.per_second).collect();
+    assert_eq!(
+        rates,
+        [16.0, 8.0],
+        "as long as a window holds ten iterations"
+    );
+}
+
+fn a_generator_that_is_the_limit_makes_it_invalid() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let desk = Desk::new();
+    search(&desk, "blocking --from 4/s", "p95 < 300ms", &server)
+        .run()
+        .exits(102)
+        .prints(&["INVALID", "limited by the generator"]);
+    let (_, search) = of(&desk.only_run());
+    assert_eq!(search.trials[0].attempt.outcome, Outcome::GeneratorLimited);
+}
+
+fn too_few_users_are_told_from_a_slow_target() {
+    let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(500)));
+    let desk = Desk::new();
+    search(&desk, "narrow --from 9/s", "p95 < 900ms", &server)
+        .run()
+        .exits(102)
+        .prints(&["arrivals waited since", "raise `max_users`"]);
+    let (record, search) = of(&desk.only_run());
+    assert_eq!(record.scenarios[0].plan.max_users, 1, "as it is declared");
+    assert!(search.trials[0].error_rate.is_some());
+}
+
+fn a_target_of_its_own_lives_through_the_search() {
+    let desk = Desk::new();
+    let line = format!("site::load::own --from 20/s --max 21/s {QUICK}");
+    let call = desk.tool("capacity", &line).args(["--slo", "p95 < 9s"]);
+    call.run().measured();
+    let run = desk.only_run();
+    let target = |number: usize| {
+        let journal = run.text(&format!("journal-{number}.jsonl"));
+        let first = journal.lines().next().expect("a line").to_owned();
+        let line: serde_json::Value = serde_json::from_str(&first).expect("JSON");
+        line["start"]["base_url"]
+            .as_str()
+            .expect("a URL")
+            .to_owned()
+    };
+    assert_eq!(target(1), target(2), "it was started once");
+}
+
+fn a_target_that_does_not_come_back_ends_the_search() {
+    let desk = Desk::new();
+    let server = Mutex::new(Some(Server::start(|_| Reply::text("ok").delay(DELAY))));
+    let url = server
+        .lock()
+        .expect("no panic")
+        .as_ref()
+        .expect("it runs")
+        .url();
+    let line = format!("single --from 10/s {QUICK}");
+    let call = desk.tool("capacity", &line);
+    let mut running = call.args(["--slo", "p95 < 9s", "--base-url", &url]).start();
+    running.wait_until_it_says("10/s");
+    drop(server.lock().expect("no panic").take());
+    running
+        .output()
+        .exits(99)
+        .prints(&["TARGET GONE", "did not come back"]);
+    let (_, search) = of(&desk.only_run());
+    let gone = matches!(search.ending, Some(SearchEnding::TargetGone { .. }));
+    assert!(gone, "{:?}", search.ending);
+}
+
+/// A search of a minute at least, within its second trial.
+fn long_search(desk: &Desk, server: &Server) -> crate::call::Running {
+    let line = "endless --from 5/s --window 2s --ramp-up 100ms --rest 100ms";
+    let call = desk.tool("capacity", line);
+    let mut running = call
+        .args(["--slo", "p95 < 9s", "--base-url", &server.url()])
+        .start();
+    running.wait_until_it_says("  5/s");
+    let before = server.requests();
+    wait_for("the second trial", || {
+        (server.requests() > before + 3).then_some(())
+    });
+    running
+}
+
+fn known(desk: &Desk, output: Output) {
+    output.exits(105).prints(&["INTERRUPTED", "5/s"]);
+    let report = desk.tool("report", "latest").run();
+    report.exits(105).prints(&["INTERRUPTED", "Trials"]);
+}
+
+fn ctrl_c_keeps_what_is_known() {
+    let server = Server::start(|_| Reply::text("ok").delay(DELAY));
+    let desk = Desk::new();
+    let running = long_search(&desk, &server);
+    running.signal(Signal::INT);
+    let output = running.output().says(&["stopping"]);
+    known(&desk, output);
+    let (record, search) = of(&desk.only_run());
+    assert_eq!(search.ending, Some(SearchEnding::Interrupted));
+    assert_eq!((search.trials.len(), record.scenarios.len()), (1, 1));
+}
+
+fn a_killed_tool_leaves_the_trials_that_were_over() {
+    let server = Server::start(|_| Reply::text("ok").delay(DELAY));
+    let desk = Desk::new();
+    let running = long_search(&desk, &server);
+    running.signal(Signal::KILL);
+    drop(running.output());
+    let report = desk.tool("report", "latest").run().exits(105);
+    report.prints(&["INTERRUPTED", "5/s"]);
+}
+
+fn a_target_that_is_down_is_found_out_before_the_first_trial() {
+    let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("http://{}", free.local_addr().expect("bound"));
+    drop(free);
+    let desk = Desk::new();
+    let call = desk.tool("capacity", "single --slo errors<1%");
+    call.args(["--base-url", &url])
+        .run()
+        .exits(100)
+        .prints(&["DID NOT RUN"]);
+    assert_eq!(desk.only_run().not_run().exit_code, 100);
+    desk.tool("report", "").run().exits(100);
+}
+
+fn a_mistaken_slo_is_marked_where_it_stands() {
+    let desk = Desk::new();
+    let refused = |slo: &str, says: &[&str]| {
+        let call = desk.tool("capacity", "journey").args(["--slo", slo]);
+        call.run().exits(2).has_one_error().says(says);
+    };
+    refused(
+        "p95 < 300, errors < 1%",
+        &[
+            "p95 < 300, errors < 1%\n",
+            "        ^^^ `300` has no unit: write `300ms`",
+        ],
+    );
+    refused(
+        "errors < 1%, logn.p95 < 1s",
+        &["             ^^^^ there is no step `logn`; did you mean `login`?"],
+    );
+    refused(
+        "rps > 100/s",
+        &["^^^ the rate is what is searched for: `--min 500/s`"],
+    );
+    assert!(desk.runs().is_empty(), "nothing was run");
+}
+
+fn without_an_slo_the_thresholds_of_the_scenario_apply() {
+    let desk = Desk::new();
+    let call = desk.tool("capacity", "single");
+    call.run()
+        .exits(2)
+        .has_one_error()
+        .says(&["--slo 'p95 < 300ms"]);
+    let call = desk.tool("capacity", "strict --from 9/s --max 8/s");
+    call.run()
+        .exits(2)
+        .has_one_error()
+        .says(&["`--from 9/s`", "8/s"]);
+    let (desk, output) = graded(|| {
+        let server = Server::start(|_| Reply::text("ok").delay(DELAY));
+        let desk = Desk::new();
+        let call = desk.tool("capacity", &format!("strict --from 8/s {QUICK}"));
+        (desk, call.args(["--base-url", &server.url()]).run())
+    });
+    output.exits(99).prints(&["p95 < 5 ms, errors < 1 %"]);
+    assert_eq!(
+        desk.only_run()
+            .record()
+            .capacity
+            .expect("a search")
+            .trials
+            .len(),
+        1
+    );
+}
