@@ -180,6 +180,10 @@ pub(super) fn parse(
 
 /// The length that a header says, which may say it several times, as others `before` it did; nothing where
 /// that is no number, or not the same one.
+#[expect(
+    clippy::option_option,
+    reason = "nothing was said, something else than a number was, or a number"
+)]
 fn length_of(value: &[u8], before: Option<Option<u64>>) -> Option<u64> {
     let mut length = before;
     for part in value.split(|byte| *byte == b',') {
