@@ -70,8 +70,9 @@ impl<T: Transport, O: Observer> Sender<'_, T, O> {
                 unfinished: &cut.unfinished,
             };
             // An exchange is large, and is not kept across a wait.
-            let pause = match self.transport.send(call).await {
-                exchange => self.take(exchange, deadline, &mut attempt),
+            let pause = {
+                let exchange = self.transport.send(call).await;
+                self.take(exchange, deadline, &mut attempt)
             };
             drop(cut);
             let Some(pause) = pause else { break };

@@ -257,7 +257,6 @@ fn collect(
     own: &Control,
     mut report: impl FnMut(Frame),
 ) -> Ended {
-    let workers = busy.len() as u32;
     let schedule = Schedule::new(&plan.load);
     let mut pending: BTreeMap<u32, (u32, Frame)> = BTreeMap::new();
     let mut newest = 0;
@@ -266,10 +265,9 @@ fn collect(
     let mut stopped_at = None;
     let mut panicking = Panicking::default();
     let mut all = Done::default();
-    let mut done = 0;
     // How many frames those made who are done.
     let mut made: Vec<u32> = Vec::new();
-    while done < workers {
+    while made.len() < busy.len() {
         lookout.look(Instant::now(), busy.iter().map(AsRef::as_ref));
         match receiver.recv_timeout(LOOK) {
             Ok(Message::Frame(frame)) => {
@@ -293,12 +291,8 @@ fn collect(
                 newest = newest.max(second);
             }
             Ok(Message::Done(theirs)) => {
-                done += 1;
-                all.planned += theirs.planned;
-                all.elapsed = all.elapsed.max(theirs.elapsed);
-                all.out_of_rows |= theirs.out_of_rows;
                 made.push(theirs.seconds);
-                all.cut_short |= theirs.cut_short;
+                all.merge(&theirs);
             }
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {}
@@ -328,10 +322,11 @@ fn collect(
     for (_, frame) in std::mem::take(&mut pending).into_values() {
         report(frame);
     }
-    let elapsed = if done < workers {
-        start.elapsed()
-    } else {
+    let is_complete = made.len() == busy.len();
+    let elapsed = if is_complete {
         all.elapsed
+    } else {
+        start.elapsed()
     };
     // Nothing was due after an early stop.
     let due = stopped_at.map_or(elapsed, |stopped: Instant| {
@@ -349,7 +344,7 @@ fn collect(
             Phase::Stopping => How::Stopped,
             Phase::Aborting => How::Aborted,
             Phase::Running if all.cut_short => How::Panicked,
-            Phase::Running if done == workers => How::Completed,
+            Phase::Running if is_complete => How::Completed,
             Phase::Running => How::Stuck {
                 step: busy.iter().find_map(|busy| busy.step()),
             },
@@ -357,7 +352,7 @@ fn collect(
         elapsed,
         steady: schedule.steady_part(due),
         planned: all.planned,
-        complete: done == workers,
+        complete: is_complete,
         panics: Vec::new(),
         out_of_rows: all.out_of_rows,
     }

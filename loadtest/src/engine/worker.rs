@@ -64,6 +64,17 @@ pub(super) struct Done {
     pub(super) cut_short: bool,
 }
 
+impl Done {
+    /// Adds what another worker did.
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.planned += other.planned;
+        self.elapsed = self.elapsed.max(other.elapsed);
+        self.out_of_rows |= other.out_of_rows;
+        self.cut_short |= other.cut_short;
+        self.seconds = self.seconds.max(other.seconds);
+    }
+}
+
 /// Runs this worker's part of a load, from `start` on. `report` gets a frame per second, the last one
 /// before this returns. Runs within a `LocalSet`.
 pub(super) async fn work<T: Transport + 'static>(
