@@ -183,7 +183,8 @@ fn a_lookup_blocks_nobody_serves_all_who_wait_and_ends_no_later_than_the_request
     });
     run(async {
         let network = network(resolver, port, Dns::Ttl).await;
-        let [first, second] = [0, 1].map(|number| HttpTransport::new(Arc::clone(&network), number));
+        let [hasty, first, second] =
+            [0, 1, 2].map(|number| HttpTransport::new(Arc::clone(&network), number));
         let request = get("/");
         let unfinished = Cell::default();
         let call = |timeout| Call {
@@ -195,7 +196,7 @@ fn a_lookup_blocks_nobody_serves_all_who_wait_and_ends_no_later_than_the_request
             unfinished: &unfinished,
         };
         // Nobody answers yet: this thread goes on, and the deadline holds.
-        let exchange = first.send(call(Duration::from_millis(20))).await;
+        let exchange = hasty.send(call(Duration::from_millis(20))).await;
         let failure = failed(exchange, ErrorKind::TimeoutConnect);
         assert_eq!(failure.message, "no address of the host within 20ms");
         let both = async { tokio::join!(first.send(call(FOR_EVER)), second.send(call(FOR_EVER))) };
