@@ -308,7 +308,7 @@ fn a_full_disk_leaves_no_half_a_record() {
     run_on_disk_of("32k").prints(&["hurried", "planned = ", "Steps"]);
     // Room for nothing.
     run_on_disk_of("12k").says(&[
-        "journal-1.jsonl` cannot be written",
+        "journal-1.jsonl`: No space left on device",
         "neither journal nor record can be kept, so here is its card:",
         " ok, 0 failed, p50 ",
     ]);

@@ -96,7 +96,7 @@ fn users_that_cannot_all_have_a_connection_are_refused_before_the_load() {
 }
 
 fn the_limit_of_open_files_is_raised_where_the_system_lets_it() {
-    let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(50)));
+    let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(500)));
     let desk = Desk::new();
     desk.run_with_files("-S -n 128", "single --iterations 300 --users 300", &server)
         .run()

@@ -207,8 +207,8 @@ fn measure(
                     "neither journal nor record can be kept, so here is its card:\n{card}"
                 ));
             }
-            written.map_err(|error| unwritten(&request.journal, &error))?;
-            recorded.map_err(|error| unwritten(&request.record, &error))
+            written?;
+            recorded
         }
         Err(failure) => journal.write(&JournalLine::Failed(failure)),
     }
