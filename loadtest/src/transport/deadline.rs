@@ -1,8 +1,9 @@
 //! The deadline of a user's requests: one timer per user, not one per request.
 
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Poll, Waker};
+use tokio::task::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 /// A timer that is left armed from request to request.
@@ -49,7 +50,8 @@ impl Deadline {
                 return Poll::Pending;
             }
             self.wakes = Some(cx.waker().clone());
-            while timer.as_mut().poll(cx).is_ready() {
+            // Not held back where the future has used up the turn of its task, again and again perhaps.
+            while pin!(unconstrained(timer.as_mut())).poll(cx).is_ready() {
                 if timer.deadline() >= deadline {
                     return Poll::Ready(Err(Elapsed));
                 }
@@ -64,7 +66,6 @@ impl Deadline {
 mod tests {
     use super::*;
     use std::future::{pending, ready};
-    use std::pin::pin;
     use std::time::Duration;
     use tokio::time::sleep;
 
@@ -84,6 +85,19 @@ mod tests {
             );
             assert_eq!(start.elapsed(), length);
         }
+    }
+
+    #[tokio::test]
+    async fn a_deadline_holds_for_what_is_always_ready() {
+        let mut deadline = Deadline::default();
+        let busy = async {
+            loop {
+                tokio::task::consume_budget().await;
+            }
+        };
+        let end = Instant::now() + Duration::from_millis(1);
+        let bound: Result<(), _> = deadline.bound(end, pin!(busy)).await;
+        assert!(bound.is_err());
     }
 
     #[tokio::test(start_paused = true)]
