@@ -200,7 +200,14 @@ fn a_lookup_blocks_nobody_serves_all_who_wait_and_ends_no_later_than_the_request
         let failure = failed(exchange, ErrorKind::TimeoutConnect);
         assert_eq!(failure.message, "no address of the host within 20ms");
         let both = async { tokio::join!(first.send(call(FOR_EVER)), second.send(call(FOR_EVER))) };
-        let (one, two) = tokio::join!(both, async { answer.send(()).unwrap() }).0;
+        let answered = async {
+            // The one that failed lets others have a turn before it asks, and is to wait, too.
+            for _ in 0..2 {
+                tokio::task::yield_now().await;
+            }
+            answer.send(()).unwrap();
+        };
+        let (one, two) = tokio::join!(both, answered).0;
         ok(one);
         ok(two);
         assert_eq!(asked.load(Ordering::SeqCst), 2, "one lookup for all three");
