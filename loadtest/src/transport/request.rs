@@ -177,9 +177,11 @@ fn is_of_connection(name: &HeaderName, value: &HeaderValue) -> bool {
 }
 
 fn is_length(value: &HeaderValue, length: usize) -> bool {
-    value
-        .to_str()
-        .is_ok_and(|text| text.trim().parse() == Ok(length))
+    value.to_str().is_ok_and(|text| {
+        let digits = text.trim();
+        // Not even a sign.
+        digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.parse() == Ok(length)
+    })
 }
 
 /// Joins the path of the base URL and that of a step.
