@@ -15,6 +15,7 @@ mod deadlines;
 #[cfg(unix)]
 mod exhaustion;
 mod faults;
+mod framing;
 mod guard;
 mod http2;
 mod lookups;

@@ -91,6 +91,15 @@ pub(super) fn closes(headers: &[(HeaderName, HeaderValue)]) -> bool {
     headers.any(|(name, value)| *name == CONNECTION && has(value.as_bytes(), "close"))
 }
 
+/// The length of the empty lines before a head, which are passed over.
+pub(super) fn blank_lines(input: &[u8]) -> usize {
+    let mut rest = input;
+    while let Some(after) = rest.strip_prefix(b"\n").or(rest.strip_prefix(b"\r\n")) {
+        rest = after;
+    }
+    input.len() - rest.len()
+}
+
 /// Reads a head at the start of `input`, and its headers into `kept`; nothing where it is not there as a
 /// whole.
 ///

@@ -11,7 +11,7 @@ use super::meter::{MAX_HEAD, Metered};
 use super::request::Outgoing;
 use bytes::Bytes;
 use chunks::Chunks;
-use head::Parsed;
+use head::{Answer, Parsed};
 use http::{HeaderMap, StatusCode, Version};
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
@@ -27,12 +27,24 @@ const PIECE: usize = 64 * 1024;
 const KEPT: usize = 1024;
 /// A body up to this size is written together with its head.
 const SMALL: usize = 16 * 1024;
+/// How much of a head is looked at as soon as it comes, so that what is none is found out.
+const FIRST: usize = 16;
 
 thread_local! {
     /// Where all connections of a thread read to, one after another.
     static PIECES: RefCell<Box<[u8]>> = RefCell::new(vec![0; PIECE].into());
     /// Where they write their requests first.
     static OUT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// Whether the other side is gone, so that reading comes to an end, too.
+fn is_closed(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::BrokenPipe
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+    )
 }
 
 /// Why there is no answer, or not all of it.
@@ -66,6 +78,8 @@ pub(super) struct Http1 {
     is_kept: bool,
     /// Whether more came than was asked for.
     is_spoilt: bool,
+    /// The rest of a request that was answered before it was written as a whole.
+    unsent: Option<Box<Unsent>>,
 }
 
 /// What is to come of a body.
@@ -109,6 +123,7 @@ impl Body {
 }
 
 /// A request on its way.
+#[derive(Default)]
 pub(super) struct Unsent {
     /// The head, and the body if that is small.
     start: Vec<u8>,
@@ -183,6 +198,7 @@ impl Http1 {
             body: Body::Length(0),
             is_kept: true,
             is_spoilt: false,
+            unsent: None,
         }
     }
 
@@ -255,12 +271,17 @@ impl Http1 {
         if unsent.error.is_none() {
             match unsent.poll_write(&mut self.io, cx) {
                 Poll::Ready(Ok(())) => is_sent = true,
+                // What it said, nobody asked for.
+                Poll::Ready(Err(error)) if unsent.sent == 0 => {
+                    return Poll::Ready(Err(Error::Broken(error)));
+                }
                 // The server may have answered before it closed.
                 Poll::Ready(Err(error)) => unsent.error = Some(error),
                 Poll::Pending => {}
             }
         }
         loop {
+            let before = self.read.len();
             let read = match self.poll_fill(cx) {
                 Poll::Ready(Ok(1..)) => true,
                 Poll::Ready(read) => {
@@ -272,11 +293,18 @@ impl Http1 {
                 Poll::Pending => false,
             };
             if !read {
-                return match unsent.error.take() {
+                return match unsent.error.take_if(|error| !is_closed(error)) {
                     Some(error) => Poll::Ready(Err(Error::Broken(error))),
+                    // What came before a close is yet to be seen, and so is the close.
                     None => Poll::Pending,
                 };
             }
+            // A head that comes byte by byte is not parsed anew for each of them.
+            let is_line = self.read[before..].contains(&b'\n');
+            if !is_line && before - self.used >= FIRST {
+                continue;
+            }
+            self.used += head::blank_lines(&self.read[self.used..]);
             while let Some(parsed) = head::parse(&self.read[self.used..], is_head, all, headers)? {
                 match parsed {
                     Parsed::Interim(length) => self.used += length,
@@ -285,16 +313,46 @@ impl Http1 {
                     }
                     Parsed::Final(length, answer) => {
                         self.used += length;
-                        self.body = answer.body;
-                        // Of a request that is cut short nobody knows where the next one begins.
-                        self.is_kept &= answer.is_kept && is_sent;
+                        let Answer {
+                            status,
+                            version,
+                            body,
+                            is_kept,
+                        } = answer;
+                        self.body = body;
+                        self.is_kept &= is_kept;
+                        if !is_sent {
+                            self.go_on(unsent, status);
+                        }
                         if self.body.is_over() {
                             self.end();
                         }
-                        return Poll::Ready(Ok((answer.status, answer.version)));
+                        return Poll::Ready(Ok((status, version)));
                     }
                 }
             }
+        }
+    }
+
+    /// An answer came before all of its request was written.
+    fn go_on(&mut self, unsent: &mut Unsent, status: StatusCode) {
+        let is_refused = status.is_client_error() || status.is_server_error();
+        if unsent.error.is_some() || is_refused && !self.is_kept {
+            // Nobody wants the rest (RFC 9112, section 9.5).
+            self.is_kept = false;
+        } else {
+            // The server may want it before it says more.
+            self.unsent = Some(Box::new(std::mem::take(unsent)));
+        }
+    }
+
+    /// Writes on what is left of a request, while its answer is read.
+    fn write_on(&mut self, cx: &mut Context<'_>) {
+        if let Some(unsent) = &mut self.unsent
+            && let Poll::Ready(written) = unsent.poll_write(&mut self.io, cx)
+        {
+            self.is_kept &= written.is_ok();
+            self.unsent = None;
         }
     }
 
@@ -314,6 +372,7 @@ impl Http1 {
         cx: &mut Context<'_>,
         take: &mut impl FnMut(&[u8]) -> ControlFlow<()>,
     ) -> Poll<Result<bool, Error>> {
+        self.write_on(cx);
         let (used, mut more) = self.body.decode(&self.read[self.used..], take)?;
         self.used += used;
         while !self.body.is_over() {
@@ -346,6 +405,10 @@ impl Http1 {
     fn end(&mut self) {
         if self.used < self.read.len() {
             self.spoil();
+        }
+        // Of a request that is cut short nobody knows where the next one begins.
+        if self.unsent.take().is_some() {
+            self.is_kept = false;
         }
         self.read.clear();
         self.used = 0;
