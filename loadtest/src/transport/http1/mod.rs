@@ -4,6 +4,8 @@
 //! buffer of the thread. (A connection of hyper's has a task, a channel and two buffers of its own, 35 KiB
 //! in all, however little passes over it.)
 
+#[cfg(test)]
+mod beside_hyper;
 mod chunks;
 mod head;
 
@@ -37,16 +39,6 @@ thread_local! {
     static OUT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Whether the other side is gone, so that reading comes to an end, too.
-fn is_closed(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::BrokenPipe
-            | io::ErrorKind::ConnectionReset
-            | io::ErrorKind::ConnectionAborted
-    )
-}
-
 /// Why there is no answer, or not all of it.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
@@ -65,6 +57,16 @@ pub(super) enum Error {
     /// The connection broke.
     #[error("{0}")]
     Broken(io::Error),
+}
+
+/// Whether the other side is gone, so that reading comes to an end, too.
+fn is_closed(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::BrokenPipe
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+    )
 }
 
 /// A connection.
