@@ -84,7 +84,7 @@ fn answers() -> impl Strategy<Value = Vec<u8>> {
     let lines = prop::collection::vec(line, 0..3);
     let ends = select(vec!["\r\n", "\r\n", "\r\n", "\n"]);
     (interim, start, lines, ends, body).prop_map(|(interim, start, lines, end, body)| {
-        let lines: String = lines.iter().map(|line| format!("{line}{end}")).collect();
+        let lines: String = lines.iter().flat_map(|line| [&**line, end]).collect();
         format!("{interim}{start}{end}{lines}{body}").into_bytes()
     })
 }
