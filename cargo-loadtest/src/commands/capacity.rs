@@ -6,10 +6,10 @@ use crate::error::Error;
 use crate::selection::{Found, one, similar};
 use crate::session;
 use crate::shell;
-use crate::store::{RunFolder, Store};
+use crate::store::Store;
 use crate::workspace;
 use loadtest::capacity::{Goal, Outcome, Purpose, Search, Trial};
-use loadtest::card::{view, worst};
+use loadtest::card::view;
 use loadtest::definition::slo::Mistake;
 use loadtest::definition::{Bound, Load, Metric, ScenarioDef};
 use loadtest::plan::{PlanError, ScopedThreshold, with_error_limit};
@@ -93,35 +93,12 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
         record.not_run.push(run::not_run(found, &error));
         record.capacity = None;
     }
-    finish(args, &store, &folder, &record)
-}
-
-/// Keeps the record and shows the result, even if it cannot be kept.
-fn finish(
-    args: &CapacityArgs,
-    store: &Store,
-    folder: &RunFolder,
-    record: &RunRecord,
-) -> Result<u8, Error> {
     let trials = record
         .capacity
         .as_ref()
-        .map_or(1, |search| search.trials.len() + 1);
-    let kept = folder
-        .close(record, trials)
-        .and_then(|()| store.mark_latest(folder));
-    let published = publish::publish(record, folder, &run::with_page(&args.export));
-    match (kept, published) {
-        (Ok(()), published) => published,
-        (Err(error), Ok(code)) => {
-            shell::error(&error);
-            Ok(worst([error.exit_code(), code]))
-        }
-        (Err(first), Err(second)) => {
-            shell::error(&first);
-            Err(second)
-        }
-    }
+        .map_or(0, |search| search.trials.len());
+    // One more may have begun.
+    publish::conclude(&store, &folder, &record, trials + 1, &args.export)
 }
 
 /// What the command line asks for.

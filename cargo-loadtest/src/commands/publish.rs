@@ -4,11 +4,40 @@ use crate::cli::{Export, Format};
 use crate::error::Error;
 use crate::export;
 use crate::shell;
-use crate::store::{self, RunFolder};
-use loadtest::card::Report;
+use crate::store::{self, RunFolder, Store};
+use loadtest::card::{Report, worst};
 use loadtest::record::RunRecord;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+
+/// Keeps the record of a run with that many journals, and publishes it with its page, even if it cannot be
+/// kept: what was measured is shown in any case.
+///
+/// # Errors
+/// As [`publish`]; what could not be kept is told, and in the exit code.
+pub(super) fn conclude(
+    store: &Store,
+    folder: &RunFolder,
+    record: &RunRecord,
+    journals: usize,
+    exports: &[Export],
+) -> Result<u8, Error> {
+    let kept = folder
+        .close(record, journals)
+        .and_then(|()| store.mark_latest(folder));
+    let published = publish(record, folder, &with_page(exports));
+    match (kept, published) {
+        (Ok(()), published) => published,
+        (Err(error), Ok(code)) => {
+            shell::error(&error);
+            Ok(worst([error.exit_code(), code]))
+        }
+        (Err(first), Err(second)) => {
+            shell::error(&first);
+            Err(second)
+        }
+    }
+}
 
 /// Grades `record`, writes the `exports`, and prints the card and where everything is; the exit code
 /// is that of the report, with the scenarios that did not run.
@@ -44,6 +73,19 @@ pub(super) fn publish(
         Some(error) => Err(error),
         None => printed.map(|()| report.exit_code()),
     }
+}
+
+/// Every run has its page; further exports come as they were asked for.
+fn with_page(exports: &[Export]) -> Vec<Export> {
+    let page = Export {
+        format: Format::Html,
+        path: None,
+    };
+    let mut all = exports.to_vec();
+    if !all.contains(&page) {
+        all.insert(0, page);
+    }
+    all
 }
 
 /// The card, and where everything is.

@@ -1,7 +1,7 @@
 //! `cargo loadtest run`: one scenario after another or all at once, one record of all.
 
 use super::{Project, mix, publish};
-use crate::cli::{Cli, Export, Format, LoadArgs, RunArgs};
+use crate::cli::{Cli, LoadArgs, RunArgs};
 use crate::error::Error;
 use crate::interrupt::Interrupts;
 use crate::live::Live;
@@ -10,7 +10,6 @@ use crate::session;
 use crate::shell;
 use crate::store::{self, RunFolder, Store};
 use crate::workspace::{self, Binary};
-use loadtest::card::worst;
 use loadtest::plan::{GradingDefaults, Overrides, Plan};
 use loadtest::protocol::{Request, RunRequest};
 use loadtest::record::{NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord};
@@ -62,22 +61,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         Some(binary) => series.run_at_once(&chosen, &binary, &mut record)?,
         None => series.run_in_turn(&chosen, &mut record),
     }
-    let kept = folder
-        .close(&record, chosen.len())
-        .and_then(|()| store.mark_latest(&folder));
-    // What was measured is shown even if it cannot be kept.
-    let published = publish::publish(&record, &folder, &with_page(&args.export));
-    match (kept, published) {
-        (Ok(()), published) => published,
-        (Err(error), Ok(code)) => {
-            shell::error(&error);
-            Ok(worst([error.exit_code(), code]))
-        }
-        (Err(first), Err(second)) => {
-            shell::error(&first);
-            Err(second)
-        }
-    }
+    publish::conclude(&store, &folder, &record, chosen.len(), &args.export)
 }
 
 /// What the command line changes of the load of each scenario; and the program that runs them all, where
@@ -267,19 +251,6 @@ pub(super) fn plan(
     } else {
         Err(Error::Plan { mistakes })
     }
-}
-
-/// Every run has its page; further exports come as they were asked for.
-pub(super) fn with_page(exports: &[Export]) -> Vec<Export> {
-    let page = Export {
-        format: Format::Html,
-        path: None,
-    };
-    let mut all = exports.to_vec();
-    if !all.contains(&page) {
-        all.insert(0, page);
-    }
-    all
 }
 
 /// Short enough to be typed again.
