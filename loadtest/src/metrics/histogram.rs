@@ -1,6 +1,7 @@
 //! A histogram of durations.
 
 use super::encoding::{decode, encode};
+use super::is_zero;
 use hdrhistogram::Histogram as Hdr;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -169,11 +170,6 @@ fn growing(digits: u8) -> Hdr<u64> {
         Hdr::new_with_bounds(LOWEST_NS, ROOM_NS, digits).expect("the bounds are valid");
     counts.auto(true);
     counts
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 #[derive(Serialize, Deserialize)]

@@ -20,3 +20,9 @@ pub use tally::{
     DependencyTally, ErrorTally, Frame, InnerTally, JourneyTally, Panicked, PhaseTally, StepTally,
     TailShare, Tally, Windows,
 };
+
+/// Whether a counter is left out of what is written.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}

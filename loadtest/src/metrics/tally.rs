@@ -1,6 +1,6 @@
 //! Counters and histograms of a stretch of a run: a second of one worker, or all of it.
 
-use super::{Health, Histogram, OwnTally};
+use super::{Health, Histogram, OwnTally, is_zero};
 use crate::chain::{Cause, RootCause};
 use crate::transport::{ErrorKind, Phases, Traffic};
 use serde::{Deserialize, Serialize};
@@ -374,14 +374,6 @@ impl JourneyTally {
         });
         &mut self.shares[place]
     }
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde hands over a reference"
-)]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// Rounds down to a sixteenth of a power of two, so that a bucket is at most 6.25 % wide.
