@@ -76,10 +76,13 @@ pub(super) async fn drive<T: Transport + 'static>(
         if due >= end {
             break;
         }
-        tokio::select! {
-            biased;
-            () = desk.stopping() => return,
-            () = pacer.until(due) => {}
+        // Those that begin together do so before any of them has gone on.
+        if due > Instant::now() {
+            tokio::select! {
+                biased;
+                () = desk.stopping() => return,
+                () = pacer.until(due) => {}
+            }
         }
         users.hire(live(crew.user(number), number, due, Rc::clone(desk)));
     }
@@ -180,10 +183,13 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
     let mut door = Door::new(crew, desk.start);
     for user in from..to {
         let due = door.opens(desk.start);
-        tokio::select! {
-            biased;
-            () = desk.stopping() => break,
-            () = pacer.until(due) => {}
+        // Those that begin together do so before any of them has gone on.
+        if due > Instant::now() {
+            tokio::select! {
+                biased;
+                () = desk.stopping() => break,
+                () = pacer.until(due) => {}
+            }
         }
         // Those who came before may have done it all.
         if next.get() >= behind {
