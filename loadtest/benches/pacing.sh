@@ -6,8 +6,9 @@
 # A server of ours logs when each request arrives; it spins on one core, the generator is pinned to another,
 # the tools run in turn. Rate and gaps are of the middle of a run, without its first and last second; CPU
 # time is user + sys of the whole process by requests served. "late" is what a tool itself tells: from when
-# a request was due to its start. `sleep` and `yardstick` are bare loops: the runtime's timer over hyper, and
-# a thread that sleeps until each instant and sends nothing. Needs curl; what is not here and no package
+# a request was due to its start. The others are bare loops: `sleep`, the runtime's timer over hyper; `timer`
+# and `spin`, one socket and a timer of the kernel or no sleep at all, which no generator on this machine is
+# better than; `yardstick`, a thread that sleeps until each instant and sends nothing. Needs curl; what is not here and no package
 # offers is reported as absent. `PEERS_DIR` keeps what was built.
 set -euo pipefail
 
@@ -26,7 +27,7 @@ measure() {
     seen=$(figures)
     case $tool in
         loadtest) late=$(cut -d' ' -f6-8 "$folder/output") ;;
-        sleep) late=$(cut -d' ' -f2-4 "$folder/output") ;;
+        sleep | timer | spin) late=$(cut -d' ' -f2-4 "$folder/output") ;;
         yardstick) late=$(cut -d' ' -f2-4 "$folder/output") seen="$(cut -d' ' -f1 "$folder/output") - - - -" ;;
     esac
     awk -v rate="$rate" -v tool="$tool" -v cpu="$cpu" -v late="$late" '{
@@ -40,6 +41,9 @@ for ((round = 1; round <= rounds; round++)); do
     for rate in 1000 5000 20000; do
         measure $rate loadtest "$ours" open "$url" $rate "$seconds"
         measure $rate yardstick "$sleeper" thread - $rate "$seconds"
+        for kind in timer spin; do
+            measure $rate $kind "$sleeper" $kind "$url" $rate "$seconds"
+        done
         measure $rate sleep "$sleeper" tokio "$url" $rate "$seconds"
         [[ ! $wrk2 ]] || measure $rate wrk2 "$wrk2" -t1 -c50 "-d${seconds}s" -R$rate "$url/"
         [[ ! $oha ]] || measure $rate oha "$oha" --no-tui -z "${seconds}s" -c 50 -q $rate "$url/"

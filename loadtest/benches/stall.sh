@@ -4,8 +4,9 @@
 #   loadtest/benches/stall.sh [ANSWER_US]      2200
 #
 # 1,000 requests a second for 10 s. A server of ours answers each after ANSWER_US microseconds, but 4 s after
-# the first it stalls for 2 s. What is due at a time `t` of the stall takes `6 s - t` longer: that, over all
-# 10,000 requests, is the row `arithmetic`. Each tool's own report follows, with the requests it says it sent.
+# the first it stalls for 2 s. An answer takes what it took a bare blocking socket before that, to the same
+# server and back, which is printed first; what is due at a time `t` of the stall takes `6 s - t` longer: that,
+# over all 10,000 requests, is the row `arithmetic`. Each tool's own report follows, with the requests it says it sent.
 # `closed` is loadtest with two users who send their next request when the last was answered: what they measure
 # is right, but it is another question, since while the target stalls they ask for nothing.
 # One core is the server's, which spins; the tools are pinned to another. Needs curl; what is not here and no
@@ -68,20 +69,25 @@ of_k6() {
         /http_reqs\.*:/ { sent = $3 } END { print value["p(50)"], value["p(90)"], value["p(99)"], value["max"], sent }'
 }
 
+serve "$answer"
+pinned "$sleeper" answer "$url" 300 3 >/dev/null
+took=$(cut -d' ' -f2 "$folder/output")
+hush
+echo "an answer takes a bare socket $took us"
 row tool 'p50 (ms)' p90 p99 max sent
 # shellcheck disable=SC2046
-row arithmetic $(awk -v answer="$answer" -v rate=$rate -v seconds=$seconds 'BEGIN {
+row arithmetic $(awk -v answer="$took" -v rate=$rate -v seconds=$seconds 'BEGIN {
     for (i = 0; i < rate * seconds; i++) {
         at = i / rate
         time = answer / 1e3 + (at >= 4 && at < 6 ? (6 - at) * 1e3 : 0)
-        # in tenths of a millisecond, which every one of them is a multiple of
-        count[int(time * 10 + 0.5)]++
+        # in hundredths of a millisecond
+        count[int(time * 100 + 0.5)]++
     }
     n = split("0.5 0.9 0.99 1", share, " ")
     for (k = 1; k <= n; k++) {
         left = share[k] * rate * seconds
         for (time = 0; left > 0; time++) left -= count[time]
-        printf "%.2f ", (time - 1) / 10
+        printf "%.2f ", (time - 1) / 100
     }
     print rate * seconds
 }')

@@ -1,5 +1,6 @@
 //! `server [ANSWER_US [STALL_AT_MS STALL_MS]]`: answers after a time, logs when each request came, and
-//! stalls once. It never sleeps, so that no wake-up of its own is in what it logs: it takes a whole core.
+//! stalls once: what comes meanwhile is read, and answered as though it had come when the stall ends. It never
+//! sleeps, so that no wake-up of its own is in what it logs: it takes a whole core.
 //!
 //! Prints its port. `GET /figures` ends a measurement and tells of it: requests, their rate in the middle
 //! of it, and the 50th and 99th percentile and the longest of the gaps between them there, in microseconds.
@@ -10,7 +11,6 @@ use std::collections::{HashMap, VecDeque};
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd as _;
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// What is left out at the beginning and at the end of a measurement.
@@ -45,15 +45,8 @@ fn main() {
     let mut connections: HashMap<u64, Connection> = HashMap::new();
     let mut answers: VecDeque<(Instant, u64)> = VecDeque::new();
     let mut arrivals: Vec<Instant> = Vec::new();
-    let mut has_stalled = false;
     let mut events = [EpollEvent::empty(); 256];
     loop {
-        if let (Some((at, time)), Some(first), false) = (stall, arrivals.first(), has_stalled)
-            && first.elapsed() >= at
-        {
-            thread::sleep(time.saturating_sub(first.elapsed() - at));
-            has_stalled = true;
-        }
         while let Some((due, key)) = answers.front()
             && *due <= Instant::now()
         {
@@ -87,7 +80,6 @@ fn main() {
             if bytes.starts_with(b"GET /figures") {
                 reply(connection, &figures(&arrivals));
                 arrivals.clear();
-                has_stalled = false;
                 continue;
             }
             let now = Instant::now();
@@ -100,7 +92,12 @@ fn main() {
                 if connection.ending == END.len() {
                     connection.ending = 0;
                     arrivals.push(now);
-                    answers.push_back((now + answer, key));
+                    let stalled = stall.map(|(at, time)| (arrivals[0] + at, arrivals[0] + at + time));
+                    let taken = match stalled {
+                        Some((from, to)) if (from..to).contains(&now) => to,
+                        _ => now,
+                    };
+                    answers.push_back((taken + answer, key));
                 }
             }
         }
@@ -109,8 +106,9 @@ fn main() {
 
 fn reply(connection: &mut Connection, body: &str) {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length:";
+    let whole = format!("{head} {}\r\n\r\n{body}", body.len());
     // Who has gone away needs no answer.
-    let _gone = write!(connection.stream, "{head} {}\r\n\r\n{body}", body.len());
+    let _gone = connection.stream.write_all(whole.as_bytes());
 }
 
 fn figures(arrivals: &[Instant]) -> String {

@@ -9,6 +9,7 @@ sleeper=$(package sleep-in-time "$pacing/sleep.rs" 'bytes = "1"
 http-body-util = "0.1"
 hyper = { version = "1", features = ["client", "http1"] }
 hyper-util = { version = "0.1", features = ["tokio"] }
+nix = { version = "0.31", features = ["time"] }
 tokio = { version = "1", features = ["net", "rt", "time"] }')
 oha=$(crates_oha) goose=$(crates_goose)
 hey=$(system hey) vegeta=$(system vegeta) wrk2=$(system wrk2) k6=$(system k6)
