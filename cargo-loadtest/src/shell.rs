@@ -52,7 +52,20 @@ pub(crate) fn verdict(is_good: bool, verb: &str, object: impl Display) {
 /// When it cannot be written: to a full disk, say.
 pub(crate) fn result(text: impl Display) -> Result<(), Error> {
     let mut stdout = anstream::stdout().lock();
-    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+    printed(writeln!(stdout, "{text}").and_then(|()| stdout.flush()))
+}
+
+/// Prints a result that is a file to standard output, as it is.
+///
+/// # Errors
+/// As [`result`].
+pub(crate) fn file(bytes: &[u8]) -> Result<(), Error> {
+    let mut stdout = std::io::stdout().lock();
+    printed(stdout.write_all(bytes).and_then(|()| stdout.flush()))
+}
+
+fn printed(result: std::io::Result<()>) -> Result<(), Error> {
+    match result {
         Err(source) if source.kind() != ErrorKind::BrokenPipe => Err(Error::Output { source }),
         _ => Ok(()),
     }

@@ -12,6 +12,16 @@ pub(crate) enum Format {
     Json,
     /// The card as a page.
     Html,
+    /// The same as a document.
+    Pdf,
+    /// The steps and thresholds as test cases.
+    Junit,
+    /// The card for a pull request.
+    Markdown,
+    /// The steps as rows.
+    Csv,
+    /// The figures as the text of OpenMetrics.
+    Openmetrics,
 }
 
 /// `--export FORMAT[=PATH]`.
@@ -30,17 +40,27 @@ impl Export {
     }
 }
 
-/// Formats that are named in the documentation but not written yet.
-const LATER: [&str; 5] = ["pdf", "junit", "markdown", "csv", "openmetrics"];
-
 impl Format {
-    const ALL: [Self; 2] = [Self::Json, Self::Html];
+    const ALL: [Self; 7] = [
+        Self::Html,
+        Self::Pdf,
+        Self::Json,
+        Self::Junit,
+        Self::Markdown,
+        Self::Csv,
+        Self::Openmetrics,
+    ];
 
     /// The word on the command line.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Json => "json",
             Self::Html => "html",
+            Self::Pdf => "pdf",
+            Self::Junit => "junit",
+            Self::Markdown => "markdown",
+            Self::Csv => "csv",
+            Self::Openmetrics => "openmetrics",
         }
     }
 
@@ -49,6 +69,11 @@ impl Format {
         match self {
             Self::Json => "report.json",
             Self::Html => "report.html",
+            Self::Pdf => "report.pdf",
+            Self::Junit => "junit.xml",
+            Self::Markdown => "report.md",
+            Self::Csv => "report.csv",
+            Self::Openmetrics => "metrics.txt",
         }
     }
 }
@@ -65,9 +90,6 @@ impl FromStr for Export {
         let existing = Format::ALL.map(Format::word).join("`, `");
         match Format::ALL.into_iter().find(|format| format.word() == word) {
             Some(format) => Ok(Self { format, path }),
-            None if LATER.contains(&word) => Err(format!(
-                "`{word}` comes in a later version; there is `{existing}`"
-            )),
             None => Err(format!("unknown format `{word}`; there is `{existing}`")),
         }
     }
@@ -204,15 +226,12 @@ mod tests {
     }
 
     #[test]
-    fn a_format_that_does_not_exist_yet_is_told_from_one_that_never_will() {
-        let later = "pdf".parse::<Export>().unwrap_err();
-        assert!(later.contains("later version") && later.contains("`json`, `html`"));
-        assert!(
-            "yaml"
-                .parse::<Export>()
-                .unwrap_err()
-                .contains("unknown format")
-        );
+    fn a_format_that_does_not_exist_is_answered_with_those_that_do() {
+        for format in Format::ALL {
+            assert_eq!(format.word().parse::<Export>().unwrap().format, format);
+        }
+        let unknown = "yaml".parse::<Export>().unwrap_err();
+        assert!(unknown.contains("unknown format `yaml`") && unknown.contains("`openmetrics`"));
         assert!("json=".parse::<Export>().is_err());
     }
 

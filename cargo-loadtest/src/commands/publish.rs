@@ -61,14 +61,16 @@ pub(super) fn publish(
             continue;
         }
         let path = place(export, folder);
-        match store::write(&path, render(export.format, &report).as_bytes()) {
+        match store::write(&path, &render(export.format, &report)) {
             Ok(()) => written.push((export.format.word(), path)),
             Err(error) => failed = failed.or(Some(error)),
         }
     }
     written.dedup();
-    let text = result.unwrap_or_else(|| page(&report, folder, &written));
-    let printed = shell::result(text.trim_end());
+    let printed = match result {
+        Some(file) => shell::file(&file),
+        None => shell::result(page(&report, folder, &written).trim_end()),
+    };
     match failed {
         Some(error) => Err(error),
         None => printed.map(|()| report.exit_code()),
@@ -139,10 +141,15 @@ fn place(export: &Export, folder: &RunFolder) -> PathBuf {
         .unwrap_or_else(|| folder.file(export.format.file_name()))
 }
 
-fn render(format: Format, report: &Report) -> String {
+fn render(format: Format, report: &Report) -> Vec<u8> {
     match format {
-        Format::Json => export::json::render(report),
-        Format::Html => export::html::render(report),
+        Format::Html => export::html::render(report).into_bytes(),
+        Format::Pdf => export::pdf::render(report),
+        Format::Json => export::json::render(report).into_bytes(),
+        Format::Junit => export::junit::render(report).into_bytes(),
+        Format::Markdown => export::markdown::render(report).into_bytes(),
+        Format::Csv => export::csv::render(report).into_bytes(),
+        Format::Openmetrics => export::openmetrics::render(report).into_bytes(),
     }
 }
 

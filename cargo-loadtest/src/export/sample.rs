@@ -6,7 +6,9 @@ use loadtest::chain::{Cause, RootCause};
 use loadtest::definition::{
     Bound, Comparison, Load, Metric, Reads, ScenarioDef, Shape, StepDef, Threshold,
 };
-use loadtest::metrics::{Cell, DependencyTally, ErrorTally, Frame, Health, Panicked, Tally};
+use loadtest::metrics::{
+    Cell, DependencyTally, ErrorTally, Frame, Health, Panicked, SlowJourney, SlowStep, Tally,
+};
 use loadtest::plan::{GradingDefaults, Overrides, Plan, ScopedThreshold};
 use loadtest::record::{
     End, Ending, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord, Start,
@@ -75,6 +77,37 @@ pub(super) fn long() -> Report {
         let tally = &mut record.windows.steady;
         let more = tally.steps.clone();
         tally.steps.extend(more);
+        report(vec![record])
+    });
+    MADE.clone()
+}
+
+/// A run of sixty steps whose names are long and in several scripts.
+pub(super) fn huge() -> Report {
+    static MADE: LazyLock<Report> = LazyLock::new(|| {
+        const NAMES: [&str; 6] = [
+            "list_every_product_of_the_catalogue_with_all_of_its_variants",
+            "Привет_мир_оформление_заказа_с_доставкой",
+            "注文を作成して確認メールを送る",
+            "δημιουργία_παραγγελίας_με_πληρωμή",
+            "إنشاء_طلب_جديد",
+            "größenänderung_für_straßen_🚀_≥_5",
+        ];
+        let mut record = checkout(SICK, 60, Ending::Completed);
+        record.definition.name = "Η αγορά · покупка · 購入".into();
+        let five: Vec<StepDef> = record.definition.steps.to_vec();
+        let (policy, cells) = (record.plan.grading.clone(), record.cells.cells.clone());
+        let tallies = record.windows.steady.steps.clone();
+        let all = (0..60).map(|i| StepDef {
+            name: format!("{}_{}", NAMES[i % NAMES.len()], i + 1).into(),
+            ..five[i % 5].clone()
+        });
+        record.definition.steps = all.collect::<Vec<_>>().into();
+        record.plan.grading = policy.iter().cycle().take(60).cloned().collect();
+        record.windows.steady.steps = tallies.iter().cycle().take(60).cloned().collect();
+        for (cell, five) in record.cells.cells.iter_mut().zip(&cells) {
+            cell.steps = five.steps.iter().cycle().take(60).cloned().collect();
+        }
         report(vec![record])
     });
     MADE.clone()
@@ -482,6 +515,8 @@ fn ping() -> ScenarioRecord {
 
 fn journey(tally: &mut Tally, dice: &mut Dice, target: &Target, slower: f64) {
     let mut times = [Duration::ZERO; 5];
+    let mut ran = Vec::new();
+    let mut clock = Duration::from_micros(90);
     let (mut login, mut order) = (true, true);
     tally.journey.started += 1;
     tally.journey.lateness.record(Duration::from_micros(90));
@@ -522,11 +557,19 @@ fn journey(tally: &mut Tally, dice: &mut Dice, target: &Target, slower: f64) {
         }
         let time = dice.time(typical * slower);
         times[i] = time;
+        let began = clock;
+        clock += time + Duration::from_millis(20);
         let fails = match i {
             0 => dice.chance(target.login_errors),
             3 => dice.chance(target.order_errors),
             _ => false,
         };
+        ran.push(SlowStep {
+            step: i,
+            begin_us: began.as_micros() as u64,
+            time_us: time.as_micros() as u64,
+            ok: !fails,
+        });
         if !fails {
             ok(step, time, dice);
             continue;
@@ -555,6 +598,14 @@ fn journey(tally: &mut Tally, dice: &mut Dice, target: &Target, slower: f64) {
     }
     let time = times.iter().sum();
     tally.journey.record_shares(time, &times);
+    tally.journey.slowest.add(SlowJourney {
+        iteration: tally.journey.started,
+        due_us: 1_000_000 + 5_000 * tally.journey.started,
+        delay_us: 90,
+        time_us: time.as_micros() as u64,
+        ok: login && order,
+        steps: ran,
+    });
     if login && order {
         tally.journey.ok += 1;
         tally.journey.time.record(time);

@@ -18,6 +18,8 @@ mod remark;
 #[cfg(test)]
 pub(crate) mod sample;
 mod setting;
+mod slowest;
+mod spectrum;
 mod step;
 mod summary;
 #[cfg(test)]
@@ -41,6 +43,8 @@ pub use ledger::DependencyFailure;
 pub use loss::{Loss, LossKind};
 pub use own::{CounterRow, TimingRow};
 pub use setting::Setting;
+pub use slowest::{SlowRow, SlowStepRow};
+pub use spectrum::SpectrumPoint;
 pub use step::{Phases, Quantiles, StepRow};
 pub use threshold::ThresholdRow;
 pub use validity::{Cause, Trust, Validity};
@@ -106,6 +110,10 @@ pub struct Card {
     pub bottleneck: Option<Bottleneck>,
     /// The step that dominates the slowest 5 % of journeys, where it is another one.
     pub tail: Option<TailBottleneck>,
+    /// The slowest journeys, ok or not, the slowest first.
+    pub slowest: Vec<SlowRow>,
+    /// The distribution of the times in large type.
+    pub spectrum: Vec<SpectrumPoint>,
     /// Steps that could not run since an upstream value was missing.
     pub dependency_failures: Vec<DependencyFailure>,
     /// Steps that did not run since an upstream step was not drawn, or since they or an upstream step left
@@ -207,6 +215,8 @@ impl Card {
             headline: Headline::of(record, &tally, seconds),
             bottleneck,
             tail,
+            slowest: SlowRow::all(&tally.journey.slowest, &names),
+            spectrum: SpectrumPoint::all(threshold::times(&tally)),
             dependency_failures,
             not_drawn,
             weights: definition

@@ -23,6 +23,8 @@ pub struct StepRow {
     pub grade: Option<StepGrade>,
     /// Where the points of the step's score went.
     pub losses: Vec<Loss>,
+    /// Iterations that came by it: executed, cut off, and not run for whatever reason.
+    pub planned: u64,
     /// Times the step ran to an end.
     pub executed: u64,
     /// Of these, with success.
@@ -138,6 +140,13 @@ impl StepRow {
             url: step.url.as_deref().map(str::to_owned),
             grade: None,
             losses: Vec::new(),
+            planned: tally.executed
+                + tally.cancelled
+                + tally.skipped
+                + tally.skipped_not_drawn
+                + tally.not_drawn
+                + tally.left_out
+                + tally.kept,
             executed: tally.executed,
             ok: tally.ok,
             failed: tally.failed,

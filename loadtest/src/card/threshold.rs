@@ -105,10 +105,7 @@ fn journey(metric: Metric, tally: &Tally, seconds: Option<f64>) -> Option<f64> {
                 .filter(|_| finished + journey.dropped > 0)
                 .map(|seconds| finished as f64 / seconds),
         },
-        _ => time(
-            metric,
-            only(tally).map_or(&journey.time, |step| &step.response),
-        ),
+        _ => time(metric, times(tally)),
     }
 }
 
@@ -120,6 +117,11 @@ fn of_step(metric: Metric, tally: &Tally, step: usize, seconds: Option<f64>) -> 
         Metric::Rps => request_rate(sent(step), seconds),
         _ => time(metric, &step.response),
     }
+}
+
+/// The times in large type: those of ok journeys, or of the response of a single step.
+pub(super) fn times(tally: &Tally) -> &Histogram {
+    only(tally).map_or(&tally.journey.time, |step| &step.response)
 }
 
 /// The step of a scenario that has only one.

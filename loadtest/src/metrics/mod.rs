@@ -9,6 +9,7 @@ mod health;
 mod histogram;
 mod inner;
 mod own;
+mod slowest;
 mod tally;
 
 pub use cells::{Cell, CellStep, Cells, CompactHistogram};
@@ -16,6 +17,7 @@ pub use health::Health;
 pub use histogram::Histogram;
 pub(crate) use inner::OTHERS;
 pub use own::OwnTally;
+pub use slowest::{SlowJourney, SlowStep, Slowest};
 pub use tally::{
     DependencyTally, ErrorTally, Frame, InnerTally, JourneyTally, Panicked, PhaseTally, StepTally,
     TailShare, Tally, Windows,

@@ -1,6 +1,6 @@
 //! Counters and histograms of a stretch of a run: a second of one worker, or all of it.
 
-use super::{Health, Histogram, OwnTally, is_zero};
+use super::{Health, Histogram, OwnTally, Slowest, is_zero};
 use crate::chain::{Cause, RootCause};
 use crate::transport::{ErrorKind, Phases, Traffic};
 use serde::{Deserialize, Serialize};
@@ -75,6 +75,9 @@ pub struct JourneyTally {
     pub waits: Histogram,
     /// Time per step by journey time, for the share of each step in the slowest journeys.
     pub shares: Vec<TailShare>,
+    /// The slowest journeys, ok or not, step by step.
+    #[serde(skip_serializing_if = "Slowest::is_empty")]
+    pub slowest: Slowest,
     /// How many iterations are yet to be added to `lateness` that began when they were due.
     #[serde(skip)]
     pub(crate) prompt: u64,
@@ -338,6 +341,7 @@ impl JourneyTally {
         for share in &other.shares {
             self.add_share(share);
         }
+        self.slowest.merge(&other.slowest);
     }
 
     /// Adds one ended journey of `time` whose steps took `steps` (service time, zero where not executed).
