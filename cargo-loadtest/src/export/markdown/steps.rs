@@ -28,9 +28,12 @@ pub(super) fn steps(_: &Report, card: &Card) -> String {
     if skips {
         titles.push(">Skips");
     }
-    let spared_title = format!(">{}", spared_title(card));
+    let spared_title = match spared_title(card) {
+        "not drawn" => ">Not drawn",
+        _ => ">Left out",
+    };
     if spared {
-        titles.push(&spared_title);
+        titles.push(spared_title);
     }
     let mut rows = Vec::new();
     for (at, step) in card.steps.iter().enumerate() {
@@ -64,14 +67,11 @@ fn step_cells(card: &Card, at: usize, step: &StepRow) -> Vec<String> {
     };
     // The asterisk of a small sample is no markup.
     let grade = grade.replace('*', "&#42;");
-    let share = step.time_share.map_or_else(
-        || view::NONE.to_owned(),
-        |share| {
-            format!("{} {}", bar(share, BAR), view::percent(share))
-                .trim()
-                .to_owned()
-        },
-    );
+    let share = figure(step.time_share, |share| {
+        format!("{} {}", bar(share, BAR), view::percent(share))
+            .trim()
+            .to_owned()
+    });
     let mut name = alarming(code(&step.name), is_slowest && card.steps.len() > 1);
     let request: Vec<&str> = [&step.method, &step.url]
         .into_iter()

@@ -5,9 +5,12 @@ use loadtest::card::view;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// A figure in words, or a dash.
+/// A figure in words, or a dash; a line does not end between a number and its unit.
 pub(super) fn figure<T>(figure: Option<T>, words: fn(T) -> String) -> String {
-    figure.map_or_else(|| view::NONE.to_owned(), words)
+    figure.map_or_else(
+        || view::NONE.to_owned(),
+        |figure| words(figure).replace(' ', "\u{a0}"),
+    )
 }
 
 pub(super) fn time(time: Option<Duration>) -> String {
