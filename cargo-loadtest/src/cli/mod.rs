@@ -76,7 +76,7 @@ pub(crate) enum Color {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
-    /// Write the report as FORMAT: `json` or `html`; without PATH into the folder of the run, with `-` to standard output in place of the card
+    /// Write the report as FORMAT: `html`, `pdf`, `json`, `junit`, `markdown`, `csv` or `openmetrics`; without PATH into the folder of the run, with `-` to standard output in place of the card
     #[arg(long, value_name = "FORMAT[=PATH]")]
     pub(crate) export: Vec<Export>,
     /// Run all scenarios at once, not one after another; a given rate, number of users or of iterations is the total, split by `#[scenario(weight = ..)]`
@@ -172,7 +172,7 @@ pub(crate) struct ReportArgs {
     /// The run: an identifier, a path, or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     pub(crate) run: String,
-    /// Write the report as FORMAT: `json` or `html`; without PATH into the folder of the run
+    /// Write the report as FORMAT: `html`, `pdf`, `json`, `junit`, `markdown`, `csv` or `openmetrics`; without PATH into the folder of the run
     #[arg(long, value_name = "FORMAT[=PATH]")]
     pub(crate) export: Vec<Export>,
     #[command(flatten)]

@@ -266,6 +266,12 @@ mod tests {
     }
 
     #[test]
+    fn the_header_is_the_published_one() {
+        let page = include_str!("../../../docs/reports.md");
+        assert!(page.contains(&format!("\n{}\n", HEADER.join(","))));
+    }
+
+    #[test]
     fn every_row_has_all_columns_and_stands_on_one_line() {
         for (name, report) in sample::all() {
             let text = render(&report);

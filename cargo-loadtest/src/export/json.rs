@@ -109,7 +109,7 @@ mod tests {
             assert!(found.len() > 10, "{wanted}: {found:?}");
             for at in found {
                 let fields = value.pointer(&at).unwrap().as_object().unwrap().clone();
-                let mut with = |changed: serde_json::Map<String, Value>| {
+                let with = |changed: serde_json::Map<String, Value>| {
                     let mut value = value.clone();
                     *value.pointer_mut(&at).unwrap() = Value::Object(changed);
                     validator.is_valid(&value)
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn every_figure_of_the_card_is_there_with_its_unit() {
-        let json: serde_json::Value = serde_json::from_str(&render(&sample::failed())).unwrap();
+        let json: Value = serde_json::from_str(&render(&sample::failed())).unwrap();
         assert_eq!(json["exit_code"], 99);
         let card = &json["cards"][0];
         assert_eq!(card["verdict"], "failed");
@@ -179,7 +179,7 @@ mod tests {
         let mut report = sample::failed();
         let step = &mut report.cards[0].steps[0];
         (step.kept, step.left_out) = (4, 2);
-        let json: serde_json::Value = serde_json::from_str(&render(&report)).unwrap();
+        let json: Value = serde_json::from_str(&render(&report)).unwrap();
         let steps = &json["cards"][0]["steps"];
         assert_eq!(
             (&steps[0]["kept"], &steps[0]["left_out"]),
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn the_requests_of_a_step_that_sends_for_itself_are_there() {
-        let json: serde_json::Value = serde_json::from_str(&render(&sample::sender())).unwrap();
+        let json: Value = serde_json::from_str(&render(&sample::sender())).unwrap();
         let rows = &json["cards"][0]["steps"][4]["inner"];
         assert_eq!(rows[0]["name"], "GET /orders/{}");
         assert_eq!(rows[0]["requests"], 200);
@@ -201,8 +201,7 @@ mod tests {
 
     #[test]
     fn what_the_scenario_counted_and_timed_is_there() {
-        let json: serde_json::Value =
-            serde_json::from_str(&render(&sample::own_metrics())).unwrap();
+        let json: Value = serde_json::from_str(&render(&sample::own_metrics())).unwrap();
         let card = &json["cards"][0];
         assert_eq!(
             card["counters"],
@@ -218,8 +217,7 @@ mod tests {
 
     #[test]
     fn what_did_not_run_is_there() {
-        let json: serde_json::Value =
-            serde_json::from_str(&render(&sample::nothing_run())).unwrap();
+        let json: Value = serde_json::from_str(&render(&sample::nothing_run())).unwrap();
         assert_eq!(json["exit_code"], 100);
         assert_eq!(json["not_run"][0]["scenario"], "shop::load::pay");
     }

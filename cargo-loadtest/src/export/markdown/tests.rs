@@ -14,9 +14,8 @@ fn golden_reports() {
 fn every_row_of_a_table_has_its_columns() {
     for (name, report) in sample::all() {
         let page = render(&report);
-        let mut lines = page.lines().peekable();
         let mut columns = None;
-        while let Some(line) = lines.next() {
+        for line in page.lines() {
             if !line.starts_with('|') {
                 columns = None;
                 continue;

@@ -46,6 +46,20 @@ fn every_sample_belongs_to_the_family_above_it_and_stands_once() {
 }
 
 #[test]
+fn every_family_is_described() {
+    let page = include_str!("../../../../docs/reports.md");
+    for (name, report) in sample::all() {
+        for line in render(&report).lines() {
+            let family = line
+                .strip_prefix("# TYPE ")
+                .and_then(|rest| rest.split_once(' '));
+            let Some((family, _)) = family else { continue };
+            assert!(page.contains(&format!("`{family}`")), "{name}: {family}");
+        }
+    }
+}
+
+#[test]
 fn seconds_and_counts_are_those_of_the_card() {
     let report = sample::failed();
     let card = &report.cards[0];
