@@ -42,6 +42,12 @@ pub(super) fn trial_cells(
     cells
 }
 
+/// How to run an iteration of the card again, by itself.
+pub(super) fn run_again(card: &Card, number: &str) -> String {
+    let (scenario, seed) = (&card.identity, card.setting.seed);
+    format!("cargo loadtest debug {scenario} --seed {seed} --iteration {number}")
+}
+
 /// What was run, and where, as label and value.
 pub(super) fn facts(report: &Report, card: &Card) -> Vec<(&'static str, String)> {
     let environment = &report.environment;
