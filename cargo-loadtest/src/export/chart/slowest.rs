@@ -65,9 +65,10 @@ fn waterfall(card: &Card, row: &SlowRow, end: u64) -> Chart {
     let mut y = top;
     let mut stretch = |name: &str, from: u64, time: u64, bar: Paint, ok: bool| {
         let shown = (x(from + time) - x(from)).max(1.5);
-        let (mark, ink) = match ok {
-            true => ("", Paint::Ink),
-            false => ("✗ ", Paint::Alarm),
+        let (mark, ink) = if ok {
+            ("", Paint::Ink)
+        } else {
+            ("✗ ", Paint::Alarm)
         };
         let base = y + ROW / 2.0 + 4.0;
         scene.text((NAMES - 8.0, base), cut(name), ink, Anchor::End);

@@ -4,8 +4,8 @@ mod capacity;
 
 use crate::export::chart::{self, Chart};
 use crate::export::facts::{
-    NOT_RUN, OWN_METRICS, errors_alarm, facts, percentiles_of, run_again, spared_heading,
-    spared_title,
+    Ledger, NOT_RUN, OWN_METRICS, errors_alarm, facts, ledger, percentiles_of, run_again,
+    spared_heading, spared_title,
 };
 use loadtest::card::{Card, Report, view};
 use minijinja::value::Serde;
@@ -38,6 +38,7 @@ struct Sheet<'a> {
     generator: String,
     health: Vec<Drawing>,
     facts: Vec<(&'static str, String)>,
+    ledger: Option<Ledger<'a>>,
     spared_title: &'static str,
     spared_heading: &'static str,
 }
@@ -120,6 +121,7 @@ impl<'a> Sheet<'a> {
             generator: card.generator.words(),
             health: all(chart::of_generator(card)),
             facts: facts(report, card),
+            ledger: ledger(card),
             spared_title: spared_title(card),
             spared_heading: spared_heading(card),
         }
