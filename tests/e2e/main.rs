@@ -5,6 +5,8 @@
 
 mod alias;
 mod bodies;
+#[cfg(unix)]
+mod browser;
 mod call;
 mod capacity;
 mod choices;
@@ -33,6 +35,8 @@ mod mistakes;
 mod mix;
 mod nginx;
 mod own_target;
+#[cfg(unix)]
+mod page;
 mod permission;
 mod plan;
 mod project;
@@ -79,6 +83,8 @@ fn main() -> ExitCode {
         mix::trials(),
         nginx::trials(),
         own_target::trials(),
+        #[cfg(unix)]
+        page::trials(),
         permission::trials(),
         plan::trials(),
         repeat::trials(),

@@ -47,6 +47,8 @@ pub(crate) fn paint_of(step: usize, bottleneck: usize) -> Paint {
     if step == bottleneck {
         Paint::Alarm
     } else {
-        Paint::Series(CALM[step % CALM.len()])
+        // As if it were not there, so that all are used before one is used again.
+        let number = step - usize::from(step > bottleneck);
+        Paint::Series(CALM[number % CALM.len()])
     }
 }

@@ -18,7 +18,7 @@ const FRAME: (f64, f64, f64) = (16.0, 62.0, 22.0);
 /// The most rows of a drawing: of more steps the longest are shown.
 const ROWS: usize = 14;
 /// Cells of a terminal that a name may take.
-const CELLS: usize = 19;
+const CELLS: usize = 17;
 
 /// A waterfall of each of the slowest journeys, all on one scale.
 pub(crate) fn slowest(card: &Card) -> Vec<Chart> {
@@ -245,7 +245,7 @@ mod tests {
         assert!(chart.title.ends_with("the 14 longest of 40 steps"));
         let names = chart.scene.shapes.iter().filter_map(text);
         assert_eq!(
-            names.filter(|text| *text == "注文を作成して確認…").count(),
+            names.filter(|text| *text == "注文を作成して確…").count(),
             14
         );
     }

@@ -119,22 +119,19 @@ fn rate(card: &Card) -> Chart {
     } else {
         "Journeys per second"
     };
-    let mut series = Vec::new();
-    if course
-        .points
-        .iter()
-        .any(|point| point.target_per_second.is_some())
-    {
+    let mut series = vec![Series {
+        values: each(course, |point| Some(point.finished_per_second)),
+        ..Series::new("achieved", Paint::Series(0))
+    }];
+    let mut points = course.points.iter();
+    if points.any(|point| point.target_per_second.is_some()) {
+        // Last, so that it is seen where it was achieved.
         series.push(Series {
             values: each(course, |point| point.target_per_second),
             dashed: true,
-            ..Series::new("target", Paint::Muted)
+            ..Series::new("target", Paint::Ink)
         });
     }
-    series.push(Series {
-        values: each(course, |point| Some(point.finished_per_second)),
-        ..Series::new("achieved", Paint::Series(0))
-    });
     chart(title, course, &series, RATES)
 }
 
