@@ -44,7 +44,8 @@ impl Paint {
         }
     }
 
-    fn light(self) -> &'static str {
+    /// The colour on light paper, as `#rrggbb`.
+    pub(crate) fn light(self) -> &'static str {
         match self {
             Self::Ink => "#1b1f24",
             Self::Muted => "#5d646d",
