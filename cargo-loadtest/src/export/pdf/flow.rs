@@ -2,7 +2,7 @@
 
 use super::block::{At, Block, Item};
 use super::fonts::Fonts;
-use super::text::{ALARM, GRID, MUTED, Span, Style, lines, plain};
+use super::text::{ALARM, GRID, MUTED, Span, Style, lines, plain, prose};
 use std::collections::BTreeSet;
 
 /// The width and height of a page: A4.
@@ -78,6 +78,14 @@ impl<'a> Flow<'a> {
             Some((heading, _)) => heading.below(block),
             None => self.heading = Some((block, None)),
         }
+    }
+
+    /// A sentence below a heading, which stays with what follows.
+    pub(super) fn caption(&mut self, words: &str) {
+        let style = Style::new(8.0).colour(MUTED);
+        let mut block = Block::words(&prose(words, style), WIDTH, 6, self.fonts);
+        block.height += 5.0;
+        self.before_next(block);
     }
 
     /// Names the place of what comes next in the outline.

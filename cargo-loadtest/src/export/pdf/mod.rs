@@ -3,7 +3,7 @@
 //! `printpdf` writes the file. Without its feature `text_layout`, since the document is laid out here: that
 //! feature would add 16 crates and a second reader of fonts, and takes the widths of characters out of reach.
 //! Without it nothing cuts a font down to the characters in use, so `subsetter` does, which Typst's documents
-//! go through: one crate, no code that runs on anything but the font. The font is DejaVu Sans Condensed, of the
+//! go through: one crate, no code that runs on anything but the font. The font is `DejaVu Sans Condensed`, of the
 //! crate `dejavu` (Bitstream's licence, which allows to embed it): of the fonts that crates carry it alone has
 //! Latin, Greek, Cyrillic, Hebrew, Arabic and all signs of the reports, regular and bold. The family is
 //! complete and changes no more, hence neither does the crate; the two faces add 1.3 MB to the tool.
@@ -11,6 +11,7 @@
 //! Times and numbers of the file are those of the run, so that a record gives the same bytes every time.
 
 mod block;
+mod drawings;
 mod flow;
 mod fonts;
 mod lacking;

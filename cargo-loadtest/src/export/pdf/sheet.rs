@@ -5,8 +5,8 @@ use super::flow::{Flow, WIDTH};
 use super::fonts::Fonts;
 use super::table::{Cell, Column, Row, Table};
 use super::text::{ALARM, FAIR, GOOD, INK, MUTED, Span, Style, lines, plain, prose};
-use super::{BADGE, BODY, SUB, figure, grade_colour, reasons, steps, tone, top};
-use crate::export::chart::{self, Chart};
+use super::{BADGE, BODY, SUB, drawings, figure, grade_colour, reasons, steps, tone, top};
+use crate::export::chart;
 use crate::export::facts::{OWN_METRICS, errors_alarm, facts, percentiles_of, spared_heading};
 use loadtest::card::{Card, DependencyFailure, Report, Trust, view};
 use std::fmt::Write as _;
@@ -20,22 +20,21 @@ pub(super) fn place(flow: &mut Flow<'_>, report: &Report, card: &Card) {
     steps::table(flow, card);
     losses(flow, card);
     steps::time(flow, card);
+    steps::accounts(flow, card);
     dependencies(flow, "Dependency failures", &card.dependency_failures);
     dependencies(flow, spared_heading(card), &card.not_drawn);
     weights(flow, card);
     statuses(flow, card);
     own(flow, card);
-    drawings(flow, "Over time", None, &chart::over_time(card));
+    drawings::over_time(flow, card);
+    drawings::distribution(flow, card);
+    drawings::slowest(flow, card);
     errors(flow, card);
     thresholds(flow, card);
     trust(flow, card);
     iterations(flow, card);
     environment(flow, report, card);
-    let words = format!(
-        "What the generator saw of itself: {}.",
-        card.generator.words()
-    );
-    drawings(flow, "Generator", Some(&words), &chart::of_generator(card));
+    drawings::of_generator(flow, card);
     notes(flow, card);
 }
 
@@ -326,40 +325,6 @@ fn own(flow: &mut Flow<'_>, card: &Card) {
         }
         table.place(flow);
     }
-}
-
-/// Charts, two beside one another where they are not wide.
-fn drawings(flow: &mut Flow<'_>, title: &str, words: Option<&str>, charts: &[Chart]) {
-    if charts.is_empty() {
-        return;
-    }
-    flow.heading(title);
-    if let Some(words) = words {
-        let mut block = Block::words(&plain(words, SUB), WIDTH, 4, flow.fonts);
-        block.height += 5.0;
-        flow.before_next(block);
-    }
-    let between = 22.0;
-    let half = (WIDTH - between) / 2.0;
-    let figures: Vec<Block> = charts
-        .iter()
-        .map(|chart| drawing(chart, half, flow.fonts))
-        .collect();
-    for pair in figures.chunks(2) {
-        let mut row = Block::default();
-        for (i, figure) in pair.iter().enumerate() {
-            row.add(figure.clone(), ((half + between) * i as f64, 0.0));
-        }
-        row.height += 12.0;
-        flow.place(row);
-    }
-}
-
-pub(super) fn drawing(chart: &Chart, width: f64, fonts: &Fonts) -> Block {
-    let mut block = Block::label(chart.title, Style::new(8.5).bold(), width, fonts);
-    block.height += 4.0;
-    block.below(Block::scene(&chart.scene, width, fonts));
-    block
 }
 
 fn errors(flow: &mut Flow<'_>, card: &Card) {

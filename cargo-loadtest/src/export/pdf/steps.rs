@@ -7,7 +7,7 @@ use super::table::{Cell, Column, Row, Table};
 use super::text::{ALARM, Colour, MUTED, Span, Style, plain};
 use super::{BODY, figure, step_grade};
 use crate::export::chart;
-use crate::export::facts::spared_title;
+use crate::export::facts::ledger;
 use loadtest::card::{Card, InnerRow, StepRow, view};
 use std::time::Duration;
 
@@ -16,29 +16,16 @@ type More = (&'static str, fn(&StepRow) -> Cell);
 
 fn more(card: &Card) -> Vec<More> {
     let any = |counts: fn(&StepRow) -> u64| card.steps.iter().any(|step| counts(step) > 0);
-    let spared = any(StepRow::spared) || !card.weights.is_empty() || !card.not_drawn.is_empty();
-    let all: [(bool, More); 4] = [
-        (
-            any(|step| step.retries),
-            ("Requests", |step| Cell::figure(view::count(step.requests))),
-        ),
-        (
-            any(|step| step.skipped),
-            ("Skips", |step| {
-                Cell::figure(view::count(step.skipped)).colour(red(step.skipped > 0))
-            }),
-        ),
-        (
-            spared,
-            (spared_title(card), |step| {
-                Cell::figure(view::count(step.spared()))
-            }),
-        ),
-        (any(|step| step.kept), ("Kept", kept)),
-    ];
-    all.into_iter()
-        .filter_map(|(is, column)| is.then_some(column))
-        .collect()
+    let mut more: Vec<More> = Vec::new();
+    if any(|step| step.retries) {
+        more.push(("Requests", |step| Cell::figure(view::count(step.requests))));
+    }
+    if any(|step| step.skipped) {
+        more.push(("Skips", |step| {
+            Cell::figure(view::count(step.skipped)).colour(red(step.skipped > 0))
+        }));
+    }
+    more
 }
 
 fn red(is: bool) -> Option<Colour> {
@@ -59,11 +46,7 @@ pub(super) fn table(flow: &mut Flow<'_>, card: &Card) {
         "Received",
     ];
     columns.extend(figures.map(Column::figure));
-    columns.extend(more.iter().map(|(title, _)| {
-        let mut letters = title.chars();
-        let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-        Column::figure(&first.into_iter().chain(letters).collect::<String>())
-    }));
+    columns.extend(more.iter().map(|(title, _)| Column::figure(title)));
     let mut table = Table::new(columns);
     let many = card.steps.len() > 1;
     for (i, step) in card.steps.iter().enumerate() {
@@ -115,13 +98,6 @@ fn step_row(card: &Card, number: usize, slowest: bool, more: &[More]) -> Row {
     Row {
         ground: slowest.then(|| ALARM.tint(0.06)),
         ..Row::new(cells)
-    }
-}
-
-fn kept(step: &StepRow) -> Cell {
-    match step.kept {
-        0 => Cell::default(),
-        kept => Cell::figure(view::count(kept)),
     }
 }
 
@@ -196,4 +172,49 @@ fn sentence(words: &[(&str, bool, bool)]) -> Vec<Span> {
             },
         })
         .collect()
+}
+
+/// Where the iterations went that came by each step.
+pub(super) fn accounts(flow: &mut Flow<'_>, card: &Card) {
+    let Some(ledger) = ledger(card) else {
+        return;
+    };
+    let mut columns = vec![Column::words("Step", 1.0)];
+    columns.extend(
+        ledger
+            .columns
+            .iter()
+            .map(|column| Column::figure(&capital(column.title))),
+    );
+    let mut table = Table::new(columns);
+    for (i, name) in ledger.steps.iter().enumerate() {
+        let mut cells = vec![Cell::name(name)];
+        cells.extend(ledger.columns.iter().map(|column| {
+            let count = column.counts[i];
+            let colour = match count {
+                0 => Some(MUTED),
+                _ => red(column.alarming),
+            };
+            Cell::figure(view::count(count)).colour(colour)
+        }));
+        table.row(Row::new(cells));
+    }
+    let words: Vec<String> = ledger
+        .columns
+        .iter()
+        .map(|column| format!("{}: {}", capital(column.title), column.words))
+        .collect();
+    let words = format!(
+        "Where the iterations went that came by each step. {}.",
+        words.join("; ")
+    );
+    flow.heading("Dependency ledger");
+    flow.caption(&words);
+    table.place(flow);
+}
+
+fn capital(title: &str) -> String {
+    let mut letters = title.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
 }

@@ -398,7 +398,7 @@ mod tests {
         assert_eq!(set_in("a\nb\r\nc", 99.0, 9), ["a", "b", "c"]);
         assert!(set_in("", 99.0, 9).is_empty());
         // The space that parts thousands is no end of a line.
-        assert_eq!(set_in("x 10\u{202f}000", 30.0, 9), ["x", "10\u{202f}000"]);
+        assert_eq!(set_in("x 10\u{202f}000", 36.0, 9), ["x", "10\u{202f}000"]);
     }
 
     #[test]
