@@ -6,6 +6,8 @@ use crate::export::scene::{Anchor, Paint, Scene, Shape};
 
 /// Letters below this size are hard to read on paper.
 const SMALLEST: f64 = 6.4;
+/// How far words may stand beyond the room they have: letters are larger here than in the drawing.
+const MARGIN: f64 = 3.0;
 /// The height of a line, as a share of the size of its letters.
 pub(super) const LEADING: f64 = 1.38;
 
@@ -159,13 +161,17 @@ impl Block {
     pub(super) fn scene(scene: &Scene, width: f64, fonts: &Fonts) -> Self {
         let scale = width / scene.size.0;
         let mut block = Self::gap(scene.size.1 * scale);
-        for shape in &scene.shapes {
-            block.shape(shape, scale, fonts);
+        for (i, shape) in scene.shapes.iter().enumerate() {
+            let (from, to) = (i.checked_sub(1).and_then(|before| scene.shapes.get(before)))
+                .and_then(|before| around(before, shape))
+                .unwrap_or((0.0, scene.size.0));
+            block.shape(shape, scale, (from * scale, to * scale), fonts);
         }
         block
     }
 
-    fn shape(&mut self, shape: &Shape, scale: f64, fonts: &Fonts) {
+    /// Draws a shape; words stay within `room`, from the left to the right.
+    fn shape(&mut self, shape: &Shape, scale: f64, room: At, fonts: &Fonts) {
         let at = |at: At| (at.0 * scale, at.1 * scale);
         match shape {
             Shape::Rect {
@@ -202,11 +208,14 @@ impl Block {
                 anchor,
             } => {
                 let style = Style::new((size * scale).max(SMALLEST)).colour(colour(*paint));
-                let line = lines(&plain(&**text, style), f64::INFINITY, 1, fonts)
-                    .into_iter()
-                    .next();
-                let line = line.unwrap_or_default();
                 let (x, y) = at(*place);
+                let room = match anchor {
+                    Anchor::Start => room.1 - x,
+                    Anchor::Middle => 2.0 * f64::min(x - room.0, room.1 - x) + MARGIN,
+                    Anchor::End => x - room.0,
+                };
+                let words = lines(&plain(&**text, style), room + MARGIN, 1, fonts);
+                let line = words.into_iter().next().unwrap_or_default();
                 let x = match anchor {
                     Anchor::Start => x,
                     Anchor::Middle => x - line.width / 2.0,
@@ -216,6 +225,16 @@ impl Block {
             }
         }
     }
+}
+
+/// The edges of the area that words are written on, where it was drawn just before them.
+fn around(before: &Shape, words: &Shape) -> Option<At> {
+    let (Shape::Rect { at, size, .. }, Shape::Text { at: words, .. }) = (before, words) else {
+        return None;
+    };
+    let is_on = |edge: f64, length: f64, place: f64| (edge..=edge + length).contains(&place);
+    let is = is_on(at.0, size.0, words.0) && is_on(at.1, size.1, words.1);
+    is.then_some((at.0, at.0 + size.0))
 }
 
 /// The colour that a role has on light paper.
@@ -269,6 +288,29 @@ mod tests {
         };
         assert_eq!(points[2], (125.0, 25.0));
         assert!((*size - SMALLEST).abs() < 1e-9 && at.0 < 240.0 && at.0 > 200.0);
+    }
+
+    #[test]
+    fn words_stay_within_the_drawing_and_on_the_area_below_them() {
+        let fonts = Fonts::new(&[]);
+        let mut scene = Scene::new((500.0, 100.0));
+        let name = "create_the_order_of_everything_in_the_cart";
+        scene.text((130.0, 50.0), name, Paint::Ink, Anchor::End);
+        scene.rect((200.0, 40.0), (60.0, 20.0), Paint::Alarm);
+        scene.text((205.0, 50.0), name, Paint::Paper, Anchor::Start);
+        let block = Block::scene(&scene, 250.0, &fonts);
+        for (i, (from, to)) in [(0, (0.0, 65.0)), (2, (100.0, 130.0))] {
+            let Item::Text { at, text, size, .. } = &block.items[i] else {
+                panic!("{block:?}");
+            };
+            let width = |letter| fonts.width(Face::REGULAR, letter);
+            let width = text.chars().map(width).sum::<f64>() * size;
+            assert!(text.ends_with('…'), "{text}");
+            assert!(
+                at.0 >= from - MARGIN && at.0 + width <= to + MARGIN,
+                "{text}"
+            );
+        }
     }
 
     #[test]

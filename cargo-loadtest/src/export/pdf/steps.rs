@@ -42,7 +42,7 @@ pub(super) fn table(flow: &mut Flow<'_>, card: &Card) {
         "p50",
         "p95",
         "p99",
-        "Share of time",
+        "Share of\u{a0}time",
         "Received",
     ];
     columns.extend(figures.map(Column::figure));
