@@ -14,9 +14,9 @@ use std::path::Path;
 /// # Errors
 /// When there is no such run, or its record cannot be read.
 pub(crate) fn report(args: &ReportArgs, _cli: &Cli) -> Result<u8, Error> {
-    publish::check(&args.export)?;
+    let exports = publish::Exports::check(&args.export, &args.pdf)?;
     let (folder, record) = find(args)?;
-    publish::publish(&record, &folder, &args.export)
+    publish::publish(&record, &folder, &exports)
 }
 
 fn find(args: &ReportArgs) -> Result<(RunFolder, RunRecord), Error> {
