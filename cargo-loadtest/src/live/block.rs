@@ -1,6 +1,6 @@
 //! A few lines at the bottom of the terminal, drawn anew and cleared at the end.
 
-use super::course::{Course, Window, percent, rate, time};
+use super::course::{Course, StepWindow, Window, doubt, percent, rate, time};
 use crate::shell::{self, clean};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::Duration;
@@ -12,6 +12,8 @@ const HERTZ: u8 = 8;
 const WINDOW: u32 = 5;
 /// Steps with a line of their own.
 const STEPS: usize = 20;
+/// Rows of a terminal that are not for steps: the head, a doubt, the rest of the steps, what was typed.
+const OTHER_ROWS: usize = 4;
 /// Columns of the bar at most, and those below which it says nothing.
 const BAR: usize = 20;
 const SHORTEST_BAR: usize = 5;
@@ -32,7 +34,7 @@ fn head(course: &Course, window: &Window, elapsed: Duration, room: usize) -> Str
     );
     let position = format!("{}  ", course.position(elapsed));
     let span = format!(" (last {WINDOW} s)");
-    let name = clean(&course.start.definition.name);
+    let name = clean(&course.record.definition.name);
     let mut left = room.saturating_sub(figures.width());
     let mut take = |columns: usize| {
         let fits = columns <= left;
@@ -97,7 +99,11 @@ pub(super) struct Block {
 #[derive(Debug)]
 struct Part {
     head: ProgressBar,
+    /// What speaks most against the measurement, while something does.
+    doubt: Option<ProgressBar>,
     steps: Vec<ProgressBar>,
+    /// What the steps come to that have no line.
+    rest: Option<ProgressBar>,
     window: Window,
 }
 
@@ -105,7 +111,9 @@ impl Block {
     pub(super) fn new(scenarios: usize) -> Self {
         let part = || Part {
             head: ProgressBar::hidden(),
+            doubt: None,
             steps: Vec::new(),
+            rest: None,
             window: Window::default(),
         };
         Self {
@@ -115,19 +123,34 @@ impl Block {
     }
 
     pub(super) fn start(&mut self, at: usize, course: &Course) {
-        let steps = match self.parts.len() {
-            1 => course.start.definition.steps.len().min(STEPS),
+        let all = match self.parts.len() {
+            1 => course.record.definition.steps.len(),
             _ => 0,
         };
+        let shown = shown_steps(all, shell::progress_height());
         let head = self.line();
-        let steps = (0..steps).map(|_| self.line()).collect();
+        let steps = (0..shown).map(|_| self.line()).collect();
+        let rest = (shown < all).then(|| self.line());
         let part = &mut self.parts[at];
-        (part.head, part.steps) = (head, steps);
+        (part.head, part.steps, part.rest) = (head, steps, rest);
     }
 
     /// A second passed. Percentiles are merged here and not when drawing, which is more often.
     pub(super) fn update(&mut self, at: usize, course: &Course) {
         self.parts[at].window = course.window(WINDOW, course.second() + 1);
+        let doubted = !course.validity.causes.is_empty();
+        let part = &mut self.parts[at];
+        match &part.doubt {
+            None if doubted => {
+                let line = self.lines.insert_after(&part.head, new_line());
+                part.doubt = Some(line);
+            }
+            Some(line) if !doubted => {
+                self.lines.remove(line);
+                part.doubt = None;
+            }
+            _ => {}
+        }
     }
 
     pub(super) fn draw(&mut self, at: usize, course: &Course, since_spawn: Duration) {
@@ -135,8 +158,11 @@ impl Block {
         let part = &self.parts[at];
         let window = &part.window;
         let room = shell::progress_width();
-        let definition = &course.start.definition;
+        let definition = &course.record.definition;
         part.head.set_message(head(course, window, elapsed, room));
+        if let (Some(line), Some(cause)) = (&part.doubt, course.validity.causes.first()) {
+            line.set_message(shorten(&format!("  ! {}", doubt(cause)), room));
+        }
         let names: Vec<_> = definition
             .steps
             .iter()
@@ -152,6 +178,9 @@ impl Block {
                 percent(now.errors),
             ));
         }
+        if let Some(line) = &part.rest {
+            line.set_message(shorten(&rest(&window.steps, part.steps.len()), room));
+        }
     }
 
     pub(super) fn print(&self, line: &str) {
@@ -162,7 +191,8 @@ impl Block {
     pub(super) fn clear(&mut self) {
         for part in &mut self.parts {
             part.head.finish_and_clear();
-            for line in part.steps.drain(..) {
+            let further = part.steps.drain(..).chain(part.doubt.take()).chain(part.rest.take());
+            for line in further {
                 line.finish_and_clear();
             }
         }
@@ -170,17 +200,71 @@ impl Block {
     }
 
     fn line(&self) -> ProgressBar {
-        // The message is cut at the width of the terminal; a wrapped line could not be cleared.
-        let style = ProgressStyle::with_template("{wide_msg}")
-            .unwrap_or_else(|_| ProgressStyle::default_spinner());
-        self.lines.add(ProgressBar::new_spinner().with_style(style))
+        self.lines.add(new_line())
     }
+}
+
+fn new_line() -> ProgressBar {
+    // The message is cut at the width of the terminal; a wrapped line could not be cleared.
+    let style = ProgressStyle::with_template("{wide_msg}")
+        .unwrap_or_else(|_| ProgressStyle::default_spinner());
+    ProgressBar::new_spinner().with_style(style)
+}
+
+/// How many of `all` steps have a line on a terminal of so many rows.
+fn shown_steps(all: usize, rows: usize) -> usize {
+    let room = rows.saturating_sub(OTHER_ROWS).min(STEPS);
+    // One that would stand for the rest alone is a step's as well.
+    if all <= room + 1 { all } else { room }
+}
+
+/// What the steps from the one with the number `from` on come to, the worst of them.
+fn rest(steps: &[StepWindow], from: usize) -> String {
+    let steps = steps.get(from..).unwrap_or_default();
+    let errors = steps.iter().filter_map(|step| step.errors);
+    format!(
+        "  and {} more  p95 up to {}  errors up to {}",
+        steps.len(),
+        time(steps.iter().filter_map(|step| step.p95).max()),
+        percent(errors.max_by(f64::total_cmp)),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::session::sample;
+
+    #[test]
+    fn steps_leave_room_for_the_rest_and_are_never_more_than_the_terminal_has_rows() {
+        assert_eq!(shown_steps(5, 24), 5);
+        assert_eq!(shown_steps(60, 24), 20);
+        assert_eq!(shown_steps(60, 100), 20);
+        assert_eq!(shown_steps(21, 24), 21);
+        assert_eq!(shown_steps(22, 24), 20);
+        assert_eq!(shown_steps(60, 10), 6);
+        assert_eq!(shown_steps(60, 2), 0);
+    }
+
+    #[test]
+    fn the_steps_without_a_line_are_told_by_the_worst_of_them() {
+        let step = |ms: Option<u64>, errors| StepWindow {
+            rate: 1.0,
+            p95: ms.map(Duration::from_millis),
+            errors,
+        };
+        let steps = [
+            step(Some(900), Some(0.5)),
+            step(Some(20), Some(0.0)),
+            step(Some(31), Some(0.02)),
+            step(None, None),
+        ];
+        assert_eq!(
+            rest(&steps, 1),
+            "  and 3 more  p95 up to 31.0 ms  errors up to 2.0 %"
+        );
+        assert_eq!(rest(&steps, 3), "  and 1 more  p95 up to –  errors up to –");
+    }
 
     fn course(name: &str) -> Course {
         let mut start = sample::start();

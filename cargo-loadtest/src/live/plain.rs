@@ -14,12 +14,12 @@ pub(super) struct Plain {
 
 /// The first line.
 pub(super) fn start(course: &Course) -> String {
-    let definition = &course.start.definition;
-    let target = course.start.base_url.as_deref().unwrap_or("its own URLs");
+    let definition = &course.record.definition;
+    let target = course.record.base_url.as_deref().unwrap_or("its own URLs");
     format!(
         "[0s] {} against {target}, seed {}",
         definition.identity(),
-        course.start.plan.seed
+        course.record.plan.seed
     )
 }
 
