@@ -598,9 +598,7 @@ fn journey(tally: &mut Tally, dice: &mut Dice, target: &Target, slower: f64) {
     }
     let time = times.iter().sum();
     let executed = times.iter().copied().enumerate();
-    tally
-        .journey
-        .record_shares(time, times.len(), executed);
+    tally.journey.record_shares(time, times.len(), executed);
     tally.journey.slowest.add(SlowJourney {
         iteration: tally.journey.started,
         due_us: 1_000_000 + 5_000 * tally.journey.started,

@@ -167,7 +167,9 @@ impl Course {
     pub(super) fn position(&self, elapsed: Duration) -> String {
         let elapsed = units::show(Duration::from_secs(elapsed.as_secs()));
         match (&self.record.plan.load.shape, self.length()) {
-            (Shape::Iterations { count, .. }, _) => format!("{elapsed}, {}/{count}", self.finished()),
+            (Shape::Iterations { count, .. }, _) => {
+                format!("{elapsed}, {}/{count}", self.finished())
+            }
             (_, Some(length)) => format!("{elapsed}/{}", units::show(length)),
             _ => elapsed,
         }
@@ -243,6 +245,11 @@ pub(super) fn time(time: Option<Duration>) -> String {
 /// `0.42 %`, or a dash.
 pub(super) fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| view::NONE.to_owned(), view::percent)
+}
+
+/// `1 user`.
+pub(super) fn users(window: &Window) -> String {
+    view::counted(window.users.into(), "user")
 }
 
 /// `201/200 it/s`, or without a target `201 it/s`.

@@ -3,6 +3,7 @@
 
 mod block;
 mod course;
+mod keys;
 mod plain;
 
 use crate::shell::{self, clean};

@@ -1,6 +1,6 @@
 //! Lines for logs: one at the beginning, one every ten seconds.
 
-use super::course::{Course, percent, rate, time};
+use super::course::{Course, percent, rate, time, users};
 use std::time::Duration;
 
 /// Seconds between lines.
@@ -40,10 +40,10 @@ impl Plain {
         self.printed = end;
         let window = course.window(EVERY, end);
         format!(
-            "[{}] {}, {} users, p95 {}, errors {} (last {EVERY} s)",
+            "[{}] {}, {}, p95 {}, errors {} (last {EVERY} s)",
             course.position(Duration::from_secs(u64::from(end))),
             rate(&window),
-            window.users,
+            users(&window),
             time(window.p95),
             percent(window.errors),
         )

@@ -298,7 +298,11 @@ impl<T: Transport> VirtualUser<T> {
                     delay_us: micros(since(arrival.due, started)),
                     time_us,
                     ok: !journey.failed,
-                    steps: journey.ran.iter().map(|ran| ran.slow(arrival.due)).collect(),
+                    steps: journey
+                        .ran
+                        .iter()
+                        .map(|ran| ran.slow(arrival.due))
+                        .collect(),
                 });
             }
         });
