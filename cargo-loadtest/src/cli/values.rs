@@ -20,7 +20,7 @@ pub(crate) enum Format {
     Markdown,
     /// The steps as rows.
     Csv,
-    /// The figures as the text of OpenMetrics.
+    /// The figures as the text of `OpenMetrics`.
     Openmetrics,
 }
 

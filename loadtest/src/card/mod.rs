@@ -215,7 +215,7 @@ impl Card {
             headline: Headline::of(record, &tally, seconds),
             bottleneck,
             tail,
-            slowest: SlowRow::all(&tally.journey.slowest, &names),
+            slowest: SlowRow::all(&tally.journey.slowest, &names, &record.plan.load),
             spectrum: SpectrumPoint::all(threshold::times(&tally)),
             dependency_failures,
             not_drawn,

@@ -4,7 +4,8 @@ mod capacity;
 
 use crate::export::chart::{self, Chart};
 use crate::export::facts::{
-    NOT_RUN, OWN_METRICS, errors_alarm, facts, percentiles_of, spared_heading, spared_title,
+    Ledger, NOT_RUN, OWN_METRICS, errors_alarm, facts, ledger, percentiles_of, run_again,
+    spared_heading, spared_title,
 };
 use loadtest::card::{Card, Report, view};
 use minijinja::value::Serde;
@@ -29,18 +30,32 @@ struct Sheet<'a> {
     /// The colour of each step in the drawing of shares.
     roles: Vec<String>,
     charts: Vec<Drawing>,
+    spectrum: Option<Drawing>,
+    slowest: Vec<Drawing>,
+    /// How to run the slowest journey again.
+    again: Option<String>,
     /// What the generator saw of itself, in a line and drawn.
     generator: String,
     health: Vec<Drawing>,
     facts: Vec<(&'static str, String)>,
+    ledger: Option<Ledger<'a>>,
     spared_title: &'static str,
     spared_heading: &'static str,
 }
 
 #[derive(Serialize)]
 struct Drawing {
-    title: &'static str,
+    title: String,
     svg: Value,
+    /// What says which colour is what.
+    legend: Vec<Key>,
+}
+
+#[derive(Serialize)]
+struct Key {
+    name: String,
+    role: String,
+    dashed: bool,
 }
 
 /// The report as an HTML page.
@@ -84,10 +99,6 @@ pub(crate) fn render(report: &Report) -> String {
 
 impl<'a> Sheet<'a> {
     fn of(number: usize, report: &Report, card: &'a Card) -> Self {
-        let drawn = |chart: Chart| Drawing {
-            title: chart.title,
-            svg: Value::from_safe_string(chart.scene.svg(&chart.label)),
-        };
         let bottleneck = card.bottleneck.as_ref().map(|found| found.step);
         Self {
             anchor: format!("scenario-{}", number + 1),
@@ -96,16 +107,47 @@ impl<'a> Sheet<'a> {
             verdict: card.verdict.name(),
             errors_alarm: errors_alarm(card),
             percentiles_of: percentiles_of(card),
-            shares: chart::shares(card).map(drawn),
+            shares: chart::shares(card).map(Drawing::of),
             roles: (0..card.steps.len())
                 .map(|step| chart::paint_of(step, bottleneck.unwrap_or(usize::MAX)).role())
                 .collect(),
-            charts: chart::over_time(card).into_iter().map(drawn).collect(),
+            charts: all(chart::over_time(card)),
+            spectrum: chart::spectrum(card).map(Drawing::of),
+            slowest: all(chart::slowest(card)),
+            again: card
+                .slowest
+                .first()
+                .map(|slowest| run_again(card, &slowest.number)),
             generator: card.generator.words(),
-            health: chart::of_generator(card).into_iter().map(drawn).collect(),
+            health: all(chart::of_generator(card)),
             facts: facts(report, card),
+            ledger: ledger(card),
             spared_title: spared_title(card),
             spared_heading: spared_heading(card),
+        }
+    }
+}
+
+fn all(charts: Vec<Chart>) -> Vec<Drawing> {
+    charts.into_iter().map(Drawing::of).collect()
+}
+
+impl Drawing {
+    fn of(chart: Chart) -> Self {
+        let series = chart
+            .readout
+            .map_or_else(Vec::new, |readout| readout.series);
+        Self {
+            svg: Value::from_safe_string(chart.scene.svg(&chart.label)),
+            title: chart.title,
+            legend: series
+                .into_iter()
+                .map(|figures| Key {
+                    name: figures.name,
+                    role: figures.paint.role(),
+                    dashed: figures.dashed,
+                })
+                .collect(),
         }
     }
 }
