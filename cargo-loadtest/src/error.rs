@@ -126,6 +126,11 @@ pub(crate) enum Error {
         directory: PathBuf,
         suggestion: Option<String>,
     },
+    #[error("several runs begin with `{name}`: {}", some(candidates))]
+    SeveralRuns {
+        name: String,
+        candidates: Vec<String>,
+    },
     #[error("there is no run in `{}` yet", directory.display())]
     NoRun { directory: PathBuf },
     #[error("nothing was measured in the run in `{}`", directory.display())]
@@ -181,6 +186,7 @@ impl Error {
             | Self::Metadata { .. }
             | Self::NewerRecord { .. }
             | Self::SeveralMatch { .. }
+            | Self::SeveralRuns { .. }
             | Self::Duplicate { .. }
             | Self::Init { .. } => 2,
             Self::NoLoadTest { .. }
@@ -245,6 +251,7 @@ impl Error {
             Self::NewerRecord { .. } => {
                 Some("update `cargo-loadtest` to the version that wrote it".to_owned())
             }
+            Self::SeveralRuns { .. } => Some("give more of the one you mean".to_owned()),
             Self::Init { help, .. } => Some(help.clone()),
             Self::SeveralMatch { .. } => {
                 Some("give the whole identity of the one you mean".to_owned())
@@ -266,6 +273,16 @@ impl Error {
             source,
         }
     }
+}
+
+/// The first of them.
+fn some(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let mut text = names[..names.len().min(SHOWN)].join(", ");
+    if let Some(more @ 1..) = names.len().checked_sub(SHOWN) {
+        let _ = write!(text, " and {more} more");
+    }
+    text
 }
 
 /// What there is: the likeliest first, then some of all.

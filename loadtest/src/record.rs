@@ -3,7 +3,7 @@
 use crate::capacity::Search;
 use crate::definition::ScenarioDef;
 use crate::metrics::{Cells, Frame, Panicked, Windows};
-use crate::plan::Plan;
+use crate::plan::{GradingDefaults, Plan};
 use crate::schedule::Schedule;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -105,6 +105,9 @@ pub struct ScenarioRecord {
     /// How the target ended that the scenario had started, when it did not survive the run.
     #[serde(default)]
     pub target_death: Option<String>,
+    /// What [`RunRecord::regrade`] changed; a record as it was written has none.
+    #[serde(skip)]
+    pub regraded: Option<GradingDefaults>,
 }
 
 /// How a run ended.
@@ -200,6 +203,7 @@ impl ScenarioRecord {
             panics: Vec::new(),
             out_of_rows: false,
             target_death: None,
+            regraded: None,
         }
     }
 

@@ -4,6 +4,7 @@ mod capacity;
 mod values;
 
 use crate::shell;
+use crate::units;
 pub(crate) use capacity::{CapacityArgs, RateArgs, Slo};
 use clap::builder::styling::Styles;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -171,9 +172,15 @@ pub(crate) struct DuplicateArgs {
 /// `cargo loadtest report`.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// The run: an identifier, a path, or `latest`
+    /// The run: an identifier or its beginning, a path, or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     pub(crate) run: String,
+    /// Grade anew: by this target T for every step, in place of those that the run had
+    #[arg(long, value_name = "TIME", value_parser = values::apdex, allow_hyphen_values = true)]
+    pub(crate) apdex: Option<Duration>,
+    /// Grade anew: by this error budget for every step
+    #[arg(long, value_name = "SHARE", value_parser = units::share, allow_hyphen_values = true)]
+    pub(crate) budget: Option<f64>,
     /// Write the report as FORMAT: `json` or `html`; without PATH into the folder of the run
     #[arg(long, value_name = "FORMAT[=PATH]")]
     pub(crate) export: Vec<Export>,

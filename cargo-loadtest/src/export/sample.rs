@@ -597,7 +597,8 @@ fn journey(tally: &mut Tally, dice: &mut Dice, target: &Target, slower: f64) {
         step.count_error(error(status, message, Some(body)));
     }
     let time = times.iter().sum();
-    tally.journey.record_shares(time, &times);
+    let executed = times.iter().copied().enumerate();
+    tally.journey.record_shares(time, times.len(), executed);
     tally.journey.slowest.add(SlowJourney {
         iteration: tally.journey.started,
         due_us: 1_000_000 + 5_000 * tally.journey.started,

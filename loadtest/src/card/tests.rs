@@ -757,7 +757,7 @@ fn the_bottleneck_and_the_slow_tail_may_be_different_steps() {
     let journey = &mut record.windows.steady.journey;
     for i in 0..100 {
         let tail = if i < 5 { 500 } else { 5 };
-        journey.record_shares(ms(30 + tail), &[ms(30), ms(tail)]);
+        journey.record_shares(ms(30 + tail), 2, [(0, ms(30)), (1, ms(tail))]);
     }
     let card = Card::of(&record);
     let bottleneck = card.bottleneck.unwrap();

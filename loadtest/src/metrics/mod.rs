@@ -23,8 +23,15 @@ pub use tally::{
     TailShare, Tally, Windows,
 };
 
+use std::time::Duration;
+
 /// Whether a counter is left out of what is written.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
+}
+
+/// Whole microseconds, as the record keeps times.
+pub(crate) fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }

@@ -10,6 +10,7 @@ mod own;
 mod repeat;
 mod rows;
 mod senders;
+mod slowest;
 mod soak;
 
 use super::control::{Control, Orders, Phase};
@@ -155,6 +156,7 @@ impl Transport for Scripted {
                 }),
                 Err(kind) => Err(Failure::new(kind, "scripted")),
             },
+            begun,
             service_time: begun.elapsed(),
             phases: Phases::default(),
             traffic: Traffic {
