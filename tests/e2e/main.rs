@@ -41,6 +41,8 @@ mod permission;
 mod plan;
 mod project;
 mod repeat;
+#[cfg(target_os = "linux")]
+mod reports;
 mod secrets;
 mod senders;
 mod site;
@@ -88,6 +90,8 @@ fn main() -> ExitCode {
         permission::trials(),
         plan::trials(),
         repeat::trials(),
+        #[cfg(target_os = "linux")]
+        reports::trials(),
         secrets::trials(),
         senders::trials(),
         smoke::trials(),

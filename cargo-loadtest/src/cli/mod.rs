@@ -77,7 +77,7 @@ pub(crate) enum Color {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
-    /// Write the report as FORMAT: `json` or `html`; without PATH into the folder of the run, with `-` to standard output in place of the card
+    /// Write the report as FORMAT: `html`, `pdf`, `json`, `junit`, `markdown`, `csv` or `openmetrics`; without PATH into the folder of the run, with `-` to standard output in place of the card
     #[arg(long, value_name = "FORMAT[=PATH]")]
     pub(crate) export: Vec<Export>,
     #[command(flatten)]
@@ -181,7 +181,7 @@ pub(crate) struct ReportArgs {
     /// Grade anew: by this error budget for every step
     #[arg(long, value_name = "SHARE", value_parser = units::share, allow_hyphen_values = true)]
     pub(crate) budget: Option<f64>,
-    /// Write the report as FORMAT: `json` or `html`; without PATH into the folder of the run
+    /// Write the report as FORMAT: `html`, `pdf`, `json`, `junit`, `markdown`, `csv` or `openmetrics`; without PATH into the folder of the run
     #[arg(long, value_name = "FORMAT[=PATH]")]
     pub(crate) export: Vec<Export>,
     #[command(flatten)]

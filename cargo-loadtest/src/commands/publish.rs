@@ -106,8 +106,8 @@ pub(super) fn conclude(
 /// is that of the report, with the scenarios that did not run.
 ///
 /// # Errors
-/// The first file that could not be written; the card is printed all the same. A standard output
-/// that takes nothing.
+/// The last file that could not be written, when those before are told; the card is printed all the same.
+/// A standard output that takes nothing.
 pub(super) fn publish(
     record: &RunRecord,
     folder: &RunFolder,
@@ -127,7 +127,12 @@ pub(super) fn publish(
         let path = place(export, folder);
         match store::write(&path, &file) {
             Ok(()) => written.push((export.format.word(), path)),
-            Err(error) => failed = failed.or(Some(error)),
+            Err(error) => {
+                // Each is told; the last one by whoever called.
+                if let Some(before) = failed.replace(error) {
+                    shell::error(&before);
+                }
+            }
         }
     }
     written.dedup();

@@ -103,7 +103,7 @@ pub(super) fn huge() -> Report {
             ..five[i % 5].clone()
         });
         record.definition.steps = all.collect::<Vec<_>>().into();
-        record.plan.grading = policy.iter().cycle().take(60).cloned().collect();
+        record.plan.grading = policy.iter().cycle().take(60).copied().collect();
         record.windows.steady.steps = tallies.iter().cycle().take(60).cloned().collect();
         for (cell, five) in record.cells.cells.iter_mut().zip(&cells) {
             cell.steps = five.steps.iter().cycle().take(60).cloned().collect();
@@ -155,6 +155,50 @@ pub(super) fn several() -> Report {
         ])
     });
     MADE.clone()
+}
+
+/// A text that means something to every format there is.
+pub(super) const HOSTILE: &str = "=1+1|`a`\\|`<b>\u{202e}@team #1 ![x](http://evil.test)</script>]]>\"'&\u{1b}[31m\u{ffff}\nTOTAL{{x}}";
+
+/// Every report there is, by name.
+pub(super) fn all() -> Vec<(&'static str, Report)> {
+    vec![
+        ("passed", passed()),
+        ("failed", failed()),
+        ("long", long()),
+        ("huge", huge()),
+        ("interrupted", interrupted()),
+        ("invalid", invalid()),
+        ("empty", empty()),
+        ("single", single()),
+        ("several", several()),
+        ("sender", sender()),
+        ("own_metrics", own_metrics()),
+        ("stuck", stuck()),
+        ("doomed", doomed()),
+        ("partly_run", partly_run()),
+        ("nothing_run", nothing_run()),
+        ("nothing", report(Vec::new())),
+        ("search", search("journey")),
+        ("hostile", hostile(HOSTILE)),
+    ]
+}
+
+/// Those that are kept as golden files in the formats of text.
+pub(super) fn golden() -> Vec<(&'static str, Report)> {
+    let others = [
+        "long",
+        "huge",
+        "several",
+        "sender",
+        "own_metrics",
+        "invalid",
+        "stuck",
+        "doomed",
+        "nothing_run",
+    ];
+    let all = all().into_iter();
+    all.filter(|(name, _)| !others.contains(name)).collect()
 }
 
 /// The same text in every place that comes from outside.

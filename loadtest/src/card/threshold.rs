@@ -75,7 +75,7 @@ impl ThresholdRow {
     }
 
     /// Why it failed: `p95 of login is 412 ms, and must be < 300 ms`.
-    pub(crate) fn reason(&self) -> String {
+    pub fn reason(&self) -> String {
         let of = self
             .step
             .as_deref()
