@@ -106,6 +106,14 @@ impl Course {
         lines
     }
 
+    /// A line for the threshold that ends the run with `frame`.
+    pub(super) fn broken(&self, frame: &Frame) -> Option<String> {
+        let broken = frame.broken.as_ref()?;
+        let reason = loadtest::card::broken(broken, &self.start.plan, &self.start.definition);
+        let after = units::show(Duration::from_secs(broken.after.as_secs()));
+        Some(format!("[{after}] given up: {}", clean(&reason)))
+    }
+
     /// The newest second.
     pub(super) fn second(&self) -> u32 {
         self.frames.back().map_or(0, |frame| frame.second)

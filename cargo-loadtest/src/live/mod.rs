@@ -78,6 +78,7 @@ impl Live {
             return;
         }
         let errors = course.first_errors(&frame);
+        let broken = course.broken(&frame);
         course.add(frame);
         let line = match &mut self.view {
             View::Plain(plain) => plain[at].line(course),
@@ -87,7 +88,7 @@ impl Live {
             }
             View::Quiet => None,
         };
-        for line in errors.iter().chain(&line) {
+        for line in errors.iter().chain(&line).chain(&broken) {
             self.print(&format!("{name}{line}"));
         }
     }
