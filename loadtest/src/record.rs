@@ -122,6 +122,15 @@ pub enum Ending {
     Aborted,
     /// Given up, since more than 5 % of the executed steps panicked.
     Panicked,
+    /// Given up, since a threshold was broken that asks for it; what was in flight could end.
+    ThresholdBroken {
+        /// The number of the threshold in the plan.
+        threshold: usize,
+        /// When it was seen to be broken, from the start of the load.
+        after_us: u64,
+        /// What was measured then: `errors of the journey: 7.1 %, and must be < 5 %`.
+        reason: String,
+    },
     /// A step blocked a worker thread beyond the hard end; what that worker did is unknown.
     Stuck {
         /// Which step, as far as is known.

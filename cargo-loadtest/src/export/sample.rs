@@ -335,11 +335,7 @@ pub(super) fn search(text: &str) -> Report {
 
 /// Its record.
 pub(crate) fn search_record(text: &str) -> RunRecord {
-    let threshold = |metric, bound| Threshold {
-        metric,
-        comparison: Comparison::Less,
-        bound,
-    };
+    let threshold = |metric, bound| Threshold::new(metric, Comparison::Less, bound);
     let scoped = |step, threshold| ScopedThreshold {
         step,
         threshold,
@@ -738,11 +734,11 @@ fn step(name: &'static str, method: &'static str, url: &'static str) -> StepDef 
 }
 
 fn below(metric: Metric, ms: u64) -> Threshold {
-    Threshold {
+    Threshold::new(
         metric,
-        comparison: Comparison::Less,
-        bound: Bound::Time(Duration::from_millis(ms)),
-    }
+        Comparison::Less,
+        Bound::Time(Duration::from_millis(ms)),
+    )
 }
 
 /// Chance that comes out the same every time.

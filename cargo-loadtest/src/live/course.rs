@@ -122,6 +122,15 @@ impl Course {
         lines
     }
 
+    /// A line for the threshold that ends the run with `frame`.
+    pub(super) fn broken(&self, frame: &Frame) -> Option<String> {
+        let broken = frame.broken.as_ref()?;
+        let record = &self.record;
+        let reason = loadtest::card::broken(broken, &record.plan, &record.definition);
+        let after = units::show(Duration::from_secs(broken.after.as_secs()));
+        Some(format!("[{after}] given up: {}", clean(&reason)))
+    }
+
     /// Iterations that ended, those of the warm-up apart.
     fn finished(&self) -> u64 {
         let windows = &self.record.windows;

@@ -79,6 +79,7 @@ impl Live {
             return;
         }
         let mut lines = course.first_errors(&frame);
+        let broken = course.broken(&frame);
         course.add(frame);
         match &mut self.view {
             View::Plain(plain) => {
@@ -89,7 +90,7 @@ impl Live {
             View::Block(block) => block.update(at, course),
             View::Quiet => {}
         }
-        for line in lines {
+        for line in lines.into_iter().chain(broken) {
             self.print(&format!("{name}{line}"));
         }
     }

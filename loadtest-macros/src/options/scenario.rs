@@ -2,8 +2,9 @@
 
 use super::client::{CLIENT_KEYS, Client};
 use super::header::{HEADER_KEYS, Header};
+use super::limit::{self, Limit, Scope, limit};
 use super::load::{Load, load};
-use super::value::{Limit, is_metric, limit, number, positive_duration, share, unknown_metric};
+use super::value::{number, positive_duration, share};
 use super::{Given, assigned, each, key, skip_rest, unknown_option};
 use crate::crate_path;
 use crate::suggest::Errors;
@@ -143,7 +144,7 @@ impl ScenarioOptions {
                 input.parse::<Token![=]>()?;
                 self.crate_path = Some(crate_path::path(input)?);
             }
-            metric if is_metric(metric) => {
+            metric if limit::begins(metric, input) => {
                 skip_rest(input);
                 return Err(syn::Error::new(
                     key.span(),
@@ -178,12 +179,7 @@ impl ScenarioOptions {
 
     fn threshold(&mut self, input: ParseStream<'_>) -> syn::Result<()> {
         let metric = key(input)?;
-        let name = metric.to_string();
-        if !is_metric(&name) {
-            skip_rest(input);
-            return Err(unknown_metric(&metric));
-        }
-        self.thresholds.push(limit(&metric, input)?);
+        self.thresholds.push(limit(&metric, Scope::Journey, input)?);
         Ok(())
     }
 }

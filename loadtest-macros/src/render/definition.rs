@@ -1,9 +1,8 @@
 //! The definition: what is declared, as plain data.
 
 use super::repeat;
-use crate::options::{
-    Bound, Client, Limit, Load, ROUNDING, ScenarioOptions, Shape, Stage, WEIGHT_RANGE, Weight,
-};
+use super::threshold::threshold;
+use crate::options::{Client, Load, ROUNDING, ScenarioOptions, Shape, Stage, WEIGHT_RANGE, Weight};
 use crate::resolve::{Dependency, Feed, Form, Resolved, Step, choices, unraw};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -247,26 +246,6 @@ fn expect(ranges: &[(u16, u16)]) -> TokenStream {
             .map(|(from, to)| quote!(::loadtest::__private::StatusRange { from: #from, to: #to })),
     );
     quote!(::loadtest::__private::Expect(#ranges))
-}
-
-fn threshold(limit: &Limit) -> TokenStream {
-    let metric = Ident::new(limit.metric, Span::call_site());
-    let comparison = Ident::new(limit.comparison, Span::call_site());
-    let bound = match limit.bound {
-        Bound::Time(time) => {
-            let time = duration(time);
-            quote!(Time(#time))
-        }
-        Bound::Ratio(ratio) => quote!(Ratio(#ratio)),
-        Bound::PerSecond(rate) => quote!(PerSecond(#rate)),
-    };
-    quote! {
-        ::loadtest::__private::Threshold {
-            metric: ::loadtest::__private::Metric::#metric,
-            comparison: ::loadtest::__private::Comparison::#comparison,
-            bound: ::loadtest::__private::Bound::#bound,
-        }
-    }
 }
 
 fn load(load: &Load) -> TokenStream {

@@ -46,7 +46,7 @@ pub use setting::Setting;
 pub use slowest::{SlowRow, SlowStepRow};
 pub use spectrum::SpectrumPoint;
 pub use step::{Phases, Quantiles, StepRow};
-pub use threshold::ThresholdRow;
+pub use threshold::{ThresholdRow, broken};
 pub use validity::{Cause, Trust, Validity};
 pub(crate) use validity::{busy, throttled};
 pub use verdict::{Verdict, worst};

@@ -58,11 +58,7 @@ fn skip(record: &mut ScenarioRecord, step: usize, root: usize, count: u64) {
 fn require(record: &mut ScenarioRecord, step: Option<usize>, metric: Metric, bound: Bound) {
     record.plan.thresholds.push(ScopedThreshold {
         step,
-        threshold: Threshold {
-            metric,
-            comparison: Comparison::Less,
-            bound,
-        },
+        threshold: Threshold::new(metric, Comparison::Less, bound),
         implied: false,
     });
 }

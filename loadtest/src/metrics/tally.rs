@@ -21,6 +21,21 @@ pub struct Frame {
     /// What the generator saw of itself.
     #[serde(default)]
     pub health: Health,
+    /// The threshold for which the run ends now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broken: Option<Broken>,
+}
+
+/// A threshold that ends a run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Broken {
+    /// Its number in the plan.
+    pub threshold: usize,
+    /// What was measured, in the unit of its bound; times in microseconds.
+    pub actual: f64,
+    /// How long after the start of the load.
+    #[serde(rename = "after_us", with = "crate::definition::micros")]
+    pub after: Duration,
 }
 
 /// What happened, by the part of the load that the iterations were due in.
@@ -240,6 +255,7 @@ impl Frame {
         self.windows.merge(&other.windows);
         self.active_users += other.active_users;
         self.health.merge(&other.health, 1);
+        self.broken = self.broken.or(other.broken);
     }
 }
 

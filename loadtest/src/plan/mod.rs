@@ -8,7 +8,7 @@ mod load;
 mod tests;
 
 use crate::chain::RowLimit;
-use crate::definition::{Bound, Load, Metric, ScenarioDef, Threshold};
+use crate::definition::{Bound, Comparison, Load, Metric, ScenarioDef, Threshold};
 pub use error::PlanError;
 use load::{check, max_users, overridden};
 use serde::{Deserialize, Serialize};
@@ -173,7 +173,7 @@ fn tightest_tail_bound(thresholds: &[Threshold]) -> Option<Duration> {
         .filter(|threshold| {
             matches!(
                 threshold.metric,
-                Metric::P95 | Metric::P99 | Metric::P999 | Metric::Max
+                Metric::P95 | Metric::P99 | Metric::P999 | Metric::MAX
             )
         })
         .filter_map(|threshold| match threshold.bound {
@@ -187,9 +187,9 @@ fn thresholds(scenario: &ScenarioDef) -> Vec<ScopedThreshold> {
     let declared = |step: Option<usize>, thresholds: &[Threshold]| -> Vec<ScopedThreshold> {
         thresholds
             .iter()
-            .map(|&threshold| ScopedThreshold {
+            .map(|threshold| ScopedThreshold {
                 step,
-                threshold,
+                threshold: threshold.clone(),
                 implied: false,
             })
             .collect()
@@ -205,11 +205,7 @@ fn thresholds(scenario: &ScenarioDef) -> Vec<ScopedThreshold> {
 pub fn with_error_limit(mut thresholds: Vec<ScopedThreshold>) -> Vec<ScopedThreshold> {
     let limits_errors = |scoped: &ScopedThreshold| scoped.threshold.metric == Metric::Errors;
     if !thresholds.iter().any(limits_errors) {
-        let threshold = Threshold {
-            metric: Metric::Errors,
-            comparison: crate::definition::Comparison::Less,
-            bound: Bound::Ratio(0.01),
-        };
+        let threshold = Threshold::new(Metric::Errors, Comparison::Less, Bound::Ratio(0.01));
         thresholds.push(ScopedThreshold {
             step: None,
             threshold,

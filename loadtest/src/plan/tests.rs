@@ -197,11 +197,7 @@ fn the_grading_target_is_the_nearest_that_somebody_set() {
     );
     scenario.apdex = Some(seconds(3));
     assert_eq!(grading(&scenario, &workspace).target, seconds(3));
-    let limit = |metric, time| Threshold {
-        metric,
-        comparison: Comparison::Less,
-        bound: Bound::Time(seconds(time)),
-    };
+    let limit = |metric, time| Threshold::new(metric, Comparison::Less, Bound::Time(seconds(time)));
     scenario.steps.to_mut()[0].thresholds = vec![
         limit(Metric::P50, 1),
         limit(Metric::P99, 9),

@@ -103,6 +103,8 @@ struct ThresholdDocument {
     comparison: Comparison,
     #[serde(flatten)]
     bound: BoundDocument,
+    /// What a run that breaks it waits for before it ends; null where it goes on.
+    abort_after_ms: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -113,6 +115,10 @@ enum BoundDocument {
     Ratio(f64),
     #[serde(rename = "bound_per_second")]
     PerSecond(f64),
+    #[serde(rename = "bound_bytes_per_second")]
+    BytesPerSecond(f64),
+    #[serde(rename = "bound_count")]
+    Count(u64),
 }
 
 #[derive(Debug, Serialize)]
@@ -286,13 +292,16 @@ fn thresholds(thresholds: &[Threshold]) -> Vec<ThresholdDocument> {
     thresholds
         .iter()
         .map(|threshold| ThresholdDocument {
-            metric: threshold.metric,
+            metric: threshold.metric.clone(),
             comparison: threshold.comparison,
             bound: match threshold.bound {
                 Bound::Time(time) => BoundDocument::Time(ms(time)),
                 Bound::Ratio(ratio) => BoundDocument::Ratio(ratio),
                 Bound::PerSecond(rate) => BoundDocument::PerSecond(rate),
+                Bound::BytesPerSecond(rate) => BoundDocument::BytesPerSecond(rate),
+                Bound::Count(number) => BoundDocument::Count(number),
             },
+            abort_after_ms: threshold.abort_after.map(ms),
         })
         .collect()
 }
@@ -392,11 +401,7 @@ mod tests {
     fn full() -> ScenarioDef {
         let mut scenario = sample::definition("checkout", &["critical".to_owned()]);
         let seconds = Duration::from_secs;
-        let limit = |metric, comparison, bound| Threshold {
-            metric,
-            comparison,
-            bound,
-        };
+        let limit = Threshold::new;
         scenario.base = Some("https://127.0.0.1".into());
         scenario.version = Some("3".into());
         scenario.client = Client {
@@ -415,6 +420,24 @@ mod tests {
             ),
             limit(Metric::Errors, Comparison::LessOrEqual, Bound::Ratio(0.01)),
             limit(Metric::Rps, Comparison::Greater, Bound::PerSecond(19.0)),
+            limit(
+                Metric::Throughput,
+                Comparison::Greater,
+                Bound::BytesPerSecond(1e6),
+            ),
+            Threshold {
+                abort_after: Some(seconds(30)),
+                ..limit(
+                    Metric::Count("sold out".into()),
+                    Comparison::Less,
+                    Bound::Count(10),
+                )
+            },
+            limit(
+                Metric::Timing("queued".into(), Statistic::P999),
+                Comparison::Less,
+                Bound::Time(seconds(1)),
+            ),
         ]
         .into();
         scenario.apdex = Some(seconds(1));

@@ -5,6 +5,7 @@ mod course;
 mod end;
 mod health;
 mod last;
+mod limits;
 mod many;
 mod own;
 mod repeat;
