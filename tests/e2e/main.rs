@@ -33,6 +33,8 @@ mod mistakes;
 mod mix;
 mod nginx;
 mod own_target;
+#[cfg(unix)]
+mod pdf;
 mod permission;
 mod plan;
 mod project;
@@ -79,6 +81,8 @@ fn main() -> ExitCode {
         mix::trials(),
         nginx::trials(),
         own_target::trials(),
+        #[cfg(unix)]
+        pdf::trials(),
         permission::trials(),
         plan::trials(),
         repeat::trials(),

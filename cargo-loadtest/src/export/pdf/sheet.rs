@@ -84,17 +84,19 @@ fn badge(card: &Card, fonts: &Fonts) -> Block {
     let (width, height) = (BADGE, 60.0 + 11.0 * below.len() as f64);
     let mut block = Block::gap(height);
     block.plate((0.0, 0.0), (width, height), 10.0, tone.tint(0.09));
+    let label = card.grade.label();
+    let size = if label.chars().count() > 2 {
+        32.0
+    } else {
+        40.0
+    };
     let mut centred = |words: String, style: Style, y: f64| {
         for line in lines(&plain(words, style), width - 8.0, 1, fonts) {
             let x = (width - line.width) / 2.0;
             block.line(line, (x, y));
         }
     };
-    centred(
-        card.grade.label(),
-        Style::new(40.0).bold().colour(tone),
-        46.0,
-    );
+    centred(label, Style::new(size).bold().colour(tone), 46.0);
     for (i, words) in below.into_iter().enumerate() {
         centred(words, Style::new(8.0).colour(tone), 60.0 + 11.0 * i as f64);
     }
