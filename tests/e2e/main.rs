@@ -37,6 +37,8 @@ mod nginx;
 mod own_target;
 #[cfg(unix)]
 mod page;
+#[cfg(unix)]
+mod pdf;
 mod permission;
 mod plan;
 mod project;
@@ -87,6 +89,8 @@ fn main() -> ExitCode {
         own_target::trials(),
         #[cfg(unix)]
         page::trials(),
+        #[cfg(unix)]
+        pdf::trials(),
         permission::trials(),
         plan::trials(),
         repeat::trials(),

@@ -26,6 +26,16 @@ pub(super) struct Mark {
     pub(super) y: f64,
 }
 
+/// What waits for the block below it.
+#[derive(Debug, Default)]
+struct Heading {
+    /// Space above it; none at the top of a page.
+    above: f64,
+    block: Block,
+    /// What the outline calls its place, and on which level.
+    mark: Option<(String, usize)>,
+}
+
 /// Pages being filled.
 #[derive(Debug)]
 pub(super) struct Flow<'a> {
@@ -33,8 +43,7 @@ pub(super) struct Flow<'a> {
     pages: Vec<Vec<Item>>,
     y: f64,
     marks: Vec<Mark>,
-    /// What waits for the block below it: its drawing, and where the outline names it.
-    heading: Option<(Block, Option<(String, usize)>)>,
+    heading: Option<Heading>,
 }
 
 impl<'a> Flow<'a> {
@@ -65,19 +74,19 @@ impl<'a> Flow<'a> {
 
     /// A title of a section, which stays with what follows.
     pub(super) fn heading(&mut self, title: &str) {
-        let words = Block::label(title, Style::new(11.5).bold(), WIDTH, self.fonts);
-        let mut block = Block::gap(20.0);
-        block.below(words);
+        let mut block = Block::label(title, Style::new(11.5).bold(), WIDTH, self.fonts);
         block.height += 5.0;
-        self.heading = Some((block, Some((title.to_owned(), 1))));
+        self.heading = Some(Heading {
+            above: 20.0,
+            block,
+            mark: Some((title.to_owned(), 1)),
+        });
     }
 
     /// Something that stays with what follows it, below a heading or not.
     pub(super) fn before_next(&mut self, block: Block) {
-        match &mut self.heading {
-            Some((heading, _)) => heading.below(block),
-            None => self.heading = Some((block, None)),
-        }
+        let heading = self.heading.get_or_insert_default();
+        heading.block.below(block);
     }
 
     /// A sentence below a heading, which stays with what follows.
@@ -90,45 +99,30 @@ impl<'a> Flow<'a> {
 
     /// Names the place of what comes next in the outline.
     pub(super) fn mark(&mut self, title: &str, level: usize) {
-        self.heading = Some((Block::default(), Some((title.to_owned(), level))));
+        self.heading = Some(Heading {
+            mark: Some((title.to_owned(), level)),
+            ..Heading::default()
+        });
     }
 
     /// Makes room for what is so high, on the next page if it has to be, and puts the heading there that waits;
     /// whether that is another page.
     fn room(&mut self, height: f64) -> bool {
-        let heading = self.heading.take();
-        let needed = height + heading.as_ref().map_or(0.0, |(block, _)| block.height);
+        let heading = self.heading.take().unwrap_or_default();
         let pages = self.pages.len();
-        if self.y + needed > BOTTOM {
+        if self.y + heading.above + heading.block.height + height > BOTTOM {
             self.page();
         }
-        if let Some((mut block, mark)) = heading {
-            if self.y <= TOP {
-                // What parts a section from the one above it parts it from nothing here.
-                let first = block.items.iter().filter_map(|item| match item {
-                    Item::Text { at, size, .. } => Some(at.1 - size),
-                    _ => None,
-                });
-                let above = first.fold(f64::INFINITY, f64::min);
-                if above.is_finite() && above > 0.0 {
-                    block.items = block
-                        .items
-                        .into_iter()
-                        .map(|item| item.moved((0.0, -above)))
-                        .collect();
-                    block.height -= above;
-                }
-            }
-            if let Some((title, level)) = mark {
-                self.marks.push(Mark {
-                    title,
-                    level,
-                    page: self.pages.len() - 1,
-                    y: self.y,
-                });
-            }
-            self.put(block);
+        self.gap(heading.above);
+        if let Some((title, level)) = heading.mark {
+            self.marks.push(Mark {
+                title,
+                level,
+                page: self.pages.len() - 1,
+                y: self.y,
+            });
         }
+        self.put(heading.block);
         self.pages.len() > pages
     }
 

@@ -82,23 +82,27 @@ impl Font {
     fn subset(&self, letters: &BTreeSet<char>, number: usize) -> ParsedFont {
         let parsed = &self.0.parsed;
         let mut glyphs = GlyphRemapper::new();
-        let found: Vec<(char, u16)> = letters
+        let found: Vec<(char, u16, u16)> = letters
             .iter()
             .filter_map(|letter| Some((*letter, self.glyph(*letter)?)))
+            .map(|(letter, glyph)| (letter, glyph, glyphs.remap(glyph)))
             .collect();
+        let cut = self.cut(&glyphs);
+        let is_whole = cut.is_none();
         let mut characters = BTreeMap::new();
         let mut widths = BTreeMap::new();
-        for (letter, glyph) in found {
-            let new = glyphs.remap(glyph);
-            characters.insert(u32::from(letter), new);
-            widths.insert(new, parsed.get_glyph_width(glyph).unwrap_or_default());
+        for (letter, glyph, new) in found {
+            let number = if is_whole { glyph } else { new };
+            characters.insert(u32::from(letter), number);
+            widths.insert(number, parsed.get_glyph_width(glyph).unwrap_or_default());
         }
         let tag: String = [0, 0, 0, 0, number / 26, number % 26]
             .into_iter()
             .map(|letter| char::from(b'A' + letter as u8))
             .collect();
         ParsedFont {
-            original_bytes: self.cut(&glyphs).unwrap_or_default(),
+            // What cannot be cut is better large than not there.
+            original_bytes: cut.unwrap_or_else(|| self.0.bytes.to_vec()),
             font_name: Some(format!("{tag}+{}", self.0.name)),
             font_index: 0,
             codepoint_to_glyph: characters,

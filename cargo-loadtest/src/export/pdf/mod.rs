@@ -12,6 +12,7 @@
 
 mod block;
 mod drawings;
+mod findings;
 mod flow;
 mod fonts;
 mod lacking;

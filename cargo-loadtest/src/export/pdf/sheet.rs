@@ -3,12 +3,13 @@
 use super::block::{Block, colour};
 use super::flow::{Flow, WIDTH};
 use super::fonts::Fonts;
-use super::table::{Cell, Column, Row, Table};
-use super::text::{ALARM, FAIR, GOOD, INK, MUTED, Span, Style, lines, plain, prose};
-use super::{BADGE, BODY, SUB, drawings, figure, grade_colour, reasons, steps, tone, top};
+use super::text::{ALARM, FAIR, GOOD, INK, MUTED, Style, lines, plain, prose};
+use super::{
+    BADGE, BODY, SUB, drawings, figure, findings, grade_colour, reasons, steps, tone, top,
+};
 use crate::export::chart;
-use crate::export::facts::{OWN_METRICS, errors_alarm, facts, percentiles_of, spared_heading};
-use loadtest::card::{Card, DependencyFailure, Report, Trust, view};
+use crate::export::facts::{errors_alarm, facts, percentiles_of, spared_heading};
+use loadtest::card::{Card, Report, Trust, view};
 use std::fmt::Write as _;
 
 pub(super) fn place(flow: &mut Flow<'_>, report: &Report, card: &Card) {
@@ -21,16 +22,16 @@ pub(super) fn place(flow: &mut Flow<'_>, report: &Report, card: &Card) {
     losses(flow, card);
     steps::time(flow, card);
     steps::accounts(flow, card);
-    dependencies(flow, "Dependency failures", &card.dependency_failures);
-    dependencies(flow, spared_heading(card), &card.not_drawn);
-    weights(flow, card);
-    statuses(flow, card);
-    own(flow, card);
+    findings::dependencies(flow, "Dependency failures", &card.dependency_failures);
+    findings::dependencies(flow, spared_heading(card), &card.not_drawn);
+    findings::weights(flow, card);
+    findings::statuses(flow, card);
+    findings::own(flow, card);
     drawings::over_time(flow, card);
     drawings::distribution(flow, card);
     drawings::slowest(flow, card);
-    errors(flow, card);
-    thresholds(flow, card);
+    findings::errors(flow, card);
+    findings::thresholds(flow, card);
     trust(flow, card);
     iterations(flow, card);
     environment(flow, report, card);
@@ -84,17 +85,19 @@ fn badge(card: &Card, fonts: &Fonts) -> Block {
     let (width, height) = (BADGE, 60.0 + 11.0 * below.len() as f64);
     let mut block = Block::gap(height);
     block.plate((0.0, 0.0), (width, height), 10.0, tone.tint(0.09));
+    let label = card.grade.label();
+    let size = if label.chars().count() > 2 {
+        32.0
+    } else {
+        40.0
+    };
     let mut centred = |words: String, style: Style, y: f64| {
         for line in lines(&plain(words, style), width - 8.0, 1, fonts) {
             let x = (width - line.width) / 2.0;
             block.line(line, (x, y));
         }
     };
-    centred(
-        card.grade.label(),
-        Style::new(40.0).bold().colour(tone),
-        46.0,
-    );
+    centred(label, Style::new(size).bold().colour(tone), 46.0);
     for (i, words) in below.into_iter().enumerate() {
         centred(words, Style::new(8.0).colour(tone), 60.0 + 11.0 * i as f64);
     }
@@ -193,211 +196,6 @@ fn losses(flow: &mut Flow<'_>, card: &Card) {
         first.height += 2.0;
         flow.place(first);
     }
-}
-
-fn dependencies(flow: &mut Flow<'_>, title: &str, rows: &[DependencyFailure]) {
-    if rows.is_empty() {
-        return;
-    }
-    let mut table = Table::new(vec![
-        Column::words("Step", 1.0),
-        Column::words("Missing variable", 1.2),
-        Column::words("Upstream step", 1.0),
-        Column::words("Root cause", 1.5),
-        Column::figure("Count"),
-    ]);
-    for row in rows {
-        let variable = match &row.variable {
-            Some(variable) => code(variable),
-            None => plain(view::NONE, CELL),
-        };
-        let first = if row.variable.is_some() {
-            "first: "
-        } else {
-            ""
-        };
-        let mut cause = Cell::name(&format!("{} {}", row.root_step, row.cause));
-        if !row.example.is_empty() {
-            cause = cause.and(prose(&format!("{first}{}", row.example), SMALL));
-        }
-        table.row(Row::new(vec![
-            Cell::name(&row.step),
-            Cell::of(variable),
-            Cell::figure(&*row.upstream),
-            cause,
-            count(row.count, row.elsewhere),
-        ]));
-    }
-    flow.heading(title);
-    table.place(flow);
-}
-
-const CELL: Style = Style::new(super::table::SIZE);
-const SMALL: Style = Style::new(7.2).colour(MUTED);
-
-fn code(text: &str) -> Vec<Span> {
-    plain(text, Style { code: true, ..CELL })
-}
-
-fn count(count: u64, elsewhere: u64) -> Cell {
-    let cell = Cell::figure(view::count(count));
-    if elsewhere == 0 {
-        return cell;
-    }
-    let words = format!("+ {} in the ramp", view::count(elsewhere));
-    cell.and(plain(words, SMALL))
-}
-
-fn weights(flow: &mut Flow<'_>, card: &Card) {
-    if card.weights.is_empty() {
-        return;
-    }
-    let mut columns = vec![Column::words("Step", 1.0)];
-    columns.extend(["Configured", "Observed", "95 % interval", "Draws"].map(Column::figure));
-    let mut table = Table::new(columns);
-    for row in &card.weights {
-        let mut interval = figure(row.interval, |(from, to)| {
-            format!("{} – {}", view::percent(from), view::percent(to))
-        });
-        if !row.plausible {
-            interval.push_str(" (outside)");
-        }
-        table.row(Row::new(vec![
-            Cell::name(&row.step),
-            Cell::figure(view::percent(row.configured)),
-            Cell::figure(figure(row.observed, view::percent)),
-            Cell::figure(interval),
-            Cell::figure(view::count(row.draws)),
-        ]));
-    }
-    flow.heading("Weights");
-    table.place(flow);
-}
-
-fn statuses(flow: &mut Flow<'_>, card: &Card) {
-    if !card.headline.single_request || card.statuses.is_empty() {
-        return;
-    }
-    let mut table = Table::new(vec![
-        Column::words("Status", 1.0),
-        Column::figure("Answers"),
-    ]);
-    for (status, number) in &card.statuses {
-        let cells = vec![
-            Cell::name(&status.to_string()),
-            Cell::figure(view::count(*number)),
-        ];
-        table.row(Row::new(cells));
-    }
-    flow.heading("Answers by status");
-    table.place(flow);
-}
-
-fn own(flow: &mut Flow<'_>, card: &Card) {
-    if !card.counters.is_empty() {
-        let mut columns = vec![Column::words("Counter", 1.0)];
-        columns.extend(["Count", "Per second"].map(Column::figure));
-        let mut table = Table::new(columns);
-        for row in &card.counters {
-            table.row(Row::new(vec![
-                Cell::name(&row.name),
-                Cell::figure(view::count(row.count)),
-                Cell::figure(figure(row.per_second, view::rate)),
-            ]));
-        }
-        flow.heading(OWN_METRICS);
-        table.place(flow);
-    }
-    if !card.timings.is_empty() {
-        let mut columns = vec![Column::words("Duration", 1.0)];
-        columns.extend(["Count", "p50", "p95", "p99", "Max"].map(Column::figure));
-        let mut table = Table::new(columns);
-        for row in &card.timings {
-            let times = [row.time.p50, row.time.p95, row.time.p99, row.time.max];
-            let mut cells = vec![Cell::name(&row.name), Cell::figure(view::count(row.count))];
-            cells.extend(times.map(|time| Cell::figure(figure(time, view::duration))));
-            table.row(Row::new(cells));
-        }
-        if card.counters.is_empty() {
-            flow.heading(OWN_METRICS);
-        } else {
-            flow.gap(12.0);
-        }
-        table.place(flow);
-    }
-}
-
-fn errors(flow: &mut Flow<'_>, card: &Card) {
-    if card.errors.is_empty() && card.panics.is_empty() {
-        return;
-    }
-    let mut table = Table::new(vec![
-        Column::words("Step", 1.0),
-        Column::word("Kind"),
-        Column::words("First example", 2.4),
-        Column::figure("Count"),
-    ]);
-    for row in &card.errors {
-        let mut kind = row.kind.name().to_owned();
-        if let Some(status) = row.status {
-            let _ = write!(kind, " {status}");
-        }
-        let mut example = Cell::of(prose(&row.example, CELL));
-        if let Some(sample) = &row.sample {
-            let style = Style {
-                code: true,
-                ..SMALL.colour(INK)
-            };
-            example = example.and(plain(&**sample, style));
-        }
-        table.row(Row::new(vec![
-            Cell::name(&row.step),
-            Cell::figure(kind),
-            example,
-            count(row.count, row.elsewhere),
-        ]));
-    }
-    for row in &card.panics {
-        table.row(Row::new(vec![
-            Cell::name(&row.location),
-            Cell::figure("panic"),
-            Cell::figure(&*row.message),
-            count(row.count, 0),
-        ]));
-    }
-    flow.heading("Errors");
-    table.place(flow);
-}
-
-fn thresholds(flow: &mut Flow<'_>, card: &Card) {
-    if card.thresholds.is_empty() {
-        return;
-    }
-    let mut table = Table::new(vec![
-        Column::words("Condition", 1.0),
-        Column::words("Of", 1.0),
-        Column::figure("Measured"),
-        Column::word("Result"),
-    ]);
-    for row in &card.thresholds {
-        let mut condition = code(&row.condition);
-        if row.implied {
-            condition.extend(plain("  by default", SMALL));
-        }
-        let (result, colour) = if row.passed {
-            ("✓ kept", GOOD)
-        } else {
-            ("✗ broken", ALARM)
-        };
-        table.row(Row::new(vec![
-            Cell::of(condition),
-            Cell::figure(row.step.as_deref().unwrap_or("journey")),
-            Cell::figure(&*row.actual_words).colour((!row.passed).then_some(ALARM)),
-            Cell::figure(result).colour(Some(colour)),
-        ]));
-    }
-    flow.heading("Thresholds");
-    table.place(flow);
 }
 
 /// How far the measurement can be trusted.

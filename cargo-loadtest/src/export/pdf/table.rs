@@ -196,9 +196,15 @@ impl Table {
         let grid = self.grid(flow.fonts);
         let head = self.head(&grid, flow.fonts);
         let mut rows: Vec<Block> = Vec::new();
+        let mut first_inner = false;
         for (i, row) in self.rows.iter().enumerate() {
             let block = self.drawn(row, i == 0, &grid, flow.fonts);
-            rows.push(block);
+            match rows.last_mut().filter(|_| row.inner && first_inner) {
+                // A row stays with the first of those that belong to it.
+                Some(above) => above.below(block),
+                None => rows.push(block),
+            }
+            first_inner = !row.inner;
         }
         flow.rows(&head, rows);
     }
@@ -430,6 +436,24 @@ mod tests {
             })
             .collect();
         assert!((ends[0] - ends[1]).abs() < 1e-6, "{ends:?}");
+    }
+
+    #[test]
+    fn a_row_stays_with_the_first_that_belongs_to_it() {
+        let fonts = Fonts::new(&[]);
+        for above in 640..760 {
+            let mut flow = Flow::new(&fonts);
+            flow.place(Block::gap(f64::from(above)));
+            let mut table = table(1, "step");
+            table.rows[2].inner = true;
+            table.place(&mut flow);
+            let (pages, _) = flow.finish("");
+            let page_of = |name: &str| {
+                let is = |item: &Item| matches!(item, Item::Text { text, .. } if text == name);
+                pages.iter().position(|page| page.iter().any(is))
+            };
+            assert_eq!(page_of("step_1"), page_of("step_2"), "{above}");
+        }
     }
 
     #[test]

@@ -171,7 +171,7 @@ fn letters(spans: &[Span], fonts: &Fonts) -> Vec<Letter> {
                 continue;
             }
             let style = Style {
-                colour: ESCAPE,
+                colour: if style.colour == PAPER { PAPER } else { ESCAPE },
                 bold: false,
                 ..*style
             };
@@ -186,7 +186,26 @@ fn letters(spans: &[Span], fonts: &Fonts) -> Vec<Letter> {
             }));
         }
     }
+    bind_units(&mut all);
     all
+}
+
+/// A line does not end between a figure and its unit.
+fn bind_units(letters: &mut [Letter]) {
+    const UNITS: [&str; 7] = ["%", "ms", "s", "µs", "min", "h", "kB"];
+    for i in 1..letters.len() {
+        if letters[i].sign != ' ' || !letters[i - 1].sign.is_ascii_digit() {
+            continue;
+        }
+        let word = letters[i + 1..].iter().map(|letter| letter.sign);
+        let word: String = word
+            .take_while(|sign| sign.is_alphabetic() || *sign == '%')
+            .take(4)
+            .collect();
+        if UNITS.contains(&&*word) {
+            letters[i].ends = None;
+        }
+    }
 }
 
 fn end_after(letter: char) -> Option<End> {
@@ -399,6 +418,9 @@ mod tests {
         assert!(set_in("", 99.0, 9).is_empty());
         // The space that parts thousands is no end of a line.
         assert_eq!(set_in("x 10\u{202f}000", 36.0, 9), ["x", "10\u{202f}000"]);
+        // Nor is that between a figure and its unit.
+        assert_eq!(set_in("under 300 ms", 52.0, 9), ["under", "300 ms"]);
+        assert_eq!(set_in("in 31 iterations", 60.0, 9), ["in 31", "iterations"]);
     }
 
     #[test]

@@ -219,9 +219,11 @@ fn outline(file: &mut lopdf::Document, marks: &[Mark]) -> Option<ObjectId> {
             above.filter(|_| marks[i].level > 0)
         })
         .collect();
-    let children = |parent: Option<usize>| -> Vec<usize> {
-        (0..marks.len()).filter(|i| parents[*i] == parent).collect()
-    };
+    let mut families: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
+    for (i, parent) in parents.iter().enumerate() {
+        families.entry(*parent).or_default().push(i);
+    }
+    let children = |parent| families.get(&parent).map_or(&[][..], Vec::as_slice);
     let family = |dictionary: &mut Dictionary, children: &[usize]| {
         if let (Some(first), Some(last)) = (children.first(), children.last()) {
             dictionary.set("First", ids[*first]);
@@ -242,7 +244,7 @@ fn outline(file: &mut lopdf::Document, marks: &[Mark]) -> Option<ObjectId> {
             "Dest" => place,
         };
         let brothers = children(parents[i]);
-        let own = brothers.iter().position(|brother| *brother == i)?;
+        let own = brothers.binary_search(&i).ok()?;
         if own > 0 {
             entry.set("Prev", ids[brothers[own - 1]]);
         }
@@ -253,11 +255,11 @@ fn outline(file: &mut lopdf::Document, marks: &[Mark]) -> Option<ObjectId> {
         if !below.is_empty() {
             entry.set("Count", whole(below.len()));
         }
-        family(&mut entry, &below);
+        family(&mut entry, below);
         file.set_object(ids[i], entry);
     }
     let mut whole = dictionary! { "Type" => "Outlines", "Count" => whole(marks.len()) };
-    family(&mut whole, &children(None));
+    family(&mut whole, children(None));
     file.set_object(root, whole);
     Some(root)
 }
