@@ -103,7 +103,7 @@ pub(super) fn huge() -> Report {
             ..five[i % 5].clone()
         });
         record.definition.steps = all.collect::<Vec<_>>().into();
-        record.plan.grading = policy.iter().cycle().take(60).cloned().collect();
+        record.plan.grading = policy.iter().cycle().take(60).copied().collect();
         record.windows.steady.steps = tallies.iter().cycle().take(60).cloned().collect();
         for (cell, five) in record.cells.cells.iter_mut().zip(&cells) {
             cell.steps = five.steps.iter().cycle().take(60).cloned().collect();
