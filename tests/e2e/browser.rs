@@ -82,9 +82,10 @@ impl Browser {
 
     /// Gives a command and waits for its answer.
     #[track_caller]
-    pub(crate) fn call(&mut self, method: &str, parameters: Value) -> Value {
+    pub(crate) fn call(&mut self, method: &str, parameters: impl Into<Value>) -> Value {
         self.last += 1;
-        let mut command = json!({ "id": self.last, "method": method, "params": parameters });
+        let mut command = json!({ "id": self.last, "method": method });
+        command["params"] = parameters.into();
         if let Some(session) = &self.session {
             command["sessionId"] = json!(session);
         }

@@ -107,11 +107,11 @@ fn make_strange(record: &mut RunRecord) {
         .collect::<Vec<_>>()
         .into();
     let grading = &mut scenario.plan.grading;
-    *grading = grading.iter().cycle().take(30).cloned().collect();
+    *grading = grading.iter().cycle().take(30).copied().collect();
     for tally in [&mut scenario.windows.ramp, &mut scenario.windows.steady] {
         tally.steps = tally.steps.iter().cycle().take(30).cloned().collect();
         for error in tally.steps.iter_mut().flat_map(|step| &mut step.errors) {
-            error.example = STRANGE.to_owned();
+            STRANGE.clone_into(&mut error.example);
         }
     }
     keep_a_slow_journey(record);
@@ -160,7 +160,7 @@ fn the_page_fits_every_window_and_asks_for_nothing() {
                 assert_eq!(buttons > 0.0, scripts, "{state}");
                 let foreign =
                     "document.querySelectorAll('img, iframe, script:not(:last-child)').length";
-                assert_eq!(number(&browser.value(foreign)), 0.0, "{state}");
+                assert_eq!(browser.value(foreign), 0, "{state}");
             }
         }
     }

@@ -60,7 +60,6 @@ fn skeleton(html: &str) -> String {
     for piece in pieces(html) {
         match piece {
             Piece::Text(text) if !drawing => out.push_str(&text.replace('\n', " ")),
-            Piece::Text(_) => {}
             Piece::Tag {
                 name: "svg",
                 ends,
@@ -87,7 +86,7 @@ fn skeleton(html: &str) -> String {
             Piece::Tag {
                 name: "th" | "td", ..
             } => out.push_str(" | "),
-            Piece::Tag { .. } => {}
+            Piece::Text(_) | Piece::Tag { .. } => {}
         }
     }
     let escapes = [

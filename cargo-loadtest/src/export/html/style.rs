@@ -5,7 +5,7 @@ mod tests {
     use crate::export::scene::Paint;
     use std::collections::BTreeMap;
 
-    type Rgb = [f64; 3];
+    type Rgb = [u8; 3];
     type Palette = BTreeMap<&'static str, Rgb>;
 
     /// The colours of each `:root`: by day, in the dark, in print.
@@ -27,7 +27,7 @@ mod tests {
         [0, 1, 2].map(|i| {
             let part: String = digits[i * each..(i + 1) * each].iter().collect();
             let part = if each == 1 { part.repeat(2) } else { part };
-            f64::from(u8::from_str_radix(&part, 16).expect("a colour")) / 255.0
+            u8::from_str_radix(&part, 16).expect("a colour")
         })
     }
 
@@ -35,6 +35,7 @@ mod tests {
     fn contrast(a: Rgb, b: Rgb) -> f64 {
         let luminance = |colour: Rgb| {
             let [r, g, b] = colour.map(|part| {
+                let part = f64::from(part) / 255.0;
                 if part <= 0.040_45 {
                     part / 12.92
                 } else {
@@ -48,7 +49,8 @@ mod tests {
     }
 
     fn mixed(colour: Rgb, paper: Rgb, share: f64) -> Rgb {
-        [0, 1, 2].map(|i| colour[i] * share + paper[i] * (1.0 - share))
+        let part = |i: usize| f64::from(colour[i]) * share + f64::from(paper[i]) * (1.0 - share);
+        [0, 1, 2].map(|i| part(i).round() as u8)
     }
 
     #[test]
