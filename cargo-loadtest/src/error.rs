@@ -106,6 +106,9 @@ pub(crate) enum Error {
     )]
     ExportPath { path: PathBuf },
 
+    #[error("`--pdf-font`: no font can be read from `{}`: {why}", path.display())]
+    NoFont { path: PathBuf, why: String },
+
     #[error("only one report can go to standard output")]
     SeveralResults,
 
@@ -178,6 +181,7 @@ impl Error {
             | Self::Rates { .. }
             | Self::Config { .. }
             | Self::ExportPath { .. }
+            | Self::NoFont { .. }
             | Self::SeveralResults
             | Self::Metadata { .. }
             | Self::NewerRecord { .. }

@@ -80,6 +80,8 @@ pub(crate) struct RunArgs {
     /// Write the report as FORMAT: `json` or `html`; without PATH into the folder of the run, with `-` to standard output in place of the card
     #[arg(long, value_name = "FORMAT[=PATH]")]
     pub(crate) export: Vec<Export>,
+    #[command(flatten)]
+    pub(crate) pdf: PdfArgs,
     /// Run all scenarios at once, not one after another; a given rate, number of users or of iterations is the total, split by `#[scenario(weight = ..)]`
     #[arg(long)]
     pub(crate) mix: bool,
@@ -183,7 +185,17 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "FORMAT[=PATH]")]
     pub(crate) export: Vec<Export>,
     #[command(flatten)]
+    pub(crate) pdf: PdfArgs,
+    #[command(flatten)]
     pub(crate) cargo: CargoArgs,
+}
+
+/// How a report is written as a PDF document.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct PdfArgs {
+    /// Take characters that the font of the PDF lacks from this TrueType or OpenType file; given several times, from the first that has them
+    #[arg(long = "pdf-font", value_name = "FILE")]
+    pub(crate) fonts: Vec<PathBuf>,
 }
 
 /// `cargo loadtest init`.

@@ -27,7 +27,7 @@ const HIGHEST: f64 = 1_000_000.0;
 /// # Errors
 /// What prevents the search as a whole.
 pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
-    publish::check(&args.export)?;
+    let exports = publish::Exports::check(&args.export, &args.pdf)?;
     let project = Project::open(&args.project, cli)?;
     let config = project.config()?;
     let store = Store::of(&project.workspace, &config);
@@ -98,7 +98,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
         .as_ref()
         .map_or(0, |search| search.trials.len());
     // One more may have begun.
-    publish::conclude(&store, &folder, &record, trials + 1, &args.export)
+    publish::conclude(&store, &folder, &record, trials + 1, &exports)
 }
 
 /// What the command line asks for.

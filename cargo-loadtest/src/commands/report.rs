@@ -15,7 +15,7 @@ use std::path::Path;
 /// # Errors
 /// When there is no such run, or its record cannot be read.
 pub(crate) fn report(args: &ReportArgs, _cli: &Cli) -> Result<u8, Error> {
-    publish::check(&args.export)?;
+    let exports = publish::Exports::check(&args.export, &args.pdf)?;
     let (folder, mut record) = find(args)?;
     if args.apdex.is_some() || args.budget.is_some() {
         record.regrade(&GradingDefaults {
@@ -23,7 +23,7 @@ pub(crate) fn report(args: &ReportArgs, _cli: &Cli) -> Result<u8, Error> {
             budget: args.budget,
         });
     }
-    publish::publish(&record, &folder, &args.export)
+    publish::publish(&record, &folder, &exports)
 }
 
 fn find(args: &ReportArgs) -> Result<(RunFolder, RunRecord), Error> {

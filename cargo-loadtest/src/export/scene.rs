@@ -28,7 +28,7 @@ pub(crate) enum Paint {
 
 /// The light colours of data, in the order of use.
 const SERIES: [&str; 6] = [
-    "#2f6fb3", "#d08a1d", "#b5403b", "#4f9d8e", "#7a68b3", "#8c8f94",
+    "#2f6fb3", "#c07a12", "#b5403b", "#35806f", "#7a68b3", "#6f7378",
 ];
 
 impl Paint {
@@ -45,7 +45,8 @@ impl Paint {
         }
     }
 
-    fn light(self) -> &'static str {
+    /// The colour on light paper, as `#rrggbb`.
+    pub(crate) fn light(self) -> &'static str {
         match self {
             Self::Ink => "#1b1f24",
             Self::Muted => "#5d646d",

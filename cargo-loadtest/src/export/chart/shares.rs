@@ -42,7 +42,8 @@ pub(crate) fn shares(card: &Card) -> Option<Chart> {
 
 /// The colour of a step in [`shares`].
 pub(crate) fn paint_of(step: usize, bottleneck: usize) -> Paint {
-    const CALM: [usize; 5] = [0, 3, 4, 1, 5];
+    // Those on which a name in the colour of paper can be read.
+    const CALM: [usize; 4] = [0, 3, 4, 5];
     if step == bottleneck {
         Paint::Alarm
     } else {
