@@ -109,6 +109,12 @@ pub(crate) enum Error {
     #[error("`--pdf-font`: no font can be read from `{}`: {why}", path.display())]
     NoFont { path: PathBuf, why: String },
 
+    #[error("two formats cannot both be written to `{}`", path.display())]
+    SameExport { path: PathBuf },
+
+    #[error("`{}` is the record of the run, which no report replaces", path.display())]
+    ExportOverRecord { path: PathBuf },
+
     #[error("only one report can go to standard output")]
     SeveralResults,
 
@@ -181,6 +187,8 @@ impl Error {
             | Self::Rates { .. }
             | Self::Config { .. }
             | Self::ExportPath { .. }
+            | Self::SameExport { .. }
+            | Self::ExportOverRecord { .. }
             | Self::NoFont { .. }
             | Self::SeveralResults
             | Self::Metadata { .. }

@@ -403,10 +403,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
             .and_then(|mut file| file.write_all(bytes))
             .map_err(Error::io("write", path));
     }
-    let mut name = std::ffi::OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}", std::process::id()));
-    let temporary = path.with_file_name(name);
+    let temporary = temporary(path);
     let written = std::fs::File::create(&temporary)
         .and_then(|mut file| file.write_all(bytes))
         .and_then(|()| std::fs::rename(&temporary, path));
@@ -415,6 +412,25 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         let _ = std::fs::remove_file(&temporary);
         Error::io("write", path)(error)
     })
+}
+
+/// Whether a file could be written at `path`; nothing is there afterwards that was not before.
+///
+/// # Errors
+/// When it could not.
+pub(crate) fn try_write(path: &Path) -> Result<(), Error> {
+    let temporary = temporary(path);
+    std::fs::File::create(&temporary)
+        .and_then(|file| {
+            drop(file);
+            std::fs::remove_file(&temporary)
+        })
+        .map_err(Error::io("write", path))
+}
+
+/// The name of a file until it is whole: beside it, and no longer than a name may be.
+fn temporary(path: &Path) -> PathBuf {
+    path.with_file_name(format!(".loadtest-{}.part", std::process::id()))
 }
 
 /// The part of an identifier that is the time.

@@ -96,11 +96,11 @@ measure() {
     local terminal process child before after
     before=$(served)
     taskset -c 0 script -qec "stty columns 120 rows 40; exec '$tool' loadtest run $1 --base-url $url --users 64 --duration ${seconds}s" \
-        /dev/null >"$folder/terminal" 2>&1 < <(exec sleep $((seconds + 60))) &
+        /dev/null >"$folder/terminal" 2>&1 </dev/null &
     terminal=$!
     # the question itself is a request as well
     until (($(served) - before > 1000)); do sleep 0.1; done
-    process=$(pgrep -P "$terminal")
+    process=$(pgrep -x -P "$terminal" cargo-loadtest)
     child=$(pgrep -P "$process")
     sleep 1.5
     before=$(seen)

@@ -23,15 +23,29 @@ impl Exports {
     /// Refuses, before anything is run, what could not be written afterwards.
     ///
     /// # Errors
-    /// [`Error::ExportPath`], [`Error::SeveralResults`], [`Error::NoFont`]; [`Error::Io`] of a font.
+    /// [`Error::ExportPath`], [`Error::SameExport`], [`Error::SeveralResults`], [`Error::NoFont`];
+    /// [`Error::Io`] of a folder.
     pub(super) fn check(exports: &[Export], pdf: &PdfArgs) -> Result<Self, Error> {
         if exports.iter().filter(|export| export.is_result()).count() > 1 {
             return Err(Error::SeveralResults);
         }
-        let files = exports.iter().filter(|export| !export.is_result());
-        files
-            .filter_map(|export| export.path.as_deref())
-            .try_for_each(check_path)?;
+        let mut taken: Vec<(Format, PathBuf)> = Vec::new();
+        for export in exports.iter().filter(|export| !export.is_result()) {
+            let Some(path) = export.path.as_deref() else {
+                continue;
+            };
+            check_path(path)?;
+            let place = whole(path);
+            let is_taken = |(format, there): &(Format, PathBuf)| {
+                *there == place && *format != export.format && !is_device(path)
+            };
+            if taken.iter().any(is_taken) {
+                return Err(Error::SameExport {
+                    path: path.to_path_buf(),
+                });
+            }
+            taken.push((export.format, place));
+        }
         Ok(Self {
             all: exports.to_vec(),
             fonts: pdf
@@ -106,8 +120,8 @@ pub(super) fn conclude(
 /// is that of the report, with the scenarios that did not run.
 ///
 /// # Errors
-/// The last file that could not be written, when those before are told; the card is printed all the same.
-/// A standard output that takes nothing.
+/// A file that could not be written, all others of which are told; the card is printed all the same. A
+/// standard output that takes nothing.
 pub(super) fn publish(
     record: &RunRecord,
     folder: &RunFolder,
@@ -125,7 +139,7 @@ pub(super) fn publish(
             continue;
         }
         let path = place(export, folder);
-        match store::write(&path, &file) {
+        match write(&path, folder, &file) {
             Ok(()) => written.push((export.format.word(), path)),
             Err(error) => {
                 // Each is told; the last one by whoever called.
@@ -146,6 +160,15 @@ pub(super) fn publish(
     }
 }
 
+fn write(path: &Path, folder: &RunFolder, file: &[u8]) -> Result<(), Error> {
+    if whole(path) == whole(&folder.record()) {
+        return Err(Error::ExportOverRecord {
+            path: path.to_path_buf(),
+        });
+    }
+    store::write(path, file)
+}
+
 /// The card, and where everything is.
 fn page(report: &Report, folder: &RunFolder, written: &[(&str, PathBuf)]) -> String {
     let card = export::terminal::render(report, shell::width(), shell::colours_results());
@@ -162,18 +185,39 @@ fn page(report: &Report, folder: &RunFolder, written: &[(&str, PathBuf)]) -> Str
 /// Refuses a file that could not be there.
 ///
 /// # Errors
-/// [`Error::ExportPath`].
+/// [`Error::ExportPath`]; [`Error::Io`] of a folder that takes no file.
 pub(super) fn check_path(path: &Path) -> Result<(), Error> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    if !folder.is_dir() || path.is_dir() {
+    let folder = folder_of(path);
+    // What ends as a folder does is one, also if it is not there.
+    let names_folder = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+    if !folder.is_dir() || path.is_dir() || names_folder || path.file_name().is_none() {
         return Err(Error::ExportPath {
             path: path.to_path_buf(),
         });
     }
-    Ok(())
+    if is_device(path) {
+        return Ok(());
+    }
+    store::try_write(path)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// The path by which a file is known, however it was named.
+fn whole(path: &Path) -> PathBuf {
+    let folder = folder_of(path);
+    let folder = folder.canonicalize().unwrap_or(folder.to_path_buf());
+    folder.join(path.file_name().unwrap_or_default())
+}
+
+/// Whether something is there that is no file, and takes one output after another.
+fn is_device(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
 }
 
 fn place(export: &Export, folder: &RunFolder) -> PathBuf {
@@ -215,10 +259,54 @@ mod tests {
         for path in [
             folder.path().join("missing/a.json"),
             folder.path().to_path_buf(),
+            folder.path().join("new/"),
+            PathBuf::from(".."),
+            PathBuf::from("/"),
         ] {
-            assert_eq!(check(vec![export(path)]).unwrap_err().exit_code(), 2);
+            let error = check(vec![export(path.clone())]).unwrap_err();
+            assert_eq!(error.exit_code(), 2, "{}", path.display());
         }
+        let left = std::fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(left, 0, "nothing is left of what was tried");
     }
+
+    #[test]
+    fn two_formats_in_one_file_are_refused_before_the_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let export = |format, name: &str| Export {
+            format,
+            path: Some(folder.path().join(name)),
+        };
+        let check = |all: &[Export]| Exports::check(all, &PdfArgs::default());
+        let first = export(Format::Json, "a");
+        assert!(check(&[first.clone(), first.clone()]).is_ok());
+        assert!(check(&[first.clone(), export(Format::Html, "b")]).is_ok());
+        std::fs::create_dir(folder.path().join("x")).unwrap();
+        for other in ["a", "./a", "x/../a"] {
+            let same = export(Format::Html, other);
+            let error = check(&[first.clone(), same]).unwrap_err();
+            assert!(matches!(error, Error::SameExport { .. }), "{error}");
+            assert_eq!(error.exit_code(), 2);
+        }
+        let null = |format| Export {
+            format,
+            path: Some(PathBuf::from("/dev/null")),
+        };
+        assert!(check(&[null(Format::Html), null(Format::Json)]).is_ok());
+    }
+
+    #[test]
+    fn a_report_never_takes_the_place_of_the_record() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunFolder::at(folder.path());
+        std::fs::write(run.record(), "the record").unwrap();
+        let error = write(&folder.path().join("./record.json"), &run, b"{}").unwrap_err();
+        assert!(matches!(error, Error::ExportOverRecord { .. }), "{error}");
+        assert_eq!(error.exit_code(), 2);
+        let kept = std::fs::read_to_string(run.record()).unwrap();
+        assert_eq!(kept, "the record");
+    }
+
     #[test]
     fn a_font_that_is_none_is_refused_before_the_run() {
         let folder = tempfile::tempdir().unwrap();
