@@ -3,7 +3,7 @@
 //! The header is published: columns are added at its end, and none is renamed or moved. Every text is on one
 //! line, and none is a formula to a spreadsheet.
 
-use super::facts::{identities, step_names};
+use super::facts::{identities, micros, step_names};
 use crate::shell::clean;
 use loadtest::card::{Card, Quantiles, Report, StepRow, Verdict};
 use loadtest::record::NotRun;
@@ -207,7 +207,10 @@ impl Row {
     }
 
     fn time(self, column: &str, time: Option<Duration>) -> Self {
-        self.number(column, time.map(|time| time.as_nanos() as f64 / 1e3))
+        self.set(
+            column,
+            time.map_or_else(String::new, |time| micros(time).to_string()),
+        )
     }
 
     fn set(mut self, column: &str, cell: String) -> Self {
@@ -296,8 +299,10 @@ mod tests {
         let card = &report.cards[0];
         let rows = read(&render(&report));
         assert_eq!(cell(&rows[0], "verdict"), "failed");
-        let p95 = card.headline.time.p95.unwrap().as_nanos() as f64 / 1e3;
-        assert_eq!(cell(&rows[0], "p95_us").parse(), Ok(p95));
+        let json: serde_json::Value =
+            serde_json::from_str(&crate::export::json::render(&report)).unwrap();
+        let p95 = &json["cards"][0]["headline"]["time"]["p95_us"];
+        assert_eq!(cell(&rows[0], "p95_us"), p95.to_string());
         for (step, row) in card.steps.iter().zip(&rows[1..]) {
             assert_eq!(cell(row, "name"), step.name);
             assert_eq!(cell(row, "error_ratio").parse().ok(), step.error_rate);

@@ -22,6 +22,11 @@ pub(super) fn unique(names: impl IntoIterator<Item = String>) -> Vec<String> {
     told_apart.collect()
 }
 
+/// A time as every export has it, so that a figure is the same wherever it is read.
+pub(super) fn micros(time: Duration) -> u64 {
+    ((time.as_nanos() + 500) / 1_000) as u64
+}
+
 /// The identities of the scenarios that ran, cleaned and told apart; then of those that did not.
 pub(super) fn identities(report: &Report) -> Vec<String> {
     let ran = report.cards.iter().map(|card| &card.identity);

@@ -1,6 +1,7 @@
 use super::*;
 use crate::export::sample;
-use loadtest::card::Verdict;
+use loadtest::card::{CapacityVerdict, Verdict};
+use std::sync::LazyLock;
 
 fn read(report: &Report) -> quick_junit::Report {
     quick_junit::Report::deserialize_from_str(&render(report)).unwrap()
@@ -33,8 +34,20 @@ fn golden_reports() {
     }
 }
 
-/// Every report, and every report with each of its thresholds broken in turn.
-fn many() -> Vec<(String, Report)> {
+/// Every report; each with every of its thresholds broken in turn, and with verdicts that no sample has.
+fn many() -> impl Iterator<Item = &'static (String, Report, quick_junit::Report)> {
+    static MADE: LazyLock<Vec<(String, Report, quick_junit::Report)>> = LazyLock::new(|| {
+        let made = make_many().into_iter();
+        let with_suites = |(name, report)| {
+            let junit = read(&report);
+            (name, report, junit)
+        };
+        made.map(with_suites).collect()
+    });
+    MADE.iter()
+}
+
+fn make_many() -> Vec<(String, Report)> {
     let mut many = Vec::new();
     for (name, report) in sample::all() {
         for (at, card) in report.cards.iter().enumerate() {
@@ -55,7 +68,31 @@ fn many() -> Vec<(String, Report)> {
                 ));
             }
         }
+        for (verdict, words) in [
+            (Verdict::NotPermitted, "1 request of `login` not sent"),
+            (Verdict::Internal, "internal error"),
+            (Verdict::Failed, "given up before its end"),
+        ] {
+            let mut other = report.clone();
+            if let Some(card) = other.cards.first_mut() {
+                card.verdict = verdict;
+                card.reasons.insert(0, words.to_owned());
+                many.push((format!("{name} which is {verdict}"), other));
+            }
+        }
         many.push((name.to_owned(), report));
+    }
+    for verdict in [
+        CapacityVerdict::TooLow,
+        CapacityVerdict::NotMet,
+        CapacityVerdict::TargetGone,
+        CapacityVerdict::Invalid,
+        CapacityVerdict::Interrupted,
+        CapacityVerdict::Broken { exit_code: 100 },
+    ] {
+        let mut search = sample::search("journey");
+        search.capacity.as_mut().unwrap().verdict = verdict;
+        many.push((format!("a search that is {verdict}"), search));
     }
     many
 }
@@ -63,25 +100,23 @@ fn many() -> Vec<(String, Report)> {
 #[test]
 fn all_is_green_exactly_where_the_exit_code_is_zero() {
     let mut codes = std::collections::BTreeSet::new();
-    for (name, report) in many() {
-        let junit = read(&report);
+    for (name, report, junit) in many() {
         let green = junit.failures + junit.errors == 0;
         assert_eq!(green, report.exit_code() == 0, "{name}: {junit:#?}");
         codes.insert(report.exit_code());
     }
     assert!(
-        codes.is_superset(&[0, 3, 99, 100, 102, 105].into()),
+        codes.is_superset(&[0, 1, 3, 99, 100, 102, 103, 105].into()),
         "{codes:?}"
     );
 }
 
 #[test]
 fn a_suite_is_green_exactly_where_its_scenario_passed() {
-    for (name, report) in many() {
+    for (name, report, junit) in many() {
         if report.capacity.is_some() {
             continue;
         }
-        let junit = read(&report);
         assert_eq!(
             junit.test_suites.len(),
             (report.cards.len() + report.not_run.len()).max(1),

@@ -83,7 +83,7 @@ fn word(word: &str) -> String {
 /// Whether the sites would make a link of a word, to a person, an issue, a commit or a page.
 fn links(word: &str) -> bool {
     let hexadecimal = word.trim_matches(|letter: char| !letter.is_ascii_alphanumeric());
-    word.contains(['@', '#', '!', '$'])
+    word.contains(['@', '#', '!', '$', '~', '&'])
         || word.contains("//")
         || word.to_ascii_lowercase().contains("www.")
         || word.to_ascii_uppercase().contains("GH-")
