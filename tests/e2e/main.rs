@@ -25,6 +25,7 @@ mod interrupts;
 mod killed;
 mod language;
 mod libraries;
+mod limits;
 mod listing;
 mod many;
 mod metrics;
@@ -71,6 +72,7 @@ fn main() -> ExitCode {
         killed::trials(),
         language::trials(),
         libraries::trials(),
+        limits::trials(),
         listing::trials(),
         many::trials(),
         metrics::trials(),
