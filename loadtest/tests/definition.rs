@@ -23,6 +23,7 @@ const SOME: f64 = 0.25;
     ),
     apdex = 250ms,
     budget = 2%,
+    grade_weight = 1.5,
     version = "2024-1",
 )]
 fn everything() {
@@ -58,6 +59,7 @@ fn scenario_options_are_kept() {
     assert_eq!(definition.base.as_deref(), Some("http://127.0.0.1:8080"));
     assert_eq!(definition.apdex, Some(Duration::from_millis(250)));
     assert_eq!(definition.budget, Some(0.02));
+    assert_eq!(definition.grade_weight, Some(1.5));
     assert_eq!(definition.revision(), "2024-1");
     assert_eq!(definition.identity(), "loadtest::definition::everything");
     assert_eq!(

@@ -27,6 +27,7 @@ mod interrupts;
 mod killed;
 mod language;
 mod libraries;
+mod limits;
 mod listing;
 mod many;
 mod metrics;
@@ -79,6 +80,7 @@ fn main() -> ExitCode {
         killed::trials(),
         language::trials(),
         libraries::trials(),
+        limits::trials(),
         listing::trials(),
         many::trials(),
         metrics::trials(),

@@ -4,7 +4,7 @@ use super::client::{CLIENT_KEYS, Client};
 use super::header::{HEADER_KEYS, Header};
 use super::limit::{self, Limit, Scope, limit};
 use super::load::{Load, load};
-use super::value::{number, positive_duration, share};
+use super::value::{grade_weight, number, positive_duration, share};
 use super::{Given, assigned, each, key, skip_rest, unknown_option};
 use crate::crate_path;
 use crate::suggest::Errors;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use syn::parse::ParseStream;
 use syn::{LitStr, Path, Token, bracketed, parenthesized, token};
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "name",
     "tags",
     "base",
@@ -22,6 +22,7 @@ const KEYS: [&str; 10] = [
     "thresholds",
     "apdex",
     "budget",
+    "grade_weight",
     "version",
     "weight",
     "crate",
@@ -47,6 +48,7 @@ pub(crate) struct ScenarioOptions {
     pub(crate) thresholds: Vec<Limit>,
     pub(crate) apdex: Option<Duration>,
     pub(crate) budget: Option<f64>,
+    pub(crate) grade_weight: Option<f64>,
     pub(crate) version: Option<LitStr>,
     pub(crate) client: Client,
     /// No two of the same name.
@@ -129,6 +131,10 @@ impl ScenarioOptions {
             "budget" => {
                 input.parse::<Token![=]>()?;
                 self.budget = Some(share(input)?);
+            }
+            "grade_weight" => {
+                input.parse::<Token![=]>()?;
+                self.grade_weight = Some(grade_weight(input)?);
             }
             name if of_client => self.client.option(name, input)?,
             name if is_header => self.header(Header::parse(name, input)?)?,

@@ -6,7 +6,7 @@ use super::header::{HEADER_KEYS, Header};
 use super::limit::{self, Limit, Scope, limit, metrics};
 use super::repeat::{self, Repeat};
 use super::scenario::not_empty;
-use super::value::{duration, number, positive_duration, redirects, share};
+use super::value::{duration, grade_weight, number, positive_duration, redirects, share};
 use super::wording::{names_request, no_range, no_status};
 use super::{Given, assigned, each, key, skip_rest, unknown_option};
 use crate::spelling::as_written;
@@ -208,10 +208,7 @@ impl StepOptions {
             "timeout" => self.timeout = Some(positive_duration(input)?),
             "apdex" => self.apdex = Some(positive_duration(input)?),
             "budget" => self.budget = Some(share(input)?),
-            _ => {
-                let wanted = "a grade weight is not negative, and at most 1000000";
-                self.grade_weight = Some(number(input, 0.0..=1e6, wanted)?.value);
-            }
+            _ => self.grade_weight = Some(grade_weight(input)?),
         }
         Ok(())
     }

@@ -20,6 +20,12 @@ pub(super) fn redirects(input: ParseStream<'_>) -> syn::Result<u32> {
     Ok(number.value as u32)
 }
 
+/// A share in the overall grade, before division by the sum of all.
+pub(super) fn grade_weight(input: ParseStream<'_>) -> syn::Result<f64> {
+    let wanted = "a grade weight is not negative, and at most 1000000";
+    Ok(number(input, 0.0..=1e6, wanted)?.value)
+}
+
 /// A number without suffix, and its place.
 pub(super) struct Number {
     pub(super) value: f64,

@@ -19,6 +19,7 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
         thresholds,
         apdex,
         budget,
+        grade_weight,
         version,
         client: declared_client,
         weight: share,
@@ -36,6 +37,7 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
     let thresholds = list(thresholds.iter().map(threshold));
     let apdex = option(apdex.map(duration));
     let budget = option(budget.map(number));
+    let grade_weight = option(grade_weight.map(number));
     let fingerprint = text(&resolved.fingerprint);
     let version = option(version.as_ref().map(literal));
     let share = number(share.unwrap_or(1.0));
@@ -65,6 +67,7 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
             thresholds: #thresholds,
             apdex: #apdex,
             budget: #budget,
+            grade_weight: #grade_weight,
             fingerprint: #fingerprint,
             version: #version,
             starts_target: #starts_target,

@@ -69,6 +69,7 @@ impl Threshold {
     }
 
     /// The same condition, which ends no run.
+    #[must_use]
     pub fn without_abort(&self) -> Self {
         Self {
             abort_after: None,

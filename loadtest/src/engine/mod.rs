@@ -239,9 +239,8 @@ pub fn run<T: Transport + 'static>(
             })?;
     }
     drop(sender);
-    let schedule = Schedule::new(&plan.load);
-    let limits = Limits::new(plan, &schedule, scenario.definition.steps.len());
-    let ended = collect(&receiver, plan, limits, &busy, start, control, &own, report);
+    let steps = scenario.definition.steps.len();
+    let ended = collect(&receiver, plan, steps, &busy, start, control, &own, report);
     Ok(Ended {
         panics: panics.take(),
         ..ended
@@ -261,7 +260,7 @@ enum Message {
 fn collect(
     receiver: &Receiver<Message>,
     plan: &Plan,
-    mut limits: Limits<'_>,
+    steps: usize,
     busy: &[Arc<Busy>],
     start: Instant,
     control: &Control,
@@ -269,6 +268,7 @@ fn collect(
     mut report: impl FnMut(Frame),
 ) -> Ended {
     let schedule = Schedule::new(&plan.load);
+    let mut limits = Limits::new(plan, &schedule, steps);
     let mut pending: BTreeMap<u32, (u32, Frame)> = BTreeMap::new();
     let mut newest = 0;
     let mut contention = Contention::begin();
@@ -316,10 +316,10 @@ fn collect(
                 break;
             }
             let mut frame = first.remove().1;
-            if stopped_at.is_none() && broken.is_none() {
-                broken = limits.see(&frame);
-                if broken.is_some() {
-                    frame.broken = broken;
+            if stopped_at.is_none() && own.phase() == Phase::Running {
+                frame.broken = limits.see(&frame);
+                if frame.broken.is_some() {
+                    broken = frame.broken;
                     own.stop();
                 }
             }
@@ -352,13 +352,6 @@ fn collect(
     let due = stopped_at.map_or(elapsed, |stopped: Instant| {
         elapsed.min(stopped.saturating_duration_since(start))
     });
-    // Nor was anything after the last row, whose iteration may take its time.
-    let due = match &plan.rows {
-        Some(limit) if schedule.model() == Model::Open && limit.rows < schedule.arrivals() => {
-            due.min(schedule.arrival(limit.rows))
-        }
-        _ => due,
-    };
     Ended {
         how: match control.phase() {
             Phase::Stopping => How::Stopped,
@@ -370,11 +363,22 @@ fn collect(
             },
         },
         elapsed,
-        steady: schedule.steady_part(due),
+        steady: schedule.steady_part(before_last_row(plan, &schedule, due)),
         planned: all.planned,
         complete: is_complete,
         panics: Vec::new(),
         out_of_rows: all.out_of_rows,
+    }
+}
+
+/// How much of `due` iterations were due in; nothing was after the last row, whose iteration may take its
+/// time.
+fn before_last_row(plan: &Plan, schedule: &Schedule, due: Duration) -> Duration {
+    match &plan.rows {
+        Some(limit) if schedule.model() == Model::Open && limit.rows < schedule.arrivals() => {
+            due.min(schedule.arrival(limit.rows))
+        }
+        _ => due,
     }
 }
 
@@ -430,11 +434,10 @@ mod staff {
         control.abort();
         let busy = [Arc::default(), Arc::default()];
         let mut told = Vec::new();
-        let schedule = Schedule::new(&plan.load);
         let ended = collect(
             &receiver,
             &plan,
-            Limits::new(&plan, &schedule, 0),
+            0,
             &busy,
             Instant::now(),
             &control,
@@ -487,14 +490,12 @@ mod staff {
             sender.send(Message::Done(done)).unwrap();
         }
         let (control, own) = (Control::new(), Control::new());
-        let schedule = Schedule::new(&plan.load);
-        let limits = Limits::new(&plan, &schedule, 0);
         let mut frames = Vec::new();
         let busy = [Arc::default(), Arc::default()];
         let ended = collect(
             &receiver,
             &plan,
-            limits,
+            0,
             &busy,
             Instant::now(),
             &control,

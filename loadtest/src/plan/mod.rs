@@ -41,6 +41,8 @@ pub struct GradingDefaults {
     pub apdex: Option<Duration>,
     /// The error budget of steps that declare none, a share of one.
     pub budget: Option<f64>,
+    /// The share in the overall grade of each step that declares none.
+    pub grade_weight: Option<f64>,
 }
 
 /// What a run of one scenario does; kept in its record, so that it can be graded again.
@@ -144,7 +146,11 @@ impl Plan {
                             .or(scenario.budget)
                             .or(defaults.budget)
                             .unwrap_or(DEFAULT_BUDGET),
-                        weight: step.grade_weight.unwrap_or(step.weight),
+                        weight: step
+                            .grade_weight
+                            .or(scenario.grade_weight)
+                            .or(defaults.grade_weight)
+                            .unwrap_or(step.weight),
                     }
                 })
                 .collect(),
@@ -162,6 +168,13 @@ fn check_grading(defaults: &GradingDefaults, errors: &mut Vec<PlanError>) {
     {
         errors.push(PlanError::NoShare {
             given: budget.to_string(),
+        });
+    }
+    if let Some(weight) = defaults.grade_weight
+        && !(0.0..=1e6).contains(&weight)
+    {
+        errors.push(PlanError::NoGradeWeight {
+            given: weight.to_string(),
         });
     }
 }

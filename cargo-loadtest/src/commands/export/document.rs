@@ -36,6 +36,7 @@ pub(super) struct Document<'a> {
     thresholds: Vec<ThresholdDocument>,
     apdex_ms: Option<f64>,
     budget: Option<f64>,
+    grade_weight: Option<f64>,
     client: ClientDocument<'a>,
     feeds: Vec<Feed<'a>>,
     steps: Vec<Step<'a>>,
@@ -212,6 +213,7 @@ impl<'a> Document<'a> {
             thresholds: thresholds(&scenario.thresholds),
             apdex_ms: scenario.apdex.map(ms),
             budget: scenario.budget,
+            grade_weight: scenario.grade_weight,
             client: ClientDocument {
                 http: client.http,
                 cookies: client.cookies,
@@ -375,7 +377,7 @@ fn ms(time: Duration) -> f64 {
 mod tests {
     use super::*;
     use crate::session::sample;
-    use loadtest::definition::{self, BodyDef, Client, Dependency, FeedDef, HeaderDef};
+    use loadtest::definition::{self, BodyDef, Client, Dependency, FeedDef, HeaderDef, Statistic};
     use serde_json::Value;
 
     fn schema() -> Value {
@@ -442,6 +444,7 @@ mod tests {
         .into();
         scenario.apdex = Some(seconds(1));
         scenario.budget = Some(0.005);
+        scenario.grade_weight = Some(1.0);
         scenario.feeds = vec![FeedDef {
             name: "user".into(),
             line: 8,

@@ -118,6 +118,15 @@ fn a_mistake_is_marked_where_it_stands() {
     );
 }
 
+#[track_caller]
+fn assert_mistake(text: &str, marked: &str, message: &str) {
+    let mistakes = conditions(text).expect_err(text);
+    assert_eq!(mistakes.len(), 1, "{text}: {mistakes:?}");
+    let mistake = &mistakes[0];
+    assert!(mistake.message.contains(message), "{text}: {mistake:?}");
+    assert_eq!(&text[mistake.place.clone()], marked, "{text}: {mistake:?}");
+}
+
 #[test]
 fn every_mistake_says_what_to_write() {
     for (text, marked, message) in [
@@ -167,6 +176,14 @@ fn every_mistake_says_what_to_write() {
             "expected a metric of this step: ``a`.p95`",
         ),
         ("login. < 1s", "<", "expected a condition"),
+    ] {
+        assert_mistake(text, marked, message);
+    }
+}
+
+#[test]
+fn mistakes_in_names_and_units_say_what_to_write() {
+    for (text, marked, message) in [
         ("median < 1s", "median", "did you mean `p50`?"),
         ("login.ttfb < 1s", "ttfb", "did you mean `first_byte.p95`?"),
         ("login.body.med < 1s", "med", "did you mean `p50`?"),
@@ -219,11 +236,7 @@ fn every_mistake_says_what_to_write() {
             "for the thresholds of a scenario",
         ),
     ] {
-        let mistakes = conditions(text).expect_err(text);
-        assert_eq!(mistakes.len(), 1, "{text}: {mistakes:?}");
-        let mistake = &mistakes[0];
-        assert!(mistake.message.contains(message), "{text}: {mistake:?}");
-        assert_eq!(&text[mistake.place.clone()], marked, "{text}: {mistake:?}");
+        assert_mistake(text, marked, message);
     }
 }
 
