@@ -21,6 +21,7 @@ impl ScenarioRecord {
         self.regraded = Some(policy.clone());
         for (i, grading) in self.plan.grading.iter_mut().enumerate() {
             grading.budget = policy.budget.unwrap_or(grading.budget);
+            grading.weight = policy.grade_weight.unwrap_or(grading.weight);
             let Some(target) = policy.apdex.filter(|target| *target != grading.target) else {
                 continue;
             };
@@ -112,7 +113,11 @@ mod tests {
             not_run: Vec::new(),
             capacity: None,
         };
-        let policy = |apdex, budget| GradingDefaults { apdex, budget };
+        let policy = |apdex, budget| GradingDefaults {
+            apdex,
+            budget,
+            grade_weight: None,
+        };
         record.regrade(&policy(Some(ms(500)), Some(0.02)));
         let anew = &record.scenarios[0];
         assert_eq!(anew.windows, scenario.windows);

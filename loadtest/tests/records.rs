@@ -78,6 +78,7 @@ fn a_record_can_be_graded_anew() {
     record.regrade(&loadtest::plan::GradingDefaults {
         apdex: None,
         budget: Some(1.0),
+        ..Default::default()
     });
     let after = Report::grade(&record).cards[0].grade.score;
     assert!(before < after, "{before:?} {after:?}");

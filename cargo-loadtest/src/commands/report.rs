@@ -21,6 +21,7 @@ pub(crate) fn report(args: &ReportArgs, _cli: &Cli) -> Result<u8, Error> {
         record.regrade(&GradingDefaults {
             apdex: args.apdex,
             budget: args.budget,
+            ..Default::default()
         });
     }
     publish::publish(&record, &folder, &exports)

@@ -262,7 +262,10 @@ fn graded_anew(policy: &GradingDefaults) -> String {
     let budget = policy
         .budget
         .map(|budget| format!("an error budget of {}", view::percent(budget)));
-    let parts: Vec<_> = target.into_iter().chain(budget).collect();
+    let weight = policy
+        .grade_weight
+        .map(|weight| format!("a weight of {weight}"));
+    let parts: Vec<_> = target.into_iter().chain(budget).chain(weight).collect();
     let mut words = format!("Graded anew, with {} for every step.", parts.join(" and "));
     if policy.apdex.is_some() {
         words.push_str(
