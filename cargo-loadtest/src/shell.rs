@@ -123,6 +123,12 @@ pub(crate) fn progress_width() -> usize {
         .map_or(80, |(terminal_size::Width(width), _)| usize::from(width))
 }
 
+/// The rows of that terminal; 24 where there is none.
+pub(crate) fn progress_height() -> usize {
+    terminal_size::terminal_size_of(std::io::stderr())
+        .map_or(24, |(_, terminal_size::Height(height))| usize::from(height))
+}
+
 fn line(style: Style, label: &str, message: impl Display) {
     let _ = writeln!(anstream::stderr(), "{style}{label}{style:#}: {message}");
 }

@@ -5,6 +5,8 @@
 
 mod alias;
 mod bodies;
+#[cfg(unix)]
+mod browser;
 mod call;
 mod capacity;
 mod choices;
@@ -25,6 +27,7 @@ mod interrupts;
 mod killed;
 mod language;
 mod libraries;
+mod limits;
 mod listing;
 mod many;
 mod metrics;
@@ -33,6 +36,10 @@ mod mistakes;
 mod mix;
 mod nginx;
 mod own_target;
+#[cfg(unix)]
+mod page;
+#[cfg(unix)]
+mod pdf;
 mod permission;
 mod plan;
 mod project;
@@ -73,6 +80,7 @@ fn main() -> ExitCode {
         killed::trials(),
         language::trials(),
         libraries::trials(),
+        limits::trials(),
         listing::trials(),
         many::trials(),
         metrics::trials(),
@@ -81,6 +89,10 @@ fn main() -> ExitCode {
         mix::trials(),
         nginx::trials(),
         own_target::trials(),
+        #[cfg(unix)]
+        page::trials(),
+        #[cfg(unix)]
+        pdf::trials(),
         permission::trials(),
         plan::trials(),
         repeat::trials(),

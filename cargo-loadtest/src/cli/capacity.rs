@@ -1,6 +1,6 @@
 //! `cargo loadtest capacity`.
 
-use super::{Export, ProjectArgs, values};
+use super::{Export, PdfArgs, ProjectArgs, values};
 use clap::Args;
 use loadtest::definition::slo::{Condition, conditions};
 use std::str::FromStr;
@@ -18,6 +18,8 @@ pub(crate) struct CapacityArgs {
     /// Write the report as FORMAT: `html`, `pdf`, `json`, `junit`, `markdown`, `csv` or `openmetrics`; without PATH into the folder of the run, with `-` to standard output in place of the card
     #[arg(long, value_name = "FORMAT[=PATH]")]
     pub(crate) export: Vec<Export>,
+    #[command(flatten)]
+    pub(crate) pdf: PdfArgs,
     #[command(flatten)]
     pub(crate) rates: RateArgs,
     #[command(flatten)]

@@ -20,7 +20,7 @@ pub(crate) enum Format {
     Markdown,
     /// The steps as rows.
     Csv,
-    /// The figures as the text of OpenMetrics.
+    /// The figures as the text of `OpenMetrics`.
     Openmetrics,
 }
 
@@ -111,6 +111,14 @@ pub(super) fn rate(text: &str) -> Result<f64, String> {
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     match ramp_up(text)? {
         Duration::ZERO => Err("is no time to run in; use at least `1s`".to_owned()),
+        time => Ok(time),
+    }
+}
+
+/// The target of a grade.
+pub(crate) fn apdex(text: &str) -> Result<Duration, String> {
+    match ramp_up(text)? {
+        Duration::ZERO => Err("leaves no time; use for example `500ms`".to_owned()),
         time => Ok(time),
     }
 }

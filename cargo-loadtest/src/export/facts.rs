@@ -2,9 +2,10 @@
 
 use crate::shell::clean;
 use loadtest::capacity::Trial;
-use loadtest::card::{Capacity, Card, DependencyFailure, Report, view};
+use loadtest::card::{Capacity, Card, DependencyFailure, Report, StepRow, view};
 use loadtest::chain::RootCause;
 use loadtest::definition::Metric;
+use serde::Serialize;
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -72,6 +73,12 @@ pub(super) fn trial_cells(
     }));
     cells.push((view::span(trial.window), false));
     cells
+}
+
+/// How to run an iteration of the card again, by itself.
+pub(super) fn run_again(card: &Card, number: &str) -> String {
+    let (scenario, seed) = (&card.identity, card.setting.seed);
+    format!("cargo loadtest debug {scenario} --seed {seed} --iteration {number}")
 }
 
 /// What was run, and where, as label and value.
@@ -168,6 +175,83 @@ pub(super) fn errors_alarm(card: &Card) -> bool {
         .any(|row| row.metric == Metric::Errors && row.step.is_none() && !row.passed)
 }
 
+/// Where the iterations went that came by each step.
+#[derive(Debug, Serialize)]
+pub(super) struct Ledger<'a> {
+    /// The columns in which there is anything, `planned` first: it is the sum of all others but `failed`,
+    /// which is a part of `executed`.
+    pub(super) columns: Vec<Column>,
+    /// The names of the steps.
+    pub(super) steps: Vec<&'a str>,
+}
+
+/// A column of a [`Ledger`].
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Column {
+    pub(super) title: &'static str,
+    /// What is counted, for those to whom the title says too little.
+    pub(super) words: &'static str,
+    /// Anything in it is trouble.
+    pub(super) alarming: bool,
+    /// A count per step.
+    pub(super) counts: Vec<u64>,
+}
+
+/// The ledger of the steps; `None` where every step ran whenever an iteration came by it.
+pub(super) fn ledger(card: &Card) -> Option<Ledger<'_>> {
+    type Of = fn(&StepRow) -> u64;
+    const COLUMNS: [(&str, &str, bool, Of); 9] = [
+        ("planned", "iterations that came by it", false, |step| {
+            step.planned
+        }),
+        ("executed", "ran to an end", false, |step| step.executed),
+        ("failed", "of these, without success", true, |step| {
+            step.failed
+        }),
+        ("skipped", "an upstream value was missing", true, |step| {
+            step.skipped
+        }),
+        ("not drawn", "its weight left it out", false, |step| {
+            step.not_drawn
+        }),
+        (
+            "left out",
+            "its function declined, which is no failure",
+            false,
+            |step| step.left_out,
+        ),
+        (
+            "upstream out",
+            "a step it needs was not drawn or left out",
+            false,
+            |step| step.skipped_not_drawn,
+        ),
+        (
+            "kept",
+            "it had run once and its answer was kept",
+            false,
+            |step| step.kept,
+        ),
+        ("cut off", "by the end of the run", false, |step| {
+            step.cancelled
+        }),
+    ];
+    if card.steps.iter().all(|step| step.planned == step.executed) {
+        return None;
+    }
+    let columns = COLUMNS.map(|(title, words, alarming, of)| Column {
+        title,
+        words,
+        alarming,
+        counts: card.steps.iter().map(of).collect(),
+    });
+    let is_said = |column: &Column| column.counts.iter().any(|count| *count > 0);
+    Some(Ledger {
+        columns: columns.into_iter().filter(is_said).collect(),
+        steps: card.steps.iter().map(|step| &*step.name).collect(),
+    })
+}
+
 /// The title of the column of steps that did not run, and nobody is to blame.
 pub(super) fn spared_title(card: &Card) -> &'static str {
     if card.steps.iter().any(|step| step.left_out > 0) {
@@ -190,6 +274,37 @@ pub(super) fn spared_heading(card: &Card) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::export::sample;
+
+    #[test]
+    fn the_ledger_accounts_for_every_iteration_that_came_by_a_step() {
+        assert!(ledger(&sample::single().cards[0]).is_none());
+        let mut card = sample::failed().cards[0].clone();
+        let titles = |card: &Card| -> Vec<&str> {
+            let columns = ledger(card).unwrap().columns.into_iter();
+            columns.map(|column| column.title).collect()
+        };
+        let some = ["planned", "executed", "failed", "skipped", "not drawn"];
+        assert_eq!(titles(&card), some);
+        let step = &mut card.steps[1];
+        (step.left_out, step.skipped_not_drawn) = (1, 2);
+        (step.kept, step.cancelled) = (4, 8);
+        step.planned += 15;
+        assert_eq!(titles(&card).len(), 9);
+        let ledger = ledger(&card).unwrap();
+        for (i, name) in ledger.steps.iter().enumerate() {
+            let columns = ledger
+                .columns
+                .iter()
+                .filter(|column| column.title != "failed");
+            let counts: Vec<u64> = columns.map(|column| column.counts[i]).collect();
+            assert_eq!(
+                counts[0],
+                counts[1..].iter().sum::<u64>(),
+                "{name}: {counts:?}"
+            );
+        }
+    }
 
     #[test]
     fn the_same_name_is_told_apart_by_a_number() {

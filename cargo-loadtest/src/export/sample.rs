@@ -340,11 +340,7 @@ pub(super) fn search(text: &str) -> Report {
 
 /// Its record.
 pub(crate) fn search_record(text: &str) -> RunRecord {
-    let threshold = |metric, bound| Threshold {
-        metric,
-        comparison: Comparison::Less,
-        bound,
-    };
+    let threshold = |metric, bound| Threshold::new(metric, Comparison::Less, bound);
     let scoped = |step, threshold| ScopedThreshold {
         step,
         threshold,
@@ -646,7 +642,8 @@ fn journey(tally: &mut Tally, dice: &mut Dice, target: &Target, slower: f64) {
         step.count_error(error(status, message, Some(body)));
     }
     let time = times.iter().sum();
-    tally.journey.record_shares(time, &times);
+    let executed = times.iter().copied().enumerate();
+    tally.journey.record_shares(time, times.len(), executed);
     tally.journey.slowest.add(SlowJourney {
         iteration: tally.journey.started,
         due_us: 1_000_000 + 5_000 * tally.journey.started,
@@ -742,11 +739,11 @@ fn step(name: &'static str, method: &'static str, url: &'static str) -> StepDef 
 }
 
 fn below(metric: Metric, ms: u64) -> Threshold {
-    Threshold {
+    Threshold::new(
         metric,
-        comparison: Comparison::Less,
-        bound: Bound::Time(Duration::from_millis(ms)),
-    }
+        Comparison::Less,
+        Bound::Time(Duration::from_millis(ms)),
+    )
 }
 
 /// Chance that comes out the same every time.

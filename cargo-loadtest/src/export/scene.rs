@@ -5,6 +5,7 @@
 
 use minijinja::HtmlEscape;
 use std::fmt::Write as _;
+use std::ops::Range;
 
 /// What a colour is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +28,7 @@ pub(crate) enum Paint {
 
 /// The light colours of data, in the order of use.
 const SERIES: [&str; 6] = [
-    "#2f6fb3", "#d08a1d", "#b5403b", "#4f9d8e", "#7a68b3", "#8c8f94",
+    "#2f6fb3", "#c07a12", "#b5403b", "#35806f", "#7a68b3", "#6f7378",
 ];
 
 impl Paint {
@@ -44,7 +45,8 @@ impl Paint {
         }
     }
 
-    fn light(self) -> &'static str {
+    /// The colour on light paper, as `#rrggbb`.
+    pub(crate) fn light(self) -> &'static str {
         match self {
             Self::Ink => "#1b1f24",
             Self::Muted => "#5d646d",
@@ -100,6 +102,16 @@ pub(crate) enum Shape {
 pub(crate) struct Scene {
     pub(crate) size: At,
     pub(crate) shapes: Vec<Shape>,
+    /// Shapes that belong together, in their order.
+    pub(crate) groups: Vec<Range<usize>>,
+    pub(crate) legend: Option<Legend>,
+}
+
+/// What says which colour is what, in a strip at the top; a page says it beside the drawing.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Legend {
+    pub(crate) shapes: Range<usize>,
+    pub(crate) height: f64,
 }
 
 impl Scene {
@@ -107,6 +119,8 @@ impl Scene {
         Self {
             size,
             shapes: Vec::new(),
+            groups: Vec::new(),
+            legend: None,
         }
     }
 
@@ -133,15 +147,33 @@ impl Scene {
         });
     }
 
-    /// The drawing as an SVG element; `label` says in words what it shows.
+    /// The drawing as an SVG element without its legend; `label` says in words what it shows.
     pub(crate) fn svg(&self, label: &str) -> String {
         let (width, height) = self.size;
+        let (strip, legend) = match &self.legend {
+            Some(legend) => (legend.height, legend.shapes.clone()),
+            None => (0.0, 0..0),
+        };
         let mut out = format!(
-            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-label="{}">"#,
+            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 {strip} {width} {}" role="img" aria-label="{}">"#,
+            height - strip,
             HtmlEscape(label)
         );
-        for shape in &self.shapes {
+        for (i, shape) in self.shapes.iter().enumerate() {
+            for group in self.groups.iter().filter(|group| group.start == i) {
+                out.push_str(if group.is_empty() { "<g></g>" } else { "<g>" });
+            }
+            if legend.contains(&i) {
+                continue;
+            }
             svg_of(shape, &mut out);
+            if self
+                .groups
+                .iter()
+                .any(|group| group.end == i + 1 && !group.is_empty())
+            {
+                out.push_str("</g>");
+            }
         }
         out.push_str("</svg>");
         out

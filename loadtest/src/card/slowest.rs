@@ -1,13 +1,18 @@
 //! The slowest journeys, step by step: what a waterfall shows.
 
+use crate::definition::{Load, Shape};
+use crate::journey::Number;
 use crate::metrics::{SlowJourney, Slowest};
 use serde::Serialize;
 
 /// One of the slowest journeys. Times are in microseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SlowRow {
-    /// The number of the iteration: `debug --iteration` runs it again.
+    /// The number of the iteration over all users.
     pub iteration: u64,
+    /// The same as `debug --iteration` takes it to run it again: `42`, or `3.12` in a load of users, each of
+    /// whom counts its own.
+    pub number: String,
     /// When it was to start, from the start of the load.
     pub due_us: u64,
     /// From then to its start.
@@ -37,9 +42,19 @@ pub struct SlowStepRow {
 
 impl SlowRow {
     /// All that are kept, the slowest first.
-    pub(super) fn all(slowest: &Slowest, names: &[&str]) -> Vec<Self> {
+    pub(super) fn all(slowest: &Slowest, names: &[&str], load: &Load) -> Vec<Self> {
+        let of_users = matches!(load.shape, Shape::Users { .. } | Shape::UserStages { .. });
         let row = |journey: &SlowJourney| Self {
             iteration: journey.iteration,
+            number: if of_users {
+                Number::of_user(journey.iteration)
+            } else {
+                Number {
+                    user: None,
+                    iteration: journey.iteration,
+                }
+            }
+            .to_string(),
             due_us: journey.due_us,
             delay_us: journey.delay_us,
             time_us: journey.time_us,
@@ -57,5 +72,37 @@ impl SlowRow {
                 .collect(),
         };
         slowest.journeys().iter().map(row).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn its_number_is_that_which_debug_takes() {
+        let mut slowest = Slowest::default();
+        slowest.add(SlowJourney {
+            iteration: 3 * (1 << 32) + 12,
+            ..SlowJourney::default()
+        });
+        let (ramp_up, duration) = (Duration::ZERO, Duration::from_secs(1));
+        let number = |shape| {
+            SlowRow::all(&slowest, &[], &Load::new(shape))[0]
+                .number
+                .clone()
+        };
+        let users = 5;
+        assert_eq!(
+            number(Shape::Users {
+                users,
+                ramp_up,
+                duration
+            }),
+            "3.12"
+        );
+        let count = u64::MAX;
+        assert_eq!(number(Shape::Iterations { count, users }), "12884901900");
     }
 }

@@ -1,4 +1,4 @@
-//! The percentile spectrum: the whole distribution of times, its tail stretched, as HdrHistogram plots it.
+//! The percentile spectrum: the whole distribution of times, its tail stretched, as `HdrHistogram` plots it.
 
 use crate::definition::micros;
 use crate::metrics::Histogram;

@@ -27,6 +27,16 @@ pub struct Number {
     pub iteration: u64,
 }
 
+impl Number {
+    /// That of an iteration in a load of users, by its number over all of them.
+    pub(crate) fn of_user(iteration: u64) -> Self {
+        Self {
+            user: Some(iteration >> 32),
+            iteration: iteration & u64::from(u32::MAX),
+        }
+    }
+}
+
 impl FromStr for Number {
     type Err = &'static str;
 

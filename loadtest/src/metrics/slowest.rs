@@ -98,7 +98,9 @@ mod tests {
             let all: Vec<_> = (0..).zip(&times).map(|(i, time)| journey(*time, i)).collect();
             let of = |part: &[SlowJourney]| {
                 let mut slowest = Slowest::default();
-                part.iter().for_each(|journey| slowest.add(journey.clone()));
+                for journey in part {
+                    slowest.add(journey.clone());
+                }
                 slowest
             };
             let mut expected = all.clone();

@@ -79,8 +79,9 @@ mod tests {
     #[test]
     fn text_from_outside_cannot_break_out_of_a_search() {
         let html = render(&sample::search("</script><img src=x>\"'`<evil"));
-        for element in ["<img", "<script", "<evil"] {
+        for element in ["<img", "<evil"] {
             assert!(!html.contains(element), "{element}");
         }
+        assert_eq!(html.matches("script>").count(), 2, "but our own");
     }
 }

@@ -1,11 +1,19 @@
 //! The card as one page: complete without scripts and without a network.
 
 mod capacity;
+mod drawing;
+mod policy;
+#[cfg(test)]
+mod skeleton;
+#[cfg(test)]
+mod style;
 
-use crate::export::chart::{self, Chart};
+use crate::export::chart;
 use crate::export::facts::{
-    NOT_RUN, OWN_METRICS, errors_alarm, facts, percentiles_of, spared_heading, spared_title,
+    Ledger, NOT_RUN, OWN_METRICS, errors_alarm, facts, ledger, percentiles_of, run_again,
+    spared_heading,
 };
+use drawing::Drawing;
 use loadtest::card::{Card, Report, view};
 use minijinja::value::Serde;
 use minijinja::{Environment, HtmlEscape, Value, context};
@@ -15,6 +23,7 @@ use std::time::Duration;
 
 const TEMPLATE: &str = include_str!("../report.html");
 const STYLE: &str = include_str!("../report.css");
+const SCRIPT: &str = include_str!("../report.js");
 
 /// A card and what is drawn of it.
 #[derive(Serialize)]
@@ -28,19 +37,19 @@ struct Sheet<'a> {
     shares: Option<Drawing>,
     /// The colour of each step in the drawing of shares.
     roles: Vec<String>,
+    /// What each point of the charts over time is of.
+    at: Option<Value>,
     charts: Vec<Drawing>,
+    spectrum: Option<Drawing>,
+    slowest: Vec<Drawing>,
+    /// How to run the slowest journey again.
+    again: Option<String>,
     /// What the generator saw of itself, in a line and drawn.
     generator: String,
     health: Vec<Drawing>,
     facts: Vec<(&'static str, String)>,
-    spared_title: &'static str,
+    ledger: Option<Ledger<'a>>,
     spared_heading: &'static str,
-}
-
-#[derive(Serialize)]
-struct Drawing {
-    title: &'static str,
-    svg: Value,
 }
 
 /// The report as an HTML page.
@@ -65,11 +74,15 @@ pub(crate) fn render(report: &Report) -> String {
         .enumerate()
         .map(|(i, card)| Sheet::of(i, report, card))
         .collect();
+    let has_charts = sheets.iter().any(|sheet| !sheet.charts.is_empty());
+    let script = has_charts.then_some(SCRIPT);
     environment
         .get_template("report.html")
         .and_then(|template| {
             template.render(context! {
                 style => Value::from_safe_string(STYLE.to_owned()),
+                script => script.map(|script| Value::from_safe_string(script.to_owned())),
+                policy => Value::from_safe_string(policy::of(script)),
                 report => Value::from(Serde(report)),
                 sheets => Value::from(Serde(&sheets)),
                 search => report.capacity.as_ref().map(|capacity| Value::from(Serde(capacity::Sheet::of(capacity)))),
@@ -84,10 +97,10 @@ pub(crate) fn render(report: &Report) -> String {
 
 impl<'a> Sheet<'a> {
     fn of(number: usize, report: &Report, card: &'a Card) -> Self {
-        let drawn = |chart: Chart| Drawing {
-            title: chart.title,
-            svg: Value::from_safe_string(chart.scene.svg(&chart.label)),
-        };
+        let charts = chart::over_time(card);
+        let at = charts.first().and_then(|chart| chart.readout.as_ref());
+        let at: Vec<String> = at.map(|readout| readout.at.clone()).unwrap_or_default();
+        let draw = |chart| Drawing::of(chart, &at);
         let bottleneck = card.bottleneck.as_ref().map(|found| found.step);
         Self {
             anchor: format!("scenario-{}", number + 1),
@@ -96,15 +109,22 @@ impl<'a> Sheet<'a> {
             verdict: card.verdict.name(),
             errors_alarm: errors_alarm(card),
             percentiles_of: percentiles_of(card),
-            shares: chart::shares(card).map(drawn),
+            shares: chart::shares(card).map(draw),
             roles: (0..card.steps.len())
                 .map(|step| chart::paint_of(step, bottleneck.unwrap_or(usize::MAX)).role())
                 .collect(),
-            charts: chart::over_time(card).into_iter().map(drawn).collect(),
+            at: (!at.is_empty()).then(|| drawing::list(&at)),
+            charts: charts.into_iter().map(draw).collect(),
+            spectrum: chart::spectrum(card).map(draw),
+            slowest: chart::slowest(card).into_iter().map(draw).collect(),
+            again: card
+                .slowest
+                .first()
+                .map(|slowest| run_again(card, &slowest.number)),
             generator: card.generator.words(),
-            health: chart::of_generator(card).into_iter().map(drawn).collect(),
+            health: chart::of_generator(card).into_iter().map(draw).collect(),
             facts: facts(report, card),
-            spared_title: spared_title(card),
+            ledger: ledger(card),
             spared_heading: spared_heading(card),
         }
     }
@@ -142,30 +162,93 @@ fn prose(text: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use super::skeleton::{Piece, pieces};
     use super::*;
     use crate::export::sample;
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use sha2::{Digest as _, Sha256};
 
-    #[test]
-    fn text_from_outside_cannot_break_out() {
-        let html = render(&sample::hostile(
-            "</script><img src=x onerror=alert(1)>\"'`<evil",
-        ));
-        assert!(!html.contains("<img"), "an element from outside");
-        assert!(!html.contains("<script"), "a script");
-        assert!(!html.contains("</script"), "an end of a script");
-        assert!(!html.contains("<evil"), "an element from outside");
-        assert!(html.contains("&lt;img src=x onerror="));
+    const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\"'`<evil -->|&quot;";
+
+    /// The text of the only script of a page.
+    fn script(html: &str) -> &str {
+        assert_eq!(html.matches("<script").count(), 1);
+        assert_eq!(html.matches("</script").count(), 1);
+        let (_, rest) = html.split_once("<script>").expect("no attributes");
+        rest.split_once("</script>").expect("an end").0
     }
 
     #[test]
-    fn the_page_asks_for_nothing() {
+    fn text_from_outside_cannot_break_out() {
+        let html = render(&sample::hostile(HOSTILE));
+        assert_eq!(script(&html), SCRIPT, "nothing but our own script");
+        assert!(!html.contains("<img"), "an element from outside");
+        assert!(!html.contains("<evil"), "an element from outside");
+        assert!(html.contains("&lt;img src=x onerror="));
+        let (mut elements, mut attributes) = (0, 0);
+        for piece in pieces(&html) {
+            if let Piece::Tag { name, values, .. } = piece {
+                elements += 1;
+                let known = "!doctype html head meta title style body main header section article div p span h1 h2 h3 \
+                    ul ol li dl dt dd table caption thead tbody tr th td strong code pre br footer a figure figcaption \
+                    svg g rect polyline polygon text script";
+                assert!(known.split_whitespace().any(|one| one == name), "<{name}>");
+                for (attribute, value) in values {
+                    attributes += 1;
+                    let known = "id class lang charset name content http-equiv href role scope tabindex colspan \
+                        aria-label aria-labelledby aria-hidden data-label data-from data-to data-at data-words \
+                        xmlns viewBox x y width height fill fill-opacity points stroke stroke-width \
+                        stroke-linejoin stroke-linecap stroke-dasharray font-size text-anchor html";
+                    let is_known = known.split_whitespace().any(|one| one == attribute);
+                    assert!(is_known, "{attribute}=\"{value}\" of <{name}>");
+                    let is_said = attribute == "aria-label" || attribute == "content";
+                    assert!(
+                        is_said || !value.contains("evil"),
+                        "{attribute}=\"{value}\""
+                    );
+                }
+            }
+        }
+        assert!(
+            elements > 300 && attributes > 500,
+            "{elements} {attributes}"
+        );
+    }
+
+    #[test]
+    fn the_page_asks_for_nothing_and_runs_nothing_but_its_script() {
         for report in [sample::failed(), sample::several(), sample::empty()] {
             let html = render(&report);
-            for outside in ["src=", "url(", "@import", "<link", "<script", "<iframe"] {
+            for outside in [
+                "src=", "url(", "@import", "<link", "<iframe", "fetch(", "XMLHttp",
+            ] {
                 assert!(!html.contains(outside), "{outside}");
+            }
+            for piece in pieces(&html) {
+                if let Piece::Tag { values, .. } = piece {
+                    let is_active = |name: &str| name.starts_with("on") || name == "style";
+                    assert!(
+                        !values.iter().any(|(name, _)| is_active(name)),
+                        "{values:?}"
+                    );
+                }
             }
             let links = html.matches("href=\"").count();
             assert_eq!(links, html.matches("href=\"#").count());
+            let policy = html.split_once("Content-Security-Policy\" content=\"");
+            let policy = policy.and_then(|(_, rest)| rest.split_once('"')).unwrap().0;
+            assert!(policy.starts_with("default-src 'none'; style-src 'unsafe-inline'"));
+            if report.cards[0].course.points.is_empty() {
+                assert!(!html.contains("<script") && !policy.contains("script-src"));
+            } else {
+                let hash = STANDARD.encode(Sha256::digest(script(&html)));
+                assert!(
+                    policy.contains(&format!("script-src 'sha256-{hash}'")),
+                    "{policy}"
+                );
+                assert_eq!(policy.matches("script-src").count(), 1);
+            }
         }
     }
 
@@ -196,11 +279,7 @@ mod tests {
         (step.kept, step.left_out) = (4_321, 1_234);
         let html = render(&report);
         assert!(html.contains(">Kept</th>") && html.contains(">Left out</th>"));
-        assert!(
-            html.contains("<td class=\"n\"></td>"),
-            "nothing kept is no figure"
-        );
-        for number in [4_321, step_spared(&report)] {
+        for number in [4_321, 1_234] {
             assert!(html.contains(&format!(">{}</td>", view::count(number))));
         }
         let plain = crate::export::terminal::render(&report, 200, false);
@@ -223,10 +302,6 @@ mod tests {
         assert!(html.contains(">Requests</th>"));
         assert!(html.contains(&format!(">{}</td>", view::count(4_321))));
         assert!(terminal(&report).contains(&view::count(4_321)));
-    }
-
-    fn step_spared(report: &Report) -> u64 {
-        report.cards[0].steps[0].spared()
     }
 
     #[test]
@@ -252,6 +327,9 @@ mod tests {
     fn five_minutes_of_ten_steps_stay_small() {
         let html = render(&sample::long());
         assert!(html.len() < 150_000, "{} bytes", html.len());
+        // Sixty steps with long names take what their tables take.
+        let html = render(&sample::huge());
+        assert!(html.len() < 250_000, "{} bytes", html.len());
     }
 
     #[test]
@@ -265,7 +343,8 @@ mod tests {
                 let words = view::duration(Duration::from_nanos(ns));
                 let terminal = crate::export::terminal::render(&report, 200, false);
                 assert_eq!(terminal.matches(&words).count(), 2, "{words}\n{terminal}");
-                assert_eq!(render(&report).matches(&words).count(), 2, "{words}");
+                // One of them is in the table beside the spectrum too.
+                assert_eq!(render(&report).matches(&words).count(), 3, "{words}");
             }
         }
     }

@@ -1,0 +1,102 @@
+//! The charts of a card, as drawings.
+
+mod axis;
+mod plot;
+mod shares;
+mod slowest;
+mod spectrum;
+mod time;
+
+use super::scene::{Paint, Scene};
+
+pub(crate) use shares::{paint_of, shares};
+pub(crate) use slowest::slowest;
+pub(crate) use spectrum::spectrum;
+pub(crate) use time::{of_generator, over_time};
+
+/// A chart and what it shows.
+#[derive(Debug)]
+pub(crate) struct Chart {
+    pub(crate) title: String,
+    /// What it shows, in words.
+    pub(crate) label: String,
+    pub(crate) scene: Scene,
+    /// The figures in it; `None` of a drawing that says them itself.
+    pub(crate) readout: Option<Readout>,
+}
+
+/// The figures of a chart, point by point.
+#[derive(Debug)]
+pub(crate) struct Readout {
+    /// Where the first and the last point lie, from the left of the scene; the others lie between them, at
+    /// equal distances.
+    pub(crate) from: f64,
+    pub(crate) to: f64,
+    /// What each point is of: a time, a quantile.
+    pub(crate) at: Vec<String>,
+    /// In the order in which they are drawn, which is that of the groups of the scene.
+    pub(crate) series: Vec<Figures>,
+}
+
+/// The figures of one series.
+#[derive(Debug)]
+pub(crate) struct Figures {
+    pub(crate) name: String,
+    pub(crate) paint: Paint,
+    pub(crate) dashed: bool,
+    /// One per point, in words; empty in a gap.
+    pub(crate) words: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::sample;
+    use crate::export::scene::Shape;
+
+    #[test]
+    fn no_shape_leaves_its_drawing() {
+        for report in [sample::failed(), sample::huge(), sample::single()] {
+            let card = &report.cards[0];
+            let mut charts = over_time(card);
+            charts.extend(shares(card));
+            charts.extend(of_generator(card));
+            charts.extend(spectrum(card));
+            charts.extend(slowest(card));
+            assert!(charts.len() >= 5, "{}", charts.len());
+            for chart in charts {
+                let (wide, high) = chart.scene.size;
+                for shape in &chart.scene.shapes {
+                    let points = match shape {
+                        Shape::Rect { at, size, .. } => {
+                            vec![*at, (at.0 + size.0, at.1 + size.1)]
+                        }
+                        Shape::Line { points, .. } | Shape::Area { points, .. } => points.clone(),
+                        Shape::Text { at, .. } => vec![*at],
+                    };
+                    for (x, y) in points {
+                        assert!((0.0..=wide + 0.01).contains(&x), "{}: {x}", chart.title);
+                        assert!((0.0..=high + 0.01).contains(&y), "{}: {y}", chart.title);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_readout_has_a_figure_for_every_point_and_a_group_for_every_series() {
+        let report = sample::failed();
+        let card = &report.cards[0];
+        let mut charts = over_time(card);
+        assert_eq!(charts.len(), 4);
+        charts.extend(spectrum(card));
+        for chart in charts {
+            let readout = chart.readout.expect("a chart with figures");
+            assert!(readout.from < readout.to);
+            assert_eq!(chart.scene.groups.len(), readout.series.len());
+            for series in readout.series {
+                assert_eq!(series.words.len(), readout.at.len(), "{}", series.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+// Reads the figures off the charts: by pointer, by the arrow keys, and without what the legend switches off.
+// The page is complete without it.
+'use strict';
+
+// All charts of a scenario that have the same axis move together.
+function connect(charts, at) {
+  let held = -1;
+  const show = (i) => {
+    held = i;
+    for (const chart of charts) chart.show(i, at[i]);
+  };
+  for (const chart of charts) {
+    const { plot } = chart;
+    plot.addEventListener('pointermove', (event) => show(chart.nearest(event.clientX)));
+    plot.addEventListener('pointerdown', (event) => show(chart.nearest(event.clientX)));
+    plot.addEventListener('pointerleave', () => show(-1));
+    plot.addEventListener('blur', () => show(-1));
+    plot.addEventListener('keydown', (event) => {
+      const last = at.length - 1;
+      const from = held < 0 ? last + 1 : held;
+      const to = {
+        ArrowLeft: from - 1, ArrowDown: from - 1, ArrowRight: held + 1, ArrowUp: held + 1,
+        PageDown: from - 10, PageUp: held + 10, Home: 0, End: last, Escape: -1,
+      }[event.key];
+      if (to === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
+      event.preventDefault();
+      show(event.key === 'Escape' ? -1 : Math.min(Math.max(to, 0), last));
+    });
+  }
+}
+
+function chartOf(figure, points) {
+  const plot = figure.querySelector('.plot');
+  const svg = plot.querySelector('svg');
+  const from = Number(figure.dataset.from);
+  const step = (Number(figure.dataset.to) - from) / Math.max(points - 1, 1);
+  const groups = svg.querySelectorAll('g');
+  const numbers = (line) => line.getAttribute('points').split(' ').map((pair) => pair.split(',').map(Number));
+  const levels = [...svg.querySelectorAll('.l-grid')].map((line) => numbers(line)[0][1]);
+
+  const drawn = (name, attributes) => {
+    const element = document.createElementNS('http://www.w3.org/2000/svg', name);
+    for (const key in attributes) element.setAttribute(key, attributes[key]);
+    svg.append(element);
+    return element;
+  };
+  const cross = drawn('line', { class: 'cross', y1: Math.min(...levels), y2: Math.max(...levels), visibility: 'hidden' });
+
+  const series = [...figure.querySelectorAll('.legend li')].map((entry, i) => {
+    const heights = [];
+    for (const line of groups[i].querySelectorAll('polyline')) {
+      for (const [x, y] of numbers(line)) heights[Math.round((x - from) / step)] ??= y;
+    }
+    const line = groups[i].querySelector('polyline');
+    const role = (line?.getAttribute('class') ?? 'l-muted').replace('l-', 'f-');
+    const dot = drawn('circle', { class: `dot ${role}`, r: 3.2, visibility: 'hidden' });
+    return { entry, group: groups[i], name: entry.textContent, words: entry.dataset.words.split('|'), heights, dot, on: true };
+  });
+
+  const readout = document.createElement('div');
+  readout.className = 'readout';
+  readout.hidden = true;
+  plot.append(readout);
+  plot.tabIndex = 0;
+  const say = (attributes) => {
+    for (const key in attributes) plot.setAttribute(key, attributes[key]);
+  };
+  say({ role: 'slider', 'aria-label': svg.getAttribute('aria-label'), 'aria-valuemin': 0, 'aria-valuemax': points - 1 });
+
+  let shown = [-1, ''];
+  const show = (i, when) => {
+    shown = [i, when];
+    const x = from + step * i;
+    const seen = series.filter((one) => one.on && one.words[i]);
+    cross.setAttribute('visibility', i < 0 ? 'hidden' : 'visible');
+    if (i >= 0) {
+      cross.setAttribute('x1', x);
+      cross.setAttribute('x2', x);
+    }
+    for (const one of series) {
+      const visible = seen.includes(one) && one.heights[i] !== undefined;
+      one.dot.setAttribute('visibility', visible ? 'visible' : 'hidden');
+      if (visible) {
+        one.dot.setAttribute('cx', x);
+        one.dot.setAttribute('cy', one.heights[i]);
+      }
+    }
+    readout.hidden = i < 0;
+    readout.replaceChildren();
+    if (i < 0) {
+      say({ 'aria-valuenow': 0, 'aria-valuetext': 'nothing read off' });
+      return;
+    }
+    const part = (name, text, className = '') => {
+      const element = document.createElement(name);
+      element.textContent = text;
+      element.className = className;
+      readout.append(element);
+    };
+    part('strong', when);
+    for (const one of seen) {
+      part('span', one.name, one.entry.className);
+      part('b', one.words[i]);
+    }
+    const share = x / svg.viewBox.baseVal.width;
+    readout.style.left = share < 0.5 ? `calc(${100 * share}% + 10px)` : 'auto';
+    readout.style.right = share < 0.5 ? 'auto' : `calc(${100 * (1 - share)}% + 10px)`;
+    const words = seen.map((one) => `${one.name} ${one.words[i]}`);
+    say({ 'aria-valuenow': i, 'aria-valuetext': `${when}: ${words.join(', ')}` });
+  };
+  show(-1);
+
+  // Of one series there is nothing to choose.
+  for (const one of series.length > 1 ? series : []) {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.textContent = one.name;
+    button.setAttribute('aria-pressed', 'true');
+    button.addEventListener('click', () => {
+      one.on = !one.on;
+      button.setAttribute('aria-pressed', String(one.on));
+      one.group.setAttribute('visibility', one.on ? 'visible' : 'hidden');
+      show(...shown);
+    });
+    one.entry.replaceChildren(button);
+  }
+
+  const nearest = (clientX) => {
+    const { left, width } = svg.getBoundingClientRect();
+    const x = (clientX - left) * svg.viewBox.baseVal.width / width;
+    return Math.min(Math.max(Math.round((x - from) / step), 0), points - 1);
+  };
+  return { plot, show, nearest };
+}
+
+for (const scenario of document.querySelectorAll('article')) {
+  const axes = new Map();
+  for (const figure of scenario.querySelectorAll('figure[data-from]')) {
+    const words = figure.dataset.at ?? scenario.dataset.at;
+    axes.set(words, [...(axes.get(words) ?? []), figure]);
+  }
+  for (const [words, figures] of axes) {
+    const at = words.split('|');
+    connect(figures.map((figure) => chartOf(figure, at.length)), at);
+  }
+}

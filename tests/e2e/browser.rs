@@ -1,0 +1,214 @@
+//! Chromium without a window, driven over its own pipe: the `DevTools` protocol, as far as a page of ours needs it.
+
+use serde_json::{Value, json};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// No answer takes so long, however busy the machine.
+const LIMIT: Duration = Duration::from_secs(120);
+const FLAGS: &str = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
+    --disable-background-networking --disable-component-update --disable-sync --disable-dev-shm-usage \
+    --hide-scrollbars --remote-debugging-pipe";
+
+/// A browser with one page; dropped, it is closed.
+#[derive(Debug)]
+pub(crate) struct Browser {
+    child: Child,
+    commands: ChildStdin,
+    messages: Receiver<Value>,
+    session: Option<String>,
+    last: u64,
+    /// What the page did since it was opened.
+    events: Vec<Value>,
+    _profile: TempDir,
+}
+
+impl Browser {
+    pub(crate) fn start() -> Self {
+        let profile = tempfile::tempdir().expect("a folder");
+        // It reads commands from its descriptor 3 and answers on 4.
+        let mut child = Command::new("sh")
+            .arg("-c")
+            .arg(format!(
+                "exec chromium {FLAGS} --user-data-dir=\"$0\" about:blank 3<&0 4>&1 </dev/null >/dev/null 2>&1"
+            ))
+            .arg(profile.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a shell");
+        let commands = child.stdin.take().expect("a pipe");
+        let mut answers = BufReader::new(child.stdout.take().expect("a pipe"));
+        let (sender, messages) = mpsc::channel();
+        thread::spawn(move || {
+            let mut message = Vec::new();
+            while answers
+                .read_until(0, &mut message)
+                .is_ok_and(|read| read > 0)
+            {
+                let text = message.strip_suffix(b"\0").unwrap_or(&message);
+                let value = serde_json::from_slice(text).unwrap_or(Value::Null);
+                if sender.send(value).is_err() {
+                    break;
+                }
+                message.clear();
+            }
+        });
+        let mut browser = Self {
+            child,
+            commands,
+            messages,
+            session: None,
+            last: 0,
+            events: Vec::new(),
+            _profile: profile,
+        };
+        let target = browser.call("Target.createTarget", json!({ "url": "about:blank" }));
+        let attached = browser.call(
+            "Target.attachToTarget",
+            json!({ "targetId": target["targetId"], "flatten": true }),
+        );
+        browser.session = attached["sessionId"].as_str().map(str::to_owned);
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            browser.call(&format!("{domain}.enable"), json!({}));
+        }
+        browser
+    }
+
+    /// Gives a command and waits for its answer.
+    #[track_caller]
+    pub(crate) fn call(&mut self, method: &str, parameters: impl Into<Value>) -> Value {
+        self.last += 1;
+        let mut command = json!({ "id": self.last, "method": method });
+        command["params"] = parameters.into();
+        if let Some(session) = &self.session {
+            command["sessionId"] = json!(session);
+        }
+        let line = format!("{command}\0");
+        let sent = self.commands.write_all(line.as_bytes());
+        sent.unwrap_or_else(|error| panic!("{method}: {error}"));
+        loop {
+            let message = self.next(method);
+            if message["id"] == self.last {
+                assert!(message["error"].is_null(), "{method}: {message}");
+                return message["result"].clone();
+            }
+        }
+    }
+
+    #[track_caller]
+    fn next(&mut self, waiting_for: &str) -> Value {
+        let message = self.messages.recv_timeout(LIMIT);
+        let message = message.unwrap_or_else(|error| panic!("{waiting_for}: {error}"));
+        if message["method"].is_string() {
+            self.events.push(message.clone());
+        }
+        message
+    }
+
+    /// How wide and high the window is.
+    pub(crate) fn resize(&mut self, width: u32, height: u32) {
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false }),
+        );
+    }
+
+    /// Whether pages may run scripts.
+    pub(crate) fn allow_scripts(&mut self, allowed: bool) {
+        self.call(
+            "Emulation.setScriptExecutionDisabled",
+            json!({ "value": !allowed }),
+        );
+    }
+
+    /// Opens a file, and forgets what happened before.
+    #[track_caller]
+    pub(crate) fn open(&mut self, file: &Path) {
+        self.events.clear();
+        let url = format!("file://{}", file.display());
+        let answer = self.call("Page.navigate", json!({ "url": url }));
+        assert!(answer["errorText"].is_null(), "{answer}");
+        let loaded = |event: &Value| event["method"] == "Page.loadEventFired";
+        while !self.events.iter().any(loaded) {
+            self.next("the page");
+        }
+    }
+
+    /// The value of an expression in the page.
+    #[track_caller]
+    pub(crate) fn value(&mut self, expression: &str) -> Value {
+        let answer = self.call(
+            "Runtime.evaluate",
+            json!({ "expression": expression, "returnByValue": true }),
+        );
+        assert!(
+            answer["exceptionDetails"].is_null(),
+            "{expression}: {answer}"
+        );
+        answer["result"]["value"].clone()
+    }
+
+    /// Moves the pointer, from the upper left corner of the window.
+    pub(crate) fn point(&mut self, x: f64, y: f64) {
+        let parameters = json!({ "type": "mouseMoved", "x": x, "y": y });
+        self.call("Input.dispatchMouseEvent", parameters);
+    }
+
+    /// Clicks there.
+    pub(crate) fn click(&mut self, x: f64, y: f64) {
+        for kind in ["mousePressed", "mouseReleased"] {
+            let parameters =
+                json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": 1 });
+            self.call("Input.dispatchMouseEvent", parameters);
+        }
+    }
+
+    /// Presses and releases a key.
+    pub(crate) fn press(&mut self, key: &str) {
+        for kind in ["keyDown", "keyUp"] {
+            let parameters = json!({ "type": kind, "key": key });
+            self.call("Input.dispatchKeyEvent", parameters);
+        }
+    }
+
+    /// The addresses that the page asked for since it was opened.
+    pub(crate) fn asked_for(&self) -> Vec<String> {
+        let asked = self.named("Network.requestWillBeSent");
+        asked
+            .map(|event| event["params"]["request"]["url"].to_string())
+            .collect()
+    }
+
+    /// What it complained about, and what it refused.
+    pub(crate) fn complaints(&self) -> Vec<String> {
+        [
+            "Log.entryAdded",
+            "Runtime.exceptionThrown",
+            "Runtime.consoleAPICalled",
+        ]
+        .into_iter()
+        .flat_map(|name| self.named(name))
+        .map(Value::to_string)
+        .collect()
+    }
+
+    fn named(&self, name: &str) -> impl Iterator<Item = &Value> {
+        self.events
+            .iter()
+            .filter(move |event| event["method"] == name)
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // The shell has become the browser, which takes its other processes with it.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
