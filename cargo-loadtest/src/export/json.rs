@@ -86,7 +86,14 @@ mod tests {
     fn a_field_more_or_less_is_noticed_everywhere() {
         /// Objects whose keys are data, and fields that are not always there.
         const OPEN: [&str; 2] = ["/statuses", "/errors_per_second"];
-        const OPTIONAL: [&str; 5] = ["left_out", "kept", "counters", "timings", "capacity"];
+        const OPTIONAL: [&str; 6] = [
+            "left_out",
+            "kept",
+            "counters",
+            "timings",
+            "capacity",
+            "abort_after_us",
+        ];
         let validator = jsonschema::draft202012::new(&schema()).unwrap();
         for wanted in [
             "failed",

@@ -133,13 +133,15 @@ fn of_run(card: &Card, identity: &str) -> TestCase {
     for cause in &card.validity.causes {
         let _ = writeln!(help, "{}: {}", clean(&cause.what), clean(&cause.remedy));
     }
-    unlike(
-        identity,
-        RUN,
-        &message.join("; "),
-        card.verdict.name(),
-        &help,
-    )
+    let message = message.join("; ");
+    let mut case = unlike(identity, RUN, &message, card.verdict.name(), &help);
+    // A run that gave itself up is a gate that failed.
+    if let (Verdict::Failed, TestCaseStatus::NonSuccess { kind, .. }) =
+        (card.verdict, &mut case.status)
+    {
+        *kind = NonSuccessKind::Failure;
+    }
+    case
 }
 
 fn of_threshold(card: &Card, row: &ThresholdRow, identity: &str) -> TestCase {

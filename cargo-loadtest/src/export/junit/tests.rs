@@ -249,6 +249,12 @@ fn a_verdict_that_is_no_threshold_is_an_error() {
         assert!(message.contains(says), "{message}");
     }
     assert_eq!(message(find(&read(&sample::failed()), RUN)).1, "passed");
+    // That it gave itself up is no condition either, but the gate has failed.
+    let mut report = sample::failed();
+    let words = "given up after 3 s: errors of the journey: 7.1 %, and must be < 5 %";
+    report.cards[0].reasons.insert(0, words.to_owned());
+    let given_up = (Some(NonSuccessKind::Failure), words);
+    assert_eq!(message(find(&read(&report), RUN)), given_up);
 }
 
 #[test]
