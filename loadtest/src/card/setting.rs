@@ -70,7 +70,8 @@ impl Setting {
 }
 
 fn flags(record: &ScenarioRecord) -> Vec<String> {
-    let declared = record.definition.load.as_ref().unwrap_or(&Load::DEFAULT);
+    let default = Load::DEFAULT;
+    let declared = record.definition.load.as_ref().unwrap_or(&default);
     let ran = &record.plan.load;
     let mut flags = Vec::new();
     if ran.shape != declared.shape {
