@@ -209,9 +209,10 @@ fn steps(names: &[String], now: &[StepWindow], room: usize) -> Vec<String> {
     let most = longest.min(room.saturating_sub(figures));
     let line = |(name, now): (&String, &StepWindow)| {
         let name = shorten(name, most);
-        let rate = match has_rate {
-            true => format!("  {:>7.1}/s", now.rate),
-            false => String::new(),
+        let rate = if has_rate {
+            format!("  {:>7.1}/s", now.rate)
+        } else {
+            String::new()
         };
         format!(
             "  {name}{}  p95 {:>8}{rate}  errors {}",
