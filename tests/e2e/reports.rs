@@ -25,6 +25,9 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials.extend(trials![needing "xmllint":
         junit_is_well_formed,
     ]);
+    trials.extend(trials![needing "cmark-gfm":
+        markdown_from_outside_does_nothing_on_github,
+    ]);
     trials.extend([
         reading("junitparser", "junit_is_read_by_junitparser", junit_is_read),
         reading(
@@ -184,7 +187,7 @@ fn export_all(desk: &Desk, code: i32, folder: &Path) {
     }
     let run = desk.only_run();
     for (_, name) in FORMATS {
-        fs::write(folder.join(name), run.text(name)).expect("room");
+        fs::copy(run.0.join(name), folder.join(name)).expect("room");
     }
 }
 
@@ -348,6 +351,37 @@ fn junit_is_well_formed() {
             .run()
             .exits(0);
         assert_eq!(output.stderr, "", "{name}");
+    }
+}
+
+fn markdown_from_outside_does_nothing_on_github() {
+    let (_folder, files) = golden("markdown");
+    for (name, file) in files {
+        let page = fs::read_to_string(&file).expect("a golden file");
+        let call = Call::program("cmark-gfm", workspace());
+        let line = "--unsafe -e table -e autolink -e strikethrough";
+        let html = call.line(line).arg(file).run().exits(0).stdout;
+        for element in ["<a ", "<img", "<script", "<b>", "<del", "<em"] {
+            assert!(!html.contains(element), "{name}: {element}\n{html}");
+        }
+        // Everybody and everything is named within code, where the site looks for nobody.
+        let outside: String = html
+            .split("<code>")
+            .map(|part| part.split_once("</code>").map_or(part, |(_, after)| after))
+            .collect();
+        for sign in ["@", "#1", "http"] {
+            assert!(!outside.contains(sign), "{name}: {sign}\n{outside}");
+        }
+        let rows = page.lines().filter(|line| line.starts_with('|')).count();
+        let heads = page
+            .lines()
+            .filter(|line| line.starts_with("|---") || line.starts_with("|--:"));
+        let all = html.matches("<tr>").count();
+        assert_eq!(
+            all,
+            rows - heads.count(),
+            "{name}: every row is in a table\n{html}"
+        );
     }
 }
 
