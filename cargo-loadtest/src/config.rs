@@ -137,7 +137,8 @@ impl Reader<'_> {
                     });
             }
             "budget" => config.grading.budget = self.quantity(key, value, "%", units::share),
-            _ => self.unknown(key, &["apdex", "budget"]),
+            "grade_weight" => config.grading.grade_weight = self.weight(key, value),
+            _ => self.unknown(key, &["apdex", "budget", "grade_weight"]),
         }
     }
 
@@ -161,6 +162,22 @@ impl Reader<'_> {
                 ),
             ),
         }
+    }
+
+    /// A number that is not negative.
+    fn weight(&mut self, key: Key<'_, '_>, value: Value<'_, '_>) -> Option<f64> {
+        let number = match value.get_ref().type_str() {
+            "integer" | "float" => self.text.get(value.span()),
+            _ => None,
+        };
+        let weight = number.and_then(|text| text.replace('_', "").parse().ok());
+        let weight = weight.filter(|weight| (0.0..=1e6).contains(weight));
+        if weight.is_none() {
+            let key = key.get_ref();
+            let message = format!("`{key}` is a number from 0 to 1000000; write `{key} = 1`");
+            self.mistake(value.span().start, message);
+        }
+        weight
     }
 
     fn quantity<T>(
@@ -225,12 +242,14 @@ mod tests {
     #[test]
     fn every_key_is_read() {
         let config = parse(
-            "[store]\ndirectory = \"runs\"\n[grading]\napdex = \"300ms\"\nbudget = \"0.5%\"\n",
+            "[store]\ndirectory = \"runs\"\n[grading]\napdex = \"300ms\"\nbudget = \"0.5%\"\n\
+             grade_weight = 1\n",
         )
         .unwrap();
         assert_eq!(config.store, Some(PathBuf::from("/home/ada/runs")));
         assert_eq!(config.grading.apdex, Some(Duration::from_millis(300)));
         assert_eq!(config.grading.budget, Some(0.005));
+        assert_eq!(config.grading.grade_weight, Some(1.0));
         assert_eq!(parse("").unwrap(), Config::default());
     }
 
@@ -249,6 +268,19 @@ mod tests {
                 "/home/ada/loadtest.toml: line 6: unknown key `budgets`; did you mean `budget`?",
             ]
         );
+    }
+
+    #[test]
+    fn a_weight_in_the_grade_is_a_number_that_is_not_negative() {
+        let read = |value: &str| parse(&format!("[grading]\ngrade_weight = {value}\n"));
+        assert_eq!(read("0.5").unwrap().grading.grade_weight, Some(0.5));
+        assert_eq!(read("1_000").unwrap().grading.grade_weight, Some(1_000.0));
+        for value in ["-1", "\"1\"", "nan", "inf", "true", "2_000_000", "0x10"] {
+            let error = read(value).unwrap_err();
+            let told =
+                "line 2: `grade_weight` is a number from 0 to 1000000; write `grade_weight = 1`";
+            assert!(error.contains(told), "{value}: {error}");
+        }
     }
 
     #[test]

@@ -106,6 +106,15 @@ pub(crate) enum Error {
     )]
     ExportPath { path: PathBuf },
 
+    #[error("`--pdf-font`: no font can be read from `{}`: {why}", path.display())]
+    NoFont { path: PathBuf, why: String },
+
+    #[error("two formats cannot both be written to `{}`", path.display())]
+    SameExport { path: PathBuf },
+
+    #[error("`{}` is the record of the run, which no report replaces", path.display())]
+    ExportOverRecord { path: PathBuf },
+
     #[error("only one report can go to standard output")]
     SeveralResults,
 
@@ -122,6 +131,11 @@ pub(crate) enum Error {
         name: String,
         directory: PathBuf,
         suggestion: Option<String>,
+    },
+    #[error("several runs begin with `{name}`: {}", some(candidates))]
+    SeveralRuns {
+        name: String,
+        candidates: Vec<String>,
     },
     #[error("there is no run in `{}` yet", directory.display())]
     NoRun { directory: PathBuf },
@@ -173,10 +187,14 @@ impl Error {
             | Self::Rates { .. }
             | Self::Config { .. }
             | Self::ExportPath { .. }
+            | Self::SameExport { .. }
+            | Self::ExportOverRecord { .. }
+            | Self::NoFont { .. }
             | Self::SeveralResults
             | Self::Metadata { .. }
             | Self::NewerRecord { .. }
             | Self::SeveralMatch { .. }
+            | Self::SeveralRuns { .. }
             | Self::Duplicate { .. }
             | Self::Init { .. } => 2,
             Self::NoLoadTest { .. }
@@ -241,6 +259,7 @@ impl Error {
             Self::NewerRecord { .. } => {
                 Some("update `cargo-loadtest` to the version that wrote it".to_owned())
             }
+            Self::SeveralRuns { .. } => Some("give more of the one you mean".to_owned()),
             Self::Init { help, .. } => Some(help.clone()),
             Self::SeveralMatch { .. } => {
                 Some("give the whole identity of the one you mean".to_owned())
@@ -262,6 +281,16 @@ impl Error {
             source,
         }
     }
+}
+
+/// The first of them.
+fn some(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let mut text = names[..names.len().min(SHOWN)].join(", ");
+    if let Some(more @ 1..) = names.len().checked_sub(SHOWN) {
+        let _ = write!(text, " and {more} more");
+    }
+    text
 }
 
 /// What there is: the likeliest first, then some of all.

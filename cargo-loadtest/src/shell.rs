@@ -81,15 +81,19 @@ pub(crate) fn is_ci() -> bool {
     std::env::var_os("CI").is_some()
 }
 
-/// A text from outside made harmless: no control character, and nothing that turns the direction of
-/// writing, reaches a terminal.
+/// A text from outside made harmless, on one line: no control character, nothing that turns the direction
+/// of writing, and nothing that is no character at all.
 pub(crate) fn clean(text: &str) -> String {
     text.chars()
         .map(|letter| match letter {
             '\n' | '\r' | '\t' => ' ',
             '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(letter)).unwrap_or(' '),
             '\x7f' => '␡',
-            '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+            '\u{80}'..='\u{9f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}'
+            | '\u{fffe}'
+            | '\u{ffff}' => '\u{fffd}',
             _ => letter,
         })
         .collect()
@@ -117,6 +121,12 @@ pub(crate) fn width() -> usize {
 pub(crate) fn progress_width() -> usize {
     terminal_size::terminal_size_of(std::io::stderr())
         .map_or(80, |(terminal_size::Width(width), _)| usize::from(width))
+}
+
+/// The rows of that terminal; 24 where there is none.
+pub(crate) fn progress_height() -> usize {
+    terminal_size::terminal_size_of(std::io::stderr())
+        .map_or(24, |(_, terminal_size::Height(height))| usize::from(height))
 }
 
 fn line(style: Style, label: &str, message: impl Display) {

@@ -69,13 +69,12 @@ impl Store {
         write(&self.directory.join(LATEST), folder.identifier().as_bytes())
     }
 
-    /// The folder of `run`: an identifier or `latest`.
+    /// The folder of `run`: an identifier, the beginning of one that no other has, or `latest`.
     ///
     /// # Errors
-    /// [`Error::UnknownRun`], [`Error::NoRun`].
+    /// [`Error::UnknownRun`], [`Error::SeveralRuns`], [`Error::NoRun`].
     pub(crate) fn find(&self, run: &str) -> Result<RunFolder, Error> {
         let identifiers = self.identifiers();
-        let known = |identifier: &str| identifiers.iter().any(|known| known == identifier);
         let wanted = if run == LATEST {
             self.latest(&identifiers).ok_or_else(|| Error::NoRun {
                 directory: self.directory.clone(),
@@ -83,17 +82,26 @@ impl Store {
         } else {
             run.to_owned()
         };
-        if !known(&wanted) {
-            return Err(Error::UnknownRun {
+        let begins = |known: &&String| !wanted.is_empty() && known.starts_with(&wanted);
+        let found: Vec<&String> = match identifiers.iter().find(|known| **known == wanted) {
+            Some(known) => vec![known],
+            None => identifiers.iter().filter(begins).collect(),
+        };
+        match found[..] {
+            [only] => Ok(RunFolder {
+                path: self.directory.join(only),
+            }),
+            [] => Err(Error::UnknownRun {
                 suggestion: similar(&wanted, identifiers.iter().map(String::as_str))
                     .map(str::to_owned),
                 name: wanted,
                 directory: self.directory.clone(),
-            });
+            }),
+            _ => Err(Error::SeveralRuns {
+                candidates: found.into_iter().rev().cloned().collect(),
+                name: wanted,
+            }),
         }
-        Ok(RunFolder {
-            path: self.directory.join(wanted),
-        })
     }
 
     /// The newest run that measured something, killed ones included. The marker only decides between
@@ -142,6 +150,15 @@ impl RunFolder {
     /// The record.
     pub(crate) fn record(&self) -> PathBuf {
         self.path.join(RECORD)
+    }
+
+    /// The folder of a run of which somebody named the file at `path`, and not its record.
+    pub(crate) fn around(path: &Path) -> Option<Self> {
+        let folder = Self::at(path.parent().filter(|parent| *parent != Path::new(""))?);
+        let is_part = folder.path.join(HEADER).exists() || folder.record().exists();
+        let name = path.file_name()?.to_string_lossy();
+        let parts = ["journal-", "record-", "request-", "run.", "search."];
+        (is_part && parts.iter().any(|part| name.starts_with(part))).then_some(folder)
     }
 
     /// A file in the folder.
@@ -386,10 +403,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
             .and_then(|mut file| file.write_all(bytes))
             .map_err(Error::io("write", path));
     }
-    let mut name = std::ffi::OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}", std::process::id()));
-    let temporary = path.with_file_name(name);
+    let temporary = temporary(path);
     let written = std::fs::File::create(&temporary)
         .and_then(|mut file| file.write_all(bytes))
         .and_then(|()| std::fs::rename(&temporary, path));
@@ -398,6 +412,25 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         let _ = std::fs::remove_file(&temporary);
         Error::io("write", path)(error)
     })
+}
+
+/// Whether a file could be written at `path`; nothing is there afterwards that was not before.
+///
+/// # Errors
+/// When it could not.
+pub(crate) fn try_write(path: &Path) -> Result<(), Error> {
+    let temporary = temporary(path);
+    std::fs::File::create(&temporary)
+        .and_then(|file| {
+            drop(file);
+            std::fs::remove_file(&temporary)
+        })
+        .map_err(Error::io("write", path))
+}
+
+/// The name of a file until it is whole: beside it, and no longer than a name may be.
+fn temporary(path: &Path) -> PathBuf {
+    path.with_file_name(format!(".loadtest-{}.part", std::process::id()))
 }
 
 /// The part of an identifier that is the time.
@@ -603,6 +636,43 @@ mod tests {
         assert_eq!(
             error.help().unwrap(),
             format!("did you mean `{identifier}`?")
+        );
+    }
+
+    #[test]
+    fn the_beginning_of_an_identifier_is_enough_where_no_other_has_it() {
+        let (_guard, store) = store();
+        for identifier in [
+            "20261121-143005-abcd",
+            "20261121-143005-abxy",
+            "20261122-090000-abcd",
+        ] {
+            std::fs::create_dir_all(store.directory.join(identifier)).unwrap();
+        }
+        let found = |run: &str| store.find(run).map(|folder| folder.identifier());
+        for run in ["20261122", "2026112", "20261122-090000-abcd"] {
+            let expected = match run {
+                "2026112" => None,
+                _ => Some("20261122-090000-abcd".to_owned()),
+            };
+            assert_eq!(found(run).ok(), expected, "{run}");
+        }
+        assert_eq!(
+            found("20261121-143005-abx").unwrap(),
+            "20261121-143005-abxy"
+        );
+        let error = found("20261121").unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        assert_eq!(
+            error.to_string(),
+            "several runs begin with `20261121`: 20261121-143005-abxy, 20261121-143005-abcd"
+        );
+        assert!(matches!(found(""), Err(Error::UnknownRun { .. })));
+        // One that is the beginning of another is meant itself.
+        std::fs::create_dir_all(store.directory.join("20261122-090000-abcd-copy")).unwrap();
+        assert_eq!(
+            found("20261122-090000-abcd").unwrap(),
+            "20261122-090000-abcd"
         );
     }
 

@@ -46,7 +46,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// | `load = iterations(1000, users = 10)` | so many journeys |
 /// | `load = [rate(0/s -> 200/s, for = 10s), ..]` | stages, likewise of `users` |
 /// | `thresholds(p95 < 300ms, errors < 1%)` | limits on whole journeys: `p50`, `p90`, `p95`, `p99`, `p99_9`, `max`, `mean`, `errors`, `checks`, `rps` |
-/// | `apdex = 300ms`, `budget = 0.5%` | how its steps are graded |
+/// | `apdex = 300ms`, `budget = 0.5%`, `grade_weight = 1` | how its steps are graded |
 /// | `weight = 3` | its share of a mix |
 /// | `header("name", "value")`, `bearer = ".."`, `basic = ("user", "password")` | headers of all its steps |
 /// | `http = 2`, `ca = ".."`, `identity = ".."`, `insecure = true` | how its users connect |

@@ -53,6 +53,7 @@ pub mod protocol;
 pub mod record;
 pub mod redact;
 mod registry;
+mod regrade;
 mod run;
 pub mod schedule;
 pub mod targets;

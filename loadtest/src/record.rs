@@ -3,7 +3,7 @@
 use crate::capacity::Search;
 use crate::definition::ScenarioDef;
 use crate::metrics::{Cells, Frame, Panicked, Windows};
-use crate::plan::Plan;
+use crate::plan::{GradingDefaults, Plan};
 use crate::schedule::Schedule;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -105,6 +105,9 @@ pub struct ScenarioRecord {
     /// How the target ended that the scenario had started, when it did not survive the run.
     #[serde(default)]
     pub target_death: Option<String>,
+    /// What [`RunRecord::regrade`] changed; a record as it was written has none.
+    #[serde(skip)]
+    pub regraded: Option<GradingDefaults>,
 }
 
 /// How a run ended.
@@ -119,6 +122,15 @@ pub enum Ending {
     Aborted,
     /// Given up, since more than 5 % of the executed steps panicked.
     Panicked,
+    /// Given up, since a threshold was broken that asks for it; what was in flight could end.
+    ThresholdBroken {
+        /// The number of the threshold in the plan.
+        threshold: usize,
+        /// When it was seen to be broken, from the start of the load.
+        after_us: u64,
+        /// What was measured then: `errors of the journey: 7.1 %, and must be < 5 %`.
+        reason: String,
+    },
     /// A step blocked a worker thread beyond the hard end; what that worker did is unknown.
     Stuck {
         /// Which step, as far as is known.
@@ -200,6 +212,7 @@ impl ScenarioRecord {
             panics: Vec::new(),
             out_of_rows: false,
             target_death: None,
+            regraded: None,
         }
     }
 

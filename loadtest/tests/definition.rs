@@ -3,7 +3,7 @@
 use loadtest::chain::Scenario;
 use loadtest::definition::{
     Bound, Client, Cookies, Dns, Expect, HttpVersion, Load, Metric, ScenarioDef, Shape, Stage,
-    StatusRange, StepDef, Think, Threshold,
+    StatusRange, StepDef, Think, Threshold, slo,
 };
 use loadtest::prelude::*;
 use std::time::Duration;
@@ -18,10 +18,12 @@ const SOME: f64 = 0.25;
     load = rate(30/m, ramp_up = 1.5s, for = 1m, warm_up = 5s, max_users = 20),
     thresholds(
         p50 < 1ms, p90 <= 2ms, p95 < 300ms, p99 < 1s, p99_9 < 2s, max < 1m, mean < 10us,
-        errors < 0.5%, checks >= 99%, rps > 120/m,
+        errors < 0.5%, checks >= 99%, skips < 1%, dropped <= 2%, retries < 5%, rps > 120/m,
+        throughput > 1500kB/s,
     ),
     apdex = 250ms,
     budget = 2%,
+    grade_weight = 1.5,
     version = "2024-1",
 )]
 fn everything() {
@@ -57,6 +59,7 @@ fn scenario_options_are_kept() {
     assert_eq!(definition.base.as_deref(), Some("http://127.0.0.1:8080"));
     assert_eq!(definition.apdex, Some(Duration::from_millis(250)));
     assert_eq!(definition.budget, Some(0.02));
+    assert_eq!(definition.grade_weight, Some(1.5));
     assert_eq!(definition.revision(), "2024-1");
     assert_eq!(definition.identity(), "loadtest::definition::everything");
     assert_eq!(
@@ -76,8 +79,11 @@ fn scenario_options_are_kept() {
 #[test]
 fn thresholds_are_kept_in_the_unit_of_their_metric() {
     let thresholds = &everything().definition.thresholds;
-    let metrics: Vec<Metric> = thresholds.iter().map(|limit| limit.metric).collect();
-    assert_eq!(metrics, Metric::ALL);
+    let metrics: Vec<Metric> = thresholds
+        .iter()
+        .map(|limit| limit.metric.clone())
+        .collect();
+    assert_eq!(metrics, Metric::WORDS);
     let shown: Vec<String> = thresholds.iter().map(Threshold::to_string).collect();
     assert_eq!(
         shown,
@@ -91,9 +97,91 @@ fn thresholds_are_kept_in_the_unit_of_their_metric() {
             "mean < 10µs",
             "errors < 0.5%",
             "checks >= 99%",
+            "skips < 1%",
+            "dropped <= 2%",
+            "retries < 5%",
             "rps > 2/s",
+            "throughput > 1.5MB/s",
         ]
     );
+}
+
+/// A scenario with limits on parts, on its own metrics, and some that end its run.
+#[scenario(
+    base = "http://127.0.0.1:8080",
+    thresholds(
+        failed.p95 < 2s, lateness.p99 <= 5ms,
+        count(sold_out) < 10 or abort, count("in line") > 5, rate(sold_out) < 1/s,
+        time(queued).p95 < 200ms, time("in line").max < 1s or abort,
+        errors < 5% or abort, p95 < 2s or abort after 30s, throughput < 2MiB/s or abort after 1m,
+        rps > 5/s or abort after 1.5s,
+    ),
+)]
+fn watched() {
+    #[step(
+        get = "/",
+        service.p95 < 1s, connect.p50 < 1ms, tls.max < 2ms, first_byte.p99_9 < 3ms, body.mean < 4ms,
+        failed.p90 < 5ms, skips < 1%, retries < 1%, throughput > 100B/s,
+        errors < 10% or abort after 10s,
+    )]
+    fn first();
+}
+
+#[test]
+fn what_a_limit_says_in_an_attribute_it_says_in_a_text() {
+    let shown = |limits: &[Threshold]| limits.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let definition = &watched().definition;
+    assert_eq!(
+        shown(&definition.thresholds),
+        [
+            "failed.p95 < 2s",
+            "lateness.p99 <= 5ms",
+            "count(sold_out) < 10 or abort",
+            "count(\"in line\") > 5",
+            "rate(sold_out) < 1/s",
+            "time(queued).p95 < 200ms",
+            "time(\"in line\").max < 1s or abort",
+            "errors < 5% or abort",
+            "p95 < 2s or abort after 30s",
+            "throughput < 2.097152MB/s or abort after 60s",
+            "rps > 5/s or abort after 1.5s",
+        ]
+    );
+    let step = &definition.steps[0].thresholds;
+    assert_eq!(
+        shown(step),
+        [
+            "service.p95 < 1s",
+            "connect.p50 < 1ms",
+            "tls.max < 2ms",
+            "first_byte.p99_9 < 3ms",
+            "body.mean < 4ms",
+            "failed.p90 < 5ms",
+            "skips < 1%",
+            "retries < 1%",
+            "throughput > 100B/s",
+            "errors < 10% or abort after 10s",
+        ]
+    );
+    let (of_scenario, of_step) = (definition.thresholds.iter(), step.iter());
+    let all = of_scenario.map(|one| ("", one));
+    for (step, threshold) in all.chain(of_step.map(|one| ("first.", one))) {
+        let text = format!("{step}{}", threshold.without_abort());
+        let read = slo::conditions(&text).unwrap();
+        assert_eq!(read[0].threshold, threshold.without_abort(), "{text}");
+        // A record keeps it, whatever it says.
+        let json = serde_json::to_string(threshold).unwrap();
+        let kept: Threshold = serde_json::from_str(&json).unwrap();
+        assert_eq!(kept, *threshold, "{json}");
+    }
+}
+
+#[test]
+fn a_threshold_of_a_record_from_before_there_were_aborts_is_read() {
+    let json = r#"{"metric":"p99_9","comparison":"<=","bound":{"time_us":300000}}"#;
+    let read: Threshold = serde_json::from_str(json).unwrap();
+    assert_eq!(read.to_string(), "p99_9 <= 300ms");
+    assert_eq!(serde_json::to_string(&read).unwrap(), json);
 }
 
 #[test]

@@ -27,6 +27,7 @@ mod interrupts;
 mod killed;
 mod language;
 mod libraries;
+mod limits;
 mod listing;
 mod many;
 mod metrics;
@@ -37,10 +38,14 @@ mod nginx;
 mod own_target;
 #[cfg(unix)]
 mod page;
+#[cfg(unix)]
+mod pdf;
 mod permission;
 mod plan;
 mod project;
 mod repeat;
+#[cfg(target_os = "linux")]
+mod reports;
 mod secrets;
 mod senders;
 mod site;
@@ -75,6 +80,7 @@ fn main() -> ExitCode {
         killed::trials(),
         language::trials(),
         libraries::trials(),
+        limits::trials(),
         listing::trials(),
         many::trials(),
         metrics::trials(),
@@ -85,9 +91,13 @@ fn main() -> ExitCode {
         own_target::trials(),
         #[cfg(unix)]
         page::trials(),
+        #[cfg(unix)]
+        pdf::trials(),
         permission::trials(),
         plan::trials(),
         repeat::trials(),
+        #[cfg(target_os = "linux")]
+        reports::trials(),
         secrets::trials(),
         senders::trials(),
         smoke::trials(),

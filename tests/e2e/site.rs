@@ -29,6 +29,10 @@ pub(crate) fn site() -> &'static Project {
                 include_str!("../fixtures/site/choices.rs"),
             )
             .file(
+                "tests/load/limits.rs",
+                include_str!("../fixtures/site/limits.rs"),
+            )
+            .file(
                 "tests/load/metrics.rs",
                 include_str!("../fixtures/site/metrics.rs"),
             )

@@ -1,6 +1,6 @@
 //! `cargo loadtest capacity`.
 
-use super::{Export, ProjectArgs, values};
+use super::{Export, PdfArgs, ProjectArgs, values};
 use clap::Args;
 use loadtest::definition::slo::{Condition, conditions};
 use std::str::FromStr;
@@ -15,9 +15,11 @@ pub(crate) struct CapacityArgs {
     /// What must hold: `p95 < 300ms, errors < 1%`, for one step `login.p95 < 200ms` [default: the thresholds of the scenario]
     #[arg(long, value_name = "SLO")]
     pub(crate) slo: Option<Slo>,
-    /// Write the report as FORMAT: `json` or `html`; without PATH into the folder of the run, with `-` to standard output in place of the card
+    /// Write the report as FORMAT: `html`, `pdf`, `json`, `junit`, `markdown`, `csv` or `openmetrics`; without PATH into the folder of the run, with `-` to standard output in place of the card
     #[arg(long, value_name = "FORMAT[=PATH]")]
     pub(crate) export: Vec<Export>,
+    #[command(flatten)]
+    pub(crate) pdf: PdfArgs,
     #[command(flatten)]
     pub(crate) rates: RateArgs,
     #[command(flatten)]

@@ -4,6 +4,7 @@ mod capacity;
 mod values;
 
 use crate::shell;
+use crate::units;
 pub(crate) use capacity::{CapacityArgs, RateArgs, Slo};
 use clap::builder::styling::Styles;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -76,9 +77,11 @@ pub(crate) enum Color {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
-    /// Write the report as FORMAT: `json` or `html`; without PATH into the folder of the run, with `-` to standard output in place of the card
+    /// Write the report as FORMAT: `html`, `pdf`, `json`, `junit`, `markdown`, `csv` or `openmetrics`; without PATH into the folder of the run, with `-` to standard output in place of the card
     #[arg(long, value_name = "FORMAT[=PATH]")]
     pub(crate) export: Vec<Export>,
+    #[command(flatten)]
+    pub(crate) pdf: PdfArgs,
     /// Run all scenarios at once, not one after another; a given rate, number of users or of iterations is the total, split by `#[scenario(weight = ..)]`
     #[arg(long)]
     pub(crate) mix: bool,
@@ -169,14 +172,30 @@ pub(crate) struct DuplicateArgs {
 /// `cargo loadtest report`.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// The run: an identifier, a path, or `latest`
+    /// The run: an identifier or its beginning, a path, or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     pub(crate) run: String,
-    /// Write the report as FORMAT: `json` or `html`; without PATH into the folder of the run
+    /// Grade anew: by this target T for every step, in place of those that the run had
+    #[arg(long, value_name = "TIME", value_parser = values::apdex, allow_hyphen_values = true)]
+    pub(crate) apdex: Option<Duration>,
+    /// Grade anew: by this error budget for every step
+    #[arg(long, value_name = "SHARE", value_parser = units::share, allow_hyphen_values = true)]
+    pub(crate) budget: Option<f64>,
+    /// Write the report as FORMAT: `html`, `pdf`, `json`, `junit`, `markdown`, `csv` or `openmetrics`; without PATH into the folder of the run
     #[arg(long, value_name = "FORMAT[=PATH]")]
     pub(crate) export: Vec<Export>,
     #[command(flatten)]
+    pub(crate) pdf: PdfArgs,
+    #[command(flatten)]
     pub(crate) cargo: CargoArgs,
+}
+
+/// How a report is written as a PDF document.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct PdfArgs {
+    /// Take characters that the font of the PDF lacks from this TrueType or OpenType file; given several times, from the first that has them
+    #[arg(long = "pdf-font", value_name = "FILE")]
+    pub(crate) fonts: Vec<PathBuf>,
 }
 
 /// `cargo loadtest init`.

@@ -115,6 +115,14 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// The target of a grade.
+pub(crate) fn apdex(text: &str) -> Result<Duration, String> {
+    match ramp_up(text)? {
+        Duration::ZERO => Err("leaves no time; use for example `500ms`".to_owned()),
+        time => Ok(time),
+    }
+}
+
 /// A time that is measured; of less there is no percentile to speak of.
 pub(super) fn window(text: &str) -> Result<Duration, String> {
     match duration(text)? {

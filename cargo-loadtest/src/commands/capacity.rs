@@ -11,7 +11,7 @@ use crate::workspace;
 use loadtest::capacity::{Goal, Outcome, Purpose, Search, Trial};
 use loadtest::card::view;
 use loadtest::definition::slo::Mistake;
-use loadtest::definition::{Bound, Load, Metric, ScenarioDef};
+use loadtest::definition::{Bound, Load, Metric, Part, ScenarioDef, Threshold};
 use loadtest::plan::{PlanError, ScopedThreshold, with_error_limit};
 use loadtest::protocol::CapacityRequest;
 use loadtest::record::{RunRecord, SCHEMA_VERSION};
@@ -27,7 +27,7 @@ const HIGHEST: f64 = 1_000_000.0;
 /// # Errors
 /// What prevents the search as a whole.
 pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
-    publish::check(&args.export)?;
+    let exports = publish::Exports::check(&args.export, &args.pdf)?;
     let project = Project::open(&args.project, cli)?;
     let config = project.config()?;
     let store = Store::of(&project.workspace, &config);
@@ -98,7 +98,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
         .as_ref()
         .map_or(0, |search| search.trials.len());
     // One more may have begun.
-    publish::conclude(&store, &folder, &record, trials + 1, &args.export)
+    publish::conclude(&store, &folder, &record, trials + 1, &exports)
 }
 
 /// What the command line asks for.
@@ -150,7 +150,7 @@ fn resolve(slo: &Slo, definition: &ScenarioDef) -> Result<Vec<ScopedThreshold>, 
             let place = condition.place.clone();
             mistakes.push(Mistake { place, message }.show(&slo.text));
         };
-        if condition.threshold.metric == Metric::Rps {
+        if is_rate(&condition.threshold) {
             wrong("the rate is what is searched for: `--min 500/s` asks for one".to_owned());
             continue;
         }
@@ -161,10 +161,13 @@ fn resolve(slo: &Slo, definition: &ScenarioDef) -> Result<Vec<ScopedThreshold>, 
                 let found = names.position(|step| step == name);
                 if found.is_none() {
                     let names: Vec<_> = definition.steps.iter().map(|step| &*step.name).collect();
-                    let hint = similar(name, names.iter().copied()).map_or_else(
-                        || format!("there is `{}`", names.join("`, `")),
-                        |name| format!("did you mean `{name}`?"),
-                    );
+                    let hint = if Part::NAMED.iter().any(|part| part.name() == name) {
+                        format!("`{name}` is of a step: `{}.{name}.p95`", names[0])
+                    } else if let Some(name) = similar(name, names.iter().copied()) {
+                        format!("did you mean `{name}`?")
+                    } else {
+                        format!("there is `{}`", names.join("`, `"))
+                    };
                     wrong(format!("there is no step `{name}`; {hint}"));
                     continue;
                 }
@@ -173,7 +176,7 @@ fn resolve(slo: &Slo, definition: &ScenarioDef) -> Result<Vec<ScopedThreshold>, 
         };
         resolved.push(ScopedThreshold {
             step,
-            threshold: condition.threshold,
+            threshold: condition.threshold.clone(),
             implied: false,
         });
     }
@@ -184,6 +187,15 @@ fn resolve(slo: &Slo, definition: &ScenarioDef) -> Result<Vec<ScopedThreshold>, 
     }
 }
 
+/// Whether it is on what a search tries: the rate, and what grows with it.
+fn is_rate(threshold: &Threshold) -> bool {
+    let grows = matches!(
+        threshold.metric,
+        Metric::Throughput | Metric::Rate(_) | Metric::Count(_)
+    );
+    threshold.metric == Metric::Rps || grows && threshold.comparison.is_floor()
+}
+
 /// The thresholds of the scenario, but for those on the rate.
 fn declared_slo(definition: &ScenarioDef) -> Result<Vec<ScopedThreshold>, Error> {
     let scopes = std::iter::once((None, &definition.thresholds)).chain(
@@ -191,10 +203,11 @@ fn declared_slo(definition: &ScenarioDef) -> Result<Vec<ScopedThreshold>, Error>
     );
     let mut slo = Vec::new();
     for (step, thresholds) in scopes {
-        let kept = thresholds.iter().filter(|one| one.metric != Metric::Rps);
-        slo.extend(kept.map(|&threshold| ScopedThreshold {
+        let kept = thresholds.iter().filter(|one| !is_rate(one));
+        slo.extend(kept.map(|threshold| ScopedThreshold {
             step,
-            threshold,
+            // A search goes on after a broken condition.
+            threshold: threshold.without_abort(),
             implied: false,
         }));
     }

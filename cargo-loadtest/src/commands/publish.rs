@@ -1,14 +1,91 @@
 //! From a record to what people and programs get to see: the one place that grades and exports.
 
-use crate::cli::{Export, Format};
+use crate::cli::{Export, Format, PdfArgs};
 use crate::error::Error;
 use crate::export;
+use crate::export::pdf::{Font, NoFont};
 use crate::shell;
 use crate::store::{self, RunFolder, Store};
 use loadtest::card::{Report, worst};
 use loadtest::record::RunRecord;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+
+/// What a report is exported as, and with what.
+#[derive(Debug, Clone)]
+pub(super) struct Exports {
+    all: Vec<Export>,
+    /// For characters that the PDF document would lack.
+    fonts: Vec<Font>,
+}
+
+impl Exports {
+    /// Refuses, before anything is run, what could not be written afterwards.
+    ///
+    /// # Errors
+    /// [`Error::ExportPath`], [`Error::SameExport`], [`Error::SeveralResults`], [`Error::NoFont`];
+    /// [`Error::Io`] of a folder.
+    pub(super) fn check(exports: &[Export], pdf: &PdfArgs) -> Result<Self, Error> {
+        if exports.iter().filter(|export| export.is_result()).count() > 1 {
+            return Err(Error::SeveralResults);
+        }
+        let mut taken: Vec<(Format, PathBuf)> = Vec::new();
+        for export in exports.iter().filter(|export| !export.is_result()) {
+            let Some(path) = export.path.as_deref() else {
+                continue;
+            };
+            check_path(path)?;
+            let place = whole(path);
+            let is_taken = |(format, there): &(Format, PathBuf)| {
+                *there == place && *format != export.format && !is_device(path)
+            };
+            if taken.iter().any(is_taken) {
+                return Err(Error::SameExport {
+                    path: path.to_path_buf(),
+                });
+            }
+            taken.push((export.format, place));
+        }
+        Ok(Self {
+            all: exports.to_vec(),
+            fonts: pdf
+                .fonts
+                .iter()
+                .map(|path| font(path))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Every run has its page; further exports come as they were asked for.
+    fn with_page(mut self) -> Self {
+        let page = Export {
+            format: Format::Html,
+            path: None,
+        };
+        if !self.all.contains(&page) {
+            self.all.insert(0, page);
+        }
+        self
+    }
+}
+
+fn font(path: &Path) -> Result<Font, Error> {
+    let none = |why: String| Error::NoFont {
+        path: path.to_path_buf(),
+        why,
+    };
+    let bytes = std::fs::read(path).map_err(|error| none(error.to_string()))?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    Font::parse(&name, bytes).map_err(|what| {
+        none(
+            match what {
+                NoFont::Format => "it is neither TrueType nor OpenType, or broken",
+                NoFont::Outlines => "its letters are no outlines of TrueType or CFF",
+            }
+            .to_owned(),
+        )
+    })
+}
 
 /// Keeps the record of a run with that many journals, and publishes it with its page, even if it cannot be
 /// kept: what was measured is shown in any case.
@@ -20,12 +97,12 @@ pub(super) fn conclude(
     folder: &RunFolder,
     record: &RunRecord,
     journals: usize,
-    exports: &[Export],
+    exports: &Exports,
 ) -> Result<u8, Error> {
     let kept = folder
         .close(record, journals)
         .and_then(|()| store.mark_latest(folder));
-    let published = publish(record, folder, &with_page(exports));
+    let published = publish(record, folder, &exports.clone().with_page());
     match (kept, published) {
         (Ok(()), published) => published,
         (Err(error), Ok(code)) => {
@@ -43,27 +120,33 @@ pub(super) fn conclude(
 /// is that of the report, with the scenarios that did not run.
 ///
 /// # Errors
-/// The first file that could not be written; the card is printed all the same. A standard output
-/// that takes nothing.
+/// A file that could not be written, all others of which are told; the card is printed all the same. A
+/// standard output that takes nothing.
 pub(super) fn publish(
     record: &RunRecord,
     folder: &RunFolder,
-    exports: &[Export],
+    exports: &Exports,
 ) -> Result<u8, Error> {
     let report = Report::grade(record);
     // Files first: whoever reads standard output may be gone.
     let mut written = Vec::new();
     let mut failed = None;
     let mut result = None;
-    for export in exports {
+    for export in &exports.all {
+        let file = render(export.format, &report, &exports.fonts);
         if export.is_result() {
-            result = Some(render(export.format, &report));
+            result = Some(file);
             continue;
         }
         let path = place(export, folder);
-        match store::write(&path, &render(export.format, &report)) {
+        match write(&path, folder, &file) {
             Ok(()) => written.push((export.format.word(), path)),
-            Err(error) => failed = failed.or(Some(error)),
+            Err(error) => {
+                // Each is told; the last one by whoever called.
+                if let Some(before) = failed.replace(error) {
+                    shell::error(&before);
+                }
+            }
         }
     }
     written.dedup();
@@ -77,17 +160,13 @@ pub(super) fn publish(
     }
 }
 
-/// Every run has its page; further exports come as they were asked for.
-fn with_page(exports: &[Export]) -> Vec<Export> {
-    let page = Export {
-        format: Format::Html,
-        path: None,
-    };
-    let mut all = exports.to_vec();
-    if !all.contains(&page) {
-        all.insert(0, page);
+fn write(path: &Path, folder: &RunFolder, file: &[u8]) -> Result<(), Error> {
+    if whole(path) == whole(&folder.record()) {
+        return Err(Error::ExportOverRecord {
+            path: path.to_path_buf(),
+        });
     }
-    all
+    store::write(path, file)
 }
 
 /// The card, and where everything is.
@@ -103,35 +182,42 @@ fn page(report: &Report, folder: &RunFolder, written: &[(&str, PathBuf)]) -> Str
     text
 }
 
-/// Refuses, before anything is run, what could not be written afterwards.
-///
-/// # Errors
-/// [`Error::ExportPath`], [`Error::SeveralResults`].
-pub(super) fn check(exports: &[Export]) -> Result<(), Error> {
-    if exports.iter().filter(|export| export.is_result()).count() > 1 {
-        return Err(Error::SeveralResults);
-    }
-    let files = exports.iter().filter(|export| !export.is_result());
-    files
-        .filter_map(|export| export.path.as_deref())
-        .try_for_each(check_path)
-}
-
 /// Refuses a file that could not be there.
 ///
 /// # Errors
-/// [`Error::ExportPath`].
+/// [`Error::ExportPath`]; [`Error::Io`] of a folder that takes no file.
 pub(super) fn check_path(path: &Path) -> Result<(), Error> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    if !folder.is_dir() || path.is_dir() {
+    let folder = folder_of(path);
+    // What ends as a folder does is one, also if it is not there.
+    let names_folder = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+    if !folder.is_dir() || path.is_dir() || names_folder || path.file_name().is_none() {
         return Err(Error::ExportPath {
             path: path.to_path_buf(),
         });
     }
-    Ok(())
+    if is_device(path) {
+        return Ok(());
+    }
+    store::try_write(path)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// The path by which a file is known, however it was named.
+fn whole(path: &Path) -> PathBuf {
+    let folder = folder_of(path);
+    let folder = folder.canonicalize().unwrap_or(folder.to_path_buf());
+    folder.join(path.file_name().unwrap_or_default())
+}
+
+/// Whether something is there that is no file, and takes one output after another.
+fn is_device(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
 }
 
 fn place(export: &Export, folder: &RunFolder) -> PathBuf {
@@ -141,10 +227,10 @@ fn place(export: &Export, folder: &RunFolder) -> PathBuf {
         .unwrap_or_else(|| folder.file(export.format.file_name()))
 }
 
-fn render(format: Format, report: &Report) -> Vec<u8> {
+fn render(format: Format, report: &Report, fonts: &[Font]) -> Vec<u8> {
     match format {
         Format::Html => export::html::render(report).into_bytes(),
-        Format::Pdf => export::pdf::render(report),
+        Format::Pdf => export::pdf::render(report, fonts),
         Format::Json => export::json::render(report).into_bytes(),
         Format::Junit => export::junit::render(report).into_bytes(),
         Format::Markdown => export::markdown::render(report).into_bytes(),
@@ -164,16 +250,79 @@ mod tests {
             format: Format::Json,
             path: Some(path),
         };
-        assert!(check(&[export(folder.path().join("a.json"))]).is_ok());
-        assert!(check(&[export(PathBuf::from("a.json"))]).is_ok());
+        let check = |all: Vec<Export>| Exports::check(&all, &PdfArgs::default());
+        assert!(check(vec![export(folder.path().join("a.json"))]).is_ok());
+        assert!(check(vec![export(PathBuf::from("a.json"))]).is_ok());
         let result = || export(PathBuf::from("-"));
-        assert!(check(&[result()]).is_ok());
-        assert_eq!(check(&[result(), result()]).unwrap_err().exit_code(), 2);
+        assert!(check(vec![result()]).is_ok());
+        assert_eq!(check(vec![result(), result()]).unwrap_err().exit_code(), 2);
         for path in [
             folder.path().join("missing/a.json"),
             folder.path().to_path_buf(),
+            folder.path().join("new/"),
+            PathBuf::from(".."),
+            PathBuf::from("/"),
         ] {
-            assert_eq!(check(&[export(path)]).unwrap_err().exit_code(), 2);
+            let error = check(vec![export(path.clone())]).unwrap_err();
+            assert_eq!(error.exit_code(), 2, "{}", path.display());
+        }
+        let left = std::fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(left, 0, "nothing is left of what was tried");
+    }
+
+    #[test]
+    fn two_formats_in_one_file_are_refused_before_the_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let export = |format, name: &str| Export {
+            format,
+            path: Some(folder.path().join(name)),
+        };
+        let check = |all: &[Export]| Exports::check(all, &PdfArgs::default());
+        let first = export(Format::Json, "a");
+        assert!(check(&[first.clone(), first.clone()]).is_ok());
+        assert!(check(&[first.clone(), export(Format::Html, "b")]).is_ok());
+        std::fs::create_dir(folder.path().join("x")).unwrap();
+        for other in ["a", "./a", "x/../a"] {
+            let same = export(Format::Html, other);
+            let error = check(&[first.clone(), same]).unwrap_err();
+            assert!(matches!(error, Error::SameExport { .. }), "{error}");
+            assert_eq!(error.exit_code(), 2);
+        }
+        let null = |format| Export {
+            format,
+            path: Some(PathBuf::from("/dev/null")),
+        };
+        assert!(check(&[null(Format::Html), null(Format::Json)]).is_ok());
+    }
+
+    #[test]
+    fn a_report_never_takes_the_place_of_the_record() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunFolder::at(folder.path());
+        std::fs::write(run.record(), "the record").unwrap();
+        let error = write(&folder.path().join("./record.json"), &run, b"{}").unwrap_err();
+        assert!(matches!(error, Error::ExportOverRecord { .. }), "{error}");
+        assert_eq!(error.exit_code(), 2);
+        let kept = std::fs::read_to_string(run.record()).unwrap();
+        assert_eq!(kept, "the record");
+    }
+
+    #[test]
+    fn a_font_that_is_none_is_refused_before_the_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = folder.path().join("notes.ttf");
+        std::fs::write(&text, "not a font").unwrap();
+        let good = folder.path().join("good.ttf");
+        std::fs::write(&good, dejavu::sans_mono::regular()).unwrap();
+        let check = |path: &Path| {
+            let fonts = vec![path.to_path_buf()];
+            Exports::check(&[], &PdfArgs { fonts })
+        };
+        assert_eq!(check(&good).unwrap().fonts.len(), 1);
+        for path in [&text, &folder.path().join("missing.ttf"), folder.path()] {
+            let error = check(path).unwrap_err();
+            assert_eq!(error.exit_code(), 2);
+            assert!(error.to_string().contains("`--pdf-font`"), "{error}");
         }
     }
 }

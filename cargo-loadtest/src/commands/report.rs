@@ -6,6 +6,7 @@ use crate::config::Config;
 use crate::error::Error;
 use crate::store::{self, RunFolder, Store};
 use crate::workspace::Workspace;
+use loadtest::plan::GradingDefaults;
 use loadtest::record::RunRecord;
 use std::path::Path;
 
@@ -14,14 +15,26 @@ use std::path::Path;
 /// # Errors
 /// When there is no such run, or its record cannot be read.
 pub(crate) fn report(args: &ReportArgs, _cli: &Cli) -> Result<u8, Error> {
-    publish::check(&args.export)?;
-    let (folder, record) = find(args)?;
-    publish::publish(&record, &folder, &args.export)
+    let exports = publish::Exports::check(&args.export, &args.pdf)?;
+    let (folder, mut record) = find(args)?;
+    if args.apdex.is_some() || args.budget.is_some() {
+        record.regrade(&GradingDefaults {
+            apdex: args.apdex,
+            budget: args.budget,
+            ..Default::default()
+        });
+    }
+    publish::publish(&record, &folder, &exports)
 }
 
 fn find(args: &ReportArgs) -> Result<(RunFolder, RunRecord), Error> {
     let path = Path::new(&args.run);
-    if path.is_file() {
+    // What is no name in the store is a path, also one that is not there.
+    if path.is_file() || (!path.is_dir() && path.components().count() > 1) {
+        if let Some(folder) = RunFolder::around(path) {
+            let record = folder.read()?;
+            return Ok((folder, record));
+        }
         let folder = path.parent().unwrap_or(Path::new("."));
         return Ok((RunFolder::at(folder), store::read_record(path)?));
     }

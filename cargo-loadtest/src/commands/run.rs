@@ -21,7 +21,7 @@ use std::hash::{BuildHasher as _, RandomState};
 /// # Errors
 /// What prevents the run as a whole; what prevents one scenario is printed, and the next one runs.
 pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
-    publish::check(&args.export)?;
+    let exports = publish::Exports::check(&args.export, &args.pdf)?;
     let project = Project::open(&args.project, cli)?;
     let config = project.config()?;
     let store = Store::of(&project.workspace, &config);
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         Some(binary) => series.run_at_once(&chosen, &binary, &mut record)?,
         None => series.run_in_turn(&chosen, &mut record),
     }
-    publish::conclude(&store, &folder, &record, chosen.len(), &args.export)
+    publish::conclude(&store, &folder, &record, chosen.len(), &exports)
 }
 
 /// What the command line changes of the load of each scenario; and the program that runs them all, where

@@ -25,7 +25,7 @@ pub(super) fn title(scenario: &ScenarioDef) -> String {
 
 /// Conditions, one after another.
 pub(super) fn thresholds(thresholds: &[Threshold]) -> String {
-    let shown: Vec<_> = thresholds.iter().map(view::threshold).collect();
+    let shown: Vec<_> = thresholds.iter().map(view::declared).collect();
     shown.join(", ")
 }
 

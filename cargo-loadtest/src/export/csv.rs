@@ -1,7 +1,343 @@
-//! To be written.
+//! The figures as one table: a row per journey, step, request, metric of the scenario's own and trial.
+//!
+//! The header is published: columns are added at its end, and none is renamed or moved. Every text is on one
+//! line, and none is a formula to a spreadsheet.
 
-use loadtest::card::Report;
+use super::facts::{identities, micros, step_names};
+use crate::shell::clean;
+use loadtest::card::{Card, Quantiles, Report, StepRow, Verdict};
+use loadtest::record::NotRun;
+use std::time::Duration;
 
-pub(crate) fn render(_report: &Report) -> String {
-    todo!()
+/// The header. Times are in microseconds, rates per second, ratios shares of one.
+const HEADER: [&str; 39] = [
+    "run_id",
+    "started_at",
+    "scenario",
+    "kind",
+    "name",
+    "method",
+    "url",
+    "verdict",
+    "exit_code",
+    "grade",
+    "score",
+    "executed",
+    "ok",
+    "failed",
+    "dropped",
+    "cancelled",
+    "skipped_dependency",
+    "skipped_not_drawn",
+    "not_drawn",
+    "left_out",
+    "kept",
+    "error_ratio",
+    "per_second",
+    "target_per_second",
+    "time_share",
+    "samples",
+    "mean_us",
+    "p50_us",
+    "p90_us",
+    "p95_us",
+    "p99_us",
+    "p99_9_us",
+    "max_us",
+    "service_p50_us",
+    "service_p95_us",
+    "service_p99_us",
+    "requests",
+    "sent_bytes",
+    "received_bytes",
+];
+
+/// The report as CSV.
+pub(crate) fn render(report: &Report) -> String {
+    let mut table = csv::WriterBuilder::new()
+        .terminator(csv::Terminator::CRLF)
+        .from_writer(Vec::new());
+    let header = HEADER.map(str::to_owned).to_vec();
+    for row in std::iter::once(header).chain(rows(report)) {
+        table.write_record(row).expect("every row has all columns");
+    }
+    let bytes = table.into_inner().expect("a vector takes everything");
+    String::from_utf8(bytes).expect("of texts")
+}
+
+fn rows(report: &Report) -> Vec<Vec<String>> {
+    let names = identities(report);
+    let (ran, not_run) = names.split_at(report.cards.len());
+    let mut rows = Vec::new();
+    for (card, identity) in report.cards.iter().zip(ran) {
+        let begin = |kind| Row::new(report, identity, kind);
+        rows.push(begin("journey").journey(card));
+        for (step, name) in card.steps.iter().zip(step_names(card)) {
+            rows.push(begin("step").step(step, &name));
+            for request in &step.inner {
+                let row = begin("request").text("name", &request.name);
+                let row = row.count("executed", request.requests);
+                let row = row.count("failed", request.failed);
+                let row = row.number("error_ratio", request.error_rate);
+                rows.push(row.times(&request.service));
+            }
+        }
+        for counter in &card.counters {
+            let row = begin("counter").text("name", &counter.name);
+            let row = row.count("executed", counter.count);
+            rows.push(row.number("per_second", counter.per_second));
+        }
+        for timing in &card.timings {
+            let row = begin("timing").text("name", &timing.name);
+            rows.push(row.count("executed", timing.count).times(&timing.time));
+        }
+    }
+    for (scenario, identity) in report.not_run.iter().zip(not_run) {
+        rows.push(Row::new(report, identity, "journey").not_run(scenario));
+    }
+    if let Some(search) = &report.capacity {
+        let identity = clean(&search.scenario);
+        for trial in &search.trials {
+            let row = Row::new(report, &identity, "trial").text("verdict", trial.words());
+            let row = row.number("target_per_second", Some(trial.attempt.per_second));
+            let row = row.number("per_second", trial.achieved_per_second);
+            let row = row.number("error_ratio", trial.error_rate);
+            rows.push(row.time("p95_us", trial.p95));
+        }
+    }
+    rows.into_iter().map(|row| row.0).collect()
+}
+
+/// A row; a column without a figure is empty.
+#[derive(Debug)]
+struct Row(Vec<String>);
+
+impl Row {
+    fn new(report: &Report, identity: &str, kind: &str) -> Self {
+        Self(vec![String::new(); HEADER.len()])
+            .text("run_id", &report.run_id)
+            .text("started_at", &report.started_at)
+            .text("scenario", identity)
+            .text("kind", kind)
+    }
+
+    fn journey(self, card: &Card) -> Self {
+        let headline = &card.headline;
+        let row = self
+            .text("name", &card.name)
+            .text("verdict", word(card.verdict))
+            .count("exit_code", u64::from(card.verdict.exit_code()))
+            .text(
+                "grade",
+                card.grade.letter.map_or("", |letter| letter.name()),
+            )
+            .number("score", card.grade.score)
+            .count("executed", headline.ok + headline.failed)
+            .count("ok", headline.ok)
+            .count("failed", headline.failed)
+            .count("dropped", headline.dropped)
+            .count("skipped_dependency", headline.dependency_failures)
+            .number("error_ratio", headline.error_rate)
+            .number("per_second", headline.achieved_per_second)
+            .number("target_per_second", headline.target_per_second)
+            .times(&headline.time);
+        let sum = |part: fn(&StepRow) -> u64| card.steps.iter().map(part).sum();
+        row.count("requests", sum(|step| step.requests))
+            .count("sent_bytes", sum(|step| step.sent_bytes))
+            .count("received_bytes", sum(|step| step.received_bytes))
+    }
+
+    fn step(self, step: &StepRow, name: &str) -> Self {
+        self.text("name", name)
+            .text("method", step.method.as_deref().unwrap_or_default())
+            .text("url", step.url.as_deref().unwrap_or_default())
+            .text("grade", step.grade.map_or("", |grade| grade.letter.name()))
+            .number("score", step.grade.map(|grade| grade.score))
+            .count("executed", step.executed)
+            .count("ok", step.ok)
+            .count("failed", step.failed)
+            .count("cancelled", step.cancelled)
+            .count("skipped_dependency", step.skipped)
+            .count("skipped_not_drawn", step.skipped_not_drawn)
+            .count("not_drawn", step.not_drawn)
+            .count("left_out", step.left_out)
+            .count("kept", step.kept)
+            .number("error_ratio", step.error_rate)
+            .number("per_second", step.per_second)
+            .number("time_share", step.time_share)
+            .times(&step.response)
+            .time("service_p50_us", step.service.p50)
+            .time("service_p95_us", step.service.p95)
+            .time("service_p99_us", step.service.p99)
+            .count("requests", step.requests)
+            .count("sent_bytes", step.sent_bytes)
+            .count("received_bytes", step.received_bytes)
+    }
+
+    fn not_run(self, scenario: &NotRun) -> Self {
+        self.text("verdict", "did_not_run")
+            .count("exit_code", u64::from(scenario.exit_code))
+    }
+
+    fn times(self, times: &Quantiles) -> Self {
+        self.count("samples", times.samples)
+            .time("mean_us", times.mean)
+            .time("p50_us", times.p50)
+            .time("p90_us", times.p90)
+            .time("p95_us", times.p95)
+            .time("p99_us", times.p99)
+            .time("p99_9_us", times.p99_9)
+            .time("max_us", times.max)
+    }
+
+    fn text(self, column: &str, text: &str) -> Self {
+        self.set(column, harmless(text))
+    }
+
+    fn count(self, column: &str, count: u64) -> Self {
+        self.set(column, count.to_string())
+    }
+
+    fn number(self, column: &str, number: Option<f64>) -> Self {
+        let number = number.filter(|number| number.is_finite());
+        self.set(
+            column,
+            number.map_or_else(String::new, |number| number.to_string()),
+        )
+    }
+
+    fn time(self, column: &str, time: Option<Duration>) -> Self {
+        self.set(
+            column,
+            time.map_or_else(String::new, |time| micros(time).to_string()),
+        )
+    }
+
+    fn set(mut self, column: &str, cell: String) -> Self {
+        let at = HEADER.iter().position(|name| *name == column);
+        self.0[at.expect("a column of the header")] = cell;
+        self
+    }
+}
+
+/// As JSON has it.
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Passed => "passed",
+        Verdict::Failed => "failed",
+        Verdict::Invalid => "invalid",
+        Verdict::Interrupted => "interrupted",
+        Verdict::NotPermitted => "not_permitted",
+        Verdict::Empty => "empty",
+        Verdict::Internal => "internal",
+    }
+}
+
+/// One line, and an apostrophe before what a spreadsheet would compute.
+fn harmless(text: &str) -> String {
+    let text = clean(text);
+    let is_formula = text.trim_start().starts_with([
+        '=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
+    ]);
+    if is_formula { format!("'{text}") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::sample;
+
+    fn read(text: &str) -> Vec<Vec<String>> {
+        let mut table = csv::Reader::from_reader(text.as_bytes());
+        assert_eq!(
+            table.headers().unwrap(),
+            &csv::StringRecord::from(HEADER.to_vec())
+        );
+        let rows = table.deserialize::<Vec<String>>();
+        rows.map(|row| row.unwrap()).collect()
+    }
+
+    fn cell<'a>(row: &'a [String], column: &str) -> &'a str {
+        &row[HEADER.iter().position(|name| *name == column).unwrap()]
+    }
+
+    #[test]
+    fn golden_reports() {
+        for (name, report) in sample::golden() {
+            insta::assert_snapshot!(format!("csv_{name}"), render(&report));
+        }
+    }
+
+    #[test]
+    fn the_header_is_the_published_one() {
+        let page = include_str!("../../../docs/reports.md");
+        assert!(page.contains(&format!("\n{}\n", HEADER.join(","))));
+    }
+
+    #[test]
+    fn every_row_has_all_columns_and_stands_on_one_line() {
+        for (name, report) in sample::all() {
+            let text = render(&report);
+            let rows = read(&text);
+            assert_eq!(text.matches("\r\n").count(), rows.len() + 1, "{name}");
+            assert!(!text.replace("\r\n", "").contains(['\r', '\n']), "{name}");
+            let scenarios = rows
+                .iter()
+                .filter(|row| cell(row, "kind") == "journey")
+                .count();
+            assert_eq!(
+                scenarios,
+                report.cards.len() + report.not_run.len(),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_figure_is_that_of_the_card_unrounded() {
+        let report = sample::failed();
+        let card = &report.cards[0];
+        let rows = read(&render(&report));
+        assert_eq!(cell(&rows[0], "verdict"), "failed");
+        let json: serde_json::Value =
+            serde_json::from_str(&crate::export::json::render(&report)).unwrap();
+        let p95 = &json["cards"][0]["headline"]["time"]["p95_us"];
+        assert_eq!(cell(&rows[0], "p95_us"), p95.to_string());
+        for (step, row) in card.steps.iter().zip(&rows[1..]) {
+            assert_eq!(cell(row, "name"), step.name);
+            assert_eq!(cell(row, "error_ratio").parse().ok(), step.error_rate);
+            assert_eq!(cell(row, "failed"), step.failed.to_string());
+            assert_eq!(cell(row, "dropped"), "", "a step has no such figure");
+        }
+    }
+
+    #[test]
+    fn a_verdict_has_the_word_of_the_json() {
+        for (_, report) in sample::all() {
+            for card in &report.cards {
+                let json = serde_json::to_value(card.verdict).unwrap();
+                assert_eq!(json, word(card.verdict));
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_a_formula() {
+        for (text, cell) in [
+            ("=1+1", "'=1+1"),
+            ("+1", "'+1"),
+            ("-1", "'-1"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("\t=1", "' =1"),
+            ("\r\n=1", "'  =1"),
+            ("\u{ff1d}1", "'\u{ff1d}1"),
+            ("a=1", "a=1"),
+            ("POST", "POST"),
+        ] {
+            assert_eq!(harmless(text), cell);
+        }
+        let mut number = Row(vec![String::new(); HEADER.len()]);
+        number = number.number("score", Some(-0.5));
+        assert_eq!(cell(&number.0, "score"), "-0.5", "a number is no text");
+    }
 }

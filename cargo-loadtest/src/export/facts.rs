@@ -1,11 +1,43 @@
 //! What all formats say of a card beyond its figures.
 
+use crate::shell::clean;
 use loadtest::capacity::Trial;
 use loadtest::card::{Capacity, Card, DependencyFailure, Report, StepRow, view};
 use loadtest::chain::RootCause;
 use loadtest::definition::Metric;
 use serde::Serialize;
+use std::collections::HashSet;
 use std::time::Duration;
+
+/// Names told apart: what has occurred before gets a number.
+pub(super) fn unique(names: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut taken = HashSet::new();
+    let told_apart = names.into_iter().map(|name| {
+        let numbered = (2..).map(|number| format!("{name} ({number})"));
+        let mut candidates = std::iter::once(name.clone()).chain(numbered);
+        candidates
+            .find(|name| taken.insert(name.clone()))
+            .unwrap_or(name)
+    });
+    told_apart.collect()
+}
+
+/// A time as every export has it, so that a figure is the same wherever it is read.
+pub(super) fn micros(time: Duration) -> u64 {
+    ((time.as_nanos() + 500) / 1_000) as u64
+}
+
+/// The identities of the scenarios that ran, cleaned and told apart; then of those that did not.
+pub(super) fn identities(report: &Report) -> Vec<String> {
+    let ran = report.cards.iter().map(|card| &card.identity);
+    let not_run = report.not_run.iter().map(|scenario| &scenario.scenario);
+    unique(ran.chain(not_run).map(|identity| clean(identity)))
+}
+
+/// The names of the steps, cleaned and told apart.
+pub(super) fn step_names(card: &Card) -> Vec<String> {
+    unique(card.steps.iter().map(|step| clean(&step.name)))
+}
 
 /// What stands in the place of a verdict for a scenario that was selected and did not run.
 pub(super) const NOT_RUN: &str = "DID NOT RUN";
@@ -272,5 +304,11 @@ mod tests {
                 "{name}: {counts:?}"
             );
         }
+    }
+
+    #[test]
+    fn the_same_name_is_told_apart_by_a_number() {
+        let names = ["a", "b", "a", "a (2)", "a"].map(str::to_owned);
+        assert_eq!(unique(names), ["a", "b", "a (2)", "a (2) (2)", "a (3)"]);
     }
 }

@@ -1,9 +1,9 @@
-//! The card as data: every figure unrounded, its unit in its key.
+//! The card as data, in the shape of `docs/report.schema.json`: every figure unrounded, its unit in its key.
 
 use loadtest::card::Report;
 use serde::Serialize;
 
-/// The version of the shape of this export.
+/// The version of the shape of this export, which grows when a field goes or means something else.
 const SCHEMA_VERSION: u32 = 1;
 
 #[derive(Serialize)]
@@ -30,10 +30,140 @@ pub(crate) fn render(report: &Report) -> String {
 mod tests {
     use super::*;
     use crate::export::sample;
+    use jsonschema::Validator;
+    use serde_json::Value;
+
+    fn schema() -> Value {
+        serde_json::from_str(include_str!("../../../docs/report.schema.json")).unwrap()
+    }
+
+    fn mistakes(validator: &Validator, value: &Value) -> Vec<String> {
+        let errors = validator.iter_errors(value);
+        errors
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect()
+    }
+
+    fn all() -> impl Iterator<Item = (&'static str, Value)> {
+        let all = sample::all().into_iter();
+        all.map(|(name, report)| (name, serde_json::from_str(&render(&report)).unwrap()))
+    }
+
+    #[test]
+    fn every_report_has_the_published_shape() {
+        let schema = schema();
+        jsonschema::meta::validate(&schema).unwrap();
+        assert_eq!(
+            schema["properties"]["schema_version"]["const"],
+            SCHEMA_VERSION
+        );
+        let validator = jsonschema::draft202012::new(&schema).unwrap();
+        for (name, value) in all() {
+            assert_eq!(mistakes(&validator, &value), [""; 0], "{name}");
+        }
+    }
+
+    /// Every object in `value`, by the pointers to it.
+    fn objects(value: &Value, at: String, found: &mut Vec<String>) {
+        match value {
+            Value::Object(fields) => {
+                for (key, value) in fields {
+                    objects(value, format!("{at}/{key}"), found);
+                }
+                found.push(at);
+            }
+            // The rows of a list are alike.
+            Value::Array(rows) => {
+                for (i, row) in rows.iter().enumerate().take(2) {
+                    objects(row, format!("{at}/{i}"), found);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn a_field_more_or_less_is_noticed_everywhere() {
+        /// Objects whose keys are data, and fields that are not always there.
+        const OPEN: [&str; 2] = ["/statuses", "/errors_per_second"];
+        const OPTIONAL: [&str; 5] = ["left_out", "kept", "counters", "timings", "capacity"];
+        let validator = jsonschema::draft202012::new(&schema()).unwrap();
+        for wanted in [
+            "failed",
+            "sender",
+            "own_metrics",
+            "partly_run",
+            "search",
+            "doomed",
+        ] {
+            let (_, mut value) = all().find(|(name, _)| *name == wanted).unwrap();
+            // One point says what all say, and each further one takes its time.
+            for card in value["cards"].as_array_mut().unwrap() {
+                card["course"]["points"].as_array_mut().unwrap().truncate(2);
+                card["spectrum"].as_array_mut().unwrap().truncate(1);
+                card["slowest"].as_array_mut().unwrap().truncate(1);
+            }
+            let mut found = Vec::new();
+            objects(&value, String::new(), &mut found);
+            found.retain(|at| !OPEN.iter().any(|open| at.ends_with(open)));
+            assert!(found.len() > 10, "{wanted}: {found:?}");
+            for at in found {
+                let fields = value.pointer(&at).unwrap().as_object().unwrap().clone();
+                let with = |changed: serde_json::Map<String, Value>| {
+                    let mut value = value.clone();
+                    *value.pointer_mut(&at).unwrap() = Value::Object(changed);
+                    validator.is_valid(&value)
+                };
+                let mut more = fields.clone();
+                more.insert("more".to_owned(), Value::Null);
+                assert!(!with(more), "{wanted}: a field more at {at}");
+                for key in fields
+                    .keys()
+                    .filter(|key| !OPTIONAL.contains(&key.as_str()))
+                {
+                    let mut less = fields.clone();
+                    less.remove(key);
+                    assert!(!with(less), "{wanted}: {at} without `{key}`");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_field_is_described_and_a_number_has_its_unit() {
+        fn check(schema: &Value, at: &str) {
+            let Some(fields) = schema.as_object() else {
+                return;
+            };
+            for (name, field) in fields
+                .get("properties")
+                .and_then(Value::as_object)
+                .into_iter()
+                .flatten()
+            {
+                let words = field["description"].as_str().unwrap_or_default();
+                assert!(words.ends_with('.'), "{at}/{name} is not described");
+                if name.ends_with("_us") {
+                    assert!(words.contains("in microseconds"), "{at}/{name}: {words}");
+                }
+                assert!(field.get("unevaluatedProperties").is_none());
+            }
+            if fields.contains_key("properties") {
+                assert_eq!(fields["additionalProperties"], false, "{at}");
+            }
+            for (name, part) in fields {
+                match part {
+                    Value::Array(parts) => parts.iter().for_each(|part| check(part, at)),
+                    part => check(part, &format!("{at}/{name}")),
+                }
+            }
+        }
+        check(&schema(), "");
+    }
 
     #[test]
     fn every_figure_of_the_card_is_there_with_its_unit() {
-        let json: serde_json::Value = serde_json::from_str(&render(&sample::failed())).unwrap();
+        let json: Value = serde_json::from_str(&render(&sample::failed())).unwrap();
         assert_eq!(json["exit_code"], 99);
         let card = &json["cards"][0];
         assert_eq!(card["verdict"], "failed");
@@ -49,7 +179,7 @@ mod tests {
         let mut report = sample::failed();
         let step = &mut report.cards[0].steps[0];
         (step.kept, step.left_out) = (4, 2);
-        let json: serde_json::Value = serde_json::from_str(&render(&report)).unwrap();
+        let json: Value = serde_json::from_str(&render(&report)).unwrap();
         let steps = &json["cards"][0]["steps"];
         assert_eq!(
             (&steps[0]["kept"], &steps[0]["left_out"]),
@@ -60,7 +190,7 @@ mod tests {
 
     #[test]
     fn the_requests_of_a_step_that_sends_for_itself_are_there() {
-        let json: serde_json::Value = serde_json::from_str(&render(&sample::sender())).unwrap();
+        let json: Value = serde_json::from_str(&render(&sample::sender())).unwrap();
         let rows = &json["cards"][0]["steps"][4]["inner"];
         assert_eq!(rows[0]["name"], "GET /orders/{}");
         assert_eq!(rows[0]["requests"], 200);
@@ -71,8 +201,7 @@ mod tests {
 
     #[test]
     fn what_the_scenario_counted_and_timed_is_there() {
-        let json: serde_json::Value =
-            serde_json::from_str(&render(&sample::own_metrics())).unwrap();
+        let json: Value = serde_json::from_str(&render(&sample::own_metrics())).unwrap();
         let card = &json["cards"][0];
         assert_eq!(
             card["counters"],
@@ -88,8 +217,7 @@ mod tests {
 
     #[test]
     fn what_did_not_run_is_there() {
-        let json: serde_json::Value =
-            serde_json::from_str(&render(&sample::nothing_run())).unwrap();
+        let json: Value = serde_json::from_str(&render(&sample::nothing_run())).unwrap();
         assert_eq!(json["exit_code"], 100);
         assert_eq!(json["not_run"][0]["scenario"], "shop::load::pay");
     }

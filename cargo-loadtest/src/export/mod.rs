@@ -3,6 +3,8 @@
 mod chart;
 pub(crate) mod csv;
 mod facts;
+#[cfg(test)]
+mod golden;
 pub(crate) mod html;
 pub(crate) mod json;
 pub(crate) mod junit;

@@ -157,6 +157,55 @@ pub(super) fn several() -> Report {
     MADE.clone()
 }
 
+/// A text that means something to every format there is.
+pub(super) const HOSTILE: &str = "=1+1|`a`\\|`<b>\u{202e}@team #1 ![x](http://evil.test)</script>]]>\"'&\u{1b}[31m\u{ffff}\nTOTAL{{x}}";
+
+/// Every report there is, by name.
+pub(super) fn all() -> Vec<(&'static str, Report)> {
+    static MADE: LazyLock<Vec<(&'static str, Report)>> = LazyLock::new(make_all);
+    MADE.clone()
+}
+
+fn make_all() -> Vec<(&'static str, Report)> {
+    vec![
+        ("passed", passed()),
+        ("failed", failed()),
+        ("long", long()),
+        ("huge", huge()),
+        ("interrupted", interrupted()),
+        ("invalid", invalid()),
+        ("empty", empty()),
+        ("single", single()),
+        ("several", several()),
+        ("sender", sender()),
+        ("own_metrics", own_metrics()),
+        ("stuck", stuck()),
+        ("doomed", doomed()),
+        ("partly_run", partly_run()),
+        ("nothing_run", nothing_run()),
+        ("nothing", report(Vec::new())),
+        ("search", search("journey")),
+        ("hostile", hostile(HOSTILE)),
+    ]
+}
+
+/// Those that are kept as golden files in the formats of text.
+pub(super) fn golden() -> Vec<(&'static str, Report)> {
+    let others = [
+        "long",
+        "huge",
+        "several",
+        "sender",
+        "own_metrics",
+        "invalid",
+        "stuck",
+        "doomed",
+        "nothing_run",
+    ];
+    let all = all().into_iter();
+    all.filter(|(name, _)| !others.contains(name)).collect()
+}
+
 /// The same text in every place that comes from outside.
 pub(super) fn hostile(text: &str) -> Report {
     let mut record = checkout(SICK, 20, Ending::Completed);
@@ -291,11 +340,7 @@ pub(super) fn search(text: &str) -> Report {
 
 /// Its record.
 pub(crate) fn search_record(text: &str) -> RunRecord {
-    let threshold = |metric, bound| Threshold {
-        metric,
-        comparison: Comparison::Less,
-        bound,
-    };
+    let threshold = |metric, bound| Threshold::new(metric, Comparison::Less, bound);
     let scoped = |step, threshold| ScopedThreshold {
         step,
         threshold,
@@ -597,7 +642,8 @@ fn journey(tally: &mut Tally, dice: &mut Dice, target: &Target, slower: f64) {
         step.count_error(error(status, message, Some(body)));
     }
     let time = times.iter().sum();
-    tally.journey.record_shares(time, &times);
+    let executed = times.iter().copied().enumerate();
+    tally.journey.record_shares(time, times.len(), executed);
     tally.journey.slowest.add(SlowJourney {
         iteration: tally.journey.started,
         due_us: 1_000_000 + 5_000 * tally.journey.started,
@@ -693,11 +739,11 @@ fn step(name: &'static str, method: &'static str, url: &'static str) -> StepDef 
 }
 
 fn below(metric: Metric, ms: u64) -> Threshold {
-    Threshold {
+    Threshold::new(
         metric,
-        comparison: Comparison::Less,
-        bound: Bound::Time(Duration::from_millis(ms)),
-    }
+        Comparison::Less,
+        Bound::Time(Duration::from_millis(ms)),
+    )
 }
 
 /// Chance that comes out the same every time.

@@ -45,7 +45,7 @@ impl Paint {
         }
     }
 
-    /// The colour on paper.
+    /// The colour on light paper, as `#rrggbb`.
     pub(crate) fn light(self) -> &'static str {
         match self {
             Self::Ink => "#1b1f24",

@@ -1,6 +1,7 @@
 //! A few lines at the bottom of the terminal, drawn anew and cleared at the end.
 
-use super::course::{Course, Window, percent, rate, time};
+use super::course::{Course, StepWindow, Window, doubt, percent, rate, time, users};
+use super::keys::UnseenKeys;
 use crate::shell::{self, clean};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::Duration;
@@ -12,27 +13,33 @@ const HERTZ: u8 = 8;
 const WINDOW: u32 = 5;
 /// Steps with a line of their own.
 const STEPS: usize = 20;
+/// Rows of a terminal that are not for steps: the head, a doubt, the rest of the steps, what was typed.
+const OTHER_ROWS: usize = 4;
 /// Columns of the bar at most, and those below which it says nothing.
 const BAR: usize = 20;
 const SHORTEST_BAR: usize = 5;
 /// Columns of a name below which it is left out.
 const SHORTEST_NAME: usize = 4;
-/// Columns of what follows the name of a step.
-const FIGURES: usize = 46;
+/// Columns of what follows the name of a step, and of its rate, which is left out for a name.
+const FIGURES: usize = 44;
+const RATE: usize = 11;
 
 /// The line of the whole in `room` columns. The figures are there in any case; name and bar share what
 /// they leave.
 fn head(course: &Course, window: &Window, elapsed: Duration, room: usize) -> String {
-    let figures = format!(
-        "{}, {} users, p95 {}, errors {}",
-        rate(window),
-        window.users,
+    let rate = rate(window);
+    let times = format!(
+        "p95 {}, errors {}",
         time(window.p95),
-        percent(window.errors),
+        percent(window.errors)
     );
+    let mut figures = format!("{rate}, {}, {times}", users(window));
+    if figures.width() > room {
+        figures = format!("{rate}, {times}");
+    }
     let position = format!("{}  ", course.position(elapsed));
     let span = format!(" (last {WINDOW} s)");
-    let name = clean(&course.start.definition.name);
+    let name = clean(&course.record.definition.name);
     let mut left = room.saturating_sub(figures.width());
     let mut take = |columns: usize| {
         let fits = columns <= left;
@@ -90,6 +97,7 @@ fn shorten(text: &str, limit: usize) -> String {
 #[derive(Debug)]
 pub(super) struct Block {
     lines: MultiProgress,
+    _keys: UnseenKeys,
     parts: Vec<Part>,
 }
 
@@ -97,7 +105,11 @@ pub(super) struct Block {
 #[derive(Debug)]
 struct Part {
     head: ProgressBar,
+    /// What speaks most against the measurement, while something does.
+    doubt: Option<ProgressBar>,
     steps: Vec<ProgressBar>,
+    /// What the steps come to that have no line.
+    rest: Option<ProgressBar>,
     window: Window,
 }
 
@@ -105,29 +117,49 @@ impl Block {
     pub(super) fn new(scenarios: usize) -> Self {
         let part = || Part {
             head: ProgressBar::hidden(),
+            doubt: None,
             steps: Vec::new(),
+            rest: None,
             window: Window::default(),
         };
         Self {
             lines: MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(HERTZ)),
+            _keys: UnseenKeys::begin(),
             parts: (0..scenarios).map(|_| part()).collect(),
         }
     }
 
     pub(super) fn start(&mut self, at: usize, course: &Course) {
-        let steps = match self.parts.len() {
-            1 => course.start.definition.steps.len().min(STEPS),
+        let all = match self.parts.len() {
+            1 => course.record.definition.steps.len(),
             _ => 0,
         };
+        let shown = shown_steps(all, shell::progress_height());
         let head = self.line();
-        let steps = (0..steps).map(|_| self.line()).collect();
+        let steps = (0..shown).map(|_| self.line()).collect();
+        let rest = (shown < all).then(|| self.line());
         let part = &mut self.parts[at];
-        (part.head, part.steps) = (head, steps);
+        (part.head, part.steps, part.rest) = (head, steps, rest);
+        // Nothing yet, of every step.
+        part.window = course.window(WINDOW, 1);
     }
 
     /// A second passed. Percentiles are merged here and not when drawing, which is more often.
     pub(super) fn update(&mut self, at: usize, course: &Course) {
         self.parts[at].window = course.window(WINDOW, course.second() + 1);
+        let doubted = !course.validity.causes.is_empty();
+        let part = &mut self.parts[at];
+        match &part.doubt {
+            None if doubted => {
+                let line = self.lines.insert_after(&part.head, new_line());
+                part.doubt = Some(line);
+            }
+            Some(line) if !doubted => {
+                self.lines.remove(line);
+                part.doubt = None;
+            }
+            _ => {}
+        }
     }
 
     pub(super) fn draw(&mut self, at: usize, course: &Course, since_spawn: Duration) {
@@ -135,22 +167,18 @@ impl Block {
         let part = &self.parts[at];
         let window = &part.window;
         let room = shell::progress_width();
-        let definition = &course.start.definition;
+        let definition = &course.record.definition;
         part.head.set_message(head(course, window, elapsed, room));
-        let names: Vec<_> = definition
-            .steps
-            .iter()
-            .map(|step| shorten(&clean(&step.name), room.saturating_sub(FIGURES)))
-            .collect();
-        let width = names.iter().map(|name| name.width()).max().unwrap_or(0);
-        for ((line, name), now) in part.steps.iter().zip(&names).zip(&window.steps) {
-            line.set_message(format!(
-                "  {name}{}  p95 {:>8}  {:>7.1}/s  errors {}",
-                " ".repeat(width - name.width()),
-                time(now.p95),
-                now.rate,
-                percent(now.errors),
-            ));
+        if let (Some(line), Some(cause)) = (&part.doubt, course.validity.causes.first()) {
+            line.set_message(shorten(&format!("  ! {}", doubt(cause)), room));
+        }
+        let names = definition.steps.iter().take(part.steps.len());
+        let names: Vec<_> = names.map(|step| clean(&step.name)).collect();
+        for (line, text) in part.steps.iter().zip(steps(&names, &window.steps, room)) {
+            line.set_message(text);
+        }
+        if let Some(line) = &part.rest {
+            line.set_message(shorten(&rest(&window.steps, part.steps.len()), room));
         }
     }
 
@@ -162,7 +190,12 @@ impl Block {
     pub(super) fn clear(&mut self) {
         for part in &mut self.parts {
             part.head.finish_and_clear();
-            for line in part.steps.drain(..) {
+            let further = part
+                .steps
+                .drain(..)
+                .chain(part.doubt.take())
+                .chain(part.rest.take());
+            for line in further {
                 line.finish_and_clear();
             }
         }
@@ -170,17 +203,122 @@ impl Block {
     }
 
     fn line(&self) -> ProgressBar {
-        // The message is cut at the width of the terminal; a wrapped line could not be cleared.
-        let style = ProgressStyle::with_template("{wide_msg}")
-            .unwrap_or_else(|_| ProgressStyle::default_spinner());
-        self.lines.add(ProgressBar::new_spinner().with_style(style))
+        self.lines.add(new_line())
     }
+}
+
+fn new_line() -> ProgressBar {
+    // The message is cut at the width of the terminal; a wrapped line could not be cleared.
+    let style = ProgressStyle::with_template("{wide_msg}")
+        .unwrap_or_else(|_| ProgressStyle::default_spinner());
+    ProgressBar::new_spinner().with_style(style)
+}
+
+/// How many of `all` steps have a line on a terminal of so many rows.
+fn shown_steps(all: usize, rows: usize) -> usize {
+    let room = rows.saturating_sub(OTHER_ROWS).min(STEPS);
+    // One that would stand for the rest alone is a step's as well.
+    if all <= room + 1 { all } else { room }
+}
+
+/// The lines of the steps in `room` columns.
+fn steps(names: &[String], now: &[StepWindow], room: usize) -> Vec<String> {
+    let longest = names.iter().map(|name| name.width()).max().unwrap_or(0);
+    let has_rate = room >= FIGURES + longest.min(FIGURES / 2);
+    let figures = FIGURES - if has_rate { 0 } else { RATE };
+    let most = longest.min(room.saturating_sub(figures));
+    let line = |(name, now): (&String, &StepWindow)| {
+        let name = shorten(name, most);
+        let rate = match has_rate {
+            true => format!("  {:>7.1}/s", now.rate),
+            false => String::new(),
+        };
+        format!(
+            "  {name}{}  p95 {:>8}{rate}  errors {}",
+            " ".repeat(most.saturating_sub(name.width())),
+            time(now.p95),
+            percent(now.errors),
+        )
+    };
+    names.iter().zip(now).map(line).collect()
+}
+
+/// What the steps from the one with the number `from` on come to, the worst of them.
+fn rest(steps: &[StepWindow], from: usize) -> String {
+    let steps = steps.get(from..).unwrap_or_default();
+    let errors = steps.iter().filter_map(|step| step.errors);
+    format!(
+        "  and {} more  p95 up to {}  errors up to {}",
+        steps.len(),
+        time(steps.iter().filter_map(|step| step.p95).max()),
+        percent(errors.max_by(f64::total_cmp)),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::session::sample;
+
+    #[test]
+    fn steps_leave_room_for_the_rest_and_are_never_more_than_the_terminal_has_rows() {
+        assert_eq!(shown_steps(5, 24), 5);
+        assert_eq!(shown_steps(60, 24), 20);
+        assert_eq!(shown_steps(60, 100), 20);
+        assert_eq!(shown_steps(21, 24), 21);
+        assert_eq!(shown_steps(22, 24), 20);
+        assert_eq!(shown_steps(60, 10), 6);
+        assert_eq!(shown_steps(60, 2), 0);
+    }
+
+    #[test]
+    fn of_a_step_the_rate_goes_before_its_name_does() {
+        let names = ["browse".to_owned(), "a_step_with_a_long_name".to_owned()];
+        let now = StepWindow {
+            rate: 86.8,
+            p95: Some(Duration::from_micros(3_920)),
+            errors: Some(0.143),
+        };
+        let now = [now.clone(), now];
+        let lines = |room| steps(&names, &now, room);
+        assert_eq!(
+            lines(80),
+            [
+                "  browse                   p95  3.92 ms     86.8/s  errors 14.3 %",
+                "  a_step_with_a_long_name  p95  3.92 ms     86.8/s  errors 14.3 %",
+            ]
+        );
+        assert_eq!(
+            lines(40),
+            [
+                "  browse   p95  3.92 ms  errors 14.3 %",
+                "  a_step…  p95  3.92 ms  errors 14.3 %",
+            ]
+        );
+        for room in 40..120 {
+            assert!(lines(room).iter().all(|line| line.width() <= room));
+        }
+    }
+
+    #[test]
+    fn the_steps_without_a_line_are_told_by_the_worst_of_them() {
+        let step = |ms: Option<u64>, errors| StepWindow {
+            rate: 1.0,
+            p95: ms.map(Duration::from_millis),
+            errors,
+        };
+        let steps = [
+            step(Some(900), Some(0.5)),
+            step(Some(20), Some(0.0)),
+            step(Some(31), Some(0.02)),
+            step(None, None),
+        ];
+        assert_eq!(
+            rest(&steps, 1),
+            "  and 3 more  p95 up to 31.0 ms  errors up to 2.0 %"
+        );
+        assert_eq!(rest(&steps, 3), "  and 1 more  p95 up to –  errors up to –");
+    }
 
     fn course(name: &str) -> Course {
         let mut start = sample::start();
@@ -198,7 +336,8 @@ mod tests {
             errors: Some(0.0042),
             steps: Vec::new(),
         };
-        let figures = "2000/2000 it/s, 1000 users, p95 1.2 s, errors 0.42 %";
+        let figures = "2000/2000 it/s, 1\u{202f}000 users, p95 1.2 s, errors 0.42 %";
+        let fewer = "2000/2000 it/s, p95 1.2 s, errors 0.42 %";
         for name in [
             "visit",
             "a customer who looks around and buys",
@@ -206,14 +345,21 @@ mod tests {
         ] {
             for room in 20..200 {
                 let line = head(&course(name), &window, Duration::from_secs(30), room);
+                let figures = if room < figures.width() {
+                    fewer
+                } else {
+                    figures
+                };
                 assert!(line.contains(figures), "{room}: {line}");
-                let most = room.max(figures.len());
+                let most = room.max(figures.width());
                 assert!(line.width() <= most, "{room}: {line}");
             }
         }
         let line = |room| head(&course("visit"), &window, Duration::from_secs(30), room);
-        assert_eq!(line(60), format!("30s/1m  {figures}"));
-        assert_eq!(line(80), format!("visit [=====      ] 30s/1m  {figures}"));
+        assert_eq!(line(40), fewer);
+        assert_eq!(line(60), format!("visit {figures}"));
+        assert_eq!(line(61), format!("30s/1m  {figures}"));
+        assert_eq!(line(80), format!("visit [=====     ] 30s/1m  {figures}"));
         assert_eq!(
             line(120),
             format!("visit [==========          ] 30s/1m  {figures} (last 5 s)")

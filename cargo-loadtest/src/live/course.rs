@@ -2,10 +2,10 @@
 
 use crate::shell::clean;
 use crate::units;
-use loadtest::card::view;
+use loadtest::card::{Cause, Trust, Validity, view};
 use loadtest::definition::Shape;
 use loadtest::metrics::{Frame, Histogram};
-use loadtest::record::Start;
+use loadtest::record::{ScenarioRecord, Start};
 use loadtest::schedule::Schedule;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -16,12 +16,16 @@ const KEPT: u32 = 12;
 /// A run so far.
 #[derive(Debug)]
 pub(super) struct Course {
-    pub(super) start: Start,
+    /// All of it but its end.
+    pub(super) record: ScenarioRecord,
+    /// What speaks against the measurement by now.
+    pub(super) validity: Validity,
     /// When the load began, in time since the child was started.
     began: Duration,
     frames: VecDeque<Frame>,
-    finished: u64,
     seen: BTreeSet<&'static str>,
+    /// What speaks against the measurement and was told, by what helps against it.
+    told: BTreeSet<(Trust, String)>,
 }
 
 /// What happened in a stretch of seconds.
@@ -54,20 +58,21 @@ pub(super) struct StepWindow {
 
 impl Course {
     pub(super) fn new(start: Start, began: Duration) -> Self {
+        let record = ScenarioRecord::new(start);
         Self {
-            start,
+            validity: Validity::so_far(&record),
+            record,
             began,
             frames: VecDeque::new(),
-            finished: 0,
             seen: BTreeSet::new(),
+            told: BTreeSet::new(),
         }
     }
 
     /// Adds a second; one second may come in parts.
     pub(super) fn add(&mut self, frame: Frame) {
-        for tally in [&frame.windows.ramp, &frame.windows.steady] {
-            self.finished += tally.journey.ok + tally.journey.failed;
-        }
+        self.record.absorb(&frame);
+        self.validity = Validity::so_far(&self.record);
         match self.frames.back_mut() {
             Some(last) if last.second == frame.second => {
                 last.windows.merge(&frame.windows);
@@ -89,7 +94,7 @@ impl Course {
     pub(super) fn first_errors(&mut self, frame: &Frame) -> Vec<String> {
         let mut lines = Vec::new();
         for tally in frame.windows.all() {
-            for (step, counts) in self.start.definition.steps.iter().zip(&tally.steps) {
+            for (step, counts) in self.record.definition.steps.iter().zip(&tally.steps) {
                 for error in &counts.errors {
                     if self.seen.insert(error.kind.name()) {
                         lines.push(format!(
@@ -106,6 +111,39 @@ impl Course {
         lines
     }
 
+    /// A line for each cause to doubt the measurement that was not there before, or was less bad.
+    pub(super) fn first_doubts(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for cause in &self.validity.causes {
+            if self.told.insert((cause.trust, cause.remedy.clone())) {
+                lines.push(format!("[{}s] {}", self.second(), doubt(cause)));
+            }
+        }
+        lines
+    }
+
+    /// A line for the threshold that ends the run with `frame`.
+    pub(super) fn broken(&self, frame: &Frame) -> Option<String> {
+        let broken = frame.broken.as_ref()?;
+        let record = &self.record;
+        let reason = loadtest::card::broken(broken, &record.plan, &record.definition);
+        let after = units::show(Duration::from_secs(broken.after.as_secs()));
+        let most = self.start.plan.graceful_stop.as_secs();
+        Some(format!(
+            "[{after}] given up: {}; waiting for requests in flight (at most {most} s)",
+            clean(&reason)
+        ))
+    }
+
+    /// Iterations that ended, those of the warm-up apart.
+    fn finished(&self) -> u64 {
+        let windows = &self.record.windows;
+        [&windows.ramp, &windows.steady]
+            .iter()
+            .map(|tally| tally.journey.ok + tally.journey.failed)
+            .sum()
+    }
+
     /// The newest second.
     pub(super) fn second(&self) -> u32 {
         self.frames.back().map_or(0, |frame| frame.second)
@@ -118,7 +156,7 @@ impl Course {
 
     /// The planned length, warm-up included; `None` for a fixed amount of work.
     pub(super) fn length(&self) -> Option<Duration> {
-        let load = &self.start.plan.load;
+        let load = &self.record.plan.load;
         Some(load.warm_up + load.duration()?)
     }
 
@@ -130,8 +168,8 @@ impl Course {
 
     /// How much is done, a share of one, `elapsed` after the beginning.
     pub(super) fn progress(&self, elapsed: Duration) -> f64 {
-        let share = match (&self.start.plan.load.shape, self.length()) {
-            (Shape::Iterations { count, .. }, _) => self.finished as f64 / *count as f64,
+        let share = match (&self.record.plan.load.shape, self.length()) {
+            (Shape::Iterations { count, .. }, _) => self.finished() as f64 / *count as f64,
             (_, Some(length)) => elapsed.as_secs_f64() / length.as_secs_f64(),
             _ => 0.0,
         };
@@ -141,8 +179,10 @@ impl Course {
     /// `20s/1m`, or for a fixed amount of work `20s, 300/1000`.
     pub(super) fn position(&self, elapsed: Duration) -> String {
         let elapsed = units::show(Duration::from_secs(elapsed.as_secs()));
-        match (&self.start.plan.load.shape, self.length()) {
-            (Shape::Iterations { count, .. }, _) => format!("{elapsed}, {}/{count}", self.finished),
+        match (&self.record.plan.load.shape, self.length()) {
+            (Shape::Iterations { count, .. }, _) => {
+                format!("{elapsed}, {}/{count}", self.finished())
+            }
             (_, Some(length)) => format!("{elapsed}/{}", units::show(length)),
             _ => elapsed,
         }
@@ -153,7 +193,7 @@ impl Course {
         let from = end.saturating_sub(seconds);
         let length = f64::from((end - from).max(1));
         let mut window = Window {
-            steps: vec![StepWindow::default(); self.start.definition.steps.len()],
+            steps: vec![StepWindow::default(); self.record.definition.steps.len()],
             ..Window::default()
         };
         let mut time = Histogram::default();
@@ -180,7 +220,7 @@ impl Course {
         window.rate = started as f64 / length;
         window.p95 = time.quantile(0.95);
         window.errors = share(bad, ok + bad);
-        let load = &self.start.plan.load;
+        let load = &self.record.plan.load;
         window.target = load.is_open().then(|| {
             let schedule = Schedule::new(load);
             let sum: f64 = (from..end)
@@ -201,6 +241,11 @@ impl Course {
     }
 }
 
+/// `DEGRADED so far: ..`.
+pub(super) fn doubt(cause: &Cause) -> String {
+    format!("{} so far: {}", cause.trust.name(), clean(&cause.what))
+}
+
 fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
@@ -213,6 +258,11 @@ pub(super) fn time(time: Option<Duration>) -> String {
 /// `0.42 %`, or a dash.
 pub(super) fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| view::NONE.to_owned(), view::percent)
+}
+
+/// `1 user`.
+pub(super) fn users(window: &Window) -> String {
+    view::counted(window.users.into(), "user")
 }
 
 /// `201/200 it/s`, or without a target `201 it/s`.
@@ -279,6 +329,33 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_that_ends_the_run_is_told_with_what_was_measured() {
+        let mut course = course([]);
+        let limit = course.start.plan.thresholds[0].clone();
+        assert_eq!(limit.threshold.to_string(), "errors < 1%");
+        let mut frame = sample::frame(31, 1);
+        assert_eq!(course.broken(&frame), None);
+        frame.broken = Some(loadtest::metrics::Broken {
+            threshold: 0,
+            actual: 0.071,
+            after: Duration::from_secs(32),
+        });
+        let line = |course: &Course, of: &str| {
+            format!(
+                "[32s] given up: errors of {of}: 7.1 %, and must be < 1 %; waiting for requests in \
+                 flight (at most {} s)",
+                course.start.plan.graceful_stop.as_secs()
+            )
+        };
+        assert_eq!(course.broken(&frame), Some(line(&course, "the journey")));
+        // A name cannot take the terminal.
+        course.start.plan.thresholds[0].step = Some(1);
+        course.start.definition.steps.to_mut()[1].name = "buy\u{1b}[2J".into();
+        let told = course.broken(&frame).unwrap();
+        assert!(!told.contains('\u{1b}'), "{told:?}");
+    }
+
+    #[test]
     fn an_error_is_told_once_by_kind() {
         let mut course = course([]);
         let mut frame = sample::frame(3, 1);
@@ -294,6 +371,31 @@ mod tests {
             ["[3s] first error `connect.refused` in `buy`: 127.0.0.1:1 refused"]
         );
         assert!(course.first_errors(&frame).is_empty());
+    }
+
+    #[test]
+    fn a_doubt_is_told_once_and_again_when_it_gets_worse() {
+        let stalled = |second, stalled| {
+            let mut frame = sample::frame(second, 1);
+            frame.health.stalled_seconds = stalled;
+            frame.health.longest_stall_us = 300_000;
+            frame
+        };
+        let mut course = course([]);
+        let mut told = Vec::new();
+        for (second, stalls) in [(0, 0), (1, 1), (2, 0), (3, 1), (4, 1)] {
+            course.add(stalled(second, stalls));
+            told.extend(course.first_doubts());
+        }
+        assert_eq!(
+            told,
+            [
+                "[1s] DEGRADED so far: a worker thread stalled in 1 of 2 seconds: it did not come back for \
+                 100 ms or longer, up to 300 ms",
+                "[3s] INVALID so far: a worker thread stalled in 2 of 4 seconds: it did not come back for \
+                 100 ms or longer, up to 300 ms",
+            ]
+        );
     }
 
     #[test]

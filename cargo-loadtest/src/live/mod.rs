@@ -3,6 +3,7 @@
 
 mod block;
 mod course;
+mod keys;
 mod plain;
 
 use crate::shell::{self, clean};
@@ -77,17 +78,19 @@ impl Live {
         if matches!(self.view, View::Quiet) {
             return;
         }
-        let errors = course.first_errors(&frame);
+        let mut lines = course.first_errors(&frame);
+        let broken = course.broken(&frame);
         course.add(frame);
-        let line = match &mut self.view {
-            View::Plain(plain) => plain[at].line(course),
-            View::Block(block) => {
-                block.update(at, course);
-                None
+        match &mut self.view {
+            View::Plain(plain) => {
+                lines.extend(course.first_doubts());
+                lines.extend(plain[at].line(course));
             }
-            View::Quiet => None,
-        };
-        for line in errors.iter().chain(&line) {
+            // A doubt has a place of its own there, for as long as it is one.
+            View::Block(block) => block.update(at, course),
+            View::Quiet => {}
+        }
+        for line in lines.into_iter().chain(broken) {
             self.print(&format!("{name}{line}"));
         }
     }
@@ -96,7 +99,7 @@ impl Live {
     fn name(&self, at: usize) -> String {
         match &self.courses[at] {
             Some(course) if self.courses.len() > 1 => {
-                format!("{} ", clean(&course.start.definition.name))
+                format!("{} ", clean(&course.record.definition.name))
             }
             _ => String::new(),
         }
@@ -108,7 +111,7 @@ impl Live {
         if !self.is_ending && !matches!(self.view, View::Quiet) && courses.peek().is_some() {
             let past = elapsed.saturating_sub(OVERRUN);
             let most = courses.try_fold(0, |most, course| {
-                let grace = course.start.plan.graceful_stop.as_secs();
+                let grace = course.record.plan.graceful_stop.as_secs();
                 course.is_over(past).then_some(grace.max(most))
             });
             if let Some(most) = most {

@@ -1,6 +1,6 @@
 //! Lines for logs: one at the beginning, one every ten seconds.
 
-use super::course::{Course, percent, rate, time};
+use super::course::{Course, percent, rate, time, users};
 use std::time::Duration;
 
 /// Seconds between lines.
@@ -14,12 +14,12 @@ pub(super) struct Plain {
 
 /// The first line.
 pub(super) fn start(course: &Course) -> String {
-    let definition = &course.start.definition;
-    let target = course.start.base_url.as_deref().unwrap_or("its own URLs");
+    let definition = &course.record.definition;
+    let target = course.record.base_url.as_deref().unwrap_or("its own URLs");
     format!(
         "[0s] {} against {target}, seed {}",
         definition.identity(),
-        course.start.plan.seed
+        course.record.plan.seed
     )
 }
 
@@ -40,10 +40,10 @@ impl Plain {
         self.printed = end;
         let window = course.window(EVERY, end);
         format!(
-            "[{}] {}, {} users, p95 {}, errors {} (last {EVERY} s)",
+            "[{}] {}, {}, p95 {}, errors {} (last {EVERY} s)",
             course.position(Duration::from_secs(u64::from(end))),
             rate(&window),
-            window.users,
+            users(&window),
             time(window.p95),
             percent(window.errors),
         )

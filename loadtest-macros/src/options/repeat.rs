@@ -1,7 +1,8 @@
 //! `once`, `last`, `retry(3, backoff = 100ms, on = 503 | timeout)` and `until = |r| .., every = .., within = ..`.
 
+use super::limit::{Limit, Metric};
 use super::step::{StepOptions, Weight, closure, statuses};
-use super::value::{Limit, number, positive_duration};
+use super::value::{number, positive_duration};
 use super::{Given, key, skip_rest, unknown_option};
 use crate::suggest::{Errors, did_you_mean};
 use proc_macro2::{Ident, Span, TokenStream};
@@ -146,7 +147,7 @@ fn check_last(last: &Ident, options: &StepOptions, is_drawn: bool, errors: &mut 
             "the load is over when a step runs `last`, and nobody thinks any more: drop `think`",
         );
     }
-    let is_rate = |limit: &&Limit| limit.metric == "Rps";
+    let is_rate = |limit: &&Limit| matches!(limit.metric, Metric::Word("Rps" | "Throughput"));
     if let Some(limit) = options.thresholds.iter().find(is_rate) {
         refuse(
             limit.span,

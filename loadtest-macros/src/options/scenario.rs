@@ -2,8 +2,9 @@
 
 use super::client::{CLIENT_KEYS, Client};
 use super::header::{HEADER_KEYS, Header};
+use super::limit::{self, Limit, Scope, limit};
 use super::load::{Load, load};
-use super::value::{Limit, is_metric, limit, number, positive_duration, share, unknown_metric};
+use super::value::{grade_weight, number, positive_duration, share};
 use super::{Given, assigned, each, key, skip_rest, unknown_option};
 use crate::crate_path;
 use crate::suggest::Errors;
@@ -13,7 +14,7 @@ use std::time::Duration;
 use syn::parse::ParseStream;
 use syn::{LitStr, Path, Token, bracketed, parenthesized, token};
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "name",
     "tags",
     "base",
@@ -21,6 +22,7 @@ const KEYS: [&str; 10] = [
     "thresholds",
     "apdex",
     "budget",
+    "grade_weight",
     "version",
     "weight",
     "crate",
@@ -46,6 +48,7 @@ pub(crate) struct ScenarioOptions {
     pub(crate) thresholds: Vec<Limit>,
     pub(crate) apdex: Option<Duration>,
     pub(crate) budget: Option<f64>,
+    pub(crate) grade_weight: Option<f64>,
     pub(crate) version: Option<LitStr>,
     pub(crate) client: Client,
     /// No two of the same name.
@@ -129,6 +132,10 @@ impl ScenarioOptions {
                 input.parse::<Token![=]>()?;
                 self.budget = Some(share(input)?);
             }
+            "grade_weight" => {
+                input.parse::<Token![=]>()?;
+                self.grade_weight = Some(grade_weight(input)?);
+            }
             name if of_client => self.client.option(name, input)?,
             name if is_header => self.header(Header::parse(name, input)?)?,
             "weight" => {
@@ -143,7 +150,7 @@ impl ScenarioOptions {
                 input.parse::<Token![=]>()?;
                 self.crate_path = Some(crate_path::path(input)?);
             }
-            metric if is_metric(metric) => {
+            metric if limit::begins(metric, input) => {
                 skip_rest(input);
                 return Err(syn::Error::new(
                     key.span(),
@@ -178,12 +185,7 @@ impl ScenarioOptions {
 
     fn threshold(&mut self, input: ParseStream<'_>) -> syn::Result<()> {
         let metric = key(input)?;
-        let name = metric.to_string();
-        if !is_metric(&name) {
-            skip_rest(input);
-            return Err(unknown_metric(&metric));
-        }
-        self.thresholds.push(limit(&metric, input)?);
+        self.thresholds.push(limit(&metric, Scope::Journey, input)?);
         Ok(())
     }
 }

@@ -3,12 +3,10 @@
 use super::body::Body;
 use super::fields::{Field, FieldsOf, fields};
 use super::header::{HEADER_KEYS, Header};
+use super::limit::{self, Limit, Scope, limit, metrics};
 use super::repeat::{self, Repeat};
 use super::scenario::not_empty;
-use super::value::{
-    Limit, duration, is_metric, limit, metrics, number, positive_duration, redirects, share,
-    unknown_metric,
-};
+use super::value::{duration, grade_weight, number, positive_duration, redirects, share};
 use super::wording::{names_request, no_range, no_status};
 use super::{Given, assigned, each, key, skip_rest, unknown_option};
 use crate::spelling::as_written;
@@ -135,8 +133,8 @@ impl StepOptions {
         self.names_method |= input.peek(LitStr);
         let key = key(input)?;
         let name = key.to_string();
-        if is_metric(&name) {
-            self.thresholds.push(limit(&key, input)?);
+        if limit::begins(&name, input) {
+            self.thresholds.push(limit(&key, Scope::Step, input)?);
             return Ok(());
         }
         if !matches!(name.as_str(), "header" | "check") && keys().any(|known| known == name) {
@@ -173,14 +171,14 @@ impl StepOptions {
                 self.setting(&key, &name, input)?;
             }
             _ => {
-                if input.peek(Token![<]) || input.peek(Token![>]) {
+                if limit::is_compared(input) || input.peek(Token![.]) {
                     skip_rest(input);
-                    return Err(unknown_metric(&key));
+                    return Err(limit::unknown_metric(&key));
                 }
                 self.names_method |=
                     METHODS.contains(&name.to_lowercase().as_str()) || names_request(&name);
                 skip_rest(input);
-                return Err(unknown_option(&key, keys().chain(metrics())));
+                return Err(unknown_option(&key, keys().chain(metrics(Scope::Step))));
             }
         }
         Ok(())
@@ -210,10 +208,7 @@ impl StepOptions {
             "timeout" => self.timeout = Some(positive_duration(input)?),
             "apdex" => self.apdex = Some(positive_duration(input)?),
             "budget" => self.budget = Some(share(input)?),
-            _ => {
-                let wanted = "a grade weight is not negative, and at most 1000000";
-                self.grade_weight = Some(number(input, 0.0..=1e6, wanted)?.value);
-            }
+            _ => self.grade_weight = Some(grade_weight(input)?),
         }
         Ok(())
     }

@@ -1,6 +1,5 @@
-//! Durations, rates, shares and limits as they are written in attributes.
+//! Durations, rates and shares as they are written in attributes.
 
-use crate::suggest::did_you_mean;
 use proc_macro2::{Ident, Span};
 use quote::quote;
 use std::ops::RangeInclusive;
@@ -8,90 +7,6 @@ use std::time::Duration;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Lit, Token};
-
-const METRICS: [&str; 10] = [
-    "p50", "p90", "p95", "p99", "p99_9", "max", "mean", "errors", "checks", "rps",
-];
-
-/// `p95 < 300ms`.
-pub(crate) struct Limit {
-    /// The variant of `Metric`.
-    pub(crate) metric: &'static str,
-    /// The variant of `Comparison`.
-    pub(crate) comparison: &'static str,
-    pub(crate) bound: Bound,
-    /// Of the metric.
-    pub(crate) span: Span,
-}
-
-pub(crate) enum Bound {
-    Time(Duration),
-    Ratio(f64),
-    PerSecond(f64),
-}
-
-pub(super) fn is_metric(name: &str) -> bool {
-    METRICS.contains(&name)
-}
-
-pub(super) fn metrics() -> impl Iterator<Item = &'static str> {
-    METRICS.into_iter()
-}
-
-pub(super) fn unknown_metric(name: &Ident) -> syn::Error {
-    let hint = did_you_mean(&name.to_string(), metrics());
-    syn::Error::new(name.span(), format!("unknown metric `{name}`{hint}"))
-}
-
-/// What follows the name of a metric.
-pub(super) fn limit(metric: &Ident, input: ParseStream<'_>) -> syn::Result<Limit> {
-    let (name, span) = (metric.to_string(), metric.span());
-    if input.peek(Token![.]) {
-        return Err(input.error("`p99.9` is written `p99_9`"));
-    }
-    let is_floor = matches!(name.as_str(), "checks" | "rps");
-    let (wrong, wanted) = if is_floor { ("<", ">") } else { (">", "<") };
-    let comparison = if input.parse::<Option<Token![<=]>>()?.is_some() {
-        "LessOrEqual"
-    } else if input.parse::<Option<Token![<]>>()?.is_some() {
-        "Less"
-    } else if input.parse::<Option<Token![>=]>>()?.is_some() {
-        "GreaterOrEqual"
-    } else if input.parse::<Option<Token![>]>>()?.is_some() {
-        "Greater"
-    } else {
-        return Err(input.error(format!("a limit is a comparison: `{name} {wanted} ...`")));
-    };
-    if comparison.starts_with("Greater") != is_floor {
-        return Err(syn::Error::new(
-            metric.span(),
-            format!("`{name} {wrong} ...` holds when things go badly: write `{name} {wanted} ...`"),
-        ));
-    }
-    let bound = match name.as_str() {
-        "errors" | "checks" => Bound::Ratio(share(input)?),
-        "rps" => Bound::PerSecond(rate(input)?.per_second),
-        _ => Bound::Time(positive_duration(input)?),
-    };
-    let metric = match name.as_str() {
-        "p50" => "P50",
-        "p90" => "P90",
-        "p95" => "P95",
-        "p99" => "P99",
-        "p99_9" => "P999",
-        "max" => "Max",
-        "mean" => "Mean",
-        "errors" => "Errors",
-        "checks" => "Checks",
-        _ => "Rps",
-    };
-    Ok(Limit {
-        metric,
-        comparison,
-        bound,
-        span,
-    })
-}
 
 /// How many redirects are followed.
 pub(super) fn redirects(input: ParseStream<'_>) -> syn::Result<u32> {
@@ -103,6 +18,12 @@ pub(super) fn redirects(input: ParseStream<'_>) -> syn::Result<u32> {
         return Err(syn::Error::new(number.span, WANTED));
     }
     Ok(number.value as u32)
+}
+
+/// A share in the overall grade, before division by the sum of all.
+pub(super) fn grade_weight(input: ParseStream<'_>) -> syn::Result<f64> {
+    let wanted = "a grade weight is not negative, and at most 1000000";
+    Ok(number(input, 0.0..=1e6, wanted)?.value)
 }
 
 /// A number without suffix, and its place.
@@ -206,7 +127,19 @@ const SHARE: &str = "a share is from 0% to 100%";
 
 /// `1%`, as a share of one.
 pub(super) fn share(input: ParseStream<'_>) -> syn::Result<f64> {
-    let number = number(input, 0.0..=f64::INFINITY, SHARE)?;
+    let literal = input.fork().parse::<Lit>().ok();
+    let number = number(input, 0.0..=f64::INFINITY, SHARE).map_err(|error| {
+        let (digits, unit) = match &literal {
+            Some(Lit::Int(int)) => (int.base10_digits(), int.suffix()),
+            Some(Lit::Float(float)) => (float.base10_digits(), float.suffix()),
+            _ => return error,
+        };
+        if unit.is_empty() {
+            return error;
+        }
+        let message = format!("unknown unit `{unit}`: write `{digits}%`");
+        syn::Error::new(error.span(), message)
+    })?;
     if input.parse::<Option<Token![%]>>()?.is_none() {
         let text = number.text;
         return Err(syn::Error::new(

@@ -1,6 +1,6 @@
 //! What a beginner writes instead of an option, and the words that lead back.
 
-use super::value::is_metric;
+use super::limit::is_metric;
 use crate::spelling::as_written;
 use crate::suggest::did_you_mean;
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};

@@ -1,9 +1,8 @@
 //! The definition: what is declared, as plain data.
 
 use super::repeat;
-use crate::options::{
-    Bound, Client, Limit, Load, ROUNDING, ScenarioOptions, Shape, Stage, WEIGHT_RANGE, Weight,
-};
+use super::threshold::threshold;
+use crate::options::{Client, Load, ROUNDING, ScenarioOptions, Shape, Stage, WEIGHT_RANGE, Weight};
 use crate::resolve::{Dependency, Feed, Form, Resolved, Step, choices, unraw};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -20,6 +19,7 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
         thresholds,
         apdex,
         budget,
+        grade_weight,
         version,
         client: declared_client,
         weight: share,
@@ -37,6 +37,7 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
     let thresholds = list(thresholds.iter().map(threshold));
     let apdex = option(apdex.map(duration));
     let budget = option(budget.map(number));
+    let grade_weight = option(grade_weight.map(number));
     let fingerprint = text(&resolved.fingerprint);
     let version = option(version.as_ref().map(literal));
     let share = number(share.unwrap_or(1.0));
@@ -66,6 +67,7 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
             thresholds: #thresholds,
             apdex: #apdex,
             budget: #budget,
+            grade_weight: #grade_weight,
             fingerprint: #fingerprint,
             version: #version,
             starts_target: #starts_target,
@@ -247,26 +249,6 @@ fn expect(ranges: &[(u16, u16)]) -> TokenStream {
             .map(|(from, to)| quote!(::loadtest::__private::StatusRange { from: #from, to: #to })),
     );
     quote!(::loadtest::__private::Expect(#ranges))
-}
-
-fn threshold(limit: &Limit) -> TokenStream {
-    let metric = Ident::new(limit.metric, Span::call_site());
-    let comparison = Ident::new(limit.comparison, Span::call_site());
-    let bound = match limit.bound {
-        Bound::Time(time) => {
-            let time = duration(time);
-            quote!(Time(#time))
-        }
-        Bound::Ratio(ratio) => quote!(Ratio(#ratio)),
-        Bound::PerSecond(rate) => quote!(PerSecond(#rate)),
-    };
-    quote! {
-        ::loadtest::__private::Threshold {
-            metric: ::loadtest::__private::Metric::#metric,
-            comparison: ::loadtest::__private::Comparison::#comparison,
-            bound: ::loadtest::__private::Bound::#bound,
-        }
-    }
 }
 
 fn load(load: &Load) -> TokenStream {

@@ -12,6 +12,7 @@ mod hints;
 mod payload;
 mod repeat;
 mod request;
+mod threshold;
 
 use crate::body::{self, Item, Role, RoleFn, ScenarioFn};
 use crate::resolve::{Argument, Form, Resolved, Source, description};

@@ -6,7 +6,7 @@
 
 use super::{Attempt, Measured, Outcome, Purpose, Trial};
 use crate::card::{Card, Cause, ThresholdRow, Trust, busy, throttled, view};
-use crate::definition::{Metric, Shape};
+use crate::definition::{Metric, Part, Shape};
 use crate::metrics::Histogram;
 use crate::record::ScenarioRecord;
 use std::time::Duration;
@@ -234,7 +234,8 @@ fn never_began(card: &Card, row: &ThresholdRow) -> bool {
 
 /// Whether a condition on times would hold, had everything taken `less`.
 fn holds_without(row: &ThresholdRow, less: Duration) -> bool {
-    let is_time = !matches!(row.metric, Metric::Errors | Metric::Checks | Metric::Rps);
+    // Parts of a request begin when it is sent, however late that is.
+    let is_time = matches!(row.metric, Metric::Time(Part::Whole, _));
     let actual = row.actual.filter(|_| is_time);
     actual.is_some_and(|actual| actual - less.as_nanos() as f64 / 1e3 < row.bound)
 }
@@ -277,11 +278,7 @@ mod tests {
     /// A trial at 100/s over ten seconds, each answer within 10 ms.
     fn record() -> ScenarioRecord {
         let mut record = sample::record(&["ask"]);
-        let threshold = Threshold {
-            metric: Metric::P95,
-            comparison: Comparison::Less,
-            bound: Bound::Time(ms(300)),
-        };
+        let threshold = Threshold::new(Metric::P95, Comparison::Less, Bound::Time(ms(300)));
         record.plan.thresholds = with_error_limit(vec![ScopedThreshold {
             step: None,
             threshold,

@@ -135,15 +135,15 @@ impl Capacity {
     pub fn further_conditions(&self) -> Vec<(usize, String)> {
         let all = self.goal.slo.iter().zip(&self.conditions).enumerate();
         all.filter(|(_, (scoped, _))| {
-            let metric = scoped.threshold.metric;
-            scoped.step.is_some() || !matches!(metric, Metric::P95 | Metric::Errors)
+            let metric = &scoped.threshold.metric;
+            scoped.step.is_some() || !matches!(*metric, Metric::P95 | Metric::Errors)
         })
         .map(|(at, (scoped, condition))| {
-            let metric = scoped.threshold.metric.name();
+            let metric = &scoped.threshold.metric;
             let step = condition.step.as_ref();
             (
                 at,
-                step.map_or_else(|| metric.to_owned(), |step| format!("{step} {metric}")),
+                step.map_or_else(|| metric.to_string(), |step| format!("{step} {metric}")),
             )
         })
         .collect()

@@ -351,6 +351,112 @@ mod tests {
     }
 
     #[test]
+    fn a_letter_starts_at_its_score_and_not_below() {
+        for (letter, least) in [
+            ("A+", 0.98),
+            ("A", 0.96),
+            ("A-", 0.94),
+            ("B+", 0.91),
+            ("B", 0.88),
+            ("B-", 0.85),
+            ("C+", 0.80),
+            ("C", 0.75),
+            ("C-", 0.70),
+            ("D+", 0.633_333_333_4),
+            ("D", 0.566_666_666_7),
+            ("D-", 0.50),
+            ("F", 0.0),
+        ] {
+            assert_eq!(Letter::of(least).name(), letter, "{least}");
+            assert!(least == 0.0 || Letter::of(least - 1e-9) < Letter::of(least));
+        }
+        assert_eq!(Letter::of(1.0), Letter::APlus);
+    }
+
+    #[test]
+    fn a_burn_at_a_level_has_the_bottom_of_the_band_above_it() {
+        // Of 100,000 attempts with a budget of 0.1 %, that many fail.
+        let of = |failed: u64| {
+            let tally = tally(100_000 - failed, 0, 0, failed, 0);
+            StepGrade::of(&tally, &policy(0.001)).unwrap()
+        };
+        for (failed, burn, cap, letter) in [
+            (100, 1.0, 1.0, "A+"),
+            (101, 1.01, 0.939_52, "B+"),
+            (350, 3.5, 0.82, "C+"),
+            (600, 6.0, 0.70, "D+"),
+            (1_440, 14.4, 0.50, "F"),
+            (1_441, 14.41, 0.499_9, "F"),
+        ] {
+            let grade = of(failed);
+            assert!((grade.burn.unwrap() - burn).abs() < 1e-9, "{failed}");
+            assert!((grade.cap - cap).abs() < 1e-8, "{failed}: {}", grade.cap);
+            assert_eq!(grade.letter.name(), letter, "{failed}");
+        }
+        assert_eq!(
+            of(600).letter,
+            Letter::DPlus,
+            "just below the bottom of fair"
+        );
+    }
+
+    #[test]
+    fn the_interval_of_a_small_sample_is_that_of_its_standard_error() {
+        // 40 satisfied and 10 tolerating of 50: 0.9, and a variance of 0.85 - 0.81.
+        let step = grade(40, 10, 0, 0, 0).unwrap();
+        let error = 1.96 * (0.04_f64 / 50.0).sqrt();
+        let (low, high) = step.interval.unwrap();
+        assert!((low - (0.9 - error)).abs() < 1e-12, "{low}");
+        assert!((high - (0.9 + error)).abs() < 1e-12, "{high}");
+        // The cap holds for both ends: 2 of 40 failed, 5 times the budget.
+        let step = grade(38, 0, 0, 2, 0).unwrap();
+        let (low, high) = step.interval.unwrap();
+        assert!(
+            (step.cap - 0.748).abs() < 1e-8 && high <= step.cap,
+            "{step:?}"
+        );
+        assert!(low <= step.score && step.score <= high, "{step:?}");
+        // The whole has the weighted mean of both ends.
+        let sure = grade(1_000, 0, 0, 0, 0);
+        let all = Grade::of(&[Some(step), sure]).interval.unwrap();
+        assert!((all.0 - f64::midpoint(low, 1.0)).abs() < 1e-12);
+        assert!((all.1 - f64::midpoint(high, 1.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_login_that_fails_every_tenth_time_makes_the_whole_journey_a_d() {
+        let login = grade(9_000, 0, 0, 1_000, 0);
+        let later = grade(9_000, 0, 0, 0, 1_000);
+        let overall = Grade::of(&[login, later, later, later, later]);
+        assert_eq!(overall.label(), "D");
+        assert!(
+            (overall.score.unwrap() - 0.604_8).abs() < 1e-4,
+            "{overall:?}"
+        );
+    }
+
+    #[test]
+    fn the_journey_of_the_documentation_is_a_b_minus() {
+        let login = grade(9_100, 600, 0, 300, 0).unwrap();
+        let browse = grade(9_700, 0, 0, 0, 300).unwrap();
+        let mut recommend = grade(2_000, 0, 0, 0, 0).unwrap();
+        recommend.weight = 0.2;
+        for (step, apdex, burn, cap, letter) in [
+            (login, 0.94, 3.0, 0.844, "C+"),
+            (browse, 0.97, 3.0, 0.844, "C+"),
+            (recommend, 1.0, 0.0, 1.0, "A+"),
+        ] {
+            let close = |a: f64, b: f64| (a - b).abs() < 1e-6;
+            assert!(close(step.apdex, apdex) && close(step.cap, cap), "{step:?}");
+            assert!(close(step.burn.unwrap(), burn), "{step:?}");
+            assert_eq!(step.letter.name(), letter);
+        }
+        let overall = Grade::of(&[login, browse, recommend].map(Some));
+        assert!((overall.score.unwrap() - 1.888 / 2.2).abs() < 1e-6);
+        assert_eq!(overall.label(), "B-");
+    }
+
+    #[test]
     fn a_step_that_was_never_attempted_is_in_neither_sum() {
         assert_eq!(grade(0, 0, 0, 0, 0), None);
         let overall = Grade::of(&[grade(5_000, 5_000, 0, 0, 0), None]);

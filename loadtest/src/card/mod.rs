@@ -46,7 +46,7 @@ pub use setting::Setting;
 pub use slowest::{SlowRow, SlowStepRow};
 pub use spectrum::SpectrumPoint;
 pub use step::{Phases, Quantiles, StepRow};
-pub use threshold::ThresholdRow;
+pub use threshold::{ThresholdRow, broken};
 pub use validity::{Cause, Trust, Validity};
 pub(crate) use validity::{busy, throttled};
 pub use verdict::{Verdict, worst};
@@ -54,6 +54,7 @@ pub use weight::WeightRow;
 
 use crate::definition::Shape;
 use crate::metrics::{Panicked, StepTally, Tally, Windows};
+use crate::plan::GradingDefaults;
 use crate::record::{Ending, Environment, NotRun, RunRecord, ScenarioRecord};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -253,6 +254,27 @@ impl Card {
     }
 }
 
+/// That a grade is not the one that the run had.
+fn graded_anew(policy: &GradingDefaults) -> String {
+    let target = policy
+        .apdex
+        .map(|target| format!("T = {}", view::span(target)));
+    let budget = policy
+        .budget
+        .map(|budget| format!("an error budget of {}", view::percent(budget)));
+    let weight = policy
+        .grade_weight
+        .map(|weight| format!("a weight of {weight}"));
+    let parts: Vec<_> = target.into_iter().chain(budget).chain(weight).collect();
+    let mut words = format!("Graded anew, with {} for every step.", parts.join(" and "));
+    if policy.apdex.is_some() {
+        words.push_str(
+            " Where the run had another T, times within 0.1 % of T or 4 T may be counted on the other side.",
+        );
+    }
+    words
+}
+
 /// The rows of the steps with their grades, the overall grade, and where its points went.
 fn graded(
     record: &ScenarioRecord,
@@ -367,6 +389,7 @@ fn ungraded(card: &Card, windows: &Windows) -> Vec<String> {
 
 fn notes(card: &Card, record: &ScenarioRecord) -> Vec<String> {
     let mut notes = Vec::new();
+    notes.extend(record.regraded.as_ref().map(graded_anew));
     if card.setting.default_load {
         notes.push(
             "The scenario declares no load, so the default applied: one user for 10 s. \

@@ -5,7 +5,7 @@ use super::grade::Letter;
 use super::threshold::ThresholdRow;
 use super::verdict::Verdict;
 use super::view;
-use crate::definition::Metric;
+use crate::definition::{Metric, Part};
 use crate::record::ScenarioRecord;
 
 /// The remarks on a card that is otherwise complete.
@@ -18,6 +18,7 @@ pub(super) fn of(card: &Card, record: &ScenarioRecord) -> Vec<String> {
         .chain(ran_out(record))
         .chain(clipped(record))
         .chain(oddities(record))
+        .chain(never_came(card, record))
         .chain(contrast(card))
         .collect()
 }
@@ -89,6 +90,38 @@ fn oddities(record: &ScenarioRecord) -> Vec<String> {
     remarks
 }
 
+/// Limits on what the scenario was to count or time by itself, and never did: a name may be misspelt.
+fn never_came(card: &Card, record: &ScenarioRecord) -> Vec<String> {
+    let own = &record.windows.steady.own;
+    let mut remarks = Vec::new();
+    for row in &card.thresholds {
+        let (name, does, names) = match &row.metric {
+            Metric::Count(name) | Metric::Rate(name) => (
+                name,
+                "counts",
+                own.counters.keys().map(String::as_str).collect::<Vec<_>>(),
+            ),
+            Metric::Timing(name, _) => (
+                name,
+                "times",
+                own.timings.keys().map(String::as_str).collect(),
+            ),
+            _ => continue,
+        };
+        if !names.is_empty() && !names.contains(&&**name) {
+            let some = names.iter().take(4).map(|name| format!("`{name}`"));
+            let more = if names.len() > 4 { ", .." } else { "" };
+            let some: Vec<_> = some.collect();
+            remarks.push(format!(
+                "the threshold `{}` is on a name that never came; the scenario {does} {}{more}",
+                row.condition,
+                some.join(", ")
+            ));
+        }
+    }
+    remarks
+}
+
 /// Why an excellent grade stands beside a failed verdict.
 fn contrast(card: &Card) -> Option<String> {
     let excellent = card
@@ -106,7 +139,7 @@ fn contrast(card: &Card) -> Option<String> {
                 "the grade is by the times and errors of single steps; `{}` is of whole journeys",
                 row.condition
             )
-        } else if row.metric.quantile().is_some() {
+        } else if matches!(&row.metric, Metric::Time(Part::Whole, at) if at.quantile().is_some()) {
             format!(
                 "the grade counts an answer of up to 4 T as half of one; `{}` does not",
                 row.condition
@@ -134,8 +167,9 @@ fn stricter(card: &Card, row: &ThresholdRow) -> Option<String> {
         Metric::Errors if row.bound < grade.budget => {
             format!("an error budget of {}", view::exact_percent(grade.budget))
         }
-        Metric::Errors | Metric::Checks | Metric::Rps => return None,
-        _ if row.bound < target_us => format!("T = {}", view::span(grade.target)),
+        Metric::Time(Part::Whole, _) if row.bound < target_us => {
+            format!("T = {}", view::span(grade.target))
+        }
         _ => return None,
     };
     Some(format!(

@@ -3,10 +3,11 @@
 use super::sample::{executed, record};
 use super::*;
 use crate::chain::{Cause as Unmet, RootCause};
-use crate::definition::{Bound, Comparison, Metric, Threshold};
+use crate::definition::{Bound, Comparison, Load, Metric, Threshold};
 use crate::metrics::{Cell, DependencyTally, ErrorTally, Health, Panicked};
 use crate::plan::ScopedThreshold;
 use crate::transport::ErrorKind;
+use proptest::prelude::*;
 
 fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -58,11 +59,7 @@ fn skip(record: &mut ScenarioRecord, step: usize, root: usize, count: u64) {
 fn require(record: &mut ScenarioRecord, step: Option<usize>, metric: Metric, bound: Bound) {
     record.plan.thresholds.push(ScopedThreshold {
         step,
-        threshold: Threshold {
-            metric,
-            comparison: Comparison::Less,
-            bound,
-        },
+        threshold: Threshold::new(metric, Comparison::Less, bound),
         implied: false,
     });
 }
@@ -125,6 +122,116 @@ fn every_lost_point_is_explained() {
         card.losses[1].step, 0,
         "the culprit is named, not the victim"
     );
+}
+
+proptest! {
+    #[test]
+    fn whatever_happens_no_lost_point_is_left_unexplained(
+        zones in prop::array::uniform5(0_u64..300),
+        budget in prop_oneof![Just(0.0), Just(0.01), 0.0..0.2_f64],
+        weights in prop::array::uniform2(0.0..5.0_f64),
+    ) {
+        let [satisfied, tolerating, slow, failed, skipped] = zones;
+        let mut record = record(&["login", "browse"]);
+        for (grading, weight) in record.plan.grading.iter_mut().zip(weights) {
+            (grading.budget, grading.weight) = (budget, weight);
+        }
+        let step = &mut record.windows.steady.steps[1];
+        let ok = satisfied + tolerating + slow;
+        *step = executed(ok, ms(10));
+        (step.satisfied, step.tolerating) = (satisfied, tolerating);
+        step.response = crate::metrics::Histogram::default();
+        step.response.record_n(ms(10), satisfied);
+        step.response.record_n(ms(900), tolerating);
+        step.response.record_n(ms(3_000), slow);
+        step.service = step.response.clone();
+        (step.executed, step.failed, step.skipped) = (ok + failed, failed, skipped);
+        step.errors = vec![error(ErrorKind::Status, failed)];
+        skip(&mut record, 1, 0, 0);
+        record.windows.steady.dependencies[0].count = skipped;
+        let card = Card::of(&record);
+        prop_assume!(!card.grade.withheld);
+        let lost = |losses: &[Loss]| losses.iter().map(|loss| loss.points).sum::<f64>();
+        for row in &card.steps {
+            if let Some(grade) = &row.grade {
+                prop_assert!((lost(&row.losses) - (1.0 - grade.score)).abs() < 1e-6, "{row:?}");
+            }
+        }
+        if let Some(score) = card.grade.score {
+            prop_assert!((lost(&card.losses) - (1.0 - score)).abs() < 1e-6, "{:?}", card.losses);
+        }
+        for loss in &card.losses {
+            prop_assert!(loss.points >= 0.0 && !loss.words.is_empty(), "{loss:?}");
+        }
+    }
+}
+
+#[test]
+fn a_run_whose_steps_have_no_weight_in_the_grade_measured_nothing() {
+    let mut record = record(&["login", "browse"]);
+    for grading in &mut record.plan.grading {
+        grading.weight = 0.0;
+    }
+    let card = Card::of(&record);
+    assert_eq!(
+        (card.verdict, card.verdict.exit_code()),
+        (Verdict::Empty, 3)
+    );
+    assert_eq!(card.grade.label(), "NS");
+    let reason = "no step that was executed has a weight in the grade";
+    assert_eq!(card.reasons, [reason]);
+}
+
+#[test]
+fn a_step_that_was_only_ever_skipped_is_an_f_and_says_why() {
+    let mut record = record(&["login", "browse"]);
+    fail(&mut record, 0, ErrorKind::Status, 1_000);
+    skip(&mut record, 1, 0, 1_000);
+    let card = Card::of(&record);
+    let grade = card.steps[1].grade.unwrap();
+    assert_eq!((grade.score, grade.letter), (0.0, Letter::F));
+    let words = &card.steps[1].losses[0].words;
+    assert!(words.contains("without `login.response.token`"), "{words}");
+}
+
+#[test]
+fn figures_of_a_closed_load_say_what_they_leave_out() {
+    let mut record = record(&["ping"]);
+    let says = |record: &ScenarioRecord| {
+        let notes = Card::of(record).notes;
+        notes.iter().any(|note| note.contains("closed loop"))
+    };
+    assert!(!says(&record));
+    record.plan.load = Load::users(5, Duration::from_secs(10));
+    assert!(says(&record));
+}
+
+#[test]
+fn a_run_that_a_threshold_ended_fails_though_it_holds_at_last() {
+    let mut record = record(&["login", "browse"]);
+    require(&mut record, None, Metric::Errors, Bound::Ratio(0.05));
+    record.ending = Ending::ThresholdBroken {
+        threshold: 1,
+        after_us: 32_000_000,
+        reason: "errors of the journey: 7.1 %, and must be < 5 %".to_owned(),
+    };
+    let card = Card::of(&record);
+    let reason = "given up after 32 s: errors of the journey: 7.1 %, and must be < 5 %";
+    assert_eq!(card.reasons, [reason]);
+    assert!(card.thresholds.iter().all(|row| row.passed));
+    assert_eq!(
+        (card.verdict, card.verdict.exit_code()),
+        (Verdict::Failed, 99)
+    );
+    assert!(card.grade.partial);
+    // A record keeps it, beside the endings of old ones.
+    let json = serde_json::to_string(&record.ending).unwrap();
+    assert_eq!(
+        serde_json::from_str::<Ending>(&json).unwrap(),
+        record.ending
+    );
+    let old: Ending = serde_json::from_str(r#"{"how":"panicked"}"#).unwrap();
+    assert_eq!(old, Ending::Panicked);
 }
 
 #[test]
@@ -757,7 +864,7 @@ fn the_bottleneck_and_the_slow_tail_may_be_different_steps() {
     let journey = &mut record.windows.steady.journey;
     for i in 0..100 {
         let tail = if i < 5 { 500 } else { 5 };
-        journey.record_shares(ms(30 + tail), &[ms(30), ms(tail)]);
+        journey.record_shares(ms(30 + tail), 2, [(0, ms(30)), (1, ms(tail))]);
     }
     let card = Card::of(&record);
     let bottleneck = card.bottleneck.unwrap();

@@ -4,10 +4,12 @@
 //! it is of the same figure as the percentiles beside it.
 
 use super::view;
-use crate::definition::{Bound, Metric};
-use crate::metrics::{Histogram, StepTally, Tally};
-use crate::plan::ScopedThreshold;
+use crate::definition::{Bound, Metric, Part, ScenarioDef};
+use crate::metrics::{Aggregate, Broken, Tally};
+pub(super) use crate::metrics::{journey_error_rate, request_rate, sent, times};
+use crate::plan::{Plan, ScopedThreshold};
 use serde::Serialize;
+use std::time::Duration;
 
 /// A threshold and its result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -19,7 +21,7 @@ pub struct ThresholdRow {
     pub condition: String,
     /// The metric: `p95`.
     pub metric: Metric,
-    /// The bound in microseconds, as a share of one, or per second.
+    /// The bound in microseconds, as a share of one, per second, in bytes per second, or as a number.
     pub bound: f64,
     /// What was measured, in the unit of the bound; `None` without samples.
     pub actual: Option<f64>,
@@ -40,34 +42,37 @@ impl ThresholdRow {
         seconds: Option<f64>,
     ) -> Self {
         let threshold = &scoped.threshold;
-        let actual = match scoped.step {
-            None => journey(threshold.metric, tally, seconds),
-            Some(step) => of_step(threshold.metric, tally, step, seconds),
-        };
-        let timed = matches!(threshold.bound, Bound::Time(_));
-        let bound = match threshold.bound {
-            Bound::Time(time) => time.as_nanos() as f64 / 1e3,
-            Bound::Ratio(number) | Bound::PerSecond(number) => number,
-        };
+        let actual = Aggregate::of(threshold, scoped.step, tally, seconds).value;
+        let mut row = Self::measured(scoped, names, actual);
+        if let Metric::Count(name) | Metric::Rate(name) = &row.metric
+            && row.actual.is_some()
+            && !tally.own.counters.contains_key(&**name)
+        {
+            row.actual_words.push_str(", never counted");
+        }
+        row
+    }
+
+    /// A threshold of a scenario with the steps `names` whose metric came to `actual`.
+    fn measured(scoped: &ScopedThreshold, names: &[&str], actual: Option<f64>) -> Self {
+        let threshold = &scoped.threshold;
+        let of_requests = matches!(
+            threshold.metric,
+            Metric::Time(Part::Whole | Part::Failed, _)
+        );
+        let bound = threshold.bound.number();
         Self {
             step: scoped
                 .step
-                .or_else(|| (timed && only(tally).is_some()).then_some(0))
+                .or_else(|| (of_requests && names.len() == 1).then_some(0))
                 .map(|step| names.get(step).copied().unwrap_or("?").to_owned()),
             condition: view::threshold(threshold),
-            metric: threshold.metric,
+            metric: threshold.metric.clone(),
             bound,
             actual,
             actual_words: actual.map_or_else(
                 || "no samples".to_owned(),
-                |actual| match threshold.bound {
-                    Bound::Time(_) => {
-                        let ns = (actual * 1e3).round() as u64;
-                        view::duration(std::time::Duration::from_nanos(ns))
-                    }
-                    Bound::Ratio(_) => view::percent(actual),
-                    Bound::PerSecond(_) => view::rate(actual),
-                },
+                |actual| words(threshold.bound, actual),
             ),
             passed: actual.is_some_and(|actual| threshold.comparison.holds(actual, bound)),
             implied: scoped.implied,
@@ -75,92 +80,39 @@ impl ThresholdRow {
     }
 
     /// Why it failed: `p95 of login is 412 ms, and must be < 300 ms`.
-    pub(crate) fn reason(&self) -> String {
-        let of = self
-            .step
-            .as_deref()
-            .map_or_else(|| "the journey".to_owned(), |step| format!("`{step}`"));
-        let name = self.metric.name();
-        let must = self.condition.strip_prefix(name).unwrap_or_default().trim();
+    pub fn reason(&self) -> String {
+        let of = self.step.as_deref().map_or_else(
+            || " of the journey".to_owned(),
+            |step| format!(" of `{step}`"),
+        );
+        let name = self.metric.to_string();
+        let of = if self.metric.is_own() { "" } else { &*of };
+        let must = self.condition.strip_prefix(&name).unwrap_or_default();
+        let must = must.trim();
         match self.actual {
-            Some(_) => format!("{name} of {of}: {}, and must be {must}", self.actual_words),
-            None => format!("{name} of {of} has no samples, and must be {must}"),
+            Some(_) => format!("{name}{of}: {}, and must be {must}", self.actual_words),
+            None => format!("{name}{of} has no samples, and must be {must}"),
         }
     }
 }
 
-fn journey(metric: Metric, tally: &Tally, seconds: Option<f64>) -> Option<f64> {
-    let journey = &tally.journey;
-    let finished = journey.ok + journey.failed;
-    match metric {
-        Metric::Errors => journey_error_rate(tally),
-        Metric::Checks => {
-            let passed = tally.steps.iter().map(|step| step.checks_passed).sum();
-            let failed = tally.steps.iter().map(|step| step.checks_failed).sum();
-            share(passed, failed)
-        }
-        Metric::Rps => match only(tally) {
-            Some(step) => request_rate(sent(step), seconds),
-            None => seconds
-                .filter(|_| finished + journey.dropped > 0)
-                .map(|seconds| finished as f64 / seconds),
-        },
-        _ => time(metric, times(tally)),
+/// What was measured, in words.
+fn words(bound: Bound, actual: f64) -> String {
+    match bound {
+        Bound::Time(_) => view::duration(Duration::from_nanos((actual * 1e3).round() as u64)),
+        Bound::Ratio(_) => view::percent(actual),
+        Bound::PerSecond(_) => view::rate(actual),
+        Bound::BytesPerSecond(_) => view::throughput(actual),
+        Bound::Count(_) => view::count(actual as u64),
     }
 }
 
-fn of_step(metric: Metric, tally: &Tally, step: usize, seconds: Option<f64>) -> Option<f64> {
-    let step = tally.steps.get(step)?;
-    match metric {
-        Metric::Errors => share(step.failed, step.executed.saturating_sub(step.failed)),
-        Metric::Checks => share(step.checks_passed, step.checks_failed),
-        Metric::Rps => request_rate(sent(step), seconds),
-        _ => time(metric, &step.response),
-    }
-}
-
-/// The times in large type: those of ok journeys, or of the response of a single step.
-pub(super) fn times(tally: &Tally) -> &Histogram {
-    only(tally).map_or(&tally.journey.time, |step| &step.response)
-}
-
-/// The step of a scenario that has only one.
-fn only(tally: &Tally) -> Option<&StepTally> {
-    match &tally.steps[..] {
-        [step] => Some(step),
-        _ => None,
-    }
-}
-
-/// Executions of a step that sent something: those with a time, as far as there were requests. One that
-/// had an invalid value, or whose code panicked, has no time; one that got no connection, no request.
-pub(super) fn sent(step: &StepTally) -> u64 {
-    (step.response.count() + step.failed_response.count()).min(step.requests)
-}
-
-/// A number of executions that sent something as a rate; where none did, there is no rate of requests.
-pub(super) fn request_rate(sent: u64, seconds: Option<f64>) -> Option<f64> {
-    seconds
-        .filter(|_| sent > 0)
-        .map(|seconds| sent as f64 / seconds)
-}
-
-/// Failed and dropped of all finished and dropped: a dropped iteration is a failed journey.
-pub(super) fn journey_error_rate(tally: &Tally) -> Option<f64> {
-    let journey = &tally.journey;
-    share(journey.failed + journey.dropped, journey.ok)
-}
-
-fn share(part: u64, rest: u64) -> Option<f64> {
-    super::step::ratio(part, part + rest)
-}
-
-/// In microseconds.
-fn time(metric: Metric, times: &Histogram) -> Option<f64> {
-    let time = match metric {
-        Metric::Max => times.max(),
-        Metric::Mean => times.mean(),
-        _ => times.quantile(metric.quantile()?),
-    };
-    time.map(|time| time.as_nanos() as f64 / 1e3)
+/// What is broken for which a run ends: `errors of the journey: 7.1 %, and must be < 5 %`.
+pub fn broken(broken: &Broken, plan: &Plan, scenario: &ScenarioDef) -> String {
+    let names: Vec<&str> = scenario.steps.iter().map(|step| &*step.name).collect();
+    let scoped = plan.thresholds.get(broken.threshold);
+    scoped.map_or_else(
+        || "a threshold".to_owned(),
+        |scoped| ThresholdRow::measured(scoped, &names, Some(broken.actual)).reason(),
+    )
 }

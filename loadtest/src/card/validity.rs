@@ -70,6 +70,11 @@ impl Trust {
 }
 
 impl Validity {
+    /// What is known of a run that is still under way.
+    pub fn so_far(record: &ScenarioRecord) -> Self {
+        Self::of(record, &Accounts::of(record), &Generator::of(record))
+    }
+
     pub(super) fn of(record: &ScenarioRecord, accounts: &Accounts, generator: &Generator) -> Self {
         let mut causes: Vec<Cause> = [
             stuck(record),

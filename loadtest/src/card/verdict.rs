@@ -8,6 +8,7 @@ use crate::record::Ending;
 use crate::transport::ErrorKind;
 use serde::Serialize;
 use std::fmt;
+use std::time::Duration;
 
 /// What a run comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -136,7 +137,10 @@ fn blocked(card: &Card) -> Vec<String> {
 
 fn interrupted(ending: &Ending) -> Vec<String> {
     let reason = match ending {
-        Ending::Completed | Ending::Stuck { .. } | Ending::Panicked => return Vec::new(),
+        Ending::Completed
+        | Ending::Stuck { .. }
+        | Ending::Panicked
+        | Ending::ThresholdBroken { .. } => return Vec::new(),
         Ending::Interrupted => "stopped before its end; what was in flight could finish".to_owned(),
         Ending::Aborted => "aborted before its end; what was in flight was cut off".to_owned(),
         Ending::Died { reason } => format!("the process died: {reason}"),
@@ -214,10 +218,17 @@ fn invalid(card: &Card) -> Vec<String> {
         .collect()
 }
 
-/// That the run ended itself, and where the panics were for which it did.
+/// That the run ended itself, and for which threshold or for panics where.
 fn given_up(card: &Card, ending: &Ending) -> Vec<String> {
-    if *ending != Ending::Panicked {
-        return Vec::new();
+    match ending {
+        Ending::Panicked => {}
+        Ending::ThresholdBroken {
+            after_us, reason, ..
+        } => {
+            let after = view::span(Duration::from_micros(*after_us));
+            return vec![format!("given up after {after}: {reason}")];
+        }
+        _ => return Vec::new(),
     }
     let mut words = "given up before its end: more than 5 % of the steps panicked".to_owned();
     if let Some(worst) = card.panics.iter().max_by_key(|panic| panic.count) {

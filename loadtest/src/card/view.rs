@@ -161,6 +161,14 @@ pub fn throughput(bytes_per_second: f64) -> String {
     format!("{}/s", bytes(bytes_per_second.round() as u64))
 }
 
+/// A declared throughput, exactly: `1.5 MB/s`.
+pub fn exact_throughput(bytes_per_second: f64) -> String {
+    let units = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
+    let found = units.iter().find(|(_, size)| bytes_per_second >= *size);
+    let (unit, size) = found.copied().unwrap_or(("B", 1.0));
+    format!("{} {unit}/s", trimmed(bytes_per_second / size))
+}
+
 /// A score to three decimals, rounded down so that it never looks better than its letter.
 pub fn score(score: f64) -> String {
     format!("{:.3}", ((score + 1e-9) * 1e3).floor() / 1e3)
@@ -179,7 +187,7 @@ pub fn points(points: f64) -> String {
 
 /// A condition: `p95 < 300 ms`, `errors < 1 %`, `rps > 190/s`.
 pub fn threshold(threshold: &Threshold) -> String {
-    format!("{} {}", threshold.metric.name(), condition(threshold))
+    format!("{} {}", threshold.metric, condition(threshold))
 }
 
 /// The right half of a condition: `< 300 ms`.
@@ -188,8 +196,20 @@ pub fn condition(threshold: &Threshold) -> String {
         Bound::Time(time) => span(time),
         Bound::Ratio(ratio) => exact_percent(ratio),
         Bound::PerSecond(rate) => exact_rate(rate),
+        Bound::BytesPerSecond(rate) => exact_throughput(rate),
+        Bound::Count(number) => count(number),
     };
     format!("{} {bound}", threshold.comparison.symbol())
+}
+
+/// A condition as it is declared, with what happens once it is broken: `p95 < 300 ms or abort after 30 s`.
+pub fn declared(threshold: &Threshold) -> String {
+    let words = self::threshold(threshold);
+    match threshold.abort_after {
+        Some(Duration::ZERO) => format!("{words} or abort"),
+        Some(after) => format!("{words} or abort after {}", span(after)),
+        None => words,
+    }
 }
 
 /// A declared repetition: `retry 3, backoff 100 ms, on 503 | timeout`.

@@ -29,8 +29,8 @@ pub use super::{
 };
 pub use crate::definition::{
     BodyDef, BodyKind, Bound, Client, Comparison, Cookies, DEFAULT_TIMEOUT, Dependency, Dns,
-    Expect, FeedDef, HeaderDef, HttpVersion, Load, Metric, Reads, Retry, ScenarioDef, Shape, Stage,
-    StatusRange, StepDef, Think, Threshold, Trigger, Until,
+    Expect, FeedDef, HeaderDef, HttpVersion, Load, Metric, Part, Reads, Retry, ScenarioDef, Shape,
+    Stage, Statistic, StatusRange, StepDef, Think, Threshold, Trigger, Until,
 };
 pub use crate::registry::Entry;
 pub use crate::targets::Target;

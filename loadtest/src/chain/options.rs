@@ -26,7 +26,8 @@ pub mod scenario {
     /// `iterations(1000, users = 10)`, or a list of stages like `[rate(0/s -> 200/s, for = 10s)]`.
     #[derive(Debug)]
     pub struct load;
-    /// `thresholds(p95 < 300ms, errors < 1%)`: what has to hold for the run to pass.
+    /// `thresholds(p95 < 300ms, errors < 1% or abort)`: what has to hold for the run to pass, and what ends
+    /// it early.
     #[derive(Debug)]
     pub struct thresholds;
     /// `apdex = 300ms`: the response time that satisfies, which steps are graded by.
@@ -35,6 +36,9 @@ pub mod scenario {
     /// `budget = 0.5%`: the share of errors that costs no grade.
     #[derive(Debug)]
     pub struct budget;
+    /// `grade_weight = 1`: the share of each step in the grade. Without it, the `weight` of the step.
+    #[derive(Debug)]
+    pub struct grade_weight;
     /// `version = "2"`: stands in reports in place of the fingerprint of the source.
     #[derive(Debug)]
     pub struct version;
@@ -131,7 +135,8 @@ pub mod step {
     /// `budget = 1%`: the share of errors that costs no grade.
     #[derive(Debug)]
     pub struct budget;
-    /// `grade_weight = 2`: the step's share in the grade of the scenario. Without it, its `weight`.
+    /// `grade_weight = 2`: the step's share in the grade of the scenario. Without it, that of the scenario, else its
+    /// `weight`.
     #[derive(Debug)]
     pub struct grade_weight;
     /// `check = |response| !response.items.is_empty()`: a condition on the answer; on one that is a number,

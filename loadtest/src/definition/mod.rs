@@ -7,6 +7,7 @@ mod client;
 mod draw;
 mod expect;
 mod load;
+mod metric;
 mod repeat;
 #[cfg(test)]
 pub(crate) mod sample;
@@ -18,11 +19,12 @@ pub use client::{Client, Cookies, Dns, HttpVersion};
 pub(crate) use draw::Draw;
 pub use expect::{Expect, StatusRange};
 pub use load::{Load, Shape, Stage};
+pub use metric::{Better, Metric, Part, Scope, Statistic, Unit};
 pub use repeat::{Retry, Trigger, Until};
 pub use scenario::{
     BodyDef, BodyKind, Dependency, FeedDef, HeaderDef, Reads, ScenarioDef, StepDef, Think,
 };
-pub use threshold::{Bound, Comparison, Metric, Threshold};
+pub use threshold::{Bound, Comparison, Threshold};
 
 /// The length of time after which a request is given up when nothing else is declared.
 pub const DEFAULT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);

@@ -44,6 +44,9 @@ pub struct ScenarioDef {
     /// The error budget of all steps that declare none, a share of one.
     #[serde(default)]
     pub budget: Option<f64>,
+    /// The share in the overall grade of each step that declares none; `None` is the weight of the step.
+    #[serde(default)]
+    pub grade_weight: Option<f64>,
     /// A hash of the normalised tokens of the scenario.
     pub fingerprint: Text,
     /// `version = ".."`, which stands in for the fingerprint.
@@ -121,7 +124,7 @@ pub struct StepDef {
     /// The error budget, a share of one.
     #[serde(default)]
     pub budget: Option<f64>,
-    /// The share in the overall grade; `None` is the weight.
+    /// The share in the overall grade; `None` is that of the scenario, else the weight.
     #[serde(default)]
     pub grade_weight: Option<f64>,
     /// The earlier steps this one uses, in the order of first use.
@@ -267,6 +270,7 @@ impl ScenarioDef {
             thresholds: Cow::Borrowed(&[]),
             apdex: None,
             budget: None,
+            grade_weight: None,
             fingerprint: Cow::Borrowed(""),
             version: None,
             starts_target: false,

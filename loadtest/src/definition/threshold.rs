@@ -1,12 +1,13 @@
 //! Pass/fail conditions on what a run measures.
 
+use super::Metric;
 use super::micros;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
-/// A condition on an aggregate: `p95 < 300ms`, `errors < 1%`, `rps > 190/s`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// A condition on an aggregate: `p95 < 300ms`, `errors < 1% or abort`, `rps > 190/s`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Threshold {
     /// The aggregate that is compared.
     pub metric: Metric,
@@ -14,27 +15,15 @@ pub struct Threshold {
     pub comparison: Comparison,
     /// What it is compared with.
     pub bound: Bound,
-}
-
-/// An aggregate of a step or of the whole journey.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum Metric {
-    P50,
-    P90,
-    P95,
-    P99,
-    #[serde(rename = "p99_9")]
-    P999,
-    Max,
-    Mean,
-    /// Failed of all executed.
-    Errors,
-    /// Passed of all evaluated checks.
-    Checks,
-    /// Iterations (or executions of a step) per second.
-    Rps,
+    /// Ends the run as soon as it is broken, but not before so much of the steady part is over; zero where
+    /// enough samples are all that is asked for.
+    #[serde(
+        default,
+        rename = "abort_after_us",
+        with = "micros::option",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub abort_after: Option<Duration>,
 }
 
 /// How a metric is compared with its bound.
@@ -55,55 +44,36 @@ pub enum Comparison {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// A time, of the percentiles, `max` and `mean`.
+    /// A time, of percentiles, `max` and `mean`.
     #[serde(rename = "time_us", with = "micros")]
     Time(Duration),
-    /// A share of one, of `errors` and `checks`.
+    /// A share of one, of `errors` and the like.
     Ratio(f64),
-    /// A frequency, of `rps`.
+    /// A frequency, of `rps` and `rate(..)`.
     PerSecond(f64),
+    /// Bytes per second, of `throughput`.
+    BytesPerSecond(f64),
+    /// A number, of `count(..)`.
+    Count(u64),
 }
 
-impl Metric {
-    /// Every metric, in the order documentation lists them.
-    pub const ALL: [Self; 10] = [
-        Self::P50,
-        Self::P90,
-        Self::P95,
-        Self::P99,
-        Self::P999,
-        Self::Max,
-        Self::Mean,
-        Self::Errors,
-        Self::Checks,
-        Self::Rps,
-    ];
-
-    /// The name a scenario uses: `p95`, `p99_9`, `errors`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::P50 => "p50",
-            Self::P90 => "p90",
-            Self::P95 => "p95",
-            Self::P99 => "p99",
-            Self::P999 => "p99_9",
-            Self::Max => "max",
-            Self::Mean => "mean",
-            Self::Errors => "errors",
-            Self::Checks => "checks",
-            Self::Rps => "rps",
+impl Threshold {
+    /// A condition that is judged when the run is over.
+    pub const fn new(metric: Metric, comparison: Comparison, bound: Bound) -> Self {
+        Self {
+            metric,
+            comparison,
+            bound,
+            abort_after: None,
         }
     }
 
-    /// The quantile of a percentile metric, a share of one.
-    pub const fn quantile(self) -> Option<f64> {
-        match self {
-            Self::P50 => Some(0.5),
-            Self::P90 => Some(0.9),
-            Self::P95 => Some(0.95),
-            Self::P99 => Some(0.99),
-            Self::P999 => Some(0.999),
-            _ => None,
+    /// The same condition, which ends no run.
+    #[must_use]
+    pub fn without_abort(&self) -> Self {
+        Self {
+            abort_after: None,
+            ..self.clone()
         }
     }
 }
@@ -128,16 +98,47 @@ impl Comparison {
             Self::GreaterOrEqual => ">=",
         }
     }
+
+    /// Whether the bound is the least that there must be.
+    pub const fn is_floor(self) -> bool {
+        matches!(self, Self::Greater | Self::GreaterOrEqual)
+    }
+}
+
+impl Bound {
+    /// The number that a measurement is compared with: microseconds, a share of one, per second, or a
+    /// number.
+    pub fn number(self) -> f64 {
+        match self {
+            Self::Time(time) => time.as_nanos() as f64 / 1e3,
+            Self::Ratio(number) | Self::PerSecond(number) | Self::BytesPerSecond(number) => number,
+            Self::Count(number) => number as f64,
+        }
+    }
 }
 
 impl fmt::Display for Threshold {
     /// As it stands in the source: `p95 < 300ms`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} ", self.metric.name(), self.comparison.symbol())?;
+        write!(f, "{} {} ", self.metric, self.comparison.symbol())?;
         match self.bound {
             Bound::Time(time) => write!(f, "{time:?}"),
             Bound::Ratio(ratio) => write!(f, "{}%", ratio * 100.0),
             Bound::PerSecond(rate) => write!(f, "{rate}/s"),
+            Bound::BytesPerSecond(rate) => {
+                let units = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
+                let (unit, size) = units
+                    .into_iter()
+                    .find(|(_, size)| rate >= *size)
+                    .unwrap_or(("B", 1.0));
+                write!(f, "{}{unit}/s", rate / size)
+            }
+            Bound::Count(number) => write!(f, "{number}"),
+        }?;
+        match self.abort_after {
+            Some(Duration::ZERO) => f.write_str(" or abort"),
+            Some(after) => write!(f, " or abort after {after:?}"),
+            None => Ok(()),
         }
     }
 }

@@ -29,6 +29,8 @@ pub(super) struct Sender<'a, T, O> {
 pub(super) struct Attempt {
     /// The status of the answer that the chain holds now, or why it holds none.
     pub(super) result: Result<StatusCode, Failure>,
+    /// When the first request was ready to be sent.
+    pub(super) begun: Option<Instant>,
     /// The service times of all requests: from the first send to the last byte, less the pauses.
     pub(super) service: Duration,
     /// The pauses between them.
@@ -48,6 +50,7 @@ impl<T: Transport, O: Observer> Sender<'_, T, O> {
         let deadline = until.map(|until| Instant::now() + until.within);
         let mut attempt = Attempt {
             result: Ok(StatusCode::OK),
+            begun: None,
             service: Duration::ZERO,
             paused: Duration::ZERO,
             is_cut_off: false,
@@ -110,6 +113,7 @@ impl<T: Transport, O: Observer> Sender<'_, T, O> {
             count(&mut tally.steps[self.step], &exchange, is_repeated);
         });
         attempt.requests += 1;
+        attempt.begun.get_or_insert(exchange.begun);
         attempt.service += exchange.service_time;
         let left = deadline.map_or(Duration::MAX, |deadline| {
             deadline.saturating_duration_since(Instant::now())

@@ -9,6 +9,7 @@ use crate::chain::{
     Cause, Chain, Halt, Http, Purpose, RequestBuf, RootCause, Scenario, Shared, Unmet, Vu,
 };
 use crate::definition::{Reads, StepDef};
+use crate::metrics::{SlowJourney, SlowStep, micros};
 use crate::schedule::Window;
 use crate::transport::{ErrorKind, Exchange, Failure, Transport};
 use http::StatusCode;
@@ -30,7 +31,8 @@ pub(crate) struct VirtualUser<T> {
     /// Not there while a step that sends for itself has it.
     transport: Option<T>,
     request: RequestBuf,
-    service: Vec<Duration>,
+    /// The steps of the journey under way, or of the last one.
+    ran: Vec<Ran>,
     /// Which steps that run `once` have done so.
     done: Vec<bool>,
     /// When the last iteration ended.
@@ -121,14 +123,54 @@ struct Journey {
     /// The pauses: after steps, and between the requests of one.
     paused: Duration,
     failed: bool,
+    /// The steps that were executed so far.
+    ran: Vec<Ran>,
+}
+
+/// A step that was executed.
+#[derive(Debug)]
+struct Ran {
+    step: usize,
+    begun: Instant,
+    service: Duration,
+    ok: bool,
 }
 
 impl Journey {
-    /// Notes what became of a step; whether it was executed.
-    fn ended<O: Observer>(&mut self, step: usize, outcome: &Outcome, observer: &mut O) -> bool {
+    /// Notes what became of a step, and when it began and how long it took, if it sent something;
+    /// whether it was executed.
+    fn ended<O: Observer>(
+        &mut self,
+        step: usize,
+        outcome: &Outcome,
+        took: Option<(Instant, Duration)>,
+        observer: &mut O,
+    ) -> bool {
         self.failed |= outcome.is_failure();
         observer.ended(step, outcome);
-        matches!(outcome, Outcome::Ok | Outcome::Failed(_))
+        let is_executed = matches!(outcome, Outcome::Ok | Outcome::Failed(_));
+        if is_executed {
+            let (begun, service) = took.unwrap_or_else(|| (Instant::now(), Duration::ZERO));
+            self.ran.push(Ran {
+                step,
+                begun,
+                service,
+                ok: matches!(outcome, Outcome::Ok),
+            });
+        }
+        is_executed
+    }
+}
+
+impl Ran {
+    /// The same as the record keeps it, of a journey that was to start at `due`.
+    fn slow(&self, due: Instant) -> SlowStep {
+        SlowStep {
+            step: self.step,
+            begin_us: micros(since(due, self.begun)),
+            time_us: micros(self.service),
+            ok: self.ok,
+        }
     }
 }
 
@@ -155,7 +197,7 @@ impl<T: Transport> VirtualUser<T> {
             chain: None,
             transport: Some(transport),
             request: RequestBuf::default(),
-            service: vec![Duration::ZERO; steps],
+            ran: Vec::with_capacity(steps),
             done: vec![false; steps],
             ended: Instant::now(),
             sent_nothing: false,
@@ -193,13 +235,14 @@ impl<T: Transport> VirtualUser<T> {
                 tally.journey.waits.record(arrival.ready - arrival.due);
             }
         });
-        self.service.fill(Duration::ZERO);
         let mut journey = Journey {
             delay: Some(since(arrival.due, started)),
             sent: false,
             paused: Duration::ZERO,
             failed: false,
+            ran: std::mem::take(&mut self.ran),
         };
+        journey.ran.clear();
         let begun = self.begin(arrival, window, desk);
         if begun.is_ok() {
             let steps = self.scenario.definition.steps.iter().enumerate();
@@ -243,8 +286,27 @@ impl<T: Transport> VirtualUser<T> {
                 journeys.ok += 1;
                 journeys.time.record(time);
             }
-            journeys.record_shares(time, &self.service);
+            let shares = journey.ran.iter().map(|ran| (ran.step, ran.service));
+            let steps = self.scenario.definition.steps.len();
+            journeys.record_shares(time, steps, shares);
+            let time_us = micros(time);
+            if window == Window::Steady && journeys.slowest.admits(time_us) {
+                let due_us = micros(since(desk.start, arrival.due));
+                journeys.slowest.add(SlowJourney {
+                    iteration: arrival.iteration,
+                    due_us,
+                    delay_us: micros(since(arrival.due, started)),
+                    time_us,
+                    ok: !journey.failed,
+                    steps: journey
+                        .ran
+                        .iter()
+                        .map(|ran| ran.slow(arrival.due))
+                        .collect(),
+                });
+            }
         });
+        self.ran = journey.ran;
         self.sent_nothing = !journey.sent;
         begun
     }
@@ -293,6 +355,7 @@ impl<T: Transport> VirtualUser<T> {
             sent: false,
             paused: Duration::ZERO,
             failed: false,
+            ran: Vec::new(),
         };
         for step in desk.last_steps() {
             let def = &self.scenario.definition.steps[step];
@@ -326,6 +389,7 @@ impl<T: Transport> VirtualUser<T> {
             let run = Box::pin(self.run(step, def, window, journey, desk, observer));
             return ControlFlow::Continue(run.await);
         }
+        let mut took = None;
         let outcome = match self.build(step, O::RUNS_ALL, window, desk) {
             Ok(()) => {
                 let sender = self.sender(step, def, window, desk, observer);
@@ -334,7 +398,7 @@ impl<T: Transport> VirtualUser<T> {
                 if attempt.is_cut_off {
                     return ControlFlow::Break(());
                 }
-                self.service[step] = attempt.service;
+                took = attempt.begun.map(|begun| (begun, attempt.service));
                 journey.sent = true;
                 let mut sample = Sample {
                     service: attempt.service,
@@ -356,7 +420,7 @@ impl<T: Transport> VirtualUser<T> {
             }
         };
         self.done[step] |= def.once && matches!(outcome, Outcome::Ok);
-        ControlFlow::Continue(journey.ended(step, &outcome, observer))
+        ControlFlow::Continue(journey.ended(step, &outcome, took, observer))
     }
 
     /// Who sends what was built.
@@ -396,7 +460,7 @@ impl<T: Transport> VirtualUser<T> {
     ) -> bool {
         if let Err(outcome) = self.draw(step, O::RUNS_ALL, desk) {
             desk.tally(window, |tally| not_sent(tally, step, &outcome));
-            return journey.ended(step, &outcome, observer);
+            return journey.ended(step, &outcome, None, observer);
         }
         let transport = self.transport.take().unwrap_or_else(lost);
         let account = Account::new(desk, window, step, O::EXCHANGES);
@@ -430,11 +494,10 @@ impl<T: Transport> VirtualUser<T> {
             _ => None,
         };
         journey.paused += log.rested;
-        let service = log.service();
+        let (first, service) = (log.first, log.service());
         journey.sent |= service.is_some();
         let mut sample = None;
         if let (Some(service), Some(_)) = (service, &result) {
-            self.service[step] = service;
             sample = Some(Sample {
                 service,
                 // A step that sent nothing leaves the delay to the next one.
@@ -452,7 +515,7 @@ impl<T: Transport> VirtualUser<T> {
             }
         });
         self.done[step] |= def.once && matches!(outcome, Outcome::Ok);
-        journey.ended(step, &outcome, observer)
+        journey.ended(step, &outcome, first.zip(service), observer)
     }
 
     /// Lends the thread to the function of a step each time it can go on. A panic is counted, and its

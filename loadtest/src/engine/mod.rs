@@ -12,6 +12,7 @@ mod control;
 mod desk;
 mod iteration;
 mod lent;
+mod limits;
 mod open;
 mod outcome;
 mod pacer;
@@ -34,11 +35,12 @@ pub(crate) use panics::catch;
 use crate::chain::{Scenario, Shared};
 use crate::definition::ScenarioDef;
 use crate::machine::Contention;
-use crate::metrics::{Frame, Panicked};
+use crate::metrics::{Broken, Frame, Panicked};
 use crate::plan::Plan;
 use crate::schedule::{Model, Schedule};
 use crate::transport::Transport;
 use desk::Busy;
+use limits::Limits;
 use pacer::Pacer;
 use panics::{Panicking, Places};
 use std::collections::BTreeMap;
@@ -66,7 +68,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const IMPATIENCE: Duration = Duration::from_secs(2);
 
 /// What is known of a run at its end.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Ended {
     /// How it ended.
     pub how: How,
@@ -85,7 +87,7 @@ pub struct Ended {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum How {
     /// As planned.
     Completed,
@@ -95,6 +97,8 @@ pub enum How {
     Aborted,
     /// Given up, since the code of the scenario panicked too often.
     Panicked,
+    /// Given up, since a threshold was broken that asks for it; what was in flight could end.
+    Broken(Broken),
     /// The scenario's code did not give a thread back, even after the hard end, and nobody had said stop.
     Stuck {
         /// The step whose code it is, as far as is known.
@@ -235,7 +239,8 @@ pub fn run<T: Transport + 'static>(
             })?;
     }
     drop(sender);
-    let ended = collect(&receiver, plan, &busy, start, control, &own, report);
+    let steps = scenario.definition.steps.len();
+    let ended = collect(&receiver, plan, steps, &busy, start, control, &own, report);
     Ok(Ended {
         panics: panics.take(),
         ..ended
@@ -248,9 +253,14 @@ enum Message {
 }
 
 /// Adds up what the workers hand over.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "what is heard, what is done about it, and who is told"
+)]
 fn collect(
     receiver: &Receiver<Message>,
     plan: &Plan,
+    steps: usize,
     busy: &[Arc<Busy>],
     start: Instant,
     control: &Control,
@@ -258,11 +268,13 @@ fn collect(
     mut report: impl FnMut(Frame),
 ) -> Ended {
     let schedule = Schedule::new(&plan.load);
+    let mut limits = Limits::new(plan, &schedule, steps);
     let mut pending: BTreeMap<u32, (u32, Frame)> = BTreeMap::new();
     let mut newest = 0;
     let mut contention = Contention::begin();
     let mut lookout = Lookout::default();
     let mut stopped_at = None;
+    let mut broken = None;
     let mut panicking = Panicking::default();
     let mut all = Done::default();
     // How many frames those made who are done.
@@ -303,7 +315,15 @@ fn collect(
             if first.get().0 as usize + gone < busy.len() && second + 2 > newest {
                 break;
             }
-            report(first.remove().1);
+            let mut frame = first.remove().1;
+            if stopped_at.is_none() && own.phase() == Phase::Running {
+                frame.broken = limits.see(&frame);
+                if frame.broken.is_some() {
+                    broken = frame.broken;
+                    own.stop();
+                }
+            }
+            report(frame);
         }
         let over = schedule.end().is_some_and(|end| start.elapsed() > end);
         let phase = control.phase().max(own.phase());
@@ -332,29 +352,33 @@ fn collect(
     let due = stopped_at.map_or(elapsed, |stopped: Instant| {
         elapsed.min(stopped.saturating_duration_since(start))
     });
-    // Nor was anything after the last row, whose iteration may take its time.
-    let due = match &plan.rows {
-        Some(limit) if schedule.model() == Model::Open && limit.rows < schedule.arrivals() => {
-            due.min(schedule.arrival(limit.rows))
-        }
-        _ => due,
-    };
     Ended {
         how: match control.phase() {
             Phase::Stopping => How::Stopped,
             Phase::Aborting => How::Aborted,
-            Phase::Running if all.cut_short => How::Panicked,
+            Phase::Running if all.cut_short => broken.map_or(How::Panicked, How::Broken),
             Phase::Running if is_complete => How::Completed,
             Phase::Running => How::Stuck {
                 step: busy.iter().find_map(|busy| busy.step()),
             },
         },
         elapsed,
-        steady: schedule.steady_part(due),
+        steady: schedule.steady_part(before_last_row(plan, &schedule, due)),
         planned: all.planned,
         complete: is_complete,
         panics: Vec::new(),
         out_of_rows: all.out_of_rows,
+    }
+}
+
+/// How much of `due` iterations were due in; nothing was after the last row, whose iteration may take its
+/// time.
+fn before_last_row(plan: &Plan, schedule: &Schedule, due: Duration) -> Duration {
+    match &plan.rows {
+        Some(limit) if schedule.model() == Model::Open && limit.rows < schedule.arrivals() => {
+            due.min(schedule.arrival(limit.rows))
+        }
+        _ => due,
     }
 }
 
@@ -374,7 +398,7 @@ fn fnv(bytes: &[u8]) -> u64 {
 mod staff {
     use super::worker::Done;
     use super::*;
-    use crate::definition::Load;
+    use crate::definition::{Bound, Comparison, Load, Metric, Threshold};
     use crate::plan::{GradingDefaults, Overrides};
 
     #[test]
@@ -413,6 +437,7 @@ mod staff {
         let ended = collect(
             &receiver,
             &plan,
+            0,
             &busy,
             Instant::now(),
             &control,
@@ -426,6 +451,88 @@ mod staff {
         );
         assert_eq!(told, [0, 1]);
         assert!(ended.complete);
+    }
+
+    /// A frame of a worker whose journeys ended so.
+    fn journeys(second: u32, ok: u64, failed: u64) -> Message {
+        let mut frame = Frame {
+            second,
+            ..Frame::default()
+        };
+        let journey = &mut frame.windows.steady.journey;
+        (journey.started, journey.ok, journey.failed) = (ok + failed, ok, failed);
+        Message::Frame(Box::new(frame))
+    }
+
+    /// What comes of messages of two workers, and what became of their orders; `errors < 10% or abort`.
+    fn watched(messages: Vec<Message>) -> (Ended, Phase, Vec<Frame>) {
+        let definition = ScenarioDef {
+            load: Some(Load::users(2, Duration::from_secs(60))),
+            thresholds: vec![Threshold {
+                abort_after: Some(Duration::ZERO),
+                ..Threshold::new(Metric::Errors, Comparison::Less, Bound::Ratio(0.1))
+            }]
+            .into(),
+            ..ScenarioDef::new("visit".to_owned(), Vec::new())
+        };
+        let (overrides, grading) = (Overrides::default(), GradingDefaults::default());
+        let plan = Plan::new(&definition, &overrides, &grading, 1).unwrap();
+        let (sender, receiver) = channel();
+        for message in messages {
+            sender.send(message).unwrap();
+        }
+        for _ in 0..2 {
+            let done = Done {
+                seconds: 9,
+                cut_short: true,
+                ..Done::default()
+            };
+            sender.send(Message::Done(done)).unwrap();
+        }
+        let (control, own) = (Control::new(), Control::new());
+        let mut frames = Vec::new();
+        let busy = [Arc::default(), Arc::default()];
+        let ended = collect(
+            &receiver,
+            &plan,
+            0,
+            &busy,
+            Instant::now(),
+            &control,
+            &own,
+            |frame| frames.push(frame),
+        );
+        (ended, own.phase(), frames)
+    }
+
+    #[test]
+    fn a_limit_is_looked_at_over_what_all_workers_did() {
+        // Each of them alone has too few samples, and the second one too many errors in any case.
+        let both = |second, failed| [journeys(second, 60, 0), journeys(second, 60, failed)];
+        let (ended, orders, frames) = watched(both(0, 12).into_iter().chain(both(1, 12)).collect());
+        assert_eq!(orders, Phase::Running);
+        assert_eq!(ended.how, How::Panicked, "whoever said so");
+        assert!(frames.iter().all(|frame| frame.broken.is_none()));
+
+        let (ended, orders, frames) = watched(both(0, 12).into_iter().chain(both(1, 20)).collect());
+        assert_eq!(orders, Phase::Stopping, "what is in flight may end");
+        let broken = Broken {
+            threshold: 0,
+            actual: 32.0 / 272.0,
+            after: Duration::from_secs(2),
+        };
+        assert_eq!(ended.how, How::Broken(broken));
+        let told: Vec<_> = frames.iter().map(|frame| frame.broken).collect();
+        assert_eq!(told, [None, Some(broken)]);
+    }
+
+    #[test]
+    fn a_limit_is_not_looked_at_before_all_workers_told_their_second() {
+        // 30 of the first worker's 100 failed, and none of the other's 400.
+        let (_, orders, _) = watched(vec![journeys(0, 70, 30), journeys(0, 400, 0)]);
+        assert_eq!(orders, Phase::Running);
+        let (_, orders, _) = watched(vec![journeys(0, 70, 30), journeys(0, 100, 0)]);
+        assert_eq!(orders, Phase::Stopping);
     }
 
     #[test]

@@ -185,6 +185,7 @@ mod tests {
         request.url("/start").unwrap();
         let mut exchange = Exchange {
             result: Err(Failure::new(ErrorKind::TimeoutHead, "no answer")),
+            begun: tokio::time::Instant::now(),
             service_time: Duration::ZERO,
             phases: Phases::default(),
             traffic: Traffic::default(),

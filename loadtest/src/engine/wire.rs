@@ -44,7 +44,7 @@ pub(super) struct Account {
 #[derive(Default)]
 pub(super) struct Log {
     /// When the first request was ready to be sent.
-    first: Option<Instant>,
+    pub(super) first: Option<Instant>,
     /// When the last one was answered, or was not.
     last: Option<Instant>,
     /// Requests under way.

@@ -3,6 +3,7 @@
 use super::complain;
 use super::errands::Errands;
 use super::recorded::recorded;
+use crate::card;
 use crate::chain::{Prepared, Scenario, SetupContext, SetupError};
 use crate::definition::ScenarioDef;
 use crate::engine::{self, Control, Ended, How, Phase, Place, Staff};
@@ -221,7 +222,12 @@ impl Ready {
         );
         let target_death = target_death(&self.prepared);
         match ended {
-            Ok(ended) => Ok(end(ended, &self.scenario.definition, target_death)),
+            Ok(ended) => Ok(end(
+                ended,
+                &self.plan,
+                &self.scenario.definition,
+                target_death,
+            )),
             Err(error) => Err(internal(error.to_string())),
         }
     }
@@ -388,7 +394,7 @@ fn runtime() -> Result<runtime::Runtime, RunFailure> {
         .map_err(|error| internal(format!("no runtime: {error}")))
 }
 
-fn end(ended: Ended, definition: &ScenarioDef, target_death: Option<String>) -> End {
+fn end(ended: Ended, plan: &Plan, definition: &ScenarioDef, target_death: Option<String>) -> End {
     let micros = |time: std::time::Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
     End {
         ending: match ended.how {
@@ -396,6 +402,11 @@ fn end(ended: Ended, definition: &ScenarioDef, target_death: Option<String>) -> 
             How::Stopped => Ending::Interrupted,
             How::Aborted => Ending::Aborted,
             How::Panicked => Ending::Panicked,
+            How::Broken(broken) => Ending::ThresholdBroken {
+                threshold: broken.threshold,
+                after_us: micros(broken.after),
+                reason: card::broken(&broken, plan, definition),
+            },
             How::Stuck { step } => Ending::Stuck {
                 reason: match step.map(|step| &definition.steps[step].name) {
                     Some(name) => format!("step `{name}` did not give its thread back"),

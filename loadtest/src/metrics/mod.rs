@@ -3,6 +3,7 @@
 //! Percentiles only ever come from merged histograms. Merging is associative and commutative, so the
 //! order in which workers report does not matter.
 
+mod aggregate;
 mod cells;
 mod encoding;
 mod health;
@@ -12,6 +13,7 @@ mod own;
 mod slowest;
 mod tally;
 
+pub(crate) use aggregate::{Aggregate, journey_error_rate, request_rate, sent, times};
 pub use cells::{Cell, CellStep, Cells, CompactHistogram};
 pub use health::Health;
 pub use histogram::Histogram;
@@ -19,12 +21,19 @@ pub(crate) use inner::OTHERS;
 pub use own::OwnTally;
 pub use slowest::{SlowJourney, SlowStep, Slowest};
 pub use tally::{
-    DependencyTally, ErrorTally, Frame, InnerTally, JourneyTally, Panicked, PhaseTally, StepTally,
-    TailShare, Tally, Windows,
+    Broken, DependencyTally, ErrorTally, Frame, InnerTally, JourneyTally, Panicked, PhaseTally,
+    StepTally, TailShare, Tally, Windows,
 };
+
+use std::time::Duration;
 
 /// Whether a counter is left out of what is written.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
+}
+
+/// Whole microseconds, as the record keeps times.
+pub(crate) fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }

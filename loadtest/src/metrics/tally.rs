@@ -1,6 +1,6 @@
 //! Counters and histograms of a stretch of a run: a second of one worker, or all of it.
 
-use super::{Health, Histogram, OwnTally, Slowest, is_zero};
+use super::{Health, Histogram, OwnTally, Slowest, is_zero, micros};
 use crate::chain::{Cause, RootCause};
 use crate::transport::{ErrorKind, Phases, Traffic};
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,21 @@ pub struct Frame {
     /// What the generator saw of itself.
     #[serde(default)]
     pub health: Health,
+    /// The threshold for which the run ends now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broken: Option<Broken>,
+}
+
+/// A threshold that ends a run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Broken {
+    /// Its number in the plan.
+    pub threshold: usize,
+    /// What was measured, in the unit of its bound; times in microseconds.
+    pub actual: f64,
+    /// How long after the start of the load.
+    #[serde(rename = "after_us", with = "crate::definition::micros")]
+    pub after: Duration,
 }
 
 /// What happened, by the part of the load that the iterations were due in.
@@ -240,6 +255,7 @@ impl Frame {
         self.windows.merge(&other.windows);
         self.active_users += other.active_users;
         self.health.merge(&other.health, 1);
+        self.broken = self.broken.or(other.broken);
     }
 }
 
@@ -344,13 +360,18 @@ impl JourneyTally {
         self.slowest.merge(&other.slowest);
     }
 
-    /// Adds one ended journey of `time` whose steps took `steps` (service time, zero where not executed).
-    pub fn record_shares(&mut self, time: Duration, steps: &[Duration]) {
-        let micros = |time: &Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        let share = self.share(bucket(micros(&time)), steps.len());
+    /// Adds one ended journey of `time` through a scenario with so many `steps`, and the service time of
+    /// those that were `executed`, by their number.
+    pub fn record_shares(
+        &mut self,
+        time: Duration,
+        steps: usize,
+        executed: impl IntoIterator<Item = (usize, Duration)>,
+    ) {
+        let share = self.share(bucket(micros(time)), steps);
         share.journeys += 1;
-        for (sum, time) in share.steps_us.iter_mut().zip(steps) {
-            *sum += micros(time);
+        for (step, time) in executed {
+            share.steps_us[step] += micros(time);
         }
     }
 
@@ -513,7 +534,7 @@ mod tests {
                     (tally.journey.started + 1, tally.journey.ok + 1);
                 tally.journey.time.record(time);
                 tally.journey.lateness.record(time);
-                tally.journey.record_shares(time, &[time, time]);
+                tally.journey.record_shares(time, 2, [(0, time), (1, time)]);
                 tally.own.count("items", us);
                 tally.own.time("parsing", time);
             }
@@ -599,9 +620,9 @@ mod tests {
     fn shares_of_journeys_of_about_one_length_add_up() {
         let mut journeys = JourneyTally::default();
         let ms = Duration::from_millis;
-        journeys.record_shares(ms(100), &[ms(60), ms(40)]);
-        journeys.record_shares(ms(101), &[ms(61), ms(40)]);
-        journeys.record_shares(ms(900), &[ms(10), ms(890)]);
+        journeys.record_shares(ms(100), 2, [(0, ms(60)), (1, ms(40))]);
+        journeys.record_shares(ms(101), 2, [(0, ms(61)), (1, ms(40))]);
+        journeys.record_shares(ms(900), 2, [(0, ms(10)), (1, ms(890))]);
         assert_eq!(journeys.shares.len(), 2);
         assert_eq!(journeys.shares[0].journeys, 2);
         assert_eq!(journeys.shares[0].steps_us, [121_000, 80_000]);

@@ -31,6 +31,12 @@ pub enum PlanError {
         /// What was given, as text.
         given: String,
     },
+    /// A share in the overall grade that is none.
+    #[error("a grade weight of {given} has no meaning; use a number from 0 to 1000000")]
+    NoGradeWeight {
+        /// What was given, as text.
+        given: String,
+    },
     /// A stage with a target that is no number of users or iterations.
     #[error("a stage from {from} to {to} has no meaning; use numbers of at least 0")]
     Stage {

@@ -8,7 +8,7 @@ mod load;
 mod tests;
 
 use crate::chain::RowLimit;
-use crate::definition::{Bound, Load, Metric, ScenarioDef, Threshold};
+use crate::definition::{Bound, Comparison, Load, Metric, ScenarioDef, Threshold};
 pub use error::PlanError;
 use load::{check, max_users, overridden};
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,8 @@ pub struct GradingDefaults {
     pub apdex: Option<Duration>,
     /// The error budget of steps that declare none, a share of one.
     pub budget: Option<f64>,
+    /// The share in the overall grade of each step that declares none.
+    pub grade_weight: Option<f64>,
 }
 
 /// What a run of one scenario does; kept in its record, so that it can be graded again.
@@ -144,7 +146,11 @@ impl Plan {
                             .or(scenario.budget)
                             .or(defaults.budget)
                             .unwrap_or(DEFAULT_BUDGET),
-                        weight: step.grade_weight.unwrap_or(step.weight),
+                        weight: step
+                            .grade_weight
+                            .or(scenario.grade_weight)
+                            .or(defaults.grade_weight)
+                            .unwrap_or(step.weight),
                     }
                 })
                 .collect(),
@@ -164,6 +170,13 @@ fn check_grading(defaults: &GradingDefaults, errors: &mut Vec<PlanError>) {
             given: budget.to_string(),
         });
     }
+    if let Some(weight) = defaults.grade_weight
+        && !(0.0..=1e6).contains(&weight)
+    {
+        errors.push(PlanError::NoGradeWeight {
+            given: weight.to_string(),
+        });
+    }
 }
 
 /// The smallest bound of the limits on p95 or higher.
@@ -173,7 +186,7 @@ fn tightest_tail_bound(thresholds: &[Threshold]) -> Option<Duration> {
         .filter(|threshold| {
             matches!(
                 threshold.metric,
-                Metric::P95 | Metric::P99 | Metric::P999 | Metric::Max
+                Metric::P95 | Metric::P99 | Metric::P999 | Metric::MAX
             )
         })
         .filter_map(|threshold| match threshold.bound {
@@ -187,9 +200,9 @@ fn thresholds(scenario: &ScenarioDef) -> Vec<ScopedThreshold> {
     let declared = |step: Option<usize>, thresholds: &[Threshold]| -> Vec<ScopedThreshold> {
         thresholds
             .iter()
-            .map(|&threshold| ScopedThreshold {
+            .map(|threshold| ScopedThreshold {
                 step,
-                threshold,
+                threshold: threshold.clone(),
                 implied: false,
             })
             .collect()
@@ -205,11 +218,7 @@ fn thresholds(scenario: &ScenarioDef) -> Vec<ScopedThreshold> {
 pub fn with_error_limit(mut thresholds: Vec<ScopedThreshold>) -> Vec<ScopedThreshold> {
     let limits_errors = |scoped: &ScopedThreshold| scoped.threshold.metric == Metric::Errors;
     if !thresholds.iter().any(limits_errors) {
-        let threshold = Threshold {
-            metric: Metric::Errors,
-            comparison: crate::definition::Comparison::Less,
-            bound: Bound::Ratio(0.01),
-        };
+        let threshold = Threshold::new(Metric::Errors, Comparison::Less, Bound::Ratio(0.01));
         thresholds.push(ScopedThreshold {
             step: None,
             threshold,

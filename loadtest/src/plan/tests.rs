@@ -40,10 +40,11 @@ fn grading_without_meaning_is_refused_all_at_once() {
         let defaults = GradingDefaults {
             apdex: Some(Duration::ZERO),
             budget: Some(budget),
+            grade_weight: Some(-1.0),
         };
         let plan = Plan::new(&scenario(None), &Overrides::default(), &defaults, 1);
         let mistakes = plan.unwrap_err();
-        assert_eq!(mistakes.len(), 2, "{budget}: {mistakes:?}");
+        assert_eq!(mistakes.len(), 3, "{budget}: {mistakes:?}");
         assert_eq!(mistakes[0], PlanError::NoApdex);
     }
 }
@@ -184,6 +185,7 @@ fn the_grading_target_is_the_nearest_that_somebody_set() {
     let workspace = GradingDefaults {
         apdex: Some(seconds(4)),
         budget: Some(0.2),
+        grade_weight: None,
     };
     let mut scenario = scenario(None);
     assert_eq!(grading(&scenario, &none).target, Duration::from_millis(500));
@@ -197,11 +199,7 @@ fn the_grading_target_is_the_nearest_that_somebody_set() {
     );
     scenario.apdex = Some(seconds(3));
     assert_eq!(grading(&scenario, &workspace).target, seconds(3));
-    let limit = |metric, time| Threshold {
-        metric,
-        comparison: Comparison::Less,
-        bound: Bound::Time(seconds(time)),
-    };
+    let limit = |metric, time| Threshold::new(metric, Comparison::Less, Bound::Time(seconds(time)));
     scenario.steps.to_mut()[0].thresholds = vec![
         limit(Metric::P50, 1),
         limit(Metric::P99, 9),
@@ -215,6 +213,54 @@ fn the_grading_target_is_the_nearest_that_somebody_set() {
     );
     scenario.steps.to_mut()[0].apdex = Some(seconds(7));
     assert_eq!(grading(&scenario, &workspace).target, seconds(7));
+}
+
+#[test]
+fn budget_and_weight_in_the_grade_are_the_nearest_that_somebody_set() {
+    let grading = |scenario: &ScenarioDef, defaults: &GradingDefaults| {
+        let plan = Plan::new(scenario, &Overrides::default(), defaults, 1).unwrap();
+        (plan.grading[0].budget, plan.grading[0].weight)
+    };
+    let workspace = GradingDefaults {
+        apdex: None,
+        budget: Some(0.2),
+        grade_weight: Some(2.0),
+    };
+    let mut scenario = scenario(None);
+    let none = GradingDefaults::default();
+    assert_eq!(
+        grading(&scenario, &none),
+        (0.01, 0.5),
+        "the weight of the step"
+    );
+    assert_eq!(grading(&scenario, &workspace), (0.2, 2.0));
+    (scenario.budget, scenario.grade_weight) = (Some(0.3), Some(3.0));
+    assert_eq!(grading(&scenario, &workspace), (0.3, 3.0));
+    let step = &mut scenario.steps.to_mut()[0];
+    (step.budget, step.grade_weight) = (Some(0.0), Some(0.0));
+    assert_eq!(
+        grading(&scenario, &workspace),
+        (0.0, 0.0),
+        "nothing is a choice"
+    );
+}
+
+#[test]
+fn only_response_times_set_the_target() {
+    let mut scenario = scenario(None);
+    let limit = |text: &str| {
+        let metric = text.parse().unwrap();
+        Threshold::new(metric, Comparison::Less, Bound::Time(seconds(9)))
+    };
+    let others = ["service.p95", "first_byte.p99", "failed.p95", "mean", "p90"];
+    let mut limits: Vec<_> = others.map(limit).into();
+    for target in [Duration::from_millis(500), seconds(9)] {
+        scenario.steps.to_mut()[0].thresholds = limits.clone().into();
+        let (overrides, defaults) = (Overrides::default(), GradingDefaults::default());
+        let plan = Plan::new(&scenario, &overrides, &defaults, 1).unwrap();
+        assert_eq!(plan.grading[0].target, target);
+        limits.push(limit("max"));
+    }
 }
 
 #[test]

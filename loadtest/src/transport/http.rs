@@ -143,6 +143,7 @@ impl Transport for HttpTransport {
         self.owes_a_turn.set(progress.traffic.requests == 0);
         Exchange {
             result,
+            begun: start,
             service_time: end - start,
             phases: progress.phases,
             traffic: progress.traffic,

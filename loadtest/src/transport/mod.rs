@@ -39,6 +39,7 @@ use std::cell::Cell;
 use std::future::Future;
 use std::ops::AddAssign;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// Sends the requests of one virtual user.
 pub trait Transport: 'static {
@@ -103,6 +104,8 @@ impl AddAssign for Traffic {
 pub struct Exchange {
     /// The answer with an expected status, or what went wrong.
     pub result: Result<Received, Failure>,
+    /// When it was ready to be sent.
+    pub begun: Instant,
     /// From ready to the last body byte or the failure, a visible retry included.
     pub service_time: Duration,
     /// The parts of it that are known.

@@ -36,6 +36,7 @@ pub(super) struct Document<'a> {
     thresholds: Vec<ThresholdDocument>,
     apdex_ms: Option<f64>,
     budget: Option<f64>,
+    grade_weight: Option<f64>,
     client: ClientDocument<'a>,
     feeds: Vec<Feed<'a>>,
     steps: Vec<Step<'a>>,
@@ -103,6 +104,8 @@ struct ThresholdDocument {
     comparison: Comparison,
     #[serde(flatten)]
     bound: BoundDocument,
+    /// What a run that breaks it waits for before it ends; null where it goes on.
+    abort_after_ms: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -113,6 +116,10 @@ enum BoundDocument {
     Ratio(f64),
     #[serde(rename = "bound_per_second")]
     PerSecond(f64),
+    #[serde(rename = "bound_bytes_per_second")]
+    BytesPerSecond(f64),
+    #[serde(rename = "bound_count")]
+    Count(u64),
 }
 
 #[derive(Debug, Serialize)]
@@ -206,6 +213,7 @@ impl<'a> Document<'a> {
             thresholds: thresholds(&scenario.thresholds),
             apdex_ms: scenario.apdex.map(ms),
             budget: scenario.budget,
+            grade_weight: scenario.grade_weight,
             client: ClientDocument {
                 http: client.http,
                 cookies: client.cookies,
@@ -286,13 +294,16 @@ fn thresholds(thresholds: &[Threshold]) -> Vec<ThresholdDocument> {
     thresholds
         .iter()
         .map(|threshold| ThresholdDocument {
-            metric: threshold.metric,
+            metric: threshold.metric.clone(),
             comparison: threshold.comparison,
             bound: match threshold.bound {
                 Bound::Time(time) => BoundDocument::Time(ms(time)),
                 Bound::Ratio(ratio) => BoundDocument::Ratio(ratio),
                 Bound::PerSecond(rate) => BoundDocument::PerSecond(rate),
+                Bound::BytesPerSecond(rate) => BoundDocument::BytesPerSecond(rate),
+                Bound::Count(number) => BoundDocument::Count(number),
             },
+            abort_after_ms: threshold.abort_after.map(ms),
         })
         .collect()
 }
@@ -366,7 +377,7 @@ fn ms(time: Duration) -> f64 {
 mod tests {
     use super::*;
     use crate::session::sample;
-    use loadtest::definition::{self, BodyDef, Client, Dependency, FeedDef, HeaderDef};
+    use loadtest::definition::{self, BodyDef, Client, Dependency, FeedDef, HeaderDef, Statistic};
     use serde_json::Value;
 
     fn schema() -> Value {
@@ -392,11 +403,7 @@ mod tests {
     fn full() -> ScenarioDef {
         let mut scenario = sample::definition("checkout", &["critical".to_owned()]);
         let seconds = Duration::from_secs;
-        let limit = |metric, comparison, bound| Threshold {
-            metric,
-            comparison,
-            bound,
-        };
+        let limit = Threshold::new;
         scenario.base = Some("https://127.0.0.1".into());
         scenario.version = Some("3".into());
         scenario.client = Client {
@@ -415,10 +422,29 @@ mod tests {
             ),
             limit(Metric::Errors, Comparison::LessOrEqual, Bound::Ratio(0.01)),
             limit(Metric::Rps, Comparison::Greater, Bound::PerSecond(19.0)),
+            limit(
+                Metric::Throughput,
+                Comparison::Greater,
+                Bound::BytesPerSecond(1e6),
+            ),
+            Threshold {
+                abort_after: Some(seconds(30)),
+                ..limit(
+                    Metric::Count("sold out".into()),
+                    Comparison::Less,
+                    Bound::Count(10),
+                )
+            },
+            limit(
+                Metric::Timing("queued".into(), Statistic::P999),
+                Comparison::Less,
+                Bound::Time(seconds(1)),
+            ),
         ]
         .into();
         scenario.apdex = Some(seconds(1));
         scenario.budget = Some(0.005);
+        scenario.grade_weight = Some(1.0);
         scenario.feeds = vec![FeedDef {
             name: "user".into(),
             line: 8,

@@ -162,11 +162,11 @@ mod tests {
         let steps = scenario.steps.to_mut();
         steps[0].once = true;
         steps[0].weight = 1.0;
-        steps[0].thresholds = vec![Threshold {
-            metric: loadtest::definition::Metric::P95,
-            comparison: loadtest::definition::Comparison::Less,
-            bound: loadtest::definition::Bound::Time(second / 10),
-        }]
+        steps[0].thresholds = vec![Threshold::new(
+            loadtest::definition::Metric::P95,
+            loadtest::definition::Comparison::Less,
+            loadtest::definition::Bound::Time(second / 10),
+        )]
         .into();
         steps[1].think = Some(Think {
             min: second / 2,

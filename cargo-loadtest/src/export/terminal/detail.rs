@@ -3,43 +3,9 @@
 use super::table::{Column, Table};
 use super::text::{BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, bar, clean, width};
 use super::{MOST, Page, more};
-use crate::export::facts::{facts, spared_heading};
-use loadtest::card::{Card, DependencyFailure, Report, Trust, view};
+use crate::export::facts::facts;
+use loadtest::card::{Card, Report, Trust, view};
 use std::fmt::Write as _;
-
-pub(super) fn dependencies(page: &mut Page, card: &Card) {
-    if !card.dependency_failures.is_empty() {
-        page.title("Dependency failures");
-        ledger(page, &card.dependency_failures, BAD);
-    }
-    if !card.not_drawn.is_empty() {
-        page.title(spared_heading(card));
-        ledger(page, &card.not_drawn, DIM);
-    }
-}
-
-fn ledger(page: &mut Page, failures: &[DependencyFailure], style: anstyle::Style) {
-    let wide = failures.iter().map(|row| width(&view::count(row.count)));
-    let wide = wide.max().unwrap_or(0);
-    for row in failures.iter().take(MOST) {
-        let count = view::count(row.count);
-        let lead = Line::new().to(wide - width(&count)).add(style, count);
-        let mut words = row.words();
-        if row.elsewhere > 0 {
-            let _ = write!(words, " (and {} in the ramp)", view::count(row.elsewhere));
-        }
-        page.text(lead.add(PLAIN, " × "), PLAIN, &words);
-        // What a step itself said stands in the line above.
-        if !row.example.is_empty() && row.variable.is_some() {
-            page.text(
-                Line::new().to(wide + 3),
-                DIM,
-                &format!("first: {}", row.example),
-            );
-        }
-    }
-    more(page, failures.len());
-}
 
 pub(super) fn weights(page: &mut Page, card: &Card) {
     if card.weights.is_empty() {

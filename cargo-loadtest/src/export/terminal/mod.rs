@@ -2,6 +2,7 @@
 
 mod capacity;
 mod detail;
+mod ledger;
 mod own;
 mod steps;
 pub(crate) mod table;
@@ -103,7 +104,9 @@ fn card_of(page: &mut Page, report: &Report, card: &Card) {
     losses(page, card);
     steps::table(page, card);
     steps::time(page, card);
-    detail::dependencies(page, card);
+    steps::slowest(page, card);
+    ledger::steps(page, card);
+    ledger::causes(page, card);
     detail::weights(page, card);
     detail::outcomes(page, card);
     own::table(page, card);

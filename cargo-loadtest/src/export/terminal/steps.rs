@@ -2,16 +2,22 @@
 
 use super::table::{Column, Table};
 use super::text::{ACCENT, BAD, BOLD, DIM, FAIR, Line, PLAIN, bar, clean, shorten, width};
-use super::{Page, letter_style};
-use crate::export::facts::spared_title;
+use super::{Page, ledger, letter_style};
+use crate::export::facts::{run_again, spared_title};
 use loadtest::card::{Card, InnerRow, StepRow, view};
+use std::cmp::Reverse;
 use std::time::Duration;
+
+/// Of the parts of a journey, those of at least a fifth are told one by one.
+const NOTABLE: u64 = 5;
 
 pub(super) fn table(page: &mut Page, card: &Card) {
     let any = |counts: fn(&StepRow) -> u64| card.steps.iter().any(|step| counts(step) > 0);
-    let spared = any(StepRow::spared);
-    let kept = any(|step| step.kept);
-    let skips = any(|step| step.skipped);
+    // The ledger has them all, where there is one.
+    let has_ledger = ledger::is_shown(card);
+    let spared = !has_ledger && any(StepRow::spared);
+    let kept = !has_ledger && any(|step| step.kept);
+    let skips = !has_ledger && any(|step| step.skipped);
     let repeats = any(|step| step.retries);
     let mut columns = vec![
         Column::left("step"),
@@ -184,4 +190,40 @@ pub(super) fn time(page: &mut Page, card: &Card) {
             ),
         );
     }
+}
+
+/// The slowest journey, and how to look at it.
+pub(super) fn slowest(page: &mut Page, card: &Card) {
+    let Some(journey) = card.slowest.first() else {
+        return;
+    };
+    let micros = |us: u64| view::duration(Duration::from_micros(us));
+    let mut parts = Vec::new();
+    if journey.delay_us * NOTABLE >= journey.time_us {
+        parts.push(format!("{} late", micros(journey.delay_us)));
+    }
+    let mut steps: Vec<_> = journey.steps.iter().collect();
+    steps.sort_by_key(|step| Reverse(step.time_us));
+    let (long, short): (Vec<_>, Vec<_>) = steps
+        .into_iter()
+        .partition(|step| step.time_us * NOTABLE >= journey.time_us);
+    for step in &long {
+        let failed = if step.ok { "" } else { " (failed)" };
+        parts.push(format!("`{}` {}{failed}", step.name, micros(step.time_us)));
+    }
+    let rest = short.len() as u64;
+    if rest > 0 {
+        let time = micros(short.iter().map(|step| step.time_us).sum());
+        parts.push(format!("{} {time}", view::counted(rest, "other step")));
+    }
+    let ended = if journey.ok { "" } else { ", failed" };
+    let words = format!(
+        "iteration {} took {}{ended}: {}.",
+        journey.number,
+        micros(journey.time_us),
+        parts.join(", ")
+    );
+    page.text(Line::new().add(BOLD, "Slowest    "), PLAIN, &words);
+    let again = run_again(card, &journey.number);
+    page.text(Line::new().to(2), DIM, &again);
 }

@@ -120,6 +120,10 @@ fn a_declared_version_is_called_one() {
 #[test]
 fn a_step_that_keeps_nothing_says_nothing_of_it() {
     let mut report = sample::passed();
+    for step in &mut report.cards[0].steps {
+        // What is skipped has a ledger, and with it what is kept.
+        step.skipped = 0;
+    }
     report.cards[0].steps[0].kept = 199;
     let words = page(&report, 60);
     assert!(
@@ -134,6 +138,57 @@ fn a_step_that_keeps_nothing_says_nothing_of_it() {
     };
     let wide = page(&report, 200);
     assert_eq!(row(&wide, "login"), row(&wide, "get_order") + 1, "{wide}");
+}
+
+#[test]
+fn the_ledger_is_there_where_steps_were_kept_from_running_or_cut_off() {
+    let mut report = sample::passed();
+    for step in &mut report.cards[0].steps {
+        step.skipped = 0;
+    }
+    let calm = page(&report, 80);
+    assert!(!calm.contains("Dependency ledger"), "{calm}");
+    assert!(calm.contains("not drawn 1\u{202f}975"), "{calm}");
+    let step = &mut report.cards[0].steps[0];
+    (step.cancelled, step.planned) = (7, step.planned + 7);
+    let cut = page(&report, 80);
+    let lines: Vec<&str> = cut
+        .lines()
+        .skip_while(|line| !line.contains("Dependency ledger"))
+        .take(5)
+        .map(str::trim)
+        .collect();
+    assert_eq!(
+        lines[1..],
+        [
+            "step          planned  executed  failed  not drawn  cut off",
+            "login          10\u{202f}007    10\u{202f}000       0                   7",
+            "add_to_cart    10\u{202f}000     8\u{202f}025       0      1\u{202f}975",
+            "create_order   10\u{202f}000    10\u{202f}000       6",
+        ],
+        "{cut}"
+    );
+}
+
+#[test]
+fn the_slowest_journey_names_what_took_long_and_can_be_run_again() {
+    let mut report = sample::passed();
+    let card = &mut report.cards[0];
+    let journey = &mut card.slowest[0];
+    (journey.delay_us, journey.time_us, journey.ok) = (300_000, 900_000, false);
+    for (step, ms) in journey.steps.iter_mut().zip([20, 10, 30, 400, 40]) {
+        step.time_us = ms * 1_000;
+    }
+    journey.steps[3].ok = false;
+    let number = journey.number.clone();
+    let page = page(&report, 132);
+    let words = format!(
+        "Slowest    iteration {number} took 900 ms, failed: 300 ms late, `create_order` 400 ms (failed), 4 other \
+         steps 100 ms."
+    );
+    let again =
+        format!("cargo loadtest debug shop::load::checkout_flow --seed 1729 --iteration {number}");
+    assert!(page.contains(&words) && page.contains(&again), "{page}");
 }
 
 #[test]

@@ -5,11 +5,13 @@ mod course;
 mod end;
 mod health;
 mod last;
+mod limits;
 mod many;
 mod own;
 mod repeat;
 mod rows;
 mod senders;
+mod slowest;
 mod soak;
 
 use super::control::{Control, Orders, Phase};
@@ -155,6 +157,7 @@ impl Transport for Scripted {
                 }),
                 Err(kind) => Err(Failure::new(kind, "scripted")),
             },
+            begun,
             service_time: begun.elapsed(),
             phases: Phases::default(),
             traffic: Traffic {

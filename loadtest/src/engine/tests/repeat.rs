@@ -140,6 +140,7 @@ impl Transport for Server {
                     },
                 }),
             },
+            begun,
             service_time: begun.elapsed(),
             phases: Phases {
                 first_byte: Some(time),

@@ -168,6 +168,16 @@ fn a_step_that_polls_is_one_sample_without_its_pauses() {
     // Neither pauses nor think times are part of a journey.
     all_are(&all.journey.time, 2, ms(500));
     assert_eq!(all.journey.shares[0].steps_us, [800_000, 200_000]);
+    // It is one row of a slow journey, from its first request on.
+    let slowest = all.journey.slowest.journeys();
+    assert_eq!((slowest.len(), slowest[0].time_us), (2, 500_000));
+    let steps: Vec<_> = slowest[0]
+        .steps
+        .iter()
+        .map(|ran| (ran.step, ran.begin_us, ran.time_us))
+        .collect();
+    let think_over = 500_000 + 1_400_000 + 500_000 + 1_000_000;
+    assert_eq!(steps, [(0, 500_000, 400_000), (1, think_over, 100_000)]);
     assert_eq!(
         ran.done.elapsed,
         2 * (ms(4 * 500 + 400) + ms(1_000) + ms(100))

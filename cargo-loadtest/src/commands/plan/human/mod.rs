@@ -109,7 +109,7 @@ fn facts(page: &mut Page, prospect: &Prospect<'_>) {
         .iter()
         .filter(|scoped| scoped.step.is_none())
         .map(|scoped| {
-            let words = view::threshold(&scoped.threshold);
+            let words = view::declared(&scoped.threshold);
             if scoped.implied {
                 format!("{words} (applies unless errors have a threshold)")
             } else {

@@ -1,0 +1,94 @@
+//! Every record that a released version wrote is still exported, in each format.
+
+use crate::export::{html, json, pdf, terminal};
+use crate::store::{self, RunFolder};
+use loadtest::card::Report;
+use loadtest::record::{Ending, RunRecord};
+use std::path::PathBuf;
+
+/// A name, and the card as bytes.
+type Exporter = (&'static str, fn(&Report) -> Vec<u8>);
+
+/// Each format, and the card on a terminal.
+const FORMATS: [Exporter; 4] = [
+    ("terminal", |report| {
+        terminal::render(report, 80, true).into_bytes()
+    }),
+    ("html", |report| html::render(report).into_bytes()),
+    ("pdf", |report| pdf::render(report, &[])),
+    ("json", |report| json::render(report).into_bytes()),
+];
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../loadtest/tests/records/v1")
+}
+
+fn all() -> Vec<(String, RunRecord)> {
+    let entries = std::fs::read_dir(folder()).unwrap();
+    let mut all: Vec<_> = entries
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let record = if path.is_dir() {
+                RunFolder::at(&path).read()
+            } else {
+                store::read_record(&path)
+            };
+            (name, record.unwrap())
+        })
+        .collect();
+    all.sort_by(|(one, _), (other, _)| one.cmp(other));
+    all
+}
+
+#[test]
+fn every_record_that_was_ever_written_is_exported_in_every_format() {
+    let all = all();
+    let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "capacity.json",
+            "failed.json",
+            "interrupted.json",
+            "invalid.json",
+            "killed",
+            "passed.json"
+        ]
+    );
+    for (name, record) in &all {
+        let report = Report::grade(record);
+        for (format, render) in FORMATS {
+            let bytes = render(&report);
+            let holds = |word: &str| {
+                bytes
+                    .windows(word.len())
+                    .any(|part| part == word.as_bytes())
+            };
+            let what = if record.capacity.is_some() {
+                "health"
+            } else {
+                report.cards[0].name.as_str()
+            };
+            // The text of a document is compressed.
+            let is_text = std::str::from_utf8(&bytes).is_ok();
+            assert!(holds(what) || !is_text, "{name} as {format} lacks `{what}`");
+            assert!(!bytes.is_empty(), "{name} as {format}");
+            assert_eq!(
+                bytes,
+                render(&report),
+                "{name} as {format} is not the same twice"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_journal_of_a_run_that_was_killed_is_read() {
+    let record = RunFolder::at(&folder().join("killed")).read().unwrap();
+    let [scenario] = record.scenarios.as_slice() else {
+        panic!("{} scenarios", record.scenarios.len());
+    };
+    assert!(matches!(scenario.ending, Ending::Died { .. }));
+    assert_eq!(scenario.windows.steady.journey.started, 61);
+}

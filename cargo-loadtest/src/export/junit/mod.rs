@@ -1,0 +1,357 @@
+//! The run as test suites: one per scenario, with a case for the run itself, per threshold and per step.
+//!
+//! All is green exactly where the exit code is 0. A step is no condition: what must hold are the thresholds.
+
+#[cfg(test)]
+mod tests;
+
+use crate::export::facts::{NOT_RUN, identities, step_names, unique};
+use crate::shell::clean;
+use loadtest::card::{Capacity, Card, Report, StepRow, ThresholdRow, Verdict, view};
+use loadtest::definition::Metric;
+use loadtest::record::NotRun;
+use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// The name of the case that fails for what is no threshold: an interrupted run, an invalid one.
+const RUN: &str = "run";
+
+/// The report as JUnit XML.
+pub(crate) fn render(report: &Report) -> String {
+    let mut all = quick_junit::Report::new("loadtest");
+    let names = identities(report);
+    let (ran, not_run) = names.split_at(report.cards.len());
+    for (card, identity) in report.cards.iter().zip(ran) {
+        all.add_test_suite(suite(report, card, identity));
+    }
+    for (scenario, identity) in report.not_run.iter().zip(not_run) {
+        all.add_test_suite(of_not_run(report, scenario, identity));
+    }
+    if let Some(search) = &report.capacity {
+        all.add_test_suite(of_search(report, search));
+    }
+    if all.test_suites.is_empty() {
+        let mut suite = begin(report, "loadtest");
+        suite.add_test_case(unlike(
+            "loadtest",
+            RUN,
+            "no scenario ran",
+            Verdict::Empty.name(),
+            "",
+        ));
+        all.add_test_suite(suite);
+    }
+    all.to_string().expect("a text takes every event")
+}
+
+/// A suite with what is known of every run.
+fn begin(report: &Report, identity: &str) -> TestSuite {
+    let mut suite = TestSuite::new(identity);
+    // As it is in the other formats.
+    let time = clean(&report.started_at);
+    suite.extra.insert("timestamp".into(), time.into());
+    property(&mut suite, "run_id", &report.run_id);
+    property(&mut suite, "exit_code", &report.exit_code().to_string());
+    property(&mut suite, "tool_version", &report.tool_version);
+    if let Some(commit) = &report.environment.git_commit {
+        property(&mut suite, "commit", commit);
+    }
+    if let Some(dirty) = report.environment.git_dirty {
+        property(&mut suite, "uncommitted_changes", &dirty.to_string());
+    }
+    suite
+}
+
+fn suite(report: &Report, card: &Card, identity: &str) -> TestSuite {
+    let mut suite = begin(report, identity);
+    let setting = &card.setting;
+    let time = clean(&setting.started_at);
+    suite.extra.insert("timestamp".into(), time.into());
+    suite.set_time(Duration::from_micros(setting.elapsed_us));
+    property(&mut suite, "name", &card.name);
+    property(&mut suite, "verdict", card.verdict.name());
+    property(&mut suite, "grade", &card.grade.label());
+    if let Some(score) = card.grade.score {
+        property(&mut suite, "score", &score.to_string());
+    }
+    property(&mut suite, "validity", card.validity.trust.name());
+    property(&mut suite, "load", &setting.load);
+    property(&mut suite, "seed", &setting.seed.to_string());
+    property(&mut suite, "fingerprint", &setting.fingerprint);
+    if let Some(version) = &setting.version {
+        property(&mut suite, "version", version);
+    }
+    if let Some(base) = &setting.base_url {
+        property(&mut suite, "target", base);
+    }
+    property(&mut suite, "source", &card.source);
+    for case in cases(report, card, identity) {
+        suite.add_test_case(located(case, &card.source));
+    }
+    suite
+}
+
+/// The cases of a scenario; in a search the trials decide, and the thresholds of one of them do not.
+fn cases(report: &Report, card: &Card, identity: &str) -> Vec<TestCase> {
+    let mut cases = Vec::new();
+    if report.capacity.is_none() {
+        cases.push(of_run(card, identity));
+        let thresholds = card.thresholds.iter();
+        cases.extend(thresholds.map(|row| of_threshold(card, row, identity)));
+    }
+    let names = step_names(card);
+    let steps = card.steps.iter().zip(&names);
+    cases.extend(steps.map(|(step, name)| {
+        let broken = report
+            .capacity
+            .is_none()
+            .then(|| errors_broken_by(card, step))
+            .flatten();
+        of_step(card, step, name, identity, broken)
+    }));
+    let told_apart = unique(cases.iter().map(|case| case.name.as_str().to_owned()));
+    for (case, name) in cases.iter_mut().zip(told_apart) {
+        case.name = name.into();
+    }
+    cases
+}
+
+/// The verdict, as far as thresholds do not say it.
+fn of_run(card: &Card, identity: &str) -> TestCase {
+    let of_thresholds: Vec<String> = card.thresholds.iter().map(ThresholdRow::reason).collect();
+    let reasons = || {
+        card.reasons
+            .iter()
+            .filter(|reason| !of_thresholds.contains(*reason))
+    };
+    if reasons().next().is_none() {
+        return case(identity, RUN, TestCaseStatus::success());
+    }
+    let message: Vec<&str> = reasons().map(String::as_str).collect();
+    let mut help = String::new();
+    for cause in &card.validity.causes {
+        let _ = writeln!(help, "{}: {}", clean(&cause.what), clean(&cause.remedy));
+    }
+    unlike(
+        identity,
+        RUN,
+        &message.join("; "),
+        card.verdict.name(),
+        &help,
+    )
+}
+
+fn of_threshold(card: &Card, row: &ThresholdRow, identity: &str) -> TestCase {
+    let of = row.step.as_deref().unwrap_or("journey");
+    let name = format!("{of}: {}", row.condition);
+    let mut status = if row.passed {
+        TestCaseStatus::success()
+    } else if is_decisive(card, row) {
+        TestCaseStatus::non_success(NonSuccessKind::Failure)
+    } else {
+        TestCaseStatus::skipped()
+    };
+    if is_decisive(card, row) {
+        status
+            .set_message(clean(&row.reason()))
+            .set_type("threshold");
+    } else {
+        status.set_message("not decided: the run came to nothing that it could be measured on");
+    }
+    let mut case = case(identity, &name, status);
+    let implied = if row.implied { ", by default" } else { "" };
+    case.set_system_out(clean(&format!(
+        "{}: {}{implied}",
+        row.condition, row.actual_words
+    )));
+    case
+}
+
+/// Whether a threshold is one of the reasons of the verdict.
+fn is_decisive(card: &Card, row: &ThresholdRow) -> bool {
+    !row.passed && card.reasons.contains(&row.reason())
+}
+
+/// The broken threshold on errors, of a step or of the journey around it, that the step's own failures
+/// would break.
+fn errors_broken_by<'a>(card: &'a Card, step: &StepRow) -> Option<&'a ThresholdRow> {
+    let rate = step.error_rate.filter(|_| step.failed > 0)?;
+    card.thresholds.iter().find(|row| {
+        let about = row.step.as_ref().is_none_or(|name| *name == step.name);
+        row.metric == Metric::Errors && about && rate >= row.bound && is_decisive(card, row)
+    })
+}
+
+fn of_step(
+    card: &Card,
+    step: &StepRow,
+    name: &str,
+    identity: &str,
+    broken: Option<&ThresholdRow>,
+) -> TestCase {
+    let status = if step.executed == 0 {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message(clean(&why_not(card, step)));
+        status
+    } else if let Some(broken) = broken {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        let rate = step.error_rate.map_or_else(String::new, view::percent);
+        let failed = view::count(step.failed);
+        let executed = view::count(step.executed);
+        let condition = &broken.condition;
+        let words = format!("{failed} of {executed} failed ({rate}), which breaks {condition}");
+        status.set_message(words).set_type("errors");
+        status.set_description(errors(card, step));
+        status
+    } else {
+        TestCaseStatus::success()
+    };
+    let mut case = case(identity, name, status);
+    if let Some(mean) = step.response.mean {
+        // The crate rounds to milliseconds, in which a fast step takes none.
+        let seconds = format!("{:.6}", mean.as_secs_f64());
+        case.extra.insert("time".into(), seconds.into());
+    }
+    if step.executed > 0 {
+        let mut words = figures(step);
+        if broken.is_none() {
+            words = format!("{words}\n{}", errors(card, step));
+        }
+        case.set_system_out(words.trim_end());
+    }
+    case
+}
+
+/// Why a step never ran.
+fn why_not(card: &Card, step: &StepRow) -> String {
+    let mut failures = card.dependency_failures.iter().chain(&card.not_drawn);
+    let failure = failures.find(|failure| failure.step == step.name);
+    match failure {
+        Some(failure) => failure.words(),
+        None if step.kept > 0 => "its response of the ramp or warm-up was kept".to_owned(),
+        None if step.left_out > 0 => "it left itself out".to_owned(),
+        None if step.not_drawn > 0 => "its weight left it out".to_owned(),
+        None if step.cancelled > 0 => "it was cut off by the end of the run".to_owned(),
+        None => "never attempted in the measured part".to_owned(),
+    }
+}
+
+fn figures(step: &StepRow) -> String {
+    let time = |name: &str, time: Option<Duration>| {
+        time.map(|time| format!("{name} {}", view::duration(time)))
+    };
+    let share = |ratio: f64| format!("{} of the time", view::percent(ratio));
+    let words = [
+        Some(format!("{} executed", view::count(step.executed))),
+        step.error_rate
+            .map(|rate| format!("errors {}", view::percent(rate))),
+        time("p50", step.response.p50),
+        time("p95", step.response.p95),
+        time("p99", step.response.p99),
+        step.time_share.map(share),
+        step.grade
+            .map(|grade| format!("grade {} ({})", grade.letter, view::score(grade.score))),
+    ];
+    words.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// The failures of a step, a line each.
+fn errors(card: &Card, step: &StepRow) -> String {
+    let mut lines = String::new();
+    for row in card
+        .errors
+        .iter()
+        .filter(|row| row.step == step.name && row.count > 0)
+    {
+        let status = row
+            .status
+            .map_or_else(String::new, |status| format!(" {status}"));
+        let (count, kind, example) = (view::count(row.count), row.kind, clean(&row.example));
+        let _ = writeln!(lines, "{count} × {kind}{status}, first: {example}");
+    }
+    for row in card
+        .dependency_failures
+        .iter()
+        .filter(|row| row.step == step.name)
+    {
+        let _ = writeln!(
+            lines,
+            "{} × {}",
+            view::count(row.count),
+            clean(&row.words())
+        );
+    }
+    plain_lines(&lines)
+}
+
+fn of_not_run(report: &Report, scenario: &NotRun, identity: &str) -> TestSuite {
+    let mut suite = begin(report, identity);
+    property(&mut suite, "verdict", NOT_RUN);
+    let help = scenario.help.as_deref().unwrap_or_default();
+    suite.add_test_case(unlike(identity, RUN, &scenario.message, NOT_RUN, help));
+    suite
+}
+
+fn of_search(report: &Report, search: &Capacity) -> TestSuite {
+    let identity = clean(&search.scenario);
+    let mut suite = begin(report, &format!("capacity of {identity}"));
+    property(&mut suite, "verdict", search.verdict.name());
+    property(&mut suite, "capacity", &search.headline());
+    let name = format!("capacity: {}", search.slo());
+    let remarks: Vec<&str> = search.remarks.iter().map(|remark| &*remark.words).collect();
+    suite.add_test_case(match search.exit_code() {
+        0 => {
+            let mut case = case(&identity, &name, TestCaseStatus::success());
+            case.set_system_out(clean(&remarks.join("; ")));
+            case
+        }
+        99 => {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            status.set_message(clean(&remarks.join("; ")));
+            status.set_type(search.verdict.name());
+            case(&identity, &name, status)
+        }
+        _ => unlike(
+            &identity,
+            &name,
+            &remarks.join("; "),
+            search.verdict.name(),
+            "",
+        ),
+    });
+    suite
+}
+
+fn case(identity: &str, name: &str, status: TestCaseStatus) -> TestCase {
+    let mut case = TestCase::new(clean(name), status);
+    case.set_classname(clean(identity));
+    case
+}
+
+/// A case that could not be decided as a test is.
+fn unlike(identity: &str, name: &str, message: &str, kind: &str, help: &str) -> TestCase {
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+    status.set_message(clean(message)).set_type(kind);
+    if !help.is_empty() {
+        status.set_description(plain_lines(help));
+    }
+    case(identity, name, status)
+}
+
+/// With the place of the scenario, where the source has a line.
+fn located(mut case: TestCase, source: &str) -> TestCase {
+    if let Some((file, line)) = source.rsplit_once(':') {
+        case.extra.insert("file".into(), clean(file).into());
+        case.extra.insert("line".into(), clean(line).into());
+    }
+    case
+}
+
+fn property(suite: &mut TestSuite, name: &str, value: &str) {
+    suite.add_property((clean(name), clean(value)));
+}
+
+fn plain_lines(text: &str) -> String {
+    text.lines().map(clean).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,260 @@
+use super::*;
+use crate::export::sample;
+use loadtest::card::{CapacityVerdict, Verdict};
+use std::sync::LazyLock;
+
+fn read(report: &Report) -> quick_junit::Report {
+    quick_junit::Report::deserialize_from_str(&render(report)).unwrap()
+}
+
+fn find<'a>(report: &'a quick_junit::Report, name: &str) -> &'a TestCase {
+    let mut cases = report
+        .test_suites
+        .iter()
+        .flat_map(|suite| &suite.test_cases);
+    cases
+        .find(|case| case.name == *name)
+        .unwrap_or_else(|| panic!("no `{name}` in {report:#?}"))
+}
+
+fn message(case: &TestCase) -> (Option<NonSuccessKind>, &str) {
+    match &case.status {
+        TestCaseStatus::Success { .. } => (None, "passed"),
+        TestCaseStatus::NonSuccess { kind, message, .. } => {
+            (Some(*kind), message.as_ref().unwrap())
+        }
+        TestCaseStatus::Skipped { message, .. } => (None, message.as_ref().unwrap()),
+    }
+}
+
+#[test]
+fn golden_reports() {
+    for (name, report) in sample::golden() {
+        insta::assert_snapshot!(format!("junit_{name}"), render(&report));
+    }
+}
+
+/// Every report; each with every of its thresholds broken in turn, and with verdicts that no sample has.
+fn many() -> impl Iterator<Item = &'static (String, Report, quick_junit::Report)> {
+    static MADE: LazyLock<Vec<(String, Report, quick_junit::Report)>> = LazyLock::new(|| {
+        let made = make_many().into_iter();
+        let with_suites = |(name, report)| {
+            let junit = read(&report);
+            (name, report, junit)
+        };
+        made.map(with_suites).collect()
+    });
+    MADE.iter()
+}
+
+fn make_many() -> Vec<(String, Report)> {
+    let mut many = Vec::new();
+    for (name, report) in sample::all() {
+        for (at, card) in report.cards.iter().enumerate() {
+            for row in 0..card.thresholds.len() {
+                let mut broken = report.clone();
+                let card = &mut broken.cards[at];
+                card.thresholds[row].passed = false;
+                let reason = card.thresholds[row].reason();
+                if matches!(card.verdict, Verdict::Passed | Verdict::Failed)
+                    && !card.reasons.contains(&reason)
+                {
+                    card.verdict = Verdict::Failed;
+                    card.reasons.push(reason);
+                }
+                many.push((
+                    format!("{name} with threshold {row} of {at} broken"),
+                    broken,
+                ));
+            }
+        }
+        for (verdict, words) in [
+            (Verdict::NotPermitted, "1 request of `login` not sent"),
+            (Verdict::Internal, "internal error"),
+            (Verdict::Failed, "given up before its end"),
+        ] {
+            let mut other = report.clone();
+            if let Some(card) = other.cards.first_mut() {
+                card.verdict = verdict;
+                card.reasons.insert(0, words.to_owned());
+                many.push((format!("{name} which is {verdict}"), other));
+            }
+        }
+        many.push((name.to_owned(), report));
+    }
+    for verdict in [
+        CapacityVerdict::TooLow,
+        CapacityVerdict::NotMet,
+        CapacityVerdict::TargetGone,
+        CapacityVerdict::Invalid,
+        CapacityVerdict::Interrupted,
+        CapacityVerdict::Broken { exit_code: 100 },
+    ] {
+        let mut search = sample::search("journey");
+        search.capacity.as_mut().unwrap().verdict = verdict;
+        many.push((format!("a search that is {verdict}"), search));
+    }
+    many
+}
+
+#[test]
+fn all_is_green_exactly_where_the_exit_code_is_zero() {
+    let mut codes = std::collections::BTreeSet::new();
+    for (name, report, junit) in many() {
+        let green = junit.failures + junit.errors == 0;
+        assert_eq!(green, report.exit_code() == 0, "{name}: {junit:#?}");
+        codes.insert(report.exit_code());
+    }
+    assert!(
+        codes.is_superset(&[0, 1, 3, 99, 100, 102, 103, 105].into()),
+        "{codes:?}"
+    );
+}
+
+#[test]
+fn a_suite_is_green_exactly_where_its_scenario_passed() {
+    for (name, report, junit) in many() {
+        if report.capacity.is_some() {
+            continue;
+        }
+        assert_eq!(
+            junit.test_suites.len(),
+            (report.cards.len() + report.not_run.len()).max(1),
+            "{name}"
+        );
+        for (suite, card) in junit.test_suites.iter().zip(&report.cards) {
+            let passed = card.verdict == Verdict::Passed;
+            assert_eq!(
+                suite.failures + suite.errors == 0,
+                passed,
+                "{name}: {suite:#?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn there_is_a_case_per_threshold_and_step_and_no_two_are_called_the_same() {
+    for (name, report) in sample::all() {
+        if report.capacity.is_some() {
+            continue;
+        }
+        let junit = read(&report);
+        for (suite, card) in junit.test_suites.iter().zip(&report.cards) {
+            assert_eq!(
+                suite.test_cases.len(),
+                1 + card.thresholds.len() + card.steps.len()
+            );
+            let names: std::collections::HashSet<_> =
+                suite.test_cases.iter().map(|case| &case.name).collect();
+            assert_eq!(names.len(), suite.test_cases.len(), "{name}");
+        }
+        let names: std::collections::HashSet<_> =
+            junit.test_suites.iter().map(|suite| &suite.name).collect();
+        assert_eq!(names.len(), junit.test_suites.len(), "{name}");
+    }
+}
+
+#[test]
+fn a_broken_threshold_fails_with_the_words_of_the_card() {
+    let report = sample::failed();
+    let junit = read(&report);
+    let row = &report.cards[0].thresholds[0];
+    let case = find(
+        &junit,
+        &format!(
+            "{}: {}",
+            row.step.as_deref().unwrap_or("journey"),
+            row.condition
+        ),
+    );
+    let broken = report.cards[0]
+        .thresholds
+        .iter()
+        .find(|row| !row.passed)
+        .unwrap();
+    assert_eq!(
+        case.classname.as_ref().unwrap().as_str(),
+        "shop::load::checkout_flow"
+    );
+    assert_eq!(case.extra["file"].as_str(), "tests/load.rs");
+    assert_eq!(case.extra["line"].as_str(), "12");
+    let name = format!(
+        "{}: {}",
+        broken.step.as_deref().unwrap_or("journey"),
+        broken.condition
+    );
+    assert_eq!(
+        message(find(&junit, &name)),
+        (Some(NonSuccessKind::Failure), &*broken.reason())
+    );
+}
+
+#[test]
+fn a_step_that_fails_is_red_only_where_it_breaks_a_threshold_on_errors() {
+    // Some orders fail, within what the threshold allows.
+    let passed = sample::passed();
+    assert!(passed.cards[0].steps.iter().any(|step| step.failed > 0));
+    let junit = read(&passed);
+    assert_eq!(message(find(&junit, "create_order")).1, "passed");
+    let output = find(&junit, "create_order").system_out.as_ref().unwrap();
+    assert!(
+        output.contains("status 500, first: 500 Internal"),
+        "{output:?}"
+    );
+    // Both that fail do so too often, and the others do not.
+    let junit = read(&sample::failed());
+    for (name, kind) in [
+        ("login", Some(NonSuccessKind::Failure)),
+        ("create_order", Some(NonSuccessKind::Failure)),
+        ("list_products", None),
+    ] {
+        assert_eq!(message(find(&junit, name)).0, kind, "{name}");
+    }
+}
+
+#[test]
+fn what_never_ran_is_skipped_with_the_reason() {
+    let mut report = sample::passed();
+    let step = &mut report.cards[0].steps[2];
+    (step.executed, step.failed, step.not_drawn) = (0, 0, 7);
+    assert_eq!(
+        message(find(&read(&report), "add_to_cart")).1,
+        "its weight left it out"
+    );
+    let junit = read(&sample::empty());
+    assert_eq!(
+        message(find(&junit, "login")).1,
+        "never attempted in the measured part"
+    );
+    // A threshold that had nothing to be measured on is neither kept nor broken.
+    let case = find(&junit, "journey: p95 < 1.5 s");
+    assert!(
+        matches!(case.status, TestCaseStatus::Skipped { .. }),
+        "{case:?}"
+    );
+}
+
+#[test]
+fn a_verdict_that_is_no_threshold_is_an_error() {
+    for (report, says) in [
+        (sample::interrupted(), "stopped before its end"),
+        (sample::empty(), "no iteration started"),
+        (sample::stuck(), "did not give its thread back"),
+        (sample::nothing_run(), "`SHOP_TOKEN` is not set"),
+    ] {
+        let junit = read(&report);
+        let (kind, message) = message(find(&junit, RUN));
+        assert_eq!(kind, Some(NonSuccessKind::Error));
+        assert!(message.contains(says), "{message}");
+    }
+    assert_eq!(message(find(&read(&sample::failed()), RUN)).1, "passed");
+}
+
+#[test]
+fn times_are_seconds_to_the_microsecond() {
+    let report = sample::single();
+    let junit = read(&report);
+    let time = find(&junit, "ping").time.unwrap();
+    assert!(time.as_micros() > 0 && time.as_millis() == 0, "{time:?}");
+}

@@ -1,0 +1,171 @@
+use super::text::{code, prose};
+use super::*;
+use crate::export::sample;
+
+#[test]
+fn golden_reports() {
+    for (name, report) in sample::golden() {
+        insta::assert_snapshot!(format!("markdown_{name}"), render(&report));
+    }
+    insta::assert_snapshot!("markdown_huge", render(&sample::huge()));
+}
+
+#[test]
+fn every_row_of_a_table_has_its_columns() {
+    for (name, report) in sample::all() {
+        let page = render(&report);
+        let mut columns = None;
+        for line in page.lines() {
+            if !line.starts_with('|') {
+                columns = None;
+                continue;
+            }
+            let expected = *columns.get_or_insert_with(|| line.matches('|').count());
+            assert_eq!(line.matches('|').count(), expected, "{name}: {line}");
+        }
+    }
+}
+
+#[test]
+fn text_from_outside_is_code_or_does_nothing() {
+    for (text, markdown) in [
+        ("create_order", "`create_order`"),
+        ("a`b", "<code>a&#96;b</code>"),
+        ("a|b", "<code>a&#124;b</code>"),
+        ("a\\", "<code>a&#92;</code>"),
+        ("<b>@team</b>", "`<b>@team</b>`"),
+        ("a\nb", "`a b`"),
+        ("\u{202e}evil", "`\u{fffd}evil`"),
+        (" ", ""),
+    ] {
+        assert_eq!(code(text), markdown);
+    }
+    for (text, markdown) in [
+        ("`a` failed: *b* _c_", "`a` failed: &#42;b&#42; &#95;c&#95;"),
+        ("ask @team or see #12", "ask `@team` or see `#12`"),
+        ("at https://evil.test/x", "at `https://evil.test/x`"),
+        ("![x](//evil.test)", "`![x](//evil.test)`"),
+        ("<img src=x>", "&#60;img src=x&#62;"),
+        ("1. no list", "1&#46; no list"),
+        ("- no list", "&#45; no list"),
+        ("of deadbeef1", "of `deadbeef1`"),
+        ("a `b", "a &#96;b"),
+        ("1.3 % of 280/s, < 0.01 %", "1.3 % of 280/s, &#60; 0.01 %"),
+    ] {
+        assert_eq!(prose(text), markdown);
+    }
+    assert_eq!(code(&"x".repeat(1_000)).chars().count(), 303);
+}
+
+/// A run of many scenarios, of which every third failed.
+fn many(scenarios: usize) -> Report {
+    let mut report = sample::failed();
+    let (bad, good) = (report.cards.remove(0), sample::passed().cards.remove(0));
+    report.cards = (0..scenarios)
+        .map(|at| {
+            let mut card = if at % 3 == 0 {
+                bad.clone()
+            } else {
+                good.clone()
+            };
+            card.name = format!("scenario_{at}");
+            card
+        })
+        .collect();
+    report
+}
+
+#[test]
+fn a_page_is_trimmed_to_its_limit_and_says_what_is_missing() {
+    assert!(!render(&sample::huge()).contains("Left out, to stay"));
+    let report = many(600);
+    let page = render(&report);
+    assert!(page.len() <= LIMIT, "{}", page.len());
+    assert!(
+        page.len() > LIMIT * 9 / 10,
+        "more is left out than needs be: {}",
+        page.len()
+    );
+    assert!(page.contains("**Left out, to stay within 1.0 MB**: environments"));
+    assert!(page.starts_with("## ❌ 400 of 600 scenarios passed\n"));
+    assert_eq!(
+        page.matches("\n### ").count(),
+        600,
+        "every scenario has its head"
+    );
+}
+
+#[test]
+fn what_matters_least_goes_first() {
+    let report = many(6);
+    let whole = within(&report, usize::MAX);
+    assert!(!whole.contains("Left out, to stay"));
+    let order = [
+        "<summary>Environment",
+        "<summary>Iterations and weights",
+        "**Where the grade lost points",
+        "**Errors**",
+        "**Thresholds**",
+        "**Dependency failures**",
+        "**Bottleneck:**",
+        "**Steps**",
+        "\n### ",
+        "| `scenario_",
+    ];
+    let mut before = order.map(|title| whole.matches(title).count());
+    for limit in (1_000..whole.len() + RESERVE).rev().step_by(611) {
+        let page = within(&report, limit);
+        assert!(page.len() <= limit, "{} of {limit}", page.len());
+        assert_eq!(
+            page.contains("Left out, to stay"),
+            page.len() < whole.len(),
+            "{limit}"
+        );
+        let now = order.map(|title| page.matches(title).count());
+        for (at, (now, before)) in now.iter().zip(&before).enumerate() {
+            assert!(now <= before, "{limit}: {} came back", order[at]);
+        }
+        // What stands later goes before anything of what stands earlier.
+        let touched = now
+            .iter()
+            .zip(&order.map(|title| whole.matches(title).count()))
+            .rposition(|(now, all)| now < all);
+        if let Some(last) = touched {
+            assert!(
+                now[..last].iter().all(|left| *left == 0),
+                "{limit}: {now:?}"
+            );
+        }
+        // Those that passed go first.
+        if page.matches("\n### ").count() < 6 {
+            let failed = page.matches("### ❌ FAILED").count();
+            assert!(
+                failed == 2 || page.matches("### ✅").count() == 0,
+                "{limit}"
+            );
+        }
+        before = now;
+    }
+    assert!(before[8] == 0, "the last page has no card: {before:?}");
+}
+
+#[test]
+fn the_figures_are_those_of_the_terminal() {
+    let report = sample::failed();
+    let page = render(&report);
+    let card = &report.cards[0];
+    for words in [
+        view::duration(card.headline.time.p95.unwrap()),
+        view::percent(card.headline.error_rate.unwrap()),
+        view::percent(card.bottleneck.as_ref().unwrap().share),
+    ] {
+        assert!(page.contains(&words), "{words}");
+    }
+    assert!(
+        page.contains(&format!("## ❌ FAILED: `{}`", card.name)),
+        "{page}"
+    );
+    for reason in &card.reasons {
+        assert!(page.contains(&prose(reason)), "{reason}");
+    }
+}

@@ -1,0 +1,322 @@
+//! What is drawn, in pieces that no page parts; all lengths are points, from the upper left corner down.
+
+use super::fonts::{Face, Fonts};
+use super::text::{CODE, Colour, Line, PAPER, Span, Style, lines, plain};
+use crate::export::scene::{Anchor, Paint, Scene, Shape};
+
+/// Letters below this size are hard to read on paper.
+const SMALLEST: f64 = 6.4;
+/// How far words may stand beyond the room they have: letters are larger here than in the drawing.
+const MARGIN: f64 = 3.0;
+/// The height of a line, as a share of the size of its letters.
+pub(super) const LEADING: f64 = 1.38;
+
+pub(super) type At = (f64, f64);
+
+/// Something drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Item {
+    Area {
+        points: Vec<At>,
+        colour: Colour,
+    },
+    Stroke {
+        points: Vec<At>,
+        colour: Colour,
+        width: f64,
+        dashed: bool,
+        closed: bool,
+    },
+    Text {
+        /// Where the base line begins.
+        at: At,
+        text: String,
+        face: Face,
+        size: f64,
+        colour: Colour,
+        /// It stands for a character that no font has.
+        escaped: bool,
+    },
+}
+
+impl Item {
+    pub(super) fn moved(mut self, by: At) -> Self {
+        let shift = |at: &mut At| *at = (at.0 + by.0, at.1 + by.1);
+        match &mut self {
+            Self::Area { points, .. } | Self::Stroke { points, .. } => {
+                points.iter_mut().for_each(shift);
+            }
+            Self::Text { at, .. } => shift(at),
+        }
+        self
+    }
+}
+
+/// A drawing of some height.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Block {
+    pub(super) items: Vec<Item>,
+    pub(super) height: f64,
+}
+
+impl Block {
+    /// Nothing, of this height.
+    pub(super) fn gap(height: f64) -> Self {
+        Self {
+            items: Vec::new(),
+            height,
+        }
+    }
+
+    pub(super) fn rect(&mut self, at: At, size: At, colour: Colour) {
+        self.items.push(Item::Area {
+            points: corners(at, size, 0.0),
+            colour,
+        });
+    }
+
+    /// An area with round corners.
+    pub(super) fn plate(&mut self, at: At, size: At, radius: f64, colour: Colour) {
+        self.items.push(Item::Area {
+            points: corners(at, size, radius),
+            colour,
+        });
+    }
+
+    pub(super) fn frame(&mut self, at: At, size: At, radius: f64, colour: Colour) {
+        self.items.push(Item::Stroke {
+            points: corners(at, size, radius),
+            colour,
+            width: 0.7,
+            dashed: false,
+            closed: true,
+        });
+    }
+
+    /// A horizontal line.
+    pub(super) fn rule(&mut self, from: At, to: f64, colour: Colour) {
+        self.items.push(Item::Stroke {
+            points: vec![from, (to, from.1)],
+            colour,
+            width: 0.6,
+            dashed: false,
+            closed: false,
+        });
+    }
+
+    /// A line of words whose base line begins here.
+    pub(super) fn line(&mut self, line: Line, at: At) {
+        for run in line.runs {
+            let x = at.0 + run.x;
+            let size = run.style.size;
+            if run.style.code && !run.text.trim().is_empty() {
+                let place = (x - 1.2, at.1 - 0.86 * size);
+                self.plate(place, (run.width + 2.4, 1.12 * size), 1.6, CODE);
+            }
+            self.items.push(Item::Text {
+                at: (x, at.1),
+                text: run.text,
+                face: run.face,
+                size,
+                colour: run.style.colour,
+                escaped: run.escaped,
+            });
+        }
+    }
+
+    /// Puts another drawing on this one, and grows to hold it.
+    pub(super) fn add(&mut self, block: Self, at: At) {
+        self.height = self.height.max(at.1 + block.height);
+        self.items
+            .extend(block.items.into_iter().map(|item| item.moved(at)));
+    }
+
+    /// Puts another drawing below this one.
+    pub(super) fn below(&mut self, block: Self) {
+        self.add(block, (0.0, self.height));
+    }
+
+    /// Lines one below another.
+    pub(super) fn lines(lines: Vec<Line>, size: f64) -> Self {
+        let mut block = Self::default();
+        for line in lines {
+            block.line(line, (0.0, block.height + size * 1.04));
+            block.height += size * LEADING;
+        }
+        block
+    }
+
+    /// A paragraph as a whole.
+    pub(super) fn words(spans: &[Span], width: f64, most: usize, fonts: &Fonts) -> Self {
+        let size = spans.iter().map(|span| span.style.size).fold(0.0, f64::max);
+        Self::lines(lines(spans, width, most, fonts), size)
+    }
+
+    /// One line of one look.
+    pub(super) fn label(text: &str, style: Style, width: f64, fonts: &Fonts) -> Self {
+        Self::words(&plain(text, style), width, 1, fonts)
+    }
+
+    /// A drawing of charts at this width.
+    pub(super) fn scene(scene: &Scene, width: f64, fonts: &Fonts) -> Self {
+        let scale = width / scene.size.0;
+        let mut block = Self::gap(scene.size.1 * scale);
+        for (i, shape) in scene.shapes.iter().enumerate() {
+            let (from, to) = (i.checked_sub(1).and_then(|before| scene.shapes.get(before)))
+                .and_then(|before| around(before, shape))
+                .unwrap_or((0.0, scene.size.0));
+            block.shape(shape, scale, (from * scale, to * scale), fonts);
+        }
+        block
+    }
+
+    /// Draws a shape; words stay within `room`, from the left to the right.
+    fn shape(&mut self, shape: &Shape, scale: f64, room: At, fonts: &Fonts) {
+        let at = |at: At| (at.0 * scale, at.1 * scale);
+        match shape {
+            Shape::Rect {
+                at: corner,
+                size,
+                paint,
+            } => self.rect(at(*corner), at(*size), colour(*paint)),
+            Shape::Line {
+                points,
+                paint,
+                width,
+                dashed,
+            } => self.items.push(Item::Stroke {
+                points: points.iter().copied().map(at).collect(),
+                colour: colour(*paint),
+                width: (width * scale).max(0.4),
+                dashed: *dashed,
+                closed: false,
+            }),
+            // Colours are mixed here: what shines through would be beyond the oldest readers.
+            Shape::Area {
+                points,
+                paint,
+                opacity,
+            } => self.items.push(Item::Area {
+                points: points.iter().copied().map(at).collect(),
+                colour: colour(*paint).tint(*opacity),
+            }),
+            Shape::Text {
+                at: place,
+                size,
+                text,
+                paint,
+                anchor,
+            } => {
+                let style = Style::new((size * scale).max(SMALLEST)).colour(colour(*paint));
+                let (x, y) = at(*place);
+                let room = match anchor {
+                    Anchor::Start => room.1 - x,
+                    Anchor::Middle => 2.0 * f64::min(x - room.0, room.1 - x) + MARGIN,
+                    Anchor::End => x - room.0,
+                };
+                let words = lines(&plain(&**text, style), room + MARGIN, 1, fonts);
+                let line = words.into_iter().next().unwrap_or_default();
+                let x = match anchor {
+                    Anchor::Start => x,
+                    Anchor::Middle => x - line.width / 2.0,
+                    Anchor::End => x - line.width,
+                };
+                self.line(line, (x, y));
+            }
+        }
+    }
+}
+
+/// The edges of the area that words are written on, where it was drawn just before them.
+fn around(before: &Shape, words: &Shape) -> Option<At> {
+    let (Shape::Rect { at, size, .. }, Shape::Text { at: words, .. }) = (before, words) else {
+        return None;
+    };
+    let is_on = |edge: f64, length: f64, place: f64| (edge..=edge + length).contains(&place);
+    let is = is_on(at.0, size.0, words.0) && is_on(at.1, size.1, words.1);
+    is.then_some((at.0, at.0 + size.0))
+}
+
+/// The colour that a role has on light paper.
+pub(super) fn colour(paint: Paint) -> Colour {
+    let digits = paint.light().trim_start_matches('#');
+    u32::from_str_radix(digits, 16).map_or(PAPER, Colour)
+}
+
+/// The outline of a rectangle whose corners are round.
+fn corners((x, y): At, (width, height): At, radius: f64) -> Vec<At> {
+    if radius <= 0.0 {
+        return vec![
+            (x, y),
+            (x + width, y),
+            (x + width, y + height),
+            (x, y + height),
+        ];
+    }
+    let radius = radius.min(width / 2.0).min(height / 2.0);
+    let (right, bottom) = (x + width - radius, y + height - radius);
+    let centres = [
+        (right, bottom),
+        (x + radius, bottom),
+        (x + radius, y + radius),
+        (right, y + radius),
+    ];
+    let mut points = Vec::new();
+    for (quarter, (cx, cy)) in centres.into_iter().enumerate() {
+        for part in 0..=4 {
+            let angle = (quarter as f64 + f64::from(part) / 4.0) * std::f64::consts::FRAC_PI_2;
+            points.push((cx + radius * angle.cos(), cy + radius * angle.sin()));
+        }
+    }
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chart_keeps_its_shape_and_its_letters_stay_legible() {
+        let fonts = Fonts::new(&[]);
+        let mut scene = Scene::new((1_000.0, 100.0));
+        scene.rect((0.0, 0.0), (500.0, 100.0), Paint::Alarm);
+        scene.text((1_000.0, 50.0), "right", Paint::Ink, Anchor::End);
+        let block = Block::scene(&scene, 250.0, &fonts);
+        assert!((block.height - 25.0).abs() < 1e-9);
+        let [Item::Area { points, .. }, Item::Text { at, size, .. }] = &block.items[..] else {
+            panic!("{block:?}");
+        };
+        assert_eq!(points[2], (125.0, 25.0));
+        assert!((*size - SMALLEST).abs() < 1e-9 && at.0 < 240.0 && at.0 > 200.0);
+    }
+
+    #[test]
+    fn words_stay_within_the_drawing_and_on_the_area_below_them() {
+        let fonts = Fonts::new(&[]);
+        let mut scene = Scene::new((500.0, 100.0));
+        let name = "create_the_order_of_everything_in_the_cart";
+        scene.text((130.0, 50.0), name, Paint::Ink, Anchor::End);
+        scene.rect((200.0, 40.0), (60.0, 20.0), Paint::Alarm);
+        scene.text((205.0, 50.0), name, Paint::Paper, Anchor::Start);
+        let block = Block::scene(&scene, 250.0, &fonts);
+        for (i, (from, to)) in [(0, (0.0, 65.0)), (2, (100.0, 130.0))] {
+            let Item::Text { at, text, size, .. } = &block.items[i] else {
+                panic!("{block:?}");
+            };
+            let width = |letter| fonts.width(Face::REGULAR, letter);
+            let width = text.chars().map(width).sum::<f64>() * size;
+            assert!(text.ends_with('…'), "{text}");
+            assert!(
+                at.0 >= from - MARGIN && at.0 + width <= to + MARGIN,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn round_corners_stay_within_the_rectangle() {
+        for (x, y) in corners((10.0, 20.0), (30.0, 8.0), 9.0) {
+            assert!((9.99..=40.01).contains(&x) && (19.99..=28.01).contains(&y));
+        }
+    }
+}

@@ -1,0 +1,490 @@
+//! From words to lines: which font, what is wide, where a line ends, in which order letters stand.
+//!
+//! A character that no font has is written as its escape, in a form of its own: nothing is left out.
+
+use super::fonts::{Face, Fonts};
+use unicode_bidi::{BidiInfo, Level};
+
+/// A colour: red, green and blue in a byte each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Colour(pub(super) u32);
+
+pub(super) const INK: Colour = Colour(0x1b_1f24);
+pub(super) const MUTED: Colour = Colour(0x5d_646d);
+pub(super) const GRID: Colour = Colour(0xe3_e5e8);
+pub(super) const CODE: Colour = Colour(0xf1_f2f3);
+pub(super) const ALARM: Colour = Colour(0xb5_403b);
+pub(super) const GOOD: Colour = Colour(0x2c_7a4b);
+pub(super) const FAIR: Colour = Colour(0x94_650a);
+pub(super) const PAPER: Colour = Colour(0xff_ffff);
+/// What stands for a character that no font has.
+const ESCAPE: Colour = Colour(0x7a_68b3);
+
+impl Colour {
+    /// This colour over paper, where so much of it shows.
+    pub(super) fn tint(self, opacity: f64) -> Self {
+        let channel = |shift: u32| {
+            let own = f64::from(self.0 >> shift & 0xff);
+            ((own * opacity + 255.0 * (1.0 - opacity)).round() as u32) << shift
+        };
+        Self(channel(16) | channel(8) | channel(0))
+    }
+}
+
+/// How words look.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Style {
+    pub(super) size: f64,
+    pub(super) bold: bool,
+    pub(super) colour: Colour,
+    /// On the ground of code.
+    pub(super) code: bool,
+}
+
+impl Style {
+    pub(super) const fn new(size: f64) -> Self {
+        Self {
+            size,
+            bold: false,
+            colour: INK,
+            code: false,
+        }
+    }
+
+    pub(super) const fn bold(self) -> Self {
+        Self { bold: true, ..self }
+    }
+
+    pub(super) const fn colour(self, colour: Colour) -> Self {
+        Self { colour, ..self }
+    }
+}
+
+/// Words of one look.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Span {
+    pub(super) text: String,
+    pub(super) style: Style,
+}
+
+/// Words of one look and font, at their place in a line.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Run {
+    pub(super) x: f64,
+    pub(super) width: f64,
+    pub(super) text: String,
+    pub(super) face: Face,
+    pub(super) style: Style,
+    /// It stands for a character that no font has.
+    pub(super) escaped: bool,
+}
+
+/// A line, its letters in the order in which they are seen.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Line {
+    pub(super) runs: Vec<Run>,
+    pub(super) width: f64,
+}
+
+/// A paragraph of one look.
+pub(super) fn plain(text: impl Into<String>, style: Style) -> Vec<Span> {
+    vec![Span {
+        text: text.into(),
+        style,
+    }]
+}
+
+/// A sentence in which what stands between two backticks is code.
+pub(super) fn prose(text: &str, style: Style) -> Vec<Span> {
+    let parts: Vec<&str> = text.split('`').collect();
+    let mut spans = Vec::new();
+    for (i, part) in parts.iter().enumerate() {
+        // A backtick without a second one is a backtick.
+        let is_code = i % 2 == 1 && i + 1 < parts.len();
+        let alone = i % 2 == 1 && !is_code;
+        spans.push(Span {
+            text: if alone {
+                format!("`{part}")
+            } else {
+                (*part).to_owned()
+            },
+            style: Style {
+                code: is_code,
+                ..style
+            },
+        });
+    }
+    spans
+}
+
+/// A letter that will be drawn.
+#[derive(Debug, Clone, Copy)]
+struct Letter {
+    sign: char,
+    face: Face,
+    width: f64,
+    style: Style,
+    escaped: bool,
+    /// A line may end after it.
+    ends: Option<End>,
+}
+
+/// How good the end of a line is after a letter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Must,
+    Space,
+    /// Within a word that has no room in a line.
+    Joint,
+}
+
+/// Whether it only changes how others are shown: from outside, that would let a text say what it does not.
+fn is_unseen(letter: char) -> bool {
+    letter.is_control()
+        || matches!(
+            letter,
+            '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        )
+}
+
+fn letters(spans: &[Span], fonts: &Fonts) -> Vec<Letter> {
+    let mut all: Vec<Letter> = Vec::new();
+    for Span { text, style } in spans {
+        let text = text.replace("\r\n", "\n").replace('\t', "    ");
+        for letter in text.chars() {
+            if letter == '\n' {
+                if let Some(last) = all.last_mut() {
+                    last.ends = Some(End::Must);
+                }
+                continue;
+            }
+            let face = Some(letter).filter(|letter| !is_unseen(*letter));
+            if let Some(face) = face.and_then(|letter| fonts.face_of(letter, style.bold)) {
+                all.push(Letter {
+                    sign: letter,
+                    face,
+                    width: fonts.width(face, letter) * style.size,
+                    style: *style,
+                    escaped: false,
+                    ends: end_after(letter),
+                });
+                continue;
+            }
+            let style = Style {
+                colour: if style.colour == PAPER { PAPER } else { ESCAPE },
+                bold: false,
+                ..*style
+            };
+            let escape = format!("\\u{{{:X}}}", u32::from(letter));
+            all.extend(escape.chars().map(|letter| Letter {
+                sign: letter,
+                face: Face::REGULAR,
+                width: fonts.width(Face::REGULAR, letter) * style.size,
+                style,
+                escaped: true,
+                ends: (letter == '}').then_some(End::Joint),
+            }));
+        }
+    }
+    bind_units(&mut all);
+    all
+}
+
+/// A line does not end between a figure and its unit.
+fn bind_units(letters: &mut [Letter]) {
+    const UNITS: [&str; 7] = ["%", "ms", "s", "µs", "min", "h", "kB"];
+    for i in 1..letters.len() {
+        if letters[i].sign != ' ' || !letters[i - 1].sign.is_ascii_digit() {
+            continue;
+        }
+        let word = letters[i + 1..].iter().map(|letter| letter.sign);
+        let word: String = word
+            .take_while(|sign| sign.is_alphabetic() || *sign == '%')
+            .take(4)
+            .collect();
+        if UNITS.contains(&&*word) {
+            letters[i].ends = None;
+        }
+    }
+}
+
+fn end_after(letter: char) -> Option<End> {
+    match letter {
+        ' ' => Some(End::Space),
+        '/' | '_' | '-' | '.' | ':' | ',' | ';' | '&' | '?' | '=' | '·' => Some(End::Joint),
+        // Scripts that put no spaces between words.
+        '\u{2e80}'..='\u{a4cf}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}' => {
+            Some(End::Joint)
+        }
+        _ => None,
+    }
+}
+
+/// The lines of a paragraph in a column of this width: at most `most`, of which the last ends with `…` where
+/// something is left out.
+pub(super) fn lines(spans: &[Span], width: f64, most: usize, fonts: &Fonts) -> Vec<Line> {
+    let letters = letters(spans, fonts);
+    let mut lines = Vec::new();
+    let mut begin = 0;
+    while begin < letters.len() {
+        let (end, rest) = first_line(&letters[begin..], width);
+        let (end, rest) = (begin + end, begin + rest);
+        if lines.len() + 1 == most && rest < letters.len() {
+            lines.push(shortened(&letters[begin..end], width, fonts));
+            return lines;
+        }
+        lines.push(set(&letters[begin..end], fonts));
+        begin = rest;
+    }
+    lines
+}
+
+/// Where the first line ends, and where the next one begins.
+fn first_line(letters: &[Letter], width: f64) -> (usize, usize) {
+    let mut x = 0.0;
+    let (mut space, mut joint) = (None, None);
+    for (i, letter) in letters.iter().enumerate() {
+        let too_wide = x + letter.width > width + 1e-6;
+        if too_wide && letter.sign != ' ' && i > 0 {
+            let end = space.or(joint).unwrap_or(i);
+            return (trimmed(&letters[..end]), end);
+        }
+        x += letter.width;
+        match letter.ends {
+            Some(End::Must) => return (trimmed(&letters[..=i]), i + 1),
+            Some(End::Space) => space = Some(i + 1),
+            Some(End::Joint) => joint = Some(i + 1),
+            None => {}
+        }
+    }
+    (trimmed(letters), letters.len())
+}
+
+fn trimmed(letters: &[Letter]) -> usize {
+    letters
+        .iter()
+        .rposition(|letter| letter.sign != ' ')
+        .map_or(0, |last| last + 1)
+}
+
+fn shortened(letters: &[Letter], width: f64, fonts: &Fonts) -> Line {
+    let mut kept = letters.to_vec();
+    let Some(last) = kept.last().copied() else {
+        return Line::default();
+    };
+    let face = if last.face == Face::BOLD {
+        Face::BOLD
+    } else {
+        Face::REGULAR
+    };
+    let dots = Letter {
+        sign: '…',
+        face,
+        width: fonts.width(face, '…') * last.style.size,
+        escaped: false,
+        ends: None,
+        ..last
+    };
+    let room = width - dots.width;
+    while !kept.is_empty() && kept.iter().map(|letter| letter.width).sum::<f64>() > room {
+        kept.pop();
+    }
+    // Half an escape says nothing.
+    while kept
+        .last()
+        .is_some_and(|last| last.escaped && last.sign != '}')
+    {
+        kept.pop();
+    }
+    kept.push(dots);
+    set(&kept, fonts)
+}
+
+/// Puts the letters of a line next to one another.
+fn set(letters: &[Letter], fonts: &Fonts) -> Line {
+    let mut line = Line::default();
+    for letter in in_sight(letters, fonts) {
+        let width = letter.width;
+        match line.runs.last_mut() {
+            Some(run)
+                if (run.face, run.style, run.escaped)
+                    == (letter.face, letter.style, letter.escaped) =>
+            {
+                run.text.push(letter.sign);
+                run.width += width;
+            }
+            _ => line.runs.push(Run {
+                x: line.width,
+                width,
+                text: letter.sign.to_string(),
+                face: letter.face,
+                style: letter.style,
+                escaped: letter.escaped,
+            }),
+        }
+        line.width += width;
+    }
+    line
+}
+
+/// The letters from left to right as they are seen; written from left to right as a whole.
+fn in_sight(letters: &[Letter], fonts: &Fonts) -> Vec<Letter> {
+    let is_rightwards = |letter: &Letter| matches!(letter.sign, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}');
+    if !letters.iter().any(is_rightwards) {
+        return letters.to_vec();
+    }
+    let text: String = letters.iter().map(|letter| letter.sign).collect();
+    let of_byte: Vec<usize> = text
+        .chars()
+        .enumerate()
+        .flat_map(|(i, letter)| std::iter::repeat_n(i, letter.len_utf8()))
+        .chain(std::iter::once(letters.len()))
+        .collect();
+    let bidi = BidiInfo::new(&text, Some(Level::ltr()));
+    let mut seen = Vec::with_capacity(letters.len());
+    for paragraph in &bidi.paragraphs {
+        let (levels, runs) = bidi.visual_runs(paragraph, paragraph.range.clone());
+        for run in runs {
+            let part = &letters[of_byte[run.start]..of_byte[run.end]];
+            if levels[run.start].is_ltr() {
+                seen.extend_from_slice(part);
+            } else {
+                seen.extend(backwards(part, fonts));
+            }
+        }
+    }
+    seen
+}
+
+/// From the last to the first, each with its marks behind it, and what has two sides turned round.
+fn backwards(letters: &[Letter], fonts: &Fonts) -> Vec<Letter> {
+    let mut clusters: Vec<Vec<Letter>> = Vec::new();
+    for letter in letters {
+        let turned = turned(letter.sign);
+        let letter = match fonts.face_of(turned, letter.style.bold) {
+            Some(face) if turned != letter.sign => Letter {
+                sign: turned,
+                face,
+                width: fonts.width(face, turned) * letter.style.size,
+                ..*letter
+            },
+            _ => *letter,
+        };
+        match clusters.last_mut() {
+            Some(cluster) if letter.width == 0.0 => cluster.push(letter),
+            _ => clusters.push(vec![letter]),
+        }
+    }
+    clusters.into_iter().rev().flatten().collect()
+}
+
+fn turned(letter: char) -> char {
+    const PAIRS: [(char, char); 5] = [('(', ')'), ('[', ']'), ('{', '}'), ('<', '>'), ('«', '»')];
+    let mut pairs = PAIRS.into_iter().flat_map(|(a, b)| [(a, b), (b, a)]);
+    pairs
+        .find(|(from, _)| *from == letter)
+        .map_or(letter, |(_, to)| to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STYLE: Style = Style::new(10.0);
+
+    fn set_in(text: &str, width: f64, most: usize) -> Vec<String> {
+        let fonts = Fonts::new(&[]);
+        let lines = lines(&plain(text, STYLE), width, most, &fonts);
+        for line in &lines {
+            let runs: f64 = line.runs.iter().map(|run| run.width).sum();
+            assert!((line.width - runs).abs() < 1e-6);
+            assert!(line.width <= width + 1e-6, "{line:?}");
+        }
+        lines
+            .iter()
+            .map(|line| line.runs.iter().map(|run| &*run.text).collect())
+            .collect()
+    }
+
+    #[test]
+    fn lines_end_at_spaces_then_at_joints_then_anywhere() {
+        assert_eq!(set_in("one two three", 45.0, 9), ["one two", "three"]);
+        assert_eq!(
+            set_in("create_the_order", 64.0, 9),
+            ["create_the_", "order"]
+        );
+        assert_eq!(set_in("mmmmmmmm", 30.0, 9), ["mmm", "mmm", "mm"]);
+        assert_eq!(set_in("a\nb\r\nc", 99.0, 9), ["a", "b", "c"]);
+        assert!(set_in("", 99.0, 9).is_empty());
+        // The space that parts thousands is no end of a line.
+        assert_eq!(set_in("x 10\u{202f}000", 36.0, 9), ["x", "10\u{202f}000"]);
+        // Nor is that between a figure and its unit.
+        assert_eq!(set_in("under 300 ms", 52.0, 9), ["under", "300 ms"]);
+        assert_eq!(set_in("in 31 iterations", 60.0, 9), ["in 31", "iterations"]);
+    }
+
+    #[test]
+    fn what_has_no_room_ends_with_dots() {
+        let lines = set_in("create_the_order_of_all_the_things", 60.0, 2);
+        assert_eq!(lines.len(), 2);
+        assert!(lines[1].ends_with('…'), "{lines:?}");
+        assert_eq!(set_in("注文注文注文", 60.0, 1), ["\\u{6CE8}…"]);
+    }
+
+    #[test]
+    fn a_column_narrower_than_a_letter_ends_all_the_same() {
+        let fonts = Fonts::new(&[]);
+        assert_eq!(lines(&plain("mmm", STYLE), 1.0, 9, &fonts).len(), 3);
+    }
+
+    #[test]
+    fn what_no_font_has_is_escaped_in_a_form_of_its_own() {
+        let fonts = Fonts::new(&[]);
+        let lines = lines(&plain("a注🚀\u{7}\u{202e}b", STYLE), 500.0, 1, &fonts);
+        let runs: Vec<(&str, bool)> = lines[0]
+            .runs
+            .iter()
+            .map(|run| (&*run.text, run.escaped))
+            .collect();
+        let escapes = "\\u{6CE8}\\u{1F680}\\u{7}\\u{202E}";
+        assert_eq!(runs, [("a", false), (escapes, true), ("b", false)]);
+    }
+
+    #[test]
+    fn right_to_left_is_seen_in_its_order() {
+        assert_eq!(
+            set_in("step שלום (א) 12 ok", 300.0, 1),
+            ["step 12 (א) םולש ok"]
+        );
+        // A mark stays behind the letter it belongs to.
+        assert_eq!(
+            set_in("\u{627}\u{64e}\u{628}", 300.0, 1),
+            ["\u{628}\u{627}\u{64e}"]
+        );
+    }
+
+    #[test]
+    fn code_stands_between_two_backticks() {
+        let spans = prose("`login` takes 5 ` of", STYLE);
+        let parts: Vec<(&str, bool)> = spans
+            .iter()
+            .map(|span| (&*span.text, span.style.code))
+            .collect();
+        assert_eq!(
+            parts,
+            [
+                ("", false),
+                ("login", true),
+                (" takes 5 ", false),
+                ("` of", false)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_tint_lies_between_the_colour_and_paper() {
+        assert_eq!(Colour(0x00_0000).tint(0.0), PAPER);
+        assert_eq!(ALARM.tint(1.0), ALARM);
+        assert_eq!(Colour(0x00_80ff).tint(0.5), Colour(0x80_c0ff));
+    }
+}

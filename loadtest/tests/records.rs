@@ -1,0 +1,85 @@
+//! Every record that a released version wrote is read and graded as it was then.
+
+use loadtest::card::{Report, view};
+use loadtest::record::RunRecord;
+use std::path::PathBuf;
+
+const ALL: [&str; 5] = [
+    "passed.json",
+    "failed.json",
+    "interrupted.json",
+    "capacity.json",
+    "invalid.json",
+];
+
+fn read(name: &str) -> RunRecord {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/records/v1");
+    let text = std::fs::read(path.join(name)).unwrap();
+    serde_json::from_slice(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+#[test]
+fn records_of_version_1_have_the_grades_and_verdicts_they_had() {
+    let seen = ALL.map(|name| {
+        let record = read(name);
+        assert_eq!(record.schema_version, 1, "{name}");
+        let report = Report::grade(&record);
+        let [card] = report.cards.as_slice() else {
+            panic!("{name}: {} cards", report.cards.len());
+        };
+        assert_eq!(card.accounts.balanced, Some(true), "{name}");
+        format!(
+            "{name}: {} {} {}, {} started, p95 {}, {} dependency failures, exit code {}",
+            card.verdict.name(),
+            card.grade.label(),
+            card.grade.score.map(view::score).unwrap_or_default(),
+            card.accounts.started,
+            card.headline
+                .time
+                .p95
+                .map(view::duration)
+                .unwrap_or_default(),
+            card.headline.dependency_failures,
+            report.exit_code(),
+        )
+    });
+    assert_eq!(
+        seen,
+        [
+            "passed.json: PASSED A+* 1.000, 50 started, p95 8.84 ms, 0 dependency failures, exit code 0",
+            "failed.json: FAILED F* 0.499, 105 started, p95 8.20 ms, 50 dependency failures, exit code 99",
+            "interrupted.json: INTERRUPTED A+* 1.000, 40 started, p95 28.9 ms, 0 dependency failures, exit code 105",
+            "capacity.json: PASSED A+ 1.000, 428 started, p95 4.30 ms, 0 dependency failures, exit code 0",
+            "invalid.json: INVALID – , 50 started, p95 50.0 ms, 0 dependency failures, exit code 102",
+        ]
+    );
+}
+
+#[test]
+fn a_record_of_version_1_is_the_same_when_it_is_written_again() {
+    for name in ALL {
+        let record = read(name);
+        let written = serde_json::to_vec(&record).unwrap();
+        let again: RunRecord = serde_json::from_slice(&written).unwrap();
+        assert_eq!(again, record, "{name}");
+    }
+}
+
+#[test]
+fn what_a_later_version_1_added_is_optional() {
+    let journeys = |name| Report::grade(&read(name)).cards[0].slowest.len();
+    assert_eq!((journeys("passed.json"), journeys("invalid.json")), (0, 5));
+}
+
+#[test]
+fn a_record_can_be_graded_anew() {
+    let mut record = read("failed.json");
+    let before = Report::grade(&record).cards[0].grade.score;
+    record.regrade(&loadtest::plan::GradingDefaults {
+        apdex: None,
+        budget: Some(1.0),
+        ..Default::default()
+    });
+    let after = Report::grade(&record).cards[0].grade.score;
+    assert!(before < after, "{before:?} {after:?}");
+}

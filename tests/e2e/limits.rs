@@ -1,0 +1,171 @@
+//! Limits of every kind, and those that end a run.
+
+use crate::call::graded;
+use crate::site::{Desk, assert_balanced, total};
+use crate::trials;
+use libtest_mimic::Trial;
+use loadtest::record::Ending;
+use loadtest_tests::{Reply, Server};
+use serde_json::Value;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub(crate) fn trials() -> Vec<Trial> {
+    trials![
+        a_run_that_breaks_its_limit_is_given_up,
+        a_run_that_keeps_limits_of_every_kind_goes_to_its_end,
+        in_a_mix_only_the_scenario_that_breaks_its_limit_ends,
+        what_never_came_passes_no_limit_but_one_on_much,
+        limits_are_shown_before_the_run,
+        a_search_goes_on_after_a_limit_that_would_end_a_run,
+    ]
+}
+
+/// Answers well so many times, and refuses everything on `/given_up` after that.
+fn well(times: u64) -> Server {
+    let seen = AtomicU64::new(0);
+    Server::start(move |request| {
+        if request.path == "/given_up" && seen.fetch_add(1, Ordering::SeqCst) >= times {
+            Reply::status(503)
+        } else {
+            Reply::json(r#"{"ok":true}"#)
+        }
+    })
+}
+
+fn a_run_that_breaks_its_limit_is_given_up() {
+    let (desk, output) = graded(|| {
+        let (server, desk) = (well(150), Desk::new());
+        let line = "limits::given_up --export json";
+        let output = desk.run(line, &server).run();
+        (desk, output)
+    });
+    let why = "errors of the journey: ";
+    let output = output.exits(99).prints(&["FAILED", "given up after ", why]);
+    // While it runs, and not only at its end.
+    output.says(&["given up: errors of the journey: ", "must be < 20 %"]);
+    let run = desk.only_run();
+    let record = run.scenario();
+    assert_balanced(&record);
+    let Ending::ThresholdBroken {
+        threshold,
+        after_us,
+        reason,
+    } = &record.ending
+    else {
+        panic!("{:?}", record.ending);
+    };
+    assert_eq!(*threshold, 0);
+    assert!(reason.starts_with(why), "{reason}");
+    assert_eq!(after_us % 1_000_000, 0, "once a second");
+    assert!((2_000_000..30_000_000).contains(after_us), "{after_us}");
+    // What was due by then, and nothing of the rest of the minute.
+    assert!(record.elapsed_us < 50_000_000, "{} us", record.elapsed_us);
+    assert!(record.planned < 4_000, "{}", record.planned);
+    let journey = total(&record).journey;
+    assert_eq!((journey.cancelled, journey.dropped), (0, 0));
+    let report: Value = serde_json::from_str(&run.text("report.json")).expect("JSON");
+    assert_eq!(report["cards"][0]["grade"]["partial"], true);
+    assert!(run.text("report.html").contains("given up after "));
+    // The same again from what was kept.
+    desk.tool("report", "")
+        .run()
+        .exits(99)
+        .prints(&["given up after "]);
+}
+
+fn a_run_that_keeps_limits_of_every_kind_goes_to_its_end() {
+    let (desk, output) = graded(|| {
+        let (server, desk) = (well(0), Desk::new());
+        let output = desk.run("limits::kept", &server).run();
+        (desk, output)
+    });
+    output.exits(0).prints(&[
+        "PASSED",
+        "count(seen) > 100",
+        "count(sold_out) < 5",
+        "0, never counted",
+        "time(taken).p95 < 100 ms",
+        "first_byte.p99 < 10 s",
+        "throughput > 100 B/s",
+    ]);
+    let record = desk.record();
+    assert_eq!((record.planned, &record.ending), (300, &Ending::Completed));
+}
+
+fn in_a_mix_only_the_scenario_that_breaks_its_limit_ends() {
+    let (desk, output) = graded(|| {
+        let (server, desk) = (well(100), Desk::new());
+        let line = "--mix --exact site::load::limits::given_up site::load::limits::kept";
+        let output = desk.run(line, &server).run();
+        (desk, output)
+    });
+    output.exits(99);
+    let record = desk.only_run().record();
+    let [given_up, kept] = record.scenarios.as_slice() else {
+        panic!("two scenarios");
+    };
+    let broken = matches!(given_up.ending, Ending::ThresholdBroken { .. });
+    assert!(broken, "{:?}", given_up.ending);
+    assert_eq!((kept.planned, &kept.ending), (300, &Ending::Completed));
+}
+
+fn what_never_came_passes_no_limit_but_one_on_much() {
+    let (desk, output) = graded(|| {
+        let (server, desk) = (well(0), Desk::new());
+        let line = "limits::misspelt --export json";
+        let output = desk.run(line, &server).run();
+        (desk, output)
+    });
+    output.exits(99).prints(&[
+        "`count(sene) < 5` is on a name that never came; the scenario counts `seen`",
+        "the scenario times `taken`",
+        "count(never) has no samples, and must be > 0",
+    ]);
+    let report: Value = serde_json::from_str(&desk.only_run().text("report.json")).expect("JSON");
+    let rows = report["cards"][0]["thresholds"].as_array().expect("rows");
+    let passed: Vec<_> = rows.iter().map(|row| row["passed"] == true).collect();
+    assert_eq!(passed, [true, true, false, false], "{rows:#?}");
+}
+
+fn limits_are_shown_before_the_run() {
+    let desk = Desk::new();
+    let aborts = [
+        "errors < 20 % or abort",
+        "p95 < 10 s or abort after 1 s",
+        "count(sold_out)",
+        "time(taken).p95 < 100 ms",
+        "first_byte.p99 < 10 s",
+        "errors < 20 % or abort after 1 s",
+    ];
+    for command in ["list", "plan"] {
+        let line = "limits::kept --base-url http://127.0.0.1:1";
+        let line = if command == "list" {
+            "limits::kept"
+        } else {
+            line
+        };
+        desk.tool(command, line).run().exits(0).prints(&aborts);
+    }
+    let output = desk.tool("export", "limits::kept").run().exits(0);
+    let document: Value = serde_json::from_str(&output.stdout).expect("JSON");
+    let limits = document["thresholds"].as_array().expect("limits");
+    assert_eq!(limits[1]["metric"], "p95");
+    assert_eq!(limits[1]["abort_after_ms"], 1_000.0);
+    assert_eq!(limits[5]["bound_bytes_per_second"], 100.0);
+    assert_eq!(limits[7]["metric"], "count(sold_out)");
+    assert_eq!(limits[7]["bound_count"], 5);
+}
+
+fn a_search_goes_on_after_a_limit_that_would_end_a_run() {
+    let desk = Desk::new();
+    let refused = |slo: &str| {
+        let call = desk.tool("capacity", "limits::given_up");
+        let url = ["--base-url", "http://127.0.0.1:1"];
+        call.args(["--slo", slo]).args(url).run().exits(2)
+    };
+    refused("errors < 1% or abort").says(&["`or abort` is for the thresholds of a scenario"]);
+    refused("service.p95 < 1s").says(&["there is no step `service`", "`ask.service.p95`"]);
+    refused("throughput > 1MB/s").says(&["the rate is what is searched for"]);
+    refused("aks.first_byte.p95 < 1s").says(&["there is no step `aks`; did you mean `ask`?"]);
+    refused("ask.frist_byte.p95 < 1s").says(&["unknown metric `frist_byte`"]);
+}
