@@ -14,7 +14,7 @@ const ALL: [&str; 5] = [
 
 fn read(name: &str) -> RunRecord {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/records/v1");
-    let text = std::fs::read(path.join(name)).unwrap();
+    let text = std::fs::read(path.join(name)).expect(name);
     serde_json::from_slice(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
@@ -59,8 +59,8 @@ fn records_of_version_1_have_the_grades_and_verdicts_they_had() {
 fn a_record_of_version_1_is_the_same_when_it_is_written_again() {
     for name in ALL {
         let record = read(name);
-        let written = serde_json::to_vec(&record).unwrap();
-        let again: RunRecord = serde_json::from_slice(&written).unwrap();
+        let written = serde_json::to_vec(&record).expect(name);
+        let again: RunRecord = serde_json::from_slice(&written).expect(name);
         assert_eq!(again, record, "{name}");
     }
 }

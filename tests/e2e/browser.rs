@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -25,19 +24,19 @@ pub(crate) struct Browser {
     last: u64,
     /// What the page did since it was opened.
     events: Vec<Value>,
-    _profile: TempDir,
+    folder: TempDir,
 }
 
 impl Browser {
     pub(crate) fn start() -> Self {
-        let profile = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a folder");
         // It reads commands from its descriptor 3 and answers on 4.
         let mut child = Command::new("sh")
             .arg("-c")
             .arg(format!(
                 "exec chromium {FLAGS} --user-data-dir=\"$0\" about:blank 3<&0 4>&1 </dev/null >/dev/null 2>&1"
             ))
-            .arg(profile.path())
+            .arg(folder.path().join("profile"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -66,7 +65,7 @@ impl Browser {
             session: None,
             last: 0,
             events: Vec::new(),
-            _profile: profile,
+            folder,
         };
         let target = browser.call("Target.createTarget", json!({ "url": "about:blank" }));
         let attached = browser.call(
@@ -127,10 +126,12 @@ impl Browser {
         );
     }
 
-    /// Opens a file, and forgets what happened before.
+    /// Opens a page, and forgets what happened before.
     #[track_caller]
-    pub(crate) fn open(&mut self, file: &Path) {
+    pub(crate) fn open(&mut self, page: &str) {
         self.events.clear();
+        let file = self.folder.path().join("page.html");
+        std::fs::write(&file, page).expect("our own folder");
         let url = format!("file://{}", file.display());
         let answer = self.call("Page.navigate", json!({ "url": url }));
         assert!(answer["errorText"].is_null(), "{answer}");

@@ -10,7 +10,6 @@ use loadtest::record::RunRecord;
 use loadtest_tests::{Reply, Request, Server};
 use serde_json::Value;
 use std::fs;
-use std::path::PathBuf;
 use std::sync::OnceLock;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -27,38 +26,25 @@ const STRANGE: &str = "</script><script>alert(1)</script>\"'><img src=x onerror=
     _注文を作成して確認メールを送る_Привет_мир_оформление_заказа_с_доставкой";
 
 /// The pages of one run: as it was, and as if it had many steps with strange names.
-struct Pages {
-    plain: PathBuf,
-    strange: PathBuf,
-    _desk: Desk,
-}
-
-fn pages() -> &'static Pages {
-    static PAGES: OnceLock<Pages> = OnceLock::new();
+fn pages() -> &'static [(&'static str, String); 2] {
+    static PAGES: OnceLock<[(&str, String); 2]> = OnceLock::new();
     PAGES.get_or_init(|| {
         let server = Server::start(answer);
         let desk = Desk::new();
         let load = "journey --rate 40/s --duration 6s --ramp-up 2s";
         desk.run(load, &server).run().measured();
         let folder = desk.only_run();
-        let page = |record: &RunRecord, name: &str| {
+        let page = |record: &RunRecord| {
             let text = serde_json::to_string(record).expect("a record");
             fs::write(folder.0.join("record.json"), text).expect("our own folder");
-            let path = folder.0.join(name);
-            let export = format!("latest --export html={}", path.display());
-            desk.tool("report", &export).run().measured();
-            path
+            desk.tool("report", "latest --export html").run().measured();
+            folder.text("report.html")
         };
         let mut record = folder.record();
         keep_a_slow_journey(&mut record);
-        let plain = page(&record, "plain.html");
+        let plain = page(&record);
         make_strange(&mut record);
-        let strange = page(&record, "strange.html");
-        Pages {
-            plain,
-            strange,
-            _desk: desk,
-        }
+        [("plain", plain), ("strange", page(&record))]
     })
 }
 
@@ -135,13 +121,13 @@ fn place(browser: &mut Browser, element: &str) -> [f64; 4] {
 
 fn the_page_fits_every_window_and_asks_for_nothing() {
     let mut browser = Browser::start();
-    for page in [&pages().plain, &pages().strange] {
+    for (name, page) in pages() {
         for scripts in [true, false] {
             browser.allow_scripts(scripts);
             for width in WIDTHS {
                 browser.resize(width, 900);
                 browser.open(page);
-                let state = format!("{} at {width}, scripts: {scripts}", page.display());
+                let state = format!("{name} at {width}, scripts: {scripts}");
                 let widest = browser.value("document.documentElement.scrollWidth");
                 assert!(number(&widest) <= f64::from(width), "{widest}: {state}");
                 let complaints = browser.complaints();
@@ -172,7 +158,7 @@ fn nothing_is_cut_off_in_print() {
     browser.resize(718, 1_000);
     let print = serde_json::json!({ "media": "print" });
     browser.call("Emulation.setEmulatedMedia", print);
-    for page in [&pages().plain, &pages().strange] {
+    for (name, page) in pages() {
         browser.open(page);
         let beyond = browser.value(
             "[...document.querySelectorAll('table, svg, p, pre, dl')] \
@@ -180,13 +166,13 @@ fn nothing_is_cut_off_in_print() {
              .map((it) => it.textContent.slice(0, 80))",
         );
         let beyond = beyond.as_array().expect("a list");
-        assert!(beyond.is_empty(), "{}: {beyond:?}", page.display());
+        assert!(beyond.is_empty(), "{name}: {beyond:?}");
     }
 }
 
 fn open_plain(browser: &mut Browser) {
     browser.resize(1_280, 900);
-    browser.open(&pages().plain);
+    browser.open(&pages()[0].1);
 }
 
 const READOUTS: &str =

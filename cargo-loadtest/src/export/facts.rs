@@ -78,7 +78,12 @@ pub(super) fn trial_cells(
 /// How to run an iteration of the card again, by itself.
 pub(super) fn run_again(card: &Card, number: &str) -> String {
     let (scenario, seed) = (&card.identity, card.setting.seed);
-    format!("cargo loadtest debug {scenario} --seed {seed} --iteration {number}")
+    let mut words = format!("cargo loadtest debug {scenario} --seed {seed} --iteration {number}");
+    for flag in &card.setting.flags {
+        words.push(' ');
+        words.push_str(flag);
+    }
+    words
 }
 
 /// What was run, and where, as label and value.

@@ -3,7 +3,7 @@
 use super::course::{Course, StepWindow, Window, doubt, percent, rate, time, users};
 use super::keys::UnseenKeys;
 use crate::shell::{self, clean};
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::Duration;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
@@ -93,125 +93,105 @@ fn shorten(text: &str, limit: usize) -> String {
     short
 }
 
-/// The lines of all scenarios.
+/// The lines of all scenarios: one text, which is drawn when it changes and no more often.
 #[derive(Debug)]
 pub(super) struct Block {
-    lines: MultiProgress,
+    text: ProgressBar,
+    drawn: String,
     _keys: UnseenKeys,
-    parts: Vec<Part>,
+    /// What is shown of each scenario, once it has begun.
+    parts: Vec<Option<Part>>,
 }
 
 /// The lines of one scenario; where several run at once, steps have none.
 #[derive(Debug)]
 struct Part {
-    head: ProgressBar,
-    /// What speaks most against the measurement, while something does.
-    doubt: Option<ProgressBar>,
-    steps: Vec<ProgressBar>,
-    /// What the steps come to that have no line.
-    rest: Option<ProgressBar>,
+    /// The names of the steps that have a line.
+    names: Vec<String>,
     window: Window,
 }
 
 impl Block {
     pub(super) fn new(scenarios: usize) -> Self {
-        let part = || Part {
-            head: ProgressBar::hidden(),
-            doubt: None,
-            steps: Vec::new(),
-            rest: None,
-            window: Window::default(),
-        };
+        let style = ProgressStyle::with_template("{msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_spinner());
+        let target = ProgressDrawTarget::stderr_with_hz(HERTZ);
         Self {
-            lines: MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(HERTZ)),
+            text: ProgressBar::with_draw_target(None, target).with_style(style),
+            drawn: String::new(),
             _keys: UnseenKeys::begin(),
-            parts: (0..scenarios).map(|_| part()).collect(),
+            parts: (0..scenarios).map(|_| None).collect(),
         }
     }
 
     pub(super) fn start(&mut self, at: usize, course: &Course) {
-        let all = match self.parts.len() {
-            1 => course.record.definition.steps.len(),
+        let steps = &course.record.definition.steps;
+        let shown = match self.parts.len() {
+            1 => shown_steps(steps.len(), shell::progress_height()),
             _ => 0,
         };
-        let shown = shown_steps(all, shell::progress_height());
-        let head = self.line();
-        let steps = (0..shown).map(|_| self.line()).collect();
-        let rest = (shown < all).then(|| self.line());
-        let part = &mut self.parts[at];
-        (part.head, part.steps, part.rest) = (head, steps, rest);
-        // Nothing yet, of every step.
-        part.window = course.window(WINDOW, 1);
+        let names = steps.iter().take(shown);
+        self.parts[at] = Some(Part {
+            names: names.map(|step| clean(&step.name)).collect(),
+            // Nothing yet, of every step.
+            window: course.window(WINDOW, 1),
+        });
     }
 
     /// A second passed. Percentiles are merged here and not when drawing, which is more often.
     pub(super) fn update(&mut self, at: usize, course: &Course) {
-        self.parts[at].window = course.window(WINDOW, course.second() + 1);
-        let doubted = !course.validity.causes.is_empty();
-        let part = &mut self.parts[at];
-        match &part.doubt {
-            None if doubted => {
-                let line = self.lines.insert_after(&part.head, new_line());
-                part.doubt = Some(line);
-            }
-            Some(line) if !doubted => {
-                self.lines.remove(line);
-                part.doubt = None;
-            }
-            _ => {}
+        if let Some(part) = &mut self.parts[at] {
+            part.window = course.window(WINDOW, course.second() + 1);
         }
     }
 
-    pub(super) fn draw(&mut self, at: usize, course: &Course, since_spawn: Duration) {
-        let elapsed = course.elapsed(since_spawn);
-        let part = &self.parts[at];
-        let window = &part.window;
+    pub(super) fn draw(&mut self, courses: &[Option<Course>], since_spawn: Duration) {
         let room = shell::progress_width();
-        let definition = &course.record.definition;
-        part.head.set_message(head(course, window, elapsed, room));
-        if let (Some(line), Some(cause)) = (&part.doubt, course.validity.causes.first()) {
-            line.set_message(shorten(&format!("  ! {}", doubt(cause)), room));
+        let is_alone = self.parts.len() == 1;
+        let mut lines = Vec::new();
+        for (part, course) in self.parts.iter().zip(courses) {
+            if let (Some(part), Some(course)) = (part, course) {
+                lines.extend(part.lines(course, since_spawn, room, is_alone));
+            }
         }
-        let names = definition.steps.iter().take(part.steps.len());
-        let names: Vec<_> = names.map(|step| clean(&step.name)).collect();
-        for (line, text) in part.steps.iter().zip(steps(&names, &window.steps, room)) {
-            line.set_message(text);
-        }
-        if let Some(line) = &part.rest {
-            line.set_message(shorten(&rest(&window.steps, part.steps.len()), room));
+        // One that wraps could not be cleared.
+        let lines: Vec<_> = lines.iter().map(|line| shorten(line, room)).collect();
+        let text = lines.join("\n");
+        if text != self.drawn {
+            self.text.set_message(text.clone());
+            self.drawn = text;
         }
     }
 
     pub(super) fn print(&self, line: &str) {
-        // A terminal that is gone shows nothing; the run goes on.
-        let _ = self.lines.println(line);
+        self.text.println(line);
     }
 
     pub(super) fn clear(&mut self) {
-        for part in &mut self.parts {
-            part.head.finish_and_clear();
-            let further = part
-                .steps
-                .drain(..)
-                .chain(part.doubt.take())
-                .chain(part.rest.take());
-            for line in further {
-                line.finish_and_clear();
-            }
-        }
-        let _ = self.lines.clear();
-    }
-
-    fn line(&self) -> ProgressBar {
-        self.lines.add(new_line())
+        self.text.finish_and_clear();
     }
 }
 
-fn new_line() -> ProgressBar {
-    // The message is cut at the width of the terminal; a wrapped line could not be cleared.
-    let style = ProgressStyle::with_template("{wide_msg}")
-        .unwrap_or_else(|_| ProgressStyle::default_spinner());
-    ProgressBar::new_spinner().with_style(style)
+impl Part {
+    fn lines(
+        &self,
+        course: &Course,
+        since_spawn: Duration,
+        room: usize,
+        has_steps: bool,
+    ) -> Vec<String> {
+        let window = &self.window;
+        let mut lines = vec![head(course, window, course.elapsed(since_spawn), room)];
+        let worst = course.validity.causes.first();
+        lines.extend(worst.map(|cause| format!("  ! {}", doubt(cause))));
+        if has_steps {
+            lines.extend(steps(&self.names, &window.steps, room));
+            if self.names.len() < window.steps.len() {
+                lines.push(rest(&window.steps, self.names.len()));
+            }
+        }
+        lines
+    }
 }
 
 /// How many of `all` steps have a line on a terminal of so many rows.
@@ -229,9 +209,10 @@ fn steps(names: &[String], now: &[StepWindow], room: usize) -> Vec<String> {
     let most = longest.min(room.saturating_sub(figures));
     let line = |(name, now): (&String, &StepWindow)| {
         let name = shorten(name, most);
-        let rate = match has_rate {
-            true => format!("  {:>7.1}/s", now.rate),
-            false => String::new(),
+        let rate = if has_rate {
+            format!("  {:>7.1}/s", now.rate)
+        } else {
+            String::new()
         };
         format!(
             "  {name}{}  p95 {:>8}{rate}  errors {}",

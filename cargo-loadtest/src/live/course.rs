@@ -128,7 +128,7 @@ impl Course {
         let record = &self.record;
         let reason = loadtest::card::broken(broken, &record.plan, &record.definition);
         let after = units::show(Duration::from_secs(broken.after.as_secs()));
-        let most = self.start.plan.graceful_stop.as_secs();
+        let most = self.record.plan.graceful_stop.as_secs();
         Some(format!(
             "[{after}] given up: {}; waiting for requests in flight (at most {most} s)",
             clean(&reason)
@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn a_limit_that_ends_the_run_is_told_with_what_was_measured() {
         let mut course = course([]);
-        let limit = course.start.plan.thresholds[0].clone();
+        let limit = course.record.plan.thresholds[0].clone();
         assert_eq!(limit.threshold.to_string(), "errors < 1%");
         let mut frame = sample::frame(31, 1);
         assert_eq!(course.broken(&frame), None);
@@ -344,13 +344,13 @@ mod tests {
             format!(
                 "[32s] given up: errors of {of}: 7.1 %, and must be < 1 %; waiting for requests in \
                  flight (at most {} s)",
-                course.start.plan.graceful_stop.as_secs()
+                course.record.plan.graceful_stop.as_secs()
             )
         };
         assert_eq!(course.broken(&frame), Some(line(&course, "the journey")));
         // A name cannot take the terminal.
-        course.start.plan.thresholds[0].step = Some(1);
-        course.start.definition.steps.to_mut()[1].name = "buy\u{1b}[2J".into();
+        course.record.plan.thresholds[0].step = Some(1);
+        course.record.definition.steps.to_mut()[1].name = "buy\u{1b}[2J".into();
         let told = course.broken(&frame).unwrap();
         assert!(!told.contains('\u{1b}'), "{told:?}");
     }

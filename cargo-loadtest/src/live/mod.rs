@@ -122,11 +122,7 @@ impl Live {
             }
         }
         if let View::Block(block) = &mut self.view {
-            for (at, course) in self.courses.iter().enumerate() {
-                if let Some(course) = course {
-                    block.draw(at, course, elapsed);
-                }
-            }
+            block.draw(&self.courses, elapsed);
         }
     }
 

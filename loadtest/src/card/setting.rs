@@ -1,8 +1,10 @@
 //! What was run, and how.
 
 use super::view;
+use crate::definition::{Load, Shape};
 use crate::record::ScenarioRecord;
 use serde::Serialize;
+use std::time::Duration;
 
 /// What was run, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -38,6 +40,10 @@ pub struct Setting {
     pub elapsed_us: u64,
     /// How long the measured part was.
     pub steady_us: u64,
+    /// The flags of the command line that make of the scenario what was run, for a shell: the load and the
+    /// base URL, where they are not those that it declares.
+    #[serde(skip)]
+    pub flags: Vec<String>,
 }
 
 impl Setting {
@@ -58,6 +64,103 @@ impl Setting {
             started_at: record.started_at.clone(),
             elapsed_us: record.elapsed_us,
             steady_us: record.steady_us,
+            flags: flags(record),
         }
+    }
+}
+
+fn flags(record: &ScenarioRecord) -> Vec<String> {
+    let default = Load::DEFAULT;
+    let declared = record.definition.load.as_ref().unwrap_or(&default);
+    let ran = &record.plan.load;
+    let mut flags = Vec::new();
+    if ran.shape != declared.shape {
+        match &ran.shape {
+            Shape::Rate {
+                per_second,
+                ramp_up,
+                duration,
+            } => {
+                flags.push(format!("--rate {per_second}/s"));
+                flags.extend(stretch(*ramp_up, *duration));
+            }
+            Shape::Users {
+                users,
+                ramp_up,
+                duration,
+            } => {
+                flags.push(format!("--users {users}"));
+                flags.extend(stretch(*ramp_up, *duration));
+            }
+            Shape::Iterations { count, users } => {
+                flags.push(format!("--iterations {count} --users {users}"));
+            }
+            // The command line makes no stages.
+            Shape::RateStages { .. } | Shape::UserStages { .. } => {}
+        }
+    }
+    let base = record.base_url.as_deref().filter(|_| !record.own_target);
+    if let Some(base) = base.filter(|base| record.definition.base.as_deref() != Some(*base)) {
+        flags.push(format!("--base-url {}", quoted(base)));
+    }
+    flags
+}
+
+fn stretch(ramp_up: Duration, duration: Duration) -> [String; 2] {
+    [
+        format!("--ramp-up {}", flag(ramp_up)),
+        format!("--duration {}", flag(duration)),
+    ]
+}
+
+/// `8s`, `1500ms`.
+fn flag(time: Duration) -> String {
+    if time.subsec_nanos() == 0 {
+        format!("{}s", time.as_secs())
+    } else {
+        format!("{}ms", time.as_secs_f64() * 1e3)
+    }
+}
+
+/// A word of a POSIX shell.
+fn quoted(text: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-._~:/%@".contains(letter);
+    if text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::card::sample;
+
+    #[test]
+    fn the_flags_make_of_the_scenario_what_was_run() {
+        let mut record = sample::record(&["login"]);
+        record.base_url = None;
+        assert!(flags(&record).is_empty());
+        record.plan.load = Load::new(Shape::Rate {
+            per_second: 12.5,
+            ramp_up: Duration::from_millis(1_500),
+            duration: Duration::from_secs(90),
+        });
+        assert_eq!(
+            flags(&record),
+            ["--rate 12.5/s", "--ramp-up 1500ms", "--duration 90s"]
+        );
+        record.plan.load = Load::new(Shape::Iterations { count: 9, users: 3 });
+        record.base_url = Some("http://127.0.0.1:8080/it's?a&b".to_owned());
+        assert_eq!(
+            flags(&record),
+            [
+                "--iterations 9 --users 3",
+                r"--base-url 'http://127.0.0.1:8080/it'\''s?a&b'"
+            ]
+        );
+        record.own_target = true;
+        assert_eq!(flags(&record).len(), 1);
     }
 }

@@ -2,6 +2,7 @@
 
 mod capacity;
 mod drawing;
+mod figures;
 mod policy;
 #[cfg(test)]
 mod skeleton;
@@ -40,6 +41,7 @@ struct Sheet<'a> {
     /// What each point of the charts over time is of.
     at: Option<Value>,
     charts: Vec<Drawing>,
+    figures: Option<figures::Table>,
     spectrum: Option<Drawing>,
     slowest: Vec<Drawing>,
     /// How to run the slowest journey again.
@@ -74,7 +76,8 @@ pub(crate) fn render(report: &Report) -> String {
         .enumerate()
         .map(|(i, card)| Sheet::of(i, report, card))
         .collect();
-    let has_charts = sheets.iter().any(|sheet| !sheet.charts.is_empty());
+    let is_drawn = |sheet: &Sheet<'_>| !sheet.charts.is_empty() || sheet.spectrum.is_some();
+    let has_charts = sheets.iter().any(is_drawn);
     let script = has_charts.then_some(SCRIPT);
     environment
         .get_template("report.html")
@@ -114,6 +117,7 @@ impl<'a> Sheet<'a> {
                 .map(|step| chart::paint_of(step, bottleneck.unwrap_or(usize::MAX)).role())
                 .collect(),
             at: (!at.is_empty()).then(|| drawing::list(&at)),
+            figures: figures::Table::of(&charts),
             charts: charts.into_iter().map(draw).collect(),
             spectrum: chart::spectrum(card).map(draw),
             slowest: chart::slowest(card).into_iter().map(draw).collect(),
@@ -192,11 +196,11 @@ mod tests {
                 elements += 1;
                 let known = "!doctype html head meta title style body main header section article div p span h1 h2 h3 \
                     ul ol li dl dt dd table caption thead tbody tr th td strong code pre br footer a figure figcaption \
-                    svg g rect polyline polygon text script";
+                    details summary svg g rect polyline polygon text script";
                 assert!(known.split_whitespace().any(|one| one == name), "<{name}>");
                 for (attribute, value) in values {
                     attributes += 1;
-                    let known = "id class lang charset name content http-equiv href role scope tabindex colspan \
+                    let known = "id class lang charset name content http-equiv href role scope tabindex colspan rowspan \
                         aria-label aria-labelledby aria-hidden data-label data-from data-to data-at data-words \
                         xmlns viewBox x y width height fill fill-opacity points stroke stroke-width \
                         stroke-linejoin stroke-linecap stroke-dasharray font-size text-anchor html";

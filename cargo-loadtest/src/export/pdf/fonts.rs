@@ -233,4 +233,11 @@ mod tests {
         let cut = dejavu::sans::regular()[..4_000].to_vec();
         assert!(Font::parse("x", cut).is_err());
     }
+    #[test]
+    fn a_font_without_outlines_is_refused() {
+        let mut bytes = dejavu::sans_mono::regular().to_vec();
+        let table = bytes.windows(4).position(|tag| tag == b"glyf").unwrap();
+        bytes[table..table + 4].copy_from_slice(b"CBDT");
+        assert_eq!(Font::parse("x", bytes).unwrap_err(), NoFont::Outlines);
+    }
 }
