@@ -42,8 +42,9 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// The formats, and the names of their files in the folder of a run.
-const FORMATS: [(&str, &str); 6] = [
+const FORMATS: [(&str, &str); 7] = [
     ("html", "report.html"),
+    ("pdf", "report.pdf"),
     ("json", "report.json"),
     ("junit", "junit.xml"),
     ("markdown", "report.md"),
