@@ -1,15 +1,15 @@
-//! Thresholds as they are written in attributes: `p95 < 300ms`, `login.tls.p95 < 1s or abort after 30s`.
+//! Thresholds as they are written in attributes: `p95 < 300ms`, `tls.p95 < 1s or abort after 30s`.
 //!
 //! The grammar is that of `loadtest::definition::slo`, which reads the same from text.
 
 use super::skip_rest;
-use super::value::{number, positive_duration, rate, share, spanned_duration};
+use super::value::{count, positive_duration, rate, share, spanned_duration, throughput};
 use crate::suggest::did_you_mean;
 use proc_macro2::{Ident, Span};
 use std::time::Duration;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
-use syn::{Lit, LitStr, Token, parenthesized, token};
+use syn::{LitStr, Token, parenthesized, token};
 
 /// A statistic of times, and the variant of `Statistic`.
 const STATISTICS: [(&str, &str); 7] = [
@@ -415,53 +415,6 @@ fn abort(
         )),
         _ => Ok(Some(after)),
     }
-}
-
-/// `10`: a whole number.
-fn count(input: ParseStream<'_>) -> syn::Result<u64> {
-    const WANTED: &str = "a count is a whole number without a unit: `10`";
-    let number =
-        number(input, 0.0..=1e15, WANTED).map_err(|error| syn::Error::new(error.span(), WANTED))?;
-    if number.value.fract() != 0.0 || input.peek(Token![/]) || input.peek(Token![%]) {
-        skip_rest(input);
-        return Err(syn::Error::new(number.span, WANTED));
-    }
-    Ok(number.value as u64)
-}
-
-/// `2MB/s`, in bytes per second.
-fn throughput(input: ParseStream<'_>) -> syn::Result<f64> {
-    const WANTED: &str = "a throughput is bytes per second: `500kB/s`, `2MB/s`";
-    let span = input.span();
-    let wrong = || {
-        skip_rest(input);
-        syn::Error::new(span, WANTED)
-    };
-    let literal: Lit = input.parse().map_err(|_| wrong())?;
-    let (digits, suffix) = match &literal {
-        Lit::Int(int) => (int.base10_digits(), int.suffix()),
-        Lit::Float(float) => (float.base10_digits(), float.suffix()),
-        _ => return Err(wrong()),
-    };
-    let size = match suffix {
-        "B" => 1.0,
-        "kB" => 1e3,
-        "MB" => 1e6,
-        "GB" => 1e9,
-        "KiB" => 1024.0,
-        "MiB" => 1024.0 * 1024.0,
-        "GiB" => 1024.0 * 1024.0 * 1024.0,
-        _ => return Err(wrong()),
-    };
-    if input.parse::<Option<Token![/]>>()?.is_none() {
-        return Err(wrong());
-    }
-    let per = Ident::parse_any(input).map_err(|_| wrong())?;
-    let bytes = (digits.parse::<f64>().unwrap_or(f64::INFINITY) * size).round();
-    if per != "s" || !(0.0..=1e15).contains(&bytes) {
-        return Err(wrong());
-    }
-    Ok(bytes)
 }
 
 fn statistic(name: &str) -> Option<(&'static str, &'static str)> {
