@@ -440,6 +440,11 @@ fn time_of(identifier: &str) -> &str {
         .map_or(identifier, |(time, _)| time)
 }
 
+/// The time as a record has it: RFC 3339 in UTC, to the second, as the folder of a run is named.
+pub(crate) fn now() -> String {
+    format!("{:.0}", Timestamp::now())
+}
+
 /// `20261121-143005-k3f9`: in the order of time, short, and unlike any other.
 fn identifier(now: Timestamp) -> String {
     const LETTERS: &[u8; 32] = b"abcdefghijkmnopqrstuvwxyz2345678";

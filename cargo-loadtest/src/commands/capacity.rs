@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::selection::{Found, one, similar};
 use crate::session;
 use crate::shell;
-use crate::store::Store;
+use crate::store::{self, Store};
 use crate::workspace;
 use loadtest::capacity::{Goal, Outcome, Purpose, Search, Trial};
 use loadtest::card::view;
@@ -52,7 +52,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
         schema_version: SCHEMA_VERSION,
         run_id: folder.identifier(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_at: jiff::Timestamp::now().to_string(),
+        started_at: store::now(),
         environment: workspace::environment(project.workspace.root()),
         scenarios: Vec::new(),
         not_run: Vec::new(),

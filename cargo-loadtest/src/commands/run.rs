@@ -36,7 +36,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         schema_version: SCHEMA_VERSION,
         run_id: folder.identifier(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_at: jiff::Timestamp::now().to_string(),
+        started_at: store::now(),
         environment: workspace::environment(project.workspace.root()),
         scenarios: Vec::new(),
         not_run: Vec::new(),

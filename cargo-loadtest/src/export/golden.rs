@@ -1,6 +1,6 @@
 //! Every record that a released version wrote is still exported, in each format.
 
-use crate::export::{html, json, pdf, terminal};
+use crate::export::{csv, html, json, junit, markdown, openmetrics, pdf, terminal};
 use crate::store::{self, RunFolder};
 use loadtest::card::Report;
 use loadtest::record::{Ending, RunRecord};
@@ -10,13 +10,19 @@ use std::path::PathBuf;
 type Exporter = (&'static str, fn(&Report) -> Vec<u8>);
 
 /// Each format, and the card on a terminal.
-const FORMATS: [Exporter; 4] = [
+const FORMATS: [Exporter; 8] = [
     ("terminal", |report| {
         terminal::render(report, 80, true).into_bytes()
     }),
     ("html", |report| html::render(report).into_bytes()),
     ("pdf", |report| pdf::render(report, &[])),
     ("json", |report| json::render(report).into_bytes()),
+    ("junit", |report| junit::render(report).into_bytes()),
+    ("markdown", |report| markdown::render(report).into_bytes()),
+    ("csv", |report| csv::render(report).into_bytes()),
+    ("openmetrics", |report| {
+        openmetrics::render(report).into_bytes()
+    }),
 ];
 
 fn folder() -> PathBuf {

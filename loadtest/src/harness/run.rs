@@ -102,7 +102,7 @@ impl Ready {
             target_in_process: target.is_some_and(Target::is_in_process),
             executable_hash: executable_hash.to_owned(),
             workers,
-            started_at: humantime::format_rfc3339_millis(SystemTime::now()).to_string(),
+            started_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
         }
     }
 
