@@ -18,6 +18,9 @@ pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = trials![
         all_formats_tell_of_the_same_run,
         a_format_that_cannot_be_written_says_so_and_leaves_nothing,
+        no_export_takes_the_place_of_another_or_of_the_record,
+        an_old_run_is_graded_anew_by_what_the_command_line_says,
+        a_record_of_a_newer_version_says_so,
     ];
     trials.extend(trials![needing "unshare":
         a_full_disk_leaves_no_half_a_format,
@@ -320,6 +323,88 @@ fn a_format_that_cannot_be_written_says_so_and_leaves_nothing() {
     }
     let left = fs::read_dir(folder.path()).expect("a folder").count();
     assert_eq!(left, 0, "nothing is left there");
+}
+
+fn no_export_takes_the_place_of_another_or_of_the_record() {
+    let desk = ran();
+    let run = desk.only_run();
+    let record = run.text("record.json");
+    let in_place = run.0.join("record.json");
+    let folder = tempfile::tempdir().expect("a folder");
+    let both = folder.path().join("both");
+    let (one, other) = (both.display(), folder.path().join("./both"));
+    for exports in [
+        format!("--export json={one} --export csv={}", other.display()),
+        "--export csv --export json=- --export html=-".to_owned(),
+        format!("--export json={}", in_place.display()),
+    ] {
+        let line = format!("latest {exports}");
+        desk.tool("report", &line).run().exits(2).has_one_error();
+    }
+    assert_eq!(run.text("record.json"), record, "the record is as it was");
+    assert!(!both.exists());
+}
+
+fn an_old_run_is_graded_anew_by_what_the_command_line_says() {
+    let server = Server::start(shop);
+    let (desk, _) = graded(|| {
+        let desk = Desk::new();
+        let output = desk.run("single --iterations 20", &server).run();
+        (desk, output)
+    });
+    let run = desk.only_run();
+    let name = run.0.file_name().expect("a name").to_string_lossy();
+    let begin = &name[..name.len() - 2];
+    let grade = |flags: &str| {
+        let line = format!("{begin} {flags} --export json=-");
+        let output = desk.tool("report", &line).run().exits(0);
+        let json: Value = serde_json::from_str(&output.stdout).expect("JSON");
+        let step = &json["cards"][0]["steps"][0]["grade"];
+        (
+            step["target_us"].as_u64().expect("a target"),
+            step["budget"].as_f64().expect("a budget"),
+            step["score"].as_f64().expect("a score"),
+        )
+    };
+    let (_, budget, score) = grade("");
+    assert!(score > 0.5, "{score}");
+    // Nothing on a socket is that quick.
+    let (target, same, anew) = grade("--apdex 1us");
+    assert_eq!((target, same), (1, budget));
+    assert!(anew < score, "{anew}");
+    let (_, other, _) = grade("--budget 7%");
+    assert!((other - 0.07).abs() < 1e-9, "{other}");
+    desk.tool("report", "latest --budget 7%")
+        .run()
+        .exits(0)
+        .prints(&["Graded anew, with an error budget of 7.0 % for every step."]);
+    for flags in [
+        "--apdex 0ms",
+        "--apdex soon",
+        "--budget 200%",
+        "--budget -1%",
+    ] {
+        let line = format!("latest {flags}");
+        desk.tool("report", &line).run().exits(2);
+    }
+}
+
+fn a_record_of_a_newer_version_says_so() {
+    let desk = ran();
+    let path = desk.only_run().0.join("record.json");
+    let text = fs::read_to_string(&path).expect("a record");
+    let newer = text.replacen(
+        "\"schema_version\":1",
+        "\"schema_version\":7,\"shape\":[]",
+        1,
+    );
+    assert_ne!(newer, text);
+    fs::write(&path, newer).expect("room");
+    desk.tool("report", "latest --export pdf")
+        .run()
+        .exits(2)
+        .has_one_error()
+        .says(&["record.json", "version 7"]);
 }
 
 fn a_full_disk_leaves_no_half_a_format() {
