@@ -112,7 +112,7 @@ pub(crate) enum Error {
     #[error("two formats cannot both be written to `{}`", path.display())]
     SameExport { path: PathBuf },
 
-    #[error("`{}` is the record of the run, which no report replaces", path.display())]
+    #[error("`{}` is what a run measured, which no report replaces", path.display())]
     ExportOverRecord { path: PathBuf },
 
     #[error("only one report can go to standard output")]

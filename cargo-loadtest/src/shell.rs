@@ -82,21 +82,41 @@ pub(crate) fn is_ci() -> bool {
 }
 
 /// A text from outside made harmless, on one line: no control character, nothing that turns the direction
-/// of writing, and nothing that is no character at all.
+/// of writing or that nobody sees, and nothing that is no character at all.
 pub(crate) fn clean(text: &str) -> String {
-    text.chars()
-        .map(|letter| match letter {
-            '\n' | '\r' | '\t' => ' ',
-            '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(letter)).unwrap_or(' '),
-            '\x7f' => '␡',
-            '\u{80}'..='\u{9f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}'
-            | '\u{fffe}'
-            | '\u{ffff}' => '\u{fffd}',
-            _ => letter,
-        })
-        .collect()
+    let on_a_line = |letter| match letter {
+        '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => ' ',
+        letter => harmless(letter),
+    };
+    text.chars().map(on_a_line).collect()
+}
+
+/// The same, on its lines.
+pub(crate) fn clean_lines(text: &str) -> String {
+    let on_its_line = |letter| match letter {
+        '\n' | '\t' => letter,
+        letter => harmless(letter),
+    };
+    text.chars().map(on_its_line).collect()
+}
+
+fn harmless(letter: char) -> char {
+    match letter {
+        '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(letter)).unwrap_or(' '),
+        '\x7f' => '␡',
+        '\u{80}'..='\u{9f}'
+        | '\u{ad}'
+        | '\u{61c}'
+        | '\u{200b}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{2069}'
+        | '\u{feff}'
+        | '\u{fffe}'
+        | '\u{ffff}' => '\u{fffd}',
+        _ => letter,
+    }
 }
 
 /// Whether what goes to standard output is to be coloured.

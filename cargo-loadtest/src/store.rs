@@ -13,8 +13,9 @@ use loadtest::protocol::{RunFailure, SearchLine, TrialFiles};
 use loadtest::record::{Ending, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord};
 use loadtest::redact;
 use serde::Serialize;
+use std::fs::Permissions;
 use std::hash::{BuildHasher as _, RandomState};
-use std::io::{ErrorKind, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 const LATEST: &str = "latest";
@@ -391,22 +392,29 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Erro
     write(path, &bytes)
 }
 
-/// Writes a whole file, or none. What is no file, such as a device or a pipe, is written to.
+/// Writes a whole file, or none; one that is there keeps its permissions, and a link its target. What is no
+/// file, such as a device or a pipe, is written to.
 ///
 /// # Errors
 /// When it cannot be written.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    if std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+    let Some(target) = target(path) else {
         return std::fs::File::options()
-            .write(true)
+            .append(true)
             .open(path)
             .and_then(|mut file| file.write_all(bytes))
             .map_err(Error::io("write", path));
-    }
-    let temporary = temporary(path);
-    let written = std::fs::File::create(&temporary)
-        .and_then(|mut file| file.write_all(bytes))
-        .and_then(|()| std::fs::rename(&temporary, path));
+    };
+    let temporary = temporary(&target);
+    let written = permissions(&target)
+        .and_then(|permissions| Ok((permissions, std::fs::File::create(&temporary)?)))
+        .and_then(|(permissions, mut file)| {
+            if let Some(permissions) = permissions {
+                file.set_permissions(permissions)?;
+            }
+            file.write_all(bytes)
+        })
+        .and_then(|()| std::fs::rename(&temporary, &target));
     written.map_err(|error| {
         // What is left of it is of no use, and the first error is the one to tell.
         let _ = std::fs::remove_file(&temporary);
@@ -419,13 +427,60 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 /// # Errors
 /// When it could not.
 pub(crate) fn try_write(path: &Path) -> Result<(), Error> {
-    let temporary = temporary(path);
-    std::fs::File::create(&temporary)
+    let Some(target) = target(path) else {
+        return Ok(());
+    };
+    let temporary = temporary(&target);
+    permissions(&target)
+        .and_then(|_| std::fs::File::create(&temporary))
         .and_then(|file| {
             drop(file);
             std::fs::remove_file(&temporary)
         })
         .map_err(Error::io("write", path))
+}
+
+/// The file that `path` means, whatever links lead there; none for what is written to as it is: devices,
+/// pipes, and what a program has open.
+fn target(path: &Path) -> Option<PathBuf> {
+    let is_open = path.starts_with("/dev") || path.starts_with("/proc");
+    match std::fs::metadata(path) {
+        Ok(there) if is_open || !(there.is_file() || there.is_dir()) => None,
+        Ok(_) => Some(path.canonicalize().unwrap_or(path.to_path_buf())),
+        Err(_) => Some(path.to_path_buf()),
+    }
+}
+
+/// Those of the file that is there, if one is.
+///
+/// # Errors
+/// When it may not be written.
+fn permissions(path: &Path) -> std::io::Result<Option<Permissions>> {
+    match std::fs::File::options().append(true).open(path) {
+        Ok(file) => Ok(Some(file.metadata()?.permissions())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a file is a record, or what one is made of: nothing else may take its place.
+pub(crate) fn is_of_a_run(path: &Path) -> bool {
+    let path = path.canonicalize().unwrap_or(path.to_path_buf());
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_part = [RECORD, HEADER, "mix.json", "search.jsonl"].contains(&&*name)
+        || ["journal-", "record-", "request-"]
+            .iter()
+            .any(|begin| name.starts_with(begin));
+    let is_there = |name: &str| path.with_file_name(name).exists();
+    path.is_file() && (is_part && (is_there(RECORD) || is_there(HEADER)) || is_record(&path))
+}
+
+/// Whether a file begins as records do, wherever it is.
+fn is_record(path: &Path) -> bool {
+    let mut begin = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(64).read_to_end(&mut begin));
+    let begin = String::from_utf8_lossy(&begin);
+    read.is_ok() && begin.starts_with("{\"schema_version\":") && begin.contains(",\"run_id\":")
 }
 
 /// The name of a file until it is whole: beside it, and no longer than a name may be.
@@ -493,6 +548,25 @@ mod tests {
             not_run: (1..=scenarios).map(expected).collect(),
             ..header("killed")
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_keeps_its_target_and_a_file_its_permissions() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        std::fs::write(&file, "old").unwrap();
+        std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+        symlink(&file, &link).unwrap();
+        try_write(&link).unwrap();
+        write(&link, b"new").unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read(&file).unwrap(), b"new");
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        // What a program has open is no file to be replaced.
+        assert_eq!(target(Path::new("/dev/null")), None);
+        assert_eq!(target(Path::new("/dev/stdout")), None);
     }
 
     #[test]

@@ -254,9 +254,10 @@ impl Output {
         self.exits(code)
     }
 
-    /// Whether the run says of itself that the machine was too busy for it.
+    /// Whether the run, or a trial of a search, says of itself that the machine was too busy for it.
     fn is_invalid(&self) -> bool {
         self.status.code() == Some(102) && self.stdout.contains("Measurement INVALID")
+            || self.stdout.contains("limited by the generator")
     }
 
     /// Standard error holds each of `parts`.

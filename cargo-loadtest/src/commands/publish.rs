@@ -35,16 +35,12 @@ impl Exports {
                 continue;
             };
             check_path(path)?;
-            let place = whole(path);
-            let is_taken = |(format, there): &(Format, PathBuf)| {
-                *there == place && *format != export.format && !is_device(path)
-            };
-            if taken.iter().any(is_taken) {
-                return Err(Error::SameExport {
+            if store::is_of_a_run(path) {
+                return Err(Error::ExportOverRecord {
                     path: path.to_path_buf(),
                 });
             }
-            taken.push((export.format, place));
+            take(&mut taken, export.format, path)?;
         }
         Ok(Self {
             all: exports.to_vec(),
@@ -54,6 +50,23 @@ impl Exports {
                 .map(|path| font(path))
                 .collect::<Result<_, _>>()?,
         })
+    }
+
+    /// Refuses files that would take the place of one another, or of a record, now that the folder of the
+    /// run is known.
+    ///
+    /// # Errors
+    /// [`Error::SameExport`], [`Error::ExportOverRecord`].
+    fn check_places(&self, folder: &RunFolder) -> Result<(), Error> {
+        let mut taken: Vec<(Format, PathBuf)> = Vec::new();
+        for export in self.all.iter().filter(|export| !export.is_result()) {
+            let path = place(export, folder);
+            if store::is_of_a_run(&path) {
+                return Err(Error::ExportOverRecord { path });
+            }
+            take(&mut taken, export.format, &path)?;
+        }
+        Ok(())
     }
 
     /// Every run has its page; further exports come as they were asked for.
@@ -67,6 +80,21 @@ impl Exports {
         }
         self
     }
+}
+
+/// Keeps the place of a file, unless another format has it.
+fn take(taken: &mut Vec<(Format, PathBuf)>, format: Format, path: &Path) -> Result<(), Error> {
+    let place = whole(path);
+    let is_taken = |(other, there): &(Format, PathBuf)| {
+        *there == place && *other != format && !is_device(path)
+    };
+    if taken.iter().any(is_taken) {
+        return Err(Error::SameExport {
+            path: path.to_path_buf(),
+        });
+    }
+    taken.push((format, place));
+    Ok(())
 }
 
 fn font(path: &Path) -> Result<Font, Error> {
@@ -132,6 +160,7 @@ pub(super) fn publish(
     let mut written = Vec::new();
     let mut failed = None;
     let mut result = None;
+    exports.check_places(folder)?;
     for export in &exports.all {
         let file = render(export.format, &report, &exports.fonts);
         if export.is_result() {
@@ -139,7 +168,7 @@ pub(super) fn publish(
             continue;
         }
         let path = place(export, folder);
-        match write(&path, folder, &file) {
+        match store::write(&path, &file) {
             Ok(()) => written.push((export.format.word(), path)),
             Err(error) => {
                 // Each is told; the last one by whoever called.
@@ -158,15 +187,6 @@ pub(super) fn publish(
         Some(error) => Err(error),
         None => printed.map(|()| report.exit_code()),
     }
-}
-
-fn write(path: &Path, folder: &RunFolder, file: &[u8]) -> Result<(), Error> {
-    if whole(path) == whole(&folder.record()) {
-        return Err(Error::ExportOverRecord {
-            path: path.to_path_buf(),
-        });
-    }
-    store::write(path, file)
 }
 
 /// The card, and where everything is.
@@ -296,15 +316,51 @@ mod tests {
     }
 
     #[test]
-    fn a_report_never_takes_the_place_of_the_record() {
+    fn a_report_never_takes_the_place_of_what_was_measured() {
         let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| folder.path().join(name);
+        let write = |name: &str, text: &str| std::fs::write(place(name), text).unwrap();
         let run = RunFolder::at(folder.path());
-        std::fs::write(run.record(), "the record").unwrap();
-        let error = write(&folder.path().join("./record.json"), &run, b"{}").unwrap_err();
-        assert!(matches!(error, Error::ExportOverRecord { .. }), "{error}");
-        assert_eq!(error.exit_code(), 2);
-        let kept = std::fs::read_to_string(run.record()).unwrap();
-        assert_eq!(kept, "the record");
+        let json = |path: Option<PathBuf>| {
+            let export = Export {
+                format: Format::Json,
+                path,
+            };
+            let exports = Exports::check(&[export], &PdfArgs::default())?;
+            exports.check_places(&run)
+        };
+        write("journal-1.jsonl", "anybody's");
+        assert!(json(Some(place("journal-1.jsonl"))).is_ok());
+        write("run.json", "of a run that was killed");
+        let record = r#"{"schema_version":1,"run_id":"a","rest":[]}"#;
+        write("report.json", record);
+        write("kept.json", record);
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(place("kept.json"), place("link.json")).unwrap();
+        let mut places = vec![None, Some(place("./run.json")), Some(place("kept.json"))];
+        places.push(Some(place("journal-1.jsonl")));
+        #[cfg(unix)]
+        places.push(Some(place("link.json")));
+        for path in places {
+            let error = json(path).unwrap_err();
+            assert!(matches!(error, Error::ExportOverRecord { .. }), "{error}");
+            assert_eq!(error.exit_code(), 2);
+        }
+        write("report.json", "{\n  \"schema_version\": 1,\n");
+        assert!(json(None).is_ok(), "an earlier report");
+        let both = [
+            Export {
+                format: Format::Pdf,
+                path: Some(place("report.html")),
+            },
+            Export {
+                format: Format::Html,
+                path: None,
+            },
+        ];
+        let exports = Exports::check(&both, &PdfArgs::default()).unwrap();
+        let error = exports.check_places(&run).unwrap_err();
+        assert!(matches!(error, Error::SameExport { .. }), "{error}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Colours are roles, so that a page can give them other values in the dark; each shape carries the
 //! light value as well, for viewers that ignore styles.
 
+use crate::shell::clean;
 use minijinja::HtmlEscape;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -157,7 +158,7 @@ impl Scene {
         let mut out = format!(
             r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 {strip} {width} {}" role="img" aria-label="{}">"#,
             height - strip,
-            HtmlEscape(label)
+            HtmlEscape(&clean(label))
         );
         for (i, shape) in self.shapes.iter().enumerate() {
             for group in self.groups.iter().filter(|group| group.start == i) {
@@ -242,7 +243,7 @@ fn svg_of(shape: &Shape, out: &mut String) {
                 Anchor::End => "end",
             },
             paint.role(),
-            HtmlEscape(text)
+            HtmlEscape(&clean(text))
         ),
     };
     done.expect("a string takes any text");

@@ -206,7 +206,10 @@ impl<'de> Deserialize<'de> for Histogram {
         let mut inner = Inner::new();
         decode(&encoded.hdr_v2, &mut inner.counts)
             .ok_or_else(|| D::Error::custom("not an HdrHistogram of durations"))?;
-        if inner.counts.len() != encoded.count || encoded.count == 0 {
+        if inner.counts.len() != encoded.count
+            || encoded.count == 0
+            || encoded.min_ns > encoded.max_ns
+        {
             return Err(D::Error::custom(
                 "the histogram does not hold as many values as it says",
             ));

@@ -14,10 +14,11 @@ use crate::export::facts::{
     Ledger, NOT_RUN, OWN_METRICS, errors_alarm, facts, ledger, percentiles_of, run_again,
     spared_heading,
 };
+use crate::shell::clean_lines;
 use drawing::Drawing;
 use loadtest::card::{Card, Report, view};
 use minijinja::value::Serde;
-use minijinja::{Environment, HtmlEscape, Value, context};
+use minijinja::{Environment, HtmlEscape, Value, context, escape_formatter};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -57,6 +58,12 @@ struct Sheet<'a> {
 /// The report as an HTML page.
 pub(crate) fn render(report: &Report) -> String {
     let mut environment = Environment::new();
+    environment.set_formatter(|out, state, value| {
+        match value.as_str().filter(|_| !value.is_safe()) {
+            Some(text) => escape_formatter(out, state, &Value::from(clean_lines(text))),
+            None => escape_formatter(out, state, value),
+        }
+    });
     environment.add_filter("duration", duration);
     environment.add_filter("count", |number: u64| view::count(number));
     environment.add_filter("percent", |ratio: Option<f64>| figure(ratio, view::percent));
@@ -151,7 +158,8 @@ fn prose(text: &str) -> Value {
     let parts: Vec<&str> = text.split('`').collect();
     let mut html = String::new();
     for (i, part) in parts.iter().enumerate() {
-        let escaped = HtmlEscape(part);
+        let part = clean_lines(part);
+        let escaped = HtmlEscape(&part);
         // A backtick without a second one is a backtick.
         if i % 2 == 1 && i + 1 < parts.len() {
             let _ = write!(html, "<code>{escaped}</code>");
@@ -218,6 +226,18 @@ mod tests {
             elements > 300 && attributes > 500,
             "{elements} {attributes}"
         );
+    }
+
+    #[test]
+    fn nothing_from_outside_turns_the_direction_of_writing_or_is_a_control_character() {
+        let outside = "a\u{202e}b\u{2066}c\u{1b}[2J\0d\u{7f}e\u{9b}f\u{200f}g";
+        let html = render(&sample::hostile(outside));
+        let is_kept = |letter: char| letter >= ' ' || letter == '\n' || letter == '\t';
+        assert!(html.chars().all(is_kept), "a control character");
+        for letter in ['\u{7f}', '\u{9b}', '\u{202e}', '\u{2066}', '\u{200f}'] {
+            assert!(!html.contains(letter), "{:04x}", u32::from(letter));
+        }
+        assert!(html.contains("a\u{fffd}b"), "it is there all the same");
     }
 
     #[test]
