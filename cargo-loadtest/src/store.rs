@@ -33,6 +33,7 @@ pub(crate) struct Store {
 #[derive(Debug, Clone)]
 pub(crate) struct RunFolder {
     path: PathBuf,
+    record: PathBuf,
 }
 
 impl Store {
@@ -57,7 +58,7 @@ impl Store {
             match std::fs::create_dir(&path) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(Error::io("create the folder", path)(error)),
-                Ok(()) => return Ok(RunFolder { path }),
+                Ok(()) => return Ok(RunFolder::at(&path)),
             }
         }
     }
@@ -89,9 +90,7 @@ impl Store {
             None => identifiers.iter().filter(begins).collect(),
         };
         match found[..] {
-            [only] => Ok(RunFolder {
-                path: self.directory.join(only),
-            }),
+            [only] => Ok(RunFolder::at(&self.directory.join(only))),
             [] => Err(Error::UnknownRun {
                 suggestion: similar(&wanted, identifiers.iter().map(String::as_str))
                     .map(str::to_owned),
@@ -113,7 +112,7 @@ impl Store {
             .iter()
             .filter(|identifier| {
                 let path = self.directory.join(identifier);
-                RunFolder { path }.holds_something()
+                RunFolder::at(&path).holds_something()
             })
             .max_by_key(|identifier| (time_of(identifier), **identifier == marked.trim()))
             .cloned()
@@ -139,6 +138,15 @@ impl RunFolder {
     pub(crate) fn at(path: &Path) -> Self {
         Self {
             path: path.to_path_buf(),
+            record: path.join(RECORD),
+        }
+    }
+
+    /// The folder of a record that somebody named by its path.
+    pub(crate) fn of(record: &Path) -> Self {
+        Self {
+            path: record.parent().unwrap_or(Path::new(".")).to_path_buf(),
+            record: record.to_path_buf(),
         }
     }
 
@@ -150,7 +158,7 @@ impl RunFolder {
 
     /// The record.
     pub(crate) fn record(&self) -> PathBuf {
-        self.path.join(RECORD)
+        self.record.clone()
     }
 
     /// The folder of a run of which somebody named the file at `path`, and not its record.
@@ -764,7 +772,7 @@ mod tests {
             for file in files {
                 std::fs::write(path.join(file), "{}").unwrap();
             }
-            RunFolder { path }
+            RunFolder::at(&path)
         };
         let latest = || store.find("latest").unwrap().identifier();
         make("20261121-143005-zzzz", &["record.json"]);

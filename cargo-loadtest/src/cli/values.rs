@@ -29,14 +29,17 @@ pub(crate) enum Format {
 pub(crate) struct Export {
     /// The format.
     pub(crate) format: Format,
-    /// Where to; `None` is the folder of the run, `-` standard output.
+    /// Where to; `None` is the folder of the run, `-` and `/dev/stdout` are standard output.
     pub(crate) path: Option<PathBuf>,
 }
 
 impl Export {
     /// Whether it takes the place of the card.
     pub(crate) fn is_result(&self) -> bool {
-        self.path.as_deref() == Some(Path::new("-"))
+        let results = [Path::new("-"), Path::new("/dev/stdout")];
+        self.path
+            .as_deref()
+            .is_some_and(|path| results.contains(&path))
     }
 }
 

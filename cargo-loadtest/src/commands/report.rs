@@ -35,8 +35,7 @@ fn find(args: &ReportArgs) -> Result<(RunFolder, RunRecord), Error> {
             let record = folder.read()?;
             return Ok((folder, record));
         }
-        let folder = path.parent().unwrap_or(Path::new("."));
-        return Ok((RunFolder::at(folder), store::read_record(path)?));
+        return Ok((RunFolder::of(path), store::read_record(path)?));
     }
     let folder = if path.is_dir() {
         RunFolder::at(path)
