@@ -263,7 +263,10 @@ mod tests {
 
     #[test]
     fn golden_reports() {
-        for (name, report) in sample::golden() {
+        for (name, report) in sample::golden()
+            .into_iter()
+            .chain([("huge", sample::huge())])
+        {
             insta::assert_snapshot!(format!("csv_{name}"), render(&report));
         }
     }

@@ -33,6 +33,23 @@ mod tests {
     use jsonschema::Validator;
     use serde_json::Value;
 
+    #[test]
+    fn golden_reports() {
+        let huge = ("huge", sample::huge());
+        for (name, report) in sample::golden().into_iter().chain([huge]) {
+            let mut json: Value = serde_json::from_str(&render(&report)).unwrap();
+            for card in json["cards"].as_array_mut().unwrap() {
+                // The first of each are enough to review.
+                for list in ["/course/points", "/spectrum", "/slowest", "/steps"] {
+                    let list = card.pointer_mut(list).and_then(Value::as_array_mut);
+                    list.unwrap().truncate(2);
+                }
+            }
+            let text = serde_json::to_string_pretty(&json).unwrap();
+            insta::assert_snapshot!(format!("json_{name}"), text);
+        }
+    }
+
     fn schema() -> Value {
         serde_json::from_str(include_str!("../../../docs/report.schema.json")).unwrap()
     }

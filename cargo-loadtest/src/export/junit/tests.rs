@@ -29,7 +29,10 @@ fn message(case: &TestCase) -> (Option<NonSuccessKind>, &str) {
 
 #[test]
 fn golden_reports() {
-    for (name, report) in sample::golden() {
+    for (name, report) in sample::golden()
+        .into_iter()
+        .chain([("huge", sample::huge())])
+    {
         insta::assert_snapshot!(format!("junit_{name}"), render(&report));
     }
 }

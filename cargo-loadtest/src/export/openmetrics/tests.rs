@@ -4,7 +4,10 @@ use std::collections::HashSet;
 
 #[test]
 fn golden_reports() {
-    for (name, report) in sample::golden() {
+    for (name, report) in sample::golden()
+        .into_iter()
+        .chain([("huge", sample::huge())])
+    {
         insta::assert_snapshot!(format!("openmetrics_{name}"), render(&report));
     }
 }

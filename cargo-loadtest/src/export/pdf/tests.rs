@@ -122,6 +122,15 @@ fn the_sections_come_in_the_order_of_the_page() {
 }
 
 #[test]
+fn golden_reports() {
+    let huge = ("huge", sample::huge());
+    for (name, report) in sample::golden().into_iter().chain([huge]) {
+        let text = pages(&report, &[]).join("\n----- page -----\n");
+        insta::assert_snapshot!(format!("pdf_{name}"), text);
+    }
+}
+
+#[test]
 fn several_scenarios_begin_with_a_summary_and_each_has_its_page() {
     let fonts = Fonts::new(&[]);
     let (pages, marks) = laid_out(&sample::several(), &fonts);

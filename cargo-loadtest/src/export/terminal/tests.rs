@@ -13,6 +13,11 @@ fn a_failed_run_says_why_before_anything_else() {
 }
 
 #[test]
+fn sixty_steps_with_long_names_in_several_scripts_stay_within_the_width() {
+    insta::assert_snapshot!(page(&sample::huge(), 80));
+}
+
+#[test]
 fn a_passed_run_is_calm() {
     insta::assert_snapshot!(page(&sample::passed(), 80));
 }
