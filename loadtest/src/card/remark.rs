@@ -108,16 +108,27 @@ fn never_came(card: &Card, record: &ScenarioRecord) -> Vec<String> {
             ),
             _ => continue,
         };
-        if !names.is_empty() && !names.contains(&&**name) {
-            let some = names.iter().take(4).map(|name| format!("`{name}`"));
-            let more = if names.len() > 4 { ", .." } else { "" };
-            let some: Vec<_> = some.collect();
-            remarks.push(format!(
-                "the threshold `{}` is on a name that never came; the scenario {does} {}{more}",
-                row.condition,
-                some.join(", ")
-            ));
+        if names.contains(&&**name) {
+            continue;
         }
+        let some = names.iter().take(4).map(|name| format!("`{name}`"));
+        let some: Vec<_> = some.collect();
+        let does = match (some.is_empty(), names.len() > 4) {
+            (true, _) => format!("{does} nothing"),
+            (false, more) => format!(
+                "{does} {}{}",
+                some.join(", "),
+                if more { ", .." } else { "" }
+            ),
+        };
+        let remedy = match row.metric {
+            Metric::Timing(..) => String::new(),
+            _ => format!("; where nothing happened, `vu.count(\"{name}\", 0)` says so"),
+        };
+        remarks.push(format!(
+            "the threshold `{}` is on a name that never came: the scenario {does}{remedy}",
+            row.condition
+        ));
     }
     remarks
 }

@@ -43,14 +43,7 @@ impl ThresholdRow {
     ) -> Self {
         let threshold = &scoped.threshold;
         let actual = Aggregate::of(threshold, scoped.step, tally, seconds).value;
-        let mut row = Self::measured(scoped, names, actual);
-        if let Metric::Count(name) | Metric::Rate(name) = &row.metric
-            && row.actual.is_some()
-            && !tally.own.counters.contains_key(&**name)
-        {
-            row.actual_words.push_str(", never counted");
-        }
-        row
+        Self::measured(scoped, names, actual)
     }
 
     /// A threshold of a scenario with the steps `names` whose metric came to `actual`.

@@ -128,6 +128,9 @@ impl Vu {
     /// }
     /// ```
     ///
+    /// Adding 0 says that nothing happened: without it nobody knows, and a threshold on the counter does not
+    /// hold.
+    ///
     /// A scenario has at most 64 names of counters and [`time`](Self::time)s; further ones are counted
     /// together. A name is a kind of thing, such as `sold_out`: it holds no id.
     pub fn count(&mut self, name: impl Into<Cow<'static, str>>, number: u64) {

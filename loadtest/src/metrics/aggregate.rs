@@ -3,7 +3,7 @@
 //! In a scenario of one step the times of the journey are those of the step's responses, so that a
 //! threshold is on the figure that is shown.
 
-use super::{Histogram, OTHERS, StepTally, Tally};
+use super::{Histogram, StepTally, Tally};
 use crate::definition::{Metric, Part, Statistic, Threshold};
 
 /// What was measured of a metric.
@@ -25,11 +25,10 @@ impl Aggregate {
         tally: &Tally,
         seconds: Option<f64>,
     ) -> Self {
-        let is_floor = threshold.comparison.is_floor();
         match (&threshold.metric, step) {
-            (Metric::Count(name), _) => Self::counted(name, tally, is_floor),
+            (Metric::Count(name), _) => Self::counted(name, tally),
             (Metric::Rate(name), _) => {
-                let counted = Self::counted(name, tally, is_floor);
+                let counted = Self::counted(name, tally);
                 let value = counted.value.zip(seconds);
                 Self {
                     value: value.map(|(count, seconds)| count / seconds),
@@ -130,17 +129,15 @@ impl Aggregate {
         }
     }
 
-    /// A counter that never came is zero where it must not be much and journeys ended in which it could have
-    /// come; where it must be at least something, or where names had no row of their own any more, nobody
-    /// knows.
-    fn counted(name: &str, tally: &Tally, is_floor: bool) -> Self {
-        let ended = tally.journey.ok + tally.journey.failed;
-        let counters = &tally.own.counters;
-        let is_zero = !is_floor && ended > 0 && !counters.contains_key(OTHERS);
-        let sum = counters.get(name).copied().or(is_zero.then_some(0));
-        Self {
-            value: sum.map(|sum| sum as f64),
-            samples: ended,
+    /// The sum of a counter. One that never came has none: nobody knows whether nothing happened, or whether
+    /// the name is another one. A scenario that may count nothing says so by counting 0.
+    fn counted(name: &str, tally: &Tally) -> Self {
+        match tally.own.counters.get(name) {
+            Some(sum) => Self {
+                value: Some(*sum as f64),
+                samples: tally.journey.ok + tally.journey.failed,
+            },
+            None => Self::default(),
         }
     }
 
@@ -337,24 +334,28 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_never_came_is_zero_where_it_must_not_be_much() {
+    fn a_counter_that_never_came_has_no_value_and_one_that_counted_nothing_is_zero() {
         let mut tally = tally();
-        let value = |text: &str, tally: &Tally| of(text, None, tally).value;
-        assert_eq!(value("count(lost)", &tally), Some(0.0));
-        assert_eq!(value("rate(lost)", &tally), Some(0.0));
-        // It must be at least something, and nothing was ever counted.
-        assert_eq!(value("count(lost) >", &tally), None);
-        assert_eq!(value("rate(lost) >", &tally), None);
-        // A duration that never came is nothing that could be short.
-        assert_eq!(value("time(lost).p95", &tally), None);
-        // It may be among those that have no row of their own.
-        tally.own.count(OTHERS, 1);
-        assert_eq!(value("count(lost)", &tally), None);
-        assert_eq!(value("count(sold_out)", &tally), Some(30.0));
-        // No journey ended in which it could have come.
-        let mut early = Tally::new(2);
-        early.journey.started = 5;
-        assert_eq!(value("count(lost)", &early), None);
+        for name in ["lost", "sold_uot"] {
+            for text in ["count(x)", "rate(x)", "count(x) >", "rate(x) >"] {
+                let text = text.replace('x', name);
+                assert_eq!(of(&text, None, &tally), Aggregate::default(), "{text}");
+            }
+        }
+        assert_eq!(of("time(lost).p95", None, &tally), Aggregate::default());
+        tally.own.count("lost", 0);
+        for text in ["count(lost)", "rate(lost)", "count(lost) >"] {
+            let aggregate = of(text, None, &tally);
+            assert_eq!(
+                (aggregate.value, aggregate.samples),
+                (Some(0.0), 180),
+                "{text}"
+            );
+        }
+        // Also where many intervals are added up.
+        let mut whole = Tally::new(2);
+        whole.merge(&tally);
+        assert_eq!(of("count(lost)", None, &whole).value, Some(0.0));
     }
 
     #[test]
