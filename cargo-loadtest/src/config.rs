@@ -5,6 +5,7 @@ use crate::selection::{one_of, similar};
 use crate::units;
 use loadtest::plan::GradingDefaults;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -14,10 +15,59 @@ pub(crate) const FILE_NAME: &str = "loadtest.toml";
 /// What `loadtest.toml` says.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Config {
-    /// `[store] directory`: where runs are kept, made absolute by the folder of the file.
-    pub(crate) store: Option<PathBuf>,
+    /// The folder of the file, or the root of the workspace where there is none: baselines are beside it.
+    pub(crate) folder: PathBuf,
+    /// `[store]`.
+    pub(crate) store: StoreConfig,
     /// `[grading]`: the policy for steps that declare none.
     pub(crate) grading: GradingDefaults,
+    /// `[[notify]]`.
+    pub(crate) notify: Vec<Notify>,
+}
+
+/// `[store]`: where runs are kept, and how many.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct StoreConfig {
+    /// `directory`, made absolute by the folder of the file.
+    pub(crate) directory: Option<PathBuf>,
+    /// `keep`: how many runs, the newest.
+    pub(crate) keep: Option<usize>,
+    /// `max_age`: how old a run may be.
+    pub(crate) max_age: Option<Duration>,
+}
+
+/// `[[notify]]`: who is told of events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Notify {
+    /// `url`: where to, `http` or `https`.
+    pub(crate) url: String,
+    /// `events`: of what; of all, where nothing is said.
+    pub(crate) events: Vec<Event>,
+    /// `format`: in what form.
+    pub(crate) format: NotifyFormat,
+    /// `secret_env`: the variable of the environment that holds the key of the signature.
+    pub(crate) secret_env: Option<String>,
+}
+
+/// What webhooks are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Event {
+    /// `run.started`
+    RunStarted,
+    /// `run.finished`
+    RunFinished,
+    /// `gate.failed`
+    GateFailed,
+}
+
+/// In what form a webhook is told.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum NotifyFormat {
+    /// `json`: the documented payload.
+    #[default]
+    Json,
+    /// `slack`: a message of Slack's incoming webhooks.
+    Slack,
 }
 
 impl Config {
@@ -33,12 +83,21 @@ impl Config {
         for folder in below_root.chain([root]) {
             let path = folder.join(FILE_NAME);
             match std::fs::read(&path) {
-                Ok(bytes) => return Self::decode(&bytes, &path),
+                Ok(bytes) => {
+                    let config = Self::decode(&bytes, &path)?;
+                    return Ok(Self {
+                        folder: folder.to_path_buf(),
+                        ..config
+                    });
+                }
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(Error::io("read", path)(error)),
             }
         }
-        Ok(Self::default())
+        Ok(Self {
+            folder: root.to_path_buf(),
+            ..Self::default()
+        })
     }
 
     fn decode(bytes: &[u8], path: &Path) -> Result<Self, Error> {
@@ -79,7 +138,7 @@ impl Config {
                     .collect(),
             });
         }
-        if let (Some(directory), Some(folder)) = (&mut config.store, path.parent()) {
+        if let (Some(directory), Some(folder)) = (&mut config.store.directory, path.parent()) {
             *directory = folder.join(&directory);
         }
         Ok(config)
@@ -118,7 +177,7 @@ impl Reader<'_> {
         match &**key.get_ref() {
             "directory" => match self.text(key, value, "") {
                 Some("") => self.mistake(value.span().start, "`directory` is empty"),
-                Some(directory) => config.store = Some(PathBuf::from(directory)),
+                Some(directory) => config.store.directory = Some(PathBuf::from(directory)),
                 None => {}
             },
             _ => self.unknown(key, &["directory"]),
@@ -246,7 +305,10 @@ mod tests {
              grade_weight = 1\n",
         )
         .unwrap();
-        assert_eq!(config.store, Some(PathBuf::from("/home/ada/runs")));
+        assert_eq!(
+            config.store.directory,
+            Some(PathBuf::from("/home/ada/runs"))
+        );
         assert_eq!(config.grading.apdex, Some(Duration::from_millis(300)));
         assert_eq!(config.grading.budget, Some(0.005));
         assert_eq!(config.grading.grade_weight, Some(1.0));

@@ -5,6 +5,7 @@ mod commands;
 mod config;
 mod error;
 mod export;
+mod files;
 mod interrupt;
 mod live;
 mod selection;
@@ -35,6 +36,10 @@ fn main() -> ExitCode {
         Command::Export(args) => commands::export::export(args, &cli),
         Command::Duplicate(args) => commands::duplicate::duplicate(args, &cli),
         Command::Report(args) => commands::report::report(args, &cli),
+        Command::Compare(args) => commands::compare::compare(args),
+        Command::History(args) => commands::history::history(args),
+        Command::Baseline(args) => commands::baseline::baseline(args),
+        Command::Config(args) => commands::config::config(args),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),

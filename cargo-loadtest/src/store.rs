@@ -1,9 +1,8 @@
 //! Runs on disk: a folder for each, its record, its journals.
-//!
-//! Every file is written under another name and renamed, so that a reader never sees half of one.
 
 use crate::config::Config;
 use crate::error::Error;
+use crate::files::{write, write_json};
 use crate::selection::similar;
 use crate::session::journal;
 use crate::workspace::Workspace;
@@ -12,10 +11,8 @@ use loadtest::capacity::SearchEnding;
 use loadtest::protocol::{RunFailure, SearchLine, TrialFiles};
 use loadtest::record::{Ending, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord};
 use loadtest::redact;
-use serde::Serialize;
-use std::fs::Permissions;
 use std::hash::{BuildHasher as _, RandomState};
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 const LATEST: &str = "latest";
@@ -41,6 +38,7 @@ impl Store {
     pub(crate) fn of(workspace: &Workspace, config: &Config) -> Self {
         let directory = config
             .store
+            .directory
             .clone()
             .unwrap_or_else(|| workspace.target_directory.join("loadtest"));
         Self { directory }
@@ -389,88 +387,6 @@ pub(crate) fn not_run(scenario: String, failure: RunFailure) -> NotRun {
     }
 }
 
-/// Writes `value` as JSON.
-///
-/// # Errors
-/// When it cannot be written.
-pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
-    let bytes = serde_json::to_vec(value).map_err(|error| Error::Internal {
-        what: format!("could not encode `{}`: {error}", path.display()),
-    })?;
-    write(path, &bytes)
-}
-
-/// Writes a whole file, or none; one that is there keeps its permissions, and a link its target. What is no
-/// file, such as a device or a pipe, is written to.
-///
-/// # Errors
-/// When it cannot be written.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let Some(target) = target(path) else {
-        return std::fs::File::options()
-            .append(true)
-            .open(path)
-            .and_then(|mut file| file.write_all(bytes))
-            .map_err(Error::io("write", path));
-    };
-    let temporary = temporary(&target);
-    let written = permissions(&target)
-        .and_then(|permissions| Ok((permissions, std::fs::File::create(&temporary)?)))
-        .and_then(|(permissions, mut file)| {
-            if let Some(permissions) = permissions {
-                file.set_permissions(permissions)?;
-            }
-            file.write_all(bytes)
-        })
-        .and_then(|()| std::fs::rename(&temporary, &target));
-    written.map_err(|error| {
-        // What is left of it is of no use, and the first error is the one to tell.
-        let _ = std::fs::remove_file(&temporary);
-        Error::io("write", path)(error)
-    })
-}
-
-/// Whether a file could be written at `path`; nothing is there afterwards that was not before.
-///
-/// # Errors
-/// When it could not.
-pub(crate) fn try_write(path: &Path) -> Result<(), Error> {
-    let Some(target) = target(path) else {
-        return Ok(());
-    };
-    let temporary = temporary(&target);
-    permissions(&target)
-        .and_then(|_| std::fs::File::create(&temporary))
-        .and_then(|file| {
-            drop(file);
-            std::fs::remove_file(&temporary)
-        })
-        .map_err(Error::io("write", path))
-}
-
-/// The file that `path` means, whatever links lead there; none for what is written to as it is: devices,
-/// pipes, and what a program has open.
-fn target(path: &Path) -> Option<PathBuf> {
-    let is_open = path.starts_with("/dev") || path.starts_with("/proc");
-    match std::fs::metadata(path) {
-        Ok(there) if is_open || !(there.is_file() || there.is_dir()) => None,
-        Ok(_) => Some(path.canonicalize().unwrap_or(path.to_path_buf())),
-        Err(_) => Some(path.to_path_buf()),
-    }
-}
-
-/// Those of the file that is there, if one is.
-///
-/// # Errors
-/// When it may not be written.
-fn permissions(path: &Path) -> std::io::Result<Option<Permissions>> {
-    match std::fs::File::options().append(true).open(path) {
-        Ok(file) => Ok(Some(file.metadata()?.permissions())),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
 /// Whether a file is a record, or what one is made of: nothing else may take its place.
 pub(crate) fn is_of_a_run(path: &Path) -> bool {
     let path = path.canonicalize().unwrap_or(path.to_path_buf());
@@ -489,11 +405,6 @@ fn is_record(path: &Path) -> bool {
     let read = std::fs::File::open(path).and_then(|file| file.take(64).read_to_end(&mut begin));
     let begin = String::from_utf8_lossy(&begin);
     read.is_ok() && begin.starts_with("{\"schema_version\":") && begin.contains(",\"run_id\":")
-}
-
-/// The name of a file until it is whole: beside it, and no longer than a name may be.
-fn temporary(path: &Path) -> PathBuf {
-    path.with_file_name(format!(".loadtest-{}.part", std::process::id()))
 }
 
 /// The part of an identifier that is the time.
@@ -556,25 +467,6 @@ mod tests {
             not_run: (1..=scenarios).map(expected).collect(),
             ..header("killed")
         }
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_link_keeps_its_target_and_a_file_its_permissions() {
-        use std::os::unix::fs::{PermissionsExt as _, symlink};
-        let folder = tempfile::tempdir().unwrap();
-        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
-        std::fs::write(&file, "old").unwrap();
-        std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
-        symlink(&file, &link).unwrap();
-        try_write(&link).unwrap();
-        write(&link, b"new").unwrap();
-        assert!(link.is_symlink());
-        assert_eq!(std::fs::read(&file).unwrap(), b"new");
-        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-        // What a program has open is no file to be replaced.
-        assert_eq!(target(Path::new("/dev/null")), None);
-        assert_eq!(target(Path::new("/dev/stdout")), None);
     }
 
     #[test]

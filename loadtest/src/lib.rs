@@ -41,6 +41,7 @@
 pub mod capacity;
 pub mod card;
 pub mod chain;
+pub mod comparison;
 pub mod definition;
 pub mod engine;
 pub mod harness;

@@ -1,6 +1,7 @@
 //! The run record: all that survives a run; versioned and complete.
 
 use crate::capacity::Search;
+use crate::comparison::Beside;
 use crate::definition::ScenarioDef;
 use crate::metrics::{Cells, Frame, Panicked, Windows};
 use crate::plan::{GradingDefaults, Plan};
@@ -105,6 +106,9 @@ pub struct ScenarioRecord {
     /// How the target ended that the scenario had started, when it did not survive the run.
     #[serde(default)]
     pub target_death: Option<String>,
+    /// What changed against a baseline, where the run was to be compared with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Beside>,
     /// What [`RunRecord::regrade`] changed; a record as it was written has none.
     #[serde(skip)]
     pub regraded: Option<GradingDefaults>,
@@ -212,6 +216,7 @@ impl ScenarioRecord {
             panics: Vec::new(),
             out_of_rows: false,
             target_death: None,
+            comparison: None,
             regraded: None,
         }
     }

@@ -19,6 +19,7 @@ impl RunRecord {
 impl ScenarioRecord {
     fn regrade(&mut self, policy: &GradingDefaults) {
         self.regraded = Some(policy.clone());
+        self.plan.min_grade = policy.min_grade.or(self.plan.min_grade);
         for (i, grading) in self.plan.grading.iter_mut().enumerate() {
             grading.budget = policy.budget.unwrap_or(grading.budget);
             grading.weight = policy.grade_weight.unwrap_or(grading.weight);
@@ -117,6 +118,7 @@ mod tests {
             apdex,
             budget,
             grade_weight: None,
+            ..Default::default()
         };
         record.regrade(&policy(Some(ms(500)), Some(0.02)));
         let anew = &record.scenarios[0];

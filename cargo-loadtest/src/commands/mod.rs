@@ -1,9 +1,13 @@
 //! What each command does, a file each, and how scenarios are found.
 
+pub(crate) mod baseline;
 pub(crate) mod capacity;
+pub(crate) mod compare;
+pub(crate) mod config;
 pub(crate) mod debug;
 pub(crate) mod duplicate;
 pub(crate) mod export;
+pub(crate) mod history;
 pub(crate) mod init;
 pub(crate) mod list;
 mod mix;

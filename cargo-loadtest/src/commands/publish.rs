@@ -4,6 +4,7 @@ use crate::cli::{Export, Format, PdfArgs};
 use crate::error::Error;
 use crate::export;
 use crate::export::pdf::{Font, NoFont};
+use crate::files;
 use crate::shell;
 use crate::store::{self, RunFolder, Store};
 use loadtest::card::{Report, worst};
@@ -168,7 +169,7 @@ pub(super) fn publish(
             continue;
         }
         let path = place(export, folder);
-        match store::write(&path, &file) {
+        match files::write(&path, &file) {
             Ok(()) => written.push((export.format.word(), path)),
             Err(error) => {
                 // Each is told; the last one by whoever called.
@@ -218,7 +219,7 @@ pub(super) fn check_path(path: &Path) -> Result<(), Error> {
     if is_device(path) {
         return Ok(());
     }
-    store::try_write(path)
+    files::try_write(path)
 }
 
 fn folder_of(path: &Path) -> &Path {

@@ -3,6 +3,7 @@
 use super::{Project, mix, publish};
 use crate::cli::{Cli, LoadArgs, RunArgs};
 use crate::error::Error;
+use crate::files;
 use crate::interrupt::Interrupts;
 use crate::live::Live;
 use crate::selection::Found;
@@ -172,7 +173,7 @@ impl Series<'_> {
         for (i, request) in requests.iter().enumerate() {
             // By these a run that was killed is read.
             let one = Request::Run(Box::new(request.clone()));
-            store::write_json(&self.folder.request(i + 1), &one)?;
+            files::write_json(&self.folder.request(i + 1), &one)?;
         }
         let mut live = Live::new(self.quiet, requests.len());
         let results = session::mix(

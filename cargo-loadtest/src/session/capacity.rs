@@ -4,9 +4,9 @@ use super::group::Group;
 use super::journal::Tail;
 use super::{ABORT_LIMIT, POLL, in_words, now, poll};
 use crate::error::Error;
+use crate::files;
 use crate::interrupt::Interrupts;
 use crate::live::Live;
-use crate::store;
 use loadtest::capacity::Trial;
 use loadtest::protocol::{CapacityRequest, JournalLine, REQUEST_VARIABLE, Request, SearchLine};
 use std::path::Path;
@@ -34,7 +34,7 @@ pub(crate) fn capacity(
     mut tell: impl FnMut(&Trial),
 ) -> Result<(), Error> {
     let asked = Request::Capacity(Box::new(request.clone()));
-    store::write_json(request_path, &asked)?;
+    files::write_json(request_path, &asked)?;
     command.env(REQUEST_VARIABLE, request_path);
     let mut group = Group::spawn(command)?;
     let mut course = Tail::<SearchLine>::new(&request.search);

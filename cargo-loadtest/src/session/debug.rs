@@ -4,9 +4,9 @@ use super::group::Group;
 use super::journal::Tail;
 use super::{ABORT_LIMIT, in_words, now, poll};
 use crate::error::Error;
+use crate::files;
 use crate::interrupt::Interrupts;
 use crate::shell;
-use crate::store;
 use loadtest::journey::{End, Event};
 use loadtest::protocol::{DebugRequest, REQUEST_VARIABLE, Request};
 use std::path::Path;
@@ -29,7 +29,7 @@ pub(crate) fn debug(
     mut show: impl FnMut(&Event) -> Result<(), Error>,
 ) -> Result<End, Error> {
     let asked = Request::Debug(Box::new(request.clone()));
-    store::write_json(request_path, &asked)?;
+    files::write_json(request_path, &asked)?;
     command.env(REQUEST_VARIABLE, request_path);
     let mut group = Group::spawn(command)?;
     let mut tail = Tail::<Event>::new(&request.output);

@@ -8,9 +8,9 @@ pub(crate) mod journal;
 pub(crate) mod sample;
 
 use crate::error::Error;
+use crate::files;
 use crate::interrupt::Interrupts;
 use crate::live::Live;
-use crate::store;
 use crate::workspace::{Binary, clean};
 pub(crate) use capacity::capacity;
 pub(crate) use debug::debug;
@@ -54,7 +54,7 @@ pub(crate) fn list(binary: &Binary, interrupts: &Interrupts) -> Result<Listing, 
     let list = Request::List {
         output: output.clone(),
     };
-    store::write_json(&request, &list)?;
+    files::write_json(&request, &list)?;
     let mut command = command(binary);
     command.env(REQUEST_VARIABLE, &request);
     let mut group = Group::spawn(command)?;
@@ -101,7 +101,7 @@ pub(crate) fn run(
     interrupts: &Interrupts,
     live: &mut Live,
 ) -> Result<ScenarioRecord, Error> {
-    store::write_json(request_path, &Request::Run(Box::new(request.clone())))?;
+    files::write_json(request_path, &Request::Run(Box::new(request.clone())))?;
     let requests = std::slice::from_ref(request);
     let ended = follow(command, requests, request_path, interrupts, live)?;
     ended.result(request, interrupts)
@@ -120,7 +120,7 @@ pub(crate) fn mix(
     live: &mut Live,
 ) -> Result<Vec<Result<ScenarioRecord, Error>>, Error> {
     let scenarios = requests.to_vec();
-    store::write_json(request_path, &Request::Mix { scenarios })?;
+    files::write_json(request_path, &Request::Mix { scenarios })?;
     let ended = follow(command, requests, request_path, interrupts, live)?;
     Ok(requests
         .iter()

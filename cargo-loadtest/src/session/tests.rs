@@ -74,7 +74,7 @@ fn started() -> JournalLine {
 #[test]
 fn the_record_of_the_child_is_the_result() {
     let fixture = Fixture::new();
-    store::write_json(&fixture.path("made"), &sample::scenario_record()).unwrap();
+    files::write_json(&fixture.path("made"), &sample::scenario_record()).unwrap();
     let record = fixture
         .run("test -s \"$LOADTEST_REQUEST\" && echo chatter && cp made record")
         .unwrap();

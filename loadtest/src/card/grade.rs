@@ -8,8 +8,9 @@
 use crate::definition::micros;
 use crate::metrics::StepTally;
 use crate::plan::StepGrading;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 /// The version of the grading formula.
@@ -24,7 +25,7 @@ const SPENT: f64 = 0.4999;
 const Z: f64 = 1.96;
 
 /// A school grade.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Letter {
     F,
@@ -66,6 +67,22 @@ const BANDS: [(Letter, f64); 13] = [
     (Letter::DMinus, 0.50),
     (Letter::F, 0.0),
 ];
+
+impl FromStr for Letter {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wanted = text.trim().to_uppercase().replace('−', "-");
+        let letters = BANDS.iter().map(|(letter, _)| *letter);
+        letters
+            .clone()
+            .find(|letter| letter.name() == wanted)
+            .ok_or_else(|| {
+                let all: Vec<_> = letters.map(Self::name).collect();
+                format!("is no grade; there are {}", all.join(", "))
+            })
+    }
+}
 
 impl Letter {
     /// The letter of a score between 0 and 1.

@@ -49,9 +49,10 @@ pub use step::{Phases, Quantiles, StepRow};
 pub use threshold::{ThresholdRow, broken};
 pub use validity::{Cause, Trust, Validity};
 pub(crate) use validity::{busy, throttled};
-pub use verdict::{Verdict, worst};
+pub use verdict::{Reason, ReasonKind, Verdict, worst};
 pub use weight::WeightRow;
 
+use crate::comparison::Beside;
 use crate::definition::Shape;
 use crate::metrics::{Panicked, StepTally, Tally, Windows};
 use crate::plan::GradingDefaults;
@@ -96,11 +97,14 @@ pub struct Card {
     /// What the run comes to.
     pub verdict: Verdict,
     /// Why, the decisive reasons first; empty when it passed.
-    pub reasons: Vec<String>,
+    pub reasons: Vec<Reason>,
     /// What belongs beside the verdict and does not decide it.
     pub remarks: Vec<String>,
     /// The overall grade.
     pub grade: Grade,
+    /// The least grade with which the run passes, where one is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_grade: Option<Letter>,
     /// Where the points of the overall grade went, the most first.
     pub losses: Vec<Loss>,
     /// The figures in large type.
@@ -138,6 +142,9 @@ pub struct Card {
     pub target_death: Option<String>,
     /// What must hold, and whether it does.
     pub thresholds: Vec<ThresholdRow>,
+    /// What changed against the baseline, where the run was compared with one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Beside>,
     /// Where every iteration went.
     pub accounts: Accounts,
     /// How far the measurement can be trusted.
@@ -212,6 +219,7 @@ impl Card {
             reasons: Vec::new(),
             remarks: Vec::new(),
             grade,
+            min_grade: record.plan.min_grade,
             losses,
             headline: Headline::of(record, &tally, seconds),
             bottleneck,
@@ -239,6 +247,7 @@ impl Card {
                 .iter()
                 .map(|scoped| ThresholdRow::of(scoped, &tally, &names, seconds))
                 .collect(),
+            comparison: record.comparison.clone(),
             accounts,
             validity,
             generator,

@@ -15,6 +15,8 @@ use std::time::Duration;
 pub struct StepRow {
     /// The name of the step.
     pub name: String,
+    /// The line of its name, in the file of the scenario.
+    pub line: u32,
     /// The HTTP method, where the source shows it.
     pub method: Option<String>,
     /// The URL template, where the source shows it.
@@ -136,6 +138,7 @@ impl StepRow {
         let seconds = seconds.filter(|_| !step.last);
         Self {
             name: step.name.to_string(),
+            line: step.line,
             method: step.method.as_deref().map(str::to_owned),
             url: step.url.as_deref().map(str::to_owned),
             grade: None,

@@ -34,7 +34,11 @@ impl fmt::Display for Card {
             let mut causes = self.validity.causes.iter();
             causes.any(|cause| cause.what == reason)
         };
-        for reason in self.reasons.iter().filter(|reason| !is_cause(reason)) {
+        for reason in self
+            .reasons
+            .iter()
+            .filter(|reason| !is_cause(&reason.words))
+        {
             write!(f, "\n{}: {reason}", self.verdict.name().to_lowercase())?;
         }
         for cause in &self.validity.causes {

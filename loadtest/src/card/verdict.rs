@@ -1,9 +1,9 @@
 //! The verdict: what the run comes to, and the exit code that says so.
 
 use super::Card;
-use super::threshold::ThresholdRow;
 use super::validity::Trust;
 use super::view;
+use crate::comparison::Outcome;
 use crate::record::Ending;
 use crate::transport::ErrorKind;
 use serde::Serialize;
@@ -61,6 +61,49 @@ impl Verdict {
     }
 }
 
+/// Why a run does not pass, for people and for programs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Reason {
+    /// What kind of reason.
+    pub kind: ReasonKind,
+    /// The step it is about; `None` where it is about the journey or the run.
+    pub step: Option<String>,
+    /// In words: `p95 of login is 412 ms, and must be < 300 ms`.
+    pub words: String,
+}
+
+/// What kind of reason keeps a run from passing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReasonKind {
+    /// The accounts of the run do not balance.
+    Internal,
+    /// A request to where it may not go was not sent.
+    NotPermitted,
+    /// The run ended before its time.
+    Interrupted,
+    /// Nothing was measured.
+    Empty,
+    /// The generator measured itself.
+    Invalid,
+    /// The run ended itself.
+    GivenUp,
+    /// A threshold does not hold.
+    Threshold,
+    /// The overall grade is below the least that may be.
+    MinGrade,
+    /// A figure is worse than that of the baseline, beyond margin and chance.
+    Regression,
+    /// The comparison that was asked for could not be made.
+    NotCompared,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.words)
+    }
+}
+
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
@@ -82,15 +125,34 @@ pub fn worst(codes: impl IntoIterator<Item = u8>) -> u8 {
 }
 
 /// The verdict over a card that is otherwise complete, and its reasons, the decisive ones first.
-pub(super) fn of(card: &Card, ending: &Ending) -> (Verdict, Vec<String>) {
-    let found = [
-        (Verdict::Internal, unbalanced(card)),
+pub(super) fn of(card: &Card, ending: &Ending) -> (Verdict, Vec<Reason>) {
+    let plain = |kind, all: Vec<String>| {
+        all.into_iter()
+            .map(|words| Reason::new(kind, words))
+            .collect()
+    };
+    let found: [(Verdict, Vec<Reason>); 9] = [
+        (
+            Verdict::Internal,
+            plain(ReasonKind::Internal, unbalanced(card)),
+        ),
         (Verdict::NotPermitted, blocked(card)),
-        (Verdict::Interrupted, interrupted(ending)),
-        (Verdict::Empty, empty(card, ending)),
-        (Verdict::Invalid, invalid(card)),
-        (Verdict::Failed, given_up(card, ending)),
+        (
+            Verdict::Interrupted,
+            plain(ReasonKind::Interrupted, interrupted(ending)),
+        ),
+        (
+            Verdict::Empty,
+            plain(ReasonKind::Empty, empty(card, ending)),
+        ),
+        (Verdict::Invalid, plain(ReasonKind::Invalid, invalid(card))),
+        (
+            Verdict::Failed,
+            plain(ReasonKind::GivenUp, given_up(card, ending)),
+        ),
         (Verdict::Failed, failed(card)),
+        (Verdict::Failed, graded_too_low(card)),
+        (Verdict::Failed, beside_baseline(card)),
     ];
     let stuck = matches!(ending, Ending::Stuck { .. });
     let verdict = found
@@ -102,13 +164,30 @@ pub(super) fn of(card: &Card, ending: &Ending) -> (Verdict, Vec<String>) {
         // What was never measured fails no threshold of its own.
         .filter(|(of, _)| *of != Verdict::Failed || (verdict != Verdict::Empty && !stuck))
         .flat_map(|(_, reasons)| reasons)
-        .fold(Vec::new(), |mut all, reason| {
-            if !all.contains(&reason) {
+        .fold(Vec::new(), |mut all: Vec<Reason>, reason| {
+            if all.iter().all(|known| known.words != reason.words) {
                 all.push(reason);
             }
             all
         });
     (verdict, reasons)
+}
+
+impl Reason {
+    fn new(kind: ReasonKind, words: String) -> Self {
+        Self {
+            kind,
+            step: None,
+            words,
+        }
+    }
+
+    fn of_step(kind: ReasonKind, step: &str, words: String) -> Self {
+        Self {
+            step: Some(step.to_owned()),
+            ..Self::new(kind, words)
+        }
+    }
 }
 
 /// That the accounts do not balance, which is a cause of invalidity too.
@@ -120,17 +199,18 @@ fn unbalanced(card: &Card) -> Vec<String> {
     }
 }
 
-fn blocked(card: &Card) -> Vec<String> {
+fn blocked(card: &Card) -> Vec<Reason> {
     card.errors
         .iter()
         .filter(|error| error.kind == ErrorKind::GuardBlocked)
         .map(|error| {
-            format!(
+            let words = format!(
                 "{} of `{}` not sent: {}",
                 view::counted(error.count + error.elsewhere, "request"),
                 error.step,
                 error.example
-            )
+            );
+            Reason::of_step(ReasonKind::NotPermitted, &error.step, words)
         })
         .collect()
 }
@@ -237,12 +317,65 @@ fn given_up(card: &Card, ending: &Ending) -> Vec<String> {
     vec![words]
 }
 
-fn failed(card: &Card) -> Vec<String> {
+fn failed(card: &Card) -> Vec<Reason> {
     card.thresholds
         .iter()
         .filter(|threshold| !threshold.passed)
-        .map(ThresholdRow::reason)
+        .map(|threshold| Reason {
+            kind: ReasonKind::Threshold,
+            step: threshold.step.clone(),
+            words: threshold.reason(),
+        })
         .collect()
+}
+
+/// A withheld grade is its own reason.
+fn graded_too_low(card: &Card) -> Vec<Reason> {
+    let words = card
+        .min_grade
+        .zip(card.grade.letter)
+        .filter(|(least, letter)| letter < least)
+        .map(|(least, letter)| format!("the grade is {letter}, and must be at least {least}"));
+    words
+        .map(|words| Reason::new(ReasonKind::MinGrade, words))
+        .into_iter()
+        .collect()
+}
+
+fn beside_baseline(card: &Card) -> Vec<Reason> {
+    let Some(beside) = &card.comparison else {
+        return Vec::new();
+    };
+    match &beside.outcome {
+        Outcome::Compared(comparison) => comparison
+            .regressions()
+            .map(|(subject, figure)| Reason {
+                kind: ReasonKind::Regression,
+                step: subject.step.clone(),
+                words: format!(
+                    "{} of {} regressed against the baseline `{}`: {}",
+                    figure.figure.name(),
+                    subject
+                        .step
+                        .as_ref()
+                        .map_or_else(|| "the journey".to_owned(), |step| format!("`{step}`")),
+                    beside.baseline,
+                    figure.words()
+                ),
+            })
+            .collect(),
+        Outcome::Refused { refusals } => refusals
+            .iter()
+            .map(|refusal| {
+                let words = format!(
+                    "not compared with the baseline `{}`: {refusal}",
+                    beside.baseline
+                );
+                Reason::new(ReasonKind::NotCompared, words)
+            })
+            .collect(),
+        Outcome::Absent => Vec::new(),
+    }
 }
 
 #[cfg(test)]

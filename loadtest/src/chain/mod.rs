@@ -25,7 +25,7 @@ mod slot;
 mod unmet;
 mod untyped;
 mod value;
-mod vu;
+pub(crate) mod vu;
 mod write;
 
 pub use buffer::{RawResponse, RequestBuf, RequestTarget};

@@ -192,7 +192,11 @@ fn fatal(card: &Card) -> Option<RunFailure> {
     };
     Some(RunFailure {
         kind,
-        message: card.reasons.first().cloned().unwrap_or_default(),
+        message: card
+            .reasons
+            .first()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
         help: None,
     })
 }

@@ -138,6 +138,17 @@ impl Histogram {
             .map_or(0, |inner| inner.counts.count_between(0, ns))
     }
 
+    /// The buckets that hold something: the longest duration of each in nanoseconds, and how many it holds.
+    pub(crate) fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let counts = self.0.iter().flat_map(|inner| inner.counts.iter_recorded());
+        counts.map(|value| {
+            (
+                value.value_iterated_to(),
+                value.count_since_last_iteration(),
+            )
+        })
+    }
+
     /// Whether nothing was recorded.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()

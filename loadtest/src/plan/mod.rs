@@ -7,6 +7,7 @@ mod load;
 #[cfg(test)]
 mod tests;
 
+use crate::card::Letter;
 use crate::chain::RowLimit;
 use crate::definition::{Bound, Comparison, Load, Metric, ScenarioDef, Threshold};
 pub use error::PlanError;
@@ -43,6 +44,8 @@ pub struct GradingDefaults {
     pub budget: Option<f64>,
     /// The share in the overall grade of each step that declares none.
     pub grade_weight: Option<f64>,
+    /// The least overall grade with which a run passes.
+    pub min_grade: Option<Letter>,
 }
 
 /// What a run of one scenario does; kept in its record, so that it can be graded again.
@@ -63,6 +66,9 @@ pub struct Plan {
     pub grading: Vec<StepGrading>,
     /// What must hold for the run to pass.
     pub thresholds: Vec<ScopedThreshold>,
+    /// The least overall grade with which it passes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_grade: Option<Letter>,
     /// The feed after whose last row the load ends, where one says so; known when the feeds are read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<RowLimit>,
@@ -155,6 +161,7 @@ impl Plan {
                 })
                 .collect(),
             thresholds: thresholds(scenario),
+            min_grade: defaults.min_grade,
         })
     }
 }

@@ -41,6 +41,7 @@ fn grading_without_meaning_is_refused_all_at_once() {
             apdex: Some(Duration::ZERO),
             budget: Some(budget),
             grade_weight: Some(-1.0),
+            ..Default::default()
         };
         let plan = Plan::new(&scenario(None), &Overrides::default(), &defaults, 1);
         let mistakes = plan.unwrap_err();
@@ -186,6 +187,7 @@ fn the_grading_target_is_the_nearest_that_somebody_set() {
         apdex: Some(seconds(4)),
         budget: Some(0.2),
         grade_weight: None,
+        ..Default::default()
     };
     let mut scenario = scenario(None);
     assert_eq!(grading(&scenario, &none).target, Duration::from_millis(500));
@@ -225,6 +227,7 @@ fn budget_and_weight_in_the_grade_are_the_nearest_that_somebody_set() {
         apdex: None,
         budget: Some(0.2),
         grade_weight: Some(2.0),
+        ..Default::default()
     };
     let mut scenario = scenario(None);
     let none = GradingDefaults::default();

@@ -5,9 +5,9 @@ mod document;
 use super::Project;
 use crate::cli::{Cli, ExportArgs};
 use crate::error::Error;
+use crate::files;
 use crate::selection::one;
 use crate::shell;
-use crate::store;
 use document::Document;
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub(crate) fn export(args: &ExportArgs, cli: &Cli) -> Result<u8, Error> {
         }
     })?;
     if to_file {
-        store::write(&args.output, format!("{text}\n").as_bytes())?;
+        files::write(&args.output, format!("{text}\n").as_bytes())?;
         if !cli.quiet {
             let identity = found.definition.identity();
             let to = args.output.display();

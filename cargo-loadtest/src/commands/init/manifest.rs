@@ -2,7 +2,7 @@
 
 use super::source::Source;
 use crate::error::Error;
-use crate::store;
+use crate::files;
 use std::path::{Path, PathBuf};
 use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table, value};
 
@@ -45,7 +45,7 @@ impl Manifest {
 
     /// Writes the file.
     pub(super) fn write(&self) -> Result<(), Error> {
-        store::write(&self.path, self.document.to_string().as_bytes())
+        files::write(&self.path, self.document.to_string().as_bytes())
     }
 
     /// The dependency of the package on a `loadtest`.

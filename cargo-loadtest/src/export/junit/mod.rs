@@ -7,7 +7,7 @@ mod tests;
 
 use crate::export::facts::{NOT_RUN, identities, step_names, unique};
 use crate::shell::clean;
-use loadtest::card::{Capacity, Card, Report, StepRow, ThresholdRow, Verdict, view};
+use loadtest::card::{Capacity, Card, ReasonKind, Report, StepRow, ThresholdRow, Verdict, view};
 use loadtest::definition::Metric;
 use loadtest::record::NotRun;
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
@@ -119,16 +119,15 @@ fn cases(report: &Report, card: &Card, identity: &str) -> Vec<TestCase> {
 
 /// The verdict, as far as thresholds do not say it.
 fn of_run(card: &Card, identity: &str) -> TestCase {
-    let of_thresholds: Vec<String> = card.thresholds.iter().map(ThresholdRow::reason).collect();
     let reasons = || {
         card.reasons
             .iter()
-            .filter(|reason| !of_thresholds.contains(*reason))
+            .filter(|reason| reason.kind != ReasonKind::Threshold)
     };
     if reasons().next().is_none() {
         return case(identity, RUN, TestCaseStatus::success());
     }
-    let message: Vec<&str> = reasons().map(String::as_str).collect();
+    let message: Vec<&str> = reasons().map(|reason| &*reason.words).collect();
     let mut help = String::new();
     for cause in &card.validity.causes {
         let _ = writeln!(help, "{}: {}", clean(&cause.what), clean(&cause.remedy));
@@ -172,7 +171,8 @@ fn of_threshold(card: &Card, row: &ThresholdRow, identity: &str) -> TestCase {
 
 /// Whether a threshold is one of the reasons of the verdict.
 fn is_decisive(card: &Card, row: &ThresholdRow) -> bool {
-    !row.passed && card.reasons.contains(&row.reason())
+    let words = row.reason();
+    !row.passed && card.reasons.iter().any(|reason| reason.words == words)
 }
 
 /// The broken threshold on errors, of a step or of the journey around it, that the step's own failures

@@ -1,6 +1,6 @@
 use super::*;
 use crate::export::sample;
-use loadtest::card::{CapacityVerdict, Verdict};
+use loadtest::card::{CapacityVerdict, Reason, ReasonKind, Verdict};
 use std::sync::LazyLock;
 
 fn read(report: &Report) -> quick_junit::Report {
@@ -50,6 +50,14 @@ fn many() -> impl Iterator<Item = &'static (String, Report, quick_junit::Report)
     MADE.iter()
 }
 
+fn reason(kind: ReasonKind, words: &str) -> Reason {
+    Reason {
+        kind,
+        step: None,
+        words: words.to_owned(),
+    }
+}
+
 fn make_many() -> Vec<(String, Report)> {
     let mut many = Vec::new();
     for (name, report) in sample::all() {
@@ -60,10 +68,11 @@ fn make_many() -> Vec<(String, Report)> {
                 card.thresholds[row].passed = false;
                 let reason = card.thresholds[row].reason();
                 if matches!(card.verdict, Verdict::Passed | Verdict::Failed)
-                    && !card.reasons.contains(&reason)
+                    && card.reasons.iter().all(|known| known.words != reason)
                 {
                     card.verdict = Verdict::Failed;
-                    card.reasons.push(reason);
+                    card.reasons
+                        .push(self::reason(ReasonKind::Threshold, &reason));
                 }
                 many.push((
                     format!("{name} with threshold {row} of {at} broken"),
@@ -71,15 +80,23 @@ fn make_many() -> Vec<(String, Report)> {
                 ));
             }
         }
-        for (verdict, words) in [
-            (Verdict::NotPermitted, "1 request of `login` not sent"),
-            (Verdict::Internal, "internal error"),
-            (Verdict::Failed, "given up before its end"),
+        for (verdict, kind, words) in [
+            (
+                Verdict::NotPermitted,
+                ReasonKind::NotPermitted,
+                "1 request of `login` not sent",
+            ),
+            (Verdict::Internal, ReasonKind::Internal, "internal error"),
+            (
+                Verdict::Failed,
+                ReasonKind::GivenUp,
+                "given up before its end",
+            ),
         ] {
             let mut other = report.clone();
             if let Some(card) = other.cards.first_mut() {
                 card.verdict = verdict;
-                card.reasons.insert(0, words.to_owned());
+                card.reasons.insert(0, reason(kind, words));
                 many.push((format!("{name} which is {verdict}"), other));
             }
         }
@@ -255,7 +272,9 @@ fn a_verdict_that_is_no_threshold_is_an_error() {
     // That it gave itself up is no condition either, but the gate has failed.
     let mut report = sample::failed();
     let words = "given up after 3 s: errors of the journey: 7.1 %, and must be < 5 %";
-    report.cards[0].reasons.insert(0, words.to_owned());
+    report.cards[0]
+        .reasons
+        .insert(0, reason(ReasonKind::GivenUp, words));
     let given_up = (Some(NonSuccessKind::Failure), words);
     assert_eq!(message(find(&read(&report), RUN)), given_up);
 }

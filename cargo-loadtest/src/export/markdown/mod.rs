@@ -277,7 +277,7 @@ fn head(report: &Report, card: &Card, level: &str) -> String {
         prose(&card.setting.load)
     );
     for reason in &card.reasons {
-        let _ = writeln!(head, "- {mark} {}", prose(reason));
+        let _ = writeln!(head, "- {mark} {}", prose(&reason.words));
     }
     if card.reasons.is_empty() {
         let kept = view::counted(card.thresholds.len() as u64, "threshold");

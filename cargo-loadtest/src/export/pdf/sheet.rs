@@ -56,7 +56,7 @@ fn head(flow: &mut Flow<'_>, card: &Card) {
     let mut sentences: Vec<_> = card
         .reasons
         .iter()
-        .map(|reason| (reason.clone(), INK))
+        .map(|reason| (reason.words.clone(), INK))
         .collect();
     if sentences.is_empty() {
         let kept = view::counted(card.thresholds.len() as u64, "threshold");

@@ -183,7 +183,7 @@ fn header(page: &mut Page, card: &Card) {
     page.rule();
     for reason in &card.reasons {
         let style = verdict_style(card.verdict);
-        page.text(Line::new().add(style, "✗ "), PLAIN, reason);
+        page.text(Line::new().add(style, "✗ "), PLAIN, &reason.words);
     }
     if card.reasons.is_empty() {
         let kept = card.thresholds.len() as u64;

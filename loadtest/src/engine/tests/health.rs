@@ -92,7 +92,7 @@ fn a_stall_of_the_generator_makes_the_run_invalid_and_one_of_the_target_does_not
     };
     let ours = verdict(Box::new(freezing(ms(4_000), ms(2_000))));
     assert_eq!(ours.validity.trust, Trust::Invalid);
-    let told: Vec<&str> = ours.reasons.iter().map(String::as_str).collect();
+    let told: Vec<&str> = ours.reasons.iter().map(|reason| &*reason.words).collect();
     assert!(
         told.iter()
             .any(|told| told.contains("stalled in 2 of 11 seconds")),

@@ -1,0 +1,63 @@
+//! What chance does to the figures of a run: the circular block bootstrap.
+//!
+//! The seconds of a run are no independent samples: a target that is slow in one is slow in the next. So a
+//! run is drawn anew from blocks of neighbouring stretches, long enough to hold what hangs together, with
+//! the end of the run joined to its beginning (Politis and Romano, "A circular block-resampling procedure
+//! for stationary data", 1992).
+
+use super::series::{Figures, Series};
+use crate::chain::vu::mix;
+
+/// How often a run is drawn anew.
+pub(super) const DRAWS: usize = 2_000;
+/// A block holds at least this many seconds.
+const LEAST_SECONDS: f64 = 10.0;
+/// And at least this share of the run.
+const LEAST_SHARE: f64 = 0.1;
+
+/// The figures of a run as it was, and as often as it was drawn anew.
+#[derive(Debug, Clone)]
+pub(super) struct Drawn {
+    pub(super) figures: Figures,
+    pub(super) draws: Vec<Figures>,
+}
+
+impl Drawn {
+    /// Draws the stretches of `series` anew; the same `seed` draws the same blocks of any series of the
+    /// same length, so that what steps have in common stays common.
+    pub(super) fn of(series: &Series, seed: u64) -> Self {
+        let stretches = series.len();
+        let mut whole = series.nothing();
+        if stretches == 0 {
+            let figures = series.figures(&whole);
+            return Self {
+                figures,
+                draws: vec![figures; DRAWS],
+            };
+        }
+        series.add_block(&mut whole, 0, stretches);
+        let length = block(stretches, series.width());
+        let mut dice = seed;
+        let mut start = || {
+            dice = mix(dice);
+            (u128::from(dice) * stretches as u128 >> 64) as usize
+        };
+        let draw = |_| {
+            let mut sum = series.nothing();
+            for _ in 0..stretches.div_ceil(length) {
+                series.add_block(&mut sum, start(), length);
+            }
+            series.figures(&sum)
+        };
+        Self {
+            figures: series.figures(&whole),
+            draws: (0..DRAWS).map(draw).collect(),
+        }
+    }
+}
+
+/// How many stretches of `width` seconds a block holds.
+fn block(stretches: usize, width: f64) -> usize {
+    let seconds = (stretches as f64 * width * LEAST_SHARE).max(LEAST_SECONDS);
+    ((seconds / width).round() as usize).clamp(1, stretches)
+}

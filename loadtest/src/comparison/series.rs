@@ -1,0 +1,235 @@
+//! What one step, or the whole journey, did in equal stretches of the steady part of a run.
+
+use crate::metrics::{Cell, Histogram};
+use crate::record::ScenarioRecord;
+use crate::schedule::{Schedule, Window};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::Duration;
+
+/// The quantiles that are compared: p50, p95, p99.
+pub(super) const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
+
+/// Stretches one after another, as sums up to each: what happened in any row of them is one difference.
+#[derive(Debug, Clone)]
+pub(super) struct Series {
+    /// How long each stretch is, in seconds.
+    width: f64,
+    /// The logarithm of the time, in nanoseconds, that each bucket of times ends at, and before them of
+    /// the one that the first begins at.
+    ends: Vec<f64>,
+    /// Times by bucket: a row per stretch, after one of nothing.
+    times: Vec<Vec<u64>>,
+    /// What else there is to count, likewise.
+    counts: Vec<Counts>,
+}
+
+/// What is counted beside times.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// What ended, or never began though it should have.
+    pub(super) tried: u64,
+    /// Of these, what failed.
+    pub(super) failed: u64,
+    /// What ended.
+    pub(super) ended: u64,
+}
+
+/// A sum over stretches.
+#[derive(Debug, Clone)]
+pub(super) struct Sum {
+    stretches: usize,
+    times: Vec<u64>,
+    counts: Counts,
+}
+
+/// What is compared of a sum: logarithms of the quantiles of time, in nanoseconds, and of what ended a
+/// second, and the share that failed; not a number where there is none.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Figures {
+    pub(super) quantiles: [f64; 3],
+    pub(super) failed: f64,
+    pub(super) rate: f64,
+}
+
+impl Series {
+    /// What `step` did, or the journey, in the steady part of a run; empty where a run has no whole stretch.
+    pub(super) fn of(record: &ScenarioRecord, step: Option<usize>) -> Self {
+        let cells = &record.cells;
+        let width = cells.width.max(1);
+        let by_second: BTreeMap<u32, &Cell> =
+            cells.cells.iter().map(|cell| (cell.second, cell)).collect();
+        let empty = Cell::default();
+        let stretches = steady(record, width).step_by(width as usize).map(|second| {
+            let cell = by_second.get(&second).copied().unwrap_or(&empty);
+            stretch(cell, step)
+        });
+        Self::new(f64::from(width), stretches.collect())
+    }
+
+    /// Stretches of `width` seconds each.
+    pub(super) fn new(width: f64, stretches: Vec<(Histogram, Counts)>) -> Self {
+        let mut values: Vec<u64> = stretches
+            .iter()
+            .flat_map(|(times, _)| times.buckets().map(|(ns, _)| ns))
+            .collect();
+        values.sort_unstable();
+        values.dedup();
+        // The width of a bucket of two digits, of which the first has no neighbour to tell it.
+        let first = values
+            .first()
+            .map_or(1.0, |ns| *ns as f64 * (1.0 - 1.0 / 128.0));
+        let ends = std::iter::once(first)
+            .chain(values.iter().map(|ns| *ns as f64))
+            .map(|ns| ns.max(1.0).ln())
+            .collect();
+        let mut times = vec![vec![0; values.len()]];
+        let mut counts = vec![Counts::default()];
+        for (histogram, counted) in stretches {
+            let mut row = times.last().expect("there is a first").clone();
+            for (ns, count) in histogram.buckets() {
+                let place = values.binary_search(&ns).expect("all values are there");
+                row[place] += count;
+            }
+            times.push(row);
+            counts.push(counts.last().expect("there is a first").plus(counted));
+        }
+        Self {
+            width,
+            ends,
+            times,
+            counts,
+        }
+    }
+
+    /// How many stretches there are.
+    pub(super) fn len(&self) -> usize {
+        self.counts.len() - 1
+    }
+
+    /// How long each stretch is, in seconds.
+    pub(super) fn width(&self) -> f64 {
+        self.width
+    }
+
+    /// A sum of nothing.
+    pub(super) fn nothing(&self) -> Sum {
+        Sum {
+            stretches: 0,
+            times: vec![0; self.times[0].len()],
+            counts: Counts::default(),
+        }
+    }
+
+    /// Adds `length` stretches from the one at `start`; after the last comes the first.
+    pub(super) fn add_block(&self, sum: &mut Sum, start: usize, length: usize) {
+        let end = start + length;
+        if end <= self.len() {
+            self.add(sum, start..end);
+        } else {
+            self.add(sum, start..self.len());
+            self.add(sum, 0..end - self.len());
+        }
+    }
+
+    fn add(&self, sum: &mut Sum, range: Range<usize>) {
+        sum.stretches += range.len();
+        let (before, after) = (&self.times[range.start], &self.times[range.end]);
+        for ((sum, after), before) in sum.times.iter_mut().zip(after).zip(before) {
+            *sum += after - before;
+        }
+        let (before, after) = (self.counts[range.start], self.counts[range.end]);
+        sum.counts = sum.counts.plus(after.minus(before));
+    }
+
+    /// The figures of a sum over stretches of this series.
+    pub(super) fn figures(&self, sum: &Sum) -> Figures {
+        let seconds = sum.stretches as f64 * self.width;
+        let counts = sum.counts;
+        Figures {
+            quantiles: self.quantiles(&sum.times),
+            failed: counts.failed as f64 / counts.tried as f64,
+            rate: (counts.ended as f64 / seconds).ln(),
+        }
+    }
+
+    /// The logarithms of the quantiles, told apart within a bucket as though its times lay evenly.
+    fn quantiles(&self, times: &[u64]) -> [f64; 3] {
+        let all: u64 = times.iter().sum();
+        let mut found = [f64::NAN; 3];
+        if all == 0 {
+            return found;
+        }
+        let ranks = QUANTILES.map(|quantile| quantile * all as f64);
+        let (mut below, mut next) = (0.0, 0);
+        for (i, count) in times.iter().enumerate() {
+            let upto = below + *count as f64;
+            while next < ranks.len() && ranks[next] <= upto {
+                let within = (ranks[next] - below) / *count as f64;
+                // Buckets between which nothing lies are no wide bucket.
+                let from = self.ends[i].max(self.ends[i + 1] - 1.0 / 64.0);
+                found[next] = from + (self.ends[i + 1] - from) * within;
+                next += 1;
+            }
+            below = upto;
+        }
+        found
+    }
+}
+
+impl Counts {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            tried: self.tried + other.tried,
+            failed: self.failed + other.failed,
+            ended: self.ended + other.ended,
+        }
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self {
+            tried: self.tried - other.tried,
+            failed: self.failed - other.failed,
+            ended: self.ended - other.ended,
+        }
+    }
+}
+
+/// The seconds of the steady part, from the first cell that lies in it as a whole to the last.
+fn steady(record: &ScenarioRecord, width: u32) -> Range<u32> {
+    let schedule = Schedule::new(&record.plan.load);
+    let elapsed = u32::try_from(record.elapsed_us / 1_000_000).unwrap_or(u32::MAX);
+    let at = |second: u32| Duration::from_secs(u64::from(second));
+    let lies_within = |second: &u32| {
+        let last = at(second + width).saturating_sub(Duration::from_micros(1));
+        schedule.window(at(*second)) == Window::Steady && schedule.window(last) == Window::Steady
+    };
+    let mut whole = (0..elapsed / width).map(|i| i * width).filter(lies_within);
+    let Some(first) = whole.next() else {
+        return 0..0;
+    };
+    let end = whole.last().unwrap_or(first) + width;
+    first..end
+}
+
+/// What happened to `step`, or the journey, in one cell.
+fn stretch(cell: &Cell, step: Option<usize>) -> (Histogram, Counts) {
+    match step {
+        None => {
+            let counts = Counts {
+                tried: cell.ok + cell.failed + cell.dropped,
+                failed: cell.failed + cell.dropped,
+                ended: cell.ok + cell.failed,
+            };
+            (cell.time.decode(), counts)
+        }
+        Some(step) => cell.steps.get(step).map_or_else(Default::default, |step| {
+            let counts = Counts {
+                tried: step.executed,
+                failed: step.failed,
+                ended: step.executed,
+            };
+            (step.response.decode(), counts)
+        }),
+    }
+}
