@@ -6,9 +6,7 @@
 use super::bootstrap::Drawn;
 use super::chance::{Share, from_run_to_run, normal_quantile, variance};
 use super::series::{Figures, QUANTILES};
-use crate::card::view;
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
 
 /// The standard normal quantile of a one-sided interval of 95 %.
 const Z: f64 = 1.645;
@@ -96,6 +94,18 @@ impl Margin {
             relative: if runs < SEVERAL { 0.10 } else { 0.07 },
             time_us: 300,
             errors: 0.005,
+        }
+    }
+
+    /// By how much a figure must differ to count, as [`Compared::change`] has it: a time of little more than
+    /// nothing by a larger share of it.
+    pub fn around(&self, compared: &Compared) -> f64 {
+        match compared.figure {
+            Figure::P50 | Figure::P95 | Figure::P99 => {
+                self.relative.max(self.time_us as f64 / compared.base)
+            }
+            Figure::Errors => self.errors,
+            Figure::Rps => self.relative,
         }
     }
 }
@@ -212,37 +222,6 @@ fn failed(runs: &[Drawn]) -> Share {
     Share {
         of: sum(|run| run.counts.tried),
         count: sum(|run| run.counts.failed),
-    }
-}
-
-impl Compared {
-    /// The change in words: `p95 218 ms → 268 ms, +23 % (90 % sure: +14 % to +33 %)`.
-    pub fn words(&self) -> String {
-        let shown = |value: f64| match self.figure {
-            Figure::P50 | Figure::P95 | Figure::P99 => {
-                view::duration(Duration::from_secs_f64(value / 1e6))
-            }
-            Figure::Errors => view::percent(value),
-            Figure::Rps => view::rate(value),
-        };
-        let change = |change: f64| {
-            let points = if self.figure == Figure::Errors {
-                " points"
-            } else {
-                ""
-            };
-            let sign = if change < 0.0 { '−' } else { '+' };
-            format!("{sign}{}{points}", view::percent(change.abs()))
-        };
-        format!(
-            "{} {} → {}, {} (90 % sure: {} to {})",
-            self.figure.name(),
-            shown(self.base),
-            shown(self.new),
-            change(self.change),
-            change(self.interval.0),
-            change(self.interval.1),
-        )
     }
 }
 

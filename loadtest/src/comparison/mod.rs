@@ -12,6 +12,7 @@ mod pruned;
 mod series;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use crate::chain::vu::mix;
 use crate::definition::{Shape, StepDef};
@@ -89,18 +90,6 @@ pub enum Skipped {
     Removed,
     /// A run of the baseline did not execute it once in its steady part, or none did.
     Idle,
-}
-
-impl Skipped {
-    /// In words, after the name of the step.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Changed => "its source changed",
-            Self::Added => "the baseline does not have it",
-            Self::Removed => "only the baseline has it",
-            Self::Idle => "it was not executed",
-        }
-    }
 }
 
 impl Comparison {
