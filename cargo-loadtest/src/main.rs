@@ -1,5 +1,6 @@
 //! `cargo loadtest`: discovers, runs, grades and exports load tests.
 
+mod baselines;
 mod cli;
 mod commands;
 mod config;

@@ -1,7 +1,8 @@
 //! `cargo loadtest report`: grades the record of an earlier run again.
 
-use super::publish;
-use crate::cli::{Cli, ReportArgs};
+use super::{baseline, publish};
+use crate::baselines::Against;
+use crate::cli::{CargoArgs, Cli, ReportArgs};
 use crate::config::Config;
 use crate::error::Error;
 use crate::store::{self, RunFolder, Store};
@@ -16,7 +17,13 @@ use std::path::Path;
 /// When there is no such run, or its record cannot be read.
 pub(crate) fn report(args: &ReportArgs, _cli: &Cli) -> Result<u8, Error> {
     let exports = publish::Exports::check(&args.export, &args.pdf)?;
-    let (folder, mut record) = find(args)?;
+    let (folder, mut record) = find(&args.run, &args.cargo)?;
+    if let Some(name) = &args.baseline {
+        let baseline = baseline::baselines(&args.cargo)?.open(name)?;
+        let scenarios = record.scenarios.iter();
+        let identities = scenarios.map(|scenario| scenario.definition.identity());
+        Against::read(&baseline, identities)?.compare(&mut record);
+    }
     if args.apdex.is_some() || args.budget.is_some() {
         record.regrade(&GradingDefaults {
             apdex: args.apdex,
@@ -27,8 +34,12 @@ pub(crate) fn report(args: &ReportArgs, _cli: &Cli) -> Result<u8, Error> {
     publish::publish(&record, &folder, &exports)
 }
 
-fn find(args: &ReportArgs) -> Result<(RunFolder, RunRecord), Error> {
-    let path = Path::new(&args.run);
+/// The record of a run: an identifier or its beginning, a path, or `latest`.
+///
+/// # Errors
+/// When there is no such run, or its record cannot be read.
+pub(super) fn find(run: &str, cargo: &CargoArgs) -> Result<(RunFolder, RunRecord), Error> {
+    let path = Path::new(run);
     // What is no name in the store is a path, also one that is not there.
     if path.is_file() || (!path.is_dir() && path.components().count() > 1) {
         if let Some(folder) = RunFolder::around(path) {
@@ -40,9 +51,9 @@ fn find(args: &ReportArgs) -> Result<(RunFolder, RunRecord), Error> {
     let folder = if path.is_dir() {
         RunFolder::at(path)
     } else {
-        let workspace = Workspace::load(&args.cargo)?;
+        let workspace = Workspace::load(cargo)?;
         let config = Config::load(&workspace.start, workspace.root())?;
-        Store::of(&workspace, &config).find(&args.run)?
+        Store::of(&workspace, &config).find(run)?
     };
     let record = folder.read()?;
     Ok((folder, record))

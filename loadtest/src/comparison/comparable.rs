@@ -3,6 +3,7 @@
 use crate::card::{Trust, view};
 use crate::definition::{Load, ScenarioDef, Shape};
 use crate::record::{Ending, Environment, ScenarioRecord};
+use crate::redact;
 use crate::schedule::Schedule;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -138,6 +139,46 @@ pub(super) fn refusals(base: &Side<'_>, new: &Side<'_>) -> Vec<Refusal> {
     all
 }
 
+/// In what two runs of a scenario differ that are not to be averaged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Differs {
+    /// The source of the scenario.
+    Version,
+    /// The load.
+    Load,
+    /// The target.
+    Target,
+    /// The machine, which the target ran on too.
+    Machine,
+}
+
+impl fmt::Display for Differs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Version => "an older version",
+            Self::Load => "another load",
+            Self::Target => "another target",
+            Self::Machine => "another machine",
+        })
+    }
+}
+
+/// In what two runs of a scenario differ, if in anything that matters.
+pub fn differs(old: &Side<'_>, new: &Side<'_>) -> Option<Differs> {
+    let (was, is) = (old.scenario, new.scenario);
+    if was.definition.revision() != is.definition.revision() {
+        Some(Differs::Version)
+    } else if !is_same_load(&was.plan.load, &is.plan.load) {
+        Some(Differs::Load)
+    } else if target(was) != target(is) {
+        Some(Differs::Target)
+    } else if is.own_target && machine(old.environment) != machine(new.environment) {
+        Some(Differs::Machine)
+    } else {
+        None
+    }
+}
+
 /// Everything that is known to speak against comparing the run `ahead` with those of `base`, before anything
 /// is sent.
 pub fn refusals_before(base: &[Side<'_>], ahead: &Ahead<'_>) -> Vec<Refusal> {
@@ -219,22 +260,21 @@ fn url(base: Option<&str>) -> String {
     base.map_or_else(|| "absolute URLs".to_owned(), bare_url)
 }
 
-/// A URL without what names a user, asks for something, or is a place within a page.
+/// A URL without what names a user, asks for something, or is a place within a page, as it is written most
+/// often.
 pub(super) fn bare_url(url: &str) -> String {
+    let url = redact::text(url);
     let url = url.split(['?', '#']).next().unwrap_or_default();
-    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-    let (host, path) = rest
-        .split_once('/')
-        .map_or((rest, ""), |(host, path)| (host, path));
+    let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
+    let scheme = scheme.to_ascii_lowercase();
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-    let scheme = if scheme.is_empty() {
-        String::new()
-    } else {
-        format!("{scheme}://")
-    };
-    let slash = if path.is_empty() { "" } else { "/" };
-    let bare = format!("{scheme}{host}{slash}{path}");
-    bare.trim_end_matches('/').to_owned()
+    let usual = if scheme == "https" { ":443" } else { ":80" };
+    let host = host
+        .strip_suffix(usual)
+        .unwrap_or(host)
+        .to_ascii_lowercase();
+    format!("{scheme}://{host}{}", path.trim_end_matches('/'))
 }
 
 fn machine(environment: &Environment) -> String {

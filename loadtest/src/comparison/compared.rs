@@ -17,7 +17,10 @@ const INTERVAL: (f64, f64) = (0.05, 0.95);
 /// With fewer runs of a baseline than this, the margin is the wider one.
 const SEVERAL: usize = 3;
 /// How often any figure of an unchanged system may seem to have changed.
-const FAMILY: f64 = 0.05;
+const FAMILY: f64 = 0.02;
+/// How much wider than the draws chance is: what hangs together for longer than a block, they do not show
+/// (measured, with `benches/regression.rs`).
+const WIDER: f64 = 1.25;
 /// Figures that differ of themselves: times - of which percentiles go together -, and errors.
 const KINDS: f64 = 2.0;
 /// So many must be beyond a quantile for it to be told, and so many be done for a rate.
@@ -162,7 +165,7 @@ impl Compared {
         }
         draws.sort_unstable_by(f64::total_cmp);
         let limit = figure.limit(from, &common.margin);
-        let within = variance(&draws);
+        let within = variance(&draws) * WIDER.powi(2);
         let between = figure.between(base, &was, common);
         let deviation = (within + between * (1.0 + 1.0 / base.len() as f64)).sqrt();
         let at = |share: f64| draws[((draws.len() - 1) as f64 * share).round() as usize];
@@ -288,7 +291,11 @@ impl Figure {
         let within = |run: &Drawn| {
             let draws: Vec<f64> = run.draws.iter().map(|draw| self.of(draw)).collect();
             let variance = variance(&draws);
-            if variance.is_finite() { variance } else { 0.0 }
+            if variance.is_finite() {
+                variance * WIDER.powi(2)
+            } else {
+                0.0
+            }
         };
         let within = base.iter().map(within).sum::<f64>() / base.len() as f64;
         from_run_to_run(was, within).powi(2)

@@ -18,7 +18,7 @@ use crate::chain::vu::mix;
 use crate::definition::{Shape, StepDef};
 use bootstrap::Drawn;
 use comparable::refusals;
-pub use comparable::{Ahead, Refusal, SHORTEST, Side, refusals_before};
+pub use comparable::{Ahead, Differs, Refusal, SHORTEST, Side, differs, refusals_before};
 use compared::Common;
 pub use compared::{Change, Compared, Figure, Margin};
 use serde::{Deserialize, Serialize};

@@ -5,7 +5,9 @@
 
 use super::comparable::bare_url;
 use crate::definition::{ScenarioDef, StepDef};
-use crate::metrics::{Cell, Cells, ErrorTally, JourneyTally, StepTally, Tally, Windows};
+use crate::metrics::{
+    Cell, CellStep, Cells, CompactHistogram, ErrorTally, JourneyTally, StepTally, Tally, Windows,
+};
 use crate::plan::Plan;
 use crate::record::{Environment, RunRecord, SCHEMA_VERSION, ScenarioRecord};
 
@@ -154,6 +156,14 @@ fn cells(cells: &Cells, steady_us: u64) -> Cells {
     let wanted = u32::try_from(steady_us / 1_000_000 / CELLS).unwrap_or(u32::MAX);
     let width = cells.width.max(1);
     let wide = wanted.max(LEAST_SECONDS).div_ceil(width) * width;
+    // Encoded again, since what is none could be any text.
+    let again = |times: &CompactHistogram| CompactHistogram::of(&times.decode());
+    let step = |step: &CellStep| CellStep {
+        executed: step.executed,
+        failed: step.failed,
+        skipped: step.skipped,
+        response: again(&step.response),
+    };
     let cell = |cell: &Cell| Cell {
         second: cell.second,
         seconds: cell.seconds,
@@ -161,8 +171,8 @@ fn cells(cells: &Cells, steady_us: u64) -> Cells {
         ok: cell.ok,
         failed: cell.failed,
         dropped: cell.dropped,
-        time: cell.time.clone(),
-        steps: cell.steps.clone(),
+        time: again(&cell.time),
+        steps: cell.steps.iter().map(step).collect(),
         ..Cell::default()
     };
     let mut kept = Cells {

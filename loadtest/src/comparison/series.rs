@@ -55,6 +55,18 @@ pub(super) struct Figures {
     pub(super) rate: f64,
 }
 
+impl Figures {
+    /// The same, so many times as far from `centre`.
+    pub(super) fn further_from(&self, centre: &Self, times: f64) -> Self {
+        let further = |from: f64, to: f64| from + (to - from) * times;
+        Self {
+            quantiles: std::array::from_fn(|i| further(centre.quantiles[i], self.quantiles[i])),
+            failed: further(centre.failed, self.failed),
+            rate: further(centre.rate, self.rate),
+        }
+    }
+}
+
 impl Series {
     /// What `step` did, or the journey, in the steady part of a run; empty where a run has no whole stretch.
     pub(super) fn of(record: &ScenarioRecord, step: Option<usize>) -> Self {
