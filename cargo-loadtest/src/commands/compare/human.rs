@@ -169,11 +169,15 @@ impl Page {
                 .filter(|(_, found)| found.verdict == change)
                 .count();
             if count > 0 {
-                if line.width() > 0 {
-                    line = line.add(DIM, " · ");
-                }
                 let words = format!("{} {} {change}", mark(change), view::count(count as u64));
-                line = line.add(style(change), words);
+                let part = Line::new().add(style(change), words);
+                if line.width() == 0 {
+                    line = part;
+                } else if line.width() + part.width() + 3 > self.width {
+                    self.line(&std::mem::replace(&mut line, part));
+                } else {
+                    line = line.add(DIM, " · ").join(part);
+                }
             }
         }
         if line.width() == 0 {
@@ -330,39 +334,36 @@ fn listed(names: &[String]) -> String {
 }
 
 /// The smallest change that this comparison would have shown: of p95, of the journey and of the steps.
-fn detectable(comparison: &Comparison) -> Option<String> {
+fn detectable(comparison: &Comparison) -> Vec<String> {
     let mut all: Vec<(&Subject, &Found)> = figures(comparison)
         .filter(|(_, found)| found.figure == Figure::P95 && found.needs.is_none())
         .collect();
-    let words = |(subject, found): &(&Subject, &Found)| {
-        format!(
-            "+{} and more of {}",
-            found.detectable_words(),
-            name(subject)
-        )
-    };
-    let journey = all
-        .iter()
-        .find(|(subject, _)| subject.step.is_none())
-        .map(words);
+    let more = |found: &Found| format!("+{} and more", found.detectable_words());
+    let lead = "This comparison would have shown, nine times of ten,";
+    let journey = all.iter().find(|(subject, _)| subject.step.is_none());
+    let journey =
+        journey.map(|(_, found)| format!("{lead} {} of p95 of the journey.", more(found)));
     all.retain(|(subject, _)| subject.step.is_some());
     all.sort_by(|(_, one), (_, other)| one.detectable.total_cmp(&other.detectable));
     let steps = match all[..] {
         [] => None,
-        [ref only] => Some(words(only)),
-        [ref first, .., ref last] => Some(format!(
-            "of the steps from +{} ({}) to +{} ({})",
-            first.1.detectable_words(),
-            name(first.0),
-            last.1.detectable_words(),
-            name(last.0)
+        [(subject, found)] => Some(format!(
+            "{lead} {} of p95 of {}.",
+            more(found),
+            name(subject)
         )),
+        [(first, least), .., (last, most)] => {
+            let (least, most) = (more(least), more(most));
+            Some(if least == most {
+                format!("{lead} {least} of p95 of a step.")
+            } else {
+                format!(
+                    "{lead} {least} of p95 of {}, to {most} of that of {}.",
+                    name(first),
+                    name(last)
+                )
+            })
+        }
     };
-    let parts: Vec<String> = journey.into_iter().chain(steps).collect();
-    (!parts.is_empty()).then(|| {
-        format!(
-            "Nine times of ten, this comparison would have shown a p95 that rose by {}.",
-            parts.join(", ")
-        )
-    })
+    journey.into_iter().chain(steps).collect()
 }
