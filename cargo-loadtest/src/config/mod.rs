@@ -167,7 +167,7 @@ impl Config {
     }
 
     /// Reads what the file at `path` holds, if there is one, and `environment`.
-    fn decode(
+    pub(crate) fn decode(
         bytes: Option<&[u8]>,
         path: &Path,
         mut environment: Environment,

@@ -132,9 +132,8 @@ fn lists(view: &View<'_>) -> Vec<Table> {
             Some(name) if (view.is_set)(name) => format!("signed by ${name}"),
             Some(name) => format!("${name} is not set"),
         };
-        let words = format!("{}; {}; {key}", events(notify).join(", "), format(notify));
-        let host = host(notify);
-        row("", format!("{host}: {words}"), *line)
+        let words = format!("{} on {}; {key}", host(notify), events(notify).join(", "));
+        row(format(notify), words, *line)
     });
     let targets = config
         .targets

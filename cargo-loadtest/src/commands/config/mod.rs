@@ -6,7 +6,8 @@ mod human;
 
 use crate::cli::{ConfigArgs, ResultFormat};
 use crate::config::{
-    BuiltIn, Config, Event, FILE_NAME, Known, Notify, NotifyFormat, Origin, layered, variable,
+    BuiltIn, Config, Event, FILE_NAME, Kind, Known, Level, Notify, NotifyFormat, Origin, layered,
+    variable,
 };
 use crate::error::Error;
 use crate::policy::Caller;
@@ -175,8 +176,10 @@ fn data(view: &View<'_>) -> Value {
                 Some(Origin::File { line }) => ("file", Some(line)),
                 Some(Origin::Environment { .. }) => ("environment", None),
             };
+            let number = |words: &[String]| words.first()?.parse::<serde_json::Number>().ok();
             let value = match &key.value {
-                Some(words) if kind == crate::config::Kind::List => json!(words),
+                Some(words) if kind == Kind::List => json!(words),
+                Some(words) if matches!(kind, Kind::Whole | Kind::Number) => json!(number(words)),
                 Some(words) => json!(words.first()),
                 None => Value::Null,
             };
@@ -241,7 +244,7 @@ fn data(view: &View<'_>) -> Value {
             "caller": view.caller.as_ref().map(|caller| json!({
                 "names": caller.names,
                 "by": caller.source,
-                "level": caller.level(config).map(crate::config::Level::word),
+                "level": caller.level(config).map(Level::word),
             })),
         })
     });
@@ -254,4 +257,98 @@ fn data(view: &View<'_>) -> Value {
         "targets": targets,
         "organisation": organisation,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Environment;
+
+    const FILE: &str = "\
+[store]
+keep = 50
+[grading]
+apdex = \"300ms\"
+[run]
+seed = 7
+[ci]
+load = \"smoke\"
+export = [\"junit\", \"markdown=reports/a_rather_long_name_of_a_file/summary.md\"]
+[load.smoke]
+rate = \"10/s\"
+ramp_up = \"2s\"
+duration = \"30s\"
+[load.work]
+iterations = 1000
+users = 1
+[[notify]]
+url = \"https://hooks.slack.com/services/T0SECRET/xyz?token=T0SECRET\"
+format = \"slack\"
+secret_env = \"HOOK_KEY\"
+[[notify]]
+url = \"http://127.0.0.1:8080/T0SECRET\"
+events = [\"gate.failed\"]
+[[targets]]
+host = \"shop.staging.example.com\"
+scheme = \"https\"
+owner = \"shop-team@example.com\"
+max_rate = \"200/s\"
+[organisation]
+plan = \"free\"
+[organisation.members]
+\"ada@example.com\" = \"admin\"
+\"\\u001b[31mvera\" = \"viewer\"
+";
+
+    fn shown<T>(file: Option<&str>, show: impl Fn(&View<'_>) -> T) -> T {
+        let variables = [("LOADTEST_GRADING_BUDGET".to_owned(), "0.5%".to_owned())];
+        let environment = match file {
+            Some(_) => Environment::new(variables, Path::new("/tmp")),
+            None => Environment::default(),
+        };
+        let path = Path::new("/home/ada/shop/loadtest.toml");
+        let (config, _) = Config::decode(file.map(str::as_bytes), path, environment).unwrap();
+        show(&View {
+            config: &config,
+            caller: Some(Caller {
+                names: vec!["ada@example.com".to_owned()],
+                source: "GITHUB_ACTOR",
+            }),
+            store: PathBuf::from("/home/ada/shop/target/loadtest"),
+            is_set: |name| name == "HOOK_KEY",
+        })
+    }
+
+    #[test]
+    fn people_see_every_key_and_where_it_is_from() {
+        insta::assert_snapshot!(shown(Some(FILE), |view| human::render(view, 80, false)));
+    }
+
+    #[test]
+    fn people_see_what_is_built_in() {
+        insta::assert_snapshot!(shown(None, |view| human::render(view, 80, false)));
+    }
+
+    #[test]
+    fn programs_see_the_same() {
+        insta::assert_json_snapshot!(shown(Some(FILE), data));
+    }
+
+    #[test]
+    fn nothing_shown_is_secret_or_wider_than_the_terminal_or_drives_it() {
+        for width in [60, 80, 132] {
+            let text = shown(Some(FILE), |view| human::render(view, width, false));
+            for line in text.lines() {
+                let wide = unicode_width::UnicodeWidthStr::width(line);
+                assert!(wide <= width, "{width}: {line:?}");
+            }
+            assert!(
+                !text.contains("T0SECRET") && !text.contains('\x1b'),
+                "{text}"
+            );
+            let host = "https://hooks.slack.com";
+            assert!(width < 80 || text.contains(host), "{text}");
+        }
+        assert!(!shown(Some(FILE), data).to_string().contains("T0SECRET"));
+    }
 }
