@@ -34,6 +34,11 @@ pub(crate) fn error(error: &Error) {
     }
 }
 
+/// Prints what may not be as it was meant.
+pub(crate) fn warning(text: impl Display) {
+    line(style::WARN, "warning", text);
+}
+
 /// Prints a line as cargo shows what it does: a verb, right-aligned, and what it is done to.
 pub(crate) fn status(verb: &str, object: impl Display) {
     verdict(true, verb, object);

@@ -4,6 +4,7 @@
 //! program which is not there is ignored, and says so.
 
 mod alias;
+mod baselines;
 mod bodies;
 #[cfg(unix)]
 mod browser;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let trials = [
         alias::trials(),
+        baselines::trials(),
         bodies::trials(),
         capacity::trials(),
         choices::trials(),

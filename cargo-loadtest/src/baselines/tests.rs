@@ -471,22 +471,77 @@ fn nothing_that_could_be_a_secret_is_kept() {
     assert_eq!(read, kept.record);
 }
 
-#[test]
-fn a_baseline_of_five_minutes_is_small_and_its_accounts_balance() {
+/// A run of five minutes at 100 journeys a second, whose times are log-normal, as those of targets are.
+fn long(steps: usize) -> RunRecord {
     let mut record = run(0);
-    record.scenarios = vec![scenario(300)];
+    let mut long = scenario(60);
+    let more = (0..steps).map(|step| loadtest::definition::StepDef {
+        fingerprint: format!("{step:064x}").into(),
+        ..loadtest::definition::StepDef::new(format!("step_{step}"))
+    });
+    long.definition.steps = more.collect::<Vec<_>>().into();
+    long.plan.grading = long
+        .plan
+        .grading
+        .iter()
+        .cycle()
+        .take(steps)
+        .copied()
+        .collect();
+    (long.windows, long.cells) = Default::default();
+    (long.steady_us, long.elapsed_us) = (300_000_000, 300_000_000);
+    let mut dice = 7_u64;
+    let mut even = || {
+        dice = dice
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (dice >> 33) as f64 / f64::from(1_u32 << 31)
+    };
+    for second in 0..300 {
+        let mut frame = loadtest::metrics::Frame {
+            second,
+            ..Default::default()
+        };
+        let mut tally = loadtest::metrics::Tally::new(steps);
+        for step in &mut tally.steps {
+            for _ in 0..100 {
+                let normal = (0..12).map(|_| even()).sum::<f64>() - 6.0;
+                let time = Duration::from_secs_f64(0.08 * (0.5 * normal).exp());
+                step.response.record(time);
+                tally.journey.time.record(time);
+            }
+            (step.executed, step.ok) = (100, 100);
+        }
+        (tally.journey.started, tally.journey.ok) = (100, 100);
+        frame.windows.steady = tally;
+        long.absorb(&frame);
+    }
+    record.scenarios = vec![long];
+    record
+}
+
+#[test]
+fn a_baseline_of_five_minutes_and_ten_steps_is_small() {
+    let steps = std::env::var("BASELINE_STEPS").map_or(10, |steps| steps.parse().unwrap());
+    let record = long(steps);
     let kept = Kept::of(&record, &record.scenarios[0], Path::new("x")).unwrap();
-    let (cells, bytes) = (&kept.scenario().cells, kept.bytes().unwrap().len());
+    let cells = &kept.scenario().cells;
     assert_eq!((cells.width, cells.cells.len()), (10, 30));
+    let bytes = kept.bytes().unwrap().len();
     let full = serde_json::to_vec(&record).unwrap().len();
-    assert!(bytes * 5 < full, "{bytes} of {full}");
+    println!("{steps} steps: {bytes} bytes, the record {full}");
+    assert!(bytes < steps * 25_000, "{bytes} bytes");
+}
+
+#[test]
+fn what_is_kept_is_graded_as_the_run_was() {
+    let record = run(0);
+    let kept = Kept::of(&record, &record.scenarios[0], Path::new("x")).unwrap();
+    assert_eq!(kept.scenario().cells.width, 5, "of the shortest run");
     let card = |record: &RunRecord| loadtest::card::Report::grade(record).cards.remove(0);
     let (was, is) = (card(&record), card(&kept.record));
     assert_eq!(
         (was.grade.letter, was.verdict),
         (is.grade.letter, is.verdict)
     );
-    record.scenarios = vec![scenario(60)];
-    let short = Kept::of(&record, &record.scenarios[0], Path::new("x")).unwrap();
-    assert_eq!(short.scenario().cells.width, 5);
 }

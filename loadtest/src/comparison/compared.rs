@@ -23,9 +23,9 @@ const FAMILY: f64 = 0.02;
 const WIDER: f64 = 1.25;
 /// Figures that differ of themselves: times - of which percentiles go together -, and errors.
 const KINDS: f64 = 2.0;
-/// So many must be beyond a quantile for it to be told, and so many be done for a rate.
+/// So many must be beyond a quantile for it to be told, and so many there at all.
 const BEYOND: f64 = 10.0;
-const DONE: u64 = 20;
+const LEAST: u64 = 100;
 
 /// What is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -303,13 +303,13 @@ impl Figure {
 
     /// How many a run needs for the figure to be told.
     fn needs(self) -> u64 {
-        let beyond = |quantile: f64| (BEYOND / (1.0 - quantile)).round() as u64;
+        let beyond = |quantile: f64| ((BEYOND / (1.0 - quantile)).round() as u64).max(LEAST);
         match self {
             Self::P50 => beyond(QUANTILES[0]),
             Self::P95 => beyond(QUANTILES[1]),
             Self::P99 => beyond(QUANTILES[2]),
             Self::Errors => 0,
-            Self::Rps => DONE,
+            Self::Rps => LEAST,
         }
     }
 

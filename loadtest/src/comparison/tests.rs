@@ -412,3 +412,173 @@ fn blocks_go_round_and_quantiles_are_told_within_a_bucket() {
         assert!((told / exact - 1.0).abs() < 0.005, "{told} for {exact}");
     }
 }
+
+/// A run of ten stretches, in each of which `per` of `per_times` milliseconds end and `failed` of them fail.
+fn even(per: u64, milliseconds: f64, failed: [u64; 10], seed: u64) -> Drawn {
+    let mut dice = seed;
+    let stretches = failed.map(|failed| {
+        let mut times = Histogram::default();
+        for _ in 0..per {
+            dice = mix(dice);
+            let jitter = 0.9 + 0.2 * (dice >> 11) as f64 / (1_u64 << 53) as f64;
+            times.record(Duration::from_secs_f64(milliseconds * jitter / 1e3));
+        }
+        let counts = Counts {
+            tried: per,
+            failed,
+            ended: per,
+        };
+        (times, counts)
+    });
+    Drawn::of(&Series::new(30.0, stretches.to_vec()), seed)
+}
+
+fn verdict(base: &Drawn, new: &Drawn, figure: Figure) -> (Change, Option<u64>) {
+    let common = Common {
+        margin: Margin::of(1),
+        subjects: 2,
+        is_closed: false,
+    };
+    let figures = compared::figures(std::slice::from_ref(base), new, &common);
+    let found = figures.iter().find(|found| found.figure == figure).unwrap();
+    let (low, high) = found.interval;
+    assert!(low.is_finite() && high.is_finite() && found.detectable.is_finite());
+    (found.verdict, found.needs)
+}
+
+#[test]
+fn errors_where_there_were_none_are_told_from_chance() {
+    let none = even(3_000, 20.0, [0; 10], 1);
+    let errors = |per, failed| {
+        let base = even(per, 20.0, [0; 10], 1);
+        verdict(&base, &even(per, 20.0, failed, 2), Figure::Errors).0
+    };
+    let mut few = [0; 10];
+    (few[1], few[4], few[8]) = (1, 1, 1);
+    assert_eq!(errors(3_000, few), Change::Unchanged, "3 of 30,000");
+    assert_eq!(errors(3_000, [60; 10]), Change::Regressed, "2 %");
+    assert_eq!(errors(2, few), Change::Inconclusive, "3 of 20");
+    assert_eq!(errors(2, [2; 10]), Change::Regressed, "all of 20");
+    // One bad stretch of a system that may have had one just as well.
+    let mut burst = [0; 10];
+    burst[3] = 900;
+    assert_eq!(errors(3_000, burst), Change::Inconclusive, "3 % at once");
+    let back = verdict(&even(3_000, 20.0, [60; 10], 1), &none, Figure::Errors);
+    assert_eq!(back.0, Change::Improved);
+}
+
+#[test]
+fn of_too_few_no_figure_is_told_and_how_many_it_takes_is() {
+    let (few, slow) = (even(2, 20.0, [0; 10], 1), even(2, 60.0, [0; 10], 2));
+    for (figure, needs) in [(Figure::P50, 100), (Figure::P95, 200), (Figure::P99, 1_000)] {
+        let found = verdict(&few, &slow, figure);
+        assert_eq!(found, (Change::Inconclusive, Some(needs)));
+    }
+    let (more, slower) = (even(30, 20.0, [0; 10], 1), even(30, 60.0, [0; 10], 2));
+    assert_eq!(
+        verdict(&more, &slower, Figure::P95),
+        (Change::Regressed, None)
+    );
+    assert_eq!(verdict(&more, &slower, Figure::P99).0, Change::Inconclusive);
+}
+
+#[test]
+fn what_is_no_longer_done_is_a_regression_and_what_never_was_is_none() {
+    let (some, none) = (even(30, 20.0, [0; 10], 1), even(0, 20.0, [0; 10], 2));
+    assert_eq!(
+        verdict(&some, &none, Figure::Rps),
+        (Change::Regressed, None)
+    );
+    let common = Common {
+        margin: Margin::of(1),
+        subjects: 2,
+        is_closed: false,
+    };
+    assert_eq!(compared::figures(&[none.clone()], &none, &common), []);
+    assert_eq!(compared::figures(&[none], &some, &common), []);
+}
+
+#[test]
+fn that_users_who_wait_longer_ask_less_often_is_said_once() {
+    let slower = System {
+        seed: 2,
+        typical: 160.0,
+        rate: RATE / 2,
+        ..USUAL
+    };
+    let mut comparison = compared(&[USUAL], slower);
+    let told = |comparison: &Comparison| {
+        let rates = comparison.regressions();
+        let rates = rates.filter(|(_, found)| found.figure == Figure::Rps);
+        rates
+            .map(|(subject, _)| subject.step.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        figure(&comparison, 2, Figure::Rps).verdict,
+        Change::Regressed
+    );
+    assert_eq!(
+        told(&comparison),
+        [None],
+        "of the journey, not of each step too"
+    );
+    comparison.is_closed = true;
+    assert_eq!(told(&comparison), [], "slower answers are fewer");
+    assert!(comparison.regressions().next().is_some());
+}
+
+#[test]
+fn chance_has_more_room_the_more_figures_there_are() {
+    let wide = |subjects| {
+        let common = Common {
+            margin: Margin::of(1),
+            subjects,
+            is_closed: false,
+        };
+        let (base, new) = (even(300, 20.0, [0; 10], 1), even(300, 22.9, [0; 10], 2));
+        let figures = compared::figures(&[base], &new, &common);
+        figures[1].verdict
+    };
+    // 14.5 % slower: beyond the margin, and beyond what one step differs by of itself; of sixty, one may.
+    assert_eq!(wide(2), Change::Regressed);
+    assert_eq!(wide(61), Change::Inconclusive);
+}
+
+#[test]
+fn what_is_known_before_the_load_is_refused_before_it() {
+    let environment = environment();
+    let base = run(USUAL);
+    let sides = [side("one", &base, &environment)];
+    let load = base.plan.load.clone();
+    let refused = |load: &Load, base_url: Option<&str>, starts_target: bool| {
+        let definition = ScenarioDef {
+            starts_target,
+            ..definition(&[("ask", "a"), ("tell", "b")])
+        };
+        let ahead = Ahead {
+            definition: &definition,
+            load,
+            base_url,
+            environment: &environment,
+        };
+        let refusals = refusals_before(&sides, &ahead);
+        refusals.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let same = Some("HTTP://ada:pw@127.0.0.1:8080?x=1");
+    assert_eq!(refused(&load, same, false), [""; 0]);
+    assert_eq!(refused(&load, same, true), [""; 0], "what is given counts");
+    let short = Load::rate(RATE as f64, Duration::from_secs(30));
+    assert_eq!(
+        refused(&short, same, false),
+        ["its load lasts 30 s after the ramp, and chance needs 1 min to be told apart"]
+    );
+    let more = Load::rate(50.0, Duration::from_secs(90));
+    assert_eq!(
+        refused(&more, None, true),
+        [
+            "the loads differ: 20/s for 1 min 30 s (open model), and now 50/s for 1 min 30 s (open model)",
+            "the targets differ: http://127.0.0.1:8080, and now one that the scenario started",
+        ]
+    );
+}

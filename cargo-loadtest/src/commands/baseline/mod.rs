@@ -7,6 +7,7 @@ use crate::baselines::{Baselines, Keeping, Saved};
 use crate::cli::{BaselineArgs, BaselineCommand, CargoArgs};
 use crate::config::Config;
 use crate::error::Error;
+use crate::policy::{self, Action};
 use crate::shell::{self, clean};
 use crate::workspace::Workspace;
 use loadtest::card::view;
@@ -33,7 +34,7 @@ pub(crate) fn baseline(args: &BaselineArgs) -> Result<u8, Error> {
             save(name, run, keeping, cargo)
         }
         BaselineCommand::List { format, cargo } => list::list(&baselines(cargo)?, *format),
-        BaselineCommand::Remove { name, cargo } => remove(&baselines(cargo)?, name),
+        BaselineCommand::Remove { name, cargo } => remove(&changeable(cargo)?, name),
     }
 }
 
@@ -44,8 +45,16 @@ pub(super) fn baselines(cargo: &CargoArgs) -> Result<Baselines, Error> {
     Ok(Baselines::of(&config))
 }
 
+/// The same, for those who may change them.
+fn changeable(cargo: &CargoArgs) -> Result<Baselines, Error> {
+    let workspace = Workspace::load(cargo)?;
+    let config = Config::load(&workspace.start, workspace.root())?;
+    policy::permits(Action::Baseline, &config, &workspace.start)?;
+    Ok(Baselines::of(&config))
+}
+
 fn save(name: &str, run: &str, keeping: Keeping, cargo: &CargoArgs) -> Result<u8, Error> {
-    let baseline = baselines(cargo)?.new_or_not(name)?;
+    let baseline = changeable(cargo)?.new_or_not(name)?;
     let (_, record) = report::find(run, cargo)?;
     let saved = baseline.save(&record, keeping)?;
     if !saved.iter().any(|saved| saved.outcome.is_ok()) {

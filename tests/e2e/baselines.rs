@@ -1,0 +1,144 @@
+//! Runs that are kept, and runs that are compared with them.
+
+use crate::call::graded;
+use crate::site::Desk;
+use crate::trials;
+use libtest_mimic::Trial;
+use loadtest::record::RunRecord;
+use loadtest_tests::{Reply, Server};
+use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    trials![
+        a_run_that_became_slower_than_its_baseline_fails,
+        what_cannot_be_a_baseline_is_refused_with_the_reason,
+    ]
+}
+
+/// Beside the shortest runs that are compared: a minute, and another one.
+const MINUTE: &str = "single --rate 40/s --duration 61s --seed 7";
+
+fn a_run_that_became_slower_than_its_baseline_fails() {
+    let delay = Arc::new(AtomicU64::new(10));
+    let now = Arc::clone(&delay);
+    let server = Server::start(move |_| {
+        Reply::text("ok").delay(Duration::from_millis(now.load(Ordering::Relaxed)))
+    });
+    let (desk, first) = graded(|| {
+        let desk = Desk::new();
+        let output = desk.run(MINUTE, &server).run();
+        (desk, output)
+    });
+    first.exits(0);
+    desk.tool("baseline", "save main")
+        .run()
+        .exits(0)
+        .says(&["Saved `site::load::single` in the baseline `main`, which has 1 run of it"]);
+    let before = server.requests();
+    for (line, reason) in [
+        ("single --rate 30/s --duration 61s", "the loads differ"),
+        (
+            "single --rate 40/s --duration 20s",
+            "its load lasts 20 s after the ramp",
+        ),
+        ("single --users 2 --duration 61s", "the loads differ"),
+    ] {
+        let refused = desk.run(&format!("{line} --baseline main"), &server).run();
+        refused
+            .exits(2)
+            .says(&["nothing was sent", reason, "help:"]);
+    }
+    let elsewhere = Server::start(|_| Reply::text("ok"));
+    let refused = desk.run(&format!("{MINUTE} --baseline main"), &elsewhere);
+    refused.run().exits(2).says(&["the targets differ"]);
+    assert_eq!((server.requests(), elsewhere.requests()), (before, 0));
+    let itself = desk.tool("compare", "main latest").run().exits(2);
+    itself.prints(&["is that of the baseline itself"]);
+
+    delay.store(40, Ordering::Relaxed);
+    // What the baseline does not know runs all the same: here with one iteration.
+    let unknown = "journey --exact --iterations 1 --baseline main";
+    let output = desk.run(unknown, &server).run();
+    assert_ne!(output.status.code(), Some(2), "{output}");
+    let slower = desk
+        .run(&format!("{MINUTE} --baseline main"), &server)
+        .run();
+    let slower = slower.comes_to(99);
+    if slower.status.code() == Some(99) {
+        slower.prints(&["p95 of `ask` regressed against the baseline `main`"]);
+        let record = desk.runs().last().expect("a run").record();
+        assert_eq!(regressed(&record), ["p50", "p95", "p99"]);
+        // The same runs, the same words: compared once more, and graded once more.
+        let compared = desk
+            .tool("compare", "main latest --format json")
+            .run()
+            .exits(99);
+        let value: Value = serde_json::from_str(&compared.stdout).expect("JSON");
+        let beside = record.scenarios[0]
+            .comparison
+            .as_ref()
+            .expect("a comparison");
+        let kept = serde_json::to_value(beside).expect("JSON");
+        assert_eq!(value["scenarios"][0]["subjects"], kept["subjects"]);
+        let report = desk.tool("report", "latest --baseline main").run();
+        report.exits(99).prints(&["regressed"]);
+        let people = desk.tool("compare", "main").run().exits(99);
+        people.prints(&["✗ p95 of `ask`: ", "regressed", "would have shown"]);
+    }
+    desk.tool("baseline", "list")
+        .run()
+        .exits(0)
+        .prints(&["main", "40/s"]);
+    desk.tool("baseline", "remove main").run().exits(0);
+    let gone = desk.tool("compare", "main").run().exits(2);
+    gone.says(&["there is no baseline `main`"]);
+}
+
+/// The figures of the only step that became worse.
+fn regressed(record: &RunRecord) -> Vec<&'static str> {
+    let beside = record.scenarios[0]
+        .comparison
+        .as_ref()
+        .expect("a comparison");
+    match &beside.outcome {
+        loadtest::comparison::Outcome::Compared(comparison) => comparison
+            .regressions()
+            .filter(|(subject, _)| subject.step.as_deref() == Some("ask"))
+            .map(|(_, found)| found.figure.name())
+            .collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn what_cannot_be_a_baseline_is_refused_with_the_reason() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let desk = Desk::new();
+    desk.run("single --iterations 20", &server).run().measured();
+    let before = server.requests();
+    desk.tool("baseline", "save main")
+        .run()
+        .exits(2)
+        .says(&["cannot be kept as a baseline", "help:"]);
+    for name in ["../main", "release/1", "nul", "latest"] {
+        let refused = desk.tool("baseline", &format!("save {name}")).run();
+        refused
+            .exits(2)
+            .says(&["is no name of a baseline", "write for example"]);
+    }
+    for line in ["single --baseline main", "single --baseline ../main"] {
+        desk.run(line, &server)
+            .run()
+            .exits(2)
+            .says(&["baseline", "help:"]);
+    }
+    desk.tool("baseline", "remove main").run().exits(2);
+    desk.tool("baseline", "save main --keep 0").run().exits(2);
+    desk.tool("baseline", "list")
+        .run()
+        .exits(0)
+        .prints(&["there is no baseline yet"]);
+    assert_eq!(server.requests(), before, "nothing was sent");
+}
