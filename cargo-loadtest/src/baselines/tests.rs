@@ -179,11 +179,7 @@ fn what_two_saves_or_two_branches_leave_is_a_baseline() {
             .folder()
             .join("shop.load.checkout/20261121-159905-abcd.json.gz"),
     ];
-    assert!(
-        super::read(&gone, "shop::load::checkout")
-            .unwrap()
-            .is_empty()
-    );
+    assert!(read(&gone, "shop::load::checkout").unwrap().is_empty());
     let (runs, left) = saved(&baseline, &of_version(4, "f9"), FOREVER).unwrap();
     assert_eq!(
         (runs, left),
