@@ -49,7 +49,7 @@ impl Drawn {
         let mut dice = seed;
         let mut start = || {
             dice = mix(dice);
-            (u128::from(dice) * stretches as u128 >> 64) as usize
+            ((u128::from(dice) * stretches as u128) >> 64) as usize
         };
         let mut draw = || {
             let mut sum = series.nothing();

@@ -236,7 +236,9 @@ fn machines(base: &Environment, new: &Environment) -> Option<Refusal> {
 /// Whether they ask for the same in each second, for however long.
 fn is_same_load(one: &Load, other: &Load) -> bool {
     match (&one.shape, &other.shape) {
-        (Shape::Rate { per_second: a, .. }, Shape::Rate { per_second: b, .. }) => a == b,
+        (Shape::Rate { per_second: a, .. }, Shape::Rate { per_second: b, .. }) => {
+            a.total_cmp(b).is_eq()
+        }
         (Shape::Users { users: a, .. }, Shape::Users { users: b, .. })
         | (Shape::Iterations { users: a, .. }, Shape::Iterations { users: b, .. }) => a == b,
         (one, other) => one == other,

@@ -18,6 +18,7 @@ const CELLS: u64 = 30;
 
 impl RunRecord {
     /// The record of one scenario of the run alone, with what a comparison needs of it and no more.
+    #[must_use]
     pub fn pruned(&self, scenario: &ScenarioRecord) -> Self {
         let environment = &self.environment;
         Self {

@@ -224,7 +224,7 @@ fn steady(record: &ScenarioRecord, width: u32) -> Range<u32> {
     let Some(first) = whole.next() else {
         return 0..0;
     };
-    let end = whole.last().unwrap_or(first) + width;
+    let end = whole.next_back().unwrap_or(first) + width;
     first..end
 }
 

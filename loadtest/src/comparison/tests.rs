@@ -494,7 +494,10 @@ fn what_is_no_longer_done_is_a_regression_and_what_never_was_is_none() {
         subjects: 2,
         is_closed: false,
     };
-    assert_eq!(compared::figures(&[none.clone()], &none, &common), []);
+    assert_eq!(
+        compared::figures(std::slice::from_ref(&none), &none, &common),
+        []
+    );
     assert_eq!(compared::figures(&[none], &some, &common), []);
 }
 
