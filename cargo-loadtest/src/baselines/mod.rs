@@ -14,6 +14,7 @@ mod tests;
 
 pub(crate) use beside::{Against, compared};
 pub(crate) use kept::Kept;
+pub(crate) use name::check as check_name;
 pub(crate) use save::{Keeping, Saved};
 
 use crate::config::Config;

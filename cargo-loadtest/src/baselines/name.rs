@@ -17,7 +17,7 @@ const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 ///
 /// # Errors
 /// [`Error::BaselineName`].
-pub(super) fn check(name: &str) -> Result<(), Error> {
+pub(crate) fn check(name: &str) -> Result<(), Error> {
     let why = if name.is_empty() {
         "is empty"
     } else if name.eq_ignore_ascii_case(LATEST) {

@@ -1,7 +1,9 @@
 //! `[run]` and `[ci]`: what `run` does where its command line says nothing.
 
 use super::key::{BuiltIn, Given, Key, Kind};
+use crate::baselines::check_name;
 use crate::cli::{Export, LoadArgs, RunArgs, values};
+use crate::error::Error;
 use loadtest::card::Letter;
 use std::path::PathBuf;
 
@@ -86,7 +88,7 @@ pub(super) const KEYS: [Key<RunDefaults>; 6] = [
         example: "\"main\"",
         built_in: BuiltIn::Nothing("no comparison"),
         read: |given, run| {
-            run.baseline = Some(given.name()?);
+            run.baseline = Some(baseline(given.text())?);
             Ok(())
         },
     },
@@ -111,6 +113,16 @@ pub(super) const KEYS: [Key<RunDefaults>; 6] = [
         },
     },
 ];
+
+fn baseline(name: &str) -> Result<String, String> {
+    match check_name(name) {
+        Ok(()) => Ok(name.to_owned()),
+        Err(Error::BaselineName { why, instead, .. }) => Err(format!(
+            "is no name of a baseline: it {why}; write for example `{instead}`"
+        )),
+        Err(error) => Err(error.to_string()),
+    }
+}
 
 fn exports(given: &Given<'_>) -> Result<Vec<Export>, String> {
     let read = |word: &String| -> Result<Export, String> {
