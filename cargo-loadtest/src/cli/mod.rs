@@ -207,6 +207,9 @@ pub(crate) struct ReportArgs {
     /// Grade anew: by this error budget for every step
     #[arg(long, value_name = "SHARE", value_parser = units::share, allow_hyphen_values = true)]
     pub(crate) budget: Option<f64>,
+    /// Fail below this overall grade: `A+` to `F`
+    #[arg(long, value_name = "GRADE", allow_hyphen_values = true)]
+    pub(crate) min_grade: Option<Letter>,
     /// Write the report as FORMAT: `html`, `pdf`, `json`, `junit`, `markdown`, `csv` or `openmetrics`; without PATH into the folder of the run
     #[arg(long, value_name = "FORMAT[=PATH]")]
     pub(crate) export: Vec<Export>,

@@ -17,12 +17,14 @@ use std::path::Path;
 pub(crate) fn report(args: &ReportArgs, _cli: &Cli) -> Result<u8, Error> {
     let exports = publish::Exports::check(&args.export, &args.pdf)?;
     let (folder, mut record) = find(args)?;
-    if args.apdex.is_some() || args.budget.is_some() {
-        record.regrade(&GradingDefaults {
-            apdex: args.apdex,
-            budget: args.budget,
-            ..Default::default()
-        });
+    let policy = GradingDefaults {
+        apdex: args.apdex,
+        budget: args.budget,
+        min_grade: args.min_grade,
+        ..Default::default()
+    };
+    if policy != GradingDefaults::default() {
+        record.regrade(&policy);
     }
     publish::publish(&record, &folder, &exports)
 }

@@ -368,7 +368,7 @@ impl Compared {
 }
 
 impl Figure {
-    /// As printed: `p95`.
+    /// As data has it: `p95`, `rps`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::P50 => "p50",

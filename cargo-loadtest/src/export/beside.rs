@@ -1,0 +1,346 @@
+//! What all formats say of a run beside a baseline: the journey and what changed in figures, the rest in
+//! sentences. What is left out here is in JSON and CSV.
+
+use crate::shell::clean;
+use loadtest::card::{Card, Reason, ReasonKind, view};
+use loadtest::comparison::{
+    Beside, Change, Compared, Comparison, Figure, Margin, Outcome, Skipped, Subject,
+};
+use serde::Serialize;
+use std::fmt::Write as _;
+
+/// The most rows of figures.
+const ROWS: usize = 20;
+/// Of more regressions than these the verdict names some, and how many more there are.
+const REGRESSIONS: usize = 6;
+/// What stands for the journey in the place of a step.
+pub(crate) const JOURNEY: &str = "journey";
+
+/// A comparison as it is shown.
+#[derive(Debug, Serialize)]
+pub(crate) struct Shown<'a> {
+    /// `Against the baseline main`
+    pub(crate) title: String,
+    /// What was compared with what, or that nothing was; without a full stop where `counts` or `against`
+    /// follow.
+    pub(crate) lead: String,
+    /// How many figures became what, the gravest first.
+    pub(crate) counts: Vec<Count>,
+    /// Why the runs are not compared.
+    pub(crate) against: Vec<String>,
+    /// The figures of the journey, and those of steps that are not unchanged.
+    pub(crate) rows: Vec<Row<'a>>,
+    /// What else there is to know, a sentence each.
+    pub(crate) notes: Vec<String>,
+}
+
+/// How many figures became something.
+#[derive(Debug, Serialize)]
+pub(crate) struct Count {
+    pub(crate) mark: char,
+    pub(crate) verdict: Change,
+    pub(crate) count: usize,
+}
+
+/// A figure beside that of the baseline, in words.
+#[derive(Debug, Serialize)]
+pub(crate) struct Row<'a> {
+    /// The step; `None` for the journey.
+    pub(crate) step: Option<&'a str>,
+    pub(crate) figure: &'static str,
+    pub(crate) base: String,
+    pub(crate) new: String,
+    pub(crate) change: String,
+    /// Where the change lies with a confidence of 90 %.
+    pub(crate) interval: String,
+    pub(crate) mark: char,
+    pub(crate) verdict: Change,
+}
+
+/// The sign of what became of a figure, so that colour is not all that tells them apart.
+pub(crate) const fn mark(change: Change) -> char {
+    match change {
+        Change::Regressed => '✗',
+        Change::Improved => '✓',
+        Change::Unchanged => '=',
+        Change::Inconclusive => '?',
+    }
+}
+
+/// What the card says of its comparison; `None` where there was to be none.
+pub(crate) fn shown(card: &Card) -> Option<Shown<'_>> {
+    card.comparison.as_ref().map(Shown::of)
+}
+
+/// The reasons of the verdict for people: of many regressions the first, and how many more there are.
+pub(crate) fn reasons(card: &Card) -> Vec<String> {
+    let is_regression = |reason: &&Reason| reason.kind == ReasonKind::Regression;
+    let all = card.reasons.iter().filter(is_regression).count();
+    let most = if all > REGRESSIONS {
+        REGRESSIONS - 1
+    } else {
+        all
+    };
+    let mut words = Vec::new();
+    let mut told = 0;
+    for reason in &card.reasons {
+        if is_regression(&reason) {
+            told += 1;
+            if told > most {
+                continue;
+            }
+        }
+        words.push(reason.words.clone());
+    }
+    if all > most {
+        let more = view::counted((all - most) as u64, "further figure");
+        words.push(format!("{more} regressed against the baseline"));
+    }
+    words
+}
+
+/// What a run that passed has kept.
+pub(crate) fn kept(card: &Card) -> String {
+    let mut words = format!(
+        "{} kept",
+        view::counted(card.thresholds.len() as u64, "threshold")
+    );
+    if let Some(least) = card.min_grade {
+        let _ = write!(words, ", graded {least} or better");
+    }
+    if let Some(beside) = &card.comparison {
+        let baseline = unticked(&beside.baseline);
+        let _ = match &beside.outcome {
+            Outcome::Compared(_) => {
+                write!(
+                    words,
+                    ", nothing regressed against the baseline `{baseline}`"
+                )
+            }
+            _ => write!(words, ", not compared with the baseline `{baseline}`"),
+        };
+    }
+    words
+}
+
+/// The least grade that was asked for, to stand beside the grade.
+pub(crate) fn asked(card: &Card) -> Option<String> {
+    card.min_grade
+        .map(|least| format!("at least {least} asked for"))
+}
+
+impl<'a> Shown<'a> {
+    pub(crate) fn of(beside: &'a Beside) -> Self {
+        let baseline = clean(&beside.baseline);
+        let mut shown = Self {
+            title: format!("Against the baseline {baseline}"),
+            lead: String::new(),
+            counts: Vec::new(),
+            against: Vec::new(),
+            rows: Vec::new(),
+            notes: Vec::new(),
+        };
+        match &beside.outcome {
+            Outcome::Compared(comparison) => shown.compare(comparison),
+            Outcome::Refused { refusals } => {
+                "Not compared, since a difference would not be the target's"
+                    .clone_into(&mut shown.lead);
+                shown.against = refusals.iter().map(ToString::to_string).collect();
+            }
+            Outcome::Absent => {
+                "Not compared: the baseline has no run of this scenario."
+                    .clone_into(&mut shown.lead);
+                shown.notes.push(format!(
+                    "`cargo loadtest baseline save {baseline}` makes the latest run a part of it."
+                ));
+            }
+        }
+        shown
+    }
+
+    fn compare(&mut self, comparison: &'a Comparison) {
+        let figures = || {
+            comparison
+                .subjects
+                .iter()
+                .flat_map(|subject| &subject.figures)
+        };
+        let counts = [
+            Change::Regressed,
+            Change::Improved,
+            Change::Inconclusive,
+            Change::Unchanged,
+        ];
+        self.counts = counts
+            .into_iter()
+            .map(|verdict| Count {
+                mark: mark(verdict),
+                verdict,
+                count: figures().filter(|figure| figure.verdict == verdict).count(),
+            })
+            .filter(|row| row.count > 0)
+            .collect();
+        let runs = view::counted(comparison.base.len() as u64, "run");
+        self.lead = match figures().count() {
+            0 => format!("Beside {runs} of it: no figure can be compared."),
+            _ => format!("Beside {runs} of it"),
+        };
+        self.rows = rows(comparison);
+        let listed = |verdict| {
+            self.rows
+                .iter()
+                .filter(|row| row.verdict == verdict)
+                .count()
+        };
+        for Count { verdict, count, .. } in &self.counts {
+            let rest = count - listed(*verdict);
+            if rest > 0 {
+                let what = if self.rows.is_empty() {
+                    "figure"
+                } else {
+                    "further figure"
+                };
+                let figures = view::counted(rest as u64, what);
+                let within = match verdict {
+                    Change::Unchanged => format!(" within {}", within(&comparison.margin)),
+                    _ => String::new(),
+                };
+                self.notes.push(format!("{figures} {verdict}{within}."));
+            }
+        }
+        if figures().any(|figure| figure.verdict == Change::Inconclusive) {
+            let words = "Inconclusive: these runs are too short or too noisy to tell, which blocks nothing.";
+            self.notes.push(words.to_owned());
+        }
+        self.notes.extend(skipped(comparison));
+        self.notes.extend(detectable(comparison));
+        if figures().next().is_some() {
+            let mut margin = comparison.margin.words();
+            margin.replace_range(..1, "A");
+            self.notes.push(format!("{margin}."));
+        }
+    }
+}
+
+/// The share that times and rates may change by: `10 %`.
+fn within(margin: &Margin) -> String {
+    view::exact_percent(margin.relative)
+}
+
+/// The figures of the journey, and those of steps that are not unchanged; of more than [`ROWS`] the gravest,
+/// in the order of the scenario.
+fn rows(comparison: &Comparison) -> Vec<Row<'_>> {
+    let of = |subject: &'_ Subject| {
+        let is_told = subject.step.is_none();
+        move |figure: &&Compared| is_told || figure.verdict != Change::Unchanged
+    };
+    let mut told: Vec<(usize, &Subject, &Compared)> = Vec::new();
+    for subject in &comparison.subjects {
+        for figure in subject.figures.iter().filter(of(subject)) {
+            told.push((told.len(), subject, figure));
+        }
+    }
+    let gravity = |change| match change {
+        Change::Regressed => 0,
+        Change::Improved => 1,
+        Change::Inconclusive => 2,
+        Change::Unchanged => 3,
+    };
+    told.sort_by_key(|(at, _, figure)| (gravity(figure.verdict), *at));
+    told.truncate(ROWS);
+    told.sort_by_key(|(at, ..)| *at);
+    told.into_iter()
+        .map(|(_, subject, compared)| Row {
+            step: subject.step.as_deref(),
+            figure: compared.figure.label(),
+            base: compared.base_words(),
+            new: compared.new_words(),
+            change: compared.change_words(),
+            // Beside the change, which has the unit.
+            interval: compared.interval_words().replace(" points", ""),
+            mark: mark(compared.verdict),
+            verdict: compared.verdict,
+        })
+        .collect()
+}
+
+/// Which steps are not compared, and that the journey is not.
+fn skipped(comparison: &Comparison) -> Vec<String> {
+    let of = |why| {
+        let steps = comparison.subjects.iter();
+        let steps = steps.filter(|subject| subject.skipped == Some(why));
+        let names = steps.filter_map(|subject| subject.step.as_deref());
+        let names: Vec<_> = names.map(|name| format!("`{}`", unticked(name))).collect();
+        let more = names.len().saturating_sub(ROWS);
+        let mut words = names[..names.len() - more].join(", ");
+        if more > 0 {
+            words = format!("{words} and {more} more");
+        }
+        (!names.is_empty()).then_some(words)
+    };
+    let mut parts = Vec::new();
+    for (why, words) in [
+        (Skipped::Changed, "another source than in the baseline"),
+        (Skipped::Added, "not in the baseline"),
+        (Skipped::Removed, "only in the baseline"),
+    ] {
+        parts.extend(of(why).map(|names| format!("{names} ({words})")));
+    }
+    let journey = comparison
+        .subjects
+        .iter()
+        .any(|subject| subject.step.is_none() && subject.skipped.is_some());
+    let mut sentences = Vec::new();
+    if !parts.is_empty() {
+        sentences.push(format!("Not compared: {}.", parts.join("; ")));
+    }
+    if journey {
+        let words = "The journey is not compared, since with other steps it takes another time.";
+        sentences.push(words.to_owned());
+    }
+    sentences
+}
+
+/// The smallest change that the runs could have shown: of the journey's p95, or of those of the steps.
+fn detectable(comparison: &Comparison) -> Option<String> {
+    let p95 = |subject: &'_ Subject| {
+        let mut figures = subject.figures.iter();
+        figures
+            .find(|figure| figure.figure == Figure::P95 && figure.detectable.is_finite())
+            .cloned()
+    };
+    let mut all: Vec<(&Subject, Compared)> = comparison
+        .subjects
+        .iter()
+        .filter_map(|subject| Some((subject, p95(subject)?)))
+        .collect();
+    if let Some((_, journey)) = all.iter().find(|(subject, _)| subject.step.is_none()) {
+        return Some(format!(
+            "A p95 of the journey that is {} worse, or more, would have shown nine times of ten.",
+            journey.detectable_words()
+        ));
+    }
+    all.sort_by(|(_, one), (_, other)| one.detectable.total_cmp(&other.detectable));
+    let name = |subject: &Subject| {
+        format!(
+            "`{}`",
+            unticked(subject.step.as_deref().unwrap_or_default())
+        )
+    };
+    let (first, least) = all.first()?;
+    let (last, most) = all.last()?;
+    let (least, most) = (least.detectable_words(), most.detectable_words());
+    let which = if least == most {
+        least
+    } else {
+        format!("{least} ({}) to {most} ({})", name(first), name(last))
+    };
+    Some(format!(
+        "A p95 of a step that is {which} worse, or more, would have shown nine times of ten."
+    ))
+}
+
+/// A name that stands between backticks.
+fn unticked(name: &str) -> String {
+    clean(name).replace('`', "'")
+}
