@@ -173,7 +173,7 @@ impl Axis {
 
     /// Round changes, far enough from one another to be read; no change is one of them.
     fn ticks(&self) -> Vec<f64> {
-        const APART: f64 = 44.0;
+        const APART: f64 = 52.0;
         let step = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0]
             .into_iter()
             .find(|step| {
@@ -279,7 +279,7 @@ mod tests {
             assert!(at.len() >= 2, "{low} {high}: {:?}", axis.ticks());
             at.sort_by(f64::total_cmp);
             assert!(
-                at.windows(2).all(|pair| pair[1] - pair[0] >= 43.9),
+                at.windows(2).all(|pair| pair[1] - pair[0] >= 51.9),
                 "{at:?}"
             );
             assert!(at.iter().all(|x| (FROM..=TO).contains(x)), "{at:?}");

@@ -172,10 +172,15 @@ fn prose(text: &str) -> Value {
     let parts: Vec<&str> = text.split('`').collect();
     let mut html = String::new();
     for (i, part) in parts.iter().enumerate() {
-        let part = clean_lines(part);
+        let is_code = i % 2 == 1 && i + 1 < parts.len();
+        let mut part = clean_lines(part);
+        if !is_code {
+            // A line does not end between a number and its unit.
+            part = part.replace(" %", "\u{a0}%").replace(" ms", "\u{a0}ms");
+        }
         let escaped = HtmlEscape(&part);
         // A backtick without a second one is a backtick.
-        if i % 2 == 1 && i + 1 < parts.len() {
+        if is_code {
             let _ = write!(html, "<code>{escaped}</code>");
         } else if i % 2 == 1 {
             let _ = write!(html, "`{escaped}");

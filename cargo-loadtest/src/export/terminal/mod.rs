@@ -92,9 +92,22 @@ impl Page {
 
     /// A text after a lead, its further lines below its first.
     fn text(&mut self, lead: Line, style: anstyle::Style, text: &str) {
+        self.text_within(usize::MAX, lead, style, text);
+    }
+
+    /// The same in at most so many lines.
+    fn text_within(&mut self, most: usize, lead: Line, style: anstyle::Style, text: &str) {
         let begin = lead.width();
+        let room = self.room().saturating_sub(begin).max(10);
+        let mut parts = wrap(&clean(text), room);
+        if parts.len() > most {
+            parts.truncate(most);
+            if let Some(last) = parts.last_mut() {
+                *last = text::shorten(&format!("{last} …"), room);
+            }
+        }
         let mut lead = Some(lead);
-        for part in wrap(&clean(text), self.room().saturating_sub(begin).max(10)) {
+        for part in parts {
             let line = lead.take().unwrap_or_default().to(begin);
             self.line(line.add(style, part));
         }

@@ -230,6 +230,15 @@ fn what_did_not_run_is_as_plain_as_a_failed_card() {
 }
 
 #[test]
+fn a_long_example_is_cut_after_some_lines() {
+    let mut report = sample::failed();
+    report.cards[0].errors[0].example = "what the server said ".repeat(80);
+    let page = page(&report, 80);
+    assert_eq!(page.matches("what the server said").count(), 13, "{page}");
+    assert!(page.contains("said what …\n"), "{page}");
+}
+
+#[test]
 fn nothing_is_wider_than_the_terminal() {
     let long = "注文".repeat(60);
     for report in [
