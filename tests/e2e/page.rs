@@ -95,6 +95,7 @@ fn put_beside_a_baseline(record: &mut RunRecord, baseline: &str) {
         interval: (0.21, 0.42),
         detectable: 0.12,
         verdict: Change::Regressed,
+        needs: None,
     };
     let figures = [
         (Figure::P50, 98_000.0),
@@ -118,6 +119,7 @@ fn put_beside_a_baseline(record: &mut RunRecord, baseline: &str) {
             base: vec!["20261101-220000-91be".to_owned()],
             new: record.run_id.clone(),
             margin: Margin::of(1),
+            is_closed: false,
             subjects: subjects.collect(),
         }),
     });

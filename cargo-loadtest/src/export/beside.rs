@@ -212,6 +212,7 @@ impl<'a> Shown<'a> {
             let words = "Inconclusive: these runs are too short or too noisy to tell, which blocks nothing.";
             self.notes.push(words.to_owned());
         }
+        self.notes.extend(needs(comparison));
         self.notes.extend(skipped(comparison));
         self.notes.extend(detectable(comparison));
         if figures().next().is_some() {
@@ -264,6 +265,37 @@ fn rows(comparison: &Comparison) -> Vec<Row<'_>> {
         .collect()
 }
 
+/// How many it takes to tell figures of which a run has fewer.
+fn needs(comparison: &Comparison) -> Option<String> {
+    let figures = comparison
+        .subjects
+        .iter()
+        .flat_map(|subject| &subject.figures);
+    let mut all: Vec<(&str, u64)> = Vec::new();
+    for figure in figures {
+        let Some(needs) = figure.needs else {
+            continue;
+        };
+        match all
+            .iter_mut()
+            .find(|(name, _)| *name == figure.figure.label())
+        {
+            Some((_, most)) => *most = needs.max(*most),
+            None => all.push((figure.figure.label(), needs)),
+        }
+    }
+    let parts = all
+        .iter()
+        .map(|(name, needs)| format!("{name} needs {}", view::count(*needs)));
+    let parts: Vec<_> = parts.collect();
+    (!parts.is_empty()).then(|| {
+        format!(
+            "Too few in one of these runs: {} in each.",
+            parts.join(", ")
+        )
+    })
+}
+
 /// Which steps are not compared, and that the journey is not.
 fn skipped(comparison: &Comparison) -> Vec<String> {
     let of = |why| {
@@ -283,20 +315,25 @@ fn skipped(comparison: &Comparison) -> Vec<String> {
         (Skipped::Changed, "another source than in the baseline"),
         (Skipped::Added, "not in the baseline"),
         (Skipped::Removed, "only in the baseline"),
+        (Skipped::Idle, "not executed in all of these runs"),
     ] {
         parts.extend(of(why).map(|names| format!("{names} ({words})")));
     }
     let journey = comparison
         .subjects
         .iter()
-        .any(|subject| subject.step.is_none() && subject.skipped.is_some());
+        .find(|subject| subject.step.is_none())
+        .and_then(|subject| subject.skipped);
     let mut sentences = Vec::new();
     if !parts.is_empty() {
         sentences.push(format!("Not compared: {}.", parts.join("; ")));
     }
-    if journey {
-        let words = "The journey is not compared, since with other steps it takes another time.";
-        sentences.push(words.to_owned());
+    if let Some(why) = journey {
+        let why = match why {
+            Skipped::Idle => "since none ended in one of these runs",
+            _ => "since with other steps it takes another time",
+        };
+        sentences.push(format!("The journey is not compared, {why}."));
     }
     sentences
 }

@@ -5,7 +5,7 @@
 //! the end of the run joined to its beginning (Politis and Romano, "A circular block-resampling procedure
 //! for stationary data", 1992).
 
-use super::series::{Figures, Series};
+use super::series::{Counts, Figures, Series};
 use crate::chain::vu::mix;
 
 /// How often a run is drawn anew.
@@ -19,6 +19,10 @@ const LEAST_SHARE: f64 = 0.1;
 #[derive(Debug, Clone)]
 pub(super) struct Drawn {
     pub(super) figures: Figures,
+    /// What was counted.
+    pub(super) counts: Counts,
+    /// How many times there are.
+    pub(super) timed: u64,
     pub(super) draws: Vec<Figures>,
 }
 
@@ -32,6 +36,8 @@ impl Drawn {
             let figures = series.figures(&whole);
             return Self {
                 figures,
+                counts: whole.counts,
+                timed: 0,
                 draws: vec![figures; DRAWS],
             };
         }
@@ -51,6 +57,8 @@ impl Drawn {
         };
         Self {
             figures: series.figures(&whole),
+            counts: whole.counts,
+            timed: whole.times.iter().sum(),
             draws: (0..DRAWS).map(draw).collect(),
         }
     }

@@ -133,6 +133,7 @@ impl Skipped {
             Self::Changed => "changed",
             Self::Added => "added",
             Self::Removed => "removed",
+            Self::Idle => "idle",
         }
     }
 }
@@ -162,6 +163,7 @@ mod tests {
             interval: (change - 0.09, change + 0.1),
             detectable: 0.118,
             verdict: Change::Regressed,
+            needs: None,
         }
     }
 

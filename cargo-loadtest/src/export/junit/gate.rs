@@ -4,7 +4,7 @@ use super::{NOT_DECIDED, case};
 use crate::export::beside::JOURNEY;
 use crate::shell::clean;
 use loadtest::card::{Card, ReasonKind};
-use loadtest::comparison::{Change, Compared, Outcome, Skipped, Subject};
+use loadtest::comparison::{Change, Compared, Comparison, Outcome, Skipped, Subject};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus};
 
 /// Whether reasons of this kind have a case of their own.
@@ -47,7 +47,7 @@ pub(super) fn of_comparison<'a>(
             .map(|subject| {
                 let step = subject.step.as_deref();
                 let name = name(step.unwrap_or(JOURNEY));
-                let mut case = case(identity, &name, of_subject(card, subject));
+                let mut case = case(identity, &name, of_subject(card, comparison, subject));
                 if !subject.figures.is_empty() {
                     case.set_system_out(figures(subject));
                 }
@@ -61,9 +61,13 @@ pub(super) fn of_comparison<'a>(
     }
 }
 
-fn of_subject(card: &Card, subject: &Subject) -> TestCaseStatus {
+fn of_subject(card: &Card, comparison: &Comparison, subject: &Subject) -> TestCaseStatus {
     let is = |verdict| move |figure: &Compared| figure.verdict == verdict;
     let figures = &subject.figures;
+    // What only follows from something else that is worse is no finding of its own.
+    let is_worse = comparison
+        .regressions()
+        .any(|(worse, _)| worse.step == subject.step);
     match (subject.skipped, subject.step.is_some()) {
         (Some(Skipped::Changed), true) => {
             skipped("not compared: its source is another one than in the baseline")
@@ -73,9 +77,8 @@ fn of_subject(card: &Card, subject: &Subject) -> TestCaseStatus {
         (Some(Skipped::Changed), false) => {
             skipped("not compared: its steps are others than in the baseline")
         }
-        (None, _) if figures.iter().any(is(Change::Regressed)) => {
-            decided(card, ReasonKind::Regression, subject.step.as_deref())
-        }
+        (Some(Skipped::Idle), _) => skipped("not compared: one of the runs did not execute it"),
+        (None, _) if is_worse => decided(card, ReasonKind::Regression, subject.step.as_deref()),
         (None, _) if figures.iter().all(is(Change::Inconclusive)) => {
             skipped("inconclusive: these runs are too short or too noisy to tell")
         }

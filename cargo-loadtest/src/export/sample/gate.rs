@@ -232,6 +232,7 @@ fn comparison(
         .collect(),
         new: RUN.to_owned(),
         margin: Margin::of(runs),
+        is_closed: false,
         subjects: subjects.iter().map(of).collect(),
     }
 }
@@ -262,6 +263,9 @@ fn figures(
             interval: (change - half, change + 1.1 * half),
             detectable: if is_share { 0.005 + half } else { 0.07 + half },
             verdict,
+            // Of a percentile of which nothing can be told there are too few.
+            needs: (figure == Figure::P99 && verdict == Inconclusive && half > 0.5)
+                .then_some(1_000),
         }
     };
     now.into_iter().zip(said).map(of).collect()

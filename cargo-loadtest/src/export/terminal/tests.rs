@@ -234,8 +234,9 @@ fn a_long_example_is_cut_after_some_lines() {
     let mut report = sample::failed();
     report.cards[0].errors[0].example = "what the server said ".repeat(80);
     let page = page(&report, 80);
-    assert_eq!(page.matches("what the server said").count(), 13, "{page}");
-    assert!(page.contains("said what …\n"), "{page}");
+    let lines = page.lines().filter(|line| line.contains("the server"));
+    assert_eq!(lines.count(), 4, "{page}");
+    assert!(page.contains("said wha…\n"), "{page}");
 }
 
 #[test]
