@@ -26,8 +26,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) lead: String,
     /// How many figures became what, the gravest first.
     pub(crate) counts: Vec<Count>,
-    /// Why the runs are not compared.
-    pub(crate) against: Vec<String>,
+    /// Why the runs are not compared, and what to do about it.
+    pub(crate) against: Vec<(String, &'static str)>,
     /// The figures of the journey, and those of steps that are not unchanged.
     pub(crate) rows: Vec<Row<'a>>,
     /// What else there is to know, a sentence each.
@@ -145,7 +145,10 @@ impl<'a> Shown<'a> {
             Outcome::Refused { refusals } => {
                 "Not compared, since a difference would not be the target's"
                     .clone_into(&mut shown.lead);
-                shown.against = refusals.iter().map(ToString::to_string).collect();
+                shown.against = refusals
+                    .iter()
+                    .map(|refusal| (refusal.to_string(), refusal.help()))
+                    .collect();
             }
             Outcome::Absent => {
                 "Not compared: the baseline has no run of this scenario."
@@ -380,4 +383,104 @@ fn detectable(comparison: &Comparison) -> Option<String> {
 /// A name that stands between backticks.
 fn unticked(name: &str) -> String {
     clean(name).replace('`', "'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::sample;
+
+    /// A run beside a baseline, of whose steps everything is worse.
+    fn all_worse(steps: usize) -> Card {
+        let mut card = sample::regressed().cards[0].clone();
+        let Some(Beside {
+            outcome: Outcome::Compared(comparison),
+            ..
+        }) = &mut card.comparison
+        else {
+            panic!("{:?}", card.comparison);
+        };
+        let worse = comparison.subjects[4].clone();
+        comparison.subjects.truncate(1);
+        for number in 0..steps {
+            let mut step = worse.clone();
+            step.step = Some(format!("step_{number}"));
+            for figure in &mut step.figures {
+                figure.verdict = Change::Regressed;
+            }
+            comparison.subjects.push(step);
+        }
+        card
+    }
+
+    #[test]
+    fn every_figure_is_a_row_or_counted_in_a_note() {
+        for card in [
+            sample::compared().cards[0].clone(),
+            sample::kept().cards[0].clone(),
+            all_worse(1),
+            all_worse(40),
+        ] {
+            let shown = shown(&card).unwrap();
+            assert!(shown.rows.len() <= ROWS);
+            let all: usize = shown.counts.iter().map(|row| row.count).sum();
+            let further: usize = shown
+                .notes
+                .iter()
+                .filter(|note| note.contains("further figure"))
+                .map(|note| note.split(' ').next().unwrap().parse::<usize>().unwrap())
+                .sum();
+            assert_eq!(shown.rows.len() + further, all, "{:?}", shown.notes);
+        }
+    }
+
+    #[test]
+    fn of_many_figures_the_gravest_are_rows() {
+        let card = all_worse(40);
+        let shown = shown(&card).unwrap();
+        assert!(
+            shown
+                .rows
+                .iter()
+                .all(|row| row.verdict == Change::Regressed)
+        );
+        assert_eq!(shown.rows[0].step, None, "in the order of the scenario");
+        assert!(
+            shown.notes[0].ends_with("further figures regressed."),
+            "{:?}",
+            shown.notes
+        );
+    }
+
+    #[test]
+    fn of_many_regressions_the_verdict_names_the_first_and_counts_the_rest() {
+        let mut card = sample::regressed().cards[0].clone();
+        let words = |card: &Card| reasons(card);
+        assert_eq!(words(&card).len(), 4);
+        let one = card.reasons[0].clone();
+        card.reasons.extend(vec![one; 4]);
+        let told = words(&card);
+        assert_eq!(told.len(), REGRESSIONS);
+        assert_eq!(told[5], "3 further figures regressed against the baseline");
+    }
+
+    #[test]
+    fn the_smallest_change_that_could_have_shown_is_said_once() {
+        for (report, says) in [
+            (sample::kept(), "A p95 of the journey that is 10 % worse"),
+            (
+                sample::compared(),
+                "A p95 of a step that is 10 % (`login`) to 15 % (`create_order`) worse",
+            ),
+        ] {
+            let shown = shown(&report.cards[0]).unwrap();
+            let said = shown
+                .notes
+                .iter()
+                .filter(|note| note.contains("nine times of ten"));
+            let said: Vec<_> = said.collect();
+            assert_eq!(said.len(), 1);
+            assert!(said[0].starts_with(says), "{said:?}");
+        }
+    }
 }

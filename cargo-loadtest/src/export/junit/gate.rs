@@ -1,6 +1,6 @@
 //! The cases of what must hold beyond the thresholds: the least grade, and nothing worse than the baseline.
 
-use super::{NOT_DECIDED, case};
+use super::{NOT_DECIDED, case, plain_lines};
 use crate::export::beside::JOURNEY;
 use crate::shell::clean;
 use loadtest::card::{Card, ReasonKind};
@@ -106,7 +106,8 @@ fn decided(card: &Card, kind: ReasonKind, step: Option<&str>) -> TestCaseStatus 
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
     status
         .set_message(clean(&words.join("; ")))
-        .set_type(kind.name());
+        .set_type(kind.name())
+        .set_description(plain_lines(&words.join("\n")));
     status
 }
 

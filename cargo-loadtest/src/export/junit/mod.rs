@@ -1,6 +1,8 @@
 //! The run as test suites: one per scenario, with a case for the run itself, per threshold, for the least grade, per
 //! subject of a comparison and per step.
 //!
+//! GitLab shows what a failure holds, Jenkins its message too: so both say why.
+//!
 //! All is green exactly where the exit code is 0. A step is no condition: what must hold are the thresholds.
 
 mod gate;
@@ -175,9 +177,11 @@ fn of_threshold(card: &Card, row: &ThresholdRow, identity: &str) -> TestCase {
         TestCaseStatus::skipped()
     };
     if is_decisive(card, row) {
+        let words = clean(&row.reason());
         status
-            .set_message(clean(&row.reason()))
-            .set_type(ReasonKind::Threshold.name());
+            .set_message(&*words)
+            .set_type(ReasonKind::Threshold.name())
+            .set_description(words);
     } else {
         status.set_message(NOT_DECIDED);
     }
@@ -224,10 +228,10 @@ fn of_step(
         let executed = view::count(step.executed);
         let condition = &broken.condition;
         let words = format!("{failed} of {executed} failed ({rate}), which breaks {condition}");
+        status.set_description(format!("{words}\n{}", errors(card, step)));
         status
             .set_message(words)
             .set_type(ReasonKind::Threshold.name());
-        status.set_description(errors(card, step));
         status
     } else {
         TestCaseStatus::success()
@@ -337,6 +341,7 @@ fn of_search(report: &Report, search: &Capacity) -> TestSuite {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             status.set_message(clean(&remarks.join("; ")));
             status.set_type(kind);
+            status.set_description(plain_lines(&remarks.join("\n")));
             case(&identity, &name, status)
         }
         _ => unlike(&identity, &name, &remarks.join("; "), &kind, ""),
@@ -354,9 +359,7 @@ fn case(identity: &str, name: &str, status: TestCaseStatus) -> TestCase {
 fn unlike(identity: &str, name: &str, message: &str, kind: &str, help: &str) -> TestCase {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
     status.set_message(clean(message)).set_type(kind);
-    if !help.is_empty() {
-        status.set_description(plain_lines(help));
-    }
+    status.set_description(plain_lines(&format!("{message}\n{help}")));
     case(identity, name, status)
 }
 

@@ -25,8 +25,8 @@ fn section(shown: &Shown<'_>) -> String {
     }
     if !shown.against.is_empty() {
         section.push_str(":\n");
-        for refusal in &shown.against {
-            let _ = write!(section, "\n- {}", prose(refusal));
+        for (refusal, help) in &shown.against {
+            let _ = write!(section, "\n- {} → {}", prose(refusal), prose(help));
         }
     }
     section.push('\n');

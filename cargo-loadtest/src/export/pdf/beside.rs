@@ -17,8 +17,10 @@ pub(super) fn place(flow: &mut Flow<'_>, card: &Card) {
     };
     flow.heading(&shown.title);
     flow.paragraph(&lead(&shown));
-    for refusal in &shown.against {
+    for (refusal, help) in &shown.against {
+        flow.gap(2.0);
         flow.paragraph_at(10.0, &prose(&format!("✗ {refusal}"), BODY), |_| {});
+        flow.paragraph_at(10.0, &prose(&format!("→ {help}"), SUB), |_| {});
     }
     if !shown.rows.is_empty() {
         flow.gap(6.0);

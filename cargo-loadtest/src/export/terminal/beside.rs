@@ -14,12 +14,14 @@ pub(super) fn section(page: &mut Page, card: &Card) {
     };
     page.title(&clean(&shown.title));
     lead(page, &shown);
-    for refusal in &shown.against {
+    for (refusal, help) in &shown.against {
         page.text(Line::new().add(BAD, "✗ "), PLAIN, refusal);
+        page.text(Line::new().add(DIM, "  → "), DIM, help);
     }
     let lines = table(&shown.rows).lines(page.room());
     if !shown.rows.is_empty() {
         page.lines(lines);
+        page.gap();
     }
     for note in &shown.notes {
         page.text(Line::new(), DIM, note);
