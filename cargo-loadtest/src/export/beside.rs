@@ -25,7 +25,7 @@ pub(crate) struct Shown<'a> {
     /// follow.
     pub(crate) lead: String,
     /// How many figures became what, the gravest first.
-    pub(crate) counts: Vec<Count>,
+    pub(crate) counts: Vec<Tally>,
     /// Why the runs are not compared, and what to do about it.
     pub(crate) against: Vec<(String, &'static str)>,
     /// The figures of the journey, and those of steps that are not unchanged.
@@ -36,7 +36,7 @@ pub(crate) struct Shown<'a> {
 
 /// How many figures became something.
 #[derive(Debug, Serialize)]
-pub(crate) struct Count {
+pub(crate) struct Tally {
     pub(crate) mark: char,
     pub(crate) verdict: Change,
     pub(crate) count: usize,
@@ -64,6 +64,16 @@ pub(crate) const fn mark(change: Change) -> char {
         Change::Improved => '✓',
         Change::Unchanged => '=',
         Change::Inconclusive => '?',
+    }
+}
+
+/// The order in which figures matter: what cannot be told more than what is the same.
+pub(crate) const fn gravity(change: Change) -> u8 {
+    match change {
+        Change::Regressed => 0,
+        Change::Improved => 1,
+        Change::Inconclusive => 2,
+        Change::Unchanged => 3,
     }
 }
 
@@ -176,7 +186,7 @@ impl<'a> Shown<'a> {
         ];
         self.counts = counts
             .into_iter()
-            .map(|verdict| Count {
+            .map(|verdict| Tally {
                 mark: mark(verdict),
                 verdict,
                 count: figures().filter(|figure| figure.verdict == verdict).count(),
@@ -195,7 +205,7 @@ impl<'a> Shown<'a> {
                 .filter(|row| row.verdict == verdict)
                 .count()
         };
-        for Count { verdict, count, .. } in &self.counts {
+        for Tally { verdict, count, .. } in &self.counts {
             let rest = count - listed(*verdict);
             if rest > 0 {
                 let what = if self.rows.is_empty() {
@@ -244,12 +254,6 @@ fn rows(comparison: &Comparison) -> Vec<Row<'_>> {
             told.push((told.len(), subject, figure));
         }
     }
-    let gravity = |change| match change {
-        Change::Regressed => 0,
-        Change::Improved => 1,
-        Change::Inconclusive => 2,
-        Change::Unchanged => 3,
-    };
     told.sort_by_key(|(at, _, figure)| (gravity(figure.verdict), *at));
     told.truncate(ROWS);
     told.sort_by_key(|(at, ..)| *at);
@@ -367,13 +371,12 @@ fn detectable(comparison: &Comparison) -> Option<String> {
             unticked(subject.step.as_deref().unwrap_or_default())
         )
     };
-    let (first, least) = all.first()?;
-    let (last, most) = all.last()?;
-    let (least, most) = (least.detectable_words(), most.detectable_words());
-    let which = if least == most {
-        least
+    let ((low_at, low), (high_at, high)) = (all.first()?, all.last()?);
+    let (low, high) = (low.detectable_words(), high.detectable_words());
+    let which = if low == high {
+        low
     } else {
-        format!("{least} ({}) to {most} ({})", name(first), name(last))
+        format!("{low} ({}) to {high} ({})", name(low_at), name(high_at))
     };
     Some(format!(
         "A p95 of a step that is {which} worse, or more, would have shown nine times of ten."

@@ -2,7 +2,7 @@
 
 use super::Chart;
 use super::slowest::cut;
-use crate::export::beside::{JOURNEY, mark};
+use crate::export::beside::{JOURNEY, gravity, mark};
 use crate::export::scene::{Anchor, Paint, Scene, Shape};
 use loadtest::card::Card;
 use loadtest::comparison::{Change, Compared, Comparison, Figure, Outcome, Subject};
@@ -89,13 +89,6 @@ fn rows(comparison: &Comparison) -> Vec<(&Subject, &Compared)> {
             }
         }
     }
-    // A change is in the order of gravity, but what cannot be told is not the least of it.
-    let gravity = |change| match change {
-        Change::Regressed => 0,
-        Change::Improved => 1,
-        Change::Inconclusive => 2,
-        Change::Unchanged => 3,
-    };
     rows.sort_by_key(|(at, _, row)| (gravity(row.verdict), *at));
     rows.truncate(ROWS);
     rows.sort_by_key(|(at, ..)| *at);

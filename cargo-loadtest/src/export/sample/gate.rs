@@ -203,15 +203,12 @@ fn comparison(
 ) -> Comparison {
     let card = Card::of(record);
     let of = |(step, said): &(Option<usize>, Result<Said, Skipped>)| {
-        let now = match step {
-            Some(step) => {
-                let step = &card.steps[*step];
-                (step.response, step.error_rate, step.per_second)
-            }
-            None => {
-                let head = &card.headline;
-                (head.time, head.error_rate, head.achieved_per_second)
-            }
+        let now = if let Some(step) = step {
+            let step = &card.steps[*step];
+            (step.response, step.error_rate, step.per_second)
+        } else {
+            let head = &card.headline;
+            (head.time, head.error_rate, head.achieved_per_second)
         };
         Subject {
             step: step.map(|step| card.steps[step].name.clone()),
