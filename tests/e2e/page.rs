@@ -4,6 +4,9 @@ use crate::browser::Browser;
 use crate::site::Desk;
 use crate::trials;
 use libtest_mimic::Trial;
+use loadtest::comparison::{
+    Beside, Change, Compared, Comparison, Figure, Margin, Outcome, Subject,
+};
 use loadtest::definition::StepDef;
 use loadtest::metrics::{SlowJourney, SlowStep};
 use loadtest::record::RunRecord;
@@ -42,8 +45,10 @@ fn pages() -> &'static [(&'static str, String); 2] {
         };
         let mut record = folder.record();
         keep_a_slow_journey(&mut record);
+        put_beside_a_baseline(&mut record, "main");
         let plain = page(&record);
         make_strange(&mut record);
+        put_beside_a_baseline(&mut record, STRANGE);
         [("plain", plain), ("strange", page(&record))]
     })
 }
@@ -78,6 +83,46 @@ fn keep_a_slow_journey(record: &mut RunRecord) {
     };
     let journey = &mut record.scenarios[0].windows.steady.journey;
     journey.slowest.add(slow);
+}
+
+/// A comparison in which all is worse.
+fn put_beside_a_baseline(record: &mut RunRecord, baseline: &str) {
+    let figure = |(figure, base): (Figure, f64)| Compared {
+        figure,
+        base,
+        new: 1.3 * base,
+        change: 0.3,
+        interval: (0.21, 0.42),
+        detectable: 0.12,
+        verdict: Change::Regressed,
+        needs: None,
+    };
+    let figures = [
+        (Figure::P50, 98_000.0),
+        (Figure::P95, 212_000.0),
+        (Figure::P99, 1_430_000.0),
+        (Figure::Errors, 0.1),
+        (Figure::Rps, 1_234.0),
+    ];
+    let scenario = &mut record.scenarios[0];
+    let steps = scenario.definition.steps.iter();
+    let steps = steps.map(|step| Some(step.name.to_string()));
+    let subjects = std::iter::once(None).chain(steps).map(|step| Subject {
+        step,
+        skipped: None,
+        figures: figures.map(figure).to_vec(),
+    });
+    scenario.comparison = Some(Beside {
+        baseline: baseline.to_owned(),
+        outcome: Outcome::Compared(Comparison {
+            scenario: scenario.definition.identity(),
+            base: vec!["20261101-220000-91be".to_owned()],
+            new: record.run_id.clone(),
+            margin: Margin::of(1),
+            is_closed: false,
+            subjects: subjects.collect(),
+        }),
+    });
 }
 
 /// The same with thirty steps.
@@ -138,7 +183,14 @@ fn the_page_fits_every_window_and_asks_for_nothing() {
                     "{asked:?}: {state}"
                 );
                 // Complete without its script, which ran where it may.
-                for element in ["h1", "table", "figure svg", ".legend li"] {
+                for element in [
+                    "h1",
+                    "table",
+                    "figure svg",
+                    ".legend li",
+                    "table.changes",
+                    ".beside figure svg",
+                ] {
                     let found = format!("document.querySelectorAll('{element}').length");
                     assert!(number(&browser.value(&found)) > 0.0, "{element}: {state}");
                 }

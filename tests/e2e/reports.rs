@@ -378,7 +378,47 @@ fn an_old_run_is_graded_anew_by_what_the_command_line_says() {
         .run()
         .exits(0)
         .prints(&["Graded anew, with an error budget of 7.0 % for every step."]);
+    // The gate is by what is asked for now.
+    desk.tool("report", "latest --min-grade F")
+        .run()
+        .exits(0)
+        .prints(&[
+            "at least F asked for",
+            "Graded anew, with at least F asked for.",
+        ]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name);
+    let mut call = desk.tool("report", "latest --apdex 1us --min-grade A+");
+    for (format, name) in FORMATS {
+        let path = file(name);
+        call = call
+            .arg("--export")
+            .arg(format!("{format}={}", path.display()));
+    }
+    call.run().exits(99).prints(&[
+        "at least A+ asked for",
+        "and must be at least A+",
+        "exit code 99",
+    ]);
+    let text = |name: &str| fs::read_to_string(file(name)).expect(name);
+    let json: Value = serde_json::from_str(&text("report.json")).expect("JSON");
+    assert_eq!(json["exit_code"], 99);
+    assert_eq!(json["cards"][0]["reasons"][0]["kind"], "min_grade");
+    assert_eq!(json["cards"][0]["regraded"]["apdex_us"], 1);
+    for (name, says) in [
+        ("junit.xml", "type=\"min_grade\""),
+        ("junit.xml", "value=\"apdex=0.001 ms, min_grade=A+\""),
+        ("report.csv", ",min_grade,"),
+        ("report.csv", "\"apdex=0.001 ms, min_grade=A+\""),
+        ("metrics.txt", "kind=\"min_grade\"} 1"),
+        ("metrics.txt", "regraded=\"apdex=0.001 ms, min_grade=A+\""),
+        ("report.md", "at least A+ asked for"),
+        ("report.html", "at least A+ asked for"),
+    ] {
+        assert!(text(name).contains(says), "{says}\n{}", text(name));
+    }
     for flags in [
+        "--min-grade Z",
         "--apdex 0ms",
         "--apdex soon",
         "--budget 200%",
@@ -478,7 +518,7 @@ fn junit_is_read(python: &Python) {
         let green = found["failures"] == 0 && found["errors"] == 0;
         assert_eq!(
             green,
-            ["passed", "single", "search"].contains(&&*name),
+            ["passed", "single", "search", "absent"].contains(&&*name),
             "{name}: {found}"
         );
     }
@@ -496,8 +536,8 @@ fn openmetrics_is_read(python: &Python) {
     let (_folder, files) = golden("openmetrics");
     for (name, file) in files {
         let code = match &*name {
-            "passed" | "single" | "search" => 0,
-            "failed" | "huge" => 99,
+            "passed" | "single" | "search" | "absent" => 0,
+            "failed" | "huge" | "compared" | "regressed" | "refused" | "graded_too_low" => 99,
             "empty" | "nothing" => 3,
             "interrupted" => 105,
             _ => 100,

@@ -211,6 +211,9 @@ pub(crate) struct ReportArgs {
     /// Compare anew: with this baseline, in place of the one that the run was compared with
     #[arg(long, value_name = "NAME")]
     pub(crate) baseline: Option<String>,
+    /// Fail below this overall grade: `A+` to `F`
+    #[arg(long, value_name = "GRADE", allow_hyphen_values = true)]
+    pub(crate) min_grade: Option<Letter>,
     /// Write the report as FORMAT: `html`, `pdf`, `json`, `junit`, `markdown`, `csv` or `openmetrics`; without PATH into the folder of the run
     #[arg(long, value_name = "FORMAT[=PATH]")]
     pub(crate) export: Vec<Export>,

@@ -24,12 +24,14 @@ pub(crate) fn report(args: &ReportArgs, _cli: &Cli) -> Result<u8, Error> {
         let identities = scenarios.map(|scenario| scenario.definition.identity());
         Against::read(&baseline, identities)?.compare(&mut record);
     }
-    if args.apdex.is_some() || args.budget.is_some() {
-        record.regrade(&GradingDefaults {
-            apdex: args.apdex,
-            budget: args.budget,
-            ..Default::default()
-        });
+    let policy = GradingDefaults {
+        apdex: args.apdex,
+        budget: args.budget,
+        min_grade: args.min_grade,
+        ..Default::default()
+    };
+    if policy != GradingDefaults::default() {
+        record.regrade(&policy);
     }
     publish::publish(&record, &folder, &exports)
 }

@@ -1,16 +1,18 @@
-//! The figures as one table: a row per journey, step, request, metric of the scenario's own and trial.
+//! The figures as one table: a row per journey, step, request, metric of the scenario's own, reason, figure beside the
+//! baseline, and trial.
 //!
 //! The header is published: columns are added at its end, and none is renamed or moved. Every text is on one
 //! line, and none is a formula to a spreadsheet.
 
-use super::facts::{identities, micros, step_names};
+use super::facts::{identities, micros, regraded, step_names};
 use crate::shell::clean;
 use loadtest::card::{Card, Quantiles, Report, StepRow, Verdict};
+use loadtest::comparison::{Beside, Outcome};
 use loadtest::record::NotRun;
 use std::time::Duration;
 
 /// The header. Times are in microseconds, rates per second, ratios shares of one.
-const HEADER: [&str; 39] = [
+const HEADER: [&str; 52] = [
     "run_id",
     "started_at",
     "scenario",
@@ -50,6 +52,19 @@ const HEADER: [&str; 39] = [
     "requests",
     "sent_bytes",
     "received_bytes",
+    "min_grade",
+    "regraded",
+    "reason",
+    "words",
+    "baseline",
+    "outcome",
+    "figure",
+    "base_value",
+    "new_value",
+    "change",
+    "change_low",
+    "change_high",
+    "detectable",
 ];
 
 /// The report as CSV.
@@ -91,6 +106,14 @@ fn rows(report: &Report) -> Vec<Vec<String>> {
             let row = begin("timing").text("name", &timing.name);
             rows.push(row.count("executed", timing.count).times(&timing.time));
         }
+        for reason in &card.reasons {
+            let row = begin("reason").text("reason", reason.kind.name());
+            let row = row.text("name", reason.step.as_deref().unwrap_or_default());
+            rows.push(row.text("words", &reason.words));
+        }
+        if let Some(beside) = &card.comparison {
+            rows.extend(compared(beside, || begin("comparison")));
+        }
     }
     for (scenario, identity) in report.not_run.iter().zip(not_run) {
         rows.push(Row::new(report, identity, "journey").not_run(scenario));
@@ -106,6 +129,37 @@ fn rows(report: &Report) -> Vec<Vec<String>> {
         }
     }
     rows.into_iter().map(|row| row.0).collect()
+}
+
+/// A row per figure beside that of the baseline, and per subject that is not compared.
+fn compared(beside: &Beside, begin: impl Fn() -> Row) -> Vec<Row> {
+    let Outcome::Compared(comparison) = &beside.outcome else {
+        return Vec::new();
+    };
+    let mut rows = Vec::new();
+    for subject in &comparison.subjects {
+        let begin = || {
+            let row = begin().text("baseline", &beside.baseline);
+            row.text("name", subject.step.as_deref().unwrap_or_default())
+        };
+        rows.extend(
+            subject
+                .skipped
+                .map(|why| begin().text("outcome", why.name())),
+        );
+        rows.extend(subject.figures.iter().map(|figure| {
+            begin()
+                .text("outcome", figure.verdict.name())
+                .text("figure", figure.figure.name())
+                .number("base_value", Some(figure.base))
+                .number("new_value", Some(figure.new))
+                .number("change", Some(figure.change))
+                .number("change_low", Some(figure.interval.0))
+                .number("change_high", Some(figure.interval.1))
+                .number("detectable", Some(figure.detectable))
+        }));
+    }
+    rows
 }
 
 /// A row; a column without a figure is empty.
@@ -141,6 +195,15 @@ impl Row {
             .number("per_second", headline.achieved_per_second)
             .number("target_per_second", headline.target_per_second)
             .times(&headline.time);
+        let row = row
+            .text("min_grade", card.min_grade.map_or("", |least| least.name()))
+            .text("regraded", &regraded(card).unwrap_or_default());
+        let row = match &card.comparison {
+            Some(beside) => row
+                .text("baseline", &beside.baseline)
+                .text("outcome", outcome(&beside.outcome)),
+            None => row,
+        };
         let sum = |part: fn(&StepRow) -> u64| card.steps.iter().map(part).sum();
         row.count("requests", sum(|step| step.requests))
             .count("sent_bytes", sum(|step| step.sent_bytes))
@@ -217,6 +280,15 @@ impl Row {
         let at = HEADER.iter().position(|name| *name == column);
         self.0[at.expect("a column of the header")] = cell;
         self
+    }
+}
+
+/// As JSON has it.
+fn outcome(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Compared(_) => "compared",
+        Outcome::Refused { .. } => "refused",
+        Outcome::Absent => "absent",
     }
 }
 
@@ -322,6 +394,61 @@ mod tests {
                 assert_eq!(json, word(card.verdict));
             }
         }
+    }
+
+    #[test]
+    fn every_reason_and_every_figure_beside_the_baseline_has_a_row() {
+        for (name, report) in sample::all() {
+            let rows = read(&render(&report));
+            let of = |kind: &str| rows.iter().filter(|row| cell(row, "kind") == kind).count();
+            let reasons: usize = report.cards.iter().map(|card| card.reasons.len()).sum();
+            assert_eq!(of("reason"), reasons, "{name}");
+            for (card, row) in report.cards.iter().zip(&rows) {
+                let Some(beside) = &card.comparison else {
+                    continue;
+                };
+                let json = serde_json::to_value(beside).unwrap();
+                assert_eq!(json["outcome"], cell(row, "outcome"), "{name}");
+                let subjects = json["subjects"].as_array().map_or(&[][..], |all| &all[..]);
+                let figures = subjects.iter().map(|subject| {
+                    let skipped = usize::from(!subject["skipped"].is_null());
+                    skipped + subject["figures"].as_array().unwrap().len()
+                });
+                assert_eq!(of("comparison"), figures.sum::<usize>(), "{name}");
+            }
+        }
+        let rows = read(&render(&sample::regressed()));
+        let worse: Vec<_> = rows
+            .iter()
+            .filter(|row| cell(row, "kind") == "comparison" && cell(row, "outcome") == "regressed")
+            .map(|row| (cell(row, "name"), cell(row, "figure"), cell(row, "change")))
+            .collect();
+        let order = |figure, change| ("create_order", figure, change);
+        assert_eq!(
+            worse,
+            [
+                ("", "p95", "0.14"),
+                order("p50", "0.27"),
+                order("p95", "0.29"),
+                order("p99", "0.33")
+            ]
+        );
+    }
+
+    #[test]
+    fn what_was_graded_anew_says_by_what() {
+        let mut report = sample::graded_too_low();
+        let said = |report: &Report| {
+            let row = &read(&render(report))[0];
+            [cell(row, "min_grade"), cell(row, "regraded")].map(str::to_owned)
+        };
+        assert_eq!(said(&report), ["A", ""]);
+        report.cards[0].regraded = Some(loadtest::plan::GradingDefaults {
+            apdex: Some(Duration::from_millis(300)),
+            min_grade: report.cards[0].min_grade,
+            ..Default::default()
+        });
+        assert_eq!(said(&report), ["A", "apdex=300 ms, min_grade=A"]);
     }
 
     #[test]

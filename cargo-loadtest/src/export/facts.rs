@@ -157,6 +157,24 @@ pub(super) fn facts(report: &Report, card: &Card) -> Vec<(&'static str, String)>
     facts
 }
 
+/// The policy that a run was graded by anew, where it was: `apdex=300 ms, min_grade=A`.
+pub(super) fn regraded(card: &Card) -> Option<String> {
+    let policy = card.regraded.as_ref()?;
+    let parts = [
+        policy
+            .apdex
+            .map(|time| format!("apdex={}", view::span(time))),
+        policy
+            .budget
+            .map(|share| format!("budget={}", view::exact_percent(share))),
+        policy
+            .grade_weight
+            .map(|weight| format!("grade_weight={weight}")),
+        policy.min_grade.map(|least| format!("min_grade={least}")),
+    ];
+    Some(parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+}
+
 /// What the percentiles in large type are of.
 pub(super) fn percentiles_of(card: &Card) -> String {
     let head = &card.headline;

@@ -103,13 +103,17 @@ mod tests {
     fn a_field_more_or_less_is_noticed_everywhere() {
         /// Objects whose keys are data, and fields that are not always there.
         const OPEN: [&str; 2] = ["/statuses", "/errors_per_second"];
-        const OPTIONAL: [&str; 6] = [
+        const OPTIONAL: [&str; 10] = [
             "left_out",
             "kept",
             "counters",
             "timings",
             "capacity",
             "abort_after_us",
+            "min_grade",
+            "regraded",
+            "comparison",
+            "needs",
         ];
         let validator = jsonschema::draft202012::new(&schema()).unwrap();
         for wanted in [
@@ -119,6 +123,11 @@ mod tests {
             "partly_run",
             "search",
             "doomed",
+            "compared",
+            "refused",
+            "absent",
+            "graded_too_low",
+            "kept",
         ] {
             let (_, mut value) = all().find(|(name, _)| *name == wanted).unwrap();
             // One point says what all say, and each further one takes its time.
@@ -237,6 +246,58 @@ mod tests {
             (&"queued".into(), &100.into())
         );
         assert_eq!(row["time"]["max_us"], 100_000);
+    }
+
+    #[test]
+    fn what_keeps_a_run_from_passing_is_there_for_programs() {
+        for (report, code, reasons) in [
+            (sample::kept(), 0, vec![]),
+            (sample::absent(), 0, vec![]),
+            (
+                sample::regressed(),
+                99,
+                vec![
+                    ("regression", None),
+                    ("regression", Some("create_order")),
+                    ("regression", Some("create_order")),
+                    ("regression", Some("create_order")),
+                ],
+            ),
+            (
+                sample::refused(),
+                99,
+                vec![("not_compared", None), ("not_compared", None)],
+            ),
+            (sample::graded_too_low(), 99, vec![("min_grade", None)]),
+            (sample::interrupted(), 105, vec![("interrupted", None)]),
+        ] {
+            let json: Value = serde_json::from_str(&render(&report)).unwrap();
+            assert_eq!(json["exit_code"], code);
+            let found: Vec<_> = json["cards"][0]["reasons"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|reason| {
+                    assert!(!reason["words"].as_str().unwrap().is_empty());
+                    (reason["kind"].as_str().unwrap(), reason["step"].as_str())
+                })
+                .collect();
+            assert_eq!(found, reasons);
+        }
+    }
+
+    #[test]
+    fn what_a_run_was_graded_anew_by_is_there() {
+        let validator = jsonschema::draft202012::new(&schema()).unwrap();
+        let mut report = sample::graded_too_low();
+        report.cards[0].regraded = Some(loadtest::plan::GradingDefaults {
+            min_grade: report.cards[0].min_grade,
+            ..Default::default()
+        });
+        let json: Value = serde_json::from_str(&render(&report)).unwrap();
+        assert_eq!(mistakes(&validator, &json), [""; 0]);
+        assert_eq!(json["cards"][0]["regraded"]["min_grade"], "A");
+        assert_eq!(json["cards"][0]["min_grade"], "A");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Exporters: from a report card to bytes, one file per format; nothing here reads or writes.
 
+pub(crate) mod beside;
 mod chart;
 pub(crate) mod csv;
 mod facts;

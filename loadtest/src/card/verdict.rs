@@ -378,7 +378,7 @@ fn beside_baseline(card: &Card) -> Vec<Reason> {
                 step: subject.step.clone(),
                 words: format!(
                     "{} of {} regressed against the baseline `{}`: {}",
-                    figure.figure.name(),
+                    figure.figure.label(),
                     subject
                         .step
                         .as_ref()

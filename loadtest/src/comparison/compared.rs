@@ -229,7 +229,7 @@ fn failed(runs: &[Drawn]) -> Share {
 }
 
 impl Figure {
-    /// As printed: `p95`.
+    /// As data has it: `p95`, `rps`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::P50 => "p50",

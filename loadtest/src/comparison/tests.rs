@@ -238,7 +238,7 @@ fn more_errors_and_less_done_are_regressions() {
     );
     assert_eq!(
         rps.words(),
-        "rps 20/s → 10/s, −50 % (90 % sure: −50 % to −50 %)"
+        "RPS 20/s → 10/s, −50 % (90 % sure: −50 % to −50 %)"
     );
 }
 

@@ -11,7 +11,7 @@ const FINE: f64 = 0.099_5;
 impl Compared {
     /// The change in words: `p95 218 ms → 268 ms, +23 % (90 % sure: +14 % to +33 %)`.
     pub fn words(&self) -> String {
-        format!("{} {}", self.figure.name(), self.difference_words())
+        format!("{} {}", self.figure.label(), self.difference_words())
     }
 
     /// The same without the name of the figure.
@@ -59,6 +59,14 @@ impl Compared {
 }
 
 impl Figure {
+    /// As people read it: `p95`, `RPS`.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Rps => "RPS",
+            _ => self.name(),
+        }
+    }
+
     /// A value of the figure: `218 ms`, `0.42 %`, `200/s`.
     fn value(self, value: f64) -> String {
         match self {
@@ -94,10 +102,10 @@ impl Figure {
 }
 
 impl Margin {
-    /// How much counts, in words: `a change counts beyond 10 %, of times beyond 0.3 ms at least, ..`.
+    /// How much counts, in words: `a change counts beyond 10 %, of times 0.3 ms at least, ..`.
     pub fn words(&self) -> String {
         format!(
-            "a change counts beyond {}, of times beyond {} ms at least, of error rates beyond {} percentage points",
+            "a change counts beyond {}, of times {} ms at least, of error rates beyond {} points",
             view::exact_percent(self.relative),
             self.time_us as f64 / 1e3,
             // Shares of one have no exact hundredths.
@@ -170,7 +178,7 @@ mod tests {
         let rate = compared(Figure::Rps, 200.0, 198.0, -0.01);
         assert_eq!(
             rate.words(),
-            "rps 200/s → 198/s, −1.0 % (90 % sure: −10 % to +9.0 %)"
+            "RPS 200/s → 198/s, −1.0 % (90 % sure: −10 % to +9.0 %)"
         );
         let mut errors = compared(Figure::Errors, 0.0, 0.0125, 0.0125);
         errors.interval = (0.0, 0.02);
@@ -190,7 +198,7 @@ mod tests {
     fn a_margin_says_what_counts() {
         assert_eq!(
             Margin::of(3).words(),
-            "a change counts beyond 7 %, of times beyond 0.3 ms at least, of error rates beyond 0.5 percentage points"
+            "a change counts beyond 7 %, of times 0.3 ms at least, of error rates beyond 0.5 points"
         );
         let quick = compared(Figure::P95, 1_000.0, 1_200.0, 0.2);
         assert!((Margin::of(3).around(&quick) - 0.3).abs() < 1e-12);

@@ -1,6 +1,7 @@
 //! The charts of a card, as drawings.
 
 mod axis;
+mod changes;
 mod plot;
 mod shares;
 mod slowest;
@@ -9,6 +10,7 @@ mod time;
 
 use super::scene::{Paint, Scene};
 
+pub(crate) use changes::changes;
 pub(crate) use shares::{paint_of, shares};
 pub(crate) use slowest::slowest;
 pub(crate) use spectrum::spectrum;
@@ -56,13 +58,19 @@ mod tests {
 
     #[test]
     fn no_shape_leaves_its_drawing() {
-        for report in [sample::failed(), sample::huge(), sample::single()] {
+        for report in [
+            sample::failed(),
+            sample::huge(),
+            sample::single(),
+            sample::compared(),
+        ] {
             let card = &report.cards[0];
             let mut charts = over_time(card);
             charts.extend(shares(card));
             charts.extend(of_generator(card));
             charts.extend(spectrum(card));
             charts.extend(slowest(card));
+            charts.extend(changes(card));
             assert!(charts.len() >= 5, "{}", charts.len());
             for chart in charts {
                 let (wide, high) = chart.scene.size;

@@ -136,7 +136,7 @@ fn label(row: &SlowRow, steps: &[&SlowStepRow]) -> String {
 }
 
 /// A name that fits beside its bar.
-fn cut(name: &str) -> String {
+pub(super) fn cut(name: &str) -> String {
     let width = |c: char| c.width().unwrap_or(0);
     if name.chars().map(width).sum::<usize>() <= CELLS {
         return name.to_owned();

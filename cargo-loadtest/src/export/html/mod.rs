@@ -9,6 +9,7 @@ mod skeleton;
 #[cfg(test)]
 mod style;
 
+use crate::export::beside::{self, Shown};
 use crate::export::chart;
 use crate::export::facts::{
     Ledger, NOT_RUN, OWN_METRICS, errors_alarm, facts, ledger, percentiles_of, run_again,
@@ -52,6 +53,14 @@ struct Sheet<'a> {
     health: Vec<Drawing>,
     facts: Vec<(&'static str, String)>,
     ledger: Option<Ledger<'a>>,
+    /// Why it does not pass; or what it kept.
+    reasons: Vec<String>,
+    kept: String,
+    /// The least grade that was asked for.
+    asked: Option<String>,
+    /// What changed against the baseline, and the same drawn.
+    beside: Option<Shown<'a>>,
+    changes: Option<Drawing>,
     spared_heading: &'static str,
 }
 
@@ -136,6 +145,11 @@ impl<'a> Sheet<'a> {
             health: chart::of_generator(card).into_iter().map(draw).collect(),
             facts: facts(report, card),
             ledger: ledger(card),
+            reasons: beside::reasons(card),
+            kept: beside::kept(card),
+            asked: beside::asked(card),
+            beside: beside::shown(card),
+            changes: chart::changes(card).map(draw),
             spared_heading: spared_heading(card),
         }
     }
@@ -158,10 +172,15 @@ fn prose(text: &str) -> Value {
     let parts: Vec<&str> = text.split('`').collect();
     let mut html = String::new();
     for (i, part) in parts.iter().enumerate() {
-        let part = clean_lines(part);
+        let is_code = i % 2 == 1 && i + 1 < parts.len();
+        let mut part = clean_lines(part);
+        if !is_code {
+            // A line does not end between a number and its unit.
+            part = part.replace(" %", "\u{a0}%").replace(" ms", "\u{a0}ms");
+        }
         let escaped = HtmlEscape(&part);
         // A backtick without a second one is a backtick.
-        if i % 2 == 1 && i + 1 < parts.len() {
+        if is_code {
             let _ = write!(html, "<code>{escaped}</code>");
         } else if i % 2 == 1 {
             let _ = write!(html, "`{escaped}");
@@ -289,6 +308,11 @@ mod tests {
             (sample::doomed(), "is stricter"),
             (sample::sender(), "receipt"),
             (sample::own_metrics(), "sold_out"),
+            (sample::compared(), "another source than in the baseline"),
+            (sample::regressed(), "regressed against the baseline"),
+            (sample::refused(), "the loads differ"),
+            (sample::absent(), "the baseline has no run of this scenario"),
+            (sample::graded_too_low(), "at least A asked for"),
         ] {
             assert!(render(&report).contains(says));
         }

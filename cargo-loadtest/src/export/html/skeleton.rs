@@ -131,6 +131,11 @@ mod tests {
             ("interrupted", sample::interrupted()),
             ("single", sample::single()),
             ("huge", sample::huge()),
+            ("compared", sample::compared()),
+            ("regressed", sample::regressed()),
+            ("refused", sample::refused()),
+            ("absent", sample::absent()),
+            ("graded_too_low", sample::graded_too_low()),
         ] {
             insta::assert_snapshot!(name, skeleton(&render(&report)));
         }

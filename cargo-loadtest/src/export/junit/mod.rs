@@ -1,11 +1,15 @@
-//! The run as test suites: one per scenario, with a case for the run itself, per threshold and per step.
+//! The run as test suites: one per scenario, with a case for the run itself, per threshold, for the least grade, per
+//! subject of a comparison and per step.
+//!
+//! GitLab shows what a failure holds, Jenkins its message too: so both say why.
 //!
 //! All is green exactly where the exit code is 0. A step is no condition: what must hold are the thresholds.
 
+mod gate;
 #[cfg(test)]
 mod tests;
 
-use crate::export::facts::{NOT_RUN, identities, step_names, unique};
+use crate::export::facts::{NOT_RUN, identities, regraded, step_names, unique};
 use crate::shell::clean;
 use loadtest::card::{Capacity, Card, ReasonKind, Report, StepRow, ThresholdRow, Verdict, view};
 use loadtest::definition::Metric;
@@ -16,6 +20,8 @@ use std::time::Duration;
 
 /// The name of the case that fails for what is no threshold: an interrupted run, an invalid one.
 const RUN: &str = "run";
+/// What is said of a condition that is none of the reasons of the verdict though it does not hold.
+const NOT_DECIDED: &str = "not decided: the run came to nothing that it could be measured on";
 
 /// The report as JUnit XML.
 pub(crate) fn render(report: &Report) -> String {
@@ -37,7 +43,7 @@ pub(crate) fn render(report: &Report) -> String {
             "loadtest",
             RUN,
             "no scenario ran",
-            Verdict::Empty.name(),
+            ReasonKind::Empty.name(),
             "",
         ));
         all.add_test_suite(suite);
@@ -75,6 +81,15 @@ fn suite(report: &Report, card: &Card, identity: &str) -> TestSuite {
     if let Some(score) = card.grade.score {
         property(&mut suite, "score", &score.to_string());
     }
+    if let Some(least) = card.min_grade {
+        property(&mut suite, "min_grade", least.name());
+    }
+    if let Some(policy) = regraded(card) {
+        property(&mut suite, "regraded", &policy);
+    }
+    if let Some(beside) = &card.comparison {
+        property(&mut suite, "baseline", &beside.baseline);
+    }
     property(&mut suite, "validity", card.validity.trust.name());
     property(&mut suite, "load", &setting.load);
     property(&mut suite, "seed", &setting.seed.to_string());
@@ -86,19 +101,22 @@ fn suite(report: &Report, card: &Card, identity: &str) -> TestSuite {
         property(&mut suite, "target", base);
     }
     property(&mut suite, "source", &card.source);
-    for case in cases(report, card, identity) {
-        suite.add_test_case(located(case, &card.source));
-    }
+    suite.add_test_cases(cases(report, card, identity));
     suite
 }
 
-/// The cases of a scenario; in a search the trials decide, and the thresholds of one of them do not.
+/// The cases of a scenario; in a search the trials decide, and the gate of one of them does not.
 fn cases(report: &Report, card: &Card, identity: &str) -> Vec<TestCase> {
-    let mut cases = Vec::new();
+    // Each with the step that it is about.
+    let mut cases: Vec<(TestCase, Option<&str>)> = Vec::new();
     if report.capacity.is_none() {
-        cases.push(of_run(card, identity));
-        let thresholds = card.thresholds.iter();
-        cases.extend(thresholds.map(|row| of_threshold(card, row, identity)));
+        cases.push((of_run(card, identity), None));
+        cases.extend(card.thresholds.iter().map(|row| {
+            let case = of_threshold(card, row, identity);
+            (case, row.step.as_deref())
+        }));
+        cases.extend(gate::of_min_grade(card, identity).map(|case| (case, None)));
+        cases.extend(gate::of_comparison(card, identity));
     }
     let names = step_names(card);
     let steps = card.steps.iter().zip(&names);
@@ -108,32 +126,37 @@ fn cases(report: &Report, card: &Card, identity: &str) -> Vec<TestCase> {
             .is_none()
             .then(|| errors_broken_by(card, step))
             .flatten();
-        of_step(card, step, name, identity, broken)
+        let case = of_step(card, step, name, identity, broken);
+        (case, Some(step.name.as_str()))
     }));
-    let told_apart = unique(cases.iter().map(|case| case.name.as_str().to_owned()));
-    for (case, name) in cases.iter_mut().zip(told_apart) {
-        case.name = name.into();
-    }
+    let names = cases.iter().map(|(case, _)| case.name.as_str().to_owned());
+    let told_apart = unique(names);
+    let cases = cases.into_iter().zip(told_apart);
     cases
+        .map(|((mut case, step), name)| {
+            case.name = name.into();
+            located(case, card, step)
+        })
+        .collect()
 }
 
-/// The verdict, as far as thresholds do not say it.
+/// The verdict, as far as no other case says it.
 fn of_run(card: &Card, identity: &str) -> TestCase {
-    let reasons = || {
-        card.reasons
-            .iter()
-            .filter(|reason| reason.kind != ReasonKind::Threshold)
-    };
-    if reasons().next().is_none() {
+    let mut reasons = card
+        .reasons
+        .iter()
+        .filter(|reason| !gate::has_case(card, reason.kind))
+        .peekable();
+    let Some(first) = reasons.peek() else {
         return case(identity, RUN, TestCaseStatus::success());
-    }
-    let message: Vec<&str> = reasons().map(|reason| &*reason.words).collect();
+    };
+    let kind = first.kind.name();
+    let message: Vec<&str> = reasons.map(|reason| &*reason.words).collect();
     let mut help = String::new();
     for cause in &card.validity.causes {
         let _ = writeln!(help, "{}: {}", clean(&cause.what), clean(&cause.remedy));
     }
-    let message = message.join("; ");
-    let mut case = unlike(identity, RUN, &message, card.verdict.name(), &help);
+    let mut case = unlike(identity, RUN, &message.join("; "), kind, &help);
     // A run that gave itself up is a gate that failed.
     if let (Verdict::Failed, TestCaseStatus::NonSuccess { kind, .. }) =
         (card.verdict, &mut case.status)
@@ -154,11 +177,13 @@ fn of_threshold(card: &Card, row: &ThresholdRow, identity: &str) -> TestCase {
         TestCaseStatus::skipped()
     };
     if is_decisive(card, row) {
+        let words = clean(&row.reason());
         status
-            .set_message(clean(&row.reason()))
-            .set_type("threshold");
+            .set_message(&*words)
+            .set_type(ReasonKind::Threshold.name())
+            .set_description(words);
     } else {
-        status.set_message("not decided: the run came to nothing that it could be measured on");
+        status.set_message(NOT_DECIDED);
     }
     let mut case = case(identity, &name, status);
     let implied = if row.implied { ", by default" } else { "" };
@@ -203,8 +228,10 @@ fn of_step(
         let executed = view::count(step.executed);
         let condition = &broken.condition;
         let words = format!("{failed} of {executed} failed ({rate}), which breaks {condition}");
-        status.set_message(words).set_type("errors");
-        status.set_description(errors(card, step));
+        status.set_description(format!("{words}\n{}", errors(card, step)));
+        status
+            .set_message(words)
+            .set_type(ReasonKind::Threshold.name());
         status
     } else {
         TestCaseStatus::success()
@@ -291,7 +318,8 @@ fn of_not_run(report: &Report, scenario: &NotRun, identity: &str) -> TestSuite {
     let mut suite = begin(report, identity);
     property(&mut suite, "verdict", NOT_RUN);
     let help = scenario.help.as_deref().unwrap_or_default();
-    suite.add_test_case(unlike(identity, RUN, &scenario.message, NOT_RUN, help));
+    let kind = "did_not_run";
+    suite.add_test_case(unlike(identity, RUN, &scenario.message, kind, help));
     suite
 }
 
@@ -301,6 +329,7 @@ fn of_search(report: &Report, search: &Capacity) -> TestSuite {
     property(&mut suite, "verdict", search.verdict.name());
     property(&mut suite, "capacity", &search.headline());
     let name = format!("capacity: {}", search.slo());
+    let kind = search.verdict.name().to_lowercase().replace(' ', "_");
     let remarks: Vec<&str> = search.remarks.iter().map(|remark| &*remark.words).collect();
     suite.add_test_case(match search.exit_code() {
         0 => {
@@ -311,16 +340,11 @@ fn of_search(report: &Report, search: &Capacity) -> TestSuite {
         99 => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             status.set_message(clean(&remarks.join("; ")));
-            status.set_type(search.verdict.name());
+            status.set_type(kind);
+            status.set_description(plain_lines(&remarks.join("\n")));
             case(&identity, &name, status)
         }
-        _ => unlike(
-            &identity,
-            &name,
-            &remarks.join("; "),
-            search.verdict.name(),
-            "",
-        ),
+        _ => unlike(&identity, &name, &remarks.join("; "), &kind, ""),
     });
     suite
 }
@@ -335,18 +359,20 @@ fn case(identity: &str, name: &str, status: TestCaseStatus) -> TestCase {
 fn unlike(identity: &str, name: &str, message: &str, kind: &str, help: &str) -> TestCase {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
     status.set_message(clean(message)).set_type(kind);
-    if !help.is_empty() {
-        status.set_description(plain_lines(help));
-    }
+    status.set_description(plain_lines(&format!("{message}\n{help}")));
     case(identity, name, status)
 }
 
-/// With the place of the scenario, where the source has a line.
-fn located(mut case: TestCase, source: &str) -> TestCase {
-    if let Some((file, line)) = source.rsplit_once(':') {
-        case.extra.insert("file".into(), clean(file).into());
-        case.extra.insert("line".into(), clean(line).into());
-    }
+/// With the place of its step, or else of the scenario.
+fn located(mut case: TestCase, card: &Card, step: Option<&str>) -> TestCase {
+    let Some((file, line)) = card.source.rsplit_once(':') else {
+        return case;
+    };
+    let mut steps = card.steps.iter();
+    let step = steps.find(|row| Some(row.name.as_str()) == step && row.line > 0);
+    let line = step.map_or_else(|| clean(line), |step| step.line.to_string());
+    case.extra.insert("file".into(), clean(file).into());
+    case.extra.insert("line".into(), line.into());
     case
 }
 

@@ -1,6 +1,7 @@
 use super::*;
 use crate::export::sample;
 use loadtest::card::{CapacityVerdict, Reason, ReasonKind, Verdict};
+use loadtest::comparison::Outcome;
 use std::sync::LazyLock;
 
 fn read(report: &Report) -> quick_junit::Report {
@@ -161,9 +162,16 @@ fn there_is_a_case_per_threshold_and_step_and_no_two_are_called_the_same() {
         }
         let junit = read(&report);
         for (suite, card) in junit.test_suites.iter().zip(&report.cards) {
+            let compared = match card.comparison.as_ref().map(|beside| &beside.outcome) {
+                Some(Outcome::Compared(comparison)) => comparison.subjects.len(),
+                Some(_) => 1,
+                None => 0,
+            };
+            let graded = usize::from(card.min_grade.is_some());
             assert_eq!(
                 suite.test_cases.len(),
-                1 + card.thresholds.len() + card.steps.len()
+                1 + card.thresholds.len() + graded + compared + card.steps.len(),
+                "{name}"
             );
             let names: std::collections::HashSet<_> =
                 suite.test_cases.iter().map(|case| &case.name).collect();
@@ -277,6 +285,127 @@ fn a_verdict_that_is_no_threshold_is_an_error() {
         .insert(0, reason(ReasonKind::GivenUp, words));
     let given_up = (Some(NonSuccessKind::Failure), words);
     assert_eq!(message(find(&read(&report), RUN)), given_up);
+}
+
+fn is_skipped(case: &TestCase) -> bool {
+    matches!(case.status, TestCaseStatus::Skipped { .. })
+}
+
+#[test]
+fn a_regression_fails_where_it_is_and_what_cannot_be_told_is_skipped() {
+    let report = sample::compared();
+    let junit = read(&report);
+    let case = |name: &str| find(&junit, &format!("{name}: against the baseline main")).clone();
+    for (name, says) in [
+        ("journey", "its steps are others than in the baseline"),
+        (
+            "add_to_cart",
+            "its source is another one than in the baseline",
+        ),
+        ("get_order", "the baseline does not have it"),
+        ("apply_voucher", "only the baseline has it"),
+    ] {
+        assert!(is_skipped(&case(name)), "{name}");
+        assert_eq!(message(&case(name)).1, format!("not compared: {says}"));
+    }
+    assert_eq!(message(&case("login")).1, "passed");
+    // Of what can be told nothing is worse.
+    let list = case("list_products");
+    assert_eq!(message(&list).1, "passed");
+    let output = list.system_out.unwrap();
+    assert!(output.contains("improved: p95") && output.contains("inconclusive: p99"));
+    let order = case("create_order");
+    let (kind, words) = message(&order);
+    assert_eq!(kind, Some(NonSuccessKind::Failure));
+    for says in [
+        "p95 of `create_order` regressed",
+        "; errors of `create_order`",
+    ] {
+        assert!(words.contains(says), "{words}");
+    }
+    let TestCaseStatus::NonSuccess { ty, .. } = &order.status else {
+        panic!("{order:?}");
+    };
+    assert_eq!(ty.as_ref().unwrap().as_str(), "regression");
+    assert_eq!(message(find(&junit, RUN)).1, "passed");
+    let junit = read(&sample::kept());
+    let unsure = find(&junit, "get_order: against the baseline main");
+    assert!(is_skipped(unsure) && message(unsure).1.starts_with("inconclusive"));
+    assert_eq!(junit.failures + junit.errors, 0);
+}
+
+#[test]
+fn a_refused_comparison_fails_and_a_scenario_that_is_new_is_skipped() {
+    let name = "journey: against the baseline main";
+    let junit = read(&sample::refused());
+    let (kind, words) = message(find(&junit, name));
+    assert_eq!(kind, Some(NonSuccessKind::Failure));
+    assert!(
+        words.contains("measured 50.0 s") && words.contains("the loads differ"),
+        "{words}"
+    );
+    let junit = read(&sample::absent());
+    assert!(is_skipped(find(&junit, name)));
+    assert_eq!(junit.failures + junit.errors, 0);
+}
+
+#[test]
+fn the_least_grade_is_a_case() {
+    let mut report = sample::graded_too_low();
+    let grade = |report: &Report| {
+        let junit = read(report);
+        let (kind, words) = message(find(&junit, "grade: at least A"));
+        (kind, words.to_owned())
+    };
+    let low = "the grade is B, and must be at least A".to_owned();
+    assert_eq!(grade(&report), (Some(NonSuccessKind::Failure), low));
+    report.cards[0].reasons.clear();
+    assert_eq!(grade(&report), (None, NOT_DECIDED.to_owned()));
+    report.cards[0].grade.letter = report.cards[0].min_grade;
+    assert_eq!(grade(&report), (None, "passed".to_owned()));
+}
+
+#[test]
+fn a_case_is_where_its_step_stands() {
+    let report = sample::regressed();
+    let junit = read(&report);
+    let line = |name: &str| find(&junit, name).extra["line"].as_str().to_owned();
+    let order = report.cards[0].steps[3].line;
+    assert!(order > 12, "{order}");
+    for name in [
+        "create_order",
+        "create_order: p95 < 300 ms",
+        "create_order: against the baseline main",
+    ] {
+        assert_eq!(line(name), order.to_string(), "{name}");
+    }
+    for name in [
+        RUN,
+        "journey: p95 < 1.5 s",
+        "journey: against the baseline main",
+    ] {
+        assert_eq!(line(name), "12", "{name}");
+    }
+}
+
+#[test]
+fn a_suite_says_that_it_was_graded_anew() {
+    let mut report = sample::graded_too_low();
+    assert!(!render(&report).contains("regraded"));
+    report.cards[0].regraded = Some(loadtest::plan::GradingDefaults {
+        budget: Some(0.005),
+        ..Default::default()
+    });
+    let xml = render(&report);
+    assert!(
+        xml.contains(r#"<property name="regraded" value="budget=0.5 %"/>"#),
+        "{xml}"
+    );
+    let metrics = crate::export::openmetrics::render(&report);
+    assert!(
+        metrics.contains(r#"min_grade="A",regraded="budget=0.5 %"} 1"#),
+        "{metrics}"
+    );
 }
 
 #[test]

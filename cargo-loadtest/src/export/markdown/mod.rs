@@ -2,6 +2,7 @@
 //!
 //! GitHub drops a summary of more than 1,024 KiB whole, so a page that is longer is trimmed, and says so.
 
+mod beside;
 mod search;
 mod section;
 mod steps;
@@ -10,6 +11,7 @@ mod table;
 mod tests;
 mod text;
 
+use super::beside::{asked, kept, reasons};
 use super::facts::NOT_RUN;
 use loadtest::card::{Card, Report, Verdict, view};
 use loadtest::record::NotRun;
@@ -270,18 +272,20 @@ fn head(report: &Report, card: &Card, level: &str) -> String {
     if grade.partial && grade.score.is_some() {
         head.push_str(", partial");
     }
+    if let Some(asked) = asked(card) {
+        let _ = write!(head, ", {asked}");
+    }
     let _ = write!(
         head,
         "\n\n{} · {}\n\n",
         code(&card.identity),
         prose(&card.setting.load)
     );
-    for reason in &card.reasons {
-        let _ = writeln!(head, "- {mark} {}", prose(&reason.words));
+    for reason in reasons(card) {
+        let _ = writeln!(head, "- {mark} {}", prose(&reason));
     }
     if card.reasons.is_empty() {
-        let kept = view::counted(card.thresholds.len() as u64, "threshold");
-        let _ = writeln!(head, "- ✅ {kept} kept");
+        let _ = writeln!(head, "- ✅ {}", prose(&kept(card)));
     }
     for remark in &card.remarks {
         let _ = writeln!(head, "- ⚠️ {}", prose(remark));

@@ -1,5 +1,6 @@
 //! The sections of a card, each complete without the others.
 
+use super::beside::against;
 use super::steps::{bottleneck, steps};
 use super::table::{alarming, figure, more, table, time};
 use super::text::{code, prose};
@@ -19,10 +20,14 @@ pub(super) struct Section {
 }
 
 /// All in their order, which is that of what matters.
-pub(super) const SECTIONS: [Section; 10] = [
+pub(super) const SECTIONS: [Section; 11] = [
     Section {
         name: "validity",
         write: validity,
+    },
+    Section {
+        name: "comparisons",
+        write: against,
     },
     Section {
         name: "steps",

@@ -48,6 +48,8 @@ fn text_from_outside_is_code_or_does_nothing() {
         ("<img src=x>", "&#60;img src=x&#62;"),
         ("1. no list", "1&#46; no list"),
         ("- no list", "&#45; no list"),
+        ("+ no list", "&#43; no list"),
+        ("+31 % of it", "+31 % of it"),
         ("of deadbeef1", "of `deadbeef1`"),
         ("a `b", "a &#96;b"),
         ("1.3 % of 280/s, < 0.01 %", "1.3 % of 280/s, &#60; 0.01 %"),

@@ -66,7 +66,7 @@ fn word(word: &str) -> String {
     // At the start of a line these would begin a list.
     let digits = word.trim_end_matches(['.', ')']);
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    if word.starts_with(['-', '+', '=']) || (is_number && digits.len() < word.len()) {
+    if word.starts_with(['-', '=']) || word == "+" || (is_number && digits.len() < word.len()) {
         return entities(word);
     }
     let mut markdown = String::new();

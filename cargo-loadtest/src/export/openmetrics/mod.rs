@@ -3,12 +3,13 @@
 //! A family stands once, with all its samples; labels tell scenarios and steps apart. The order is that of
 //! the run, so that two exports of a record are the same bytes.
 
+mod gate;
 mod page;
 mod steps;
 #[cfg(test)]
 mod tests;
 
-use crate::export::facts::{identities, step_names, unique};
+use crate::export::facts::{identities, regraded, step_names, unique};
 use crate::shell::clean;
 use loadtest::card::{Capacity, Card, Report, StepRow, Trust};
 use page::{Page, Sums};
@@ -33,6 +34,9 @@ pub(crate) fn render(report: &Report) -> String {
     steps::of_requests(&mut page, &cards);
     of_failures(&mut page, &cards);
     of_thresholds(&mut page, &cards);
+    gate::of_reasons(&mut page, &cards);
+    gate::of_grades(&mut page, &cards);
+    gate::of_comparisons(&mut page, &cards);
     of_own(&mut page, &cards);
     page.0.push_str("# EOF\n");
     page.0
@@ -87,6 +91,8 @@ fn of_run(page: &mut Page, report: &Report, names: &[String], cards: &[Scenario<
             ("seed", &setting.seed.to_string()),
             ("fingerprint", &setting.fingerprint),
             ("version", setting.version.as_deref().unwrap_or_default()),
+            ("min_grade", card.min_grade.map_or("", |least| least.name())),
+            ("regraded", &regraded(card).unwrap_or_default()),
         ];
         page.sample("loadtest_scenario_info", &labels, 1.0);
     }

@@ -100,6 +100,41 @@ fn what_did_not_run_did_not_pass_and_a_search_passes_by_itself() {
 }
 
 #[test]
+fn what_keeps_a_run_from_passing_can_be_asked_for() {
+    let lines = |report: &Report, wanted: &[&str]| {
+        let text = render(report);
+        for line in wanted {
+            assert!(text.lines().any(|there| there == *line), "{line}\n{text}");
+        }
+    };
+    let scenario = "scenario=\"shop::load::checkout_flow\"";
+    let of_order = format!("{{{scenario},baseline=\"main\",step=\"create_order\",figure=\"p95\"}}");
+    lines(
+        &sample::regressed(),
+        &[
+            &format!("loadtest_reasons{{{scenario},kind=\"regression\"}} 4"),
+            &format!("loadtest_compared{{{scenario},baseline=\"main\"}} 1"),
+            &format!("loadtest_regressed{of_order} 1"),
+            &format!("loadtest_change_ratio{of_order} 0.29"),
+        ],
+    );
+    lines(
+        &sample::refused(),
+        &[
+            &format!("loadtest_reasons{{{scenario},kind=\"not_compared\"}} 2"),
+            &format!("loadtest_compared{{{scenario},baseline=\"main\"}} 0"),
+        ],
+    );
+    lines(
+        &sample::graded_too_low(),
+        &[&format!(
+            "loadtest_min_grade_passed{{{scenario},min_grade=\"A\"}} 0"
+        )],
+    );
+    assert!(!render(&sample::passed()).contains("loadtest_compared"));
+}
+
+#[test]
 fn labels_are_escaped() {
     let mut report = sample::single();
     report.cards[0].steps[0].name = "a\\b\"c\nd".to_owned();

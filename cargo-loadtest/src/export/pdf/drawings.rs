@@ -11,7 +11,7 @@ use loadtest::card::{Card, view};
 
 /// The space between two drawings.
 const BETWEEN: f64 = 22.0;
-const HALF: f64 = (WIDTH - BETWEEN) / 2.0;
+pub(super) const HALF: f64 = (WIDTH - BETWEEN) / 2.0;
 
 pub(super) fn over_time(flow: &mut Flow<'_>, card: &Card) {
     let charts = drawn(&chart::over_time(card), flow.fonts);
@@ -83,7 +83,7 @@ pub(super) fn of_generator(flow: &mut Flow<'_>, card: &Card) {
     }
 }
 
-fn in_pairs(flow: &mut Flow<'_>, drawings: &[Block]) {
+pub(super) fn in_pairs(flow: &mut Flow<'_>, drawings: &[Block]) {
     for pair in drawings.chunks(2) {
         let mut row = Block::default();
         for (i, drawing) in pair.iter().enumerate() {
@@ -100,7 +100,7 @@ fn drawn(charts: &[Chart], fonts: &Fonts) -> Vec<Block> {
 
 const TITLE: Style = Style::new(8.5).bold();
 
-fn drawing(chart: &Chart, fonts: &Fonts) -> Block {
+pub(super) fn drawing(chart: &Chart, fonts: &Fonts) -> Block {
     let mut block = Block::label(&chart.title, TITLE, HALF, fonts);
     block.height += 4.0;
     block.below(Block::scene(&chart.scene, HALF, fonts));

@@ -12,6 +12,8 @@ const SIDE: f64 = 42.0;
 const TOP: f64 = 44.0;
 /// Below this there is the foot only.
 const BOTTOM: f64 = 786.0;
+/// Two rows that are higher need not stand together: they would leave too much of a page blank.
+const TOGETHER: f64 = 110.0;
 /// The width of what stands on a page.
 pub(super) const WIDTH: f64 = PAGE.0 - 2.0 * SIDE;
 
@@ -139,10 +141,13 @@ impl<'a> Flow<'a> {
         self.put(block);
     }
 
-    /// Places blocks one below another, the first two on one page; `top` comes again above those that begin a
-    /// page.
+    /// Places blocks one below another, the first two on one page unless they are high; `top` comes again above
+    /// those that begin a page.
     pub(super) fn rows(&mut self, top: &Block, rows: Vec<Block>) {
-        let first: f64 = rows.iter().take(2).map(|row| row.height).sum();
+        let mut first: f64 = rows.iter().take(2).map(|row| row.height).sum();
+        if first > TOGETHER {
+            first = rows[0].height;
+        }
         self.room(top.height + first);
         self.put(top.clone());
         for row in rows {
@@ -297,6 +302,20 @@ mod tests {
         );
         let (pages, _) = flow.finish("");
         assert_eq!(texts(&pages[1])[0].0, "Steps");
+    }
+
+    #[test]
+    fn of_high_rows_one_stays_with_their_heading() {
+        let fonts = Fonts::new(&[]);
+        let mut flow = Flow::new(&fonts);
+        flow.place(Block::gap(BOTTOM - TOP - 250.0));
+        flow.heading("Steps");
+        let rows = vec![row("a", 150.0, &fonts), row("b", 150.0, &fonts)];
+        flow.rows(&Block::gap(10.0), rows);
+        let (pages, _) = flow.finish("");
+        let has =
+            |page: usize, word: &str| texts(&pages[page]).iter().any(|(text, _)| *text == word);
+        assert!(has(0, "Steps") && has(0, "a") && has(1, "b"));
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //!
 //! Times and numbers of the file are those of the run, so that a record gives the same bytes every time.
 
+mod beside;
 mod block;
 mod drawings;
 mod findings;

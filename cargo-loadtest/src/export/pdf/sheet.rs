@@ -5,8 +5,9 @@ use super::flow::{Flow, WIDTH};
 use super::fonts::Fonts;
 use super::text::{ALARM, FAIR, GOOD, INK, MUTED, Style, lines, plain, prose};
 use super::{
-    BADGE, BODY, SUB, drawings, figure, findings, grade_colour, reasons, steps, tone, top,
+    BADGE, BODY, SUB, beside, drawings, figure, findings, grade_colour, reasons, steps, tone, top,
 };
+use crate::export::beside::{asked, kept, reasons as told};
 use crate::export::chart;
 use crate::export::facts::{errors_alarm, facts, percentiles_of, spared_heading};
 use loadtest::card::{Card, Report, Trust, view};
@@ -32,6 +33,7 @@ pub(super) fn place(flow: &mut Flow<'_>, report: &Report, card: &Card) {
     drawings::slowest(flow, card);
     findings::errors(flow, card);
     findings::thresholds(flow, card);
+    beside::place(flow, card);
     trust(flow, card);
     iterations(flow, card);
     environment(flow, report, card);
@@ -53,14 +55,10 @@ fn head(flow: &mut Flow<'_>, card: &Card) {
     }
     let verdict = (card.verdict.name(), tone);
     flow.before_next(top(flow, verdict, &card.name, &below, Some(badge)));
-    let mut sentences: Vec<_> = card
-        .reasons
-        .iter()
-        .map(|reason| (reason.words.clone(), INK))
-        .collect();
+    let told = told(card).into_iter();
+    let mut sentences: Vec<_> = told.map(|words| (words, INK)).collect();
     if sentences.is_empty() {
-        let kept = view::counted(card.thresholds.len() as u64, "threshold");
-        sentences.push((format!("{kept} kept"), INK));
+        sentences.push((kept(card), INK));
     }
     sentences.extend(card.remarks.iter().map(|remark| (remark.clone(), FAIR)));
     reasons(flow, tone, &sentences);
@@ -81,6 +79,11 @@ fn badge(card: &Card, fonts: &Fonts) -> Block {
     }
     if card.grade.withheld {
         below.push("withheld".to_owned());
+    }
+    if let Some(asked) = asked(card) {
+        // In two lines: there is little room.
+        let (least, end) = asked.split_once(" asked").unwrap_or((&asked, ""));
+        below.extend([least.to_owned(), format!("asked{end}")]);
     }
     let (width, height) = (BADGE, 60.0 + 11.0 * below.len() as f64);
     let mut block = Block::gap(height);

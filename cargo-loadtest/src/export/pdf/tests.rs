@@ -25,6 +25,12 @@ fn all() -> Vec<(&'static str, Report)> {
         ("doomed", sample::doomed()),
         ("partly_run", sample::partly_run()),
         ("nothing_run", sample::nothing_run()),
+        ("compared", sample::compared()),
+        ("kept", sample::kept()),
+        ("regressed", sample::regressed()),
+        ("refused", sample::refused()),
+        ("absent", sample::absent()),
+        ("graded_too_low", sample::graded_too_low()),
         ("search", sample::search(EVIL)),
     ]
 }

@@ -7,6 +7,9 @@ use crate::export::facts::facts;
 use loadtest::card::{Card, Report, Trust, view};
 use std::fmt::Write as _;
 
+/// The most lines of what came from outside.
+const EXAMPLE: usize = 4;
+
 pub(super) fn weights(page: &mut Page, card: &Card) {
     if card.weights.is_empty() {
         return;
@@ -88,7 +91,8 @@ pub(super) fn errors(page: &mut Page, card: &Card) {
         }
         page.text(lead.add(PLAIN, " × "), PLAIN, &words);
         let below = || Line::new().to(wide + 3);
-        page.text(below(), DIM, &format!("first: {}", row.example));
+        let first = format!("first: {}", row.example);
+        page.text_within(EXAMPLE, below(), DIM, &first);
         if let Some(sample) = row.sample.as_deref().filter(|sample| !sample.is_empty()) {
             let room = page.room().saturating_sub(wide + 3);
             let sample = super::text::shorten(&clean(sample), room);
@@ -99,7 +103,7 @@ pub(super) fn errors(page: &mut Page, card: &Card) {
     for panic in &card.panics {
         let lead = Line::new().add(BAD, format!("{} × ", view::count(panic.count)));
         let words = format!("panic at {}: {}", panic.location, panic.message);
-        page.text(lead, PLAIN, &words);
+        page.text_within(EXAMPLE, lead, PLAIN, &words);
     }
 }
 

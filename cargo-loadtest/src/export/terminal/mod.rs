@@ -1,5 +1,6 @@
 //! The card for a terminal: verdict and grade first, nothing wider than it.
 
+mod beside;
 mod capacity;
 mod detail;
 mod ledger;
@@ -10,6 +11,7 @@ pub(crate) mod table;
 mod tests;
 pub(crate) mod text;
 
+use crate::export::beside::{asked, kept, reasons};
 use crate::export::facts::{NOT_RUN, errors_alarm, percentiles_of};
 use loadtest::card::{Card, Grade, Letter, LossKind, Report, Verdict, view};
 use loadtest::record::NotRun;
@@ -22,6 +24,8 @@ const MARGIN: usize = 2;
 const WIDEST: usize = 132;
 /// The narrowest a card is laid out for.
 const NARROWEST: usize = 40;
+/// Columns from which what belongs to the grade has room beside it.
+const ROOMY: usize = 58;
 /// Lost points and the like are listed up to here.
 const MOST: usize = 8;
 
@@ -88,9 +92,22 @@ impl Page {
 
     /// A text after a lead, its further lines below its first.
     fn text(&mut self, lead: Line, style: anstyle::Style, text: &str) {
+        self.text_within(usize::MAX, lead, style, text);
+    }
+
+    /// The same in at most so many lines.
+    fn text_within(&mut self, most: usize, lead: Line, style: anstyle::Style, text: &str) {
         let begin = lead.width();
+        let room = self.room().saturating_sub(begin).max(10);
+        let mut parts = wrap(&clean(text), room);
+        if parts.len() > most {
+            parts.truncate(most);
+            if let Some(last) = parts.last_mut() {
+                *last = text::shorten(&format!("{last} …"), room);
+            }
+        }
         let mut lead = Some(lead);
-        for part in wrap(&clean(text), self.room().saturating_sub(begin).max(10)) {
+        for part in parts {
             let line = lead.take().unwrap_or_default().to(begin);
             self.line(line.add(style, part));
         }
@@ -112,6 +129,7 @@ fn card_of(page: &mut Page, report: &Report, card: &Card) {
     own::table(page, card);
     detail::errors(page, card);
     detail::thresholds(page, card);
+    beside::section(page, card);
     detail::accounts(page, card);
     detail::validity(page, card);
     detail::environment(page, report, card);
@@ -165,7 +183,20 @@ fn grade_line(grade: &Grade) -> Line {
 }
 
 fn header(page: &mut Page, card: &Card) {
-    let grade = grade_line(&card.grade);
+    let mut grade = grade_line(&card.grade);
+    let mut below = None;
+    if let Some(asked) = asked(card) {
+        let is_less = card
+            .grade
+            .letter
+            .is_some_and(|letter| Some(letter) < card.min_grade);
+        let style = if is_less { BAD } else { DIM };
+        if page.room() < ROOMY {
+            below = Some(Line::new().add(style, asked));
+        } else {
+            grade = grade.add(style, format!(", {asked}"));
+        }
+    }
     let verdict = Line::new()
         .add(verdict_style(card.verdict), card.verdict.name())
         .add(PLAIN, "  ");
@@ -175,23 +206,22 @@ fn header(page: &mut Page, card: &Card) {
     let name = text::shorten(&clean(&card.name), room);
     let begin = page.room().saturating_sub(grade.width());
     page.line(verdict.add(BOLD, name).to(begin).join(grade));
+    if let Some(below) = below {
+        let begin = page.room().saturating_sub(below.width());
+        page.line(Line::new().to(begin).join(below));
+    }
     page.text(
         Line::new(),
         DIM,
         &format!("{} · {}", card.identity, card.setting.load),
     );
     page.rule();
-    for reason in &card.reasons {
+    for reason in reasons(card) {
         let style = verdict_style(card.verdict);
-        page.text(Line::new().add(style, "✗ "), PLAIN, &reason.words);
+        page.text(Line::new().add(style, "✗ "), PLAIN, &reason);
     }
     if card.reasons.is_empty() {
-        let kept = card.thresholds.len() as u64;
-        page.text(
-            Line::new().add(GOOD, "✓ "),
-            PLAIN,
-            &format!("{} kept", view::counted(kept, "threshold")),
-        );
+        page.text(Line::new().add(GOOD, "✓ "), PLAIN, &kept(card));
     }
     for remark in &card.remarks {
         page.text(Line::new().add(FAIR, "! "), PLAIN, remark);

@@ -53,6 +53,31 @@ fn a_blocked_worker_is_named_before_anything_else() {
 }
 
 #[test]
+fn what_regressed_is_a_reason_and_has_its_figures_beside_those_of_the_baseline() {
+    insta::assert_snapshot!("regressed", page(&sample::regressed(), 80));
+    insta::assert_snapshot!("compared", page(&sample::compared(), 80));
+    insta::assert_snapshot!("compared_wide", page(&sample::compared(), 120));
+    insta::assert_snapshot!("kept", page(&sample::kept(), 80));
+}
+
+#[test]
+fn what_is_not_compared_says_why() {
+    insta::assert_snapshot!("refused", page(&sample::refused(), 80));
+    insta::assert_snapshot!("absent", page(&sample::absent(), 80));
+}
+
+#[test]
+fn the_least_grade_stands_beside_the_grade() {
+    insta::assert_snapshot!("graded_too_low", page(&sample::graded_too_low(), 80));
+    let narrow = page(&sample::graded_too_low(), 44);
+    let lines: Vec<&str> = narrow.lines().skip(1).take(2).map(str::trim).collect();
+    assert!(
+        lines[0].contains("  B  0.8") && lines[1] == "at least A asked for",
+        "{narrow}"
+    );
+}
+
+#[test]
 fn what_belongs_beside_the_verdict_stands_below_its_reasons() {
     insta::assert_snapshot!(page(&sample::doomed(), 80));
 }
@@ -205,6 +230,16 @@ fn what_did_not_run_is_as_plain_as_a_failed_card() {
 }
 
 #[test]
+fn a_long_example_is_cut_after_some_lines() {
+    let mut report = sample::failed();
+    report.cards[0].errors[0].example = "what the server said ".repeat(80);
+    let page = page(&report, 80);
+    let lines = page.lines().filter(|line| line.contains("what the"));
+    assert_eq!(lines.count(), 4, "{page}");
+    assert!(page.contains("said wha…\n"), "{page}");
+}
+
+#[test]
 fn nothing_is_wider_than_the_terminal() {
     let long = "注文".repeat(60);
     for report in [
@@ -214,6 +249,9 @@ fn nothing_is_wider_than_the_terminal() {
         sample::empty(),
         sample::several(),
         sample::partly_run(),
+        sample::compared(),
+        sample::refused(),
+        sample::graded_too_low(),
         sample::hostile(&long),
         sample::hostile(&"x".repeat(200)),
     ] {

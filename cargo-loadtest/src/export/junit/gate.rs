@@ -1,0 +1,118 @@
+//! The cases of what must hold beyond the thresholds: the least grade, and nothing worse than the baseline.
+
+use super::{NOT_DECIDED, case, plain_lines};
+use crate::export::beside::JOURNEY;
+use crate::shell::clean;
+use loadtest::card::{Card, ReasonKind};
+use loadtest::comparison::{Change, Compared, Comparison, Outcome, Skipped, Subject};
+use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus};
+
+/// Whether reasons of this kind have a case of their own.
+pub(super) fn has_case(card: &Card, kind: ReasonKind) -> bool {
+    match kind {
+        ReasonKind::Threshold => true,
+        ReasonKind::MinGrade => card.min_grade.is_some(),
+        ReasonKind::Regression | ReasonKind::NotCompared => card.comparison.is_some(),
+        _ => false,
+    }
+}
+
+/// The least grade, where one was asked for.
+pub(super) fn of_min_grade(card: &Card, identity: &str) -> Option<TestCase> {
+    let least = card.min_grade?;
+    let status = match card.grade.letter {
+        Some(letter) if letter >= least => TestCaseStatus::success(),
+        Some(_) => decided(card, ReasonKind::MinGrade, None),
+        None => skipped("not decided: the run has no grade"),
+    };
+    let mut case = case(identity, &format!("grade: at least {least}"), status);
+    case.set_system_out(clean(&format!("the grade is {}", card.grade.label())));
+    Some(case)
+}
+
+/// What the run is beside its baseline, with the step of each case; none where it was not to be compared.
+pub(super) fn of_comparison<'a>(
+    card: &'a Card,
+    identity: &str,
+) -> Vec<(TestCase, Option<&'a str>)> {
+    let Some(beside) = &card.comparison else {
+        return Vec::new();
+    };
+    let name = |of: &str| format!("{of}: against the baseline {}", beside.baseline);
+    let whole = |status| vec![(case(identity, &name(JOURNEY), status), None)];
+    match &beside.outcome {
+        Outcome::Compared(comparison) => comparison
+            .subjects
+            .iter()
+            .map(|subject| {
+                let step = subject.step.as_deref();
+                let name = name(step.unwrap_or(JOURNEY));
+                let mut case = case(identity, &name, of_subject(card, comparison, subject));
+                if !subject.figures.is_empty() {
+                    case.set_system_out(figures(subject));
+                }
+                (case, step)
+            })
+            .collect(),
+        Outcome::Refused { .. } => whole(decided(card, ReasonKind::NotCompared, None)),
+        Outcome::Absent => whole(skipped(
+            "not compared: the baseline has no run of this scenario",
+        )),
+    }
+}
+
+fn of_subject(card: &Card, comparison: &Comparison, subject: &Subject) -> TestCaseStatus {
+    let is = |verdict| move |figure: &Compared| figure.verdict == verdict;
+    let figures = &subject.figures;
+    // What only follows from something else that is worse is no finding of its own.
+    let is_worse = comparison
+        .regressions()
+        .any(|(worse, _)| worse.step == subject.step);
+    match (subject.skipped, subject.step.is_some()) {
+        (Some(Skipped::Changed), true) => {
+            skipped("not compared: its source is another one than in the baseline")
+        }
+        (Some(Skipped::Added), _) => skipped("not compared: the baseline does not have it"),
+        (Some(Skipped::Removed), _) => skipped("not compared: only the baseline has it"),
+        (Some(Skipped::Changed), false) => {
+            skipped("not compared: its steps are others than in the baseline")
+        }
+        (Some(Skipped::Idle), _) => skipped("not compared: one of the runs did not execute it"),
+        (None, _) if is_worse => decided(card, ReasonKind::Regression, subject.step.as_deref()),
+        (None, _) if figures.iter().all(is(Change::Inconclusive)) => {
+            skipped("inconclusive: these runs are too short or too noisy to tell")
+        }
+        (None, _) => TestCaseStatus::success(),
+    }
+}
+
+/// A line per figure.
+fn figures(subject: &Subject) -> String {
+    let lines = subject.figures.iter().map(|figure| {
+        let words = figure.words();
+        format!("{}: {words}", figure.verdict)
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Failed with the words of the card; skipped where what does not hold is no reason of its verdict.
+fn decided(card: &Card, kind: ReasonKind, step: Option<&str>) -> TestCaseStatus {
+    let reasons = card.reasons.iter();
+    let reasons = reasons.filter(|reason| reason.kind == kind && reason.step.as_deref() == step);
+    let words: Vec<&str> = reasons.map(|reason| &*reason.words).collect();
+    if words.is_empty() {
+        return skipped(NOT_DECIDED);
+    }
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    status
+        .set_message(clean(&words.join("; ")))
+        .set_type(kind.name())
+        .set_description(plain_lines(&words.join("\n")));
+    status
+}
+
+fn skipped(message: &str) -> TestCaseStatus {
+    let mut status = TestCaseStatus::skipped();
+    status.set_message(message);
+    status
+}

@@ -1,0 +1,339 @@
+//! Reports of invented runs, for the tests of the formats.
+
+mod gate;
+mod scenario;
+mod search;
+
+pub(super) use gate::{absent, compared, graded_too_low, kept, refused, regressed};
+use loadtest::card::Report;
+use loadtest::definition::{Metric, StepDef};
+use loadtest::metrics::{Cell, Panicked};
+use loadtest::plan::ScopedThreshold;
+use loadtest::record::{Ending, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord};
+use loadtest::transport::ErrorKind;
+use scenario::{HEALTHY, SICK, below, checkout, ping};
+pub(super) use search::search;
+pub(crate) use search::search_record;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+/// A run in which all is well.
+pub(super) fn passed() -> Report {
+    static MADE: LazyLock<Report> =
+        LazyLock::new(|| report(vec![checkout(HEALTHY, 60, Ending::Completed)]));
+    MADE.clone()
+}
+
+/// A run with failing steps, dependency failures, a slow step and broken thresholds.
+pub(super) fn failed() -> Report {
+    static MADE: LazyLock<Report> =
+        LazyLock::new(|| report(vec![checkout(SICK, 60, Ending::Completed)]));
+    MADE.clone()
+}
+
+/// A run of five minutes and ten steps.
+pub(super) fn long() -> Report {
+    static MADE: LazyLock<Report> = LazyLock::new(|| {
+        let mut record = checkout(SICK, 60, Ending::Completed);
+        let minute = record.cells.cells.clone();
+        for begin in [60, 120, 180, 240] {
+            let later = minute.iter().cloned().map(|cell| Cell {
+                second: cell.second + begin,
+                ..cell
+            });
+            record.cells.cells.extend(later);
+        }
+        let steps = record.definition.steps.to_mut();
+        let more: Vec<StepDef> = steps.clone();
+        steps.extend(more);
+        let grading = record.plan.grading.clone();
+        record.plan.grading.extend(grading);
+        let tally = &mut record.windows.steady;
+        let more = tally.steps.clone();
+        tally.steps.extend(more);
+        report(vec![record])
+    });
+    MADE.clone()
+}
+
+/// A run of sixty steps whose names are long and in several scripts.
+pub(super) fn huge() -> Report {
+    static MADE: LazyLock<Report> = LazyLock::new(|| {
+        const NAMES: [&str; 6] = [
+            "list_every_product_of_the_catalogue_with_all_of_its_variants",
+            "Привет_мир_оформление_заказа_с_доставкой",
+            "注文を作成して確認メールを送る",
+            "δημιουργία_παραγγελίας_με_πληρωμή",
+            "إنشاء_طلب_جديد",
+            "größenänderung_für_straßen_🚀_≥_5",
+        ];
+        let mut record = checkout(SICK, 60, Ending::Completed);
+        record.definition.name = "Η αγορά · покупка · 購入".into();
+        let five: Vec<StepDef> = record.definition.steps.to_vec();
+        let (policy, cells) = (record.plan.grading.clone(), record.cells.cells.clone());
+        let tallies = record.windows.steady.steps.clone();
+        let all = (0..60).map(|i| StepDef {
+            name: format!("{}_{}", NAMES[i % NAMES.len()], i + 1).into(),
+            ..five[i % 5].clone()
+        });
+        record.definition.steps = all.collect::<Vec<_>>().into();
+        record.plan.grading = policy.iter().cycle().take(60).copied().collect();
+        record.windows.steady.steps = tallies.iter().cycle().take(60).cloned().collect();
+        for (cell, five) in record.cells.cells.iter_mut().zip(&cells) {
+            cell.steps = five.steps.iter().cycle().take(60).cloned().collect();
+        }
+        report(vec![record])
+    });
+    MADE.clone()
+}
+
+/// A run that was stopped.
+pub(super) fn interrupted() -> Report {
+    static MADE: LazyLock<Report> =
+        LazyLock::new(|| report(vec![checkout(HEALTHY, 22, Ending::Interrupted)]));
+    MADE.clone()
+}
+
+/// A run whose generator was too slow, and had too few users besides.
+pub(super) fn invalid() -> Report {
+    static MADE: LazyLock<Report> = LazyLock::new(|| {
+        let mut record = checkout(HEALTHY, 20, Ending::Completed);
+        let journey = &mut record.windows.steady.journey;
+        journey.lateness.record_n(Duration::from_millis(48), 300);
+        journey.waits.record_n(Duration::from_millis(210), 35);
+        report(vec![record])
+    });
+    MADE.clone()
+}
+
+/// A run in which nothing started.
+pub(super) fn empty() -> Report {
+    static MADE: LazyLock<Report> =
+        LazyLock::new(|| report(vec![checkout(HEALTHY, 0, Ending::Completed)]));
+    MADE.clone()
+}
+
+/// A test of one request in the closed model.
+pub(super) fn single() -> Report {
+    static MADE: LazyLock<Report> = LazyLock::new(|| report(vec![ping()]));
+    MADE.clone()
+}
+
+/// Several scenarios.
+pub(super) fn several() -> Report {
+    static MADE: LazyLock<Report> = LazyLock::new(|| {
+        report(vec![
+            checkout(HEALTHY, 60, Ending::Completed),
+            checkout(SICK, 60, Ending::Completed),
+            ping(),
+        ])
+    });
+    MADE.clone()
+}
+
+/// A text that means something to every format there is.
+pub(super) const HOSTILE: &str = "=1+1|`a`\\|`<b>\u{202e}@team #1 ![x](http://evil.test)</script>]]>\"'&\u{1b}[31m\u{ffff}\nTOTAL{{x}}";
+
+/// Every report there is, by name.
+pub(super) fn all() -> Vec<(&'static str, Report)> {
+    static MADE: LazyLock<Vec<(&'static str, Report)>> = LazyLock::new(make_all);
+    MADE.clone()
+}
+
+fn make_all() -> Vec<(&'static str, Report)> {
+    vec![
+        ("passed", passed()),
+        ("failed", failed()),
+        ("long", long()),
+        ("huge", huge()),
+        ("interrupted", interrupted()),
+        ("invalid", invalid()),
+        ("empty", empty()),
+        ("single", single()),
+        ("several", several()),
+        ("sender", sender()),
+        ("own_metrics", own_metrics()),
+        ("stuck", stuck()),
+        ("doomed", doomed()),
+        ("partly_run", partly_run()),
+        ("nothing_run", nothing_run()),
+        ("nothing", report(Vec::new())),
+        ("compared", compared()),
+        ("kept", kept()),
+        ("regressed", regressed()),
+        ("refused", refused()),
+        ("absent", absent()),
+        ("graded_too_low", graded_too_low()),
+        ("search", search("journey")),
+        ("hostile", hostile(HOSTILE)),
+    ]
+}
+
+/// Those that are kept as golden files in the formats of text.
+pub(super) fn golden() -> Vec<(&'static str, Report)> {
+    let others = [
+        "long",
+        "huge",
+        "several",
+        "sender",
+        "own_metrics",
+        "invalid",
+        "stuck",
+        "doomed",
+        "nothing_run",
+        "kept",
+    ];
+    let all = all().into_iter();
+    all.filter(|(name, _)| !others.contains(name)).collect()
+}
+
+/// The same text in every place that comes from outside.
+pub(super) fn hostile(text: &str) -> Report {
+    let mut record = checkout(SICK, 20, Ending::Completed);
+    let text = || text.to_owned();
+    record.definition.name = text().into();
+    record.definition.description = text().into();
+    record.definition.tags = vec![text().into()].into();
+    record.definition.file = text().into();
+    record.definition.fingerprint = text().into();
+    record.definition.version = Some(text().into());
+    record.base_url = Some(text());
+    record.executable_hash = text();
+    for step in record.definition.steps.to_mut() {
+        step.name = text().into();
+        step.url = Some(text().into());
+        step.method = Some(text().into());
+    }
+    for tally in [&mut record.windows.ramp, &mut record.windows.steady] {
+        tally.own.count(&text(), 1);
+        tally.own.time(&text(), Duration::from_millis(1));
+        for failure in &mut tally.dependencies {
+            failure.variable = Some(text());
+            failure.example = text();
+        }
+        for step in &mut tally.steps {
+            let time = Duration::from_millis(1);
+            step.inner(&text()).answered(200, time);
+        }
+        for error in tally.steps.iter_mut().flat_map(|step| &mut step.errors) {
+            error.example = text();
+            error.sample = Some(text());
+        }
+    }
+    record.ending = Ending::Died { reason: text() };
+    record.comparison = Some(gate::hostile(&text()));
+    record.target_death = Some(text());
+    record.panics = vec![panicked(text())];
+    let mut report = report(vec![record]);
+    report.not_run = vec![not_run(text(), text(), Some(text()))];
+    report.environment.git_commit = Some(text());
+    report.environment.os = text();
+    report.run_id = text();
+    report
+}
+
+/// A run whose last step sends for itself.
+pub(super) fn sender() -> Report {
+    let mut record = checkout(HEALTHY, 20, Ending::Completed);
+    let last = record.definition.steps.to_mut().last_mut();
+    let last = last.expect("there are steps");
+    (last.sends_itself, last.method, last.url) = (true, None, None);
+    let step = &mut record.windows.steady.steps[4];
+    for number in 1..=200 {
+        let time = Duration::from_millis(number);
+        step.inner("GET /orders/{}").answered(200, time);
+    }
+    let receipt = step.inner("receipt");
+    receipt.answered(201, Duration::from_millis(12));
+    receipt.answered(404, Duration::from_millis(3));
+    receipt.unanswered(ErrorKind::TimeoutHead, "late", Duration::from_secs(2));
+    report(vec![record])
+}
+
+/// A run whose scenario counts and times by itself.
+pub(super) fn own_metrics() -> Report {
+    let mut record = ping();
+    let own = &mut record.windows.steady.own;
+    own.count("sold_out", 1_234);
+    for number in 1..=100 {
+        own.time("queued", Duration::from_millis(number));
+    }
+    report(vec![record])
+}
+
+/// A run in which a step blocked a worker thread.
+pub(super) fn stuck() -> Report {
+    let reason = "`login` did not give its thread back".to_owned();
+    report(vec![checkout(HEALTHY, 0, Ending::Stuck { reason })])
+}
+
+/// A run whose target died, while a step panicked and a threshold stricter than the grade broke.
+pub(super) fn doomed() -> Report {
+    let mut record = ping();
+    record.target_death = Some("it ended by signal 11".to_owned());
+    record.panics = vec![panicked("index out of bounds".to_owned())];
+    record.plan.thresholds.push(ScopedThreshold {
+        step: None,
+        threshold: below(Metric::P99, 1),
+        implied: false,
+    });
+    report(vec![record])
+}
+
+fn panicked(message: String) -> Panicked {
+    Panicked {
+        location: "tests/load.rs:31:9".to_owned(),
+        message,
+        count: 3,
+    }
+}
+
+/// A run in which one scenario ran and another one did not.
+pub(super) fn partly_run() -> Report {
+    let mut report = single();
+    report.not_run = nothing_run().not_run;
+    report
+}
+
+/// A run in which no scenario ran.
+pub(super) fn nothing_run() -> Report {
+    let mut report = report(Vec::new());
+    report.not_run = vec![not_run(
+        "shop::load::pay".to_owned(),
+        "setup failed: `SHOP_TOKEN` is not set".to_owned(),
+        Some("export `SHOP_TOKEN`, or give `--env SHOP_TOKEN=..`".to_owned()),
+    )];
+    report
+}
+
+fn not_run(scenario: String, message: String, help: Option<String>) -> NotRun {
+    NotRun {
+        scenario,
+        exit_code: 100,
+        message,
+        help,
+    }
+}
+
+fn report(scenarios: Vec<ScenarioRecord>) -> Report {
+    Report::grade(&run(scenarios))
+}
+
+fn run(scenarios: Vec<ScenarioRecord>) -> RunRecord {
+    RunRecord {
+        not_run: Vec::new(),
+        capacity: None,
+        schema_version: SCHEMA_VERSION,
+        run_id: "20261105-100000-4f2a".to_owned(),
+        tool_version: "0.1.0".to_owned(),
+        started_at: "2026-11-05T10:00:00Z".to_owned(),
+        environment: Environment {
+            git_commit: Some("3f2a1c94b7e0d8865a5c2f1e9b3d4a6c7e8f9012".to_owned()),
+            git_dirty: Some(true),
+            os: "linux".to_owned(),
+            arch: "x86_64".to_owned(),
+            cpus: 8,
+        },
+        scenarios,
+    }
+}

@@ -1,0 +1,91 @@
+//! A search for the capacity.
+
+use super::run;
+use super::scenario::{HEALTHY, checkout};
+use loadtest::capacity::{Attempt, Goal, Measured, Outcome, Purpose, Search, SearchEnding, Trial};
+use loadtest::card::Report;
+use loadtest::definition::{Bound, Comparison, Metric, Threshold};
+use loadtest::plan::ScopedThreshold;
+use loadtest::record::{Ending, RunRecord};
+use std::time::Duration;
+
+/// A search that found the capacity, whose scenario and reasons say `text`.
+pub(in crate::export) fn search(text: &str) -> Report {
+    Report::grade(&search_record(text))
+}
+
+/// Its record.
+pub(crate) fn search_record(text: &str) -> RunRecord {
+    let threshold = |metric, bound| Threshold::new(metric, Comparison::Less, bound);
+    let scoped = |step, threshold| ScopedThreshold {
+        step,
+        threshold,
+        implied: false,
+    };
+    let goal = Goal {
+        slo: vec![
+            scoped(
+                None,
+                threshold(Metric::P95, Bound::Time(Duration::from_millis(300))),
+            ),
+            scoped(None, threshold(Metric::Errors, Bound::Ratio(0.01))),
+            scoped(
+                Some(0),
+                threshold(Metric::P99, Bound::Time(Duration::from_millis(200))),
+            ),
+        ],
+        from_per_second: 640.0,
+        max_per_second: 1e6,
+        min_per_second: None,
+        tolerance: 0.05,
+        window: Duration::from_secs(10),
+        confirm: Duration::from_secs(60),
+        ramp_up: Duration::from_secs(2),
+        rest: Duration::from_secs(2),
+        max_users: None,
+    };
+    let mut record = checkout(HEALTHY, 60, Ending::Completed);
+    record.definition.function = text.to_owned().into();
+    let mut search = Search::new(&record.definition, goal);
+    search.ending = Some(SearchEnding::Completed);
+    for (per_second, purpose, outcome) in [
+        (640.0, Purpose::Search, Outcome::Met),
+        (1_280.0, Purpose::Search, Outcome::Met),
+        (2_560.0, Purpose::Search, Outcome::Missed),
+        (1_340.0, Purpose::Search, Outcome::GeneratorLimited),
+        (1_280.0, Purpose::Confirmation, Outcome::Met),
+    ] {
+        let is_met = outcome == Outcome::Met;
+        let measured = |actual: f64, words: &str, held| Measured {
+            actual: Some(actual),
+            words: words.to_owned(),
+            held,
+        };
+        let p95 = if is_met { 212 } else { 1_412 };
+        search.trials.push(Trial {
+            attempt: Attempt {
+                per_second,
+                purpose,
+                outcome,
+            },
+            window: search.goal.window_of(purpose),
+            achieved_per_second: Some(per_second),
+            p95: Some(Duration::from_millis(p95)),
+            error_rate: Some(0.000_4),
+            slo: vec![
+                measured(p95 as f64 * 1e3, "1.4 s", is_met),
+                measured(0.000_4, "0.04 %", true),
+                measured(183e3, "183 ms", true),
+            ],
+            reasons: if is_met {
+                Vec::new()
+            } else {
+                vec![format!("p95 of the journey: 1.4 s, {text}")]
+            },
+            help: (outcome == Outcome::GeneratorLimited).then(|| text.to_owned()),
+        });
+    }
+    let mut run = run(vec![record]);
+    run.capacity = Some(search);
+    run
+}

@@ -1,0 +1,90 @@
+//! What changed against the baseline.
+
+use super::Page;
+use super::table::{Column, Table};
+use super::text::{BAD, DIM, FAIR, GOOD, Line, PLAIN, clean};
+use crate::export::beside::{JOURNEY, Row, Shown, shown};
+use anstyle::Style;
+use loadtest::card::Card;
+use loadtest::comparison::Change;
+
+pub(super) fn section(page: &mut Page, card: &Card) {
+    let Some(shown) = shown(card) else {
+        return;
+    };
+    page.title(&clean(&shown.title));
+    lead(page, &shown);
+    for (refusal, help) in &shown.against {
+        page.text(Line::new().add(BAD, "✗ "), PLAIN, refusal);
+        page.text(Line::new().add(DIM, "  → "), DIM, help);
+    }
+    let lines = table(&shown.rows).lines(page.room());
+    if !shown.rows.is_empty() {
+        page.lines(lines);
+        page.gap();
+    }
+    for note in &shown.notes {
+        page.text(Line::new(), DIM, note);
+    }
+}
+
+/// `Beside 3 runs of it: ✗ 2 regressed · = 13 unchanged`.
+fn lead(page: &mut Page, shown: &Shown<'_>) {
+    if shown.counts.is_empty() {
+        let end = if shown.against.is_empty() { "" } else { ":" };
+        page.text(Line::new(), PLAIN, &format!("{}{end}", shown.lead));
+        return;
+    }
+    let mut line = Line::new().add(PLAIN, format!("{}:", shown.lead));
+    for (i, row) in shown.counts.iter().enumerate() {
+        let words = format!("{} {} {}", row.mark, row.count, row.verdict);
+        let after = Line::new().add(style(row.verdict), words);
+        let between = if i == 0 { " " } else { " · " };
+        if line.width() + between.len() + after.width() > page.room() {
+            page.line(std::mem::take(&mut line));
+            line = after;
+        } else {
+            line = line.add(DIM, between).join(after);
+        }
+    }
+    page.line(line);
+}
+
+pub(super) fn style(change: Change) -> Style {
+    match change {
+        Change::Regressed => BAD,
+        Change::Improved => GOOD,
+        Change::Inconclusive => FAIR,
+        Change::Unchanged => PLAIN,
+    }
+}
+
+fn table(rows: &[Row<'_>]) -> Table {
+    let mut table = Table::new(vec![
+        Column::left("  step"),
+        Column::left(""),
+        Column::right("baseline"),
+        Column::right("now"),
+        Column::right("change"),
+        Column::left("90 % sure").leaves(1),
+    ]);
+    let mut before = None;
+    for row in rows {
+        let style = style(row.verdict);
+        let name = row.step.map_or_else(|| JOURNEY.to_owned(), clean);
+        let is_same = before.replace(row.step) == Some(row.step);
+        let name = if is_same { String::new() } else { name };
+        table.row(
+            vec![
+                (style, format!("{} {name}", row.mark)),
+                (PLAIN, row.figure.to_owned()),
+                (DIM, row.base.clone()),
+                (PLAIN, row.new.clone()),
+                (style, row.change.clone()),
+                (DIM, row.interval.clone()),
+            ],
+            None,
+        );
+    }
+    table
+}
