@@ -137,6 +137,8 @@ pub(crate) enum Error {
         name: String,
         candidates: Vec<String>,
     },
+    #[error("`{}` is no run: it holds neither a record nor the beginning of one", path.display())]
+    NotARun { path: PathBuf },
     #[error("there is no run in `{}` yet", directory.display())]
     NoRun { directory: PathBuf },
     #[error("nothing was measured in the run in `{}`", directory.display())]
@@ -201,6 +203,7 @@ impl Error {
             | Self::NoScenario { .. }
             | Self::NothingMatches { .. }
             | Self::UnknownRun { .. }
+            | Self::NotARun { .. }
             | Self::NoRun { .. }
             | Self::EmptyRun { .. } => 3,
             Self::Build => 101,
@@ -247,6 +250,9 @@ impl Error {
             Self::UnknownRun { suggestion, .. } => suggestion
                 .as_ref()
                 .map(|name| format!("did you mean `{name}`?")),
+            Self::NotARun { .. } => Some(
+                "name the folder of a run, its `record.json`, an identifier or `latest`".to_owned(),
+            ),
             Self::Refused { failure, .. } => failure.help.clone(),
             Self::SeveralPrograms { .. } => Some(
                 "select those of one program, with a filter, `--tag` or `--package`; scenarios of \
@@ -284,7 +290,7 @@ impl Error {
 }
 
 /// The first of them.
-fn some(names: &[String]) -> String {
+pub(crate) fn some(names: &[String]) -> String {
     const SHOWN: usize = 5;
     let mut text = names[..names.len().min(SHOWN)].join(", ");
     if let Some(more @ 1..) = names.len().checked_sub(SHOWN) {

@@ -2,13 +2,9 @@
 
 use super::publish;
 use crate::cli::{Cli, ReportArgs};
-use crate::config::Config;
 use crate::error::Error;
-use crate::store::{self, RunFolder, Store};
-use crate::workspace::Workspace;
+use crate::store::{self, Store};
 use loadtest::plan::GradingDefaults;
-use loadtest::record::RunRecord;
-use std::path::Path;
 
 /// Prints and exports the card of a run.
 ///
@@ -16,7 +12,7 @@ use std::path::Path;
 /// When there is no such run, or its record cannot be read.
 pub(crate) fn report(args: &ReportArgs, _cli: &Cli) -> Result<u8, Error> {
     let exports = publish::Exports::check(&args.export, &args.pdf)?;
-    let (folder, mut record) = find(args)?;
+    let (folder, mut record) = store::open(&args.run, || Store::of_workspace(&args.cargo))?;
     if args.apdex.is_some() || args.budget.is_some() {
         record.regrade(&GradingDefaults {
             apdex: args.apdex,
@@ -25,25 +21,4 @@ pub(crate) fn report(args: &ReportArgs, _cli: &Cli) -> Result<u8, Error> {
         });
     }
     publish::publish(&record, &folder, &exports)
-}
-
-fn find(args: &ReportArgs) -> Result<(RunFolder, RunRecord), Error> {
-    let path = Path::new(&args.run);
-    // What is no name in the store is a path, also one that is not there.
-    if path.is_file() || (!path.is_dir() && path.components().count() > 1) {
-        if let Some(folder) = RunFolder::around(path) {
-            let record = folder.read()?;
-            return Ok((folder, record));
-        }
-        return Ok((RunFolder::of(path), store::read_record(path)?));
-    }
-    let folder = if path.is_dir() {
-        RunFolder::at(path)
-    } else {
-        let workspace = Workspace::load(&args.cargo)?;
-        let config = Config::load(&workspace.start, workspace.root())?;
-        Store::of(&workspace, &config).find(&args.run)?
-    };
-    let record = folder.read()?;
-    Ok((folder, record))
 }
