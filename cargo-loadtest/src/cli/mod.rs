@@ -1,7 +1,7 @@
 //! The command line: clap types only, in cargo's words and style.
 
 mod capacity;
-mod values;
+pub(crate) mod values;
 
 use crate::shell;
 use crate::units;
