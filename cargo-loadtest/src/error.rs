@@ -139,6 +139,24 @@ pub(crate) enum Error {
     },
     #[error("`{}` is no run: it holds neither a record nor the beginning of one", path.display())]
     NotARun { path: PathBuf },
+    #[error("several versions begin with `{name}`: {}", some(candidates))]
+    SeveralVersions {
+        name: String,
+        candidates: Vec<String>,
+    },
+    #[error("no scenario of the run `{run}` began, so that none has a version")]
+    NoVersion { run: String },
+    #[error(
+        "`{base}` and `{new}` have no scenario in common: {} and {}",
+        one_of(theirs),
+        one_of(ours)
+    )]
+    NothingInCommon {
+        base: String,
+        new: String,
+        theirs: Vec<String>,
+        ours: Vec<String>,
+    },
     #[error("there is no run in `{}` yet", directory.display())]
     NoRun { directory: PathBuf },
     #[error("nothing was measured in the run in `{}`", directory.display())]
@@ -197,6 +215,7 @@ impl Error {
             | Self::NewerRecord { .. }
             | Self::SeveralMatch { .. }
             | Self::SeveralRuns { .. }
+            | Self::SeveralVersions { .. }
             | Self::Duplicate { .. }
             | Self::Init { .. } => 2,
             Self::NoLoadTest { .. }
@@ -204,6 +223,8 @@ impl Error {
             | Self::NothingMatches { .. }
             | Self::UnknownRun { .. }
             | Self::NotARun { .. }
+            | Self::NoVersion { .. }
+            | Self::NothingInCommon { .. }
             | Self::NoRun { .. }
             | Self::EmptyRun { .. } => 3,
             Self::Build => 101,
@@ -265,7 +286,9 @@ impl Error {
             Self::NewerRecord { .. } => {
                 Some("update `cargo-loadtest` to the version that wrote it".to_owned())
             }
-            Self::SeveralRuns { .. } => Some("give more of the one you mean".to_owned()),
+            Self::SeveralRuns { .. } | Self::SeveralVersions { .. } => {
+                Some("give more of the one you mean".to_owned())
+            }
             Self::Init { help, .. } => Some(help.clone()),
             Self::SeveralMatch { .. } => {
                 Some("give the whole identity of the one you mean".to_owned())

@@ -21,6 +21,8 @@ mod faults;
 mod feeds;
 #[cfg(unix)]
 mod generator;
+#[cfg(unix)]
+mod history;
 mod init;
 mod interrupts;
 #[cfg(unix)]
@@ -74,6 +76,8 @@ fn main() -> ExitCode {
         feeds::trials(),
         #[cfg(unix)]
         generator::trials(),
+        #[cfg(unix)]
+        history::trials(),
         init::trials(),
         interrupts::trials(),
         #[cfg(unix)]

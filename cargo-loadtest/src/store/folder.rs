@@ -153,6 +153,15 @@ impl RunFolder {
         self.has_begun() || began(&self.identifier()).is_some()
     }
 
+    /// Whether another process writes the run, and has not come to its record yet.
+    pub(crate) fn is_under_way(&self) -> bool {
+        !self.record.exists() && self.header().exists() && self.is_claimed()
+    }
+
+    fn is_claimed(&self) -> bool {
+        matches!(Claim::try_new(&self.path), Ok(None))
+    }
+
     /// Whether anything was measured, as far as that can be told without reading it.
     pub(super) fn holds_something(&self) -> bool {
         let filled = |path: &Path| path.metadata().is_ok_and(|file| file.len() > 0);

@@ -20,7 +20,7 @@ use find::LATEST;
 use identifier::identifier;
 use jiff::Timestamp;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The folder that holds all runs.
@@ -86,7 +86,42 @@ impl Store {
         write(&self.directory.join(LATEST), folder.identifier().as_bytes())
     }
 
-    /// The runs, the oldest first.
+    /// Where runs are.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The folders that hold what this tool wrote.
+    pub(crate) fn outputs(&self) -> [&Path; 2] {
+        [&self.directory, &self.baselines]
+    }
+
+    /// The runs, also those that were killed before they began, the oldest first.
+    ///
+    /// # Errors
+    /// [`Error::NoRun`]; when the store cannot be read.
+    pub(crate) fn runs(&self) -> Result<Vec<RunFolder>, Error> {
+        match std::fs::read_dir(&self.directory) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(Error::io("read the folder", &self.directory)(error));
+            }
+            _ => {}
+        }
+        let mut runs: Vec<RunFolder> = self
+            .identifiers()
+            .iter()
+            .map(|name| RunFolder::at(&self.directory.join(name)))
+            .collect();
+        runs.retain(RunFolder::is_known);
+        if runs.is_empty() {
+            return Err(Error::NoRun {
+                directory: self.directory.clone(),
+            });
+        }
+        Ok(runs)
+    }
+
+    /// The names of the folders, in their order: of runs, that of time.
     fn identifiers(&self) -> Vec<String> {
         let mut identifiers: Vec<_> = std::fs::read_dir(&self.directory)
             .into_iter()

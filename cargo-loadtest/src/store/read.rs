@@ -10,6 +10,14 @@ use loadtest::redact;
 use std::path::Path;
 
 impl RunFolder {
+    /// Reads what was known of a run before it began.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn read_header(&self) -> Result<RunRecord, Error> {
+        read_record(&self.header())
+    }
+
     /// Reads the record; that of a killed run is put together from what its scenarios left.
     ///
     /// # Errors
@@ -18,7 +26,7 @@ impl RunFolder {
         if self.record().exists() {
             return read_record(&self.record());
         }
-        let mut record = read_record(&self.header()).map_err(|error| match error {
+        let mut record = self.read_header().map_err(|error| match error {
             Error::Io { .. } => Error::EmptyRun {
                 directory: self.path().to_path_buf(),
             },
@@ -115,7 +123,12 @@ pub(crate) fn read_record(path: &Path) -> Result<RunRecord, Error> {
             ours: SCHEMA_VERSION,
         });
     }
-    serde_json::from_slice(&bytes).map_err(damaged)
+    let record: RunRecord = serde_json::from_slice(&bytes).map_err(damaged)?;
+    record.check().map_err(|impossible| Error::DamagedRecord {
+        path: path.to_path_buf(),
+        reason: impossible.to_string(),
+    })?;
+    Ok(record)
 }
 
 /// What one scenario left.
@@ -127,9 +140,10 @@ enum Part {
 
 fn read_part(part: &Path, journal: &Path) -> Result<Part, Error> {
     if let Ok(bytes) = std::fs::read(part)
-        && let Ok(record) = serde_json::from_slice(&bytes)
+        && let Ok(record) = serde_json::from_slice::<ScenarioRecord>(&bytes)
+        && record.check().is_ok()
     {
-        return Ok(Part::Ran(record));
+        return Ok(Part::Ran(Box::new(record)));
     }
     let mut folded = journal::fold(journal).map_err(Error::io("read", journal))?;
     if let Some(failure) = folded.failure.take() {
