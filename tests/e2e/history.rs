@@ -45,7 +45,10 @@ fn versions(history: &Value, scenario: &str) -> Vec<(String, u64)> {
     let versions = found.expect("the scenario")["versions"].as_array();
     let version = |one: &Value| {
         let fingerprint = one["fingerprint"].as_str().expect("a fingerprint");
-        (fingerprint.to_owned(), one["count"].as_u64().expect("a number"))
+        (
+            fingerprint.to_owned(),
+            one["count"].as_u64().expect("a number"),
+        )
     };
     versions.expect("a list").iter().map(version).collect()
 }
@@ -56,7 +59,9 @@ fn the_runs_of_a_copied_scenario_stay_with_the_old_one() {
         .create();
     let server = Server::start(|_| Reply::text("ok"));
     let run = |filter: &str| {
-        let call = project.tool("run", filter).args(["--base-url", &server.url()]);
+        let call = project
+            .tool("run", filter)
+            .args(["--base-url", &server.url()]);
         call.run().measured()
     };
     let history = |line: &str| json(&project.tool("history", line).run().exits(0).stdout);
@@ -67,12 +72,19 @@ fn the_runs_of_a_copied_scenario_stay_with_the_old_one() {
     assert_eq!(first.len(), 1);
     assert_eq!(first[0].1, 2);
 
-    project.tool("duplicate", "visit visit_again").run().exits(0);
+    project
+        .tool("duplicate", "visit visit_again")
+        .run()
+        .exits(0);
     let source = project.text("tests/load.rs");
     let at = source.find("fn visit_again").expect("the copy");
     let copy = source[at..].replace("weight = 0.9", "weight = 0.5, timeout = 5s");
     let copy = copy.replace("\"/first\"", "\"/other\"");
-    fs::write(project.path("tests/load.rs"), format!("{}{copy}", &source[..at])).expect("ours");
+    fs::write(
+        project.path("tests/load.rs"),
+        format!("{}{copy}", &source[..at]),
+    )
+    .expect("ours");
     run("");
     let all = history("--format json");
     assert_eq!(
@@ -89,7 +101,10 @@ fn the_runs_of_a_copied_scenario_stay_with_the_old_one() {
     let line = format!("--diff {} {}", &first[0].0[..8], &copied[0].0[..8]);
     let diff = history(&format!("{line} --format json"));
     let change = &diff["scenarios"][0];
-    assert_eq!((&change["base"], &change["new"]), (&old.into(), &new.into()));
+    assert_eq!(
+        (&change["base"], &change["new"]),
+        (&old.into(), &new.into())
+    );
     let steps = change["steps"].as_array().expect("a list");
     let fields: Vec<_> = steps
         .iter()
@@ -159,7 +174,10 @@ fn killed_and_damaged_runs_are_listed_for_what_they_are() {
     let mut running = desk.run(line, &server).start();
     running.wait_until_it_says("[0s]");
     wait_for("the load", || (server.requests() > 20).then_some(()));
-    desk.tool("history", "").run().exits(0).prints(&["UNDER WAY"]);
+    desk.tool("history", "")
+        .run()
+        .exits(0)
+        .prints(&["UNDER WAY"]);
     running.signal(Signal::KILL);
     running.output();
     let mut before = u64::MAX;
@@ -182,5 +200,8 @@ fn killed_and_damaged_runs_are_listed_for_what_they_are() {
         "cannot be read",
     ]);
     assert!(!output.stdout.contains("notes") && !output.stdout.contains("odd"));
-    desk.tool("report", "notes").run().exits(3).says(&["is no run"]);
+    desk.tool("report", "notes")
+        .run()
+        .exits(3)
+        .says(&["is no run"]);
 }

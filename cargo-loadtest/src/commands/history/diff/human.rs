@@ -5,7 +5,7 @@ use super::Diff;
 use super::change::{FieldChange, ScenarioChange, StepChange};
 use super::side::Side;
 use crate::export::terminal::text::{
-    ACCENT, BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, clean, shorten, width,
+    ACCENT, BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, clean, shorten, width, wrap,
 };
 use anstyle::Style;
 
@@ -30,7 +30,8 @@ pub(super) fn render(diff: &Diff, limit: usize, colour: bool) -> String {
     }
     lines.push(Line::new());
     if let Some(note) = &diff.sources.note {
-        lines.push(Line::new().add(DIM, clean(note)));
+        let note = wrap(&clean(note), limit);
+        lines.extend(note.into_iter().map(|line| Line::new().add(DIM, line)));
     }
     let mut text = String::new();
     for line in lines {
