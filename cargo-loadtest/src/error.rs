@@ -143,6 +143,26 @@ pub(crate) enum Error {
         name: String,
         candidates: Vec<String>,
     },
+    #[error("`{}` is no run: it holds neither a record nor the beginning of one", path.display())]
+    NotARun { path: PathBuf },
+    #[error("several versions begin with `{name}`: {}", some(candidates))]
+    SeveralVersions {
+        name: String,
+        candidates: Vec<String>,
+    },
+    #[error("no scenario of the run `{run}` began, so that none has a version")]
+    NoVersion { run: String },
+    #[error(
+        "`{base}` and `{new}` have no scenario in common: {} and {}",
+        one_of(theirs),
+        one_of(ours)
+    )]
+    NothingInCommon {
+        base: String,
+        new: String,
+        theirs: Vec<String>,
+        ours: Vec<String>,
+    },
     #[error("there is no run in `{}` yet", directory.display())]
     NoRun { directory: PathBuf },
     #[error("nothing was measured in the run in `{}`", directory.display())]
@@ -237,6 +257,7 @@ impl Error {
             | Self::NewerRecord { .. }
             | Self::SeveralMatch { .. }
             | Self::SeveralRuns { .. }
+            | Self::SeveralVersions { .. }
             | Self::Duplicate { .. }
             | Self::BaselineName { .. }
             | Self::UnknownBaseline { .. }
@@ -247,6 +268,9 @@ impl Error {
             | Self::NoScenario { .. }
             | Self::NothingMatches { .. }
             | Self::UnknownRun { .. }
+            | Self::NotARun { .. }
+            | Self::NoVersion { .. }
+            | Self::NothingInCommon { .. }
             | Self::NoRun { .. }
             | Self::EmptyRun { .. } => 3,
             Self::Build => 101,
@@ -293,6 +317,9 @@ impl Error {
             Self::UnknownRun { suggestion, .. } => suggestion
                 .as_ref()
                 .map(|name| format!("did you mean `{name}`?")),
+            Self::NotARun { .. } => Some(
+                "name the folder of a run, its `record.json`, an identifier or `latest`".to_owned(),
+            ),
             Self::Refused { failure, .. } => failure.help.clone(),
             Self::SeveralPrograms { .. } => Some(
                 "select those of one program, with a filter, `--tag` or `--package`; scenarios of \
@@ -305,7 +332,9 @@ impl Error {
             Self::NewerRecord { .. } => {
                 Some("update `cargo-loadtest` to the version that wrote it".to_owned())
             }
-            Self::SeveralRuns { .. } => Some("give more of the one you mean".to_owned()),
+            Self::SeveralRuns { .. } | Self::SeveralVersions { .. } => {
+                Some("give more of the one you mean".to_owned())
+            }
             Self::Init { help, .. } | Self::Policy { help, .. } => Some(help.clone()),
             Self::SeveralMatch { .. } => {
                 Some("give the whole identity of the one you mean".to_owned())
@@ -387,7 +416,7 @@ fn presets(suggestion: Option<&str>, known: &[String]) -> String {
 }
 
 /// The first of them.
-fn some(names: &[String]) -> String {
+pub(crate) fn some(names: &[String]) -> String {
     const SHOWN: usize = 5;
     let mut text = names[..names.len().min(SHOWN)].join(", ");
     if let Some(more @ 1..) = names.len().checked_sub(SHOWN) {

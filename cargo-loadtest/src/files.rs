@@ -5,6 +5,7 @@
 use crate::error::Error;
 use serde::Serialize;
 use std::fs::Permissions;
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -90,9 +91,11 @@ fn permissions(path: &Path) -> std::io::Result<Option<Permissions>> {
     }
 }
 
-/// The name of a file until it is whole: beside it, and no longer than a name may be.
+/// The name of a file until it is whole: beside it, no longer than a name may be, and no other writer's, of
+/// which one in another container may have the number of our process.
 fn temporary(path: &Path) -> PathBuf {
-    path.with_file_name(format!(".loadtest-{}.part", std::process::id()))
+    let random = RandomState::new().hash_one(std::process::id());
+    path.with_file_name(format!(".loadtest-{random:016x}.part"))
 }
 
 #[cfg(test)]

@@ -81,6 +81,26 @@ pub(crate) fn select(all: Vec<Found>, args: &SelectionArgs) -> Result<Vec<Found>
     Ok(chosen)
 }
 
+/// The identities of which `filter` is a part.
+///
+/// # Errors
+/// [`Error::NothingMatches`].
+pub(crate) fn matching(identities: &[String], filter: &str) -> Result<Vec<String>, Error> {
+    let found: Vec<String> = identities
+        .iter()
+        .filter(|identity| identity.contains(filter))
+        .cloned()
+        .collect();
+    if found.is_empty() {
+        return Err(Error::NothingMatches {
+            criterion: format!("`{filter}`"),
+            suggestion: similar_identity(filter, identities),
+            known: identities.to_vec(),
+        });
+    }
+    Ok(found)
+}
+
 /// The one scenario that `word` names: by its whole identity, else by an end of it, else by a part.
 ///
 /// # Errors

@@ -24,6 +24,16 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
 /// Prints an error with its causes and its help.
 pub(crate) fn error(error: &Error) {
     line(style::ERROR, "error", error);
+    explain(error);
+}
+
+/// The same of one that fails nothing.
+pub(crate) fn caution(error: &Error) {
+    line(style::WARN, "warning", error);
+    explain(error);
+}
+
+fn explain(error: &Error) {
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
         line(style::CONTEXT, "caused by", cause);

@@ -22,6 +22,8 @@ mod faults;
 mod feeds;
 #[cfg(unix)]
 mod generator;
+#[cfg(unix)]
+mod history;
 mod init;
 mod interrupts;
 #[cfg(unix)]
@@ -76,6 +78,8 @@ fn main() -> ExitCode {
         feeds::trials(),
         #[cfg(unix)]
         generator::trials(),
+        #[cfg(unix)]
+        history::trials(),
         init::trials(),
         interrupts::trials(),
         #[cfg(unix)]

@@ -241,11 +241,15 @@ pub(crate) struct CompareArgs {
 
 /// `cargo loadtest history`.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "A trend is the change of p95 since the run before of the same version, load and target. It is \
+                  arithmetic and no verdict: whether a difference is more than chance, `cargo loadtest compare` says."
+)]
 pub(crate) struct HistoryArgs {
     /// Only scenarios whose identity (`package::module::function`) contains this
     #[arg(value_name = "SCENARIO")]
     pub(crate) scenario: Option<String>,
-    /// Show which steps changed between the versions of two runs, each named by the run or by the version's fingerprint
+    /// Show which steps changed between two versions, each named by a run or by the beginning of its fingerprint
     #[arg(long, num_args = 2, value_names = ["A", "B"])]
     pub(crate) diff: Option<Vec<String>>,
     /// Show this many runs of each scenario, the newest

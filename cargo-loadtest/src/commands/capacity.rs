@@ -56,7 +56,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
         run_id: folder.identifier(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: store::now(),
-        environment: workspace::environment(project.workspace.root()),
+        environment: workspace::environment(project.workspace.root(), &store.outputs()),
         scenarios: Vec::new(),
         not_run: Vec::new(),
         capacity: Some(Search::new(&found.definition, goal.clone())),

@@ -1,13 +1,14 @@
 //! From a record to what people and programs get to see: the one place that grades and exports.
 
 use crate::cli::{Export, Format, PdfArgs};
-use crate::error::Error;
+use crate::error::{Error, some};
 use crate::export;
 use crate::export::pdf::{Font, NoFont};
 use crate::files;
 use crate::shell;
 use crate::store::{self, RunFolder, Store};
-use loadtest::card::{Report, worst};
+use jiff::Timestamp;
+use loadtest::card::{Report, view, worst};
 use loadtest::record::RunRecord;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -132,6 +133,9 @@ pub(super) fn conclude(
         .close(record, journals)
         .and_then(|()| store.mark_latest(folder));
     let published = publish(record, folder, &exports.clone().with_page());
+    if kept.is_ok() {
+        prune(store, folder);
+    }
     match (kept, published) {
         (Ok(()), published) => published,
         (Err(error), Ok(code)) => {
@@ -142,6 +146,22 @@ pub(super) fn conclude(
             shell::error(&first);
             Err(second)
         }
+    }
+}
+
+/// Removes the runs that are not to be kept any longer; that one cannot be removed fails nothing.
+fn prune(store: &Store, made: &RunFolder) {
+    let pruned = store.prune(made, Timestamp::now());
+    if !pruned.removed.is_empty() {
+        let count = view::counted(pruned.removed.len() as u64, "old run");
+        let runs = some(&pruned.removed);
+        shell::status(
+            "Removed",
+            format_args!("{count}, as `[store]` asks for: {runs}"),
+        );
+    }
+    for error in &pruned.failed {
+        shell::caution(error);
     }
 }
 

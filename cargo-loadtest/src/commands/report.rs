@@ -2,14 +2,10 @@
 
 use super::{baseline, publish};
 use crate::baselines::Against;
-use crate::cli::{CargoArgs, Cli, ReportArgs};
-use crate::config::Config;
+use crate::cli::{Cli, ReportArgs};
 use crate::error::Error;
-use crate::store::{self, RunFolder, Store};
-use crate::workspace::Workspace;
+use crate::store::{self, Store};
 use loadtest::plan::GradingDefaults;
-use loadtest::record::RunRecord;
-use std::path::Path;
 
 /// Prints and exports the card of a run.
 ///
@@ -17,7 +13,7 @@ use std::path::Path;
 /// When there is no such run, or its record cannot be read.
 pub(crate) fn report(args: &ReportArgs, _cli: &Cli) -> Result<u8, Error> {
     let exports = publish::Exports::check(&args.export, &args.pdf)?;
-    let (folder, mut record) = find(&args.run, &args.cargo)?;
+    let (folder, mut record) = store::open(&args.run, || Store::of_workspace(&args.cargo))?;
     if let Some(name) = &args.baseline {
         let baseline = baseline::baselines(&args.cargo)?.open(name)?;
         let scenarios = record.scenarios.iter();
@@ -34,29 +30,4 @@ pub(crate) fn report(args: &ReportArgs, _cli: &Cli) -> Result<u8, Error> {
         record.regrade(&policy);
     }
     publish::publish(&record, &folder, &exports)
-}
-
-/// The record of a run: an identifier or its beginning, a path, or `latest`.
-///
-/// # Errors
-/// When there is no such run, or its record cannot be read.
-pub(super) fn find(run: &str, cargo: &CargoArgs) -> Result<(RunFolder, RunRecord), Error> {
-    let path = Path::new(run);
-    // What is no name in the store is a path, also one that is not there.
-    if path.is_file() || (!path.is_dir() && path.components().count() > 1) {
-        if let Some(folder) = RunFolder::around(path) {
-            let record = folder.read()?;
-            return Ok((folder, record));
-        }
-        return Ok((RunFolder::of(path), store::read_record(path)?));
-    }
-    let folder = if path.is_dir() {
-        RunFolder::at(path)
-    } else {
-        let workspace = Workspace::load(cargo)?;
-        let config = Config::load(&workspace.start, workspace.root())?;
-        Store::of(&workspace, &config).find(run)?
-    };
-    let record = folder.read()?;
-    Ok((folder, record))
 }

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let seed = args.load.seed.unwrap_or_else(random_seed);
     let (overrides, binary) = shares(&chosen, args.mix, overrides)?;
     let plans = plan(&chosen, &overrides, &config.grading, seed)?;
-    let environment = workspace::environment(project.workspace.root());
+    let environment = workspace::environment(project.workspace.root(), &store.outputs());
     let against = match &args.gate.baseline {
         Some(name) => {
             let baseline = Baselines::of(&config).open(name)?;

@@ -89,8 +89,21 @@ pub(crate) fn fold(path: &Path) -> io::Result<Folded> {
 impl Folded {
     fn add(&mut self, line: JournalLine) {
         match (line, &mut self.record) {
-            (JournalLine::Start(start), record) => *record = Some(ScenarioRecord::new(*start)),
-            (JournalLine::Frame(frame), Some(record)) => record.absorb(&frame),
+            (JournalLine::Start(start), record) => {
+                let start = ScenarioRecord::new(*start);
+                if start.check().is_ok() {
+                    *record = Some(start);
+                } else {
+                    self.damaged += 1;
+                }
+            }
+            (JournalLine::Frame(frame), Some(record)) => {
+                if frame.check(record.definition.steps.len()).is_ok() {
+                    record.absorb(&frame);
+                } else {
+                    self.damaged += 1;
+                }
+            }
             (JournalLine::End(end), Some(record)) => {
                 record.end(end);
                 self.ended = true;

@@ -91,8 +91,10 @@ fn is_toolchain(folder: &Path) -> bool {
         || folder.ends_with("lib") && folder.with_file_name("bin").join("rustc").exists()
 }
 
-/// The machine, and the state of the source in `root`.
-pub(crate) fn record(root: &Path) -> Environment {
+/// The machine, and the state of the source in `root`; what is in the folders `aside` is no source.
+///
+/// A file that git does not know is a change too: it may be one that was compiled, or a feed.
+pub(crate) fn record(root: &Path, aside: &[&Path]) -> Environment {
     let git = |arguments: &[&str]| {
         let mut command = Command::new("git");
         command
@@ -107,10 +109,21 @@ pub(crate) fn record(root: &Path) -> Environment {
             .then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
     let git_commit = git(&["rev-parse", "HEAD"]);
+    // All of the repository, of which the workspace may be a part.
+    let mut status = vec!["status".to_owned(), "--porcelain".to_owned()];
+    status.extend(["--".to_owned(), ":/".to_owned()]);
+    let inside = aside
+        .iter()
+        .filter_map(|folder| folder.strip_prefix(root).ok());
+    let inside = inside
+        .filter_map(Path::to_str)
+        .filter(|path| !path.is_empty());
+    status.extend(inside.map(|path| format!(":(exclude,literal){path}")));
+    let status: Vec<&str> = status.iter().map(String::as_str).collect();
     Environment {
         git_dirty: git_commit
             .as_ref()
-            .and_then(|_| git(&["status", "--porcelain"]))
+            .and_then(|_| git(&status))
             .map(|changes| !changes.is_empty()),
         git_commit,
         os: std::env::consts::OS.to_owned(),
@@ -177,10 +190,90 @@ mod tests {
         );
     }
 
+    /// A repository with a file in one commit.
+    fn repository() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        git(folder.path(), &["init", "--quiet"]);
+        std::fs::create_dir(folder.path().join("app")).unwrap();
+        std::fs::write(folder.path().join("app/load.rs"), "one").unwrap();
+        commit(folder.path());
+        folder
+    }
+
+    fn commit(folder: &Path) {
+        git(folder, &["add", "."]);
+        let name = ["-c", "user.name=Ada", "-c", "user.email=ada@example"];
+        let commit = ["commit", "--quiet", "--no-gpg-sign", "-m", "x"];
+        git(folder, &[&name[..], &commit[..]].concat());
+    }
+
+    fn git(folder: &Path, arguments: &[&str]) -> String {
+        let mut command = Command::new("git");
+        let output = command
+            .args(arguments)
+            .current_dir(folder)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    #[test]
+    fn the_commit_is_that_of_the_repository_around_the_workspace() {
+        let folder = repository();
+        let head = git(folder.path(), &["rev-parse", "HEAD"]);
+        let clean = (Some(head.clone()), Some(false));
+        let seen = |root: &Path| {
+            let environment = record(root, &[]);
+            (environment.git_commit, environment.git_dirty)
+        };
+        assert_eq!(seen(folder.path()), clean);
+        let app = folder.path().join("app");
+        assert_eq!(seen(&app), clean);
+        git(folder.path(), &["checkout", "--quiet", "--detach"]);
+        assert_eq!(seen(&app), clean);
+        // What changed beside the workspace may be a library of it.
+        std::fs::write(folder.path().join("lib.rs"), "new").unwrap();
+        assert_eq!(seen(&app), (Some(head), Some(true)));
+        std::fs::remove_file(folder.path().join("lib.rs")).unwrap();
+        std::fs::write(app.join("load.rs"), "two").unwrap();
+        assert_eq!(seen(&app).1, Some(true));
+        commit(folder.path());
+        assert_eq!(seen(&app).1, Some(false));
+    }
+
+    #[test]
+    fn what_the_tool_itself_wrote_changes_no_source() {
+        let folder = repository();
+        let app = folder.path().join("app");
+        let (runs, baselines) = (app.join("runs [x]"), app.join(".loadtest/baselines"));
+        for written in [&runs, &baselines] {
+            std::fs::create_dir_all(written).unwrap();
+            std::fs::write(written.join("record.json"), "{}").unwrap();
+        }
+        let dirty = |aside: &[&Path]| record(&app, aside).git_dirty;
+        assert_eq!(dirty(&[]), Some(true));
+        let elsewhere = Path::new("/elsewhere");
+        assert_eq!(dirty(&[&runs, &baselines, elsewhere]), Some(false));
+        std::fs::write(app.join("users.csv"), "ada").unwrap();
+        assert_eq!(dirty(&[&runs, &baselines]), Some(true));
+    }
+
+    #[test]
+    fn a_repository_without_a_commit_has_none() {
+        let folder = tempfile::tempdir().unwrap();
+        git(folder.path(), &["init", "--quiet"]);
+        let environment = record(folder.path(), &[]);
+        assert_eq!(
+            (environment.git_commit, environment.git_dirty),
+            (None, None)
+        );
+    }
+
     #[test]
     fn a_folder_outside_of_git_has_no_commit() {
         let folder = tempfile::tempdir().unwrap();
-        let environment = record(folder.path());
+        let environment = record(folder.path(), &[]);
         assert_eq!(
             (environment.git_commit, environment.git_dirty),
             (None, None)

@@ -34,16 +34,25 @@ impl Accounts {
             ramp,
             steady,
         } = &record.windows;
-        let sum = |part: fn(&JourneyTally) -> u64| part(&ramp.journey) + part(&steady.journey);
+        let sum = |part: fn(&JourneyTally) -> u64| {
+            part(&ramp.journey).saturating_add(part(&steady.journey))
+        };
         let started = sum(|journey| journey.started);
         let dropped = sum(|journey| journey.dropped);
         let (ok, failed) = (sum(|journey| journey.ok), sum(|journey| journey.failed));
         let cancelled = sum(|journey| journey.cancelled);
-        let warmed = warm_up.journey.started + warm_up.journey.dropped;
+        let warmed = warm_up
+            .journey
+            .started
+            .saturating_add(warm_up.journey.dropped);
         let planned = record.planned.saturating_sub(warmed);
         let unknown = matches!(record.ending, Ending::Died { .. } | Ending::Stuck { .. });
         let accounts = Self {
-            planned: if unknown { started + dropped } else { planned },
+            planned: if unknown {
+                started.saturating_add(dropped)
+            } else {
+                planned
+            },
             started,
             dropped,
             ok,

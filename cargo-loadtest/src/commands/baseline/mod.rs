@@ -2,13 +2,13 @@
 
 mod list;
 
-use super::report;
 use crate::baselines::{Baselines, Keeping, Saved};
 use crate::cli::{BaselineArgs, BaselineCommand, CargoArgs};
 use crate::config::Config;
 use crate::error::Error;
 use crate::policy::{self, Action};
 use crate::shell::{self, clean};
+use crate::store::{self, Store};
 use crate::workspace::Workspace;
 use loadtest::card::view;
 use std::path::PathBuf;
@@ -55,7 +55,7 @@ fn changeable(cargo: &CargoArgs) -> Result<Baselines, Error> {
 
 fn save(name: &str, run: &str, keeping: Keeping, cargo: &CargoArgs) -> Result<u8, Error> {
     let baseline = changeable(cargo)?.new_or_not(name)?;
-    let (_, record) = report::find(run, cargo)?;
+    let (_, record) = store::open(run, || Store::of_workspace(cargo))?;
     let saved = baseline.save(&record, keeping)?;
     if !saved.iter().any(|saved| saved.outcome.is_ok()) {
         return Err(not_saved(&record.run_id, &saved));

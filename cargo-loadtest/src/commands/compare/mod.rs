@@ -5,11 +5,12 @@ mod human;
 #[cfg(test)]
 mod tests;
 
-use super::{baseline, report};
+use super::baseline;
 use crate::baselines::{Baselines, compared};
 use crate::cli::{CompareArgs, ResultFormat};
 use crate::error::Error;
 use crate::shell;
+use crate::store::{self, Store};
 use loadtest::card::{Validity, Verdict};
 use loadtest::comparison::{Outcome, Side};
 use loadtest::record::{RunRecord, ScenarioRecord};
@@ -33,7 +34,7 @@ struct Compared {
 /// # Errors
 /// When there is no such baseline or run, or it cannot be read.
 pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
-    let (_, new) = report::find(&args.new, &args.cargo)?;
+    let (_, new) = store::open(&args.new, || Store::of_workspace(&args.cargo))?;
     let baselines = baseline::baselines(&args.cargo)?;
     let compared = match baselines.find(&args.base)? {
         Some(baseline) => {
@@ -70,7 +71,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
 
 /// The run that is compared with; what is none may be the name of a baseline that there is not.
 fn run(args: &CompareArgs, baselines: &Baselines) -> Result<RunRecord, Error> {
-    match report::find(&args.base, &args.cargo) {
+    match store::open(&args.base, || Store::of_workspace(&args.cargo)) {
         Ok((_, record)) => Ok(record),
         Err(Error::UnknownRun {
             suggestion: None, ..

@@ -1,5 +1,9 @@
 //! The run record: all that survives a run; versioned and complete.
 
+mod check;
+
+pub use check::Impossible;
+
 use crate::capacity::Search;
 use crate::comparison::Beside;
 use crate::definition::ScenarioDef;

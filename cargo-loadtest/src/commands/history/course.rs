@@ -1,0 +1,140 @@
+//! The runs of a scenario by version, and the course of its p95 from one run to the next.
+//!
+//! A trend is arithmetic on two runs, and no verdict: only runs of the same version, load and target are set
+//! beside one another.
+
+use super::entry::{Entry, Setting, Version};
+use std::time::Duration;
+
+/// The runs of a scenario.
+#[derive(Debug)]
+pub(super) struct Course<'a> {
+    /// Its identity.
+    pub(super) scenario: &'a str,
+    /// Its versions, that of the newest run first.
+    pub(super) versions: Vec<VersionCourse<'a>>,
+}
+
+/// The runs of a version.
+#[derive(Debug)]
+pub(super) struct VersionCourse<'a> {
+    /// `None` of what did not get so far that it is known.
+    pub(super) version: Option<&'a Version>,
+    /// How many runs there are, shown or not.
+    pub(super) count: usize,
+    /// When the oldest began.
+    pub(super) first_seen: &'a str,
+    /// When the newest began.
+    pub(super) last_seen: &'a str,
+    /// Its runs by load and target, those of the newest run first.
+    pub(super) settings: Vec<SettingCourse<'a>>,
+}
+
+/// The runs of a version under one load.
+#[derive(Debug)]
+pub(super) struct SettingCourse<'a> {
+    /// The load and its target.
+    pub(super) setting: Option<&'a Setting>,
+    /// The runs, the newest first.
+    pub(super) rows: Vec<Row<'a>>,
+}
+
+/// A run, and how it stands to the one before.
+#[derive(Debug)]
+pub(super) struct Row<'a> {
+    /// The run.
+    pub(super) entry: &'a Entry,
+    /// What changed since the run before of the same version and setting that was sound.
+    pub(super) trend: Option<Trend<'a>>,
+    /// Its place among all runs of the scenario, the newest being 0.
+    pub(super) place: usize,
+}
+
+/// A change from one run to the next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Trend<'a> {
+    /// The change of p95, a share of that of the run before.
+    pub(super) change: f64,
+    /// The run before.
+    pub(super) against: &'a str,
+}
+
+impl<'a> Course<'a> {
+    /// Of `entries`, the newest first, those of `scenario`.
+    pub(super) fn of(scenario: &'a str, entries: &'a [Entry]) -> Self {
+        let mut versions: Vec<VersionCourse<'a>> = Vec::new();
+        let own = entries.iter().filter(|entry| entry.scenario == scenario);
+        for (place, entry) in own.enumerate() {
+            let version = entry.version.as_ref();
+            let at = versions.iter().position(|known| known.version == version);
+            let at = at.unwrap_or_else(|| {
+                versions.push(VersionCourse {
+                    version,
+                    count: 0,
+                    first_seen: &entry.started_at,
+                    last_seen: &entry.started_at,
+                    settings: Vec::new(),
+                });
+                versions.len() - 1
+            });
+            versions[at].add(entry, place);
+        }
+        for setting in versions
+            .iter_mut()
+            .flat_map(|version| &mut version.settings)
+        {
+            setting.find_trends();
+        }
+        Self { scenario, versions }
+    }
+}
+
+impl<'a> VersionCourse<'a> {
+    fn add(&mut self, entry: &'a Entry, place: usize) {
+        self.count += 1;
+        self.first_seen = &entry.started_at;
+        let setting = entry.load.as_ref();
+        let row = Row {
+            entry,
+            trend: None,
+            place,
+        };
+        match self
+            .settings
+            .iter_mut()
+            .find(|known| known.setting == setting)
+        {
+            Some(known) => known.rows.push(row),
+            None => self.settings.push(SettingCourse {
+                setting,
+                rows: vec![row],
+            }),
+        }
+    }
+}
+
+impl<'a> SettingCourse<'a> {
+    fn find_trends(&mut self) {
+        let mut before: Option<(&'a str, Duration)> = None;
+        for row in self.rows.iter_mut().rev() {
+            let Some(p95) = row.entry.sound_p95() else {
+                continue;
+            };
+            row.trend = before
+                .filter(|(_, time)| !time.is_zero())
+                .map(|(against, time)| Trend {
+                    change: p95.as_secs_f64() / time.as_secs_f64() - 1.0,
+                    against,
+                });
+            before = Some((&row.entry.run, p95));
+        }
+    }
+
+    /// The p95 of the sound runs among the newest of the scenario, the oldest first.
+    pub(super) fn times(&self, limit: usize) -> Vec<Duration> {
+        let shown = self.rows.iter().filter(|row| row.place < limit);
+        let mut times: Vec<_> = shown.filter_map(|row| row.entry.sound_p95()).collect();
+        times.reverse();
+        times
+    }
+}

@@ -1,0 +1,361 @@
+//! What the runs in the store say of themselves: every one of them, whatever became of it.
+
+use crate::error::Error;
+use crate::store::{RunFolder, Store};
+use loadtest::card::{Card, Letter, Report, Verdict};
+use loadtest::record::{Environment, RunRecord, ScenarioRecord};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// All runs in a store.
+#[derive(Debug)]
+pub(super) struct Archive {
+    /// Where they are.
+    pub(super) directory: PathBuf,
+    /// The scenarios in them, the newest run first.
+    pub(super) entries: Vec<Entry>,
+    /// Those of which nothing is known, the newest first.
+    pub(super) unreadable: Vec<Unreadable>,
+}
+
+/// A run that cannot be shown.
+#[derive(Debug)]
+pub(super) struct Unreadable {
+    /// The name of its folder.
+    pub(super) run: String,
+    /// Why not.
+    pub(super) reason: String,
+}
+
+/// A scenario in a run.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    /// The identity.
+    pub(super) scenario: String,
+    /// The name of the folder of the run.
+    pub(super) run: String,
+    /// When the run began, RFC 3339 in UTC.
+    pub(super) started_at: String,
+    /// The commit of the source.
+    pub(super) commit: Option<String>,
+    /// Whether the work tree differed from it.
+    pub(super) dirty: Option<bool>,
+    /// The version that was run; `None` where it did not get so far.
+    pub(super) version: Option<Version>,
+    /// What it was put under; `None` likewise.
+    pub(super) load: Option<Setting>,
+    /// What became of it.
+    pub(super) outcome: Outcome,
+}
+
+/// A version of a scenario.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Version {
+    /// The hash of its source.
+    pub(super) fingerprint: String,
+    /// Its own words, where it has some.
+    pub(super) words: Option<String>,
+}
+
+/// A load and its target, in words: runs of which these differ are not to be compared.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Setting {
+    /// The load, or what was searched for.
+    pub(super) load: String,
+    /// The base URL; `None` where the scenario started the target itself, or names it in each URL.
+    pub(super) target: Option<String>,
+}
+
+/// What became of a scenario in a run.
+#[derive(Debug, Clone)]
+pub(super) enum Outcome {
+    /// It was measured.
+    Measured(Figures),
+    /// It was searched for its capacity.
+    Searched {
+        /// What it came to: `CONFIRMED`.
+        verdict: &'static str,
+        exit_code: u8,
+        /// The highest rate that was confirmed.
+        per_second: Option<f64>,
+    },
+    /// It did not run.
+    NotRun { exit_code: u8, reason: String },
+    /// It runs now.
+    UnderWay,
+}
+
+/// The figures of a run.
+#[derive(Debug, Clone)]
+pub(super) struct Figures {
+    pub(super) verdict: Verdict,
+    pub(super) grade: Option<Letter>,
+    pub(super) score: Option<f64>,
+    /// p95 of the journey, or of the only step.
+    pub(super) p95: Option<Duration>,
+    pub(super) error_rate: Option<f64>,
+    /// Why the run is no measurement to go by, where it is none.
+    pub(super) spoilt: Option<String>,
+}
+
+impl Archive {
+    /// Reads all runs, with as many threads as there are processors.
+    ///
+    /// # Errors
+    /// When the store cannot be read; [`Error::NoRun`].
+    pub(super) fn read(store: &Store) -> Result<Self, Error> {
+        let mut runs = store.runs()?;
+        // The newest first.
+        runs.reverse();
+        let mut archive = Self {
+            directory: store.directory().to_path_buf(),
+            entries: Vec::new(),
+            unreadable: Vec::new(),
+        };
+        for (run, result) in runs.iter().zip(in_parallel(&runs, entries)) {
+            match result {
+                Ok(entries) => archive.entries.extend(entries),
+                // Another process removed it in between.
+                Err(_) if !run.path().exists() => {}
+                Err(error) => archive.unreadable.push(Unreadable {
+                    run: run.identifier(),
+                    reason: error.to_string(),
+                }),
+            }
+        }
+        // A folder may be renamed.
+        archive
+            .entries
+            .sort_by(|one, other| other.started_at.cmp(&one.started_at));
+        Ok(archive)
+    }
+
+    /// The identities of the scenarios, in their order.
+    pub(super) fn scenarios(&self) -> Vec<String> {
+        let mut scenarios: Vec<_> = self
+            .entries
+            .iter()
+            .map(|entry| entry.scenario.clone())
+            .collect();
+        scenarios.sort();
+        scenarios.dedup();
+        scenarios
+    }
+}
+
+/// What `of` makes of each item, in their order.
+fn in_parallel<T: Sync, R: Send>(items: &[T], of: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let share = |first: usize| {
+        let own = items.iter().enumerate().skip(first).step_by(threads);
+        own.map(|(i, item)| (i, of(item))).collect::<Vec<_>>()
+    };
+    let mut all: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let share = &share;
+        let running: Vec<_> = (0..threads)
+            .map(|first| scope.spawn(move || share(first)))
+            .collect();
+        running
+            .into_iter()
+            .flat_map(|thread| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .collect()
+    });
+    all.sort_by_key(|(i, _)| *i);
+    all.into_iter().map(|(_, result)| result).collect()
+}
+
+/// What a run says of its scenarios.
+///
+/// # Errors
+/// When it cannot be read.
+fn entries(run: &RunFolder) -> Result<Vec<Entry>, Error> {
+    if run.is_under_way() {
+        return Ok(under_way(run, &run.read_header()?));
+    }
+    Ok(of_record(run.identifier(), run.read()?))
+}
+
+fn under_way(run: &RunFolder, header: &RunRecord) -> Vec<Entry> {
+    let searched = header.capacity.iter().map(|search| &search.scenario);
+    let expected = header.not_run.iter().map(|expected| &expected.scenario);
+    searched
+        .chain(expected)
+        .map(|scenario| Entry::new(&run.identifier(), header, scenario, Outcome::UnderWay))
+        .collect()
+}
+
+/// What a record says of its scenarios; `run` is what its folder is called.
+pub(super) fn of_record(run: String, mut record: RunRecord) -> Vec<Entry> {
+    for scenario in &mut record.scenarios {
+        lighten(scenario);
+    }
+    let report = Report::grade(&record);
+    let mut all: Vec<Entry> = report
+        .not_run
+        .iter()
+        .map(|missing| {
+            let outcome = Outcome::NotRun {
+                exit_code: missing.exit_code,
+                reason: missing.message.clone(),
+            };
+            Entry::new(&run, &record, &missing.scenario, outcome)
+        })
+        .collect();
+    let versions = record.scenarios.iter().zip(&report.cards);
+    if let Some(search) = &report.capacity {
+        let outcome = Outcome::Searched {
+            verdict: search.verdict.name(),
+            exit_code: search.verdict.exit_code(),
+            per_second: search.finding.confirmed_per_second,
+        };
+        // Its card is of one trial.
+        let version = versions.map(|(scenario, _)| Version::of(scenario)).next();
+        all.push(Entry {
+            load: Some(Setting {
+                load: format!("search for {}", search.slo()),
+                target: record.scenarios.first().and_then(target),
+            }),
+            version,
+            ..Entry::new(&run, &record, &search.scenario, outcome)
+        });
+    } else {
+        all.extend(versions.map(|(scenario, card)| Entry {
+            version: Some(Version::of(scenario)),
+            load: Some(Setting {
+                load: card.setting.load.clone(),
+                target: target(scenario),
+            }),
+            ..Entry::new(
+                &run,
+                &record,
+                &card.identity,
+                Outcome::Measured(Figures::of(card)),
+            )
+        }));
+    }
+    all
+}
+
+/// Takes from a record what neither grade nor verdict come from, and which is most of it: percentiles over
+/// time.
+fn lighten(scenario: &mut ScenarioRecord) {
+    for cell in &mut scenario.cells.cells {
+        cell.time = Default::default();
+        cell.steps = Vec::new();
+    }
+}
+
+fn target(scenario: &ScenarioRecord) -> Option<String> {
+    let base = scenario.base_url.as_ref();
+    base.filter(|_| !scenario.own_target && !scenario.target_in_process)
+        .map(|base| base.trim_end_matches('/').to_owned())
+}
+
+impl Entry {
+    fn new(run: &str, record: &RunRecord, scenario: &str, outcome: Outcome) -> Self {
+        let Environment {
+            git_commit,
+            git_dirty,
+            ..
+        } = &record.environment;
+        Self {
+            scenario: scenario.to_owned(),
+            run: run.to_owned(),
+            started_at: record.started_at.clone(),
+            commit: git_commit.clone(),
+            dirty: *git_dirty,
+            version: None,
+            load: None,
+            outcome,
+        }
+    }
+
+    /// What became of it, in capitals.
+    pub(super) fn verdict(&self) -> &'static str {
+        match &self.outcome {
+            Outcome::Measured(figures) => figures.verdict.name(),
+            Outcome::Searched { verdict, .. } => verdict,
+            Outcome::NotRun { .. } => "DID NOT RUN",
+            Outcome::UnderWay => "UNDER WAY",
+        }
+    }
+
+    /// The exit code that says the same; `None` as long as there is none.
+    pub(super) fn exit_code(&self) -> Option<u8> {
+        match &self.outcome {
+            Outcome::Measured(figures) => Some(figures.verdict.exit_code()),
+            Outcome::Searched { exit_code, .. } | Outcome::NotRun { exit_code, .. } => {
+                Some(*exit_code)
+            }
+            Outcome::UnderWay => None,
+        }
+    }
+
+    /// The figures, where it was measured.
+    pub(super) fn figures(&self) -> Option<&Figures> {
+        match &self.outcome {
+            Outcome::Measured(figures) => Some(figures),
+            _ => None,
+        }
+    }
+
+    /// The p95 that a trend is made of: that of a run which came to its end and measured its target.
+    pub(super) fn sound_p95(&self) -> Option<Duration> {
+        let figures = self.figures()?;
+        figures.p95.filter(|_| figures.spoilt.is_none())
+    }
+
+    /// Why there is no measurement to go by, where there is none.
+    pub(super) fn reason(&self) -> Option<&str> {
+        match &self.outcome {
+            Outcome::Measured(figures) => figures.spoilt.as_deref(),
+            Outcome::NotRun { reason, .. } => Some(reason),
+            Outcome::Searched { .. } | Outcome::UnderWay => None,
+        }
+    }
+}
+
+impl Version {
+    fn of(scenario: &ScenarioRecord) -> Self {
+        let definition = &scenario.definition;
+        Self {
+            fingerprint: definition.fingerprint.to_string(),
+            words: definition.version.as_deref().map(str::to_owned),
+        }
+    }
+
+    /// As much of the fingerprint as is shown.
+    pub(super) fn short(&self) -> &str {
+        short(&self.fingerprint)
+    }
+}
+
+impl Figures {
+    fn of(card: &Card) -> Self {
+        let counts =
+            matches!(card.verdict, Verdict::Passed | Verdict::Failed) && !card.grade.partial;
+        let spoilt = (!counts).then(|| {
+            let reason = card.reasons.first().map(|reason| reason.words.clone());
+            reason.unwrap_or_default()
+        });
+        Self {
+            verdict: card.verdict,
+            grade: card.grade.letter,
+            score: card.grade.score,
+            p95: card.headline.time.p95,
+            error_rate: card.headline.error_rate,
+            spoilt,
+        }
+    }
+}
+
+/// The beginning of a hash, by which people know it.
+pub(super) fn short(hash: &str) -> &str {
+    hash.char_indices()
+        .nth(8)
+        .map_or(hash, |(end, _)| &hash[..end])
+}

@@ -1,0 +1,47 @@
+//! `cargo loadtest history`: the runs of each scenario, and the version each belongs to.
+
+mod course;
+mod data;
+mod diff;
+mod entry;
+mod human;
+#[cfg(test)]
+mod tests;
+
+use crate::cli::{HistoryArgs, ResultFormat};
+use crate::error::Error;
+use crate::selection::matching;
+use crate::shell;
+use crate::store::Store;
+use course::Course;
+use entry::Archive;
+
+/// Shows the runs in the store, or what changed between two versions.
+///
+/// # Errors
+/// When the store cannot be found, or what was asked for is not in it.
+pub(crate) fn history(args: &HistoryArgs) -> Result<u8, Error> {
+    if let Some([base, new]) = args.diff.as_deref() {
+        return diff::diff(args, base, new);
+    }
+    let store = Store::of_workspace(&args.cargo)?;
+    let archive = Archive::read(&store)?;
+    let known = archive.scenarios();
+    let chosen = match &args.scenario {
+        Some(filter) => matching(&known, filter)?,
+        None => known,
+    };
+    let courses: Vec<Course<'_>> = chosen
+        .iter()
+        .map(|scenario| Course::of(scenario, &archive.entries))
+        .collect();
+    match args.format {
+        ResultFormat::Human => {
+            let colour = shell::colours_results();
+            let text = human::render(&courses, &archive, args.limit, shell::width(), colour);
+            shell::result(text.trim_end())?;
+        }
+        ResultFormat::Json => shell::result(data::render(&courses, &archive, args.limit)?)?,
+    }
+    Ok(0)
+}

@@ -1,0 +1,212 @@
+//! Which run somebody means.
+
+use super::identifier::time_of;
+use super::{RunFolder, Store, read_record};
+use crate::error::Error;
+use crate::selection::similar;
+use loadtest::record::RunRecord;
+use std::path::Path;
+
+/// The name of the newest run, and of the file that says which it is.
+pub(super) const LATEST: &str = "latest";
+
+/// The run that `word` names: a path - of the folder of a run, of its record, of another of its files -, or
+/// a name in the store, which is only asked for then.
+///
+/// # Errors
+/// When there is no such run, or its record cannot be read; those of `store`.
+pub(crate) fn open(
+    word: &str,
+    store: impl FnOnce() -> Result<Store, Error>,
+) -> Result<(RunFolder, RunRecord), Error> {
+    let path = Path::new(word);
+    // What is no name in the store is a path, also one that is not there.
+    let is_path = path.components().count() > 1 || path.is_absolute() || path.starts_with(".");
+    if path.is_file() || (is_path && !path.is_dir()) {
+        if let Some(folder) = RunFolder::around(path) {
+            let record = folder.read()?;
+            return Ok((folder, record));
+        }
+        return Ok((RunFolder::of(path), read_record(path)?));
+    }
+    let folder = if is_path || (word != LATEST && RunFolder::at(path).has_begun()) {
+        RunFolder::at(path)
+    } else {
+        store()?.find(word).map_err(|error| match error {
+            Error::UnknownRun { .. } if path.is_dir() => not_a_run(path),
+            error => error,
+        })?
+    };
+    if !folder.is_known() {
+        return Err(not_a_run(folder.path()));
+    }
+    let record = folder.read()?;
+    Ok((folder, record))
+}
+
+fn not_a_run(path: &Path) -> Error {
+    Error::NotARun {
+        path: path.to_path_buf(),
+    }
+}
+
+impl Store {
+    /// The folder of `run`: an identifier, the beginning of one that no other has, or `latest`.
+    ///
+    /// # Errors
+    /// [`Error::UnknownRun`], [`Error::SeveralRuns`], [`Error::NoRun`].
+    pub(crate) fn find(&self, run: &str) -> Result<RunFolder, Error> {
+        let identifiers = self.identifiers();
+        let wanted = if run == LATEST {
+            self.latest(&identifiers).ok_or_else(|| Error::NoRun {
+                directory: self.directory.clone(),
+            })?
+        } else {
+            run.to_owned()
+        };
+        let begins = |known: &&String| !wanted.is_empty() && known.starts_with(&wanted);
+        let found: Vec<&String> = match identifiers.iter().find(|known| **known == wanted) {
+            Some(known) => vec![known],
+            None => identifiers.iter().filter(begins).collect(),
+        };
+        match found[..] {
+            [only] => Ok(RunFolder::at(&self.directory.join(only))),
+            [] => Err(Error::UnknownRun {
+                suggestion: similar(&wanted, identifiers.iter().map(String::as_str))
+                    .map(str::to_owned),
+                name: wanted,
+                directory: self.directory.clone(),
+            }),
+            _ => Err(Error::SeveralRuns {
+                candidates: found.into_iter().rev().cloned().collect(),
+                name: wanted,
+            }),
+        }
+    }
+
+    /// The newest run that measured something, killed ones included. The marker only decides between
+    /// runs of the same second.
+    fn latest(&self, identifiers: &[String]) -> Option<String> {
+        let marked = std::fs::read_to_string(self.directory.join(LATEST)).unwrap_or_default();
+        identifiers
+            .iter()
+            .filter(|identifier| {
+                let path = self.directory.join(identifier);
+                RunFolder::at(&path).holds_something()
+            })
+            .max_by_key(|identifier| (time_of(identifier), **identifier == marked.trim()))
+            .cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::store;
+    use super::*;
+
+    #[test]
+    fn an_unknown_run_is_corrected() {
+        let (_guard, store) = store();
+        assert!(matches!(store.find("latest"), Err(Error::NoRun { .. })));
+        let identifier = store.create().unwrap().identifier();
+        let error = store.find(&format!("{identifier}x")).unwrap_err();
+        assert_eq!(
+            error.help().unwrap(),
+            format!("did you mean `{identifier}`?")
+        );
+    }
+
+    #[test]
+    fn the_beginning_of_an_identifier_is_enough_where_no_other_has_it() {
+        let (_guard, store) = store();
+        for identifier in [
+            "20261121-143005-abcd",
+            "20261121-143005-abxy",
+            "20261122-090000-abcd",
+        ] {
+            std::fs::create_dir_all(store.directory.join(identifier)).unwrap();
+        }
+        let found = |run: &str| store.find(run).map(|folder| folder.identifier());
+        for run in ["20261122", "2026112", "20261122-090000-abcd"] {
+            let expected = match run {
+                "2026112" => None,
+                _ => Some("20261122-090000-abcd".to_owned()),
+            };
+            assert_eq!(found(run).ok(), expected, "{run}");
+        }
+        assert_eq!(
+            found("20261121-143005-abx").unwrap(),
+            "20261121-143005-abxy"
+        );
+        let error = found("20261121").unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        assert_eq!(
+            error.to_string(),
+            "several runs begin with `20261121`: 20261121-143005-abxy, 20261121-143005-abcd"
+        );
+        assert!(matches!(found(""), Err(Error::UnknownRun { .. })));
+        // One that is the beginning of another is meant itself.
+        std::fs::create_dir_all(store.directory.join("20261122-090000-abcd-copy")).unwrap();
+        assert_eq!(
+            found("20261122-090000-abcd").unwrap(),
+            "20261122-090000-abcd"
+        );
+    }
+
+    #[test]
+    fn the_latest_run_is_the_newest_that_measured_something() {
+        let (_guard, store) = store();
+        let make = |identifier: &str, files: &[&str]| {
+            let path = store.directory.join(identifier);
+            std::fs::create_dir_all(&path).unwrap();
+            for file in files {
+                std::fs::write(path.join(file), "{}").unwrap();
+            }
+            RunFolder::at(&path)
+        };
+        let latest = || store.find("latest").unwrap().identifier();
+        make("20261121-143005-zzzz", &["record.json"]);
+        let marked = make("20261121-143005-aaaa", &["record.json"]);
+        assert_eq!(latest(), "20261121-143005-zzzz");
+        store.mark_latest(&marked).unwrap();
+        assert_eq!(latest(), "20261121-143005-aaaa");
+        make("20261121-150000-aaaa", &["run.json", "request-1.json"]);
+        assert_eq!(latest(), "20261121-143005-aaaa");
+        make("20261121-140000-aaaa", &["record.json"]);
+        make(
+            "20261121-160000-aaaa",
+            &["request-1.json", "journal-1.jsonl"],
+        );
+        assert_eq!(latest(), "20261121-160000-aaaa");
+    }
+
+    #[test]
+    fn a_run_is_named_by_path_or_by_its_name_in_the_store() {
+        let (_guard, store) = store();
+        let folder = store.create().unwrap();
+        let record = super::super::tests::header_of(1);
+        folder.open(&record).unwrap();
+        let named = |word: &str| {
+            let (found, read) = open(word, || Ok(store.clone()))?;
+            assert_eq!(read, record, "{word}");
+            Ok::<_, Error>(found.identifier())
+        };
+        let path = folder.path().display().to_string();
+        for word in [&folder.identifier(), &path, &format!("{path}/run.json")] {
+            assert_eq!(named(word).unwrap(), folder.identifier(), "{word}");
+        }
+        // What is no run is told from a run that measured nothing.
+        let outside = store.directory.parent().unwrap().display().to_string();
+        let odd = store.directory.join("odd");
+        std::fs::create_dir(&odd).unwrap();
+        for word in [outside.as_str(), &odd.display().to_string(), "odd"] {
+            let error = named(word).unwrap_err();
+            assert!(matches!(error, Error::NotARun { .. }), "{word}: {error}");
+            assert_eq!(error.exit_code(), 3);
+        }
+        std::fs::remove_file(folder.header()).unwrap();
+        assert!(matches!(named(&path), Err(Error::EmptyRun { .. })));
+        let missing = named(&format!("{path}/x/record.json")).unwrap_err();
+        assert_eq!(missing.exit_code(), 1);
+    }
+}

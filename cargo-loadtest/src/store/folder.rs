@@ -1,0 +1,197 @@
+//! The folder of one run: what lies where in it.
+
+use super::claim::Claim;
+use super::identifier::began;
+use crate::error::Error;
+use crate::files::write_json;
+use loadtest::protocol::TrialFiles;
+use loadtest::record::RunRecord;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+const RECORD: &str = "record.json";
+/// The record as far as it is known at the start: it tells of a run that was killed.
+const HEADER: &str = "run.json";
+
+/// The folder of one run.
+#[derive(Debug)]
+pub(crate) struct RunFolder {
+    path: PathBuf,
+    record: PathBuf,
+    /// That this process writes it.
+    #[expect(dead_code, reason = "it is held, not used")]
+    claim: Option<Claim>,
+}
+
+impl RunFolder {
+    /// A folder that somebody named by its path.
+    pub(crate) fn at(path: &Path) -> Self {
+        Self {
+            path: path.to_path_buf(),
+            record: path.join(RECORD),
+            claim: None,
+        }
+    }
+
+    /// A folder that was just made, which is this process's until that ends.
+    pub(super) fn claimed(path: &Path) -> Self {
+        Self {
+            // Without it, the run is known by what it writes.
+            claim: Claim::new(path).ok(),
+            ..Self::at(path)
+        }
+    }
+
+    /// The folder of a record that somebody named by its path.
+    pub(crate) fn of(record: &Path) -> Self {
+        Self {
+            path: record.parent().unwrap_or(Path::new(".")).to_path_buf(),
+            record: record.to_path_buf(),
+            claim: None,
+        }
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The identifier of the run.
+    pub(crate) fn identifier(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
+    /// The record.
+    pub(crate) fn record(&self) -> PathBuf {
+        self.record.clone()
+    }
+
+    /// The folder of a run of which somebody named the file at `path`, and not its record.
+    pub(crate) fn around(path: &Path) -> Option<Self> {
+        let folder = Self::at(path.parent().filter(|parent| *parent != Path::new(""))?);
+        let name = path.file_name()?.to_string_lossy();
+        let parts = ["journal-", "record-", "request-", "run.", "search."];
+        (folder.has_begun() && parts.iter().any(|part| name.starts_with(part))).then_some(folder)
+    }
+
+    /// A file in the folder.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// What the tool asks of the scenario that runs as number `number`.
+    pub(crate) fn request(&self, number: usize) -> PathBuf {
+        self.path.join(format!("request-{number}.json"))
+    }
+
+    /// What the tool asks of a program whose scenarios run at once.
+    pub(crate) fn mix(&self) -> PathBuf {
+        self.path.join("mix.json")
+    }
+
+    /// The course of a search, whose trials have journals and records as scenarios have.
+    pub(crate) fn search(&self) -> PathBuf {
+        self.path.join("search.jsonl")
+    }
+
+    /// The files of the trial with the number `number`.
+    pub(crate) fn trial(&self, number: usize) -> TrialFiles {
+        TrialFiles {
+            journal: self.journal(number),
+            record: self.scenario_record(number),
+        }
+    }
+
+    /// Its journal.
+    pub(crate) fn journal(&self, number: usize) -> PathBuf {
+        self.path.join(format!("journal-{number}.jsonl"))
+    }
+
+    /// The record of that scenario alone, until the run has one.
+    pub(crate) fn scenario_record(&self, number: usize) -> PathBuf {
+        self.path.join(format!("record-{number}.json"))
+    }
+
+    /// Keeps what is known of a run before it begins: all of its scenarios, in their order, among those
+    /// that did not run.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn open(&self, header: &RunRecord) -> Result<(), Error> {
+        write_json(&self.header(), header)
+    }
+
+    /// Keeps the record of the run, in which everything that led to it is contained.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn close(&self, record: &RunRecord, scenarios: usize) -> Result<(), Error> {
+        write_json(&self.record(), record)?;
+        let parts =
+            (1..=scenarios).flat_map(|number| [self.scenario_record(number), self.request(number)]);
+        let common = [self.header(), self.mix(), self.search()];
+        for part in parts.chain(common) {
+            // A file that stays does no harm.
+            let _ = std::fs::remove_file(part);
+        }
+        Ok(())
+    }
+
+    /// The record as far as it was known at the start.
+    pub(super) fn header(&self) -> PathBuf {
+        self.path.join(HEADER)
+    }
+
+    /// Whether a run was ever begun here.
+    pub(super) fn has_begun(&self) -> bool {
+        self.record.is_file() || self.header().is_file()
+    }
+
+    /// Whether this is the folder of a run, be it one that was killed before it began.
+    pub(super) fn is_known(&self) -> bool {
+        self.has_begun() || began(&self.identifier()).is_some()
+    }
+
+    /// Whether another process writes the run, and has not come to its record yet.
+    pub(crate) fn is_under_way(&self) -> bool {
+        !self.record.exists() && self.header().exists() && self.is_claimed()
+    }
+
+    fn is_claimed(&self) -> bool {
+        matches!(Claim::try_new(&self.path), Ok(None))
+    }
+
+    /// Whether anything was measured, as far as that can be told without reading it.
+    pub(super) fn holds_something(&self) -> bool {
+        let filled = |path: &Path| path.metadata().is_ok_and(|file| file.len() > 0);
+        let mut number = 1;
+        while self.request(number).exists() {
+            if filled(&self.journal(number)) || filled(&self.scenario_record(number)) {
+                return true;
+            }
+            number += 1;
+        }
+        self.record().exists()
+    }
+}
+
+/// Whether a file is a record, or what one is made of: nothing else may take its place.
+pub(crate) fn is_of_a_run(path: &Path) -> bool {
+    let path = path.canonicalize().unwrap_or(path.to_path_buf());
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_part = [RECORD, HEADER, "mix.json", "search.jsonl"].contains(&&*name)
+        || ["journal-", "record-", "request-"]
+            .iter()
+            .any(|begin| name.starts_with(begin));
+    let is_there = |name: &str| path.with_file_name(name).exists();
+    path.is_file() && (is_part && (is_there(RECORD) || is_there(HEADER)) || is_record(&path))
+}
+
+/// Whether a file begins as records do, wherever it is.
+fn is_record(path: &Path) -> bool {
+    let mut begin = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(64).read_to_end(&mut begin));
+    let begin = String::from_utf8_lossy(&begin);
+    read.is_ok() && begin.starts_with("{\"schema_version\":") && begin.contains(",\"run_id\":")
+}

@@ -1,0 +1,70 @@
+//! The names of runs: in the order of time, short, and unlike any other.
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use std::hash::{BuildHasher as _, RandomState};
+
+const FORMAT: &str = "%Y%m%d-%H%M%S";
+const LETTERS: &[u8; 32] = b"abcdefghijkmnopqrstuvwxyz2345678";
+/// How many of them follow the time.
+const SUFFIX: usize = 4;
+
+/// `20261121-143005-k3f9`
+pub(super) fn identifier(now: Timestamp) -> String {
+    let random = RandomState::new().hash_one(now);
+    let suffix: String = (0..SUFFIX)
+        .map(|i| char::from(LETTERS[(random >> (5 * i)) as usize % LETTERS.len()]))
+        .collect();
+    format!("{}-{suffix}", now.strftime(FORMAT))
+}
+
+/// The part of an identifier that is the time.
+pub(super) fn time_of(identifier: &str) -> &str {
+    identifier
+        .rsplit_once('-')
+        .map_or(identifier, |(time, _)| time)
+}
+
+/// When the run of that name began; `None` of a name that this tool does not give.
+pub(super) fn began(identifier: &str) -> Option<Timestamp> {
+    let (time, suffix) = identifier.rsplit_once('-')?;
+    let is_ours = time.len() == "20261121-143005".len()
+        && suffix.len() == SUFFIX
+        && suffix.bytes().all(|letter| LETTERS.contains(&letter));
+    let time = DateTime::strptime(FORMAT, time).ok().filter(|_| is_ours)?;
+    Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identifier_sorts_by_time() {
+        let at = |second| identifier(Timestamp::from_second(second).unwrap());
+        let one = at(1_795_271_405);
+        assert!(one.starts_with("20261121-143005-"), "{one}");
+        assert_eq!(one.len(), "20261121-143005-k3f9".len());
+        assert!(one < at(1_795_271_406));
+    }
+
+    #[test]
+    fn the_names_of_runs_are_told_from_others() {
+        let at = Timestamp::from_second(1_795_271_405).unwrap();
+        assert_eq!(began(&identifier(at)), Some(at));
+        for other in [
+            "",
+            "latest",
+            "20261121-143005",
+            "20261121-143005-k3f9-copy",
+            "20261121-143005-k3f",
+            "20261121-143005-K3F9",
+            "20261321-143005-k3f9",
+            "2026112-1143005-k3f9",
+            "backup-k3f9",
+        ] {
+            assert_eq!(began(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Runs on disk: a folder for each, with its record, or its journals until it has one.
+
+mod claim;
+mod find;
+mod folder;
+mod identifier;
+mod prune;
+mod read;
+
+pub(crate) use find::open;
+pub(crate) use folder::{RunFolder, is_of_a_run};
+pub(crate) use read::{decode_record, not_run, read_record};
+
+use crate::cli::CargoArgs;
+use crate::config::Config;
+use crate::error::Error;
+use crate::files::write;
+use crate::workspace::Workspace;
+use find::LATEST;
+use identifier::identifier;
+use jiff::Timestamp;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The folder that holds all runs.
+#[derive(Debug, Clone)]
+pub(crate) struct Store {
+    directory: PathBuf,
+    /// How many runs are kept, the newest.
+    keep: Option<usize>,
+    /// How old a run may be.
+    max_age: Option<Duration>,
+    /// Where baselines are, of which none is ever removed as a run is.
+    baselines: PathBuf,
+}
+
+impl Store {
+    /// The one that the configuration names, else `loadtest` among the artifacts of the build.
+    pub(crate) fn of(workspace: &Workspace, config: &Config) -> Self {
+        let directory = config
+            .store
+            .directory
+            .clone()
+            .unwrap_or_else(|| workspace.target_directory.join("loadtest"));
+        Self {
+            directory,
+            keep: config.store.keep,
+            max_age: config.store.max_age,
+            baselines: config.folder.join(".loadtest/baselines"),
+        }
+    }
+
+    /// The one of the workspace that cargo finds from here.
+    ///
+    /// # Errors
+    /// Those of cargo; a configuration that cannot be read.
+    pub(crate) fn of_workspace(cargo: &CargoArgs) -> Result<Self, Error> {
+        let workspace = Workspace::load(cargo)?;
+        let config = Config::load(&workspace.start, workspace.root())?;
+        Ok(Self::of(&workspace, &config))
+    }
+
+    /// A new folder, named by the time and something random.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub(crate) fn create(&self) -> Result<RunFolder, Error> {
+        std::fs::create_dir_all(&self.directory)
+            .map_err(Error::io("create the folder", &self.directory))?;
+        loop {
+            let path = self.directory.join(identifier(Timestamp::now()));
+            match std::fs::create_dir(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Error::io("create the folder", path)(error)),
+                Ok(()) => return Ok(RunFolder::claimed(&path)),
+            }
+        }
+    }
+
+    /// Makes `folder` the one that `latest` means.
+    ///
+    /// # Errors
+    /// When the marker cannot be written.
+    pub(crate) fn mark_latest(&self, folder: &RunFolder) -> Result<(), Error> {
+        write(&self.directory.join(LATEST), folder.identifier().as_bytes())
+    }
+
+    /// Where runs are.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The folders that hold what this tool wrote.
+    pub(crate) fn outputs(&self) -> [&Path; 2] {
+        [&self.directory, &self.baselines]
+    }
+
+    /// The runs, also those that were killed before they began, the oldest first.
+    ///
+    /// # Errors
+    /// [`Error::NoRun`]; when the store cannot be read.
+    pub(crate) fn runs(&self) -> Result<Vec<RunFolder>, Error> {
+        match std::fs::read_dir(&self.directory) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(Error::io("read the folder", &self.directory)(error));
+            }
+            _ => {}
+        }
+        let mut runs: Vec<RunFolder> = self
+            .identifiers()
+            .iter()
+            .map(|name| RunFolder::at(&self.directory.join(name)))
+            .collect();
+        runs.retain(RunFolder::is_known);
+        if runs.is_empty() {
+            return Err(Error::NoRun {
+                directory: self.directory.clone(),
+            });
+        }
+        Ok(runs)
+    }
+
+    /// The names of the folders, in their order: of runs, that of time.
+    fn identifiers(&self) -> Vec<String> {
+        let mut identifiers: Vec<_> = std::fs::read_dir(&self.directory)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter(|entry| entry.path().is_dir())
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .filter(|name| !name.starts_with('.'))
+            .collect();
+        identifiers.sort();
+        identifiers
+    }
+}
+
+/// The time as a record has it: RFC 3339 in UTC, to the second, as the folder of a run is named.
+pub(crate) fn now() -> String {
+    format!("{:.0}", Timestamp::now())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::sample;
+    use loadtest::record::{NotRun, RunRecord, SCHEMA_VERSION};
+
+    pub(super) fn store() -> (tempfile::TempDir, Store) {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = folder.path().join("target/loadtest");
+        let baselines = folder.path().join(".loadtest/baselines");
+        let store = Store {
+            directory,
+            keep: None,
+            max_age: None,
+            baselines,
+        };
+        (folder, store)
+    }
+
+    pub(super) fn header(run_id: &str) -> RunRecord {
+        RunRecord {
+            schema_version: SCHEMA_VERSION,
+            run_id: run_id.to_owned(),
+            tool_version: "0.1.0".to_owned(),
+            started_at: "2026-11-21T14:30:05Z".to_owned(),
+            environment: loadtest::record::Environment::default(),
+            scenarios: Vec::new(),
+            not_run: Vec::new(),
+            capacity: None,
+        }
+    }
+
+    /// The same of a run of so many scenarios.
+    pub(super) fn header_of(scenarios: usize) -> RunRecord {
+        let expected = |number| NotRun {
+            scenario: format!("shop::load::number_{number}"),
+            exit_code: 105,
+            message: "interrupted before its load began".to_owned(),
+            help: None,
+        };
+        RunRecord {
+            not_run: (1..=scenarios).map(expected).collect(),
+            ..header("killed")
+        }
+    }
+
+    #[test]
+    fn a_record_that_was_kept_is_read_again() {
+        let (_guard, store) = store();
+        let folder = store.create().unwrap();
+        store.mark_latest(&folder).unwrap();
+        let mut record = header(&folder.identifier());
+        folder.open(&record).unwrap();
+        record.scenarios.push(sample::scenario_record());
+        folder.close(&record, 1).unwrap();
+        assert_eq!(store.find("latest").unwrap().read().unwrap(), record);
+        assert_eq!(
+            store.find(&folder.identifier()).unwrap().read().unwrap(),
+            record
+        );
+        let files: Vec<_> = std::fs::read_dir(folder.path())
+            .unwrap()
+            .flatten()
+            .collect();
+        assert_eq!(files.len(), 1, "{files:?}");
+    }
+
+    #[test]
+    fn a_store_that_cannot_be_written_is_an_error_that_names_it() {
+        let (_guard, store) = store();
+        std::fs::create_dir_all(store.directory.parent().unwrap()).unwrap();
+        std::fs::write(&store.directory, "a file").unwrap();
+        let error = store.create().unwrap_err();
+        assert_eq!(error.exit_code(), 1);
+        assert!(error.to_string().contains("target/loadtest"), "{error}");
+    }
+}

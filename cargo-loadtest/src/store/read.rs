@@ -1,0 +1,295 @@
+//! What a run measured, also of one that was killed: then it is put together from what its scenarios left.
+
+use super::RunFolder;
+use crate::error::Error;
+use crate::session::journal;
+use loadtest::capacity::SearchEnding;
+use loadtest::protocol::{RunFailure, SearchLine};
+use loadtest::record::{Ending, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord};
+use loadtest::redact;
+use std::path::Path;
+
+impl RunFolder {
+    /// Reads what was known of a run before it began.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn read_header(&self) -> Result<RunRecord, Error> {
+        read_record(&self.header())
+    }
+
+    /// Reads the record; that of a killed run is put together from what its scenarios left.
+    ///
+    /// # Errors
+    /// A record that is damaged or newer than this tool; nothing at all.
+    pub(crate) fn read(&self) -> Result<RunRecord, Error> {
+        if self.record().exists() {
+            return read_record(&self.record());
+        }
+        let mut record = self.read_header().map_err(|error| match error {
+            Error::Io { .. } => Error::EmptyRun {
+                directory: self.path().to_path_buf(),
+            },
+            error => error,
+        })?;
+        if record.capacity.is_some() {
+            self.fold_search(&mut record)?;
+            return Ok(record);
+        }
+        let expected = std::mem::take(&mut record.not_run);
+        for (number, expected) in (1..).zip(expected) {
+            match read_part(&self.scenario_record(number), &self.journal(number))? {
+                Part::Ran(scenario) => record.scenarios.push(*scenario),
+                Part::Refused(failure) => record.not_run.push(not_run(expected.scenario, failure)),
+                Part::Nothing => record.not_run.push(expected),
+            }
+        }
+        if record.scenarios.is_empty() && record.not_run.is_empty() {
+            return Err(Error::EmptyRun {
+                directory: self.path().to_path_buf(),
+            });
+        }
+        Ok(record)
+    }
+
+    /// Puts what a search came to into `record`, as far as it got, and the trial that shows it best.
+    ///
+    /// # Errors
+    /// When it cannot be read, or when nothing was measured.
+    pub(crate) fn fold_search(&self, record: &mut RunRecord) -> Result<(), Error> {
+        let path = self.search();
+        let bytes = std::fs::read(&path).map_err(Error::io("read", path))?;
+        let lines = bytes.split(|byte| *byte == b'\n');
+        let mut failure = None;
+        if let Some(search) = &mut record.capacity {
+            // Of one that was killed, the last line may be cut.
+            for line in lines.filter_map(|line| serde_json::from_slice(line).ok()) {
+                match line {
+                    SearchLine::Begin { .. } => {}
+                    SearchLine::Trial(trial) => search.trials.push(*trial),
+                    SearchLine::End(ending) => search.ending = Some(ending),
+                    SearchLine::Failed(failed) => failure = Some(failed),
+                }
+            }
+            // Of one that ended within its first trial, that is all there is.
+            let number = search.decisive().map_or(1, |at| at + 1);
+            let part = read_part(&self.scenario_record(number), &self.journal(number))?;
+            if let Part::Ran(scenario) = part {
+                record.scenarios.push(*scenario);
+            }
+        }
+        // One that could not even begin its first trial is no search.
+        let broken = record
+            .capacity
+            .as_ref()
+            .and_then(|search| match &search.ending {
+                Some(SearchEnding::Broken { failure }) => Some(failure.clone()),
+                _ => None,
+            });
+        let failure = failure.or(broken.filter(|_| record.scenarios.is_empty()));
+        if let Some(failure) = failure {
+            let scenario = record.capacity.take().map(|search| search.scenario);
+            record
+                .not_run
+                .push(not_run(scenario.unwrap_or_default(), failure));
+        } else if record.scenarios.is_empty() {
+            return Err(Error::EmptyRun {
+                directory: self.path().to_path_buf(),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Reads a record of a run.
+///
+/// # Errors
+/// A record that is damaged or newer than this tool.
+pub(crate) fn read_record(path: &Path) -> Result<RunRecord, Error> {
+    let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
+    decode_record(&bytes, path)
+}
+
+/// Reads the record that was found at `path`.
+///
+/// # Errors
+/// As [`read_record`].
+pub(crate) fn decode_record(bytes: &[u8], path: &Path) -> Result<RunRecord, Error> {
+    #[derive(serde::Deserialize)]
+    struct Version {
+        schema_version: u64,
+    }
+    let damaged = |error: serde_json::Error| Error::DamagedRecord {
+        path: path.to_path_buf(),
+        reason: error.to_string(),
+    };
+    let Version { schema_version } = serde_json::from_slice(bytes).map_err(damaged)?;
+    if schema_version > u64::from(SCHEMA_VERSION) {
+        return Err(Error::NewerRecord {
+            path: path.to_path_buf(),
+            theirs: schema_version,
+            ours: SCHEMA_VERSION,
+        });
+    }
+    let record: RunRecord = serde_json::from_slice(bytes).map_err(damaged)?;
+    record.check().map_err(|impossible| Error::DamagedRecord {
+        path: path.to_path_buf(),
+        reason: impossible.to_string(),
+    })?;
+    Ok(record)
+}
+
+/// What one scenario left.
+enum Part {
+    Ran(Box<ScenarioRecord>),
+    Refused(RunFailure),
+    Nothing,
+}
+
+fn read_part(part: &Path, journal: &Path) -> Result<Part, Error> {
+    if let Ok(bytes) = std::fs::read(part)
+        && let Ok(record) = serde_json::from_slice::<ScenarioRecord>(&bytes)
+        && record.check().is_ok()
+    {
+        return Ok(Part::Ran(Box::new(record)));
+    }
+    let mut folded = journal::fold(journal).map_err(Error::io("read", journal))?;
+    if let Some(failure) = folded.failure.take() {
+        return Ok(Part::Refused(failure));
+    }
+    let record = folded.into_record(Ending::Died {
+        reason: "the tool was killed while it ran".to_owned(),
+    });
+    Ok(record.map_or(Part::Nothing, |record| Part::Ran(Box::new(record))))
+}
+
+/// What a record keeps of a scenario that refused to run.
+pub(crate) fn not_run(scenario: String, failure: RunFailure) -> NotRun {
+    let redacted = |text: String| redact::text(&text).into_owned();
+    NotRun {
+        scenario,
+        exit_code: failure.kind.exit_code(),
+        message: redacted(failure.message),
+        help: failure.help.map(redacted),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{header, header_of, store};
+    use super::*;
+    use crate::files::write_json;
+    use crate::session::sample;
+    use loadtest::capacity::Search;
+    use loadtest::protocol::JournalLine;
+
+    #[test]
+    fn a_killed_run_is_read_from_its_journal() {
+        let (_guard, store) = store();
+        let folder = store.create().unwrap();
+        folder.open(&header_of(1)).unwrap();
+        let lines = [
+            JournalLine::Start(Box::new(sample::start())),
+            JournalLine::Frame(Box::new(sample::frame(0, 7))),
+            JournalLine::Frame(Box::new(sample::frame(1, 5))),
+        ];
+        let mut text = sample::journal(&lines);
+        text.push_str("{\"frame\":{\"second\":2,\"win");
+        std::fs::write(folder.journal(1), text).unwrap();
+        let record = folder.read().unwrap();
+        assert_eq!(record.run_id, "killed");
+        assert_eq!(record.scenarios[0].windows.steady.journey.started, 12);
+        assert!(matches!(record.scenarios[0].ending, Ending::Died { .. }));
+    }
+
+    #[test]
+    fn a_killed_search_is_read_from_its_course_and_the_journal_of_its_best_trial() {
+        let (_guard, store) = store();
+        let folder = store.create().unwrap();
+        let mut header = header("killed");
+        let whole: RunRecord = crate::export::sample::search_record("x");
+        let search = whole.capacity.unwrap();
+        header.capacity = Some(Search {
+            trials: Vec::new(),
+            ending: None,
+            ..search.clone()
+        });
+        folder.open(&header).unwrap();
+        assert!(folder.read().is_err(), "nothing was measured");
+        let mut course = String::new();
+        for trial in &search.trials[..2] {
+            let line = SearchLine::Trial(Box::new(trial.clone()));
+            course.push_str(&serde_json::to_string(&line).unwrap());
+            course.push('\n');
+        }
+        course.push_str("{\"begin\":{\"per_sec");
+        std::fs::write(folder.search(), course).unwrap();
+        for (number, started) in [(1, 7), (2, 9), (3, 1)] {
+            let lines = [
+                JournalLine::Start(Box::new(sample::start())),
+                JournalLine::Frame(Box::new(sample::frame(0, started))),
+            ];
+            std::fs::write(folder.journal(number), sample::journal(&lines)).unwrap();
+        }
+        let record = folder.read().unwrap();
+        let read = record.capacity.unwrap();
+        assert_eq!((read.trials.len(), read.ending), (2, None));
+        let [scenario] = record.scenarios.as_slice() else {
+            panic!("{} scenarios", record.scenarios.len());
+        };
+        assert_eq!(scenario.windows.steady.journey.started, 9);
+    }
+
+    #[test]
+    fn a_killed_run_tells_of_a_scenario_that_refused_to_run() {
+        let (_guard, store) = store();
+        let folder = store.create().unwrap();
+        folder.open(&header_of(1)).unwrap();
+        let failure = RunFailure {
+            kind: loadtest::protocol::FailureKind::Setup,
+            message: "setup failed with token=canary".to_owned(),
+            help: None,
+        };
+        let text = sample::journal(&[JournalLine::Failed(failure)]);
+        std::fs::write(folder.journal(1), text).unwrap();
+        let record = folder.read().unwrap();
+        assert_eq!(record.not_run[0].exit_code, 100);
+        assert!(!record.not_run[0].message.contains("canary"));
+    }
+
+    #[test]
+    fn a_run_killed_between_two_scenarios_tells_of_those_that_never_began() {
+        let (_guard, store) = store();
+        let folder = store.create().unwrap();
+        folder.open(&header_of(3)).unwrap();
+        write_json(&folder.scenario_record(1), &sample::scenario_record()).unwrap();
+        std::fs::write(folder.journal(2), "").unwrap();
+        let record = folder.read().unwrap();
+        assert_eq!(record.scenarios, [sample::scenario_record()]);
+        assert_eq!(record.not_run, header_of(3).not_run[1..]);
+    }
+
+    #[test]
+    fn a_run_that_measured_nothing_says_so() {
+        let (_guard, store) = store();
+        let folder = store.create().unwrap();
+        assert!(matches!(folder.read(), Err(Error::EmptyRun { .. })));
+        folder.open(&header("x")).unwrap();
+        assert!(matches!(folder.read(), Err(Error::EmptyRun { .. })));
+    }
+
+    #[test]
+    fn a_newer_record_is_told_from_a_damaged_one() {
+        let (_guard, store) = store();
+        let folder = store.create().unwrap();
+        std::fs::write(folder.record(), "{\"schema_version\": 99, \"new\": true}").unwrap();
+        assert!(matches!(
+            folder.read(),
+            Err(Error::NewerRecord { theirs: 99, .. })
+        ));
+        for damaged in ["", "{\"schema_version\": 1", "{\"schema_version\": 1}"] {
+            std::fs::write(folder.record(), damaged).unwrap();
+            assert!(matches!(folder.read(), Err(Error::DamagedRecord { .. })));
+        }
+    }
+}

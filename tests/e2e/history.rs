@@ -1,0 +1,207 @@
+//! The store, the history of scenarios and versions, and what changed between them.
+
+use crate::call::wait_for;
+use crate::project::Files;
+use crate::site::Desk;
+use crate::trials;
+use libtest_mimic::Trial;
+use loadtest_tests::{Reply, Server};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::fs;
+use std::time::Duration;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    trials![
+        the_runs_of_a_copied_scenario_stay_with_the_old_one,
+        old_runs_are_removed_when_it_is_asked_for,
+        two_runs_at_once_share_a_store,
+        killed_and_damaged_runs_are_listed_for_what_they_are,
+    ]
+}
+
+const LOAD: &str = r#"use loadtest::prelude::*;
+
+#[scenario(load = iterations(4, users = 1))]
+fn visit() {
+    #[step(get = "/first")]
+    fn first();
+
+    #[step(get = "/second", weight = 0.9)]
+    fn second();
+}
+
+loadtest::main!();
+"#;
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+/// The fingerprints of a scenario's versions, the newest first, each with the number of its runs.
+fn versions(history: &Value, scenario: &str) -> Vec<(String, u64)> {
+    let scenarios = history["scenarios"].as_array().expect("a list");
+    let found = scenarios.iter().find(|one| one["scenario"] == scenario);
+    let versions = found.expect("the scenario")["versions"].as_array();
+    let version = |one: &Value| {
+        let fingerprint = one["fingerprint"].as_str().expect("a fingerprint");
+        (
+            fingerprint.to_owned(),
+            one["count"].as_u64().expect("a number"),
+        )
+    };
+    versions.expect("a list").iter().map(version).collect()
+}
+
+fn the_runs_of_a_copied_scenario_stay_with_the_old_one() {
+    let project = Files::single("versions", LOAD)
+        .file("loadtest.toml", "[store]\ndirectory = \"runs\"\n")
+        .create();
+    let server = Server::start(|_| Reply::text("ok"));
+    let run = |filter: &str| {
+        let call = project
+            .tool("run", filter)
+            .args(["--base-url", &server.url()]);
+        call.run().measured()
+    };
+    let history = |line: &str| json(&project.tool("history", line).run().exits(0).stdout);
+    run("visit");
+    run("visit");
+    let (old, new) = ("versions::load::visit", "versions::load::visit_again");
+    let first = versions(&history("--format json"), old);
+    assert_eq!(first.len(), 1);
+    assert_eq!(first[0].1, 2);
+
+    project
+        .tool("duplicate", "visit visit_again")
+        .run()
+        .exits(0);
+    let source = project.text("tests/load.rs");
+    let at = source.find("fn visit_again").expect("the copy");
+    let copy = source[at..].replace("weight = 0.9", "weight = 0.5, timeout = 5s");
+    let copy = copy.replace("\"/first\"", "\"/other\"");
+    fs::write(
+        project.path("tests/load.rs"),
+        format!("{}{copy}", &source[..at]),
+    )
+    .expect("ours");
+    run("");
+    let all = history("--format json");
+    assert_eq!(
+        versions(&all, old),
+        [(first[0].0.clone(), 3)],
+        "the old one is what it was"
+    );
+    let copied = versions(&all, new);
+    assert_eq!(copied.len(), 1);
+    assert_eq!(copied[0].1, 1);
+    assert_ne!(copied[0].0, first[0].0);
+
+    // The difference of the two, each by the beginning of its fingerprint.
+    let line = format!("--diff {} {}", &first[0].0[..8], &copied[0].0[..8]);
+    let diff = history(&format!("{line} --format json"));
+    let change = &diff["scenarios"][0];
+    assert_eq!(
+        (&change["base"], &change["new"]),
+        (&old.into(), &new.into())
+    );
+    let steps = change["steps"].as_array().expect("a list");
+    let fields: Vec<_> = steps
+        .iter()
+        .flat_map(|step| step["fields"].as_array().expect("a list"))
+        .map(|field| field["field"].as_str().expect("a name"))
+        .collect();
+    assert_eq!(fields, ["url", "weight", "timeout"]);
+    project.tool("history", &line).run().exits(0).prints(&[
+        "versions::load::visit → versions::load::visit_again",
+        "~ second",
+        "/first → /other",
+        "30 s → 5 s",
+    ]);
+    // A run with itself.
+    project
+        .tool("history", "visit --diff latest latest")
+        .run()
+        .exits(0)
+        .prints(&["the same version"]);
+    project
+        .tool("history", "vizit")
+        .run()
+        .exits(3)
+        .has_one_error()
+        .says(&["did you mean"]);
+    project
+        .tool("history", "--diff latest 00000000")
+        .run()
+        .exits(3)
+        .has_one_error();
+}
+
+fn old_runs_are_removed_when_it_is_asked_for() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let desk = Desk::with("keep = 2\n");
+    let line = "endless --users 1 --duration 1s";
+    for expected in [1, 2] {
+        let output = desk.run(line, &server).run().measured();
+        assert!(!output.stderr.contains("Removed"), "{output}");
+        assert_eq!(desk.runs().len(), expected, "{output}");
+    }
+    let output = desk.run(line, &server).run().measured();
+    output.says(&["Removed 1 old run, as `[store]` asks for: "]);
+    assert_eq!(desk.runs().len(), 2);
+}
+
+fn two_runs_at_once_share_a_store() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let desk = Desk::with("keep = 1\n");
+    let line = "endless --users 1 --duration 3s";
+    let mut first = desk.run(line, &server).start();
+    first.wait_until_it_says("[0s]");
+    // It ends while the other one runs, and removes what is old.
+    let second = desk.run("endless --users 1 --duration 1s", &server).run();
+    second.measured();
+    let history = json(&desk.tool("history", "--format json").run().exits(0).stdout);
+    assert!(history["unreadable"].as_array().expect("a list").is_empty());
+    first.output().measured();
+    assert!(!desk.runs().is_empty());
+    desk.tool("report", "latest").run().measured();
+}
+
+fn killed_and_damaged_runs_are_listed_for_what_they_are() {
+    let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(20)));
+    let desk = Desk::new();
+    let line = "endless --users 1 --duration 60s";
+    let mut running = desk.run(line, &server).start();
+    running.wait_until_it_says("[0s]");
+    wait_for("the load", || (server.requests() > 20).then_some(()));
+    desk.tool("history", "")
+        .run()
+        .exits(0)
+        .prints(&["UNDER WAY"]);
+    running.signal(Signal::KILL);
+    running.output();
+    let mut before = u64::MAX;
+    wait_for("the end of the load", || {
+        let now = server.requests();
+        let ended = now == std::mem::replace(&mut before, now);
+        std::thread::sleep(Duration::from_millis(200));
+        ended.then_some(())
+    });
+    let runs = desk.runs()[0].0.parent().expect("the store").to_path_buf();
+    let damaged = runs.join("20200101-000000-aaaa");
+    fs::create_dir(&damaged).expect("a folder");
+    fs::write(damaged.join("record.json"), "{").expect("a file");
+    fs::create_dir(runs.join("notes")).expect("a folder");
+    fs::write(runs.join("odd.txt"), "odd").expect("a file");
+    let output = desk.tool("history", "").run().exits(0).prints(&[
+        "INTERRUPTED",
+        "the tool was killed while it ran",
+        "20200101-000000-aaaa",
+        "cannot be read",
+    ]);
+    assert!(!output.stdout.contains("notes") && !output.stdout.contains("odd"));
+    desk.tool("report", "notes")
+        .run()
+        .exits(3)
+        .says(&["is no run"]);
+}
