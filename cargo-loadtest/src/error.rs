@@ -100,6 +100,9 @@ pub(crate) enum Error {
         mistakes: Vec<String>,
     },
 
+    #[error("{}", mistakes.join("\n"))]
+    Notify { mistakes: Vec<String> },
+
     #[error(
         "nothing can be written to `{}`: its folder does not exist, or it is a folder itself",
         path.display()
@@ -186,6 +189,7 @@ impl Error {
             | Self::NoSlo { .. }
             | Self::Rates { .. }
             | Self::Config { .. }
+            | Self::Notify { .. }
             | Self::ExportPath { .. }
             | Self::SameExport { .. }
             | Self::ExportOverRecord { .. }
@@ -251,6 +255,11 @@ impl Error {
             Self::SeveralPrograms { .. } => Some(
                 "select those of one program, with a filter, `--tag` or `--package`; scenarios of \
                  several packages come into one program through a library: `use my_crate as _;`"
+                    .to_owned(),
+            ),
+            Self::Notify { .. } => Some(
+                "put the key into the environment of the run; without `secret_env` in \
+                 `loadtest.toml`, nothing is signed"
                     .to_owned(),
             ),
             Self::NoSlo { .. } => Some("give `--slo 'p95 < 300ms, errors < 1%'`".to_owned()),

@@ -8,6 +8,7 @@ mod export;
 mod files;
 mod interrupt;
 mod live;
+mod notify;
 mod selection;
 mod session;
 mod shell;

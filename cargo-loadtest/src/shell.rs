@@ -34,6 +34,11 @@ pub(crate) fn error(error: &Error) {
     }
 }
 
+/// Prints that something beside the result went wrong.
+pub(crate) fn warning(message: impl Display) {
+    line(style::WARN, "warning", message);
+}
+
 /// Prints a line as cargo shows what it does: a verb, right-aligned, and what it is done to.
 pub(crate) fn status(verb: &str, object: impl Display) {
     verdict(true, verb, object);

@@ -1,16 +1,18 @@
 //! `cargo loadtest run`: one scenario after another or all at once, one record of all.
 
 use super::{Project, mix, publish};
-use crate::cli::{Cli, LoadArgs, RunArgs};
+use crate::cli::{Cli, Format, LoadArgs, RunArgs};
 use crate::error::Error;
 use crate::files;
 use crate::interrupt::Interrupts;
 use crate::live::Live;
+use crate::notify::{Planned, Run, Webhooks};
 use crate::selection::Found;
 use crate::session;
 use crate::shell;
 use crate::store::{self, RunFolder, Store};
 use crate::workspace::{self, Binary};
+use loadtest::card::view;
 use loadtest::plan::{GradingDefaults, Overrides, Plan};
 use loadtest::protocol::{Request, RunRequest};
 use loadtest::record::{NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord};
@@ -25,12 +27,13 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let exports = publish::Exports::check(&args.export, &args.pdf)?;
     let project = Project::open(&args.project, cli)?;
     let config = project.config()?;
+    let webhooks = Webhooks::of(&config.notify)?;
     let store = Store::of(&project.workspace, &config);
     let chosen = project.selected(&args.selection)?;
     let overrides = overrides(&args.load);
     let seed = args.load.seed.unwrap_or_else(random_seed);
     let (overrides, binary) = shares(&chosen, args.mix, overrides)?;
-    plan(&chosen, &overrides, &config.grading, seed)?;
+    let plans = plan(&chosen, &overrides, &config.grading, seed)?;
 
     let folder = store.create()?;
     let mut record = RunRecord {
@@ -49,6 +52,10 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         not_run: expected,
         ..record.clone()
     })?;
+    let planned = chosen.iter().zip(&plans);
+    let planned =
+        planned.map(|(found, plan)| Planned::new(&found.definition, view::load(&plan.load)));
+    let told = webhooks.started(Run::new(&record, planned.collect()));
     let series = Series {
         folder: &folder,
         args,
@@ -58,11 +65,23 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         interrupts: &project.interrupts,
         quiet: cli.quiet,
     };
-    match binary {
-        Some(binary) => series.run_at_once(&chosen, &binary, &mut record)?,
-        None => series.run_in_turn(&chosen, &mut record),
-    }
-    publish::conclude(&store, &folder, &record, chosen.len(), &exports)
+    let ran = if let Some(binary) = binary {
+        series.run_at_once(&chosen, &binary, &mut record)
+    } else {
+        series.run_in_turn(&chosen, &mut record);
+        Ok(())
+    };
+    let concluded =
+        ran.and_then(|()| publish::conclude(&store, &folder, &record, chosen.len(), &exports));
+    let page = folder.file(Format::Html.file_name());
+    told.ended(
+        &record,
+        &concluded,
+        &page,
+        project.workspace.root(),
+        &project.interrupts,
+    );
+    concluded
 }
 
 /// What the command line changes of the load of each scenario; and the program that runs them all, where

@@ -1,6 +1,7 @@
 //! `[[notify]]`: who is told of events.
 
 use super::key::{BuiltIn, Given, Key, Kind, unknown};
+use serde::{Serialize, Serializer};
 use url::Url;
 
 /// Who is told of events.
@@ -45,6 +46,12 @@ impl Event {
         (Self::GateFailed, "gate.failed"),
     ];
 
+    /// As it is written.
+    pub(crate) fn name(self) -> &'static str {
+        let found = Self::ALL.iter().find(|(event, _)| *event == self);
+        found.map_or("", |(_, name)| name)
+    }
+
     fn read(word: &str) -> Result<Self, String> {
         match Self::ALL.iter().find(|(_, name)| *name == word) {
             Some((event, _)) => Ok(*event),
@@ -53,6 +60,12 @@ impl Event {
                 unknown(word, &Self::ALL.map(|(_, name)| name))
             )),
         }
+    }
+}
+
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 
