@@ -4,6 +4,8 @@ use crate::call::graded;
 use crate::site::Desk;
 use crate::trials;
 use libtest_mimic::Trial;
+use loadtest::card::Letter;
+use loadtest::definition::Shape;
 use loadtest_tests::{Reply, Server};
 use std::time::Duration;
 
@@ -12,6 +14,14 @@ pub(crate) fn trials() -> Vec<Trial> {
         every_mistake_is_told_with_its_line,
         a_file_that_is_no_toml_is_refused,
         the_grading_of_the_team_is_in_the_record,
+        a_variable_wins_over_the_file_and_a_flag_over_both,
+        a_bad_variable_is_an_error_and_a_misspelt_one_a_warning,
+        a_load_under_a_name_is_run_and_flags_change_it_further,
+        an_unknown_load_is_refused_before_anything_is_built,
+        what_is_in_force_is_shown_with_where_it_is_from,
+        a_target_that_is_named_is_still_refused_and_why_is_said,
+        members_below_tester_may_look_but_not_run,
+        a_free_plan_runs_single_requests_only,
     ]
 }
 
@@ -36,12 +46,6 @@ fn every_mistake_is_told_with_its_line() {
 }
 
 fn a_file_that_is_no_toml_is_refused() {
-    let desk = Desk::with("[[targets]]\nhost = \"127.0.0.1\"\n");
-    desk.tool("run", "single")
-        .run()
-        .exits(2)
-        .has_one_error()
-        .says(&["line 3", "`[[targets]]` comes in a later version"]);
     let desk = Desk::with("[grading\n");
     desk.tool("run", "single")
         .run()
@@ -61,4 +65,226 @@ fn the_grading_of_the_team_is_in_the_record() {
     let grading = desk.record().plan.grading[0];
     assert_eq!(grading.target, Duration::from_millis(1234));
     assert!((grading.budget - 0.07).abs() < 1e-9);
+}
+
+/// The rate of the load that the record holds.
+#[track_caller]
+fn rate(desk: &Desk) -> f64 {
+    match desk.record().plan.load.shape {
+        Shape::Rate { per_second, .. } => per_second,
+        shape => panic!("a rate, and not {shape:?}"),
+    }
+}
+
+fn a_variable_wins_over_the_file_and_a_flag_over_both() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let file = "[run]\nseed = 1\nmin_grade = \"F\"\n[ci]\nseed = 2\n[grading]\napdex = \"300ms\"\n";
+    let seed = |line: &str, variable: &str| {
+        let desk = Desk::with(file);
+        let call = desk.run(&format!("single --iterations 3 {line}"), &server);
+        call.env("LOADTEST_RUN_SEED", variable)
+            .env("LOADTEST_GRADING_APDEX", "200ms")
+            .run();
+        let plan = desk.record().plan;
+        assert_eq!(plan.grading[0].target, Duration::from_millis(200));
+        assert_eq!(plan.min_grade, Some(Letter::F));
+        plan.seed
+    };
+    assert_eq!(seed("", ""), 1);
+    assert_eq!(seed("", "3"), 3);
+    assert_eq!(seed("--seed 4", "3"), 4);
+}
+
+fn a_bad_variable_is_an_error_and_a_misspelt_one_a_warning() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let desk = Desk::new();
+    let output = desk
+        .run("single --iterations 3", &server)
+        .env("LOADTEST_GRADING_APDEX", "soon")
+        .run();
+    let output = output
+        .exits(2)
+        .has_one_error()
+        .says(&["`LOADTEST_GRADING_APDEX=soon` is no length of time"])
+        .says_no("Compiling");
+    assert_eq!(server.connections(), 0, "{output}");
+    desk.tool("config", "")
+        .env("LOADTEST_GRADING_APDX", "1s")
+        .env("LOADTEST_API_TOKEN", "s3cret")
+        .run()
+        .exits(0)
+        .says(&[
+            "warning: `LOADTEST_GRADING_APDX` is not read; did you mean `LOADTEST_GRADING_APDEX`?",
+        ])
+        .says_no("TOKEN");
+}
+
+const LOADS: &str = "[load.brisk]\nrate = \"50/s\"\nduration = \"2s\"\n[load.soak]\nusers = 9\n";
+
+fn a_load_under_a_name_is_run_and_flags_change_it_further() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let desk = Desk::with(LOADS);
+    desk.run("single --load brisk", &server).run();
+    assert!((rate(&desk) - 50.0).abs() < 1e-9);
+    let desk = Desk::with(LOADS);
+    desk.run("single --load brisk --duration 1s", &server).run();
+    let load = desk.record().plan.load;
+    assert!((rate(&desk) - 50.0).abs() < 1e-9);
+    assert_eq!(load.duration(), Some(Duration::from_secs(1)));
+    let desk = Desk::with(LOADS);
+    for (line, words) in [
+        ("--load brisk", "50/s for 2 s"),
+        ("--load brisk --users 4", "4 users for 2 s"),
+        ("--load soak", "9 users"),
+    ] {
+        let plan = desk.tool("plan", &format!("single {line}"));
+        plan.run().exits(0).prints(&[words]);
+    }
+    let desk = Desk::with(&format!("[run]\nload = \"brisk\"\n{LOADS}"));
+    let url = server.url();
+    for command in ["plan", "debug"] {
+        let call = desk.tool(command, "single").args(["--base-url", &url]);
+        call.run().exits(0).prints(&["50/s for 2 s"]);
+    }
+    let call = desk.tool("plan", "single").env("LOADTEST_RUN_LOAD", "soak");
+    call.run().exits(0).prints(&["9 users"]);
+}
+
+fn an_unknown_load_is_refused_before_anything_is_built() {
+    for command in ["run", "plan", "debug"] {
+        let desk = Desk::with(LOADS);
+        desk.tool(command, "single --load brsk")
+            .run()
+            .exits(2)
+            .has_one_error()
+            .says(&["there is no load `brsk`; did you mean `brisk`? There is `brisk` and `soak`"])
+            .says_no("Finished");
+        assert!(desk.runs().is_empty());
+    }
+    let desk = Desk::with("[run]\nload = \"brsk\"\n");
+    desk.tool("run", "single")
+        .run()
+        .exits(2)
+        .has_one_error()
+        .says(&[
+            "loadtest.toml: line 4: there is no load `brsk`; `loadtest.toml` has no `[load.NAME]`",
+        ]);
+}
+
+fn what_is_in_force_is_shown_with_where_it_is_from() {
+    let desk = Desk::with(&format!(
+        "[grading]\napdex = \"300ms\"\n[[notify]]\nurl = \"https://hooks.example.com/T0SECRET\"\n{LOADS}"
+    ));
+    let output = desk
+        .tool("config", "")
+        .env("LOADTEST_GRADING_BUDGET", "3%")
+        .run()
+        .exits(0)
+        .says_no("T0SECRET");
+    for (key, value, place) in [
+        ("directory", "runs", "loadtest.toml:2"),
+        ("apdex", "300ms", "loadtest.toml:4"),
+        ("budget", "3%", "LOADTEST_GRADING_BUDGET"),
+        ("max_age", "of any age", "built-in"),
+        ("brisk", "50/s, for 2s", "loadtest.toml:7"),
+    ] {
+        let lines = output.stdout.lines();
+        let mut of_key = lines.filter(|line| line.trim_start().starts_with(key));
+        assert!(
+            of_key.any(|line| line.contains(value) && line.ends_with(place)),
+            "{key}: {output}"
+        );
+    }
+    let output = desk.tool("config", "--format json").run().exits(0);
+    let data: serde_json::Value = serde_json::from_str(&output.stdout).expect("JSON");
+    let keys = data["keys"].as_array().expect("keys");
+    let apdex = keys.iter().find(|key| key["key"] == "grading.apdex");
+    let apdex = apdex.expect("every key is there");
+    assert_eq!(
+        (&apdex["value"], &apdex["line"]),
+        (&"300ms".into(), &4.into())
+    );
+    assert_eq!(data["notify"][0]["host"], "https://hooks.example.com");
+    assert!(!output.stdout.contains("T0SECRET"));
+}
+
+fn a_target_that_is_named_is_still_refused_and_why_is_said() {
+    let desk =
+        Desk::with("[[targets]]\nhost = \"192.0.2.1\"\nowner = \"ada\"\nmax_rate = \"5/s\"\n");
+    for command in ["run", "debug"] {
+        desk.tool(command, "single --base-url http://192.0.2.1")
+            .run()
+            .exits(103)
+            .has_one_error()
+            .says(&[
+                "may not be tested",
+                "`[[targets]]` (loadtest.toml:3) is read and checked, but permits nothing yet",
+            ]);
+    }
+    let server = Server::start(|_| Reply::text("ok"));
+    desk.run("single --iterations 3", &server).run();
+    assert_eq!(server.requests(), 3);
+}
+
+const TEAM: &str =
+    "[organisation.members]\nada = \"admin\"\ntess = \"tester\"\nvera = \"viewer\"\n";
+
+fn members_below_tester_may_look_but_not_run() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let desk = Desk::with(TEAM);
+    for (user, who) in [
+        ("vera", "`vera` (by LOADTEST_USER) has the level viewer"),
+        (
+            "mallory",
+            "`mallory` (by LOADTEST_USER) is no member of the organisation",
+        ),
+    ] {
+        for (command, what) in [
+            ("run", "running load tests"),
+            ("debug", "running a journey"),
+            ("capacity", "searching for a capacity"),
+            ("duplicate", "duplicating scenarios"),
+        ] {
+            let line = if command == "duplicate" {
+                "single other"
+            } else {
+                "single"
+            };
+            desk.tool(command, line)
+                .env("LOADTEST_USER", user)
+                .run()
+                .exits(2)
+                .has_one_error()
+                .says(&[who, what, "needs the level tester", "ask `ada`"])
+                .says_no("Finished");
+        }
+        let call = desk.tool("plan", "single").env("LOADTEST_USER", user);
+        call.run().exits(0);
+    }
+    assert_eq!(server.connections(), 0);
+    let call = desk.run("single --iterations 3", &server);
+    call.env("LOADTEST_USER", "Tess").run();
+    assert_eq!(server.requests(), 3);
+    // A build server says who it is for.
+    let call = desk.tool("run", "single").env("GITHUB_ACTOR", "vera");
+    call.run().exits(2).says(&["`vera` (by GITHUB_ACTOR)"]);
+}
+
+fn a_free_plan_runs_single_requests_only() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let desk = Desk::with("[organisation]\nplan = \"free\"\n");
+    let refused = desk.run("single journey", &server).run();
+    let output = refused
+        .exits(2)
+        .has_one_error()
+        .says(&[
+            "the plan `free` allows tests of a single request only",
+            "load::journey (4 steps)",
+            "`[organisation]`, loadtest.toml:4",
+        ])
+        .says_no("load::single (");
+    assert_eq!(server.connections(), 0, "{output}");
+    assert!(desk.runs().is_empty());
+    desk.run("single --iterations 3", &server).run();
+    assert_eq!(server.requests(), 3);
 }

@@ -4,6 +4,7 @@ use super::{Project, publish, run};
 use crate::cli::{CapacityArgs, Cli, Format, RateArgs, Slo};
 use crate::error::Error;
 use crate::notify::{Planned, Run, Webhooks};
+use crate::policy::{self, Action};
 use crate::selection::{Found, one, similar};
 use crate::session;
 use crate::shell;
@@ -33,8 +34,10 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     let config = project.config()?;
     let webhooks = Webhooks::of(&config.notify)?;
     let store = Store::of(&project.workspace, &config);
+    project.permits(Action::Capacity, &config)?;
     let all = project.scenarios()?;
     let found = one(&all, &args.scenario)?;
+    policy::permits_tests(&config, std::slice::from_ref(found))?;
     let seed = args.trials.seed.unwrap_or_else(run::random_seed);
     let goal = goal(args, &found.definition)?;
     let highest = Purpose::Search;
@@ -93,6 +96,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     );
     let read = made.and_then(|()| folder.fold_search(&mut record));
     if let Err(error) = read {
+        let error = config.explained(error);
         shell::error(&error);
         record.not_run.push(run::not_run(found, &error));
         record.capacity = None;

@@ -21,7 +21,7 @@ impl Default for Notify {
     fn default() -> Self {
         Self {
             url: String::new(),
-            events: Event::ALL.map(|(event, _)| event).to_vec(),
+            events: Event::ALL.to_vec(),
             format: NotifyFormat::default(),
             secret_env: None,
         }
@@ -40,32 +40,29 @@ pub(crate) enum Event {
 }
 
 impl Event {
-    const ALL: [(Self, &'static str); 3] = [
-        (Self::RunStarted, "run.started"),
-        (Self::RunFinished, "run.finished"),
-        (Self::GateFailed, "gate.failed"),
-    ];
+    const ALL: [Self; 3] = [Self::RunStarted, Self::RunFinished, Self::GateFailed];
 
-    /// As it is written.
-    pub(crate) fn name(self) -> &'static str {
-        let found = Self::ALL.iter().find(|(event, _)| *event == self);
-        found.map_or("", |(_, name)| name)
+    /// The word in the file.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::RunStarted => "run.started",
+            Self::RunFinished => "run.finished",
+            Self::GateFailed => "gate.failed",
+        }
     }
 
     fn read(word: &str) -> Result<Self, String> {
-        match Self::ALL.iter().find(|(_, name)| *name == word) {
-            Some((event, _)) => Ok(*event),
-            None => Err(format!(
-                "`{word}` is no event; {}",
-                unknown(word, &Self::ALL.map(|(_, name)| name))
-            )),
-        }
+        let known = Self::ALL.into_iter().find(|event| event.word() == word);
+        known.ok_or_else(|| {
+            let instead = unknown(word, &Self::ALL.map(Self::word));
+            format!("`{word}` is no event; {instead}")
+        })
     }
 }
 
 impl Serialize for Event {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
+        serializer.serialize_str(self.word())
     }
 }
 

@@ -43,13 +43,10 @@ impl<'a> Reader<'a> {
     }
 
     /// What is wrong, in the order of the lines.
-    pub(super) fn finish(mut self) -> Result<(), Vec<String>> {
-        if self.mistakes.is_empty() {
-            return Ok(());
-        }
+    pub(super) fn finish(mut self) -> Vec<String> {
         self.mistakes.sort_by_key(|(line, _)| *line);
         let told = |(line, mistake)| format!("line {line}: {mistake}");
-        Err(self.mistakes.into_iter().map(told).collect())
+        self.mistakes.into_iter().map(told).collect()
     }
 
     /// The line of a place.
@@ -109,7 +106,7 @@ impl<'a> Reader<'a> {
         let mut mistakes = Vec::new();
         match value.get_ref().as_array() {
             Some(array) => {
-                for entry in array.iter() {
+                for entry in array {
                     match entry.get_ref().as_table() {
                         Some(table) => tables.push((entry.span(), table)),
                         None => mistakes.push(wrong(entry.span().start)),
@@ -124,6 +121,36 @@ impl<'a> Reader<'a> {
         tables
     }
 
+    /// Reads the table at `path` into `target`.
+    pub(super) fn keys_of<T>(
+        &mut self,
+        path: &str,
+        value: Value<'_, '_>,
+        keys: &[Key<T>],
+        target: &mut T,
+    ) -> Vec<Read> {
+        match self.table(path, value) {
+            Some(table) => self.keys(table, keys, target),
+            None => Vec::new(),
+        }
+    }
+
+    /// Reads a list of tables; each with its line.
+    pub(super) fn entries<T: Default>(
+        &mut self,
+        path: &str,
+        value: Value<'_, '_>,
+        keys: &[Key<T>],
+    ) -> Vec<(usize, T)> {
+        let mut entries = Vec::new();
+        for entry in self.tables(path, value) {
+            let mut target = T::default();
+            self.entry(path, &entry, keys, &mut target);
+            entries.push((self.line(entry.0.start), target));
+        }
+        entries
+    }
+
     /// Reads the `keys` of a table into `target`.
     pub(super) fn keys<T>(
         &mut self,
@@ -133,12 +160,11 @@ impl<'a> Reader<'a> {
     ) -> Vec<Read> {
         let mut read = Vec::new();
         for (name, value) in table {
-            match keys.iter().find(|key| key.name == &**name.get_ref()) {
-                Some(key) => read.extend(self.key(key, value, target)),
-                None => {
-                    let known: Vec<_> = keys.iter().map(|key| key.name).collect();
-                    self.unknown(name, &known);
-                }
+            if let Some(key) = keys.iter().find(|key| key.name == &**name.get_ref()) {
+                read.extend(self.key(key, value, target));
+            } else {
+                let known: Vec<_> = keys.iter().map(|key| key.name).collect();
+                self.unknown(name, &known);
             }
         }
         read
@@ -165,7 +191,13 @@ impl<'a> Reader<'a> {
         read
     }
 
-    fn key<T>(&mut self, key: &Key<T>, value: Value<'_, '_>, target: &mut T) -> Option<Read> {
+    /// Reads the value of one key into `target`.
+    pub(super) fn key<T>(
+        &mut self,
+        key: &Key<T>,
+        value: Value<'_, '_>,
+        target: &mut T,
+    ) -> Option<Read> {
         let name = key.name;
         let words = match self.words(key, value) {
             Ok(words) => words,

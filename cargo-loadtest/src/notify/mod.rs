@@ -125,7 +125,7 @@ impl Webhook {
         };
         let body = body.expect("an event has no maps with odd keys");
         let mut headers = vec![
-            ("loadtest-event", payload.event.name().to_owned()),
+            ("loadtest-event", payload.event.word().to_owned()),
             ("loadtest-delivery", payload.id.clone()),
         ];
         if let Some(key) = &self.key {
@@ -203,8 +203,8 @@ impl Told {
             let (webhook, event) = self.posted[delivery];
             let mut known = lines.iter_mut();
             match known.find(|(other, reason, _)| *other == webhook && *reason == why) {
-                Some((_, _, events)) => events.push(event.name()),
-                None => lines.push((webhook, why, vec![event.name()])),
+                Some((_, _, events)) => events.push(event.word()),
+                None => lines.push((webhook, why, vec![event.word()])),
             }
         }
         lines

@@ -1,0 +1,354 @@
+//! `cargo loadtest config`: what is in force, and from where.
+//!
+//! No secret is printed: a webhook is named by its host, the key of its signature by its variable.
+
+mod human;
+
+use crate::cli::{ConfigArgs, ResultFormat};
+use crate::config::{
+    BuiltIn, Config, Event, FILE_NAME, Kind, Known, Level, Notify, NotifyFormat, Origin, layered,
+    variable,
+};
+use crate::error::Error;
+use crate::policy::Caller;
+use crate::shell;
+use crate::workspace::Workspace;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use url::Url;
+
+/// Prints what is in force.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn config(args: &ConfigArgs) -> Result<u8, Error> {
+    let workspace = Workspace::load(&args.cargo)?;
+    let config = Config::load(&workspace.start, workspace.root())?;
+    let caller = match &config.organisation {
+        Some(_) => Caller::of_process(&workspace.start),
+        None => None,
+    };
+    let view = View {
+        config: &config,
+        caller,
+        store: config
+            .store
+            .directory
+            .clone()
+            .unwrap_or_else(|| workspace.target_directory.join("loadtest")),
+        is_set: |name| std::env::var_os(name).is_some_and(|value| !value.is_empty()),
+    };
+    match args.format {
+        ResultFormat::Human => {
+            let text = human::render(&view, shell::width(), shell::colours_results());
+            shell::result(text.trim_end())?;
+        }
+        ResultFormat::Json => {
+            let text = serde_json::to_string_pretty(&data(&view));
+            shell::result(text.map_err(|error| Error::Internal {
+                what: format!("could not encode the configuration: {error}"),
+            })?)?;
+        }
+    }
+    Ok(0)
+}
+
+/// What is shown.
+#[derive(Debug)]
+struct View<'a> {
+    config: &'a Config,
+    caller: Option<Caller>,
+    /// Where runs are kept.
+    store: PathBuf,
+    /// Whether a variable of the environment has a value.
+    is_set: fn(&str) -> bool,
+}
+
+/// A key and what is in force of it.
+#[derive(Debug)]
+struct InForce {
+    known: Known,
+    /// The value; `None` where there is none.
+    value: Option<Vec<String>>,
+    /// Where it stands; `None` where it is built in.
+    origin: Option<Origin>,
+}
+
+impl InForce {
+    /// Every key of the layers. Those of `[ci]` are what `--ci` makes of `[run]`.
+    fn all(view: &View<'_>) -> Vec<Self> {
+        let in_force = |known: Known| {
+            let setting = view.config.setting(known.section, known.name);
+            let value = match (known.section, known.name) {
+                ("store", "directory") => Some(vec![view.shown(&view.store)]),
+                _ => {
+                    setting.map_or_else(|| built_in(&known), |setting| Some(setting.words.clone()))
+                }
+            };
+            Self {
+                known,
+                value,
+                origin: setting.map(|setting| setting.origin.clone()),
+            }
+        };
+        layered().into_iter().map(in_force).collect()
+    }
+
+    /// The variable that sets it.
+    fn variable(&self) -> String {
+        variable(self.known.section, self.known.name)
+    }
+
+    /// The value in words.
+    fn words(&self) -> String {
+        match (&self.value, self.known.built_in) {
+            (Some(words), _) => words.join(", "),
+            (None, BuiltIn::Nothing(words)) => words.to_owned(),
+            (None, _) => String::new(),
+        }
+    }
+}
+
+fn built_in(known: &Known) -> Option<Vec<String>> {
+    match known.built_in {
+        BuiltIn::Value(value) => Some(vec![value.to_owned()]),
+        BuiltIn::Nothing(_) | BuiltIn::Required => None,
+    }
+}
+
+impl View<'_> {
+    /// A path, by the folder of the file where it is below it.
+    fn shown(&self, path: &Path) -> String {
+        let below = path.strip_prefix(&self.config.folder).unwrap_or(path);
+        below.display().to_string()
+    }
+
+    /// The file that was read.
+    fn file(&self) -> Option<PathBuf> {
+        let is_file = self.config.is_file;
+        is_file.then(|| self.config.folder.join(FILE_NAME))
+    }
+}
+
+/// Where a value stands, in a word.
+fn place(origin: Option<&Origin>) -> String {
+    match origin {
+        None => "built-in".to_owned(),
+        Some(Origin::File { line }) => place_in_file(*line),
+        Some(Origin::Environment { variable }) => variable.clone(),
+    }
+}
+
+fn place_in_file(line: usize) -> String {
+    format!("{FILE_NAME}:{line}")
+}
+
+/// Scheme and host of a webhook: the rest of a URL of Slack is a secret.
+fn host(notify: &Notify) -> String {
+    let url = Url::parse(&notify.url).ok();
+    url.map_or_else(String::new, |url| url.origin().ascii_serialization())
+}
+
+fn events(notify: &Notify) -> Vec<&'static str> {
+    notify.events.iter().copied().map(Event::word).collect()
+}
+
+fn format(notify: &Notify) -> &'static str {
+    match notify.format {
+        NotifyFormat::Json => "json",
+        NotifyFormat::Slack => "slack",
+    }
+}
+
+fn data(view: &View<'_>) -> Value {
+    let config = view.config;
+    let keys: Vec<_> = InForce::all(view)
+        .iter()
+        .map(|key| {
+            let Known {
+                section,
+                name,
+                kind,
+                ..
+            } = key.known;
+            let (from, line) = match &key.origin {
+                None => ("built_in", None),
+                Some(Origin::File { line }) => ("file", Some(line)),
+                Some(Origin::Environment { .. }) => ("environment", None),
+            };
+            let number = |words: &[String]| words.first()?.parse::<serde_json::Number>().ok();
+            let value = match &key.value {
+                Some(words) if kind == Kind::List => json!(words),
+                Some(words) if matches!(kind, Kind::Whole | Kind::Number) => json!(number(words)),
+                Some(words) => json!(words.first()),
+                None => Value::Null,
+            };
+            json!({
+                "key": format!("{section}.{name}"),
+                "value": value,
+                "from": from,
+                "line": line,
+                "place": place(key.origin.as_ref()),
+                "variable": key.variable(),
+            })
+        })
+        .collect();
+    let load: Vec<_> = config
+        .presets
+        .iter()
+        .map(|preset| {
+            json!({ "name": preset.name, "line": preset.line, "overrides": preset.overrides })
+        })
+        .collect();
+    let notify: Vec<_> = config
+        .notify
+        .iter()
+        .zip(&config.notify_lines)
+        .map(|(notify, line)| {
+            let secret_env = notify.secret_env.as_deref();
+            json!({
+                "line": line,
+                "host": host(notify),
+                "events": events(notify),
+                "format": format(notify),
+                "secret_env": secret_env,
+                "is_secret_set": secret_env.map(view.is_set),
+            })
+        })
+        .collect();
+    let targets: Vec<_> = config
+        .targets
+        .iter()
+        .map(|target| {
+            json!({
+                "line": target.line,
+                "host": target.host,
+                "scheme": target.scheme,
+                "port": target.port,
+                "owner": target.owner,
+                "max_rate_per_second": target.max_rate,
+                "max_in_flight": target.max_in_flight,
+                "max_duration_us": target.max_duration.map(|time| u64::try_from(time.as_micros()).ok()),
+                "addresses": target.addresses,
+                "is_heeded": false,
+            })
+        })
+        .collect();
+    let organisation = config.organisation.as_ref().map(|organisation| {
+        let members = organisation.members.iter().map(|member| {
+            json!({ "name": member.name, "level": member.level.word(), "line": member.line })
+        });
+        json!({
+            "plan": organisation.plan.word(),
+            "members": members.collect::<Vec<_>>(),
+            "caller": view.caller.as_ref().map(|caller| json!({
+                "names": caller.names,
+                "by": caller.source,
+                "level": caller.level(config).map(Level::word),
+            })),
+        })
+    });
+    json!({
+        "file": view.file(),
+        "folder": config.folder,
+        "keys": keys,
+        "load": load,
+        "notify": notify,
+        "targets": targets,
+        "organisation": organisation,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Environment;
+
+    const FILE: &str = "\
+[store]
+keep = 50
+[grading]
+apdex = \"300ms\"
+[run]
+seed = 7
+[ci]
+load = \"smoke\"
+export = [\"junit\", \"markdown=reports/a_rather_long_name_of_a_file/summary.md\"]
+[load.smoke]
+rate = \"10/s\"
+ramp_up = \"2s\"
+duration = \"30s\"
+[load.work]
+iterations = 1000
+users = 1
+[[notify]]
+url = \"https://hooks.slack.com/services/T0SECRET/xyz?token=T0SECRET\"
+format = \"slack\"
+secret_env = \"HOOK_KEY\"
+[[notify]]
+url = \"http://127.0.0.1:8080/T0SECRET\"
+events = [\"gate.failed\"]
+[[targets]]
+host = \"shop.staging.example.com\"
+scheme = \"https\"
+owner = \"shop-team@example.com\"
+max_rate = \"200/s\"
+[organisation]
+plan = \"free\"
+[organisation.members]
+\"ada@example.com\" = \"admin\"
+\"\\u001b[31mvera\" = \"viewer\"
+";
+
+    fn shown<T>(file: Option<&str>, show: impl Fn(&View<'_>) -> T) -> T {
+        let variables = [("LOADTEST_GRADING_BUDGET".to_owned(), "0.5%".to_owned())];
+        let environment = match file {
+            Some(_) => Environment::new(variables, Path::new("/tmp")),
+            None => Environment::default(),
+        };
+        let path = Path::new("/home/ada/shop/loadtest.toml");
+        let (config, _) = Config::decode(file.map(str::as_bytes), path, environment).unwrap();
+        show(&View {
+            config: &config,
+            caller: Some(Caller {
+                names: vec!["ada@example.com".to_owned()],
+                source: "GITHUB_ACTOR",
+            }),
+            store: PathBuf::from("/home/ada/shop/target/loadtest"),
+            is_set: |name| name == "HOOK_KEY",
+        })
+    }
+
+    #[test]
+    fn people_see_every_key_and_where_it_is_from() {
+        insta::assert_snapshot!(shown(Some(FILE), |view| human::render(view, 80, false)));
+    }
+
+    #[test]
+    fn people_see_what_is_built_in() {
+        insta::assert_snapshot!(shown(None, |view| human::render(view, 80, false)));
+    }
+
+    #[test]
+    fn programs_see_the_same() {
+        insta::assert_json_snapshot!(shown(Some(FILE), data));
+    }
+
+    #[test]
+    fn nothing_shown_is_secret_or_wider_than_the_terminal_or_drives_it() {
+        for width in [60, 80, 132] {
+            let text = shown(Some(FILE), |view| human::render(view, width, false));
+            for line in text.lines() {
+                let wide = unicode_width::UnicodeWidthStr::width(line);
+                assert!(wide <= width, "{width}: {line:?}");
+            }
+            assert!(
+                !text.contains("T0SECRET") && !text.contains('\x1b'),
+                "{text}"
+            );
+            let host = "https://hooks.slack.com";
+            assert!(width < 80 || text.contains(host), "{text}");
+        }
+        assert!(!shown(Some(FILE), data).to_string().contains("T0SECRET"));
+    }
+}
