@@ -266,8 +266,7 @@ impl Error {
                     .to_owned(),
             ),
             Self::Notify { .. } => Some(
-                "put the key into the environment of the run; without `secret_env` in \
-                 `loadtest.toml`, nothing is signed"
+                "put it into the environment of the run, or change `[[notify]]` in `loadtest.toml`"
                     .to_owned(),
             ),
             Self::NoSlo { .. } => Some("give `--slo 'p95 < 300ms, errors < 1%'`".to_owned()),

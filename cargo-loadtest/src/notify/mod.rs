@@ -11,7 +11,7 @@ mod slack;
 #[cfg(test)]
 mod tests;
 
-use crate::config::{Event, Notify, NotifyFormat};
+use crate::config::{Event, Notify, NotifyFormat, destination};
 use crate::error::Error;
 use crate::interrupt::Interrupts;
 use crate::{shell, store};
@@ -103,8 +103,15 @@ impl Webhook {
                 }
             },
         };
-        let url = Url::parse(&notify.url)
-            .map_err(|error| format!("webhook {number}: its `url` is none: {error}"))?;
+        let url = match notify.url_variable() {
+            None => destination(&notify.url),
+            Some(name) => match variable(name).filter(|url| !url.is_empty()) {
+                Some(url) => destination(url.trim())
+                    .map_err(|mistake| format!("names the variable `{name}`, which {mistake}")),
+                None => Err(format!("names the variable `{name}`, which holds nothing")),
+            },
+        };
+        let url = url.map_err(|mistake| format!("webhook {number}: its `url` {mistake}"))?;
         Ok(Self {
             url,
             events: notify.events.clone(),

@@ -276,7 +276,31 @@ fn a_key_that_is_missing_or_empty_is_told_without_any_secret() {
     let error = Webhooks::of(&all).err().unwrap();
     assert_eq!(error.exit_code(), 2);
     assert_eq!(error.to_string().lines().count(), 2);
-    assert!(error.help().unwrap().contains("secret_env"));
+    assert!(error.help().unwrap().contains("[[notify]]"));
+}
+
+#[test]
+fn a_url_may_come_from_the_environment() {
+    let configured = Notify {
+        url: "$SLACK_URL".to_owned(),
+        ..notify(None)
+    };
+    let new = |held: Option<&'static str>| {
+        let variable = |name: &str| held.filter(|_| name == "SLACK_URL").map(str::to_owned);
+        Webhook::new(1, &configured, variable).map(|webhook| webhook.place())
+    };
+    assert_eq!(new(Some(SECRET_URL)).unwrap(), "https://hooks.example:8443");
+    let begin = "webhook 1: its `url` names the variable `SLACK_URL`, which ";
+    for (held, told) in [
+        (None, "holds nothing"),
+        (Some(""), "holds nothing"),
+        (Some("hooks.example/hush"), "is no URL"),
+        (Some("ftp://hooks.example/hush"), "begins with neither"),
+    ] {
+        let error = new(held).unwrap_err();
+        assert!(error.starts_with(&format!("{begin}{told}")), "{error}");
+        assert!(!error.contains("hush"), "{error}");
+    }
 }
 
 #[test]
