@@ -198,6 +198,8 @@ fn unanswered(error: &ureq::Error) -> Attempt {
             std::io::ErrorKind::UnexpectedEof => {
                 "the connection ended without an answer".to_owned()
             }
+            // The standard library has no kind for it.
+            _ if error.to_string().contains("lookup address") => "its name is unknown".to_owned(),
             kind => kind.to_string(),
         },
         ureq::Error::ConnectProxyFailed(_) => "the proxy does not connect".to_owned(),
@@ -213,6 +215,24 @@ fn unanswered(error: &ureq::Error) -> Attempt {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_that_nobody_knows_is_told_as_such() {
+        let unknown = std::io::Error::other(
+            "failed to lookup address information: Name or service not known",
+        );
+        let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+        for (error, told) in [
+            (unknown, "its name is unknown"),
+            (refused, "connection refused"),
+        ] {
+            let expected = Attempt::Failed {
+                why: told.to_owned(),
+                after: None,
+            };
+            assert_eq!(unanswered(&ureq::Error::Io(error)), expected);
+        }
+    }
 
     #[test]
     fn a_receiver_says_how_long_to_wait_in_seconds_or_by_a_date() {

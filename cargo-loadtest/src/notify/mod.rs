@@ -22,6 +22,7 @@ use outbox::Outbox;
 use payload::{Ended, Payload};
 pub(crate) use payload::{Planned, Run};
 use ring::hmac;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::Path;
@@ -203,26 +204,25 @@ impl Told {
         }
     }
 
-    /// A line for each webhook and reason.
+    /// A line for each webhook and reason, in the order of the webhooks.
     fn undelivered(&self) -> Vec<String> {
-        let mut lines: Vec<(usize, String, Vec<&str>)> = Vec::new();
-        for (delivery, why) in self.outbox.undelivered() {
+        let mut lines: BTreeMap<(usize, String), (Vec<&str>, u32)> = BTreeMap::new();
+        for (delivery, why, tried) in self.outbox.undelivered() {
             let (webhook, event) = self.posted[delivery];
-            let mut known = lines.iter_mut();
-            match known.find(|(other, reason, _)| *other == webhook && *reason == why) {
-                Some((_, _, events)) => events.push(event.word()),
-                None => lines.push((webhook, why, vec![event.word()])),
-            }
+            let (events, attempts) = lines.entry((webhook, why)).or_default();
+            events.push(event.word());
+            *attempts += tried;
         }
         lines
             .into_iter()
-            .map(|(webhook, why, events)| {
-                format!(
-                    "webhook {}, {}: {} not delivered: {why}",
-                    webhook + 1,
-                    self.webhooks[webhook].place(),
-                    events.join(", "),
-                )
+            .map(|((webhook, why), (events, attempts))| {
+                let (place, events) = (self.webhooks[webhook].place(), events.join(", "));
+                let attempts = match attempts {
+                    0 | 1 => String::new(),
+                    attempts => format!(" ({attempts} attempts)"),
+                };
+                let number = webhook + 1;
+                format!("webhook {number}, {place}: {events} not delivered: {why}{attempts}")
             })
             .collect()
     }

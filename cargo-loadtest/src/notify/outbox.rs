@@ -93,11 +93,11 @@ impl Outbox {
         }
     }
 
-    /// Why each one that was not delivered was not, as far as is known; by number.
-    pub(super) fn undelivered(&self) -> impl Iterator<Item = (usize, String)> {
+    /// Why each one that was not delivered was not, as far as is known, and after how many attempts; by number.
+    pub(super) fn undelivered(&self) -> impl Iterator<Item = (usize, String, u32)> {
         let all = self.deliveries.iter().enumerate();
         all.filter(|(_, delivery)| !delivery.delivered)
-            .map(|(number, delivery)| (number, delivery.words(self.stopped)))
+            .map(|(number, delivery)| (number, delivery.words(self.stopped), delivery.attempts))
     }
 }
 
@@ -111,9 +111,6 @@ impl Delivery {
 
     fn words(&self, stopped: bool) -> String {
         let mut words = self.why.clone().unwrap_or("no answer yet".to_owned());
-        if self.attempts > 1 {
-            words = format!("{words} ({} attempts)", self.attempts);
-        }
         if stopped && !self.over {
             words.push_str(" when Ctrl-C ended the waiting");
         }
@@ -208,11 +205,9 @@ mod tests {
                 over: false,
             });
         }
-        assert_eq!(
-            delivery.words(false),
-            "503 Service Unavailable (2 attempts)"
-        );
-        let stopped = "503 Service Unavailable (2 attempts) when Ctrl-C ended the waiting";
+        assert_eq!(delivery.words(false), "503 Service Unavailable");
+        assert_eq!(delivery.attempts, 2);
+        let stopped = "503 Service Unavailable when Ctrl-C ended the waiting";
         assert_eq!(delivery.words(true), stopped);
         assert!(!delivery.over && !delivery.delivered);
         delivery.learn(News {

@@ -73,10 +73,25 @@ fn title(payload: &Payload<'_>) -> String {
         return format!("▶ started: {what}");
     };
     if payload.event == Event::GateFailed {
-        return format!("❌ gate failed: {what}");
+        return format!("❌ gate failed: {}", failed(payload).unwrap_or(what));
     }
     let mark = if outcome.exit_code == 0 { "✅" } else { "❌" };
     format!("{mark} {}: {what}", outcome.verdict.replace('_', " "))
+}
+
+/// Which of several scenarios failed the gate.
+fn failed(payload: &Payload<'_>) -> Option<String> {
+    let all = &payload.scenarios;
+    let has_failed = |scenario: &&Scenario<'_>| {
+        let result = scenario.result.as_ref();
+        result.is_some_and(|graded| graded.verdict == Verdict::Failed)
+    };
+    let failed: Vec<_> = all.iter().filter(has_failed).collect();
+    match failed[..] {
+        [] => None,
+        [only] => Some(only.planned.identity.clone()),
+        _ => Some(format!("{} of {} scenarios", failed.len(), all.len())),
+    }
 }
 
 /// A scenario and what became of it.

@@ -3,7 +3,7 @@ use super::*;
 use crate::export::json::tests::{check_words, mistakes, objects};
 use crate::export::samples;
 use jsonschema::Validator;
-use loadtest::card::Verdict;
+use loadtest::card::{Card, Verdict};
 use loadtest::comparison::{
     Beside, Change, Compared, Comparison, Figure, Margin, Outcome, Subject,
 };
@@ -337,6 +337,41 @@ fn every_attempt_of_a_delivery_is_signed_and_named() {
     );
     let unsigned = Webhook::new(1, &notify(None), |_| None).unwrap();
     assert_eq!(unsigned.letter(&payload).headers.len(), 2);
+}
+
+#[test]
+fn the_heading_of_a_failed_gate_names_what_failed() {
+    let heading = |report: &Report| {
+        let (_, message) = events(report).swap_remove(2);
+        message["text"].as_str().unwrap().to_owned()
+    };
+    let failed = named("failed").cards.remove(0);
+    let mut report = named("passed");
+    report.cards[0].identity = "shop::load::other".to_owned();
+    report.cards.push(failed.clone());
+    let told = format!("❌ gate failed: {}", failed.identity);
+    assert_eq!(heading(&report), told);
+    report.cards.push(Card {
+        identity: "shop::load::third".to_owned(),
+        ..failed
+    });
+    assert_eq!(heading(&report), "❌ gate failed: 2 of 3 scenarios");
+}
+
+#[test]
+fn undelivered_events_have_a_line_for_each_webhook_and_reason() {
+    let webhook = || Notify {
+        url: "http://127.0.0.1:9/hush".to_owned(),
+        ..Notify::default()
+    };
+    let webhooks = Webhooks::of(&[webhook(), webhook()]).unwrap();
+    let mut told = webhooks.started(run(&named("passed")));
+    // Nobody has asked yet what came of them.
+    told.posted = vec![(1, Event::RunStarted), (0, Event::RunStarted)];
+    let line = |number| {
+        format!("webhook {number}, http://127.0.0.1:9: run.started not delivered: no answer yet")
+    };
+    assert_eq!(told.undelivered(), [line(1), line(2)]);
 }
 
 #[test]
