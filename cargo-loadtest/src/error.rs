@@ -106,6 +106,9 @@ pub(crate) enum Error {
     #[error("{refusal}")]
     Policy { refusal: String, help: String },
 
+    #[error("{}", mistakes.join("\n"))]
+    Notify { mistakes: Vec<String> },
+
     #[error(
         "nothing can be written to `{}`: its folder does not exist, or it is a folder itself",
         path.display()
@@ -245,6 +248,7 @@ impl Error {
             | Self::NoSlo { .. }
             | Self::Rates { .. }
             | Self::Config { .. }
+            | Self::Notify { .. }
             | Self::UnknownPreset { .. }
             // 103 is about where traffic goes; this is settled in the configuration.
             | Self::Policy { .. }
@@ -324,6 +328,10 @@ impl Error {
             Self::SeveralPrograms { .. } => Some(
                 "select those of one program, with a filter, `--tag` or `--package`; scenarios of \
                  several packages come into one program through a library: `use my_crate as _;`"
+                    .to_owned(),
+            ),
+            Self::Notify { .. } => Some(
+                "put it into the environment of the run, or change `[[notify]]` in `loadtest.toml`"
                     .to_owned(),
             ),
             Self::NoSlo { .. } => Some("give `--slo 'p95 < 300ms, errors < 1%'`".to_owned()),

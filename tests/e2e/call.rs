@@ -385,7 +385,16 @@ pub(crate) fn clean(command: &mut Command) {
             command.env_remove(name);
         }
     }
-    for name in ["CI", "NO_COLOR", "CLICOLOR_FORCE", "OUT_DIR"] {
+    let others = ["CI", "NO_COLOR", "CLICOLOR_FORCE", "OUT_DIR"];
+    let jobs = ["GITHUB_RUN_ID", "CI_JOB_URL", "BUILD_URL"];
+    let proxies = [
+        "http_proxy",
+        "https_proxy",
+        "HTTPS_PROXY",
+        "all_proxy",
+        "ALL_PROXY",
+    ];
+    for name in others.iter().chain(&jobs).chain(&proxies) {
         command.env_remove(name);
     }
 }

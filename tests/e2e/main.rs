@@ -16,6 +16,8 @@ mod configuration;
 mod debug;
 mod duplicate;
 mod editor;
+#[cfg(unix)]
+mod events;
 mod export;
 #[cfg(target_os = "linux")]
 mod faults;
@@ -72,6 +74,8 @@ fn main() -> ExitCode {
         debug::trials(),
         duplicate::trials(),
         editor::trials(),
+        #[cfg(unix)]
+        events::trials(),
         export::trials(),
         #[cfg(target_os = "linux")]
         faults::trials(),

@@ -1,8 +1,9 @@
 //! `cargo loadtest capacity`: the highest arrival rate at which a scenario meets an SLO.
 
 use super::{Project, publish, run};
-use crate::cli::{CapacityArgs, Cli, RateArgs, Slo};
+use crate::cli::{CapacityArgs, Cli, Format, RateArgs, Slo};
 use crate::error::Error;
+use crate::notify::{Planned, Run, Webhooks};
 use crate::policy::{self, Action};
 use crate::selection::{Found, one, similar};
 use crate::session;
@@ -31,6 +32,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     let exports = publish::Exports::check(&args.export, &args.pdf)?;
     let project = Project::open(&args.project, cli)?;
     let config = project.config()?;
+    let webhooks = Webhooks::of(&config.notify)?;
     let store = Store::of(&project.workspace, &config);
     project.permits(Action::Capacity, &config)?;
     let all = project.scenarios()?;
@@ -62,6 +64,8 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
         capacity: Some(Search::new(&found.definition, goal.clone())),
     };
     folder.open(&record)?;
+    let planned = Planned::new(&found.definition, search(&goal, &record));
+    let told = webhooks.started(Run::new(&record, vec![planned]));
     let request = CapacityRequest {
         scenario: found.definition.identity(),
         run_id: folder.identifier(),
@@ -102,7 +106,16 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
         .as_ref()
         .map_or(0, |search| search.trials.len());
     // One more may have begun.
-    publish::conclude(&store, &folder, &record, trials + 1, &exports)
+    let concluded = publish::conclude(&store, &folder, &record, trials + 1, &exports);
+    let page = folder.file(Format::Html.file_name());
+    told.ended(
+        &record,
+        &concluded,
+        &page,
+        project.workspace.root(),
+        &project.interrupts,
+    );
+    concluded
 }
 
 /// What the command line asks for.
@@ -234,17 +247,30 @@ fn mistaken(found: &Found, mistakes: Vec<PlanError>) -> Error {
     }
 }
 
+/// The load of a search, in words.
+fn search(goal: &Goal, record: &RunRecord) -> String {
+    format!(
+        "up to {}, the highest rate that meets {}",
+        view::exact_rate(goal.max_per_second),
+        conditions(record)
+    )
+}
+
+fn conditions(record: &RunRecord) -> String {
+    let conditions = record.capacity.iter().flat_map(|search| &search.conditions);
+    let conditions: Vec<_> = conditions.map(ToString::to_string).collect();
+    conditions.join(", ")
+}
+
 /// Says what is searched for, and how long that takes at most.
 fn announce(request: &CapacityRequest, record: &RunRecord) {
     let goal = &request.goal;
-    let conditions = record.capacity.iter().flat_map(|search| &search.conditions);
-    let conditions: Vec<_> = conditions.map(ToString::to_string).collect();
     shell::status(
         "Searching",
         format_args!(
             "the highest rate at which {} meets {}, seed {}",
             request.scenario,
-            conditions.join(", "),
+            conditions(record),
             request.seed
         ),
     );

@@ -2,18 +2,20 @@
 
 use super::{Project, mix, publish};
 use crate::baselines::{Against, Baseline, Baselines};
-use crate::cli::{Cli, RunArgs};
+use crate::cli::{Cli, Format, RunArgs};
 use crate::config::Config;
 use crate::error::Error;
 use crate::files;
 use crate::interrupt::Interrupts;
 use crate::live::Live;
+use crate::notify::{Planned, Run, Webhooks};
 use crate::policy::{self, Action};
 use crate::selection::Found;
 use crate::session;
 use crate::shell;
 use crate::store::{self, RunFolder, Store};
 use crate::workspace::{self, Binary};
+use loadtest::card::view;
 use loadtest::comparison::Ahead;
 use loadtest::plan::{GradingDefaults, Overrides, Plan};
 use loadtest::protocol::{BASE_URL_VARIABLE, Request, RunRequest};
@@ -32,6 +34,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let exports = publish::Exports::check(&args.export, &args.pdf)?;
     let overrides = config.overrides(&args.load)?;
     config.grading.min_grade = args.gate.min_grade;
+    let webhooks = Webhooks::of(&config.notify)?;
     project.permits(Action::Run, &config)?;
     let store = Store::of(&project.workspace, &config);
     let chosen = project.selected(&args.selection)?;
@@ -65,6 +68,10 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         not_run: expected,
         ..record.clone()
     })?;
+    let planned = chosen.iter().zip(&plans);
+    let planned =
+        planned.map(|(found, plan)| Planned::new(&found.definition, view::load(&plan.load)));
+    let told = webhooks.started(Run::new(&record, planned.collect()));
     let series = Series {
         folder: &folder,
         args,
@@ -74,14 +81,26 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         interrupts: &project.interrupts,
         quiet: cli.quiet,
     };
-    match binary {
-        Some(binary) => series.run_at_once(&chosen, &binary, &mut record)?,
-        None => series.run_in_turn(&chosen, &mut record),
-    }
+    let ran = if let Some(binary) = binary {
+        series.run_at_once(&chosen, &binary, &mut record)
+    } else {
+        series.run_in_turn(&chosen, &mut record);
+        Ok(())
+    };
     if let Some(against) = against {
         against.compare(&mut record);
     }
-    publish::conclude(&store, &folder, &record, chosen.len(), &exports)
+    let concluded =
+        ran.and_then(|()| publish::conclude(&store, &folder, &record, chosen.len(), &exports));
+    let page = folder.file(Format::Html.file_name());
+    told.ended(
+        &record,
+        &concluded,
+        &page,
+        project.workspace.root(),
+        &project.interrupts,
+    );
+    concluded
 }
 
 /// What the run is to be compared with.

@@ -24,7 +24,7 @@ pub(crate) use key::{BuiltIn, Kind};
 pub(crate) use load::Preset;
 use loadtest::plan::{GradingDefaults, Overrides};
 use loadtest::protocol::{FailureKind, RunFailure};
-pub(crate) use notify::{Event, Notify, NotifyFormat};
+pub(crate) use notify::{Event, Notify, NotifyFormat, destination};
 #[cfg(test)]
 pub(crate) use organisation::Member;
 pub(crate) use organisation::{Level, Organisation, Plan};

@@ -1,12 +1,13 @@
 //! `[[notify]]`: who is told of events.
 
 use super::key::{BuiltIn, Given, Key, Kind, unknown};
+use serde::{Serialize, Serializer};
 use url::Url;
 
 /// Who is told of events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Notify {
-    /// `url`: where to, `http` or `https`.
+    /// `url`: where to, `http` or `https`; or `$` and the variable of the environment that holds it.
     pub(crate) url: String,
     /// `events`: of what; of all, where nothing is said.
     pub(crate) events: Vec<Event>,
@@ -14,6 +15,13 @@ pub(crate) struct Notify {
     pub(crate) format: NotifyFormat,
     /// `secret_env`: the variable of the environment that holds the key of the signature.
     pub(crate) secret_env: Option<String>,
+}
+
+impl Notify {
+    /// The variable that holds the URL, where the file does not.
+    pub(crate) fn url_variable(&self) -> Option<&str> {
+        self.url.strip_prefix('$')
+    }
 }
 
 impl Default for Notify {
@@ -59,6 +67,12 @@ impl Event {
     }
 }
 
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
+
 /// In what form a webhook is told.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum NotifyFormat {
@@ -77,7 +91,10 @@ pub(super) const KEYS: [Key<Notify>; 4] = [
         example: "\"https://hooks.example.com/loadtest\"",
         built_in: BuiltIn::Required,
         read: |given, notify| {
-            notify.url = url(given.text())?;
+            notify.url = match given.text().strip_prefix('$') {
+                Some(name) => format!("${}", variable(name, "url = \"$SLACK_WEBHOOK_URL\"")?),
+                None => destination(given.text())?.into(),
+            };
             Ok(())
         },
     },
@@ -114,7 +131,10 @@ pub(super) const KEYS: [Key<Notify>; 4] = [
         example: "\"LOADTEST_WEBHOOK_KEY\"",
         built_in: BuiltIn::Nothing("no signature"),
         read: |given, notify| {
-            notify.secret_env = Some(variable(given.text())?);
+            notify.secret_env = Some(variable(
+                given.text(),
+                "secret_env = \"LOADTEST_WEBHOOK_KEY\"",
+            )?);
             Ok(())
         },
     },
@@ -135,7 +155,7 @@ fn events(given: &Given<'_>) -> Result<Vec<Event>, String> {
 }
 
 /// A URL that events can be sent to. What is wrong is told without it: who knows it can write to Slack.
-fn url(text: &str) -> Result<String, String> {
+pub(crate) fn destination(text: &str) -> Result<Url, String> {
     let example = "write for example `https://hooks.example.com/loadtest`";
     let url = Url::parse(text).map_err(|error| format!("is no URL ({error}); {example}"))?;
     if !matches!(url.scheme(), "http" | "https") {
@@ -150,11 +170,11 @@ fn url(text: &str) -> Result<String, String> {
                 .to_owned(),
         );
     }
-    Ok(url.into())
+    Ok(url)
 }
 
 /// The name of a variable, not its value.
-fn variable(text: &str) -> Result<String, String> {
+fn variable(text: &str, example: &str) -> Result<String, String> {
     let is_name = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && text
             .chars()
@@ -162,9 +182,8 @@ fn variable(text: &str) -> Result<String, String> {
     if is_name {
         return Ok(text.to_owned());
     }
-    Err(
-        "is no name of a variable; put the key into the environment, and its variable here, \
-         as in `secret_env = \"LOADTEST_WEBHOOK_KEY\"`"
-            .to_owned(),
-    )
+    Err(format!(
+        "is no name of a variable; put the value into the environment, and the name of its variable \
+         here, as in `{example}`"
+    ))
 }

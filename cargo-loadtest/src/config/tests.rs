@@ -191,6 +191,10 @@ fn a_mistaken_webhook_is_told_without_its_url_or_key() {
             "a user name or a password",
         ),
         ("url = 1", "`url` is text, not integer"),
+        (
+            "url = \"$T0-SECRET\"",
+            "line 2: `url` is no name of a variable",
+        ),
         ("secret_env = \"T0SECRET-key\"", "is no name of a variable"),
         (
             "events = [\"run.startd\"]",

@@ -23,7 +23,7 @@ pub(super) fn unique(names: impl IntoIterator<Item = String>) -> Vec<String> {
 }
 
 /// A time as every export has it, so that a figure is the same wherever it is read.
-pub(super) fn micros(time: Duration) -> u64 {
+pub(crate) fn micros(time: Duration) -> u64 {
     ((time.as_nanos() + 500) / 1_000) as u64
 }
 
@@ -40,7 +40,7 @@ pub(super) fn step_names(card: &Card) -> Vec<String> {
 }
 
 /// What stands in the place of a verdict for a scenario that was selected and did not run.
-pub(super) const NOT_RUN: &str = "DID NOT RUN";
+pub(crate) const NOT_RUN: &str = "DID NOT RUN";
 
 /// The title of what the scenario's code counted and timed by itself.
 pub(super) const OWN_METRICS: &str = "Metrics of the scenario";

@@ -27,7 +27,7 @@ pub(crate) fn render(report: &Report) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::export::sample;
     use jsonschema::Validator;
@@ -54,7 +54,7 @@ mod tests {
         serde_json::from_str(include_str!("../../../docs/report.schema.json")).unwrap()
     }
 
-    fn mistakes(validator: &Validator, value: &Value) -> Vec<String> {
+    pub(crate) fn mistakes(validator: &Validator, value: &Value) -> Vec<String> {
         let errors = validator.iter_errors(value);
         errors
             .map(|error| format!("{}: {error}", error.instance_path()))
@@ -81,7 +81,7 @@ mod tests {
     }
 
     /// Every object in `value`, by the pointers to it.
-    fn objects(value: &Value, at: String, found: &mut Vec<String>) {
+    pub(crate) fn objects(value: &Value, at: String, found: &mut Vec<String>) {
         match value {
             Value::Object(fields) => {
                 for (key, value) in fields {
@@ -162,36 +162,38 @@ mod tests {
         }
     }
 
-    #[test]
-    fn every_field_is_described_and_a_number_has_its_unit() {
-        fn check(schema: &Value, at: &str) {
-            let Some(fields) = schema.as_object() else {
-                return;
-            };
-            for (name, field) in fields
-                .get("properties")
-                .and_then(Value::as_object)
-                .into_iter()
-                .flatten()
-            {
-                let words = field["description"].as_str().unwrap_or_default();
-                assert!(words.ends_with('.'), "{at}/{name} is not described");
-                if name.ends_with("_us") {
-                    assert!(words.contains("in microseconds"), "{at}/{name}: {words}");
-                }
-                assert!(field.get("unevaluatedProperties").is_none());
+    /// Every field is described, and a number has its unit.
+    pub(crate) fn check_words(schema: &Value, at: &str) {
+        let Some(fields) = schema.as_object() else {
+            return;
+        };
+        for (name, field) in fields
+            .get("properties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+        {
+            let words = field["description"].as_str().unwrap_or_default();
+            assert!(words.ends_with('.'), "{at}/{name} is not described");
+            if name.ends_with("_us") {
+                assert!(words.contains("in microseconds"), "{at}/{name}: {words}");
             }
-            if fields.contains_key("properties") {
-                assert_eq!(fields["additionalProperties"], false, "{at}");
-            }
-            for (name, part) in fields {
-                match part {
-                    Value::Array(parts) => parts.iter().for_each(|part| check(part, at)),
-                    part => check(part, &format!("{at}/{name}")),
-                }
+            assert!(field.get("unevaluatedProperties").is_none());
+        }
+        if fields.contains_key("properties") {
+            assert_eq!(fields["additionalProperties"], false, "{at}");
+        }
+        for (name, part) in fields {
+            match part {
+                Value::Array(parts) => parts.iter().for_each(|part| check_words(part, at)),
+                part => check_words(part, &format!("{at}/{name}")),
             }
         }
-        check(&schema(), "");
+    }
+
+    #[test]
+    fn every_field_is_described_and_a_number_has_its_unit() {
+        check_words(&schema(), "");
     }
 
     #[test]

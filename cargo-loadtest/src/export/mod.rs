@@ -3,7 +3,7 @@
 pub(crate) mod beside;
 mod chart;
 pub(crate) mod csv;
-mod facts;
+pub(crate) mod facts;
 #[cfg(test)]
 mod golden;
 pub(crate) mod html;
@@ -16,3 +16,9 @@ pub(crate) mod pdf;
 pub(crate) mod sample;
 mod scene;
 pub(crate) mod terminal;
+
+/// Reports of invented runs, each with its name.
+#[cfg(test)]
+pub(crate) fn samples() -> Vec<(&'static str, loadtest::card::Report)> {
+    sample::all()
+}

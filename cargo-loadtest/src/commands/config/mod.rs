@@ -143,8 +143,12 @@ fn place_in_file(line: usize) -> String {
     format!("{FILE_NAME}:{line}")
 }
 
-/// Scheme and host of a webhook: the rest of a URL of Slack is a secret.
+/// Scheme and host of a webhook: the rest of a URL of Slack is a secret. Of one that a variable holds, the
+/// variable.
 fn host(notify: &Notify) -> String {
+    if notify.url_variable().is_some() {
+        return notify.url.clone();
+    }
     let url = Url::parse(&notify.url).ok();
     url.map_or_else(String::new, |url| url.origin().ascii_serialization())
 }

@@ -1,0 +1,249 @@
+//! One attempt to deliver an event: an HTTP request, and what its answer means.
+
+use crate::shell;
+use loadtest::redact;
+use std::io::Read as _;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime};
+use ureq::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use ureq::http::{Response, StatusCode};
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::{Agent, Body, Proxy, Timeout};
+use url::Url;
+
+/// How much of an answer is read, for the reason of a refusal.
+const READ: u64 = 1_024;
+/// How much of that is shown, in characters.
+const SHOWN: usize = 100;
+/// The longest head of an answer.
+const HEAD: usize = 16 * 1_024;
+
+/// What is sent to whom.
+#[derive(Clone)]
+pub(super) struct Letter {
+    pub(super) url: Url,
+    pub(super) headers: Vec<(&'static str, String)>,
+    pub(super) body: Vec<u8>,
+}
+
+/// What became of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Attempt {
+    /// The receiver has it.
+    Delivered,
+    /// Another attempt would end in the same way.
+    Refused(String),
+    /// Another one may not.
+    Failed {
+        why: String,
+        /// How long the receiver asks to wait.
+        after: Option<Duration>,
+    },
+}
+
+/// Sends a letter once, and waits for the answer for `limit` at most.
+pub(super) fn send(letter: &Letter, limit: Duration) -> Attempt {
+    let mut request = agent(&letter.url, limit)
+        .post(letter.url.as_str())
+        .header(CONTENT_TYPE, "application/json");
+    for (name, value) in &letter.headers {
+        request = request.header(*name, value);
+    }
+    match request.send(&letter.body) {
+        Ok(response) => judge(response),
+        Err(error) => unanswered(&error),
+    }
+}
+
+fn agent(url: &Url, limit: Duration) -> Agent {
+    let mut config = Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .max_response_header_size(HEAD)
+        .timeout_global(Some(limit))
+        .proxy(proxy(url.scheme()))
+        .user_agent(concat!("loadtest/", env!("CARGO_PKG_VERSION")));
+    if url.scheme() == "https" {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = TlsConfig::builder()
+            .root_certs(RootCerts::Specific(Arc::clone(authorities())))
+            .unversioned_rustls_crypto_provider(provider);
+        config = config.tls_config(tls.build());
+    }
+    config.build().new_agent()
+}
+
+/// Whom the system trusts; read once.
+fn authorities() -> &'static Arc<Vec<Certificate<'static>>> {
+    static AUTHORITIES: OnceLock<Arc<Vec<Certificate<'static>>>> = OnceLock::new();
+    AUTHORITIES.get_or_init(|| {
+        // What cannot be read is missing, and the handshake says so.
+        let found = rustls_native_certs::load_native_certs().certs;
+        let certificates = found
+            .iter()
+            .map(|certificate| Certificate::from_der(certificate).to_owned());
+        Arc::new(certificates.collect())
+    })
+}
+
+/// The proxy that the environment names for a scheme, as curl reads it.
+fn proxy(scheme: &str) -> Option<Proxy> {
+    let own: &[&str] = match scheme {
+        "https" => &["https_proxy", "HTTPS_PROXY"],
+        // In a CGI program the other one is a header of somebody's request.
+        _ => &["http_proxy"],
+    };
+    let variable = |names: &[&str]| {
+        let mut values = names.iter().filter_map(|name| std::env::var(name).ok());
+        values.find(|value| !value.is_empty())
+    };
+    let named = variable(own).or_else(|| variable(&["all_proxy", "ALL_PROXY"]))?;
+    let named = Proxy::new(&named).ok()?;
+    let mut proxy = Proxy::builder(named.protocol())
+        .host(named.host())
+        .port(named.port());
+    if let Some(username) = named.username() {
+        proxy = proxy.username(username);
+    }
+    if let Some(password) = named.password() {
+        proxy = proxy.password(password);
+    }
+    let without = variable(&["no_proxy", "NO_PROXY"]).unwrap_or_default();
+    for host in without.split(',').map(str::trim) {
+        proxy = proxy.no_proxy(host);
+    }
+    proxy.build().ok()
+}
+
+fn judge(response: Response<Body>) -> Attempt {
+    let status = response.status();
+    if status.is_success() {
+        return Attempt::Delivered;
+    }
+    let words = status.to_string();
+    if status.is_redirection() {
+        return Attempt::Refused(format!("{words}: redirects are not followed"));
+    }
+    if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
+        let after = response.headers().get(RETRY_AFTER);
+        let after = after.and_then(|value| value.to_str().ok());
+        return Attempt::Failed {
+            why: words,
+            after: after.and_then(|value| pause(value, SystemTime::now())),
+        };
+    }
+    let said = reason(response);
+    Attempt::Refused(if said.is_empty() {
+        words
+    } else {
+        format!("{words}: {said}")
+    })
+}
+
+/// What `Retry-After` asks for: seconds, or a date.
+fn pause(value: &str, now: SystemTime) -> Option<Duration> {
+    let value = value.trim();
+    if let Ok(seconds) = value.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = jiff::fmt::rfc2822::parse(value).ok()?;
+    let date = SystemTime::from(date.timestamp());
+    Some(date.duration_since(now).unwrap_or_default())
+}
+
+/// The first line of an answer, as it may be shown.
+fn reason(mut response: Response<Body>) -> String {
+    let mut bytes = Vec::new();
+    // What came before the connection broke says as much.
+    let _ = response
+        .body_mut()
+        .as_reader()
+        .take(READ)
+        .read_to_end(&mut bytes);
+    let text = String::from_utf8_lossy(&bytes);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+    let line = shell::clean(&redact::text(line.unwrap_or_default()));
+    // A page for people says nothing in its first line.
+    if line.starts_with('<') {
+        return String::new();
+    }
+    line.chars().take(SHOWN).collect()
+}
+
+/// Why there was no answer. No word of it comes from the URL, which may be a secret.
+fn unanswered(error: &ureq::Error) -> Attempt {
+    let certificate = match error {
+        ureq::Error::Rustls(error) => Some(error),
+        ureq::Error::Io(error) => error
+            .get_ref()
+            .and_then(|inner| inner.downcast_ref::<rustls::Error>()),
+        _ => None,
+    };
+    if let Some(error) = certificate {
+        return Attempt::Refused(match error {
+            rustls::Error::InvalidCertificate(_) => {
+                format!("its certificate is not trusted here: {error}")
+            }
+            error => format!("TLS failed: {error}"),
+        });
+    }
+    let why = match error {
+        ureq::Error::Timeout(Timeout::Resolve) => "its name was not resolved in time".to_owned(),
+        ureq::Error::Timeout(Timeout::Connect) => "no connection in time".to_owned(),
+        ureq::Error::Timeout(_) => "no answer in time".to_owned(),
+        ureq::Error::HostNotFound => "its name is unknown".to_owned(),
+        ureq::Error::Io(error) => match error.kind() {
+            std::io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
+            std::io::ErrorKind::UnexpectedEof => {
+                "the connection ended without an answer".to_owned()
+            }
+            // The standard library has no kind for it.
+            _ if error.to_string().contains("lookup address") => "its name is unknown".to_owned(),
+            kind => kind.to_string(),
+        },
+        ureq::Error::ConnectProxyFailed(_) => "the proxy does not connect".to_owned(),
+        ureq::Error::ConnectionFailed => "no connection".to_owned(),
+        ureq::Error::Protocol(_) | ureq::Error::LargeResponseHeader(..) => {
+            "its answer is no HTTP".to_owned()
+        }
+        _ => "it could not be sent".to_owned(),
+    };
+    Attempt::Failed { why, after: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_nobody_knows_is_told_as_such() {
+        let unknown = std::io::Error::other(
+            "failed to lookup address information: Name or service not known",
+        );
+        let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+        for (error, told) in [
+            (unknown, "its name is unknown"),
+            (refused, "connection refused"),
+        ] {
+            let expected = Attempt::Failed {
+                why: told.to_owned(),
+                after: None,
+            };
+            assert_eq!(unanswered(&ureq::Error::Io(error)), expected);
+        }
+    }
+
+    #[test]
+    fn a_receiver_says_how_long_to_wait_in_seconds_or_by_a_date() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_445_412_480);
+        let seconds = |value| pause(value, now).map(|pause| pause.as_secs());
+        assert_eq!(seconds("3"), Some(3));
+        assert_eq!(seconds(" 0 "), Some(0));
+        assert_eq!(seconds("Wed, 21 Oct 2015 07:28:30 GMT"), Some(30));
+        assert_eq!(seconds("Wed, 21 Oct 2015 07:27:00 GMT"), Some(0));
+        for odd in ["", "-1", "soon", "1.5", "99999999999999999999"] {
+            assert_eq!(seconds(odd), None, "{odd}");
+        }
+    }
+}

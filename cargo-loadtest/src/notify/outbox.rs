@@ -1,0 +1,232 @@
+//! Deliveries under way, a thread each: the run goes on meanwhile.
+
+use super::client::{self, Attempt, Letter};
+use crate::interrupt::Interrupts;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often a delivery is tried.
+const ATTEMPTS: u32 = 5;
+/// How long one attempt may take.
+const ATTEMPT: Duration = Duration::from_secs(10);
+/// After how long no further one begins.
+const ALL: Duration = Duration::from_secs(30);
+/// The pause after the first failure; each further one is twice as long.
+const PAUSE: Duration = Duration::from_millis(500);
+/// How often Ctrl-C is looked for.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Deliveries, in the order they were begun.
+pub(super) struct Outbox {
+    deliveries: Vec<Delivery>,
+    sender: Sender<(usize, News)>,
+    receiver: Receiver<(usize, News)>,
+    /// The user ended the waiting.
+    stopped: bool,
+}
+
+/// What is known of a delivery.
+#[derive(Debug, Default)]
+struct Delivery {
+    attempts: u32,
+    /// Why the last attempt failed.
+    why: Option<String>,
+    /// Nothing more will come.
+    over: bool,
+    delivered: bool,
+}
+
+/// What a thread tells of its delivery, after each attempt.
+#[derive(Debug)]
+struct News {
+    /// Why the attempt failed, where it did.
+    why: Option<String>,
+    over: bool,
+}
+
+impl Outbox {
+    pub(super) fn new() -> Self {
+        let (sender, receiver) = channel();
+        Self {
+            deliveries: Vec::new(),
+            sender,
+            receiver,
+            stopped: false,
+        }
+    }
+
+    /// Begins a delivery; its number counts from 0.
+    pub(super) fn post(&mut self, letter: Letter) {
+        let number = self.deliveries.len();
+        let sender = self.sender.clone();
+        let deliver = move || {
+            deliver(&letter, |news| {
+                // Nobody listens any more once the program ends.
+                let _ = sender.send((number, news));
+            });
+        };
+        let mut delivery = Delivery::default();
+        let thread = thread::Builder::new().name("notify".to_owned());
+        if let Err(error) = thread.spawn(deliver) {
+            delivery.why = Some(format!("no thread could be started: {error}"));
+            delivery.over = true;
+        }
+        self.deliveries.push(delivery);
+    }
+
+    /// Waits until nothing is under way: for `limit` at most, and until the user asks to stop.
+    pub(super) fn wait(&mut self, limit: Duration, interrupts: &Interrupts) {
+        let (begin, asked) = (now(), interrupts.count());
+        while self.deliveries.iter().any(|delivery| !delivery.over) {
+            let left = limit.saturating_sub(begin.elapsed());
+            self.stopped = interrupts.count() > asked;
+            if left.is_zero() || self.stopped {
+                break;
+            }
+            match self.receiver.recv_timeout(left.min(LOOK)) {
+                Ok((number, news)) => self.deliveries[number].learn(news),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+    }
+
+    /// Why each one that was not delivered was not, as far as is known, and after how many attempts; by number.
+    pub(super) fn undelivered(&self) -> impl Iterator<Item = (usize, String, u32)> {
+        let all = self.deliveries.iter().enumerate();
+        all.filter(|(_, delivery)| !delivery.delivered)
+            .map(|(number, delivery)| (number, delivery.words(self.stopped), delivery.attempts))
+    }
+}
+
+impl Delivery {
+    fn learn(&mut self, news: News) {
+        self.attempts += 1;
+        self.delivered = news.why.is_none();
+        self.over = news.over;
+        self.why = news.why;
+    }
+
+    fn words(&self, stopped: bool) -> String {
+        let mut words = self.why.clone().unwrap_or("no answer yet".to_owned());
+        if stopped && !self.over {
+            words.push_str(" when Ctrl-C ended the waiting");
+        }
+        words
+    }
+}
+
+/// Tries until the receiver has it, or refuses it, or for long enough.
+fn deliver(letter: &Letter, tell: impl Fn(News)) {
+    let begin = now();
+    for attempt in 1.. {
+        let limit = ATTEMPT.min(ALL.saturating_sub(begin.elapsed()));
+        let (why, pause) = match client::send(letter, limit) {
+            Attempt::Delivered => (None, None),
+            Attempt::Refused(why) => (Some(why), None),
+            Attempt::Failed { why, after } => {
+                let pause = pause(attempt, after, begin.elapsed(), random());
+                (Some(why), pause)
+            }
+        };
+        let over = pause.is_none();
+        tell(News { why, over });
+        match pause {
+            Some(pause) => thread::sleep(pause),
+            None => return,
+        }
+    }
+}
+
+/// How long to wait after the failure of an attempt, the first of which is 1; `None` when there is no further
+/// one. By `random`, from 0 to 1, the receivers of many runs are not asked at the same moment.
+fn pause(
+    attempt: u32,
+    asked: Option<Duration>,
+    elapsed: Duration,
+    random: f64,
+) -> Option<Duration> {
+    let longest = PAUSE * 2_u32.pow(attempt.min(ATTEMPTS) - 1);
+    let pause = longest.mul_f64(0.5 + random / 2.0);
+    // A receiver that names a time knows better, and is never asked before it.
+    let pause = asked.map_or(pause, |asked| asked.max(pause));
+    let is_time = elapsed.checked_add(pause).is_some_and(|then| then < ALL);
+    (attempt < ATTEMPTS && is_time).then_some(pause)
+}
+
+fn random() -> f64 {
+    RandomState::new().hash_one("pause") as f64 / u64::MAX as f64
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "other machines are waited for here; nothing is measured, and no test pauses it"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const NOTHING: Duration = Duration::ZERO;
+
+    #[test]
+    fn pauses_double_and_there_are_as_many_as_attempts_but_one() {
+        let longest = |attempt| pause(attempt, None, NOTHING, 1.0).map(|pause| pause.as_millis());
+        assert_eq!(
+            [1, 2, 3, 4, 5, 99].map(longest),
+            [Some(500), Some(1_000), Some(2_000), Some(4_000), None, None]
+        );
+        let least = pause(3, None, NOTHING, 0.0).unwrap();
+        assert_eq!(least, Duration::from_secs(1));
+    }
+
+    #[test]
+    fn a_receiver_that_names_a_time_is_not_asked_before_it_nor_waited_for_too_long() {
+        let asked = |seconds| pause(1, Some(Duration::from_secs(seconds)), NOTHING, 0.5);
+        assert_eq!(asked(3), Some(Duration::from_secs(3)));
+        assert!(asked(0).unwrap() >= PAUSE / 2);
+        assert_eq!(asked(30), None);
+        assert_eq!(asked(u64::MAX), None);
+    }
+
+    #[test]
+    fn a_delivery_says_what_is_known_of_it() {
+        let mut delivery = Delivery::default();
+        assert_eq!(delivery.words(false), "no answer yet");
+        for _ in 0..2 {
+            delivery.learn(News {
+                why: Some("503 Service Unavailable".to_owned()),
+                over: false,
+            });
+        }
+        assert_eq!(delivery.words(false), "503 Service Unavailable");
+        assert_eq!(delivery.attempts, 2);
+        let stopped = "503 Service Unavailable when Ctrl-C ended the waiting";
+        assert_eq!(delivery.words(true), stopped);
+        assert!(!delivery.over && !delivery.delivered);
+        delivery.learn(News {
+            why: None,
+            over: true,
+        });
+        assert!(delivery.over && delivery.delivered);
+    }
+
+    proptest! {
+        #[test]
+        fn all_attempts_begin_in_time(
+            attempt in 1..9_u32, asked in proptest::option::of(0..99_u64), elapsed in 0..60_000_u64, random in 0.0..=1.0,
+        ) {
+            let (asked, elapsed) = (asked.map(Duration::from_secs), Duration::from_millis(elapsed));
+            if let Some(pause) = pause(attempt, asked, elapsed, random) {
+                prop_assert!(elapsed + pause < ALL);
+                prop_assert!(pause >= asked.unwrap_or(PAUSE / 2));
+            }
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! What webhooks are told, in the shape of `docs/event.schema.json`.
+
+use super::job;
+use crate::config::Event;
+use crate::export::facts::micros;
+use loadtest::card::{Capacity, Card, Letter, Reason, Report, Verdict};
+use loadtest::comparison::{Figure, Outcome};
+use loadtest::definition::ScenarioDef;
+use loadtest::record::{Environment, NotRun, RunRecord};
+use loadtest::redact;
+use serde::Serialize;
+
+/// The version of the shape, which grows when a field goes or means something else.
+const SCHEMA_VERSION: u32 = 1;
+
+/// What is known of a run when it begins, and of all its events the same.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Run {
+    #[serde(rename = "run_id")]
+    identifier: String,
+    started_at: String,
+    tool_version: String,
+    environment: Environment,
+    /// The page of the job on the build server that runs it.
+    job_url: Option<String>,
+    #[serde(skip)]
+    scenarios: Vec<Planned>,
+}
+
+/// A scenario that was selected.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Planned {
+    /// The identity: `package::module::function`.
+    pub(super) identity: String,
+    pub(super) name: String,
+    pub(super) tags: Vec<String>,
+    pub(super) fingerprint: String,
+    /// In words.
+    pub(super) load: String,
+}
+
+/// An event.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Payload<'a> {
+    schema_version: u32,
+    pub(super) event: Event,
+    /// The same in every attempt to deliver it.
+    pub(super) id: String,
+    time: String,
+    #[serde(flatten)]
+    pub(super) run: &'a Run,
+    pub(super) scenarios: Vec<Scenario<'a>>,
+    pub(super) capacity: Option<Search>,
+    /// What the run came to, once it has.
+    pub(super) outcome: Option<Ended>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Scenario<'a> {
+    #[serde(flatten)]
+    pub(super) planned: &'a Planned,
+    pub(super) result: Option<Graded>,
+    pub(super) not_run: Option<NotRun>,
+}
+
+/// What a scenario came to.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Graded {
+    pub(super) verdict: Verdict,
+    pub(super) grade: Option<Letter>,
+    score: Option<f64>,
+    p50_us: Option<u64>,
+    pub(super) p95_us: Option<u64>,
+    p99_us: Option<u64>,
+    pub(super) error_rate: Option<f64>,
+    pub(super) achieved_per_second: Option<f64>,
+    target_per_second: Option<f64>,
+    dependency_failures: u64,
+    pub(super) reasons: Vec<Reason>,
+    broken_thresholds: Vec<Broken>,
+    comparison: Option<Compared>,
+}
+
+/// A threshold that does not hold.
+#[derive(Debug, Clone, Serialize)]
+struct Broken {
+    step: Option<String>,
+    condition: String,
+    actual: String,
+}
+
+/// What became of the comparison with a baseline.
+#[derive(Debug, Clone, Serialize)]
+struct Compared {
+    baseline: String,
+    outcome: &'static str,
+    regressions: Vec<Regression>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct Regression {
+    step: Option<String>,
+    figure: Figure,
+    change: f64,
+    words: String,
+}
+
+/// What a search for the capacity came to.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Search {
+    pub(super) verdict: String,
+    pub(super) slo: String,
+    confirmed_per_second: Option<f64>,
+    min_per_second: Option<f64>,
+    pub(super) remarks: Vec<String>,
+}
+
+/// How the run ended as a whole.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Ended {
+    pub(super) verdict: &'static str,
+    pub(super) exit_code: u8,
+    /// The page of the report, below the root of the workspace where it is there.
+    pub(super) report: Option<String>,
+}
+
+impl Run {
+    /// Of the record of a run that is about to begin.
+    pub(crate) fn new(record: &RunRecord, scenarios: Vec<Planned>) -> Self {
+        Self {
+            identifier: record.run_id.clone(),
+            started_at: record.started_at.clone(),
+            tool_version: record.tool_version.clone(),
+            environment: record.environment.clone(),
+            job_url: job::url(|name| std::env::var(name).ok()),
+            scenarios,
+        }
+    }
+
+    pub(super) fn job_url(&self) -> Option<&str> {
+        self.job_url.as_deref()
+    }
+
+    pub(super) fn identifier(&self) -> &str {
+        &self.identifier
+    }
+
+    pub(super) fn commit(&self) -> Option<(&str, bool)> {
+        let commit = self.environment.git_commit.as_deref();
+        commit.map(|commit| (commit, self.environment.git_dirty == Some(true)))
+    }
+}
+
+impl Planned {
+    pub(crate) fn new(definition: &ScenarioDef, load: String) -> Self {
+        Self {
+            identity: definition.identity(),
+            name: definition.name.to_string(),
+            tags: definition.tags.iter().map(ToString::to_string).collect(),
+            fingerprint: definition.fingerprint.to_string(),
+            load,
+        }
+    }
+}
+
+impl<'a> Payload<'a> {
+    /// That the run begins.
+    pub(super) fn started(run: &'a Run, time: String) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            event: Event::RunStarted,
+            id: String::new(),
+            time,
+            run,
+            scenarios: run.scenarios.iter().map(Scenario::planned).collect(),
+            capacity: None,
+            outcome: None,
+        }
+    }
+
+    /// What the run came to, of which there is a report.
+    pub(super) fn ended(run: &'a Run, time: String, report: &Report, ended: Ended) -> Self {
+        let mut payload = Self::started(run, time);
+        payload.event = Event::RunFinished;
+        for scenario in &mut payload.scenarios {
+            scenario.end(report);
+        }
+        payload.capacity = report.capacity.as_ref().map(Search::of);
+        payload.outcome = Some(ended);
+        payload
+    }
+}
+
+impl<'a> Scenario<'a> {
+    fn planned(planned: &'a Planned) -> Self {
+        Self {
+            planned,
+            result: None,
+            not_run: None,
+        }
+    }
+
+    fn end(&mut self, report: &Report) {
+        let identity = &self.planned.identity;
+        // The card of a search is that of one of its trials.
+        let mut cards = report.cards.iter().filter(|_| report.capacity.is_none());
+        let card = cards.find(|card| card.identity == *identity);
+        self.result = card.map(Graded::of);
+        let mut not_run = report.not_run.iter();
+        self.not_run = not_run
+            .find(|not_run| not_run.scenario == *identity)
+            .map(|not_run| NotRun {
+                message: shown(&not_run.message),
+                help: not_run.help.as_deref().map(shown),
+                ..not_run.clone()
+            });
+    }
+}
+
+impl Graded {
+    fn of(card: &Card) -> Self {
+        let headline = &card.headline;
+        let broken = card.thresholds.iter().filter(|threshold| !threshold.passed);
+        Self {
+            verdict: card.verdict,
+            grade: card.grade.letter,
+            score: card.grade.score,
+            p50_us: headline.time.p50.map(micros),
+            p95_us: headline.time.p95.map(micros),
+            p99_us: headline.time.p99.map(micros),
+            error_rate: headline.error_rate,
+            achieved_per_second: headline.achieved_per_second,
+            target_per_second: headline.target_per_second,
+            dependency_failures: headline.dependency_failures,
+            reasons: card
+                .reasons
+                .iter()
+                .map(|reason| Reason {
+                    words: shown(&reason.words),
+                    ..reason.clone()
+                })
+                .collect(),
+            broken_thresholds: broken
+                .map(|threshold| Broken {
+                    step: threshold.step.clone(),
+                    condition: threshold.condition.clone(),
+                    actual: threshold.actual_words.clone(),
+                })
+                .collect(),
+            comparison: card.comparison.as_ref().map(|beside| Compared {
+                baseline: beside.baseline.clone(),
+                outcome: match &beside.outcome {
+                    Outcome::Compared(_) => "compared",
+                    Outcome::Refused { .. } => "refused",
+                    Outcome::Absent => "absent",
+                },
+                regressions: regressions(&beside.outcome),
+            }),
+        }
+    }
+}
+
+fn regressions(outcome: &Outcome) -> Vec<Regression> {
+    let Outcome::Compared(comparison) = outcome else {
+        return Vec::new();
+    };
+    comparison
+        .regressions()
+        .map(|(subject, compared)| Regression {
+            step: subject.step.clone(),
+            figure: compared.figure,
+            change: compared.change,
+            words: compared.words(),
+        })
+        .collect()
+}
+
+impl Search {
+    fn of(capacity: &Capacity) -> Self {
+        let remarks = capacity.remarks.iter();
+        Self {
+            verdict: capacity.verdict.name().to_lowercase().replace(' ', "_"),
+            slo: capacity.slo(),
+            confirmed_per_second: capacity.finding.confirmed_per_second,
+            min_per_second: capacity.goal.min_per_second,
+            remarks: remarks.map(|remark| shown(&remark.words)).collect(),
+        }
+    }
+}
+
+impl Ended {
+    pub(super) fn new(exit_code: u8, report: Option<String>) -> Self {
+        Self {
+            verdict: verdict(exit_code),
+            exit_code,
+            report,
+        }
+    }
+}
+
+/// What an exit code says of a run.
+fn verdict(exit_code: u8) -> &'static str {
+    match exit_code {
+        0 => "passed",
+        3 => "empty",
+        99 => "failed",
+        100 => "setup_failed",
+        102 => "invalid",
+        103 => "not_permitted",
+        105 => "interrupted",
+        _ => "error",
+    }
+}
+
+/// Whether the gate of the run failed: of a scenario, or that of a search.
+pub(super) fn gate_failed(report: &Report) -> bool {
+    match &report.capacity {
+        Some(capacity) => capacity.exit_code() == Verdict::Failed.exit_code(),
+        None => report
+            .cards
+            .iter()
+            .any(|card| card.verdict == Verdict::Failed),
+    }
+}
+
+/// What a record holds is redacted already; what is put together of it may not be.
+fn shown(text: &str) -> String {
+    redact::text(text).into_owned()
+}
