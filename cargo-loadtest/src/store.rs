@@ -140,6 +140,11 @@ impl RunFolder {
         }
     }
 
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The folder of a record that somebody named by its path.
     pub(crate) fn of(record: &Path) -> Self {
         Self {

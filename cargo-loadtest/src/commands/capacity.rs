@@ -30,6 +30,11 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     let exports = publish::Exports::check(&args.export, &args.pdf)?;
     let project = Project::open(&args.project, cli)?;
     let config = project.config()?;
+    let exports = if args.ci {
+        exports.for_ci(project.workspace.root())
+    } else {
+        exports
+    };
     let store = Store::of(&project.workspace, &config);
     let all = project.scenarios()?;
     let found = one(&all, &args.scenario)?;

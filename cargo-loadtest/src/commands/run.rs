@@ -24,7 +24,13 @@ use std::hash::{BuildHasher as _, RandomState};
 pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let exports = publish::Exports::check(&args.export, &args.pdf)?;
     let project = Project::open(&args.project, cli)?;
-    let config = project.config()?;
+    let mut config = project.config()?;
+    config.grading.min_grade = args.gate.min_grade.or(config.grading.min_grade);
+    let exports = if args.gate.ci {
+        exports.for_ci(project.workspace.root())
+    } else {
+        exports
+    };
     let store = Store::of(&project.workspace, &config);
     let chosen = project.selected(&args.selection)?;
     let overrides = overrides(&args.load);
