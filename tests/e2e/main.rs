@@ -15,6 +15,8 @@ mod configuration;
 mod debug;
 mod duplicate;
 mod editor;
+#[cfg(unix)]
+mod exit_codes;
 mod export;
 #[cfg(target_os = "linux")]
 mod faults;
@@ -68,6 +70,8 @@ fn main() -> ExitCode {
         debug::trials(),
         duplicate::trials(),
         editor::trials(),
+        #[cfg(unix)]
+        exit_codes::trials(),
         export::trials(),
         #[cfg(target_os = "linux")]
         faults::trials(),
