@@ -94,11 +94,16 @@ pub(crate) enum Error {
     SeveralPrograms {
         programs: Vec<(String, Vec<String>)>,
     },
-    #[error("{}: {}", path.display(), mistakes.join(&format!("\n{}: ", path.display())))]
-    Config {
-        path: PathBuf,
-        mistakes: Vec<String>,
+    #[error("{}", mistakes.join("\n"))]
+    Config { mistakes: Vec<String> },
+    #[error("there is no load `{name}`; {}", presets(suggestion.as_deref(), known))]
+    UnknownPreset {
+        name: String,
+        suggestion: Option<String>,
+        known: Vec<String>,
     },
+    #[error("{refusal}")]
+    Policy { refusal: String, help: String },
 
     #[error(
         "nothing can be written to `{}`: its folder does not exist, or it is a folder itself",
@@ -186,6 +191,9 @@ impl Error {
             | Self::NoSlo { .. }
             | Self::Rates { .. }
             | Self::Config { .. }
+            | Self::UnknownPreset { .. }
+            // 103 is about where traffic goes; this is settled in the configuration.
+            | Self::Policy { .. }
             | Self::ExportPath { .. }
             | Self::SameExport { .. }
             | Self::ExportOverRecord { .. }
@@ -260,7 +268,7 @@ impl Error {
                 Some("update `cargo-loadtest` to the version that wrote it".to_owned())
             }
             Self::SeveralRuns { .. } => Some("give more of the one you mean".to_owned()),
-            Self::Init { help, .. } => Some(help.clone()),
+            Self::Init { help, .. } | Self::Policy { help, .. } => Some(help.clone()),
             Self::SeveralMatch { .. } => {
                 Some("give the whole identity of the one you mean".to_owned())
             }
@@ -280,6 +288,16 @@ impl Error {
             path,
             source,
         }
+    }
+}
+
+/// The loads that there are: the likeliest first.
+fn presets(suggestion: Option<&str>, known: &[String]) -> String {
+    match (suggestion, known) {
+        (_, []) => "`loadtest.toml` has no `[load.NAME]`".to_owned(),
+        (None, known) => format!("there is {}", one_of(known)),
+        (Some(name), [_]) => format!("did you mean `{name}`?"),
+        (Some(name), known) => format!("did you mean `{name}`? There is {}", one_of(known)),
     }
 }
 

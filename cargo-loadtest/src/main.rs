@@ -9,6 +9,7 @@ mod export;
 mod files;
 mod interrupt;
 mod live;
+mod policy;
 mod selection;
 mod session;
 mod shell;

@@ -39,9 +39,9 @@ pub(crate) fn error(error: &Error) {
     }
 }
 
-/// Prints what is wrong and changes nothing.
-pub(crate) fn warning(message: impl Display) {
-    line(style::WARN, "warning", message);
+/// Prints what may not be as it was meant.
+pub(crate) fn warning(text: impl Display) {
+    line(style::WARN, "warning", text);
 }
 
 /// Prints a line as cargo shows what it does: a verb, right-aligned, and what it is done to.

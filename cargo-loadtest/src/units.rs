@@ -2,17 +2,18 @@
 
 use std::time::Duration;
 
-const DURATION_UNITS: [(&str, f64); 6] = [
+const DURATION_UNITS: [(&str, f64); 7] = [
     ("us", 1e-6),
     ("ms", 1e-3),
     ("s", 1.0),
     ("min", 60.0),
     ("m", 60.0),
     ("h", 3600.0),
+    ("d", 86_400.0),
 ];
 const RATE_UNITS: [(&str, f64); 3] = [("s", 1.0), ("m", 60.0), ("h", 3600.0)];
 
-/// Reads a length of time: `300ms`, `1.5s`, `1m`, `1h`.
+/// Reads a length of time: `300ms`, `1.5s`, `1m`, `1h`, `30d`.
 ///
 /// # Errors
 /// What is wrong with it and what to write instead.
@@ -25,7 +26,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let (_, seconds) = DURATION_UNITS
         .iter()
         .find(|(name, _)| *name == unit)
-        .ok_or_else(|| format!("has an unknown unit `{unit}`; use `ms`, `s`, `m` or `h`"))?;
+        .ok_or_else(|| format!("has an unknown unit `{unit}`; use `ms`, `s`, `m`, `h` or `d`"))?;
     Duration::try_from_secs_f64(value * seconds).map_err(|_| "is too long".to_owned())
 }
 
@@ -113,6 +114,7 @@ mod tests {
             ("1m", 60_000),
             ("2min", 120_000),
             ("1h", 3_600_000),
+            ("30d", 2_592_000_000),
             ("0s", 0),
         ] {
             assert_eq!(duration(text), Ok(Duration::from_millis(ms)), "{text}");

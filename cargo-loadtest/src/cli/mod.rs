@@ -1,7 +1,7 @@
 //! The command line: clap types only, in cargo's words and style.
 
 mod capacity;
-mod values;
+pub(crate) mod values;
 
 use crate::shell;
 use crate::units;
@@ -11,6 +11,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use loadtest::card::Letter;
 use loadtest::journey::Number;
+use loadtest::plan::Overrides;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -82,7 +83,7 @@ pub(crate) enum Color {
 }
 
 /// `cargo loadtest run`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
@@ -393,6 +394,19 @@ pub(crate) struct LoadArgs {
     /// Join paths to this URL, whatever the scenario declares
     #[arg(long, value_name = "URL", value_parser = values::base_url)]
     pub(crate) base_url: Option<String>,
+}
+
+impl LoadArgs {
+    /// What the flags change of a load, without the preset.
+    pub(crate) fn overrides(&self) -> Overrides {
+        Overrides {
+            rate_per_second: self.rate,
+            users: self.users,
+            iterations: self.iterations,
+            ramp_up: self.ramp_up,
+            duration: self.duration,
+        }
+    }
 }
 
 /// What every call of cargo gets.

@@ -103,7 +103,7 @@ const MOST_PER_SECOND: f64 = 1e6;
 const MOST_USERS: u32 = 1_000_000;
 const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
 
-pub(super) fn rate(text: &str) -> Result<f64, String> {
+pub(crate) fn rate(text: &str) -> Result<f64, String> {
     match units::rate(text)? {
         0.0 => Err("starts nothing; use at least `1/h`".to_owned()),
         rate if rate > MOST_PER_SECOND => Err("is too much; use at most `1000000/s`".to_owned()),
@@ -111,7 +111,7 @@ pub(super) fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     match ramp_up(text)? {
         Duration::ZERO => Err("is no time to run in; use at least `1s`".to_owned()),
         time => Ok(time),
@@ -143,19 +143,19 @@ pub(super) fn tolerance(text: &str) -> Result<f64, String> {
     }
 }
 
-pub(super) fn ramp_up(text: &str) -> Result<Duration, String> {
+pub(crate) fn ramp_up(text: &str) -> Result<Duration, String> {
     match units::duration(text)? {
         time if time > LONGEST => Err("is too long; use at most 30 days, `720h`".to_owned()),
         time => Ok(time),
     }
 }
 
-pub(super) fn seed(text: &str) -> Result<u64, String> {
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
     let mistake = "is no seed; write a whole number, as an earlier run printed it";
     text.parse().map_err(|_| mistake.to_owned())
 }
 
-pub(super) fn users(text: &str) -> Result<u32, String> {
+pub(crate) fn users(text: &str) -> Result<u32, String> {
     match text.parse::<u64>() {
         Ok(0) => Err("nobody would send anything; use at least 1 user".to_owned()),
         Ok(users) if users > u64::from(MOST_USERS) => {
@@ -166,7 +166,7 @@ pub(super) fn users(text: &str) -> Result<u32, String> {
     }
 }
 
-pub(super) fn iterations(text: &str) -> Result<u64, String> {
+pub(crate) fn iterations(text: &str) -> Result<u64, String> {
     match text.parse() {
         Ok(0) => Err("runs nothing; use at least 1 iteration".to_owned()),
         Ok(iterations) => Ok(iterations),

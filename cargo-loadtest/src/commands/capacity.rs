@@ -3,6 +3,7 @@
 use super::{Project, publish, run};
 use crate::cli::{CapacityArgs, Cli, RateArgs, Slo};
 use crate::error::Error;
+use crate::policy::{self, Action};
 use crate::selection::{Found, one, similar};
 use crate::session;
 use crate::shell;
@@ -27,17 +28,17 @@ const HIGHEST: f64 = 1_000_000.0;
 /// # Errors
 /// What prevents the search as a whole.
 pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
-    let exports = publish::Exports::check(&args.export, &args.pdf)?;
+    let mut exports = publish::Exports::check(&args.export, &args.pdf)?;
     let project = Project::open(&args.project, cli)?;
     let config = project.config()?;
-    let exports = if args.ci {
-        exports.for_ci(project.workspace.root())
-    } else {
-        exports
-    };
+    if args.ci {
+        exports = exports.for_ci(project.workspace.root());
+    }
     let store = Store::of(&project.workspace, &config);
+    project.permits(Action::Capacity, &config)?;
     let all = project.scenarios()?;
     let found = one(&all, &args.scenario)?;
+    policy::permits_tests(&config, std::slice::from_ref(found))?;
     let seed = args.trials.seed.unwrap_or_else(run::random_seed);
     let goal = goal(args, &found.definition)?;
     let highest = Purpose::Search;
@@ -94,6 +95,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     );
     let read = made.and_then(|()| folder.fold_search(&mut record));
     if let Err(error) = read {
+        let error = config.explained(error);
         shell::error(&error);
         record.not_run.push(run::not_run(found, &error));
         record.capacity = None;

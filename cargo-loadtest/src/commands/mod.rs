@@ -22,6 +22,7 @@ use crate::cli::{Cli, ProjectArgs, SelectionArgs};
 use crate::config::Config;
 use crate::error::Error;
 use crate::interrupt::Interrupts;
+use crate::policy::{self, Action};
 use crate::selection::{Found, select};
 use crate::session;
 use crate::workspace::{self, Binary, Workspace, build};
@@ -50,6 +51,11 @@ impl<'a> Project<'a> {
     /// The `loadtest.toml` that holds for it.
     fn config(&self) -> Result<Config, Error> {
         Config::load(&self.workspace.start, self.workspace.root())
+    }
+
+    /// Refuses what `config` does not let the caller do.
+    fn permits(&self, action: Action, config: &Config) -> Result<(), Error> {
+        policy::permits(action, config, &self.workspace.start)
     }
 
     /// Builds the load tests of its packages, and asks them for all their scenarios.

@@ -15,16 +15,14 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// When there is no such run, or its record cannot be read.
 pub(crate) fn report(args: &ReportArgs, _cli: &Cli) -> Result<u8, Error> {
-    let exports = publish::Exports::check(&args.export, &args.pdf)?;
+    let mut exports = publish::Exports::check(&args.export, &args.pdf)?;
     let (folder, mut record) = find(args)?;
-    let exports = if args.ci {
+    if args.ci {
         // A record may be read far from its sources.
         let workspace = Workspace::load(&args.cargo);
         let root = workspace.map_or(PathBuf::from("."), |found| found.root().to_path_buf());
-        exports.for_ci(&root)
-    } else {
-        exports
-    };
+        exports = exports.for_ci(&root);
+    }
     if args.apdex.is_some() || args.budget.is_some() {
         record.regrade(&GradingDefaults {
             apdex: args.apdex,

@@ -1,11 +1,13 @@
 //! `cargo loadtest run`: one scenario after another or all at once, one record of all.
 
 use super::{Project, mix, publish};
-use crate::cli::{Cli, LoadArgs, RunArgs};
+use crate::cli::{Cli, RunArgs};
+use crate::config::Config;
 use crate::error::Error;
 use crate::files;
 use crate::interrupt::Interrupts;
 use crate::live::Live;
+use crate::policy::{self, Action};
 use crate::selection::Found;
 use crate::session;
 use crate::shell;
@@ -22,18 +24,19 @@ use std::hash::{BuildHasher as _, RandomState};
 /// # Errors
 /// What prevents the run as a whole; what prevents one scenario is printed, and the next one runs.
 pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
-    let exports = publish::Exports::check(&args.export, &args.pdf)?;
     let project = Project::open(&args.project, cli)?;
     let mut config = project.config()?;
-    config.grading.min_grade = args.gate.min_grade.or(config.grading.min_grade);
-    let exports = if args.gate.ci {
-        exports.for_ci(project.workspace.root())
-    } else {
-        exports
-    };
+    let args = &config.defaults(args.gate.ci).complete(args);
+    let mut exports = publish::Exports::check(&args.export, &args.pdf)?;
+    if args.gate.ci {
+        exports = exports.for_ci(project.workspace.root());
+    }
+    let overrides = config.overrides(&args.load)?;
+    config.grading.min_grade = args.gate.min_grade;
+    project.permits(Action::Run, &config)?;
     let store = Store::of(&project.workspace, &config);
     let chosen = project.selected(&args.selection)?;
-    let overrides = overrides(&args.load);
+    policy::permits_tests(&config, &chosen)?;
     let seed = args.load.seed.unwrap_or_else(random_seed);
     let (overrides, binary) = shares(&chosen, args.mix, overrides)?;
     plan(&chosen, &overrides, &config.grading, seed)?;
@@ -59,7 +62,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         folder: &folder,
         args,
         overrides: &overrides,
-        grading: config.grading,
+        config: &config,
         seed,
         interrupts: &project.interrupts,
         quiet: cli.quiet,
@@ -135,7 +138,7 @@ struct Series<'a> {
     args: &'a RunArgs,
     /// Those of each scenario.
     overrides: &'a [Overrides],
-    grading: GradingDefaults,
+    config: &'a Config,
     seed: u64,
     interrupts: &'a Interrupts,
     quiet: bool,
@@ -156,7 +159,12 @@ impl Series<'_> {
                     format_args!("{identity} ({}/{})", i + 1, chosen.len()),
                 );
             }
-            keep(found, self.run(found, i), record);
+            let result = self.run(found, i);
+            keep(
+                found,
+                result.map_err(|error| self.config.explained(error)),
+                record,
+            );
         }
     }
 
@@ -190,7 +198,11 @@ impl Series<'_> {
             &mut live,
         )?;
         for (found, result) in chosen.iter().zip(results) {
-            keep(found, result, record);
+            keep(
+                found,
+                result.map_err(|error| self.config.explained(error)),
+                record,
+            );
         }
         Ok(())
     }
@@ -213,23 +225,12 @@ impl Series<'_> {
             run_id: self.folder.identifier(),
             overrides: self.overrides[at].clone(),
             base_url: self.args.load.base_url.clone(),
-            grading: self.grading.clone(),
+            grading: self.config.grading.clone(),
             seed: self.seed,
             executable_hash,
             journal: self.folder.journal(at + 1),
             record: self.folder.scenario_record(at + 1),
         }
-    }
-}
-
-/// What the flags change of a declared load.
-pub(super) fn overrides(load: &LoadArgs) -> Overrides {
-    Overrides {
-        rate_per_second: load.rate,
-        users: load.users,
-        iterations: load.iterations,
-        ramp_up: load.ramp_up,
-        duration: load.duration,
     }
 }
 

@@ -5,6 +5,7 @@ mod transcript;
 use super::{Project, run};
 use crate::cli::{Cli, DebugArgs};
 use crate::error::Error;
+use crate::policy::{self, Action};
 use crate::selection::one;
 use crate::session;
 use crate::shell;
@@ -21,10 +22,13 @@ const FAILED: u8 = 99;
 pub(crate) fn debug(args: &DebugArgs, cli: &Cli) -> Result<u8, Error> {
     let project = Project::open(&args.project, cli)?;
     let config = project.config()?;
+    let load = config.run.load_args(&args.load);
+    let overrides = config.overrides(&load)?;
+    project.permits(Action::Debug, &config)?;
     let all = project.scenarios()?;
     let found = one(&all, &args.scenario)?;
-    let overrides = run::overrides(&args.load);
-    let seed = args.load.seed.unwrap_or_else(run::random_seed);
+    policy::permits_tests(&config, std::slice::from_ref(found))?;
+    let seed = load.seed.unwrap_or_else(run::random_seed);
     let chosen = std::slice::from_ref(found);
     let plans = run::plan(
         chosen,
@@ -55,6 +59,7 @@ pub(crate) fn debug(args: &DebugArgs, cli: &Cli) -> Result<u8, Error> {
             text if text.is_empty() => Ok(()),
             text => shell::result(text.strip_suffix('\n').unwrap_or(&text)),
         },
-    )?;
+    )
+    .map_err(|error| config.explained(error))?;
     Ok(if end.is_ok { 0 } else { FAILED })
 }

@@ -5,6 +5,7 @@ mod source;
 use super::Project;
 use crate::cli::{Cli, DuplicateArgs};
 use crate::error::Error;
+use crate::policy::Action;
 use crate::selection::{Found, one};
 use crate::shell;
 use crate::workspace::{Workspace, folder};
@@ -28,6 +29,7 @@ pub(crate) fn duplicate(args: &DuplicateArgs, cli: &Cli) -> Result<u8, Error> {
     };
     let name = identifier(&args.name).map_err(|reason| refused(reason, None))?;
     let project = Project::open(&args.project, cli)?;
+    project.permits(Action::Duplicate, &project.config()?)?;
     let all = project.scenarios()?;
     let definition = &one(&all, &args.scenario)?.definition;
     let refused = |reason: String, help: Option<String>| Error::Duplicate {

@@ -186,27 +186,31 @@ fn tell(package: &Package, done: &[String], kept: &[String]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
 
     #[test]
     fn the_configuration_that_is_written_can_be_read() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(FILE_NAME), CONFIG).unwrap();
-        let read = crate::config::Config::load(folder.path(), folder.path()).unwrap();
-        let defaults = crate::config::Config {
+        let read = || Config::load(folder.path(), folder.path()).unwrap();
+        let nothing = Config {
             folder: folder.path().to_path_buf(),
-            ..crate::config::Config::default()
+            is_file: true,
+            ..Config::default()
         };
-        assert_eq!(read, defaults);
-        // Its examples are keys that exist.
-        let enabled = CONFIG
-            .replace("\n# [", "\n[")
-            .replace("\n# directory", "\ndirectory");
-        let enabled = enabled
-            .replace("\n# apdex", "\napdex")
-            .replace("\n# budget", "\nbudget");
-        std::fs::write(folder.path().join(FILE_NAME), enabled).unwrap();
-        let read = crate::config::Config::load(folder.path(), folder.path()).unwrap();
-        assert!(read.store.directory.is_some() && read.grading.apdex.is_some());
+        assert_eq!(read(), nothing);
+        // Its examples are keys that exist: what looks like one is enabled, the prose stays.
+        let is_example = |line: &&str| line.starts_with('[') || line.contains(" = ");
+        let enabled: Vec<_> = CONFIG
+            .lines()
+            .map(|line| line.strip_prefix("# ").filter(is_example).unwrap_or(line))
+            .collect();
+        std::fs::write(folder.path().join(FILE_NAME), enabled.join("\n")).unwrap();
+        let read = read();
+        assert!(read.store.directory.is_some() && read.store.keep.is_some());
+        assert!(read.grading.apdex.is_some() && read.run.min_grade.is_some());
+        assert!(read.ci.load.is_some() && read.preset("smoke").is_ok());
+        assert_eq!((read.notify.len(), read.organisation.is_some()), (1, true));
     }
 
     #[test]

@@ -24,10 +24,11 @@ use serde_json::{Value, json};
 pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<u8, Error> {
     let project = Project::open(&args.project, cli)?;
     let config = project.config()?;
+    let load = config.run.load_args(&args.load);
+    let overrides = config.overrides(&load)?;
     let chosen = project.selected(&args.selection)?;
-    let overrides = run::overrides(&args.load);
     let (overrides, _) = run::shares(&chosen, args.mix, overrides)?;
-    let seed = args.load.seed;
+    let seed = load.seed;
     let plans = run::plan(&chosen, &overrides, &config.grading, seed.unwrap_or(0))?;
     let environment = std::env::var(BASE_URL_VARIABLE).ok();
     let environment = environment.as_deref().filter(|url| !url.is_empty());

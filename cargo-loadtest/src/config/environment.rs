@@ -1,0 +1,120 @@
+//! `LOADTEST_TABLE_KEY`: the layer between the file and the command line.
+
+use super::key::{Given, Key, Kind};
+use super::{Origin, Setting};
+use crate::shell::clean;
+use std::path::{Path, PathBuf};
+
+/// What all variables begin with.
+const PREFIX: &str = "LOADTEST_";
+/// Those that are no keys: the base URL, who the caller is, and what tool and load test say to each other.
+const OTHERS: [&str; 4] = ["BASE_URL", "USER", "REQUEST", "SOURCE"];
+
+/// The variables of this tool, and where it was called.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Environment {
+    variables: Vec<(String, String)>,
+    folder: PathBuf,
+    known: Vec<String>,
+    mistakes: Vec<String>,
+}
+
+impl Environment {
+    /// That of this process.
+    pub(crate) fn of_process() -> Self {
+        let variables = std::env::vars_os().filter_map(|(name, value)| {
+            let name = name.into_string().ok()?;
+            let value = value.to_string_lossy().into_owned();
+            name.starts_with(PREFIX).then_some((name, value))
+        });
+        let folder = std::env::current_dir().unwrap_or_default();
+        Self::new(variables, &folder)
+    }
+
+    /// One of these variables.
+    pub(crate) fn new(
+        variables: impl IntoIterator<Item = (String, String)>,
+        folder: &Path,
+    ) -> Self {
+        Self {
+            // As with `LOADTEST_BASE_URL`, an empty one says nothing.
+            variables: variables
+                .into_iter()
+                .filter(|(_, value)| !value.trim().is_empty())
+                .collect(),
+            folder: folder.to_path_buf(),
+            known: OTHERS.map(str::to_owned).to_vec(),
+            mistakes: Vec::new(),
+        }
+    }
+
+    /// Reads the variables of a table's keys into `target`.
+    pub(super) fn read<T>(
+        &mut self,
+        section: &'static str,
+        keys: &[Key<T>],
+        target: &mut T,
+    ) -> Vec<Setting> {
+        let mut settings = Vec::new();
+        for key in keys {
+            let variable = variable(section, key.name);
+            self.known.push(variable[PREFIX.len()..].to_owned());
+            let Some((_, text)) = self.variables.iter().find(|(name, _)| *name == variable) else {
+                continue;
+            };
+            let words = if key.kind == Kind::List {
+                let words = text
+                    .split(',')
+                    .map(str::trim)
+                    .filter(|word| !word.is_empty());
+                words.map(str::to_owned).collect()
+            } else {
+                vec![text.trim().to_owned()]
+            };
+            let given = Given {
+                words: &words,
+                base: &self.folder,
+            };
+            match (key.read)(&given, target) {
+                Ok(()) => settings.push(Setting {
+                    section,
+                    name: key.name,
+                    words,
+                    base: self.folder.clone(),
+                    origin: Origin::Environment { variable },
+                }),
+                Err(mistake) => {
+                    let colon = if key.kind == Kind::List { ":" } else { "" };
+                    let mistake = format!("`{variable}={text}`{colon} {mistake}");
+                    self.mistakes.push(clean(&mistake));
+                }
+            }
+        }
+        settings
+    }
+
+    /// What is wrong, and what looks like a key that is misspelt.
+    pub(super) fn finish(self) -> (Vec<String>, Vec<String>) {
+        let mut doubts = Vec::new();
+        for (variable, _) in &self.variables {
+            let word = &variable[PREFIX.len()..];
+            if self.known.iter().any(|known| known == word) {
+                continue;
+            }
+            let known = || self.known.iter().map(String::as_str);
+            // Somebody may write the beginning of a key for the whole.
+            let begins = |known: &&str| word.contains('_') && known.starts_with(word);
+            let like = crate::selection::similar(word, known()).or_else(|| known().find(begins));
+            if let Some(like) = like {
+                let doubt = format!("`{variable}` is not read; did you mean `{PREFIX}{like}`?");
+                doubts.push(clean(&doubt));
+            }
+        }
+        (self.mistakes, doubts)
+    }
+}
+
+/// The variable of a key: that of `[grading] apdex` is `LOADTEST_GRADING_APDEX`.
+pub(crate) fn variable(section: &str, name: &str) -> String {
+    format!("{PREFIX}{section}_{name}").to_uppercase()
+}

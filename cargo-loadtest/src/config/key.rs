@@ -1,0 +1,90 @@
+//! A key of `loadtest.toml`: what it takes, and how that is read - from the file and from a variable alike.
+
+use crate::selection::{one_of, similar};
+use std::path::{Path, PathBuf};
+
+/// A key of a table that is read into a `T`.
+#[derive(Debug)]
+pub(crate) struct Key<T> {
+    /// Its name within the table.
+    pub(crate) name: &'static str,
+    /// What TOML is to give.
+    pub(crate) kind: Kind,
+    /// A value as it stands in the file, after the equals sign.
+    pub(crate) example: &'static str,
+    /// What holds where nobody says anything.
+    pub(crate) built_in: BuiltIn,
+    /// Reads a value; what is wrong with it continues a sentence about it.
+    pub(crate) read: fn(&Given<'_>, &mut T) -> Result<(), String>,
+}
+
+/// What TOML is to give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A text; of a quantity with this unit, where somebody leaves it out.
+    Text {
+        /// The unit.
+        unit: &'static str,
+    },
+    /// A text that is not repeated in a message, as it may hold a secret.
+    Private,
+    /// A whole number.
+    Whole,
+    /// A number.
+    Number,
+    /// A list of texts.
+    List,
+}
+
+impl Kind {
+    /// A text without a unit.
+    pub(crate) const TEXT: Self = Self::Text { unit: "" };
+}
+
+/// What holds where nobody says anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BuiltIn {
+    /// This value.
+    Value(&'static str),
+    /// No value, which these words say.
+    Nothing(&'static str),
+    /// There is none: the key must be given.
+    Required,
+}
+
+/// A value as somebody gave it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Given<'a> {
+    /// The words: one, or those of a list.
+    pub(crate) words: &'a [String],
+    /// The folder that relative paths are relative to.
+    pub(crate) base: &'a Path,
+}
+
+impl Given<'_> {
+    /// The only word.
+    pub(crate) fn text(&self) -> &str {
+        self.words.first().map_or("", String::as_str)
+    }
+
+    /// The only word as it was given, which is not to be empty.
+    pub(crate) fn name(&self) -> Result<String, String> {
+        match self.text().trim() {
+            "" => Err("is empty".to_owned()),
+            text => Ok(text.to_owned()),
+        }
+    }
+
+    /// A path, made absolute.
+    pub(crate) fn path(&self, text: &str) -> PathBuf {
+        self.base.join(text)
+    }
+}
+
+/// What is wrong with a word that is none of `known`.
+pub(crate) fn unknown(word: &str, known: &[&str]) -> String {
+    similar(word, known.iter().copied()).map_or_else(
+        || format!("there is {}", one_of(known)),
+        |name| format!("did you mean `{name}`?"),
+    )
+}

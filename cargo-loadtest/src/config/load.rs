@@ -1,0 +1,266 @@
+//! `[load.NAME]`: loads under a name, which `--load NAME` chooses.
+
+use super::key::{BuiltIn, Key, Kind};
+use super::reader::{Reader, Value};
+use crate::cli::values;
+use crate::error::Error;
+use crate::selection::similar;
+use loadtest::plan::Overrides;
+
+/// A load under a name.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Preset {
+    /// Its name.
+    pub(crate) name: String,
+    /// The line of its table.
+    pub(crate) line: usize,
+    /// What it makes of the load that a scenario declares.
+    pub(crate) overrides: Overrides,
+}
+
+/// What `flags` make of `preset`: a rate, users or iterations among them take the place of its own; ramp
+/// and duration stay where the new load has them.
+pub(crate) fn changed(preset: &Overrides, flags: &Overrides) -> Overrides {
+    let mut load = preset.clone();
+    if flags.rate_per_second.is_some() {
+        load = Overrides {
+            rate_per_second: flags.rate_per_second,
+            users: None,
+            iterations: None,
+            ..load
+        };
+    }
+    if flags.users.is_some() {
+        load.rate_per_second = None;
+        load.users = flags.users;
+    }
+    if flags.iterations.is_some() {
+        load = Overrides {
+            users: load.users,
+            iterations: flags.iterations,
+            ..Overrides::default()
+        };
+    }
+    load.ramp_up = flags.ramp_up.or(load.ramp_up);
+    load.duration = flags.duration.or(load.duration);
+    load
+}
+
+/// The preset called `name`.
+///
+/// # Errors
+/// [`Error::UnknownPreset`].
+pub(super) fn find<'p>(presets: &'p [Preset], name: &str) -> Result<&'p Preset, Error> {
+    let found = presets.iter().find(|preset| preset.name == name);
+    found.ok_or_else(|| {
+        let known: Vec<_> = presets.iter().map(|preset| preset.name.clone()).collect();
+        Error::UnknownPreset {
+            suggestion: similar(name, known.iter().map(String::as_str)).map(str::to_owned),
+            name: name.to_owned(),
+            known,
+        }
+    })
+}
+
+/// The keys of each table.
+pub(super) const KEYS: [Key<Overrides>; 5] = [
+    Key {
+        name: "rate",
+        kind: Kind::Text { unit: "/s" },
+        example: "\"200/s\"",
+        built_in: BuiltIn::Nothing("none"),
+        read: |given, load| {
+            load.rate_per_second = Some(values::rate(given.text())?);
+            Ok(())
+        },
+    },
+    Key {
+        name: "users",
+        kind: Kind::Whole,
+        example: "50",
+        built_in: BuiltIn::Nothing("none"),
+        read: |given, load| {
+            load.users = Some(values::users(given.text())?);
+            Ok(())
+        },
+    },
+    Key {
+        name: "iterations",
+        kind: Kind::Whole,
+        example: "1000",
+        built_in: BuiltIn::Nothing("none"),
+        read: |given, load| {
+            load.iterations = Some(values::iterations(given.text())?);
+            Ok(())
+        },
+    },
+    Key {
+        name: "ramp_up",
+        kind: Kind::Text { unit: "s" },
+        example: "\"10s\"",
+        built_in: BuiltIn::Nothing("as declared"),
+        read: |given, load| {
+            load.ramp_up = Some(values::ramp_up(given.text())?);
+            Ok(())
+        },
+    },
+    Key {
+        name: "duration",
+        kind: Kind::Text { unit: "s" },
+        example: "\"1m\"",
+        built_in: BuiltIn::Nothing("as declared"),
+        read: |given, load| {
+            load.duration = Some(values::duration(given.text())?);
+            Ok(())
+        },
+    },
+];
+
+/// Reads the tables below `load`.
+pub(super) fn read(value: Value<'_, '_>, reader: &mut Reader<'_>) -> Vec<Preset> {
+    let mut presets = Vec::new();
+    let Some(tables) = value.get_ref().as_table() else {
+        let message = "`load` holds tables; write `[load.smoke]` on a line of its own";
+        reader.mistake(value.span().start, message);
+        return presets;
+    };
+    for (name, value) in tables {
+        let line = reader.line(name.span().start);
+        let name = name.get_ref();
+        let Some(table) = value.get_ref().as_table() else {
+            let message = if KEYS.iter().any(|key| key.name == name) {
+                format!("`{name}` is part of a load with a name: write it below `[load.smoke]`")
+            } else {
+                format!("`load.{name}` is a table; write `[load.{name}]` on a line of its own")
+            };
+            reader.mistake(value.span().start, message);
+            continue;
+        };
+        let mut overrides = Overrides::default();
+        let read = reader.keys(table, &KEYS, &mut overrides);
+        // Of keys that could not be read there is nothing more to say.
+        if read.len() == table.len() {
+            for mistake in mistakes(&overrides) {
+                reader.mistake_in(line, format!("`[load.{name}]` {mistake}"));
+            }
+        }
+        presets.push(Preset {
+            name: name.to_string(),
+            line,
+            overrides,
+        });
+    }
+    presets.sort_by_key(|preset| preset.line);
+    presets
+}
+
+/// What no scenario could run with.
+fn mistakes(load: &Overrides) -> Vec<&'static str> {
+    let mut mistakes = Vec::new();
+    if *load == Overrides::default() {
+        mistakes.push("says nothing of a load; write for example `rate = \"200/s\"` below it");
+    }
+    if load.rate_per_second.is_some() && load.users.is_some() {
+        mistakes.push("has both `rate` and `users`; leave one out");
+    }
+    if load.rate_per_second.is_some() && load.iterations.is_some() {
+        mistakes.push("has both `rate` and `iterations`; leave one out");
+    }
+    if load.iterations.is_some() && (load.ramp_up.is_some() || load.duration.is_some()) {
+        mistakes.push("is a fixed number of iterations, which has no `duration` and no `ramp_up`");
+    }
+    if let (Some(ramp_up), Some(duration)) = (load.ramp_up, load.duration)
+        && ramp_up >= duration
+    {
+        mistakes.push("has a `ramp_up` that leaves nothing of its `duration`, which includes it");
+    }
+    mistakes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::sample;
+    use loadtest::definition::{Load, Shape};
+    use loadtest::plan::{GradingDefaults, Plan};
+    use proptest::prelude::*;
+    use std::time::Duration;
+
+    fn some_time() -> impl Strategy<Value = Option<Duration>> {
+        prop::option::of((10..60_u64).prop_map(Duration::from_secs))
+    }
+
+    fn some_flags() -> impl Strategy<Value = Overrides> {
+        let ramp = prop::option::of((0..9_u64).prop_map(Duration::from_secs));
+        let parts = (0..4, 1..50_u32, 1..50_u64, ramp, some_time());
+        parts.prop_map(|(model, users, iterations, ramp_up, duration)| {
+            let one = match model {
+                1 => Overrides {
+                    rate_per_second: Some(f64::from(users)),
+                    ..Overrides::default()
+                },
+                2 => Overrides {
+                    users: Some(users),
+                    ..Overrides::default()
+                },
+                3 => Overrides {
+                    iterations: Some(iterations),
+                    ..Overrides::default()
+                },
+                _ => Overrides::default(),
+            };
+            if model == 3 {
+                one
+            } else {
+                Overrides {
+                    ramp_up,
+                    duration,
+                    ..one
+                }
+            }
+        })
+    }
+
+    fn load(declared: Option<Load>, overrides: &Overrides) -> Load {
+        let mut scenario = sample::definition("visit", &[]);
+        scenario.load = declared;
+        let plan = Plan::new(&scenario, overrides, &GradingDefaults::default(), 0);
+        plan.unwrap().load
+    }
+
+    proptest! {
+        /// Flags beside a preset do what they would if the scenario declared the preset.
+        #[test]
+        fn flags_change_a_preset_as_they_change_a_declared_load(
+            preset in some_flags(),
+            flags in some_flags(),
+        ) {
+            // Fixed work has no length that another load could keep, and none that flags could change.
+            prop_assume!(preset.iterations.is_none());
+            let declared = Some(Load::rate(5.0, Duration::from_secs(60)));
+            let one_by_one = load(Some(load(declared.clone(), &preset)), &flags);
+            prop_assert_eq!(load(declared, &changed(&preset, &flags)), one_by_one);
+        }
+    }
+
+    #[test]
+    fn users_beside_fixed_work_share_it_and_a_rate_takes_its_place() {
+        let preset = Overrides {
+            iterations: Some(1_000),
+            users: Some(10),
+            ..Overrides::default()
+        };
+        let flags = Overrides {
+            users: Some(20),
+            ..Overrides::default()
+        };
+        let shape = load(None, &changed(&preset, &flags)).shape;
+        let (count, users) = (1_000, 20);
+        assert_eq!(shape, Shape::Iterations { count, users });
+        let flags = Overrides {
+            rate_per_second: Some(5.0),
+            ..Overrides::default()
+        };
+        assert_eq!(changed(&preset, &flags), flags);
+    }
+}

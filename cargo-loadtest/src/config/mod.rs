@@ -1,0 +1,398 @@
+//! `loadtest.toml`: what a team agrees on, checked key by key, all mistakes at once.
+//!
+//! What is built in gives way to the file, the file to the environment, and that to the command line.
+
+mod environment;
+mod grading;
+mod key;
+mod load;
+mod notify;
+mod organisation;
+mod reader;
+mod run;
+mod store;
+mod target;
+#[cfg(test)]
+mod tests;
+
+use crate::cli::LoadArgs;
+use crate::error::Error;
+use crate::shell;
+pub(crate) use environment::{Environment, variable};
+use key::Key;
+pub(crate) use key::{BuiltIn, Kind};
+pub(crate) use load::Preset;
+use loadtest::plan::{GradingDefaults, Overrides};
+use loadtest::protocol::{FailureKind, RunFailure};
+pub(crate) use notify::{Event, Notify, NotifyFormat};
+#[cfg(test)]
+pub(crate) use organisation::Member;
+pub(crate) use organisation::{Level, Organisation, Plan};
+use reader::Reader;
+pub(crate) use run::RunDefaults;
+use std::path::{Path, PathBuf};
+pub(crate) use store::StoreConfig;
+pub(crate) use target::Target;
+use toml::de::DeTable;
+
+/// The name of the file.
+pub(crate) const FILE_NAME: &str = "loadtest.toml";
+
+/// What is in force, but for the command line.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Config {
+    /// The folder of the file, or the root of the workspace where there is none: baselines are beside it.
+    pub(crate) folder: PathBuf,
+    /// Whether there is a file.
+    pub(crate) is_file: bool,
+    /// `[store]`.
+    pub(crate) store: StoreConfig,
+    /// `[grading]`: the policy for steps that declare none.
+    pub(crate) grading: GradingDefaults,
+    /// `[run]`: what `run` does where its command line says nothing.
+    pub(crate) run: RunDefaults,
+    /// The same with `--ci`: `[ci]`, and `[run]` where that says nothing.
+    pub(crate) ci: RunDefaults,
+    /// `[load.NAME]`, in the order of the file.
+    pub(crate) presets: Vec<Preset>,
+    /// `[[notify]]`.
+    pub(crate) notify: Vec<Notify>,
+    /// The line of each of them.
+    pub(crate) notify_lines: Vec<usize>,
+    /// `[[targets]]`, which nothing heeds yet.
+    pub(crate) targets: Vec<Target>,
+    /// `[organisation]`.
+    pub(crate) organisation: Option<Organisation>,
+    /// Every key that is set, in the order in which one takes the place of another.
+    pub(crate) settings: Vec<Setting>,
+}
+
+/// A key that somebody set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Setting {
+    /// The table.
+    pub(crate) section: &'static str,
+    /// The key in it.
+    pub(crate) name: &'static str,
+    /// The value: one word, or those of a list.
+    pub(crate) words: Vec<String>,
+    /// The folder that paths in it are relative to.
+    base: PathBuf,
+    /// Where it stands.
+    pub(crate) origin: Origin,
+}
+
+/// Where a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A line of the file.
+    File {
+        /// The line.
+        line: usize,
+    },
+    /// A variable of the environment.
+    Environment {
+        /// Its name.
+        variable: String,
+    },
+}
+
+/// A key that there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Known {
+    /// The table.
+    pub(crate) section: &'static str,
+    /// The key in it.
+    pub(crate) name: &'static str,
+    /// What holds where nobody says anything.
+    pub(crate) built_in: BuiltIn,
+    /// A value as it stands in the file.
+    pub(crate) example: &'static str,
+    /// What it takes.
+    pub(crate) kind: Kind,
+}
+
+/// The keys that every layer has, in the order in which they are shown.
+pub(crate) fn layered() -> Vec<Known> {
+    let mut all = known("store", &store::KEYS);
+    all.extend(known("grading", &grading::KEYS));
+    all.extend(known("run", &run::KEYS));
+    all.extend(known("ci", &run::KEYS));
+    all
+}
+
+fn known<T>(section: &'static str, keys: &[Key<T>]) -> Vec<Known> {
+    let known = keys.iter().map(|key| Known {
+        section,
+        name: key.name,
+        built_in: key.built_in,
+        example: key.example,
+        kind: key.kind,
+    });
+    known.collect()
+}
+
+impl Config {
+    /// Reads the first `loadtest.toml` from `start` upward to `root`, and the variables of the environment;
+    /// the defaults where there is neither. Variables that look misspelt are told.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with every mistake; a file that cannot be read.
+    pub(crate) fn load(start: &Path, root: &Path) -> Result<Self, Error> {
+        let (config, doubts) = Self::layers(start, root, Environment::of_process())?;
+        for doubt in doubts {
+            shell::warning(doubt);
+        }
+        Ok(config)
+    }
+
+    fn layers(
+        start: &Path,
+        root: &Path,
+        environment: Environment,
+    ) -> Result<(Self, Vec<String>), Error> {
+        let below_root = start
+            .ancestors()
+            .take_while(|folder| folder.starts_with(root));
+        // `--manifest-path` may name a member outside of the folder of the workspace.
+        for folder in below_root.chain([root]) {
+            let path = folder.join(FILE_NAME);
+            match std::fs::read(&path) {
+                Ok(bytes) => return Self::decode(Some(&bytes), &path, environment),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(Error::io("read", path)(error)),
+            }
+        }
+        Self::decode(None, &root.join(FILE_NAME), environment)
+    }
+
+    /// Reads what the file at `path` holds, if there is one, and `environment`.
+    fn decode(
+        bytes: Option<&[u8]>,
+        path: &Path,
+        mut environment: Environment,
+    ) -> Result<(Self, Vec<String>), Error> {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let mut config = Self {
+            folder: folder.to_path_buf(),
+            is_file: bytes.is_some(),
+            ..Self::default()
+        };
+        let told = |mistakes: Vec<String>| {
+            let with_path = |mistake| format!("{}: {mistake}", path.display());
+            mistakes.into_iter().map(with_path).collect::<Vec<_>>()
+        };
+        let mut mistakes = match std::str::from_utf8(bytes.unwrap_or_default()) {
+            Ok(text) => told(config.read(text)),
+            Err(error) => {
+                let before = &bytes.unwrap_or_default()[..error.valid_up_to()];
+                let line = before.split(|byte| *byte == b'\n').count();
+                told(vec![format!("line {line}: this is not UTF-8, as TOML is")])
+            }
+        };
+        config.take(&mut environment);
+        config.settle();
+        if mistakes.is_empty() {
+            mistakes = told(config.unknown_presets(true));
+        }
+        mistakes.extend(config.unknown_presets(false));
+        let (wrong, doubts) = environment.finish();
+        mistakes.extend(wrong);
+        if mistakes.is_empty() {
+            Ok((config, doubts))
+        } else {
+            Err(Error::Config { mistakes })
+        }
+    }
+
+    /// Reads the text of the file; what is wrong with it.
+    fn read(&mut self, text: &str) -> Vec<String> {
+        let folder = self.folder.clone();
+        let mut reader = Reader::new(text, &folder);
+        let (table, syntax) = DeTable::parse_recoverable(text);
+        for error in &syntax {
+            reader.mistake(error.span().map_or(0, |span| span.start), error.message());
+        }
+        if syntax.is_empty() {
+            self.tables(table.get_ref(), &mut reader);
+        }
+        reader.finish()
+    }
+
+    fn tables(&mut self, file: &DeTable<'_>, reader: &mut Reader<'_>) {
+        for (name, value) in file {
+            let line = reader.line(name.span().start);
+            let mut unused = RunDefaults::default();
+            let (section, read) = match &**name.get_ref() {
+                "store" => (
+                    "store",
+                    reader.keys_of("store", value, &store::KEYS, &mut self.store),
+                ),
+                "grading" => (
+                    "grading",
+                    reader.keys_of("grading", value, &grading::KEYS, &mut self.grading),
+                ),
+                // What is in force is known when all layers are.
+                "run" => ("run", reader.keys_of("run", value, &run::KEYS, &mut unused)),
+                "ci" => ("ci", reader.keys_of("ci", value, &run::KEYS, &mut unused)),
+                "load" => {
+                    self.presets = load::read(value, reader);
+                    continue;
+                }
+                "notify" => {
+                    (self.notify_lines, self.notify) = reader
+                        .entries("notify", value, &notify::KEYS)
+                        .into_iter()
+                        .unzip();
+                    continue;
+                }
+                "targets" => {
+                    self.targets = target::read(value, reader);
+                    continue;
+                }
+                "organisation" => {
+                    self.organisation = Some(organisation::read(value, line, reader));
+                    continue;
+                }
+                _ => {
+                    reader.unknown(name, &TABLES);
+                    continue;
+                }
+            };
+            self.settings.extend(read.into_iter().map(|read| Setting {
+                section,
+                name: read.name,
+                words: read.words,
+                base: self.folder.clone(),
+                origin: Origin::File { line: read.line },
+            }));
+        }
+    }
+
+    /// Lets the variables of the environment take the place of what the file says.
+    fn take(&mut self, environment: &mut Environment) {
+        let mut unused = RunDefaults::default();
+        let mut settings = environment.read("store", &store::KEYS, &mut self.store);
+        settings.extend(environment.read("grading", &grading::KEYS, &mut self.grading));
+        settings.extend(environment.read("run", &run::KEYS, &mut unused));
+        settings.extend(environment.read("ci", &run::KEYS, &mut unused));
+        self.settings.extend(settings);
+    }
+
+    /// Puts the settings in the order in which one takes the place of another, and finds out what `run`
+    /// does without and with `--ci`.
+    fn settle(&mut self) {
+        let rank = |setting: &Setting| {
+            let is_of_environment = matches!(setting.origin, Origin::Environment { .. });
+            (is_of_environment, setting.section == "ci")
+        };
+        self.settings.sort_by_key(rank);
+        for setting in &self.settings {
+            let targets = match setting.section {
+                "run" => vec![&mut self.run, &mut self.ci],
+                "ci" => vec![&mut self.ci],
+                _ => continue,
+            };
+            for target in targets {
+                let given = key::Given {
+                    words: &setting.words,
+                    base: &setting.base,
+                };
+                for key in run::KEYS.iter().filter(|key| key.name == setting.name) {
+                    // It was read before, where what is wrong with it was told.
+                    let _ = (key.read)(&given, target);
+                }
+            }
+        }
+    }
+
+    /// What is wrong with the names of presets in the file, or in the environment.
+    fn unknown_presets(&self, in_file: bool) -> Vec<String> {
+        let names = self
+            .settings
+            .iter()
+            .filter(|setting| setting.name == "load");
+        let mut mistakes = Vec::new();
+        for setting in names {
+            let Err(error) = self.preset(&setting.words[0]) else {
+                continue;
+            };
+            match &setting.origin {
+                Origin::File { line } if in_file => mistakes.push(format!("line {line}: {error}")),
+                Origin::Environment { variable } if !in_file => {
+                    mistakes.push(format!("`{variable}`: {error}"));
+                }
+                _ => {}
+            }
+        }
+        mistakes
+    }
+
+    /// What set a key: the last that did. With `ci`, a key of `[run]` may be set by `[ci]`.
+    pub(crate) fn setting(&self, section: &str, name: &str) -> Option<&Setting> {
+        let sections = match section {
+            "ci" => ["ci", "run"],
+            section => [section; 2],
+        };
+        let mut settings = self.settings.iter().rev();
+        settings.find(|setting| setting.name == name && sections.contains(&setting.section))
+    }
+
+    /// What `run` does where its command line says nothing.
+    pub(crate) fn defaults(&self, ci: bool) -> &RunDefaults {
+        if ci { &self.ci } else { &self.run }
+    }
+
+    /// The preset called `name`.
+    ///
+    /// # Errors
+    /// [`Error::UnknownPreset`].
+    pub(crate) fn preset(&self, name: &str) -> Result<&Preset, Error> {
+        load::find(&self.presets, name)
+    }
+
+    /// What preset and flags make of the load that a scenario declares.
+    ///
+    /// # Errors
+    /// [`Error::UnknownPreset`].
+    pub(crate) fn overrides(&self, load: &LoadArgs) -> Result<Overrides, Error> {
+        let flags = load.overrides();
+        match &load.preset {
+            Some(name) => Ok(load::changed(&self.preset(name)?.overrides, &flags)),
+            None => Ok(flags),
+        }
+    }
+
+    /// An error with what `[[targets]]` has to do with it.
+    pub(crate) fn explained(&self, error: Error) -> Error {
+        match error {
+            Error::Refused { scenario, failure }
+                if failure.kind == FailureKind::NotPermitted && !self.targets.is_empty() =>
+            {
+                let help = format!(
+                    "`[[targets]]` ({FILE_NAME}:{}) is read and checked, but permits nothing yet; \
+                     this version tests loopback and targets that a scenario starts itself",
+                    self.targets[0].line
+                );
+                let failure = RunFailure {
+                    help: Some(help),
+                    ..failure
+                };
+                Error::Refused { scenario, failure }
+            }
+            error => error,
+        }
+    }
+}
+
+/// The tables of the file.
+const TABLES: [&str; 8] = [
+    "store",
+    "grading",
+    "run",
+    "ci",
+    "load",
+    "notify",
+    "targets",
+    "organisation",
+];

@@ -1,0 +1,170 @@
+//! `[[notify]]`: who is told of events.
+
+use super::key::{BuiltIn, Given, Key, Kind, unknown};
+use url::Url;
+
+/// Who is told of events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Notify {
+    /// `url`: where to, `http` or `https`.
+    pub(crate) url: String,
+    /// `events`: of what; of all, where nothing is said.
+    pub(crate) events: Vec<Event>,
+    /// `format`: in what form.
+    pub(crate) format: NotifyFormat,
+    /// `secret_env`: the variable of the environment that holds the key of the signature.
+    pub(crate) secret_env: Option<String>,
+}
+
+impl Default for Notify {
+    fn default() -> Self {
+        Self {
+            url: String::new(),
+            events: Event::ALL.to_vec(),
+            format: NotifyFormat::default(),
+            secret_env: None,
+        }
+    }
+}
+
+/// What webhooks are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Event {
+    /// `run.started`
+    RunStarted,
+    /// `run.finished`
+    RunFinished,
+    /// `gate.failed`
+    GateFailed,
+}
+
+impl Event {
+    const ALL: [Self; 3] = [Self::RunStarted, Self::RunFinished, Self::GateFailed];
+
+    /// The word in the file.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::RunStarted => "run.started",
+            Self::RunFinished => "run.finished",
+            Self::GateFailed => "gate.failed",
+        }
+    }
+
+    fn read(word: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|event| event.word() == word);
+        known.ok_or_else(|| {
+            let instead = unknown(word, &Self::ALL.map(Self::word));
+            format!("`{word}` is no event; {instead}")
+        })
+    }
+}
+
+/// In what form a webhook is told.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum NotifyFormat {
+    /// `json`: the documented payload.
+    #[default]
+    Json,
+    /// `slack`: a message of Slack's incoming webhooks.
+    Slack,
+}
+
+/// The keys of an entry.
+pub(super) const KEYS: [Key<Notify>; 4] = [
+    Key {
+        name: "url",
+        kind: Kind::Private,
+        example: "\"https://hooks.example.com/loadtest\"",
+        built_in: BuiltIn::Required,
+        read: |given, notify| {
+            notify.url = url(given.text())?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "events",
+        kind: Kind::List,
+        example: "[\"run.finished\", \"gate.failed\"]",
+        built_in: BuiltIn::Value("run.started, run.finished, gate.failed"),
+        read: |given, notify| {
+            notify.events = events(given)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "format",
+        kind: Kind::TEXT,
+        example: "\"json\"",
+        built_in: BuiltIn::Value("json"),
+        read: |given, notify| {
+            notify.format = match given.text() {
+                "json" => NotifyFormat::Json,
+                "slack" => NotifyFormat::Slack,
+                word => {
+                    let instead = unknown(word, &["json", "slack"]);
+                    return Err(format!("is no format; {instead}"));
+                }
+            };
+            Ok(())
+        },
+    },
+    Key {
+        name: "secret_env",
+        kind: Kind::Private,
+        example: "\"LOADTEST_WEBHOOK_KEY\"",
+        built_in: BuiltIn::Nothing("no signature"),
+        read: |given, notify| {
+            notify.secret_env = Some(variable(given.text())?);
+            Ok(())
+        },
+    },
+];
+
+fn events(given: &Given<'_>) -> Result<Vec<Event>, String> {
+    let mut events = Vec::new();
+    for word in given.words {
+        let event = Event::read(word)?;
+        if !events.contains(&event) {
+            events.push(event);
+        }
+    }
+    if events.is_empty() {
+        return Err("names no event, so nothing would ever be told".to_owned());
+    }
+    Ok(events)
+}
+
+/// A URL that events can be sent to. What is wrong is told without it: who knows it can write to Slack.
+fn url(text: &str) -> Result<String, String> {
+    let example = "write for example `https://hooks.example.com/loadtest`";
+    let url = Url::parse(text).map_err(|error| format!("is no URL ({error}); {example}"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(format!(
+            "begins with neither `http://` nor `https://`; {example}"
+        ));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(
+            "holds a user name or a password, which this file is no place for; \
+             `secret_env` names the variable of a key that signs what is sent"
+                .to_owned(),
+        );
+    }
+    Ok(url.into())
+}
+
+/// The name of a variable, not its value.
+fn variable(text: &str) -> Result<String, String> {
+    let is_name = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && text
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    if is_name {
+        return Ok(text.to_owned());
+    }
+    Err(
+        "is no name of a variable; put the key into the environment, and its variable here, \
+         as in `secret_env = \"LOADTEST_WEBHOOK_KEY\"`"
+            .to_owned(),
+    )
+}

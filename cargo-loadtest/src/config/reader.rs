@@ -1,0 +1,291 @@
+//! `loadtest.toml` key by key: every mistake with its line, all of them at once.
+
+use super::key::{BuiltIn, Given, Key, Kind, unknown};
+use crate::shell::clean;
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::Path;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A key in the file.
+pub(super) type Name<'k, 'i> = &'k Spanned<Cow<'i, str>>;
+/// What stands after it.
+pub(super) type Value<'v, 'i> = &'v Spanned<DeValue<'i>>;
+
+/// Reads one file, and keeps what is wrong with it.
+#[derive(Debug)]
+pub(super) struct Reader<'a> {
+    text: &'a str,
+    /// The folder of the file.
+    folder: &'a Path,
+    mistakes: Vec<(usize, String)>,
+}
+
+/// A value that was read, as it may be shown, and its line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Read {
+    /// The name of the key within its table.
+    pub(super) name: &'static str,
+    /// The words: one, or those of a list.
+    pub(super) words: Vec<String>,
+    /// The line.
+    pub(super) line: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(text: &'a str, folder: &'a Path) -> Self {
+        Self {
+            text,
+            folder,
+            mistakes: Vec::new(),
+        }
+    }
+
+    /// What is wrong, in the order of the lines.
+    pub(super) fn finish(mut self) -> Vec<String> {
+        self.mistakes.sort_by_key(|(line, _)| *line);
+        let told = |(line, mistake)| format!("line {line}: {mistake}");
+        self.mistakes.into_iter().map(told).collect()
+    }
+
+    /// The line of a place.
+    pub(super) fn line(&self, at: usize) -> usize {
+        let before = self.text.get(..at).unwrap_or(self.text);
+        before.matches('\n').count() + 1
+    }
+
+    /// Keeps a mistake.
+    pub(super) fn mistake(&mut self, at: usize, message: impl AsRef<str>) {
+        self.mistake_in(self.line(at), message);
+    }
+
+    /// The same, of a line.
+    pub(super) fn mistake_in(&mut self, line: usize, message: impl AsRef<str>) {
+        self.mistakes.push((line, clean(message.as_ref())));
+    }
+
+    /// Keeps that there is no such key.
+    pub(super) fn unknown(&mut self, name: Name<'_, '_>, known: &[&str]) {
+        let instead = unknown(name.get_ref(), known);
+        self.mistake(
+            name.span().start,
+            format!("unknown key `{}`; {instead}", name.get_ref()),
+        );
+    }
+
+    /// What is in a table; nothing, where it is none.
+    pub(super) fn table<'v, 'i>(
+        &mut self,
+        path: &str,
+        value: Value<'v, 'i>,
+    ) -> Option<&'v DeTable<'i>> {
+        let table = value.get_ref().as_table();
+        if table.is_none() {
+            self.mistake(
+                value.span().start,
+                format!("`{path}` is a table; write `[{path}]` on a line of its own"),
+            );
+        }
+        table
+    }
+
+    /// The tables of a list of them, each with the place where it begins.
+    pub(super) fn tables<'v, 'i>(
+        &mut self,
+        path: &str,
+        value: Value<'v, 'i>,
+    ) -> Vec<(Range<usize>, &'v DeTable<'i>)> {
+        let mut tables = Vec::new();
+        let wrong = |at: usize| {
+            (
+                at,
+                format!("`{path}` is a list of tables; write `[[{path}]]` on a line of its own"),
+            )
+        };
+        let mut mistakes = Vec::new();
+        match value.get_ref().as_array() {
+            Some(array) => {
+                for entry in array {
+                    match entry.get_ref().as_table() {
+                        Some(table) => tables.push((entry.span(), table)),
+                        None => mistakes.push(wrong(entry.span().start)),
+                    }
+                }
+            }
+            None => mistakes.push(wrong(value.span().start)),
+        }
+        for (at, message) in mistakes {
+            self.mistake(at, message);
+        }
+        tables
+    }
+
+    /// Reads the table at `path` into `target`.
+    pub(super) fn keys_of<T>(
+        &mut self,
+        path: &str,
+        value: Value<'_, '_>,
+        keys: &[Key<T>],
+        target: &mut T,
+    ) -> Vec<Read> {
+        match self.table(path, value) {
+            Some(table) => self.keys(table, keys, target),
+            None => Vec::new(),
+        }
+    }
+
+    /// Reads a list of tables; each with its line.
+    pub(super) fn entries<T: Default>(
+        &mut self,
+        path: &str,
+        value: Value<'_, '_>,
+        keys: &[Key<T>],
+    ) -> Vec<(usize, T)> {
+        let mut entries = Vec::new();
+        for entry in self.tables(path, value) {
+            let mut target = T::default();
+            self.entry(path, &entry, keys, &mut target);
+            entries.push((self.line(entry.0.start), target));
+        }
+        entries
+    }
+
+    /// Reads the `keys` of a table into `target`.
+    pub(super) fn keys<T>(
+        &mut self,
+        table: &DeTable<'_>,
+        keys: &[Key<T>],
+        target: &mut T,
+    ) -> Vec<Read> {
+        let mut read = Vec::new();
+        for (name, value) in table {
+            if let Some(key) = keys.iter().find(|key| key.name == &**name.get_ref()) {
+                read.extend(self.key(key, value, target));
+            } else {
+                let known: Vec<_> = keys.iter().map(|key| key.name).collect();
+                self.unknown(name, &known);
+            }
+        }
+        read
+    }
+
+    /// The same of an entry of a list, in which some keys must stand.
+    pub(super) fn entry<T>(
+        &mut self,
+        path: &str,
+        (place, table): &(Range<usize>, &DeTable<'_>),
+        keys: &[Key<T>],
+        target: &mut T,
+    ) -> Vec<Read> {
+        let read = self.keys(table, keys, target);
+        for key in keys {
+            if key.built_in == BuiltIn::Required && !table.contains_key(key.name) {
+                let Key { name, example, .. } = key;
+                self.mistake(
+                    place.start,
+                    format!("`[[{path}]]` has no `{name}`; write `{name} = {example}`"),
+                );
+            }
+        }
+        read
+    }
+
+    /// Reads the value of one key into `target`.
+    pub(super) fn key<T>(
+        &mut self,
+        key: &Key<T>,
+        value: Value<'_, '_>,
+        target: &mut T,
+    ) -> Option<Read> {
+        let name = key.name;
+        let words = match self.words(key, value) {
+            Ok(words) => words,
+            Err(mistake) => {
+                self.mistake(value.span().start, mistake);
+                return None;
+            }
+        };
+        let given = Given {
+            words: &words,
+            base: self.folder,
+        };
+        if let Err(mistake) = (key.read)(&given, target) {
+            let message = match (key.kind, self.text.get(value.span())) {
+                (Kind::List, _) => format!("`{name}`: {mistake}"),
+                (Kind::Private, _) | (_, None) => format!("`{name}` {mistake}"),
+                (_, Some(source)) => format!("`{name} = {source}` {mistake}"),
+            };
+            self.mistake(value.span().start, message);
+            return None;
+        }
+        Some(Read {
+            name,
+            words,
+            line: self.line(value.span().start),
+        })
+    }
+
+    /// The words of a value of the right kind.
+    fn words<T>(&self, key: &Key<T>, value: Value<'_, '_>) -> Result<Vec<String>, String> {
+        let Key {
+            name,
+            example,
+            kind,
+            ..
+        } = key;
+        let found = value.get_ref();
+        let source = self.text.get(value.span()).unwrap_or_default();
+        let a_number = matches!(found.type_str(), "integer" | "float");
+        let whole = found.type_str() == "integer";
+        let (is, instead) = match kind {
+            Kind::Text { unit } => {
+                if let Some(text) = found.as_str() {
+                    return Ok(vec![text.to_owned()]);
+                }
+                let instead = if a_number && !unit.is_empty() {
+                    format!("write it in quotes: `{name} = \"{source}{unit}\"`")
+                } else {
+                    format!("write `{name} = {example}`")
+                };
+                ("text", instead)
+            }
+            Kind::Private => {
+                if let Some(text) = found.as_str() {
+                    return Ok(vec![text.to_owned()]);
+                }
+                ("text", format!("write `{name} = {example}`"))
+            }
+            Kind::Whole | Kind::Number => {
+                let wanted = if *kind == Kind::Whole {
+                    whole
+                } else {
+                    a_number
+                };
+                if wanted {
+                    return Ok(vec![source.replace('_', "")]);
+                }
+                let is = if *kind == Kind::Whole {
+                    "a whole number"
+                } else {
+                    "a number"
+                };
+                (is, format!("write `{name} = {example}`"))
+            }
+            Kind::List => {
+                let texts = found.as_array().and_then(|array| {
+                    let texts = array.iter().map(|entry| entry.get_ref().as_str());
+                    texts.map(|text| text.map(str::to_owned)).collect()
+                });
+                if let Some(texts) = texts {
+                    return Ok(texts);
+                }
+                ("a list of texts", format!("write `{name} = {example}`"))
+            }
+        };
+        Err(format!(
+            "`{name}` is {is}, not {}; {instead}",
+            found.type_str()
+        ))
+    }
+}

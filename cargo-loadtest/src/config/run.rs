@@ -1,0 +1,127 @@
+//! `[run]` and `[ci]`: what `run` does where its command line says nothing.
+
+use super::key::{BuiltIn, Given, Key, Kind};
+use crate::cli::{Export, LoadArgs, RunArgs, values};
+use loadtest::card::Letter;
+use std::path::PathBuf;
+
+/// What `run` does where its command line says nothing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct RunDefaults {
+    /// `load`: the preset in place of what scenarios declare.
+    pub(crate) load: Option<String>,
+    /// `seed`: the seed in place of another one each run.
+    pub(crate) seed: Option<u64>,
+    /// `min_grade`: the least overall grade with which a run passes.
+    pub(crate) min_grade: Option<Letter>,
+    /// `baseline`: what runs are compared with.
+    pub(crate) baseline: Option<String>,
+    /// `export`: what reports are written as.
+    pub(crate) export: Vec<Export>,
+    /// `pdf_font`: fonts for characters that the font of the PDF lacks.
+    pub(crate) pdf_font: Vec<PathBuf>,
+}
+
+impl RunDefaults {
+    /// What a command line comes to: what it says itself, and the rest by these defaults.
+    pub(crate) fn complete(&self, args: &RunArgs) -> RunArgs {
+        let mut args = args.clone();
+        args.load = self.load_args(&args.load);
+        args.gate.min_grade = args.gate.min_grade.or(self.min_grade);
+        args.gate.baseline = args.gate.baseline.or_else(|| self.baseline.clone());
+        if args.export.is_empty() {
+            args.export.clone_from(&self.export);
+        }
+        if args.pdf.fonts.is_empty() {
+            args.pdf.fonts.clone_from(&self.pdf_font);
+        }
+        args
+    }
+
+    /// The same of the flags of a load.
+    pub(crate) fn load_args(&self, load: &LoadArgs) -> LoadArgs {
+        LoadArgs {
+            preset: load.preset.clone().or_else(|| self.load.clone()),
+            seed: load.seed.or(self.seed),
+            ..load.clone()
+        }
+    }
+}
+
+/// The keys of both tables.
+pub(super) const KEYS: [Key<RunDefaults>; 6] = [
+    Key {
+        name: "load",
+        kind: Kind::TEXT,
+        example: "\"smoke\"",
+        built_in: BuiltIn::Nothing("as scenarios declare"),
+        read: |given, run| {
+            run.load = Some(given.name()?);
+            Ok(())
+        },
+    },
+    Key {
+        name: "seed",
+        kind: Kind::Whole,
+        example: "7",
+        built_in: BuiltIn::Nothing("another one each run"),
+        read: |given, run| {
+            run.seed = Some(values::seed(given.text())?);
+            Ok(())
+        },
+    },
+    Key {
+        name: "min_grade",
+        kind: Kind::TEXT,
+        example: "\"B\"",
+        built_in: BuiltIn::Nothing("any grade passes"),
+        read: |given, run| {
+            run.min_grade = Some(given.text().parse()?);
+            Ok(())
+        },
+    },
+    Key {
+        name: "baseline",
+        kind: Kind::TEXT,
+        example: "\"main\"",
+        built_in: BuiltIn::Nothing("no comparison"),
+        read: |given, run| {
+            run.baseline = Some(given.name()?);
+            Ok(())
+        },
+    },
+    Key {
+        name: "export",
+        kind: Kind::List,
+        example: "[\"junit\", \"markdown\"]",
+        built_in: BuiltIn::Nothing("the page only"),
+        read: |given, run| {
+            run.export = exports(given)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "pdf_font",
+        kind: Kind::List,
+        example: "[\"fonts/NotoSansJP.ttf\"]",
+        built_in: BuiltIn::Nothing("the bundled one only"),
+        read: |given, run| {
+            run.pdf_font = given.words.iter().map(|word| given.path(word)).collect();
+            Ok(())
+        },
+    },
+];
+
+fn exports(given: &Given<'_>) -> Result<Vec<Export>, String> {
+    let read = |word: &String| -> Result<Export, String> {
+        let export: Export = word.parse()?;
+        Ok(match &export.path {
+            Some(path) if !export.is_result() => Export {
+                path: Some(given.base.join(path)),
+                ..export
+            },
+            _ => export,
+        })
+    };
+    given.words.iter().map(read).collect()
+}
