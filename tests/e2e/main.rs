@@ -10,6 +10,8 @@ mod browser;
 mod call;
 mod capacity;
 mod choices;
+#[cfg(unix)]
+mod ci;
 mod client;
 mod configuration;
 mod debug;
@@ -54,6 +56,8 @@ mod site;
 mod smoke;
 mod truth;
 mod verdicts;
+#[cfg(unix)]
+mod workflows;
 
 use libtest_mimic::{Arguments, Completion, Trial};
 use std::process::ExitCode;
@@ -65,6 +69,8 @@ fn main() -> ExitCode {
         bodies::trials(),
         capacity::trials(),
         choices::trials(),
+        #[cfg(unix)]
+        ci::trials(),
         client::trials(),
         configuration::trials(),
         debug::trials(),
@@ -107,6 +113,8 @@ fn main() -> ExitCode {
         smoke::trials(),
         truth::trials(),
         verdicts::trials(),
+        #[cfg(unix)]
+        workflows::trials(),
     ];
     libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }
