@@ -1,6 +1,7 @@
 //! Everything that can go wrong in the tool: what is wrong, what to do instead, the exit code.
 
 use crate::selection::{one_of, similar};
+use loadtest::comparison::Refusal;
 use loadtest::mix::MixError;
 use loadtest::plan::PlanError;
 use loadtest::protocol::RunFailure;
@@ -158,6 +159,38 @@ pub(crate) enum Error {
     #[error("the record `{}` cannot be read: {reason}", path.display())]
     DamagedRecord { path: PathBuf, reason: String },
 
+    #[error("`{name}` is no name of a baseline: it {why}")]
+    BaselineName {
+        name: String,
+        why: String,
+        /// A name that could be meant, and is one.
+        instead: String,
+    },
+    #[error("there is no baseline `{name}`")]
+    UnknownBaseline {
+        name: String,
+        suggestion: Option<String>,
+        known: Vec<String>,
+    },
+    #[error("`{}`, a run in a baseline, cannot be read: {reason}", path.display())]
+    DamagedBaseline { path: PathBuf, reason: String },
+    #[error("the run {run_id} cannot be kept as a baseline{}", against(reasons))]
+    NotSaved {
+        run_id: String,
+        /// Scenarios, and what speaks against each.
+        reasons: Vec<(String, String)>,
+        help: String,
+    },
+    #[error(
+        "nothing was sent, since the run could not be compared with the baseline `{baseline}`{}",
+        refused(refusals)
+    )]
+    NotComparable {
+        baseline: String,
+        /// Scenarios, and what speaks against each.
+        refusals: Vec<(String, Refusal)>,
+    },
+
     #[error("{message}")]
     Init { message: String, help: String },
 
@@ -179,7 +212,8 @@ impl Error {
             | Self::Internal { .. }
             | Self::NoAnswer { .. }
             | Self::Lost { .. }
-            | Self::DamagedRecord { .. } => 1,
+            | Self::DamagedRecord { .. }
+            | Self::DamagedBaseline { .. } => 1,
             Self::UnknownPackage { .. }
             | Self::NotALoadTest { .. }
             | Self::Protocol { .. }
@@ -204,6 +238,10 @@ impl Error {
             | Self::SeveralMatch { .. }
             | Self::SeveralRuns { .. }
             | Self::Duplicate { .. }
+            | Self::BaselineName { .. }
+            | Self::UnknownBaseline { .. }
+            | Self::NotSaved { .. }
+            | Self::NotComparable { .. }
             | Self::Init { .. } => 2,
             Self::NoLoadTest { .. }
             | Self::NoScenario { .. }
@@ -273,6 +311,33 @@ impl Error {
                 Some("give the whole identity of the one you mean".to_owned())
             }
             Self::Duplicate { help, .. } => help.clone(),
+            Self::BaselineName { instead, .. } => Some(format!("write for example `{instead}`")),
+            Self::UnknownBaseline {
+                name,
+                suggestion,
+                known,
+            } => Some(if let Some(name) = suggestion {
+                format!("did you mean `{name}`?")
+            } else if known.is_empty() {
+                format!(
+                    "there is none yet; `cargo loadtest baseline save {name}` keeps the latest run as one"
+                )
+            } else {
+                format!(
+                    "there is {}; `cargo loadtest baseline save {name}` makes it of the latest run",
+                    one_of(known)
+                )
+            }),
+            Self::DamagedBaseline { .. } => Some(
+                "restore it from version control, or delete it and save a run again".to_owned(),
+            ),
+            Self::NotSaved { help, .. } => Some(help.clone()),
+            Self::NotComparable { refusals, .. } => {
+                let mut helps: Vec<_> =
+                    refusals.iter().map(|(_, refusal)| refusal.help()).collect();
+                helps.dedup();
+                Some(helps.join("\n"))
+            }
             _ => None,
         }
     }
@@ -299,6 +364,26 @@ fn presets(suggestion: Option<&str>, known: &[String]) -> String {
         (Some(name), [_]) => format!("did you mean `{name}`?"),
         (Some(name), known) => format!("did you mean `{name}`? There is {}", one_of(known)),
     }
+}
+
+/// Scenarios, and what speaks against each, a line each.
+fn against(reasons: &[(String, String)]) -> String {
+    let mut text = String::new();
+    for (scenario, reason) in reasons {
+        let _ = match scenario.as_str() {
+            "" => write!(text, ": {reason}"),
+            scenario => write!(text, "\n  `{scenario}`: {reason}"),
+        };
+    }
+    text
+}
+
+fn refused(refusals: &[(String, Refusal)]) -> String {
+    let words: Vec<_> = refusals
+        .iter()
+        .map(|(scenario, refusal)| (scenario.clone(), refusal.to_string()))
+        .collect();
+    against(&words)
 }
 
 /// The first of them.

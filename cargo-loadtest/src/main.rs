@@ -1,5 +1,6 @@
 //! `cargo loadtest`: discovers, runs, grades and exports load tests.
 
+mod baselines;
 mod ci;
 mod cli;
 mod commands;

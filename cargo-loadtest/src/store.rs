@@ -338,16 +338,24 @@ impl RunFolder {
 /// # Errors
 /// A record that is damaged or newer than this tool.
 pub(crate) fn read_record(path: &Path) -> Result<RunRecord, Error> {
+    let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
+    decode_record(&bytes, path)
+}
+
+/// Reads the record that was found at `path`.
+///
+/// # Errors
+/// As [`read_record`].
+pub(crate) fn decode_record(bytes: &[u8], path: &Path) -> Result<RunRecord, Error> {
     #[derive(serde::Deserialize)]
     struct Version {
         schema_version: u64,
     }
-    let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
     let damaged = |error: serde_json::Error| Error::DamagedRecord {
         path: path.to_path_buf(),
         reason: error.to_string(),
     };
-    let Version { schema_version } = serde_json::from_slice(&bytes).map_err(damaged)?;
+    let Version { schema_version } = serde_json::from_slice(bytes).map_err(damaged)?;
     if schema_version > u64::from(SCHEMA_VERSION) {
         return Err(Error::NewerRecord {
             path: path.to_path_buf(),
@@ -355,7 +363,7 @@ pub(crate) fn read_record(path: &Path) -> Result<RunRecord, Error> {
             ours: SCHEMA_VERSION,
         });
     }
-    serde_json::from_slice(&bytes).map_err(damaged)
+    serde_json::from_slice(bytes).map_err(damaged)
 }
 
 /// What one scenario left.

@@ -63,7 +63,7 @@ fn aim(step: &mut StepTally, target: Duration, timeout: Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::card::{Report, sample};
+    use crate::card::{Letter, Report, Verdict, sample};
     use crate::metrics::ErrorTally;
     use crate::record::{Environment, SCHEMA_VERSION};
     use crate::transport::ErrorKind;
@@ -143,6 +143,20 @@ mod tests {
             Report::grade(&record).cards[0].notes[0],
             "Graded anew, with an error budget of 0.50 % for every step."
         );
+        record.regrade(&GradingDefaults {
+            min_grade: Some(Letter::A),
+            ..policy(None, Some(0.005))
+        });
+        let card = &Report::grade(&record).cards[0];
+        assert_eq!(
+            card.notes[0],
+            "Graded anew, with an error budget of 0.50 % for every step, and with at least A asked for."
+        );
+        assert_eq!(
+            (card.verdict, card.min_grade),
+            (Verdict::Failed, Some(Letter::A))
+        );
+        assert_eq!(card.regraded, record.scenarios[0].regraded);
         let written = serde_json::to_string(&record).unwrap();
         let read: RunRecord = serde_json::from_str(&written).unwrap();
         assert_eq!(read.scenarios[0].regraded, None);

@@ -211,6 +211,9 @@ pub(crate) struct ReportArgs {
     /// Grade anew: by this error budget for every step
     #[arg(long, value_name = "SHARE", value_parser = units::share, allow_hyphen_values = true)]
     pub(crate) budget: Option<f64>,
+    /// Compare anew: with this baseline, in place of the one that the run was compared with
+    #[arg(long, value_name = "NAME")]
+    pub(crate) baseline: Option<String>,
     /// Write the report as FORMAT: `html`, `pdf`, `json`, `junit`, `markdown`, `csv` or `openmetrics`; without PATH into the folder of the run
     #[arg(long, value_name = "FORMAT[=PATH]")]
     pub(crate) export: Vec<Export>,
@@ -274,7 +277,7 @@ pub(crate) enum BaselineCommand {
         #[arg(value_name = "RUN", default_value = "latest")]
         run: String,
         /// Keep this many runs of each scenario, the newest
-        #[arg(long, value_name = "N", default_value_t = 5)]
+        #[arg(long, value_name = "N", default_value_t = 5, value_parser = values::at_least_one)]
         keep: usize,
         /// Forget the runs that the baseline has
         #[arg(long)]

@@ -185,6 +185,15 @@ pub(super) fn base_url(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
+/// A number of things that is at least one.
+pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("none would be left; write `1` or more".to_owned()),
+        Ok(number) => Ok(number),
+        Err(_) => Err("is no whole number; write for example `5`".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,6 +231,10 @@ mod tests {
 
     #[test]
     fn numbers_must_be_whole() {
+        assert_eq!(at_least_one("3"), Ok(3));
+        for text in ["0", "-1", "1.5", ""] {
+            assert!(at_least_one(text).is_err(), "{text}");
+        }
         for text in ["-1", "1.5", "many", "", "99999999999"] {
             assert!(users(text).is_err(), "{text}");
         }

@@ -1,6 +1,7 @@
 //! `cargo loadtest run`: one scenario after another or all at once, one record of all.
 
 use super::{Project, mix, publish};
+use crate::baselines::{Against, Baseline, Baselines};
 use crate::cli::{Cli, RunArgs};
 use crate::config::Config;
 use crate::error::Error;
@@ -13,9 +14,10 @@ use crate::session;
 use crate::shell;
 use crate::store::{self, RunFolder, Store};
 use crate::workspace::{self, Binary};
+use loadtest::comparison::Ahead;
 use loadtest::plan::{GradingDefaults, Overrides, Plan};
-use loadtest::protocol::{Request, RunRequest};
-use loadtest::record::{NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord};
+use loadtest::protocol::{BASE_URL_VARIABLE, Request, RunRequest};
+use loadtest::record::{Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord};
 use loadtest::redact;
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -39,7 +41,15 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     policy::permits_tests(&config, &chosen)?;
     let seed = args.load.seed.unwrap_or_else(random_seed);
     let (overrides, binary) = shares(&chosen, args.mix, overrides)?;
-    plan(&chosen, &overrides, &config.grading, seed)?;
+    let plans = plan(&chosen, &overrides, &config.grading, seed)?;
+    let environment = workspace::environment(project.workspace.root());
+    let against = match &args.gate.baseline {
+        Some(name) => {
+            let baseline = baseline(&Baselines::of(&config), name, args.gate.ci)?;
+            Some(against(&baseline, &chosen, &plans, args, &environment)?)
+        }
+        None => None,
+    };
 
     let folder = store.create()?;
     let mut record = RunRecord {
@@ -47,7 +57,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         run_id: folder.identifier(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: store::now(),
-        environment: workspace::environment(project.workspace.root()),
+        environment,
         scenarios: Vec::new(),
         not_run: Vec::new(),
         capacity: None,
@@ -71,7 +81,61 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         Some(binary) => series.run_at_once(&chosen, &binary, &mut record)?,
         None => series.run_in_turn(&chosen, &mut record),
     }
+    if let Some(against) = against {
+        against.compare(&mut record);
+    }
     publish::conclude(&store, &folder, &record, chosen.len(), &exports)
+}
+
+/// The baseline of a name. One that is not there is a mistake of whoever types it; to a build server it is one
+/// that no run has been saved in yet.
+///
+/// # Errors
+/// [`Error::BaselineName`], [`Error::UnknownBaseline`].
+fn baseline(baselines: &Baselines, name: &str, is_ci: bool) -> Result<Baseline, Error> {
+    match baselines.open(name) {
+        Err(error @ Error::UnknownBaseline { .. }) if is_ci => {
+            let help = error.help().unwrap_or_default();
+            shell::warning(format_args!("{error}, so nothing is compared; {help}"));
+            baselines.new_or_not(name)
+        }
+        found => found,
+    }
+}
+
+/// What the run is to be compared with.
+///
+/// # Errors
+/// What is known before the load to prevent that.
+fn against(
+    baseline: &Baseline,
+    chosen: &[Found],
+    plans: &[Plan],
+    args: &RunArgs,
+    environment: &Environment,
+) -> Result<Against, Error> {
+    let against = Against::read(
+        baseline,
+        chosen.iter().map(|found| found.definition.identity()),
+    )?;
+    let given = std::env::var(BASE_URL_VARIABLE).ok();
+    let given = args
+        .load
+        .base_url
+        .clone()
+        .or(given.filter(|url| !url.is_empty()));
+    let ahead: Vec<Ahead<'_>> = chosen
+        .iter()
+        .zip(plans)
+        .map(|(found, plan)| Ahead {
+            definition: &found.definition,
+            load: &plan.load,
+            base_url: given.as_deref(),
+            environment,
+        })
+        .collect();
+    against.check(&ahead)?;
+    Ok(against)
 }
 
 /// What the command line changes of the load of each scenario; and the program that runs them all, where

@@ -105,6 +105,9 @@ pub struct Card {
     /// The least grade with which the run passes, where one is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_grade: Option<Letter>,
+    /// The policy that the run was graded by anew, where it was; the verdict is by that one too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub regraded: Option<GradingDefaults>,
     /// Where the points of the overall grade went, the most first.
     pub losses: Vec<Loss>,
     /// The figures in large type.
@@ -220,6 +223,7 @@ impl Card {
             remarks: Vec::new(),
             grade,
             min_grade: record.plan.min_grade,
+            regraded: record.regraded.clone(),
             losses,
             headline: Headline::of(record, &tally, seconds),
             bottleneck,
@@ -275,7 +279,13 @@ fn graded_anew(policy: &GradingDefaults) -> String {
         .grade_weight
         .map(|weight| format!("a weight of {weight}"));
     let parts: Vec<_> = target.into_iter().chain(budget).chain(weight).collect();
-    let mut words = format!("Graded anew, with {} for every step.", parts.join(" and "));
+    let mut all = Vec::new();
+    if !parts.is_empty() {
+        all.push(format!("with {} for every step", parts.join(" and ")));
+    }
+    let least = policy.min_grade;
+    all.extend(least.map(|least| format!("with at least {least} asked for")));
+    let mut words = format!("Graded anew, {}.", all.join(", and "));
     if policy.apdex.is_some() {
         words.push_str(
             " Where the run had another T, times within 0.1 % of T or 4 T may be counted on the other side.",

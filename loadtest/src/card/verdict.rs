@@ -98,6 +98,30 @@ pub enum ReasonKind {
     NotCompared,
 }
 
+impl ReasonKind {
+    /// As data has it: `min_grade`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Internal => "internal",
+            Self::NotPermitted => "not_permitted",
+            Self::Interrupted => "interrupted",
+            Self::Empty => "empty",
+            Self::Invalid => "invalid",
+            Self::GivenUp => "given_up",
+            Self::Threshold => "threshold",
+            Self::MinGrade => "min_grade",
+            Self::Regression => "regression",
+            Self::NotCompared => "not_compared",
+        }
+    }
+}
+
+impl fmt::Display for ReasonKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.words)
@@ -360,7 +384,7 @@ fn beside_baseline(card: &Card) -> Vec<Reason> {
                         .as_ref()
                         .map_or_else(|| "the journey".to_owned(), |step| format!("`{step}`")),
                     beside.baseline,
-                    figure.words()
+                    figure.difference_words()
                 ),
             })
             .collect(),
@@ -381,6 +405,24 @@ fn beside_baseline(card: &Card) -> Vec<Reason> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_kind_of_reason_is_called_as_data_has_it() {
+        for kind in [
+            ReasonKind::Internal,
+            ReasonKind::NotPermitted,
+            ReasonKind::Interrupted,
+            ReasonKind::Empty,
+            ReasonKind::Invalid,
+            ReasonKind::GivenUp,
+            ReasonKind::Threshold,
+            ReasonKind::MinGrade,
+            ReasonKind::Regression,
+            ReasonKind::NotCompared,
+        ] {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
+    }
 
     #[test]
     fn the_exit_code_is_the_worst_by_precedence() {

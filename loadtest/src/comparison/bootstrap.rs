@@ -5,7 +5,7 @@
 //! the end of the run joined to its beginning (Politis and Romano, "A circular block-resampling procedure
 //! for stationary data", 1992).
 
-use super::series::{Figures, Series};
+use super::series::{Counts, Figures, Series};
 use crate::chain::vu::mix;
 
 /// How often a run is drawn anew.
@@ -15,10 +15,17 @@ const LEAST_SECONDS: f64 = 10.0;
 /// And at least this share of the run.
 const LEAST_SHARE: f64 = 0.1;
 
+/// Of shorter runs, blocks are too short to hold all that hangs together: their draws differ too little.
+const LONG: f64 = 300.0;
+
 /// The figures of a run as it was, and as often as it was drawn anew.
 #[derive(Debug, Clone)]
 pub(super) struct Drawn {
     pub(super) figures: Figures,
+    /// What was counted.
+    pub(super) counts: Counts,
+    /// How many times there are.
+    pub(super) timed: u64,
     pub(super) draws: Vec<Figures>,
 }
 
@@ -32,6 +39,8 @@ impl Drawn {
             let figures = series.figures(&whole);
             return Self {
                 figures,
+                counts: whole.counts,
+                timed: 0,
                 draws: vec![figures; DRAWS],
             };
         }
@@ -42,16 +51,22 @@ impl Drawn {
             dice = mix(dice);
             (u128::from(dice) * stretches as u128 >> 64) as usize
         };
-        let draw = |_| {
+        let mut draw = || {
             let mut sum = series.nothing();
             for _ in 0..stretches.div_ceil(length) {
                 series.add_block(&mut sum, start(), length);
             }
             series.figures(&sum)
         };
+        let figures = series.figures(&whole);
+        let wider = (LONG / (stretches as f64 * series.width())).max(1.0).cbrt();
         Self {
-            figures: series.figures(&whole),
-            draws: (0..DRAWS).map(draw).collect(),
+            figures,
+            counts: whole.counts,
+            timed: whole.times.iter().sum(),
+            draws: std::iter::repeat_with(|| draw().further_from(&figures, wider))
+                .take(DRAWS)
+                .collect(),
         }
     }
 }

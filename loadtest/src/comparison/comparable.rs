@@ -1,8 +1,10 @@
 //! Which runs can be compared: those of which a difference would be the target's.
 
 use crate::card::{Trust, view};
-use crate::definition::{Load, Shape};
+use crate::definition::{Load, ScenarioDef, Shape};
 use crate::record::{Ending, Environment, ScenarioRecord};
+use crate::redact;
+use crate::schedule::Schedule;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -21,6 +23,19 @@ pub struct Side<'a> {
     pub scenario: &'a ScenarioRecord,
     /// How far it can be trusted.
     pub trust: Trust,
+}
+
+/// A run that has not begun, as far as it is known.
+#[derive(Debug, Clone, Copy)]
+pub struct Ahead<'a> {
+    /// The scenario.
+    pub definition: &'a ScenarioDef,
+    /// The load it will get.
+    pub load: &'a Load,
+    /// The base URL that is given to the run, whatever the scenario declares or starts.
+    pub base_url: Option<&'a str>,
+    /// Where it will run.
+    pub environment: &'a Environment,
 }
 
 /// Why two runs are not compared.
@@ -51,6 +66,16 @@ pub enum Refusal {
         run_id: String,
         /// How long it is, in microseconds.
         steady_us: u64,
+    },
+    /// The run that is to come would have too short a steady part.
+    PlannedTooShort {
+        /// How long it would be, in microseconds.
+        steady_us: u64,
+    },
+    /// They are one and the same.
+    Same {
+        /// Which.
+        run_id: String,
     },
     /// Their loads differ in more than how long they last.
     Load {
@@ -85,6 +110,10 @@ pub(super) fn refusals(base: &Side<'_>, new: &Side<'_>) -> Vec<Refusal> {
             new: other,
         }];
     }
+    if base.run_id == new.run_id {
+        let run_id = base.run_id.to_owned();
+        return vec![Refusal::Same { run_id }];
+    }
     let mut all = Vec::new();
     for side in [base, new] {
         let run_id = side.run_id.to_owned();
@@ -97,12 +126,7 @@ pub(super) fn refusals(base: &Side<'_>, new: &Side<'_>) -> Vec<Refusal> {
             all.push(Refusal::TooShort { run_id, steady_us });
         }
     }
-    if !is_same_load(&theirs.plan.load, &ours.plan.load) {
-        all.push(Refusal::Load {
-            base: view::load(&theirs.plan.load),
-            new: view::load(&ours.plan.load),
-        });
-    }
+    all.extend(loads(&theirs.plan.load, &ours.plan.load));
     let (one, other) = (target(theirs), target(ours));
     if one != other {
         all.push(Refusal::Target {
@@ -110,15 +134,103 @@ pub(super) fn refusals(base: &Side<'_>, new: &Side<'_>) -> Vec<Refusal> {
             new: other,
         });
     } else if ours.own_target {
-        let (one, other) = (machine(base.environment), machine(new.environment));
-        if one != other {
-            all.push(Refusal::Machine {
-                base: one,
-                new: other,
-            });
-        }
+        all.extend(machines(base.environment, new.environment));
     }
     all
+}
+
+/// In what two runs of a scenario differ that are not to be averaged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Differs {
+    /// The source of the scenario.
+    Version,
+    /// The load.
+    Load,
+    /// The target.
+    Target,
+    /// The machine, which the target ran on too.
+    Machine,
+}
+
+impl fmt::Display for Differs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Version => "an older version",
+            Self::Load => "another load",
+            Self::Target => "another target",
+            Self::Machine => "another machine",
+        })
+    }
+}
+
+/// In what two runs of a scenario differ, if in anything that matters.
+pub fn differs(old: &Side<'_>, new: &Side<'_>) -> Option<Differs> {
+    let (was, is) = (old.scenario, new.scenario);
+    if was.definition.revision() != is.definition.revision() {
+        Some(Differs::Version)
+    } else if !is_same_load(&was.plan.load, &is.plan.load) {
+        Some(Differs::Load)
+    } else if target(was) != target(is) {
+        Some(Differs::Target)
+    } else if is.own_target && machine(old.environment) != machine(new.environment) {
+        Some(Differs::Machine)
+    } else {
+        None
+    }
+}
+
+/// Everything that is known to speak against comparing the run `ahead` with those of `base`, before anything
+/// is sent.
+pub fn refusals_before(base: &[Side<'_>], ahead: &Ahead<'_>) -> Vec<Refusal> {
+    let mut all = Vec::new();
+    let schedule = Schedule::new(ahead.load);
+    let steady = schedule.end().map(|end| schedule.steady_part(end));
+    if let Some(steady) = steady.filter(|steady| *steady < SHORTEST) {
+        let steady_us = u64::try_from(steady.as_micros()).unwrap_or(u64::MAX);
+        all.push(Refusal::PlannedTooShort { steady_us });
+    }
+    for side in base {
+        let scenario = side.scenario;
+        all.extend(loads(&scenario.plan.load, ahead.load));
+        let starts_own = ahead.base_url.is_none() && ahead.definition.starts_target;
+        let is_own = scenario.own_target || scenario.target_in_process;
+        // Which of the two it will be, only its setup knows.
+        let will_be = if starts_own && is_own {
+            target(scenario)
+        } else if starts_own {
+            OWN.to_owned()
+        } else {
+            url(ahead.base_url.or(ahead.definition.base.as_deref()))
+        };
+        let was = target(scenario);
+        if was != will_be {
+            all.push(Refusal::Target {
+                base: was,
+                new: will_be,
+            });
+        } else if scenario.own_target {
+            all.extend(machines(side.environment, ahead.environment));
+        }
+    }
+    let mut once = Vec::new();
+    for refusal in all {
+        if !once.contains(&refusal) {
+            once.push(refusal);
+        }
+    }
+    once
+}
+
+fn loads(base: &Load, new: &Load) -> Option<Refusal> {
+    (!is_same_load(base, new)).then(|| Refusal::Load {
+        base: view::load(base),
+        new: view::load(new),
+    })
+}
+
+fn machines(base: &Environment, new: &Environment) -> Option<Refusal> {
+    let (base, new) = (machine(base), machine(new));
+    (base != new).then_some(Refusal::Machine { base, new })
 }
 
 /// Whether they ask for the same in each second, for however long.
@@ -131,15 +243,38 @@ fn is_same_load(one: &Load, other: &Load) -> bool {
     }
 }
 
+/// A target that the scenario started as a program of its own.
+const OWN: &str = "one that the scenario started";
+
 fn target(scenario: &ScenarioRecord) -> String {
     if scenario.target_in_process {
         return "one within the process that measured it".to_owned();
     }
     if scenario.own_target {
-        return "one that the scenario started".to_owned();
+        return OWN.to_owned();
     }
-    let base = scenario.base_url.as_deref().unwrap_or("absolute URLs");
-    base.trim_end_matches('/').to_owned()
+    url(scenario.base_url.as_deref())
+}
+
+fn url(base: Option<&str>) -> String {
+    base.map_or_else(|| "absolute URLs".to_owned(), bare_url)
+}
+
+/// A URL without what names a user, asks for something, or is a place within a page, as it is written most
+/// often.
+pub(super) fn bare_url(url: &str) -> String {
+    let url = redact::text(url);
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
+    let scheme = scheme.to_ascii_lowercase();
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    let usual = if scheme == "https" { ":443" } else { ":80" };
+    let host = host
+        .strip_suffix(usual)
+        .unwrap_or(host)
+        .to_ascii_lowercase();
+    format!("{scheme}://{host}{}", path.trim_end_matches('/'))
 }
 
 fn machine(environment: &Environment) -> String {
@@ -171,12 +306,48 @@ impl fmt::Display for Refusal {
                     "the run {run_id} measured {steady} after its ramp, and chance needs {least} to be told apart"
                 )
             }
+            Self::PlannedTooShort { steady_us } => {
+                let steady = view::span(Duration::from_micros(*steady_us));
+                let least = view::span(SHORTEST);
+                write!(
+                    f,
+                    "its load lasts {steady} after the ramp, and chance needs {least} to be told apart"
+                )
+            }
+            Self::Same { run_id } => write!(f, "the run {run_id} is that of the baseline itself"),
             Self::Load { base, new } => write!(f, "the loads differ: {base}, and now {new}"),
             Self::Target { base, new } => write!(f, "the targets differ: {base}, and now {new}"),
             Self::Machine { base, new } => write!(
                 f,
                 "the machines differ, and the target ran on them too: {base}, and now {new}"
             ),
+        }
+    }
+}
+
+impl Refusal {
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Scenario { .. } => "compare runs of the same scenario",
+            Self::Unfinished { .. } => "compare a run that came to its end",
+            Self::Invalid { .. } => {
+                "give the generator what it lacks, as its report says, and run it again"
+            }
+            Self::TooShort { .. } | Self::PlannedTooShort { .. } => {
+                "run it longer, such as with `--duration 2m`"
+            }
+            Self::Same { .. } => "compare another run with it",
+            Self::Load { .. } => {
+                "run it with the load of the baseline; or, if the load changed for good, save a run with \
+                 the new one: `cargo loadtest baseline save NAME RUN`"
+            }
+            Self::Target { .. } => {
+                "run it against the target of the baseline, or keep a baseline for each target"
+            }
+            Self::Machine { .. } => {
+                "run it on a machine as that of the baseline, or keep a baseline for each kind of machine"
+            }
         }
     }
 }

@@ -5,100 +5,24 @@
 //! (an equivalence test).
 
 mod bootstrap;
+mod chance;
 mod comparable;
+mod compared;
+mod pruned;
 mod series;
 #[cfg(test)]
 mod tests;
+mod words;
 
-use crate::card::view;
 use crate::chain::vu::mix;
-use crate::definition::StepDef;
+use crate::definition::{Shape, StepDef};
 use bootstrap::Drawn;
 use comparable::refusals;
-pub use comparable::{Refusal, SHORTEST, Side};
+pub use comparable::{Ahead, Differs, Refusal, SHORTEST, Side, differs, refusals_before};
+use compared::Common;
+pub use compared::{Change, Compared, Figure, Margin};
 use serde::{Deserialize, Serialize};
-use series::{Figures, Series};
-use std::time::Duration;
-
-/// The standard normal quantile of a one-sided interval of 95 %.
-const Z: f64 = 1.645;
-/// The same of 90 %: how surely the smallest change that a run could have seen is seen.
-const POWER: f64 = 1.282;
-/// What ends and begins an interval of 90 %: shares of the draws.
-const INTERVAL: (f64, f64) = (0.05, 0.95);
-/// With fewer runs of a baseline than this, the differences from run to run are in the margin alone.
-const SEVERAL: usize = 3;
-
-/// What is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Figure {
-    /// The median of response time, or of journey time.
-    P50,
-    /// The 95th percentile.
-    P95,
-    /// The 99th percentile.
-    P99,
-    /// Failed of all, a share of one.
-    Errors,
-    /// What ended, per second.
-    Rps,
-}
-
-/// What became of one figure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Change {
-    /// Worse by more than the margin, beyond chance.
-    Regressed,
-    /// Better by more than the margin, beyond chance.
-    Improved,
-    /// Neither, beyond chance: the same within the margin.
-    Unchanged,
-    /// The runs are too short or too noisy to tell.
-    Inconclusive,
-}
-
-/// How much counts.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Margin {
-    /// Of times and rates, a share of the baseline's.
-    pub relative: f64,
-    /// Times that differ by less are the same, in microseconds.
-    pub time_us: u64,
-    /// Of the share of errors, in shares of one.
-    pub errors: f64,
-}
-
-/// One figure of one step, or of the journey, beside that of the baseline.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Compared {
-    /// What is compared.
-    pub figure: Figure,
-    /// That of the baseline - the geometric mean of its runs -, in microseconds, shares of one or per second.
-    pub base: f64,
-    /// That of the new run, likewise.
-    pub new: f64,
-    /// The change: of times and rates a share of the baseline's, of errors the difference.
-    pub change: f64,
-    /// Where the change lies with a confidence of 90 %.
-    pub interval: (f64, f64),
-    /// The smallest worsening that these runs would have shown nine times of ten.
-    pub detectable: f64,
-    /// What became of it.
-    pub verdict: Change,
-}
-
-impl Margin {
-    /// The margin for a baseline of so many runs: their mean is known the better the more there are.
-    pub fn of(runs: usize) -> Self {
-        Self {
-            relative: if runs < SEVERAL { 0.10 } else { 0.07 },
-            time_us: 300,
-            errors: 0.005,
-        }
-    }
-}
+use series::Series;
 
 /// A run beside a named baseline: kept in its record, so that an old report says what was said then.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -136,6 +60,9 @@ pub struct Comparison {
     pub new: String,
     /// How much counts.
     pub margin: Margin,
+    /// Whether users wait for answers, so that slower answers are fewer.
+    #[serde(default)]
+    pub is_closed: bool,
     /// The journey, then the steps.
     pub subjects: Vec<Subject>,
 }
@@ -161,6 +88,8 @@ pub enum Skipped {
     Added,
     /// Only the baseline has it.
     Removed,
+    /// A run of the baseline did not execute it once in its steady part, or none did.
+    Idle,
 }
 
 impl Comparison {
@@ -182,41 +111,63 @@ impl Comparison {
         if !against.is_empty() {
             return Err(against);
         }
-        let margin = Margin::of(base.len());
-        let seed = base
-            .iter()
-            .chain([new])
-            .fold(0, |seed, side| hash(seed, side.run_id));
-        let steps: Vec<Subject> = steps(base, new)
-            .into_iter()
-            .map(|(name, at)| Subject::of(Some(name), at, base, new, &margin, seed))
-            .collect();
+        let steps = steps(base, new);
         // A journey with another step takes another time, whoever answers.
-        let is_same = steps.iter().all(|step| step.skipped.is_none());
-        let at = if is_same {
+        let is_same = steps.iter().all(|(_, at)| at.is_ok());
+        let journey = if is_same {
             Ok(None)
         } else {
             Err(Skipped::Changed)
         };
-        let journey = Subject::of(None, at, base, new, &margin, seed);
+        let all: Vec<_> = std::iter::once((None, journey))
+            .chain(steps.into_iter().map(|(name, at)| (Some(name), at)))
+            .collect();
+        let is_closed = matches!(
+            new.scenario.plan.load.shape,
+            Shape::Users { .. } | Shape::Iterations { .. } | Shape::UserStages { .. }
+        );
+        let common = Common {
+            margin: Margin::of(base.len()),
+            subjects: all.iter().filter(|(_, at)| at.is_ok()).count(),
+            is_closed,
+        };
+        let seed = base
+            .iter()
+            .chain([new])
+            .fold(0, |seed, side| hash(seed, side.run_id));
         Ok(Self {
             scenario: new.scenario.definition.identity(),
             base: base.iter().map(|side| side.run_id.to_owned()).collect(),
             new: new.run_id.to_owned(),
-            margin,
-            subjects: std::iter::once(journey).chain(steps).collect(),
+            margin: common.margin,
+            is_closed,
+            subjects: all
+                .into_iter()
+                .map(|(step, at)| Subject::of(step, at, base, new, &common, seed))
+                .collect(),
         })
     }
 
-    /// What became worse, beyond margin and chance.
+    /// What became worse, beyond margin and chance, each thing once: that fewer of all steps are done where
+    /// fewer journeys are, or fewer journeys where users wait longer for answers, is no finding of its own.
     pub fn regressions(&self) -> impl Iterator<Item = (&Subject, &Compared)> {
-        self.subjects.iter().flat_map(|subject| {
-            let worse = |found: &&Compared| found.verdict == Change::Regressed;
-            subject
-                .figures
-                .iter()
-                .filter(worse)
-                .map(move |found| (subject, found))
+        let worse = |found: &&Compared| found.verdict == Change::Regressed;
+        let all = || {
+            self.subjects.iter().flat_map(move |subject| {
+                let figures = subject.figures.iter().filter(worse);
+                figures.map(move |found| (subject, found))
+            })
+        };
+        let is_rate = |found: &Compared| found.figure == Figure::Rps;
+        let fewer_journeys = all().any(|(subject, found)| subject.step.is_none() && is_rate(found));
+        let slower = all().any(|(_, found)| found.figure.is_time());
+        all().filter(move |(subject, found)| {
+            let follows = if subject.step.is_some() {
+                fewer_journeys || (self.is_closed && slower)
+            } else {
+                self.is_closed && slower
+            };
+            !(is_rate(found) && follows)
         })
     }
 }
@@ -227,7 +178,7 @@ impl Subject {
         at: Result<Option<Places>, Skipped>,
         base: &[Side<'_>],
         new: &Side<'_>,
-        margin: &Margin,
+        common: &Common,
         seed: u64,
     ) -> Self {
         let figures = at.as_ref().map_or_else(
@@ -240,12 +191,13 @@ impl Subject {
                 };
                 let all: Vec<Drawn> = base.iter().chain([new]).enumerate().map(drawn).collect();
                 let (new, base) = all.split_last().expect("there is the new run");
-                of_drawn(base, new, margin)
+                compared::figures(base, new, common)
             },
         );
+        let idle = (at.is_ok() && figures.is_empty()).then_some(Skipped::Idle);
         Self {
             step,
-            skipped: at.err(),
+            skipped: at.err().or(idle),
             figures,
         }
     }
@@ -292,155 +244,4 @@ fn hash(seed: u64, run_id: &str) -> u64 {
     run_id
         .bytes()
         .fold(seed, |sum, byte| mix(sum ^ u64::from(byte)))
-}
-
-fn of_drawn(base: &[Drawn], new: &Drawn, margin: &Margin) -> Vec<Compared> {
-    let figures = [
-        Figure::P50,
-        Figure::P95,
-        Figure::P99,
-        Figure::Errors,
-        Figure::Rps,
-    ];
-    figures
-        .into_iter()
-        .filter_map(|figure| Compared::of(figure, base, new, margin))
-        .collect()
-}
-
-impl Compared {
-    fn of(figure: Figure, base: &[Drawn], new: &Drawn, margin: &Margin) -> Option<Self> {
-        let mean =
-            |of: &dyn Fn(&Drawn) -> f64| base.iter().map(of).sum::<f64>() / base.len() as f64;
-        let (from, to) = (
-            mean(&|run| figure.of(&run.figures)),
-            figure.of(&new.figures),
-        );
-        let difference = to - from;
-        if !difference.is_finite() {
-            return None;
-        }
-        let mut draws: Vec<f64> = (0..new.draws.len())
-            .map(|i| figure.of(&new.draws[i]) - mean(&|run| figure.of(&run.draws[i])))
-            .filter(|difference| difference.is_finite())
-            .collect();
-        draws.sort_unstable_by(f64::total_cmp);
-        let spread = deviation(&draws);
-        let at = |share: f64| draws[((draws.len() - 1) as f64 * share).round() as usize];
-        let interval = (at(INTERVAL.0), at(INTERVAL.1));
-        let limit = figure.limit(from, margin);
-        // Of rates less is worse.
-        let sign = if figure == Figure::Rps { -1.0 } else { 1.0 };
-        let (low, high) = (
-            (sign * interval.0).min(sign * interval.1),
-            (sign * interval.0).max(sign * interval.1),
-        );
-        let verdict = if low > limit {
-            Change::Regressed
-        } else if high < -limit {
-            Change::Improved
-        } else if low > -limit && high < limit {
-            Change::Unchanged
-        } else {
-            Change::Inconclusive
-        };
-        Some(Self {
-            figure,
-            base: figure.shown(from),
-            new: figure.shown(to),
-            change: figure.change(difference),
-            interval: (figure.change(interval.0), figure.change(interval.1)),
-            detectable: figure.change(sign * (limit + (Z + POWER) * spread)),
-            verdict,
-        })
-    }
-}
-
-impl Compared {
-    /// The change in words: `p95 218 ms → 268 ms, +23 % (90 % sure: +14 % to +33 %)`.
-    pub fn words(&self) -> String {
-        let shown = |value: f64| match self.figure {
-            Figure::P50 | Figure::P95 | Figure::P99 => {
-                view::duration(Duration::from_secs_f64(value / 1e6))
-            }
-            Figure::Errors => view::percent(value),
-            Figure::Rps => view::rate(value),
-        };
-        let change = |change: f64| {
-            let points = if self.figure == Figure::Errors {
-                " points"
-            } else {
-                ""
-            };
-            let sign = if change < 0.0 { '−' } else { '+' };
-            format!("{sign}{}{points}", view::percent(change.abs()))
-        };
-        format!(
-            "{} {} → {}, {} (90 % sure: {} to {})",
-            self.figure.name(),
-            shown(self.base),
-            shown(self.new),
-            change(self.change),
-            change(self.interval.0),
-            change(self.interval.1),
-        )
-    }
-}
-
-impl Figure {
-    /// As printed: `p95`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::P50 => "p50",
-            Self::P95 => "p95",
-            Self::P99 => "p99",
-            Self::Errors => "errors",
-            Self::Rps => "rps",
-        }
-    }
-
-    /// The figure on the scale that differences are taken on.
-    fn of(self, figures: &Figures) -> f64 {
-        match self {
-            Self::P50 => figures.quantiles[0],
-            Self::P95 => figures.quantiles[1],
-            Self::P99 => figures.quantiles[2],
-            Self::Errors => figures.failed,
-            Self::Rps => figures.rate,
-        }
-    }
-
-    /// The margin on that scale, around what the baseline has.
-    fn limit(self, from: f64, margin: &Margin) -> f64 {
-        let relative = margin.relative.ln_1p();
-        match self {
-            Self::P50 | Self::P95 | Self::P99 => {
-                relative.max((margin.time_us as f64 * 1e3 / from.exp()).ln_1p())
-            }
-            Self::Errors => margin.errors,
-            Self::Rps => relative,
-        }
-    }
-
-    /// From that scale to microseconds, shares of one and per second.
-    fn shown(self, value: f64) -> f64 {
-        match self {
-            Self::P50 | Self::P95 | Self::P99 => value.exp() / 1e3,
-            Self::Errors => value,
-            Self::Rps => value.exp(),
-        }
-    }
-
-    fn change(self, difference: f64) -> f64 {
-        match self {
-            Self::Errors => difference,
-            _ => difference.exp_m1(),
-        }
-    }
-}
-
-fn deviation(values: &[f64]) -> f64 {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    (squares / values.len() as f64).sqrt()
 }

@@ -10,6 +10,9 @@ use std::time::Duration;
 /// The quantiles that are compared: p50, p95, p99.
 pub(super) const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
 
+/// What nothing counts as where a rate is taken: less than one, and not infinitely less.
+const HALF: f64 = 0.5;
+
 /// Stretches one after another, as sums up to each: what happened in any row of them is one difference.
 #[derive(Debug, Clone)]
 pub(super) struct Series {
@@ -39,8 +42,8 @@ pub(super) struct Counts {
 #[derive(Debug, Clone)]
 pub(super) struct Sum {
     stretches: usize,
-    times: Vec<u64>,
-    counts: Counts,
+    pub(super) times: Vec<u64>,
+    pub(super) counts: Counts,
 }
 
 /// What is compared of a sum: logarithms of the quantiles of time, in nanoseconds, and of what ended a
@@ -50,6 +53,18 @@ pub(super) struct Figures {
     pub(super) quantiles: [f64; 3],
     pub(super) failed: f64,
     pub(super) rate: f64,
+}
+
+impl Figures {
+    /// The same, so many times as far from `centre`.
+    pub(super) fn further_from(&self, centre: &Self, times: f64) -> Self {
+        let further = |from: f64, to: f64| from + (to - from) * times;
+        Self {
+            quantiles: std::array::from_fn(|i| further(centre.quantiles[i], self.quantiles[i])),
+            failed: further(centre.failed, self.failed),
+            rate: further(centre.rate, self.rate),
+        }
+    }
 }
 
 impl Series {
@@ -149,7 +164,8 @@ impl Series {
         Figures {
             quantiles: self.quantiles(&sum.times),
             failed: counts.failed as f64 / counts.tried as f64,
-            rate: (counts.ended as f64 / seconds).ln(),
+            // Of what stopped altogether the logarithm would be none.
+            rate: ((counts.ended as f64).max(HALF) / seconds).ln(),
         }
     }
 

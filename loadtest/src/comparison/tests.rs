@@ -5,6 +5,7 @@ use crate::definition::{Load, ScenarioDef, Shape};
 use crate::metrics::{Frame, Histogram, Tally};
 use crate::plan::{GradingDefaults, Overrides, Plan};
 use crate::record::{End, Ending, Environment, ScenarioRecord, Start};
+use std::time::Duration;
 
 const SECONDS: u32 = 90;
 const RATE: u64 = 20;
@@ -237,7 +238,7 @@ fn more_errors_and_less_done_are_regressions() {
     );
     assert_eq!(
         rps.words(),
-        "rps 20/s → 10/s, −50.0 % (90 % sure: −50.0 % to −50.0 %)"
+        "rps 20/s → 10/s, −50 % (90 % sure: −50 % to −50 %)"
     );
 }
 

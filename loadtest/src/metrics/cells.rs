@@ -117,11 +117,16 @@ impl Cells {
     }
 
     fn double(&mut self) {
-        self.width *= 2;
+        self.widen(self.width * 2);
+    }
+
+    /// Merges neighbours, so that each cell holds `width` seconds: a multiple of what they hold.
+    pub(crate) fn widen(&mut self, width: u32) {
+        self.width = width;
         let mut merged: Vec<Cell> = Vec::with_capacity(Self::LIMIT);
         for mut cell in self.cells.drain(..) {
-            cell.second = cell.second / self.width * self.width;
-            cell.seconds = self.width;
+            cell.second = cell.second / width * width;
+            cell.seconds = width;
             match merged.last_mut() {
                 Some(last) if last.second == cell.second => last.merge(&cell),
                 _ => merged.push(cell),

@@ -1,0 +1,110 @@
+//! A run beside a baseline, before its load and after it.
+
+use super::{Baseline, Kept};
+use crate::error::Error;
+use loadtest::card::Validity;
+use loadtest::comparison::{Ahead, Beside, Comparison, Outcome, Refusal, Side, refusals_before};
+use loadtest::record::RunRecord;
+use std::collections::BTreeMap;
+
+/// A baseline as it was when it was read: what happens to it during a run changes nothing.
+#[derive(Debug)]
+pub(crate) struct Against {
+    name: String,
+    /// The runs of each scenario, by its identity.
+    runs: BTreeMap<String, Vec<Kept>>,
+}
+
+impl Against {
+    /// Reads the runs of the scenarios that are compared.
+    ///
+    /// # Errors
+    /// A file that is damaged or newer than this tool.
+    pub(crate) fn read(
+        baseline: &Baseline,
+        scenarios: impl IntoIterator<Item = String>,
+    ) -> Result<Self, Error> {
+        let mut runs = BTreeMap::new();
+        for scenario in scenarios {
+            let kept = baseline.runs(&scenario)?;
+            runs.insert(scenario, kept);
+        }
+        Ok(Self {
+            name: baseline.name().to_owned(),
+            runs,
+        })
+    }
+
+    fn sides(&self, identity: &str) -> Vec<Side<'_>> {
+        let runs = self.runs.get(identity).into_iter().flatten();
+        runs.map(Kept::side).collect()
+    }
+
+    /// Refuses, before anything is sent, what could not be compared afterwards.
+    ///
+    /// # Errors
+    /// [`Error::NotComparable`].
+    pub(crate) fn check(&self, ahead: &[Ahead<'_>]) -> Result<(), Error> {
+        let mut refusals = Vec::new();
+        for ahead in ahead {
+            let identity = ahead.definition.identity();
+            let base = self.sides(&identity);
+            // One that the baseline does not know runs all the same.
+            if !base.is_empty() {
+                let found = refusals_before(&base, ahead);
+                refusals.extend(found.into_iter().map(|refusal| (identity.clone(), refusal)));
+            }
+        }
+        if refusals.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::NotComparable {
+                baseline: self.name.clone(),
+                refusals,
+            })
+        }
+    }
+
+    /// Puts into each scenario of `record` what came of comparing it.
+    pub(crate) fn compare(&self, record: &mut RunRecord) {
+        let (run_id, environment) = (&record.run_id, &record.environment);
+        for scenario in &mut record.scenarios {
+            let trust = Validity::so_far(scenario).trust;
+            let outcome = compared(
+                &self.sides(&scenario.definition.identity()),
+                &Side {
+                    run_id,
+                    environment,
+                    scenario,
+                    trust,
+                },
+            );
+            scenario.comparison = Some(Beside {
+                baseline: self.name.clone(),
+                outcome,
+            });
+        }
+    }
+}
+
+/// What comes of comparing a run with others, itself left out.
+pub(crate) fn compared(base: &[Side<'_>], new: &Side<'_>) -> Outcome {
+    if base.is_empty() {
+        return Outcome::Absent;
+    }
+    let others: Vec<Side<'_>> = base
+        .iter()
+        .filter(|side| side.run_id != new.run_id)
+        .copied()
+        .collect();
+    if others.is_empty() {
+        let run_id = new.run_id.to_owned();
+        return Outcome::Refused {
+            refusals: vec![Refusal::Same { run_id }],
+        };
+    }
+    match Comparison::of(&others, new) {
+        Ok(comparison) => Outcome::Compared(comparison),
+        Err(refusals) => Outcome::Refused { refusals },
+    }
+}

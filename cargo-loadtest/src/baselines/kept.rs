@@ -1,0 +1,165 @@
+//! A run in a baseline: a file, and what it holds.
+
+use super::name;
+use crate::error::Error;
+use crate::files;
+use crate::store;
+use flate2::bufread::GzDecoder;
+use flate2::{Compression, GzBuilder};
+use loadtest::card::Trust;
+use loadtest::comparison::Side;
+use loadtest::record::{RunRecord, ScenarioRecord};
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+const ENDING: &str = ".json.gz";
+/// No pruned record is larger, and no larger one is read into memory.
+const LARGEST: u64 = 256 << 20;
+
+/// The record of one scenario of a run, in a baseline.
+#[derive(Debug, Clone)]
+pub(crate) struct Kept {
+    pub(crate) path: PathBuf,
+    /// It holds one scenario.
+    pub(crate) record: RunRecord,
+}
+
+impl Kept {
+    /// What would be kept of a scenario of a run in `folder`, that of a baseline.
+    ///
+    /// # Errors
+    /// [`Error::DamagedRecord`] where the identifier of the run is no name of a file.
+    pub(super) fn of(
+        record: &RunRecord,
+        scenario: &ScenarioRecord,
+        folder: &Path,
+    ) -> Result<Self, Error> {
+        if !name::is_file_name(&record.run_id) {
+            return Err(Error::DamagedRecord {
+                path: folder.to_path_buf(),
+                reason: format!(
+                    "the identifier of the run, {:?}, is no file name",
+                    record.run_id
+                ),
+            });
+        }
+        let directory = folder.join(name::of_scenario(&scenario.definition.identity()));
+        Ok(Self {
+            path: directory.join(format!("{}{ENDING}", record.run_id)),
+            record: record.pruned(scenario),
+        })
+    }
+
+    /// Whether a file is named as one.
+    pub(super) fn is_named_as_one(path: &Path) -> bool {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.and_then(|name| name.strip_suffix(ENDING))
+            .is_some_and(name::is_file_name)
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// One that is damaged, or newer than this tool.
+    pub(super) fn read(path: &Path) -> Result<Self, Error> {
+        let damaged = |reason: String| Error::DamagedBaseline {
+            path: path.to_path_buf(),
+            reason,
+        };
+        let packed = std::fs::read(path).map_err(Error::io("read", path))?;
+        let mut bytes = Vec::new();
+        GzDecoder::new(&*packed)
+            .take(LARGEST)
+            .read_to_end(&mut bytes)
+            .map_err(|error| damaged(error.to_string()))?;
+        let record = store::decode_record(&bytes, path).map_err(|error| match error {
+            Error::DamagedRecord { reason, .. } => damaged(reason),
+            error => error,
+        })?;
+        if record.scenarios.len() != 1 {
+            return Err(damaged("it is not the record of one scenario".to_owned()));
+        }
+        let kept = Self {
+            path: path.to_path_buf(),
+            record,
+        };
+        if path.file_name() != Some(format!("{}{ENDING}", kept.record.run_id).as_ref()) {
+            let run_id = &kept.record.run_id;
+            return Err(damaged(format!("it is of the run {run_id:?}")));
+        }
+        Ok(kept)
+    }
+
+    /// Writes the file: the same bytes for the same record.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn write(&self) -> Result<(), Error> {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(folder).map_err(Error::io("create the folder", folder))?;
+        files::write(&self.path, &self.bytes()?)
+    }
+
+    pub(super) fn bytes(&self) -> Result<Vec<u8>, Error> {
+        let json = serde_json::to_vec(&self.record).map_err(|error| Error::Internal {
+            what: format!("could not encode `{}`: {error}", self.path.display()),
+        })?;
+        // Without the time, and the same whatever the system.
+        let mut packed = GzBuilder::new()
+            .mtime(0)
+            .operating_system(255)
+            .write(Vec::new(), Compression::best());
+        packed
+            .write_all(&json)
+            .and_then(|()| packed.finish())
+            .map_err(Error::io("pack", &self.path))
+    }
+
+    pub(crate) fn scenario(&self) -> &ScenarioRecord {
+        &self.record.scenarios[0]
+    }
+
+    pub(crate) fn identity(&self) -> String {
+        self.scenario().definition.identity()
+    }
+
+    /// What puts runs in the order of time.
+    pub(super) fn age(&self) -> (&str, &str) {
+        (&self.record.started_at, &self.record.run_id)
+    }
+
+    /// As one side of a comparison: only what can be trusted is kept.
+    pub(crate) fn side(&self) -> Side<'_> {
+        Side {
+            run_id: &self.record.run_id,
+            environment: &self.record.environment,
+            scenario: self.scenario(),
+            trust: Trust::Valid,
+        }
+    }
+
+    /// Refuses the run of another scenario.
+    ///
+    /// # Errors
+    /// [`Error::DamagedBaseline`].
+    pub(super) fn is_of(&self, identity: &str) -> Result<(), Error> {
+        if self.identity() == identity {
+            return Ok(());
+        }
+        Err(Error::DamagedBaseline {
+            path: self.path.clone(),
+            reason: format!("it is of the scenario `{}`", self.identity()),
+        })
+    }
+
+    /// Refuses the run of a scenario that has another folder.
+    ///
+    /// # Errors
+    /// [`Error::DamagedBaseline`].
+    pub(super) fn belongs_to(&self, folder: &Path) -> Result<(), Error> {
+        if folder.file_name() == Some(name::of_scenario(&self.identity()).as_ref()) {
+            return Ok(());
+        }
+        self.is_of("")
+    }
+}

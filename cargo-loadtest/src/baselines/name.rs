@@ -1,0 +1,186 @@
+//! Names that are file names on every system.
+
+use crate::error::Error;
+use sha2::{Digest as _, Sha256};
+use std::fmt::Write as _;
+
+/// The longest name of a baseline.
+const LONGEST: usize = 64;
+/// The longest part of a scenario's identity that names a folder.
+const LONGEST_SCENARIO: usize = 100;
+/// What means a run wherever a baseline could be meant too.
+const LATEST: &str = "latest";
+/// Devices of Windows, which no file may be called, whatever follows after a full stop.
+const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
+
+/// Refuses what is no name of a baseline.
+///
+/// # Errors
+/// [`Error::BaselineName`].
+pub(super) fn check(name: &str) -> Result<(), Error> {
+    let why = if name.is_empty() {
+        "is empty"
+    } else if name.eq_ignore_ascii_case(LATEST) {
+        "means the newest run"
+    } else if name.len() > LONGEST {
+        "has more than 64 characters"
+    } else if !name.chars().all(is_plain) {
+        "has other characters than letters, digits, `-`, `_` and `.`"
+    } else if !name.starts_with(|letter: char| letter.is_ascii_alphanumeric()) {
+        "begins with neither a letter nor a digit"
+    } else if name.ends_with('.') {
+        "ends with a full stop"
+    } else if is_device(name) {
+        "is a device on Windows"
+    } else {
+        return Ok(());
+    };
+    Err(Error::BaselineName {
+        name: name.to_owned(),
+        why: why.to_owned(),
+        instead: instead(name),
+    })
+}
+
+/// Whether a run's identifier is the name of a file.
+pub(super) fn is_file_name(run_id: &str) -> bool {
+    (1..=LONGEST_SCENARIO).contains(&run_id.len())
+        && run_id.chars().all(is_plain)
+        && !run_id.starts_with('.')
+        && !is_device(run_id)
+}
+
+/// The folder of a scenario: its identity with full stops; where that is not unlike any other on every
+/// system, with what is.
+pub(super) fn of_scenario(identity: &str) -> String {
+    let name = identity.replace("::", ".");
+    let is_told = |letter: char| is_plain(letter) && !letter.is_ascii_uppercase();
+    if (1..=LONGEST_SCENARIO).contains(&name.len())
+        && name.chars().all(is_told)
+        && !name.starts_with('.')
+        && !name.ends_with('.')
+        && !is_device(&name)
+    {
+        return name;
+    }
+    let mut readable: String = name
+        .chars()
+        .map(|letter| if is_plain(letter) { letter } else { '_' })
+        .take(LONGEST_SCENARIO)
+        .collect();
+    for byte in &Sha256::digest(identity)[..6] {
+        let _ = write!(readable, "{byte:02x}");
+    }
+    format!("_{readable}")
+}
+
+fn is_plain(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.')
+}
+
+fn is_device(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or_default().to_lowercase();
+    let is_port = |port: &str| {
+        stem.strip_prefix(port)
+            .is_some_and(|number| number.len() == 1 && number.chars().all(|n| n.is_ascii_digit()))
+    };
+    DEVICES.contains(&&*stem) || is_port("com") || is_port("lpt")
+}
+
+/// A name like it that can be one.
+fn instead(name: &str) -> String {
+    let like: String = name
+        .chars()
+        .map(|letter| if is_plain(letter) { letter } else { '-' })
+        .take(LONGEST)
+        .collect();
+    let like = like.trim_matches(|letter: char| !letter.is_ascii_alphanumeric());
+    if like.is_empty() || is_device(like) || like.eq_ignore_ascii_case(LATEST) {
+        "main".to_owned()
+    } else {
+        like.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_baselines_are_file_names_everywhere() {
+        for name in [
+            "main",
+            "release-1.2",
+            "v2",
+            "nightly_x86",
+            "console",
+            "com10",
+        ] {
+            assert!(check(name).is_ok(), "{name}");
+        }
+        for (name, instead) in [
+            ("", "main"),
+            ("..", "main"),
+            ("../main", "main"),
+            ("/etc", "etc"),
+            ("release/1.2", "release-1.2"),
+            ("a\\b", "a-b"),
+            ("Aux", "main"),
+            ("nul.txt", "main"),
+            ("lpt1", "main"),
+            ("latest", "main"),
+            ("main.", "main"),
+            (".main", "main"),
+            ("größe", "gr--e"),
+            ("a b", "a-b"),
+            ("a:b", "a-b"),
+        ] {
+            let Err(Error::BaselineName { instead: told, .. }) = check(name) else {
+                panic!("{name}")
+            };
+            assert_eq!(told, instead, "{name}");
+            assert!(check(&told).is_ok());
+        }
+        assert!(check(&"a".repeat(64)).is_ok() && check(&"a".repeat(65)).is_err());
+    }
+
+    #[test]
+    fn scenarios_have_folders_of_their_own_on_every_system() {
+        assert_eq!(of_scenario("shop::load::checkout"), "shop.load.checkout");
+        let odd = [
+            "Shop::load::checkout",
+            "shop::load::Checkout",
+            "shop::load::prüfen",
+            "con::load::checkout",
+            "shop::load::../../x",
+            &"a".repeat(200),
+            "",
+        ];
+        let mut names: Vec<String> = odd
+            .iter()
+            .map(|odd| of_scenario(odd).to_lowercase())
+            .collect();
+        assert!(
+            names
+                .iter()
+                .all(|name| name.chars().all(is_plain) && name.starts_with('_'))
+        );
+        assert!(
+            names
+                .iter()
+                .all(|name| name.len() < 130 && !is_device(name)),
+            "{names:?}"
+        );
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), odd.len());
+    }
+
+    #[test]
+    fn identifiers_of_runs_do_not_leave_the_folder() {
+        assert!(is_file_name("20261121-143005-k3f9"));
+        for odd in ["", "..", "a/b", "a\\b", "nul", "ü", &"a".repeat(200)] {
+            assert!(!is_file_name(odd), "{odd}");
+        }
+    }
+}

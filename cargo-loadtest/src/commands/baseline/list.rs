@@ -1,0 +1,146 @@
+//! The baselines there are, for people and as data.
+
+use super::stay;
+use crate::baselines::{Baseline, Baselines, Contents, Kept};
+use crate::cli::ResultFormat;
+use crate::error::Error;
+use crate::shell::{self, clean};
+use loadtest::card::view;
+use loadtest::comparison::Side;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// How much of a commit is shown.
+const SHORT: usize = 10;
+
+pub(super) fn list(baselines: &Baselines, format: ResultFormat) -> Result<u8, Error> {
+    let mut all = Vec::new();
+    for name in baselines.names()? {
+        let baseline = baselines.open(&name)?;
+        let contents = baseline.contents()?;
+        all.push((baseline, contents));
+    }
+    match format {
+        ResultFormat::Human if all.is_empty() => shell::result(
+            "there is no baseline yet; `cargo loadtest baseline save main` keeps the latest run as one",
+        )?,
+        ResultFormat::Human => shell::result(people(&all).trim_end())?,
+        ResultFormat::Json => {
+            let data: Vec<Value> = all
+                .iter()
+                .map(|(baseline, contents)| data(baseline, contents))
+                .collect();
+            let text = serde_json::to_string_pretty(&data).map_err(|error| Error::Internal {
+                what: format!("could not encode the baselines: {error}"),
+            })?;
+            shell::result(text)?;
+        }
+    }
+    for (_, contents) in &all {
+        stay(&contents.strange);
+    }
+    Ok(0)
+}
+
+fn people(all: &[(Baseline, Contents)]) -> String {
+    let mut text = String::new();
+    for (baseline, contents) in all {
+        let _ = writeln!(text, "{}", baseline.name());
+        for runs in &contents.scenarios {
+            let newest = &runs[runs.len() - 1];
+            let Side { scenario, .. } = newest.side();
+            let _ = writeln!(text, "  {}", clean(&newest.identity()));
+            let about = format!(
+                "version {}, {}, {}",
+                short(scenario.definition.revision()),
+                view::load(&scenario.plan.load),
+                target(newest)
+            );
+            let _ = writeln!(text, "    {}", clean(&about));
+            for run in runs {
+                let _ = writeln!(text, "    {}", clean(&line(run)));
+            }
+        }
+        for (kept, differs) in &contents.outdated {
+            let line = format!(
+                "{} {} counts no longer: it is of {differs}",
+                kept.identity(),
+                kept.record.run_id
+            );
+            let _ = writeln!(text, "  {}", clean(&line));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// `20261121-143005-k3f9  2026-11-21T14:30:05Z  commit 1f3a0c22d1 with changes  84.1 KB`
+fn line(run: &Kept) -> String {
+    let record = &run.record;
+    let mut line = format!("{}  {}", record.run_id, record.started_at);
+    if let Some(commit) = &record.environment.git_commit {
+        let _ = write!(line, "  commit {}", short(commit));
+        if record.environment.git_dirty == Some(true) {
+            line.push_str(" with changes");
+        }
+    }
+    let _ = write!(line, "  {}", view::bytes(size(run)));
+    line
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(SHORT).collect()
+}
+
+fn size(run: &Kept) -> u64 {
+    std::fs::metadata(&run.path).map_or(0, |file| file.len())
+}
+
+fn target(run: &Kept) -> String {
+    let scenario = run.scenario();
+    if scenario.own_target || scenario.target_in_process {
+        return "its own target".to_owned();
+    }
+    scenario
+        .base_url
+        .clone()
+        .unwrap_or_else(|| "absolute URLs".to_owned())
+}
+
+fn data(baseline: &Baseline, contents: &Contents) -> Value {
+    let run = |run: &Kept| {
+        let environment = &run.record.environment;
+        json!({
+            "run_id": run.record.run_id,
+            "started_at": run.record.started_at,
+            "tool_version": run.record.tool_version,
+            "git_commit": environment.git_commit,
+            "git_dirty": environment.git_dirty,
+            "os": environment.os,
+            "arch": environment.arch,
+            "cpus": environment.cpus,
+            "file": run.path,
+            "bytes": size(run),
+        })
+    };
+    let scenario = |runs: &Vec<Kept>| {
+        let newest = &runs[runs.len() - 1];
+        json!({
+            "scenario": newest.identity(),
+            "version": newest.scenario().definition.revision(),
+            "load": newest.scenario().plan.load,
+            "target": target(newest),
+            "runs": runs.iter().map(run).collect::<Vec<_>>(),
+        })
+    };
+    let outdated = contents.outdated.iter().map(|(kept, differs)| {
+        json!({ "scenario": kept.identity(), "run_id": kept.record.run_id, "file": kept.path, "differs": differs.to_string() })
+    });
+    json!({
+        "name": baseline.name(),
+        "folder": baseline.folder(),
+        "scenarios": contents.scenarios.iter().map(scenario).collect::<Vec<_>>(),
+        "outdated": outdated.collect::<Vec<_>>(),
+        "strange": contents.strange,
+    })
+}

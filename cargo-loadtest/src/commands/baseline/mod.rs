@@ -1,0 +1,137 @@
+//! `cargo loadtest baseline`: runs kept under a name.
+
+mod list;
+
+use super::report;
+use crate::baselines::{Baselines, Keeping, Saved};
+use crate::cli::{BaselineArgs, BaselineCommand, CargoArgs};
+use crate::config::Config;
+use crate::error::Error;
+use crate::shell::{self, clean};
+use crate::workspace::Workspace;
+use loadtest::card::view;
+use std::path::PathBuf;
+
+/// Saves, lists or removes.
+///
+/// # Errors
+/// [`Error::BaselineName`], [`Error::UnknownBaseline`], [`Error::NotSaved`]; files that cannot be read or
+/// written.
+pub(crate) fn baseline(args: &BaselineArgs) -> Result<u8, Error> {
+    match &args.command {
+        BaselineCommand::Save {
+            name,
+            run,
+            keep,
+            replace,
+            cargo,
+        } => {
+            let keeping = Keeping {
+                keep: *keep,
+                replace: *replace,
+            };
+            save(name, run, keeping, cargo)
+        }
+        BaselineCommand::List { format, cargo } => list::list(&baselines(cargo)?, *format),
+        BaselineCommand::Remove { name, cargo } => remove(&baselines(cargo)?, name),
+    }
+}
+
+/// The baselines of the workspace.
+pub(super) fn baselines(cargo: &CargoArgs) -> Result<Baselines, Error> {
+    let workspace = Workspace::load(cargo)?;
+    let config = Config::load(&workspace.start, workspace.root())?;
+    Ok(Baselines::of(&config))
+}
+
+fn save(name: &str, run: &str, keeping: Keeping, cargo: &CargoArgs) -> Result<u8, Error> {
+    let baseline = baselines(cargo)?.new_or_not(name)?;
+    let (_, record) = report::find(run, cargo)?;
+    let saved = baseline.save(&record, keeping)?;
+    if !saved.iter().any(|saved| saved.outcome.is_ok()) {
+        return Err(not_saved(&record.run_id, &saved));
+    }
+    for Saved { scenario, outcome } in saved {
+        let scenario = clean(&scenario);
+        match outcome {
+            Ok(place) => {
+                let runs = view::counted(place.runs as u64, "run");
+                shell::status(
+                    "Saved",
+                    format_args!("`{scenario}` in the baseline `{name}`, which has {runs} of it"),
+                );
+                for left in place.left {
+                    shell::status(
+                        "Removed",
+                        format_args!("{left} of `{scenario}` left the baseline"),
+                    );
+                }
+                for reason in place.failed {
+                    let reason = clean(&reason);
+                    shell::verdict(
+                        false,
+                        "Warning",
+                        format_args!(
+                            "`{scenario}` failed its gate, and is a baseline all the same: {reason}"
+                        ),
+                    );
+                }
+            }
+            Err(refused) => shell::verdict(
+                false,
+                "Not saved",
+                format_args!(
+                    "`{scenario}`: {}; {}",
+                    clean(&refused.why),
+                    clean(&refused.help)
+                ),
+            ),
+        }
+    }
+    shell::result(baseline.folder().display())?;
+    Ok(0)
+}
+
+fn not_saved(run_id: &str, saved: &[Saved]) -> Error {
+    let refused = || {
+        saved.iter().filter_map(|saved| {
+            let refused = saved.outcome.as_ref().err()?;
+            Some((saved.scenario.clone(), refused))
+        })
+    };
+    let mut helps: Vec<String> = refused().map(|(_, refused)| refused.help.clone()).collect();
+    helps.dedup();
+    let mut reasons: Vec<(String, String)> = refused()
+        .map(|(scenario, refused)| (clean(&scenario), clean(&refused.why)))
+        .collect();
+    if reasons.is_empty() {
+        reasons.push((String::new(), "none of its scenarios ran".to_owned()));
+        helps.push("save a run that measured something".to_owned());
+    }
+    Error::NotSaved {
+        run_id: clean(run_id),
+        reasons,
+        help: clean(&helps.join("; ")),
+    }
+}
+
+fn remove(baselines: &Baselines, name: &str) -> Result<u8, Error> {
+    let baseline = baselines.open(name)?;
+    let (count, strange) = baseline.remove()?;
+    let files = view::counted(count as u64, "file");
+    shell::status("Removed", format_args!("the baseline `{name}`: {files}"));
+    stay(&strange);
+    Ok(0)
+}
+
+/// Tells of what is no part of a baseline.
+fn stay(strange: &[PathBuf]) {
+    for path in strange {
+        let path = clean(&path.display().to_string());
+        shell::verdict(
+            false,
+            "Left alone",
+            format_args!("`{path}`, which is no run of a baseline"),
+        );
+    }
+}

@@ -1,0 +1,52 @@
+//! A comparison as data.
+
+use super::Compared;
+use crate::error::Error;
+use loadtest::comparison::{Comparison, Outcome, Refusal};
+use serde_json::{Value, json};
+
+pub(super) fn render(compared: &Compared) -> Result<String, Error> {
+    let not_encoded = |error: serde_json::Error| Error::Internal {
+        what: format!("could not encode the comparison: {error}"),
+    };
+    let mut scenarios = Vec::new();
+    for (identity, outcome) in &compared.scenarios {
+        let mut value = serde_json::to_value(outcome).map_err(not_encoded)?;
+        match outcome {
+            Outcome::Compared(comparison) => value["regressions"] = regressions(comparison),
+            Outcome::Refused { refusals } => value["reasons"] = reasons(refusals),
+            Outcome::Absent => {}
+        }
+        value["scenario"] = json!(identity);
+        scenarios.push(value);
+    }
+    let kind = if compared.is_baseline {
+        "baseline"
+    } else {
+        "run"
+    };
+    let value = json!({
+        "base": { "kind": kind, "name": compared.base },
+        "new": compared.new,
+        "scenarios": scenarios,
+        "only_in_base": compared.missing,
+        "exit_code": compared.exit_code(),
+    });
+    serde_json::to_string_pretty(&value).map_err(not_encoded)
+}
+
+/// What blocks, each thing once, in words too.
+fn regressions(comparison: &Comparison) -> Value {
+    let one = |(subject, figure): (
+        &loadtest::comparison::Subject,
+        &loadtest::comparison::Compared,
+    )| {
+        json!({ "step": subject.step, "figure": figure.figure, "words": figure.words() })
+    };
+    comparison.regressions().map(one).collect()
+}
+
+fn reasons(refusals: &[Refusal]) -> Value {
+    let one = |refusal: &Refusal| json!({ "words": refusal.to_string(), "help": refusal.help() });
+    refusals.iter().map(one).collect()
+}

@@ -1,0 +1,137 @@
+//! `cargo loadtest compare`: what changed between a baseline, or a run, and another run.
+
+mod data;
+mod human;
+#[cfg(test)]
+mod tests;
+
+use super::{baseline, report};
+use crate::baselines::{Baselines, compared};
+use crate::cli::{CompareArgs, ResultFormat};
+use crate::error::Error;
+use crate::shell;
+use loadtest::card::{Validity, Verdict};
+use loadtest::comparison::{Outcome, Side};
+use loadtest::record::{RunRecord, ScenarioRecord};
+
+/// What is compared with what.
+#[derive(Debug)]
+struct Compared {
+    /// The name of a baseline, or the identifier of a run.
+    base: String,
+    is_baseline: bool,
+    /// The identifier of the run.
+    new: String,
+    /// What came of each of its scenarios, by identity.
+    scenarios: Vec<(String, Outcome)>,
+    /// The scenarios that only the base has.
+    missing: Vec<String>,
+}
+
+/// Compares, and says what regressed in the exit code.
+///
+/// # Errors
+/// When there is no such baseline or run, or it cannot be read.
+pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
+    let (_, new) = report::find(&args.new, &args.cargo)?;
+    let baselines = baseline::baselines(&args.cargo)?;
+    let compared = match baselines.find(&args.base)? {
+        Some(baseline) => {
+            let contents = baseline.contents()?;
+            let base = |identity: &str| {
+                let mut all = contents.scenarios.iter();
+                let runs = all.find(|runs| runs[0].identity() == identity);
+                runs.into_iter().flatten().map(|kept| kept.side()).collect()
+            };
+            let known = contents.scenarios.iter().map(|runs| runs[0].identity());
+            Compared::of(&args.base, true, &new, known.collect(), &base)
+        }
+        None => {
+            let base = run(args, &baselines)?;
+            let sides = |identity: &str| {
+                let all = base.scenarios.iter();
+                let same = all.filter(|scenario| scenario.definition.identity() == identity);
+                same.map(|scenario| side(&base, scenario)).collect()
+            };
+            let known = base.scenarios.iter();
+            let known = known.map(|scenario| scenario.definition.identity());
+            Compared::of(&base.run_id, false, &new, known.collect(), &sides)
+        }
+    };
+    match args.format {
+        ResultFormat::Human => {
+            let text = human::render(&compared, shell::width(), shell::colours_results());
+            shell::result(text.trim_end())?;
+        }
+        ResultFormat::Json => shell::result(data::render(&compared)?)?,
+    }
+    Ok(compared.exit_code())
+}
+
+/// The run that is compared with; what is none may be the name of a baseline that there is not.
+fn run(args: &CompareArgs, baselines: &Baselines) -> Result<RunRecord, Error> {
+    match report::find(&args.base, &args.cargo) {
+        Ok((_, record)) => Ok(record),
+        Err(Error::UnknownRun {
+            suggestion: None, ..
+        }) => Err(baselines.unknown(&args.base)),
+        Err(error) => Err(error),
+    }
+}
+
+fn side<'a>(record: &'a RunRecord, scenario: &'a ScenarioRecord) -> Side<'a> {
+    Side {
+        run_id: &record.run_id,
+        environment: &record.environment,
+        scenario,
+        trust: Validity::so_far(scenario).trust,
+    }
+}
+
+impl Compared {
+    fn of<'a>(
+        base: &str,
+        is_baseline: bool,
+        new: &RunRecord,
+        known: Vec<String>,
+        sides: &dyn Fn(&str) -> Vec<Side<'a>>,
+    ) -> Self {
+        let scenario = |scenario| {
+            let new = side(new, scenario);
+            let identity = new.scenario.definition.identity();
+            let outcome = compared(&sides(&identity), &new);
+            (identity, outcome)
+        };
+        let scenarios: Vec<_> = new.scenarios.iter().map(scenario).collect();
+        let has = |identity: &String| scenarios.iter().any(|(known, _)| known == identity);
+        Self {
+            base: base.to_owned(),
+            is_baseline,
+            new: new.run_id.clone(),
+            missing: known
+                .into_iter()
+                .filter(|identity| !has(identity))
+                .collect(),
+            scenarios,
+        }
+    }
+
+    /// 0 where nothing regressed, 99 where something did, 2 where nothing could be compared.
+    fn exit_code(&self) -> u8 {
+        let comparisons = || {
+            self.scenarios
+                .iter()
+                .filter_map(|(_, outcome)| match outcome {
+                    Outcome::Compared(comparison) => Some(comparison),
+                    _ => None,
+                })
+        };
+        if comparisons().any(|comparison| comparison.regressions().next().is_some()) {
+            Verdict::Failed.exit_code()
+        } else if comparisons().next().is_some() {
+            0
+        } else {
+            2
+        }
+    }
+}

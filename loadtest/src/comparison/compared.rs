@@ -1,0 +1,331 @@
+//! One figure beside that of a baseline, and what became of it.
+//!
+//! Worse or better is what changed by more than the margin, and by more than chance would: within the runs,
+//! from run to run, and among as many figures as are looked at.
+
+use super::bootstrap::Drawn;
+use super::chance::{Share, from_run_to_run, normal_quantile, variance};
+use super::series::{Figures, QUANTILES};
+use serde::{Deserialize, Serialize};
+
+/// The standard normal quantile of a one-sided interval of 95 %.
+const Z: f64 = 1.645;
+/// The same of 90 %: how surely the smallest change that a run could have seen is seen.
+const POWER: f64 = 1.282;
+/// What ends and begins an interval of 90 %: shares of the draws.
+const INTERVAL: (f64, f64) = (0.05, 0.95);
+/// With fewer runs of a baseline than this, the margin is the wider one.
+const SEVERAL: usize = 3;
+/// How often any figure of an unchanged system may seem to have changed.
+const FAMILY: f64 = 0.02;
+/// How much wider than the draws chance is: what hangs together for longer than a block, they do not show
+/// (measured, with `benches/regression.rs`).
+const WIDER: f64 = 1.25;
+/// Figures that differ of themselves: times - of which percentiles go together -, and errors.
+const KINDS: f64 = 2.0;
+/// So many must be beyond a quantile for it to be told, and so many be done for a rate.
+const BEYOND: f64 = 10.0;
+const DONE: u64 = 20;
+
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Figure {
+    /// The median of response time, or of journey time.
+    P50,
+    /// The 95th percentile.
+    P95,
+    /// The 99th percentile.
+    P99,
+    /// Failed of all, a share of one.
+    Errors,
+    /// What ended, per second.
+    Rps,
+}
+
+/// What became of one figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// Worse by more than the margin, beyond chance.
+    Regressed,
+    /// Better by more than the margin, beyond chance.
+    Improved,
+    /// Neither, beyond chance: the same within the margin.
+    Unchanged,
+    /// The runs are too short or too noisy to tell.
+    Inconclusive,
+}
+
+/// How much counts.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Margin {
+    /// Of times and rates, a share of the baseline's.
+    pub relative: f64,
+    /// Times that differ by less are the same, in microseconds.
+    pub time_us: u64,
+    /// Of the share of errors, in shares of one.
+    pub errors: f64,
+}
+
+/// One figure of one step, or of the journey, beside that of the baseline.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Compared {
+    /// What is compared.
+    pub figure: Figure,
+    /// That of the baseline - the geometric mean of its runs -, in microseconds, shares of one or per second.
+    pub base: f64,
+    /// That of the new run, likewise.
+    pub new: f64,
+    /// The change: of times and rates a share of the baseline's, of errors the difference.
+    pub change: f64,
+    /// Where the change lies with a confidence of 90 %.
+    pub interval: (f64, f64),
+    /// The smallest worsening that these runs would have shown nine times of ten.
+    pub detectable: f64,
+    /// What became of it.
+    pub verdict: Change,
+    /// How many each run needs for the figure to be told, where one of them has fewer; inconclusive then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<u64>,
+}
+
+impl Margin {
+    /// The margin for a baseline of so many runs: their mean is known the better the more there are.
+    pub fn of(runs: usize) -> Self {
+        Self {
+            relative: if runs < SEVERAL { 0.10 } else { 0.07 },
+            time_us: 300,
+            errors: 0.005,
+        }
+    }
+
+    /// By how much a figure must differ to count, as [`Compared::change`] has it: a time of little more than
+    /// nothing by a larger share of it.
+    pub fn around(&self, compared: &Compared) -> f64 {
+        match compared.figure {
+            Figure::P50 | Figure::P95 | Figure::P99 => {
+                self.relative.max(self.time_us as f64 / compared.base)
+            }
+            Figure::Errors => self.errors,
+            Figure::Rps => self.relative,
+        }
+    }
+}
+
+/// What all figures of a comparison have in common.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Common {
+    pub(super) margin: Margin,
+    /// How many steps are compared, and the journey.
+    pub(super) subjects: usize,
+    /// Whether users wait for answers, so that slower answers are fewer.
+    pub(super) is_closed: bool,
+}
+
+impl Common {
+    /// How many standard deviations chance goes, among so many figures (Bonferroni).
+    fn chance(&self) -> f64 {
+        normal_quantile(FAMILY / (KINDS * self.subjects.max(1) as f64))
+    }
+}
+
+/// All figures of the journey or a step that the runs have.
+pub(super) fn figures(base: &[Drawn], new: &Drawn, common: &Common) -> Vec<Compared> {
+    let all = [
+        Figure::P50,
+        Figure::P95,
+        Figure::P99,
+        Figure::Errors,
+        Figure::Rps,
+    ];
+    all.into_iter()
+        .filter_map(|figure| Compared::of(figure, base, new, common))
+        .collect()
+}
+
+impl Compared {
+    fn of(figure: Figure, base: &[Drawn], new: &Drawn, common: &Common) -> Option<Self> {
+        let was: Vec<f64> = base.iter().map(|run| figure.of(&run.figures)).collect();
+        let mean =
+            |of: &dyn Fn(&Drawn) -> f64| base.iter().map(of).sum::<f64>() / base.len() as f64;
+        let (from, to) = (
+            mean(&|run| figure.of(&run.figures)),
+            figure.of(&new.figures),
+        );
+        let difference = to - from;
+        let mut draws: Vec<f64> = (0..new.draws.len())
+            .map(|i| figure.of(&new.draws[i]) - mean(&|run| figure.of(&run.draws[i])))
+            .filter(|difference| difference.is_finite())
+            .collect();
+        // Of what was never done, a rate tells nothing.
+        let is_idle = figure == Figure::Rps && base.iter().any(|run| run.counts.ended == 0);
+        if !difference.is_finite() || draws.is_empty() || is_idle {
+            return None;
+        }
+        draws.sort_unstable_by(f64::total_cmp);
+        let limit = figure.limit(from, &common.margin);
+        let within = variance(&draws) * WIDER.powi(2);
+        let between = figure.between(base, &was, common);
+        let deviation = (within + between * (1.0 + 1.0 / base.len() as f64)).sqrt();
+        let at = |share: f64| draws[((draws.len() - 1) as f64 * share).round() as usize];
+        // As far as the draws go; and so far that chance among all figures stays within the margin.
+        let chance = common.chance();
+        let (mut below, mut above) = (
+            (difference - at(INTERVAL.0)).max(chance * deviation - limit),
+            (at(INTERVAL.1) - difference).max(chance * deviation - limit),
+        );
+        if figure == Figure::Errors {
+            let (before, now) = (failed(base), failed(std::slice::from_ref(new)));
+            for (z, within_margin) in [(Z, 0.0), (chance, limit)] {
+                let around = before.around_difference(now, z);
+                below = below.max(around.0 - within_margin);
+                above = above.max(around.1 - within_margin);
+            }
+        }
+        let interval = (difference - below, difference + above);
+        // Of rates less is worse.
+        let (sign, worse) = if figure == Figure::Rps {
+            (-1.0, (-interval.1, -interval.0))
+        } else {
+            (1.0, interval)
+        };
+        let needs = figure.needs();
+        let has = |run: &Drawn| figure.has(run) >= needs;
+        // Of a rate it is enough that there was one.
+        let is_enough = base.iter().all(has) && (figure == Figure::Rps || has(new));
+        let verdict = if !is_enough {
+            Change::Inconclusive
+        } else if worse.0 > limit {
+            Change::Regressed
+        } else if worse.1 < -limit {
+            Change::Improved
+        } else if worse.0 > -limit && worse.1 < limit {
+            Change::Unchanged
+        } else {
+            Change::Inconclusive
+        };
+        let uncertain = if sign < 0.0 { above } else { below };
+        Some(Self {
+            figure,
+            base: figure.shown(from),
+            new: figure.shown(to),
+            change: figure.change(difference),
+            interval: (figure.change(interval.0), figure.change(interval.1)),
+            detectable: figure.change(sign * (limit + uncertain + POWER * deviation)),
+            verdict,
+            needs: (!is_enough).then_some(needs),
+        })
+    }
+}
+
+/// What failed of all, in all of the runs.
+fn failed(runs: &[Drawn]) -> Share {
+    let sum = |of: fn(&Drawn) -> u64| runs.iter().map(of).sum();
+    Share {
+        of: sum(|run| run.counts.tried),
+        count: sum(|run| run.counts.failed),
+    }
+}
+
+impl Figure {
+    /// As printed: `p95`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::P50 => "p50",
+            Self::P95 => "p95",
+            Self::P99 => "p99",
+            Self::Errors => "errors",
+            Self::Rps => "rps",
+        }
+    }
+
+    /// Whether it is one of time.
+    pub const fn is_time(self) -> bool {
+        matches!(self, Self::P50 | Self::P95 | Self::P99)
+    }
+
+    /// The figure on the scale that differences are taken on.
+    fn of(self, figures: &Figures) -> f64 {
+        match self {
+            Self::P50 => figures.quantiles[0],
+            Self::P95 => figures.quantiles[1],
+            Self::P99 => figures.quantiles[2],
+            Self::Errors => figures.failed,
+            Self::Rps => figures.rate,
+        }
+    }
+
+    /// The margin on that scale, around what the baseline has.
+    fn limit(self, from: f64, margin: &Margin) -> f64 {
+        let relative = margin.relative.ln_1p();
+        match self {
+            Self::P50 | Self::P95 | Self::P99 => {
+                relative.max((margin.time_us as f64 * 1e3 / from.exp()).ln_1p())
+            }
+            Self::Errors => margin.errors,
+            Self::Rps => relative,
+        }
+    }
+
+    /// From that scale to microseconds, shares of one and per second.
+    fn shown(self, value: f64) -> f64 {
+        match self {
+            Self::P50 | Self::P95 | Self::P99 => value.exp() / 1e3,
+            Self::Errors => value,
+            Self::Rps => value.exp(),
+        }
+    }
+
+    /// The variance of the figure from run to run.
+    fn between(self, base: &[Drawn], was: &[f64], common: &Common) -> f64 {
+        // An open load asks as often of every target, and errors are told by what the runs themselves show.
+        let differs = match self {
+            Self::P50 | Self::P95 | Self::P99 => true,
+            Self::Errors => false,
+            Self::Rps => common.is_closed,
+        };
+        if !differs {
+            return 0.0;
+        }
+        let within = |run: &Drawn| {
+            let draws: Vec<f64> = run.draws.iter().map(|draw| self.of(draw)).collect();
+            let variance = variance(&draws);
+            if variance.is_finite() {
+                variance * WIDER.powi(2)
+            } else {
+                0.0
+            }
+        };
+        let within = base.iter().map(within).sum::<f64>() / base.len() as f64;
+        from_run_to_run(was, within).powi(2)
+    }
+
+    /// How many a run needs for the figure to be told.
+    fn needs(self) -> u64 {
+        let beyond = |quantile: f64| (BEYOND / (1.0 - quantile)).round() as u64;
+        match self {
+            Self::P50 => beyond(QUANTILES[0]),
+            Self::P95 => beyond(QUANTILES[1]),
+            Self::P99 => beyond(QUANTILES[2]),
+            Self::Errors => 0,
+            Self::Rps => DONE,
+        }
+    }
+
+    /// How many of these there are.
+    fn has(self, run: &Drawn) -> u64 {
+        match self {
+            Self::P50 | Self::P95 | Self::P99 => run.timed,
+            Self::Errors => run.counts.tried,
+            Self::Rps => run.counts.ended,
+        }
+    }
+
+    fn change(self, difference: f64) -> f64 {
+        match self {
+            Self::Errors => difference,
+            _ => difference.exp_m1(),
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Changes in words.
+
+use super::{Change, Compared, Figure, Margin, Skipped};
+use crate::card::view;
+use std::fmt;
+use std::time::Duration;
+
+/// Changes of times and rates below this share have a decimal.
+const FINE: f64 = 0.099_5;
+
+impl Compared {
+    /// The change in words: `p95 218 ms → 268 ms, +23 % (90 % sure: +14 % to +33 %)`.
+    pub fn words(&self) -> String {
+        format!("{} {}", self.figure.name(), self.difference_words())
+    }
+
+    /// The same without the name of the figure.
+    pub fn difference_words(&self) -> String {
+        format!(
+            "{} → {}, {} (90 % sure: {})",
+            self.base_words(),
+            self.new_words(),
+            self.change_words(),
+            self.interval_words()
+        )
+    }
+
+    /// What the baseline has: `218 ms`.
+    pub fn base_words(&self) -> String {
+        self.figure.value(self.base)
+    }
+
+    /// What the new run has: `268 ms`.
+    pub fn new_words(&self) -> String {
+        self.figure.value(self.new)
+    }
+
+    /// The change: `+23 %`, `−1.4 %`; of errors in percentage points, `+1.25 points`.
+    pub fn change_words(&self) -> String {
+        self.figure.signed(self.change)
+    }
+
+    /// Where the change lies with a confidence of 90 %: `+14 % to +33 %`.
+    pub fn interval_words(&self) -> String {
+        let (from, to) = self.interval;
+        if self.figure == Figure::Errors {
+            let from = self.figure.signed(from);
+            let from = from.split(' ').next().unwrap_or_default();
+            return format!("{from} to {}", self.figure.signed(to));
+        }
+        format!("{} to {}", self.figure.signed(from), self.figure.signed(to))
+    }
+
+    /// The smallest worsening that these runs would have shown nine times of ten: `12 %`, `0.80 points`.
+    pub fn detectable_words(&self) -> String {
+        let words = self.figure.signed(self.detectable);
+        words.trim_start_matches(['+', '−', '±']).to_owned()
+    }
+}
+
+impl Figure {
+    /// A value of the figure: `218 ms`, `0.42 %`, `200/s`.
+    fn value(self, value: f64) -> String {
+        match self {
+            Self::P50 | Self::P95 | Self::P99 => {
+                // Nothing that was measured is less than nothing, but a file may say so.
+                let seconds = Duration::try_from_secs_f64(value / 1e6);
+                seconds.map_or_else(|_| view::NONE.to_owned(), view::duration)
+            }
+            Self::Errors => view::percent(value),
+            Self::Rps => view::rate(value),
+        }
+    }
+
+    /// A change of it, with its sign.
+    fn signed(self, change: f64) -> String {
+        if !change.is_finite() {
+            return view::NONE.to_owned();
+        }
+        let (amount, unit) = match self {
+            Self::Errors => (format!("{:.2}", change.abs() * 100.0), "points"),
+            _ if change.abs() < FINE => (format!("{:.1}", change.abs() * 100.0), "%"),
+            _ => (view::count((change.abs() * 100.0).round() as u64), "%"),
+        };
+        let sign = if amount.bytes().all(|byte| byte == b'0' || byte == b'.') {
+            '±'
+        } else if change < 0.0 {
+            '−'
+        } else {
+            '+'
+        };
+        format!("{sign}{amount} {unit}")
+    }
+}
+
+impl Margin {
+    /// How much counts, in words: `a change counts beyond 10 %, of times beyond 0.3 ms at least, ..`.
+    pub fn words(&self) -> String {
+        format!(
+            "a change counts beyond {}, of times beyond {} ms at least, of error rates beyond {} percentage points",
+            view::exact_percent(self.relative),
+            self.time_us as f64 / 1e3,
+            // Shares of one have no exact hundredths.
+            (self.errors * 1e4).round() / 1e2,
+        )
+    }
+}
+
+impl Change {
+    /// As printed: `regressed`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Regressed => "regressed",
+            Self::Improved => "improved",
+            Self::Unchanged => "unchanged",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+impl Skipped {
+    /// As printed: `changed`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Changed => "changed",
+            Self::Added => "added",
+            Self::Removed => "removed",
+            Self::Idle => "idle",
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compared(figure: Figure, base: f64, new: f64, change: f64) -> Compared {
+        Compared {
+            figure,
+            base,
+            new,
+            change,
+            interval: (change - 0.09, change + 0.1),
+            detectable: 0.118,
+            verdict: Change::Regressed,
+            needs: None,
+        }
+    }
+
+    #[test]
+    fn a_change_says_before_and_after_and_where_it_lies() {
+        let time = compared(Figure::P95, 218e3, 268e3, 0.23);
+        assert_eq!(
+            time.words(),
+            "p95 218 ms → 268 ms, +23 % (90 % sure: +14 % to +33 %)"
+        );
+        assert_eq!(time.detectable_words(), "12 %");
+        let rate = compared(Figure::Rps, 200.0, 198.0, -0.01);
+        assert_eq!(
+            rate.words(),
+            "rps 200/s → 198/s, −1.0 % (90 % sure: −10 % to +9.0 %)"
+        );
+        let mut errors = compared(Figure::Errors, 0.0, 0.0125, 0.0125);
+        errors.interval = (0.0, 0.02);
+        assert_eq!(
+            errors.words(),
+            "errors 0 % → 1.2 %, +1.25 points (90 % sure: ±0.00 to +2.00 points)"
+        );
+    }
+
+    #[test]
+    fn what_is_no_figure_is_none_in_words() {
+        let odd = compared(Figure::P50, -1.0, f64::NAN, f64::INFINITY);
+        assert_eq!(odd.words(), "p50 – → –, – (90 % sure: – to –)");
+    }
+
+    #[test]
+    fn a_margin_says_what_counts() {
+        assert_eq!(
+            Margin::of(3).words(),
+            "a change counts beyond 7 %, of times beyond 0.3 ms at least, of error rates beyond 0.5 percentage points"
+        );
+        let quick = compared(Figure::P95, 1_000.0, 1_200.0, 0.2);
+        assert!((Margin::of(3).around(&quick) - 0.3).abs() < 1e-12);
+        let slow = compared(Figure::P95, 1e6, 1.2e6, 0.2);
+        assert!((Margin::of(1).around(&slow) - 0.1).abs() < 1e-12);
+    }
+}
