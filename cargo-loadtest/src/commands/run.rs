@@ -96,7 +96,7 @@ fn baseline(baselines: &Baselines, name: &str, is_ci: bool) -> Result<Baseline, 
     match baselines.open(name) {
         Err(error @ Error::UnknownBaseline { .. }) if is_ci => {
             let help = error.help().unwrap_or_default();
-            shell::warning(format_args!("{error}, so nothing is compared; {help}"));
+            shell::warning(format_args!("{error}: nothing is compared; {help}"));
             baselines.new_or_not(name)
         }
         found => found,
