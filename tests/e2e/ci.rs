@@ -118,7 +118,7 @@ fn commands(output: &Output) -> Vec<Command> {
             continue;
         };
         match &stopped {
-            Some(token) if *token == name => stopped = None,
+            Some(word) if *word == name => stopped = None,
             Some(_) => {}
             None if name == "stop-commands" => stopped = Some(text),
             None => taken.push((name, properties, text)),
