@@ -393,6 +393,16 @@ impl Error {
     }
 }
 
+/// The loads that there are: the likeliest first.
+fn presets(suggestion: Option<&str>, known: &[String]) -> String {
+    match (suggestion, known) {
+        (_, []) => "`loadtest.toml` has no `[load.NAME]`".to_owned(),
+        (None, known) => format!("there is {}", one_of(known)),
+        (Some(name), [_]) => format!("did you mean `{name}`?"),
+        (Some(name), known) => format!("did you mean `{name}`? There is {}", one_of(known)),
+    }
+}
+
 /// Scenarios, and what speaks against each, a line each.
 fn against(reasons: &[(String, String)]) -> String {
     let mut text = String::new();
@@ -411,16 +421,6 @@ fn refused(refusals: &[(String, Refusal)]) -> String {
         .map(|(scenario, refusal)| (scenario.clone(), refusal.to_string()))
         .collect();
     against(&words)
-}
-
-/// The loads that there are: the likeliest first.
-fn presets(suggestion: Option<&str>, known: &[String]) -> String {
-    match (suggestion, known) {
-        (_, []) => "`loadtest.toml` has no `[load.NAME]`".to_owned(),
-        (None, known) => format!("there is {}", one_of(known)),
-        (Some(name), [_]) => format!("did you mean `{name}`?"),
-        (Some(name), known) => format!("did you mean `{name}`? There is {}", one_of(known)),
-    }
 }
 
 /// The first of them.

@@ -1,6 +1,7 @@
 //! `cargo loadtest`: discovers, runs, grades and exports load tests.
 
 mod baselines;
+mod ci;
 mod cli;
 mod commands;
 mod config;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return shell::usage(&error),
     };
+    let session = ci::Session::begin(cli.command.is_for_ci());
     cli.color.apply();
     let outcome = match &cli.command {
         Command::Init(args) => commands::init::init(args),
@@ -44,11 +46,13 @@ fn main() -> ExitCode {
         Command::Baseline(args) => commands::baseline::baseline(args),
         Command::Config(args) => commands::config::config(args),
     };
-    match outcome {
-        Ok(code) => ExitCode::from(code),
+    let code = match outcome {
+        Ok(code) => code,
         Err(error) => {
             shell::error(&error);
-            ExitCode::from(error.exit_code())
+            session.failed(&error);
+            error.exit_code()
         }
-    }
+    };
+    ExitCode::from(session.end(code))
 }

@@ -2,12 +2,17 @@
 //!
 //! A closed stream never ends the program: what cannot be shown is left out.
 
+use crate::ci;
 use crate::error::Error;
 use anstyle::Style;
 use clap_cargo::style;
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether `--ci` was given.
+static IS_PLAIN: AtomicBool = AtomicBool::new(false);
 
 /// Prints what clap found, or the help it was asked for.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
@@ -57,6 +62,7 @@ pub(crate) fn status(verb: &str, object: impl Display) {
 /// The same of something that may be bad.
 pub(crate) fn verdict(is_good: bool, verb: &str, object: impl Display) {
     let style = if is_good { style::GOOD } else { style::WARN };
+    let object = shown(object);
     let _ = writeln!(anstream::stderr(), "{style}{verb:>12}{style:#} {object}");
 }
 
@@ -66,6 +72,7 @@ pub(crate) fn verdict(is_good: bool, verb: &str, object: impl Display) {
 /// # Errors
 /// When it cannot be written: to a full disk, say.
 pub(crate) fn result(text: impl Display) -> Result<(), Error> {
+    let text = shown(text);
     let mut stdout = anstream::stdout().lock();
     printed(writeln!(stdout, "{text}").and_then(|()| stdout.flush()))
 }
@@ -88,12 +95,32 @@ fn printed(result: std::io::Result<()>) -> Result<(), Error> {
 
 /// Prints a plain line to standard error.
 pub(crate) fn progress(text: impl Display) {
-    let _ = writeln!(anstream::stderr(), "{text}");
+    let _ = writeln!(anstream::stderr(), "{}", shown(text));
 }
 
 /// Whether this is a build server, whose terminals are no terminals of people.
 pub(crate) fn is_ci() -> bool {
-    std::env::var_os("CI").is_some()
+    IS_PLAIN.load(Ordering::Relaxed) || std::env::var_os("CI").is_some()
+}
+
+/// Prints for a build server from here on, wherever this runs: plain lines, no colour.
+pub(crate) fn be_plain() {
+    IS_PLAIN.store(true, Ordering::Relaxed);
+}
+
+/// What is printed, made no command to a server that reads commands from a log.
+fn shown(text: impl Display) -> String {
+    let text = text.to_string();
+    if std::env::var_os("GITHUB_ACTIONS").is_some() {
+        ci::harmless(&text)
+    } else {
+        text
+    }
+}
+
+/// Prints a command to the build server, which is told by lines of standard error.
+pub(crate) fn command(line: impl Display) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// A text from outside made harmless, on one line: no control character, nothing that turns the direction
@@ -165,6 +192,7 @@ pub(crate) fn progress_height() -> usize {
 }
 
 fn line(style: Style, label: &str, message: impl Display) {
+    let message = shown(message);
     let _ = writeln!(anstream::stderr(), "{style}{label}{style:#}: {message}");
 }
 

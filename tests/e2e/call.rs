@@ -367,7 +367,7 @@ pub(crate) fn clean(command: &mut Command) {
         "RUSTUP_TOOLCHAIN",
         "RUSTUP_DIST_SERVER",
     ];
-    const FOREIGN: [&str; 8] = [
+    const FOREIGN: [&str; 9] = [
         "CARGO",
         "RUST",
         "LOADTEST_",
@@ -376,6 +376,7 @@ pub(crate) fn clean(command: &mut Command) {
         "LD_LIBRARY_PATH",
         "DYLD_",
         "__CARGO",
+        "GITHUB_",
     ];
     for (name, _) in std::env::vars_os() {
         let foreign = name.to_str().is_some_and(|name| {

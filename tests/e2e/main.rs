@@ -11,6 +11,8 @@ mod browser;
 mod call;
 mod capacity;
 mod choices;
+#[cfg(unix)]
+mod ci;
 mod client;
 mod configuration;
 mod debug;
@@ -18,6 +20,8 @@ mod duplicate;
 mod editor;
 #[cfg(unix)]
 mod events;
+#[cfg(unix)]
+mod exit_codes;
 mod export;
 #[cfg(target_os = "linux")]
 mod faults;
@@ -57,6 +61,8 @@ mod site;
 mod smoke;
 mod truth;
 mod verdicts;
+#[cfg(unix)]
+mod workflows;
 
 use libtest_mimic::{Arguments, Completion, Trial};
 use std::process::ExitCode;
@@ -69,6 +75,8 @@ fn main() -> ExitCode {
         bodies::trials(),
         capacity::trials(),
         choices::trials(),
+        #[cfg(unix)]
+        ci::trials(),
         client::trials(),
         configuration::trials(),
         debug::trials(),
@@ -76,6 +84,8 @@ fn main() -> ExitCode {
         editor::trials(),
         #[cfg(unix)]
         events::trials(),
+        #[cfg(unix)]
+        exit_codes::trials(),
         export::trials(),
         #[cfg(target_os = "linux")]
         faults::trials(),
@@ -113,6 +123,8 @@ fn main() -> ExitCode {
         smoke::trials(),
         truth::trials(),
         verdicts::trials(),
+        #[cfg(unix)]
+        workflows::trials(),
     ];
     libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }

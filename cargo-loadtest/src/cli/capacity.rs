@@ -24,6 +24,9 @@ pub(crate) struct CapacityArgs {
     pub(crate) rates: RateArgs,
     #[command(flatten)]
     pub(crate) trials: TrialArgs,
+    /// Search as on a build server: plain lines, reports for it, its summary, outputs and annotations
+    #[arg(long, help_heading = "Gate")]
+    pub(crate) ci: bool,
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
 }

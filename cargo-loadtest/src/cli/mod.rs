@@ -113,7 +113,7 @@ pub(crate) struct GateArgs {
     /// Fail when something became worse than in this baseline, beyond margin and chance
     #[arg(long, value_name = "NAME")]
     pub(crate) baseline: Option<String>,
-    /// Run as on a build server: plain lines, reports for it, its summary and annotations
+    /// Run as on a build server: plain lines, reports for it, its summary, outputs and annotations
     #[arg(long)]
     pub(crate) ci: bool,
 }
@@ -202,6 +202,9 @@ pub(crate) struct ReportArgs {
     /// The run: an identifier or its beginning, a path, or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     pub(crate) run: String,
+    /// Tell the build server, and write reports for it: its summary, outputs and annotations
+    #[arg(long)]
+    pub(crate) ci: bool,
     /// Grade anew: by this target T for every step, in place of those that the run had
     #[arg(long, value_name = "TIME", value_parser = values::apdex, allow_hyphen_values = true)]
     pub(crate) apdex: Option<Duration>,
@@ -505,6 +508,18 @@ fn arguments(all: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
         all.remove(1);
     }
     all
+}
+
+impl Command {
+    /// Whether a build server is to be told of it.
+    pub(crate) fn is_for_ci(&self) -> bool {
+        match self {
+            Self::Run(args) => args.gate.ci,
+            Self::Capacity(args) => args.ci,
+            Self::Report(args) => args.ci,
+            _ => false,
+        }
+    }
 }
 
 impl Color {

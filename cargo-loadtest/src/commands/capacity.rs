@@ -29,10 +29,13 @@ const HIGHEST: f64 = 1_000_000.0;
 /// # Errors
 /// What prevents the search as a whole.
 pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
-    let exports = publish::Exports::check(&args.export, &args.pdf)?;
+    let mut exports = publish::Exports::check(&args.export, &args.pdf)?;
     let project = Project::open(&args.project, cli)?;
     let config = project.config()?;
     let webhooks = Webhooks::of(&config.notify)?;
+    if args.ci {
+        exports = exports.for_ci(project.workspace.root());
+    }
     let store = Store::of(&project.workspace, &config);
     project.permits(Action::Capacity, &config)?;
     let all = project.scenarios()?;

@@ -1,5 +1,6 @@
 //! From a record to what people and programs get to see: the one place that grades and exports.
 
+use crate::ci;
 use crate::cli::{Export, Format, PdfArgs};
 use crate::error::{Error, some};
 use crate::export;
@@ -19,6 +20,10 @@ pub(super) struct Exports {
     all: Vec<Export>,
     /// For characters that the PDF document would lack.
     fonts: Vec<Font>,
+    /// What the paths of sources are relative to, where a build server is told of the run.
+    sources: Option<PathBuf>,
+    /// How many nobody asked for by name: the first ones.
+    added: usize,
 }
 
 impl Exports {
@@ -51,7 +56,18 @@ impl Exports {
                 .iter()
                 .map(|path| font(path))
                 .collect::<Result<_, _>>()?,
+            sources: None,
+            added: 0,
         })
+    }
+
+    /// Adds what a build server is given, which is told of the run: the sources are below `root`.
+    pub(super) fn for_ci(mut self, root: &Path) -> Self {
+        for format in ci::EXPORTS {
+            self.add(format);
+        }
+        self.sources = Some(root.to_path_buf());
+        self
     }
 
     /// Refuses files that would take the place of one another, or of a record, now that the folder of the
@@ -73,14 +89,18 @@ impl Exports {
 
     /// Every run has its page; further exports come as they were asked for.
     fn with_page(mut self) -> Self {
-        let page = Export {
-            format: Format::Html,
-            path: None,
-        };
-        if !self.all.contains(&page) {
-            self.all.insert(0, page);
-        }
+        self.add(Format::Html);
         self
+    }
+
+    /// Adds a file in the folder of the run, before those that were asked for.
+    fn add(&mut self, format: Format) {
+        let export = Export { format, path: None };
+        if !self.all.contains(&export) {
+            let at = self.added;
+            self.all.insert(at, export);
+            self.added += 1;
+        }
     }
 }
 
@@ -200,6 +220,17 @@ pub(super) fn publish(
         }
     }
     written.dedup();
+    if let Some(sources) = &exports.sources {
+        let page = written
+            .iter()
+            .find(|(word, _)| *word == Format::Html.word());
+        ci::tell(&ci::Published {
+            report: &report,
+            folder: folder.path(),
+            page: page.map(|(_, path)| path.as_path()),
+            sources,
+        });
+    }
     let printed = match result {
         Some(file) => shell::file(&file),
         None => shell::result(page(&report, folder, &written).trim_end()),

@@ -5,15 +5,23 @@ use crate::baselines::Against;
 use crate::cli::{Cli, ReportArgs};
 use crate::error::Error;
 use crate::store::{self, Store};
+use crate::workspace::Workspace;
 use loadtest::plan::GradingDefaults;
+use std::path::PathBuf;
 
 /// Prints and exports the card of a run.
 ///
 /// # Errors
 /// When there is no such run, or its record cannot be read.
 pub(crate) fn report(args: &ReportArgs, _cli: &Cli) -> Result<u8, Error> {
-    let exports = publish::Exports::check(&args.export, &args.pdf)?;
+    let mut exports = publish::Exports::check(&args.export, &args.pdf)?;
     let (folder, mut record) = store::open(&args.run, || Store::of_workspace(&args.cargo))?;
+    if args.ci {
+        // A record may be read far from its sources.
+        let workspace = Workspace::load(&args.cargo);
+        let root = workspace.map_or(PathBuf::from("."), |found| found.root().to_path_buf());
+        exports = exports.for_ci(&root);
+    }
     if let Some(name) = &args.baseline {
         let baseline = baseline::baselines(&args.cargo)?.open(name)?;
         let scenarios = record.scenarios.iter();

@@ -31,7 +31,10 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let project = Project::open(&args.project, cli)?;
     let mut config = project.config()?;
     let args = &config.defaults(args.gate.ci).complete(args);
-    let exports = publish::Exports::check(&args.export, &args.pdf)?;
+    let mut exports = publish::Exports::check(&args.export, &args.pdf)?;
+    if args.gate.ci {
+        exports = exports.for_ci(project.workspace.root());
+    }
     let overrides = config.overrides(&args.load)?;
     config.grading.min_grade = args.gate.min_grade;
     let webhooks = Webhooks::of(&config.notify)?;
@@ -45,7 +48,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let environment = workspace::environment(project.workspace.root(), &store.outputs());
     let against = match &args.gate.baseline {
         Some(name) => {
-            let baseline = Baselines::of(&config).open(name)?;
+            let baseline = baseline(&Baselines::of(&config), name, args.gate.ci)?;
             Some(against(&baseline, &chosen, &plans, args, &environment)?)
         }
         None => None,
@@ -101,6 +104,22 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         &project.interrupts,
     );
     concluded
+}
+
+/// The baseline of a name. One that is not there is a mistake of whoever types it; to a build server it is one
+/// that no run has been saved in yet.
+///
+/// # Errors
+/// [`Error::BaselineName`], [`Error::UnknownBaseline`].
+fn baseline(baselines: &Baselines, name: &str, is_ci: bool) -> Result<Baseline, Error> {
+    match baselines.open(name) {
+        Err(error @ Error::UnknownBaseline { .. }) if is_ci => {
+            let help = error.help().unwrap_or_default();
+            shell::warning(format_args!("{error}: nothing is compared; {help}"));
+            baselines.new_or_not(name)
+        }
+        found => found,
+    }
 }
 
 /// What the run is to be compared with.

@@ -59,6 +59,7 @@ fn compared() -> Report {
             base: vec!["before".to_owned()],
             new: "now".to_owned(),
             margin: Margin::of(1),
+            is_closed: false,
             subjects: vec![Subject {
                 step: Some("login".to_owned()),
                 skipped: None,
@@ -70,6 +71,7 @@ fn compared() -> Report {
                     interval: (0.14, 0.33),
                     detectable: 0.12,
                     verdict: Change::Regressed,
+                    needs: None,
                 }],
             }],
         }),

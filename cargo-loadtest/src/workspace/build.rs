@@ -4,6 +4,7 @@ use super::{Binary, LoadTest, cargo, clean, pass_on, spawn_error};
 use crate::cli::{Cli, ProjectArgs};
 use crate::error::Error;
 use crate::interrupt::Interrupts;
+use crate::shell;
 use cargo_metadata::Message;
 use std::io::BufReader;
 use std::process::{Command, Stdio};
@@ -66,6 +67,10 @@ fn command(group: &[&LoadTest], cli: &Cli, args: &ProjectArgs) -> Command {
         .args(["--color", cli.color.word()]);
     if cli.quiet {
         command.arg("--quiet");
+    }
+    if shell::is_ci() {
+        // Whatever the environment says.
+        command.env("CARGO_TERM_PROGRESS_WHEN", "never");
     }
     pass_on(&mut command, &args.cargo, true);
     let features = &compilation.features;

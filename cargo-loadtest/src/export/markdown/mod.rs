@@ -49,7 +49,7 @@ impl Part {
 /// The report in at most `limit` bytes. What goes first is what matters least: section by section from the
 /// last of [`SECTIONS`], those of scenarios that passed before the others'; then whole scenarios, those that
 /// passed first; then rows of the summary.
-fn within(report: &Report, limit: usize) -> String {
+pub(crate) fn within(report: &Report, limit: usize) -> String {
     let (title, end) = (title(report), end(report));
     let room = limit.saturating_sub(RESERVE + title.len() + end.len());
     let mut parts = parts(report);

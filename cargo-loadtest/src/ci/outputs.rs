@@ -1,0 +1,135 @@
+//! The figures of a run as names and values, for the steps that come after.
+
+use super::Published;
+use loadtest::card::{Card, Report, worst};
+use serde::Serialize;
+use std::time::Duration;
+
+/// More than this of all scenarios is for the JSON export.
+const LONGEST: usize = 256 * 1024;
+
+/// The figures of a scenario.
+#[derive(Debug, Serialize)]
+struct Row<'a> {
+    scenario: &'a str,
+    verdict: String,
+    grade: Option<String>,
+    score: Option<f64>,
+    p95_ms: Option<f64>,
+    error_rate: Option<f64>,
+    rps: Option<f64>,
+}
+
+impl<'a> Row<'a> {
+    fn of(card: &'a Card) -> Self {
+        Self {
+            scenario: &card.identity,
+            verdict: word(card.verdict.name()),
+            grade: card.grade.letter.map(|letter| letter.to_string()),
+            score: card.grade.score.map(|score| rounded(score, 4)),
+            p95_ms: card.headline.time.p95.map(millis),
+            error_rate: card.headline.error_rate.map(|rate| rounded(rate, 6)),
+            rps: card
+                .headline
+                .achieved_per_second
+                .map(|rate| rounded(rate, 3)),
+        }
+    }
+
+    /// Of one that did not run.
+    fn without(scenario: &'a str) -> Self {
+        Self {
+            scenario,
+            verdict: "did_not_run".to_owned(),
+            grade: None,
+            score: None,
+            p95_ms: None,
+            error_rate: None,
+            rps: None,
+        }
+    }
+}
+
+/// The names and values of a run: figures are those of the worst scenario.
+pub(super) fn of(run: &Published<'_>) -> Vec<(&'static str, String)> {
+    let report = run.report;
+    let worst = row(report);
+    let path = |path: Option<&std::path::Path>| {
+        let path = path.map(|path| std::path::absolute(path).unwrap_or(path.to_path_buf()));
+        path.map_or_else(String::new, |path| path.display().to_string())
+    };
+    let number = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
+    let mut all = vec![
+        ("run_id", report.run_id.clone()),
+        ("directory", path(Some(run.folder))),
+        ("report", path(run.page)),
+    ];
+    if let Some(row) = worst {
+        let verdict = report
+            .capacity
+            .as_ref()
+            .map_or(row.verdict.clone(), |search| word(search.verdict.name()));
+        all.extend([
+            ("scenario", row.scenario.to_owned()),
+            ("verdict", verdict),
+            ("grade", row.grade.clone().unwrap_or_default()),
+            ("score", number(row.score)),
+            ("p95_ms", number(row.p95_ms)),
+            ("error_rate", number(row.error_rate)),
+            ("rps", number(row.rps)),
+        ]);
+    }
+    if let Some(search) = &report.capacity {
+        let rate = search.finding.confirmed_per_second;
+        all.push(("capacity", number(rate.map(|rate| rounded(rate, 3)))));
+    }
+    let rows: Vec<_> = rows(report).collect();
+    let rows = serde_json::to_string(&rows).unwrap_or_default();
+    if rows.len() <= LONGEST {
+        all.push(("scenarios", rows));
+    }
+    all
+}
+
+fn rows(report: &Report) -> impl Iterator<Item = Row<'_>> {
+    let not_run = report.not_run.iter();
+    report
+        .cards
+        .iter()
+        .map(Row::of)
+        .chain(not_run.map(|scenario| Row::without(&scenario.scenario)))
+}
+
+/// That of the worst scenario: by the exit code, then by the score.
+fn row(report: &Report) -> Option<Row<'_>> {
+    let code = worst(
+        (report.cards.iter().map(|card| card.verdict.exit_code()))
+            .chain(report.not_run.iter().map(|scenario| scenario.exit_code)),
+    );
+    let of_code = report
+        .cards
+        .iter()
+        .filter(|card| card.verdict.exit_code() == code);
+    let score = |card: &&Card| card.grade.score.unwrap_or(0.0);
+    let card = of_code.min_by(|one, other| score(one).total_cmp(&score(other)));
+    let not_run = || {
+        let mut those = report.not_run.iter();
+        those.find(|scenario| scenario.exit_code == code)
+    };
+    card.map(Row::of)
+        .or_else(|| not_run().map(|scenario| Row::without(&scenario.scenario)))
+}
+
+/// `NOT PERMITTED` as programs write it.
+fn word(name: &str) -> String {
+    name.to_lowercase().replace(' ', "_")
+}
+
+fn millis(time: Duration) -> f64 {
+    rounded(time.as_secs_f64() * 1e3, 3)
+}
+
+fn rounded(number: f64, digits: i32) -> f64 {
+    let scale = 10_f64.powi(digits);
+    (number * scale).round() / scale
+}

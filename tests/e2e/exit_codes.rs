@@ -1,0 +1,270 @@
+//! The exit codes, each by a real run or its real cause, and what never passes whatever is asked for.
+
+use crate::call::{Call, Output, graded, wait_for};
+use crate::project::Files;
+use crate::site::Desk;
+use crate::trials;
+use libtest_mimic::Trial;
+use loadtest_tests::{Reply, Server};
+use rustix::process::Signal;
+use serde_json::json;
+use std::net::TcpListener;
+use std::time::Duration;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    trials![
+        each_exit_code_has_its_cause,
+        the_gravest_of_several_causes_wins,
+        a_regression_fails_the_gate,
+        what_is_invalid_empty_or_interrupted_never_passes,
+        a_least_grade_is_kept_or_not,
+        a_grade_that_is_none_is_told_once,
+    ]
+}
+
+/// What a run can meet.
+#[derive(Debug, Clone, Copy)]
+enum Meets {
+    /// Answers at once.
+    Swift,
+    /// Answers after 20 ms: too late for `strict`.
+    Slow,
+    /// Answers after 600 ms: beyond the target time of the grade, within every threshold of `single`.
+    Sluggish,
+    /// Nobody there.
+    Nobody,
+    /// An address that may not be tested.
+    Foreign,
+}
+
+impl Meets {
+    fn server(self) -> Server {
+        Server::start(move |_| match self {
+            Self::Slow => Reply::text("ok").delay(Duration::from_millis(20)),
+            Self::Sluggish => Reply::text("ok").delay(Duration::from_millis(600)),
+            _ => Reply::text("ok"),
+        })
+    }
+
+    fn url(self, server: &Server) -> String {
+        match self {
+            Self::Foreign => format!("http://0.0.0.0:{}", server.address().port()),
+            Self::Nobody => {
+                let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
+                format!("http://{}", free.local_addr().expect("bound"))
+            }
+            _ => server.url(),
+        }
+    }
+}
+
+/// A run that measures nothing: the first arrival is due after its end.
+const EMPTY: &str = "single --rate 1/h --ramp-up 900ms --duration 1s";
+/// A run whose step keeps its thread.
+const INVALID: &str = "blocking --users 1 --duration 4s";
+
+/// Makes a run anew while the machine is too busy for it, unless that is what is expected.
+fn run(code: i32, meets: Meets, line: &str) -> (Desk, Output) {
+    let server = meets.server();
+    let call = || {
+        let desk = Desk::new();
+        let url = meets.url(&server);
+        let output = desk.tool("run", line).args(["--base-url", &url]).run();
+        (desk, output)
+    };
+    if code == 102 { call() } else { graded(call) }
+}
+
+fn each_exit_code_has_its_cause() {
+    let strict = "--exact site::load::strict --iterations 20";
+    for (code, meets, line) in [
+        (0, Meets::Swift, "single --iterations 20"),
+        (2, Meets::Swift, "single --rate 0/s"),
+        (3, Meets::Swift, "no-such-scenario"),
+        (3, Meets::Swift, EMPTY),
+        (99, Meets::Slow, strict),
+        (
+            99,
+            Meets::Sluggish,
+            "single --iterations 4 --users 4 --min-grade B",
+        ),
+        (100, Meets::Nobody, "single --iterations 4"),
+        (102, Meets::Swift, INVALID),
+        (103, Meets::Foreign, "single --iterations 4"),
+    ] {
+        let (desk, output) = run(code, meets, line);
+        let output = output.exits(code);
+        let kept = desk.runs();
+        assert_eq!(
+            kept.is_empty(),
+            code == 2 || line.starts_with("no-"),
+            "{output}"
+        );
+        if let [_] = kept[..] {
+            desk.tool("report", "").run().exits(code);
+        }
+    }
+    // Without a server of the test's own.
+    let desk = Desk::new();
+    let own = "--exact site::load::own_dies --iterations 3";
+    desk.tool("run", own).run().exits(100);
+    let broken = "use loadtest::prelude::*;\n\n#[scenario]\nfn broken() {}\n\nloadtest::main!();\n";
+    let project = Files::single("exit-codes", broken).create();
+    project.tool("run", "").run().exits(101);
+    let desk = Desk::new();
+    let server = Meets::Swift.server();
+    let call = desk.run("single --iterations 4", &server);
+    call.output_without_room().exits(1);
+    interrupted(&Desk::new(), "single --users 2", &Meets::Swift.server()).exits(105);
+}
+
+/// A run that is stopped once something was measured.
+fn interrupted(desk: &Desk, line: &str, server: &Server) -> Output {
+    let mut running = desk.run(&format!("{line} --duration 60s"), server).start();
+    running.wait_until_it_says("[0s]");
+    let before = server.requests();
+    wait_for("the load", || {
+        (server.requests() > before + 5).then_some(())
+    });
+    running.signal(Signal::INT);
+    running.output()
+}
+
+fn the_gravest_of_several_causes_wins() {
+    let names = |all: &str| {
+        let mut line = "--exact".to_owned();
+        for name in all.split(' ') {
+            line = format!("{line} site::load::{name}");
+        }
+        line
+    };
+    let server = Meets::Slow.server();
+    for (code, all) in [(99, "single strict"), (102, "strict blocking")] {
+        let line = format!("{} --users 1 --duration 4s", names(all));
+        let call = || {
+            let desk = Desk::new();
+            let output = desk.run(&line, &server).run();
+            (desk, output)
+        };
+        let (desk, output) = if code == 102 { call() } else { graded(call) };
+        output.exits(code);
+        assert_eq!(desk.only_run().record().scenarios.len(), 2);
+    }
+    // A target that does not start is graver than one that is, and a lack of any graver than that.
+    for (code, all) in [(100, "own own_dies"), (2, "single own_dies")] {
+        let desk = Desk::new();
+        let line = names(all) + " --iterations 3";
+        desk.tool("run", &line).run().exits(code);
+    }
+    // What is sent elsewhere is graver than a threshold that does not hold.
+    let server = Server::start(|request| match request.path.as_str() {
+        "/where" => Reply::json(r#"{"url":"http://0.0.0.0:9/"}"#),
+        _ => Reply::text("ok").delay(Duration::from_millis(20)),
+    });
+    let desk = Desk::new();
+    let line = names("strict elsewhere") + " --iterations 20";
+    desk.run(&line, &server).run().exits(103);
+    // One was stopped after another had failed: nobody knows what it would have come to.
+    let desk = Desk::new();
+    let server = Meets::Slow.server();
+    let line = names("single strict") + " --users 2 --duration 2s";
+    let mut running = desk.run(&line, &server).start();
+    running.wait_until_it_says("strict against");
+    running.signal(Signal::INT);
+    running.output().exits(105);
+}
+
+/// Says in the record of the only run that a figure became worse than that of a baseline.
+fn compare(desk: &Desk, outcome: &serde_json::Value) {
+    let path = desk.only_run().0.join("record.json");
+    let text = std::fs::read_to_string(&path).expect("a record");
+    let mut record: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let mut beside = outcome.clone();
+    beside["baseline"] = json!("main");
+    record["scenarios"][0]["comparison"] = beside;
+    std::fs::write(&path, record.to_string()).expect("our own file");
+}
+
+fn a_regression_fails_the_gate() {
+    let figure = json!({
+        "figure": "p95", "base": 100_000.0, "new": 150_000.0, "change": 0.5,
+        "interval": [0.4, 0.6], "detectable": 0.1, "verdict": "regressed"
+    });
+    let compared = |verdict: &str| {
+        let mut figure = figure.clone();
+        figure["verdict"] = json!(verdict);
+        json!({
+            "outcome": "compared", "scenario": "site::load::single", "base": ["a"], "new": "b",
+            "margin": { "relative": 0.1, "time_us": 300, "errors": 0.005 },
+            "subjects": [{ "step": "ask", "skipped": null, "figures": [figure] }]
+        })
+    };
+    let (desk, output) = run(0, Meets::Swift, "single --iterations 20");
+    output.exits(0);
+    for (code, outcome) in [
+        (99, compared("regressed")),
+        (0, compared("inconclusive")),
+        (0, compared("unchanged")),
+        (0, json!({ "outcome": "absent" })),
+    ] {
+        compare(&desk, &outcome);
+        desk.tool("report", "").run().exits(code);
+    }
+}
+
+fn what_is_invalid_empty_or_interrupted_never_passes() {
+    let server = Meets::Swift.server();
+    let folder = tempfile::tempdir().expect("a folder");
+    let export = folder.path().join("report.md");
+    let markdown = format!("--export markdown={}", export.display());
+    for flags in [
+        "--min-grade F",
+        "--quiet --export json=-",
+        "--mix --ci",
+        "--ci --export junit=- --quiet --color always",
+        &markdown,
+    ] {
+        let with = |line: &str| format!("{line} {flags}");
+        let run = |line: &str| Desk::new().run(&with(line), &server).run();
+        run(EMPTY).exits(3);
+        run(INVALID).exits(102);
+        let desk = Desk::new();
+        let stopped = || desk.run(&with("single --users 2 --duration 60s"), &server);
+        let running = stopped().start();
+        let before = server.requests();
+        wait_for("the load", || {
+            (server.requests() > before + 5).then_some(())
+        });
+        running.signal(Signal::INT);
+        running.output().exits(105);
+    }
+}
+
+fn a_least_grade_is_kept_or_not() {
+    let line = "single --iterations 4 --users 4";
+    for (code, grade) in [(0, "F"), (0, "d-"), (99, "B"), (99, "A+")] {
+        let (desk, output) = run(
+            code,
+            Meets::Sluggish,
+            &format!("{line} --min-grade {grade}"),
+        );
+        let output = output.exits(code);
+        let words = format!("must be at least {grade}");
+        assert_eq!(output.stdout.contains(&words), code == 99, "{output}");
+        assert!(desk.record().plan.min_grade.is_some());
+    }
+    let (_, output) = run(0, Meets::Swift, "single --iterations 20 --min-grade A+");
+    output.exits(0);
+}
+
+fn a_grade_that_is_none_is_told_once() {
+    for grade in ["E", "", "A++", "7", "-1"] {
+        let desk = Desk::new();
+        let call: Call = desk.tool("run", "single").arg("--min-grade").arg(grade);
+        call.run()
+            .exits(2)
+            .has_one_error()
+            .says(&["--min-grade", "A+"]);
+        assert!(desk.runs().is_empty());
+    }
+}
