@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::selection::{one_of, similar};
 use crate::units;
 use loadtest::plan::GradingDefaults;
+use loadtest::targets::{Listed, Mistake};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toml::Spanned;
@@ -126,6 +127,10 @@ impl Config {
         let mut config = Self::default();
         if syntax.is_empty() {
             reader.file(table.get_ref(), &mut config);
+            if let Err(mistakes) = Listed::read(text) {
+                let told = |one: Mistake| (one.line, one.message);
+                reader.mistakes.extend(mistakes.into_iter().map(told));
+            }
         }
         if !reader.mistakes.is_empty() {
             reader.mistakes.sort_by_key(|(line, _)| *line);
@@ -163,11 +168,8 @@ impl Reader<'_> {
                 "grading" => self.table(key, value, |reader, key, value| {
                     reader.grading(key, value, config);
                 }),
-                "targets" => self.mistake(
-                    key.span().start,
-                    "`[[targets]]` comes in a later version; this one tests loopback and \
-                     targets that a scenario starts itself",
-                ),
+                // Read by the library, as a whole.
+                "targets" => {}
                 _ => self.unknown(key, &["store", "grading"]),
             }
         }
@@ -352,12 +354,10 @@ mod tests {
     }
 
     #[test]
-    fn targets_are_not_taken_as_if_they_were_heeded() {
+    fn targets_are_checked_as_the_library_reads_them() {
         let error = parse("\n[[targets]]\nhost = \"staging.example\"\n").unwrap_err();
-        assert!(
-            error.contains("line 2: `[[targets]]` comes in a later version"),
-            "{error}"
-        );
+        assert!(error.contains("line 2: a target needs `owner`"), "{error}");
+        assert!(parse("[[targets]]\nhost = \"staging.example\"\nowner = \"ada\"\n").is_ok());
     }
 
     #[test]

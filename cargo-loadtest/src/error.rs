@@ -94,6 +94,8 @@ pub(crate) enum Error {
     SeveralPrograms {
         programs: Vec<(String, Vec<String>)>,
     },
+    #[error("{0}")]
+    Permissions(String),
     #[error("{}: {}", path.display(), mistakes.join(&format!("\n{}: ", path.display())))]
     Config {
         path: PathBuf,
@@ -186,6 +188,7 @@ impl Error {
             | Self::NoSlo { .. }
             | Self::Rates { .. }
             | Self::Config { .. }
+            | Self::Permissions(_)
             | Self::ExportPath { .. }
             | Self::SameExport { .. }
             | Self::ExportOverRecord { .. }

@@ -41,7 +41,7 @@ fn a_file_that_is_no_toml_is_refused() {
         .run()
         .exits(2)
         .has_one_error()
-        .says(&["line 3", "`[[targets]]` comes in a later version"]);
+        .says(&["line 3", "a target needs `owner`"]);
     let desk = Desk::with("[grading\n");
     desk.tool("run", "single")
         .run()

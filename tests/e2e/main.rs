@@ -28,6 +28,8 @@ mod killed;
 mod language;
 mod libraries;
 mod limits;
+#[cfg(target_os = "linux")]
+mod listed;
 mod listing;
 mod many;
 mod metrics;
@@ -81,6 +83,8 @@ fn main() -> ExitCode {
         language::trials(),
         libraries::trials(),
         limits::trials(),
+        #[cfg(target_os = "linux")]
+        listed::trials(),
         listing::trials(),
         many::trials(),
         metrics::trials(),
