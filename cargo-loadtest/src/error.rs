@@ -97,6 +97,8 @@ pub(crate) enum Error {
     },
     #[error("{}", mistakes.join("\n"))]
     Config { mistakes: Vec<String> },
+    #[error("{0}")]
+    Permissions(String),
     #[error("there is no load `{name}`; {}", presets(suggestion.as_deref(), known))]
     UnknownPreset {
         name: String,
@@ -252,6 +254,7 @@ impl Error {
             | Self::UnknownPreset { .. }
             // 103 is about where traffic goes; this is settled in the configuration.
             | Self::Policy { .. }
+            | Self::Permissions(_)
             | Self::ExportPath { .. }
             | Self::SameExport { .. }
             | Self::ExportOverRecord { .. }

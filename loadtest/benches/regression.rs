@@ -222,6 +222,7 @@ fn run(system: System, dice: &mut Dice) -> ScenarioRecord {
         base_url: None,
         own_target: false,
         target_in_process: false,
+        permits: Vec::new(),
         executable_hash: String::new(),
         workers: 1,
         started_at: String::new(),

@@ -37,6 +37,8 @@ mod killed;
 mod language;
 mod libraries;
 mod limits;
+#[cfg(target_os = "linux")]
+mod listed;
 mod listing;
 mod many;
 mod metrics;
@@ -101,6 +103,8 @@ fn main() -> ExitCode {
         language::trials(),
         libraries::trials(),
         limits::trials(),
+        #[cfg(target_os = "linux")]
+        listed::trials(),
         listing::trials(),
         many::trials(),
         metrics::trials(),

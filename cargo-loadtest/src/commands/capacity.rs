@@ -99,7 +99,6 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     );
     let read = made.and_then(|()| folder.fold_search(&mut record));
     if let Err(error) = read {
-        let error = config.explained(error);
         shell::error(&error);
         record.not_run.push(run::not_run(found, &error));
         record.capacity = None;

@@ -243,11 +243,7 @@ impl Series<'_> {
                 );
             }
             let result = self.run(found, i);
-            keep(
-                found,
-                result.map_err(|error| self.config.explained(error)),
-                record,
-            );
+            keep(found, result, record);
         }
     }
 
@@ -281,11 +277,7 @@ impl Series<'_> {
             &mut live,
         )?;
         for (found, result) in chosen.iter().zip(results) {
-            keep(
-                found,
-                result.map_err(|error| self.config.explained(error)),
-                record,
-            );
+            keep(found, result, record);
         }
         Ok(())
     }

@@ -11,7 +11,6 @@ mod organisation;
 mod reader;
 mod run;
 mod store;
-mod target;
 #[cfg(test)]
 mod tests;
 
@@ -23,7 +22,7 @@ use key::Key;
 pub(crate) use key::{BuiltIn, Kind};
 pub(crate) use load::Preset;
 use loadtest::plan::{GradingDefaults, Overrides};
-use loadtest::protocol::{FailureKind, RunFailure};
+use loadtest::targets::Listed;
 pub(crate) use notify::{Event, Notify, NotifyFormat, destination};
 #[cfg(test)]
 pub(crate) use organisation::Member;
@@ -32,7 +31,6 @@ use reader::Reader;
 pub(crate) use run::RunDefaults;
 use std::path::{Path, PathBuf};
 pub(crate) use store::StoreConfig;
-pub(crate) use target::Target;
 use toml::de::DeTable;
 
 /// The name of the file.
@@ -59,8 +57,8 @@ pub(crate) struct Config {
     pub(crate) notify: Vec<Notify>,
     /// The line of each of them.
     pub(crate) notify_lines: Vec<usize>,
-    /// `[[targets]]`, which nothing heeds yet.
-    pub(crate) targets: Vec<Target>,
+    /// `[[targets]]`, as the library reads and heeds it.
+    pub(crate) targets: Vec<Listed>,
     /// `[organisation]`.
     pub(crate) organisation: Option<Organisation>,
     /// Every key that is set, in the order in which one takes the place of another.
@@ -215,6 +213,14 @@ impl Config {
         }
         if syntax.is_empty() {
             self.tables(table.get_ref(), &mut reader);
+            match Listed::read(text) {
+                Ok(targets) => self.targets = targets,
+                Err(mistakes) => {
+                    for mistake in mistakes {
+                        reader.mistake_in(mistake.line, mistake.message);
+                    }
+                }
+            }
         }
         reader.finish()
     }
@@ -246,10 +252,8 @@ impl Config {
                         .unzip();
                     continue;
                 }
-                "targets" => {
-                    self.targets = target::read(value, reader);
-                    continue;
-                }
+                // The library reads it, which heeds it.
+                "targets" => continue,
                 "organisation" => {
                     self.organisation = Some(organisation::read(value, line, reader));
                     continue;
@@ -360,27 +364,6 @@ impl Config {
         match &load.preset {
             Some(name) => Ok(load::changed(&self.preset(name)?.overrides, &flags)),
             None => Ok(flags),
-        }
-    }
-
-    /// An error with what `[[targets]]` has to do with it.
-    pub(crate) fn explained(&self, error: Error) -> Error {
-        match error {
-            Error::Refused { scenario, failure }
-                if failure.kind == FailureKind::NotPermitted && !self.targets.is_empty() =>
-            {
-                let help = format!(
-                    "`[[targets]]` ({FILE_NAME}:{}) is read and checked, but permits nothing yet; \
-                     this version tests loopback and targets that a scenario starts itself",
-                    self.targets[0].line
-                );
-                let failure = RunFailure {
-                    help: Some(help),
-                    ..failure
-                };
-                Error::Refused { scenario, failure }
-            }
-            error => error,
         }
     }
 }

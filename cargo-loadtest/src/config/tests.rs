@@ -587,87 +587,21 @@ fn members_and_plan_are_read() {
 }
 
 #[test]
-fn targets_are_read_with_all_their_keys() {
+fn targets_are_those_that_the_library_heeds() {
     let config = parse(
-        "[[targets]]\nhost = \"Shop.Staging.Example.com.\"\nscheme = \"https\"\nport = 8443\n\
-         owner = \"shop-team@example.com\"\nmax_rate = \"200/s\"\nmax_in_flight = 400\n\
-         max_duration = \"30m\"\naddresses = [\"10.20.0.0/16\", \"fd00::1\"]\n\
-         [[targets]]\nhost = \"10.0.0.7\"\nowner = \"ada\"\n",
+        "[[targets]]\nhost = \"Shop.Staging.Example.com.\"\nport = 8443\nowner = \"ada\"\n\
+         [store]\nkeep = 3\n[[targets]]\nhost = \"10.0.0.7\"\nowner = \"ada\"\n",
     )
     .unwrap();
-    let target = Target {
-        line: 1,
-        host: "shop.staging.example.com".to_owned(),
-        scheme: Some("https"),
-        port: Some(8443),
-        owner: "shop-team@example.com".to_owned(),
-        max_rate: Some(200.0),
-        max_in_flight: Some(400),
-        max_duration: Some(Duration::from_secs(1800)),
-        addresses: vec!["10.20.0.0/16".to_owned(), "fd00::1".to_owned()],
-    };
-    assert_eq!(config.targets[0], target);
-    assert_eq!(config.targets[1].line, 10);
-}
-
-#[test]
-fn a_mistaken_target_is_told_with_its_line() {
-    for (line, told) in [
-        (
-            "host = \"https://shop.example\"",
-            "is a URL; write its host only",
-        ),
-        ("host = \"shop.example:8443\"", "has a port; write `port`"),
-        ("host = \"*.example\"", "stands for many hosts"),
-        ("host = \"a b\"", "is no host"),
-        (
-            "host = \"localhost\"",
-            "is this machine, which may be tested without an entry",
-        ),
-        ("host = \"127.0.0.1\"", "is this machine"),
-        ("host = \"[::1]\"", "is this machine"),
-        ("host = \"::ffff:127.0.0.1\"", "is this machine"),
-        ("host = \"169.254.169.254\"", "is never tested"),
-        ("host = \"0.0.0.0\"", "is never tested"),
-        ("host = \"224.0.0.1\"", "is never tested"),
-        ("scheme = \"htps\"", "is no scheme; did you mean `https`?"),
-        ("port = 0", "is no port; use a number from 1 to 65535"),
-        ("port = 65536", "is no port"),
-        ("owner = \" \"", "is empty"),
-        (
-            "max_rate = 200",
-            "write it in quotes: `max_rate = \"200/s\"`",
-        ),
-        ("max_in_flight = 0", "is no number of requests"),
-        (
-            "max_duration = 30",
-            "write it in quotes: `max_duration = \"30m\"`",
-        ),
-        (
-            "addresses = [\"10.0.0.0/33\"]",
-            "`addresses`: `10.0.0.0/33` is no address",
-        ),
-        ("addresses = [\"shop.example\"]", "is no address"),
-        (
-            "max_rates = \"1/s\"",
-            "unknown key `max_rates`; did you mean `max_rate`?",
-        ),
-    ] {
-        let error = parse(&format!("[[targets]]\n{line}\n")).unwrap_err();
-        assert!(
-            error.contains("line 2: ") && error.contains(told),
-            "{line}: {error}"
-        );
-    }
-    let error = parse("\n[[targets]]\nmax_rate = \"1/s\"\n").unwrap_err();
-    for key in ["host", "owner"] {
-        let told = format!("line 2: `[[targets]]` has no `{key}`; write `{key} = ");
-        assert!(error.contains(&told), "{error}");
-    }
-    let twice = "[[targets]]\nhost = \"a.example\"\nowner = \"ada\"\n".repeat(2);
-    let error = parse(&twice).unwrap_err();
+    let origins: Vec<_> = config.targets.iter().map(Listed::origin).collect();
+    let expected = ["https://shop.staging.example.com:8443", "https://10.0.0.7"];
+    assert_eq!(origins, expected);
+    // With the mistakes of other tables, in the order of lines.
+    let error = parse("[stor]\n[[targets]]\nhost = \"a.test\"\n\n[x]\n").unwrap_err();
+    let lines: Vec<_> = error.lines().collect();
+    assert_eq!(lines.len(), 3, "{error}");
     assert!(
-        error.contains("line 4: `a.example` is named already, by line 1"),
+        lines[1].contains("line 2: a target needs `owner`"),
         "{error}"
     );
 }
@@ -758,9 +692,6 @@ fn the_page_has_every_key_with_its_variable() {
         "`[[notify]]`",
         notify::KEYS.iter().map(|key| key.name).collect(),
     );
-    keys(
-        "`[[targets]]`",
-        target::KEYS.iter().map(|key| key.name).collect(),
-    );
+    keys("`[[targets]]`", loadtest::targets::KEYS.to_vec());
     keys("`[organisation]`", vec!["plan", "members"]);
 }

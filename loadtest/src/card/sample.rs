@@ -38,6 +38,7 @@ pub(crate) fn record(names: &[&'static str]) -> ScenarioRecord {
         base_url: Some("http://127.0.0.1:8080".to_owned()),
         own_target: false,
         target_in_process: false,
+        permits: Vec::new(),
         executable_hash: "ab12".to_owned(),
         workers: 2,
         started_at: "2026-11-05T10:00:00Z".to_owned(),

@@ -3,6 +3,7 @@
 use super::view;
 use crate::definition::{Load, Shape};
 use crate::record::ScenarioRecord;
+use crate::targets::PermittedBy;
 use serde::Serialize;
 use std::time::Duration;
 
@@ -28,6 +29,9 @@ pub struct Setting {
     pub base_url: Option<String>,
     /// Whether the scenario started the target itself.
     pub own_target: bool,
+    /// What permitted each target, in words; nothing of those on this machine.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub permits: Vec<String>,
     /// The certificate of the target was not checked, as the scenario asked for.
     pub insecure: bool,
     /// SHA-256 of the executable that ran it.
@@ -58,6 +62,12 @@ impl Setting {
             seed: record.plan.seed,
             base_url: record.base_url.clone(),
             own_target: record.own_target,
+            permits: record
+                .permits
+                .iter()
+                .filter(|permit| permit.by != PermittedBy::Loopback)
+                .map(ToString::to_string)
+                .collect(),
             insecure: record.definition.client.insecure,
             executable_hash: record.executable_hash.clone(),
             workers: record.workers,

@@ -155,11 +155,12 @@ pub(super) fn of(card: &Card, ending: &Ending) -> (Verdict, Vec<Reason>) {
             .map(|words| Reason::new(kind, words))
             .collect()
     };
-    let found: [(Verdict, Vec<Reason>); 9] = [
+    let found: [(Verdict, Vec<Reason>); 10] = [
         (
             Verdict::Internal,
             plain(ReasonKind::Internal, unbalanced(card)),
         ),
+        (Verdict::NotPermitted, halted(ending)),
         (Verdict::NotPermitted, blocked(card)),
         (
             Verdict::Interrupted,
@@ -223,6 +224,16 @@ fn unbalanced(card: &Card) -> Vec<String> {
     }
 }
 
+fn halted(ending: &Ending) -> Vec<Reason> {
+    match ending {
+        Ending::Halted { reason } => {
+            let words = format!("stopped before its end: {reason}");
+            vec![Reason::new(ReasonKind::NotPermitted, words)]
+        }
+        _ => Vec::new(),
+    }
+}
+
 fn blocked(card: &Card) -> Vec<Reason> {
     card.errors
         .iter()
@@ -244,6 +255,7 @@ fn interrupted(ending: &Ending) -> Vec<String> {
         Ending::Completed
         | Ending::Stuck { .. }
         | Ending::Panicked
+        | Ending::Halted { .. }
         | Ending::ThresholdBroken { .. } => return Vec::new(),
         Ending::Interrupted => "stopped before its end; what was in flight could finish".to_owned(),
         Ending::Aborted => "aborted before its end; what was in flight was cut off".to_owned(),

@@ -48,6 +48,7 @@ fn pruned(record: &ScenarioRecord) -> ScenarioRecord {
         base_url: record.base_url.as_deref().filter(|_| !is_own).map(bare_url),
         own_target: record.own_target,
         target_in_process: record.target_in_process,
+        permits: Vec::new(),
         executable_hash: String::new(),
         workers: record.workers,
         started_at: record.started_at.clone(),

@@ -56,6 +56,7 @@ fn run(system: System) -> ScenarioRecord {
         base_url: Some("http://127.0.0.1:8080/".to_owned()),
         own_target: false,
         target_in_process: false,
+        permits: Vec::new(),
         executable_hash: String::new(),
         workers: 1,
         started_at: String::new(),

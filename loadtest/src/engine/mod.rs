@@ -99,11 +99,28 @@ pub enum How {
     Panicked,
     /// Given up, since a threshold was broken that asks for it; what was in flight could end.
     Broken(Broken),
+    /// Whoever got the frames said that it must not go on; what was in flight could end.
+    Halted,
     /// The scenario's code did not give a thread back, even after the hard end, and nobody had said stop.
     Stuck {
         /// The step whose code it is, as far as is known.
         step: Option<usize>,
     },
+}
+
+/// Whether a run goes on, as whoever gets its frames sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Going {
+    /// It does.
+    On,
+    /// It must not.
+    Halt,
+}
+
+impl From<()> for Going {
+    fn from((): ()) -> Self {
+        Self::On
+    }
 }
 
 /// A run that could not take place.
@@ -187,7 +204,8 @@ pub fn start_of(loads: u32) -> Instant {
 
 /// Runs `scenario` by `plan` with `staff` from `start` on.
 ///
-/// `transport` makes the transport of the user with a number, `report` gets the frames of the run.
+/// `transport` makes the transport of the user with a number, `report` gets the frames of the run, and may
+/// halt it.
 ///
 /// # Errors
 /// [`EngineError`] when no worker can be started; nothing was sent then.
@@ -195,7 +213,7 @@ pub fn start_of(loads: u32) -> Instant {
     clippy::too_many_arguments,
     reason = "what is run, by whom and when, and where it goes: there is no whole they are part of"
 )]
-pub fn run<T: Transport + 'static>(
+pub fn run<T: Transport + 'static, G: Into<Going>>(
     scenario: &'static Scenario,
     shared: &Shared,
     plan: &Plan,
@@ -203,7 +221,7 @@ pub fn run<T: Transport + 'static>(
     start: Instant,
     control: &Control,
     transport: impl Fn(u64) -> T + Send + Sync + 'static,
-    report: impl FnMut(Frame),
+    report: impl FnMut(Frame) -> G,
 ) -> Result<Ended, EngineError> {
     let transport: Arc<dyn Fn(u64) -> T + Send + Sync> = Arc::new(transport);
     let (sender, receiver) = channel();
@@ -257,7 +275,7 @@ enum Message {
     clippy::too_many_arguments,
     reason = "what is heard, what is done about it, and who is told"
 )]
-fn collect(
+fn collect<G: Into<Going>>(
     receiver: &Receiver<Message>,
     plan: &Plan,
     steps: usize,
@@ -265,7 +283,7 @@ fn collect(
     start: Instant,
     control: &Control,
     own: &Control,
-    mut report: impl FnMut(Frame),
+    mut report: impl FnMut(Frame) -> G,
 ) -> Ended {
     let schedule = Schedule::new(&plan.load);
     let mut limits = Limits::new(plan, &schedule, steps);
@@ -275,6 +293,7 @@ fn collect(
     let mut lookout = Lookout::default();
     let mut stopped_at = None;
     let mut broken = None;
+    let mut is_halted = false;
     let mut panicking = Panicking::default();
     let mut all = Done::default();
     // How many frames those made who are done.
@@ -323,7 +342,11 @@ fn collect(
                     own.stop();
                 }
             }
-            report(frame);
+            let is_running = stopped_at.is_none() && own.phase() == Phase::Running;
+            if report(frame).into() == Going::Halt && is_running {
+                is_halted = true;
+                own.stop();
+            }
         }
         let over = schedule.end().is_some_and(|end| start.elapsed() > end);
         let phase = control.phase().max(own.phase());
@@ -340,7 +363,7 @@ fn collect(
         }
     }
     for (_, frame) in std::mem::take(&mut pending).into_values() {
-        report(frame);
+        let _over_anyway = report(frame);
     }
     let is_complete = made.len() == busy.len();
     let elapsed = if is_complete {
@@ -356,6 +379,7 @@ fn collect(
         how: match control.phase() {
             Phase::Stopping => How::Stopped,
             Phase::Aborting => How::Aborted,
+            Phase::Running if all.cut_short && is_halted => How::Halted,
             Phase::Running if all.cut_short => broken.map_or(How::Panicked, How::Broken),
             Phase::Running if is_complete => How::Completed,
             Phase::Running => How::Stuck {

@@ -1,6 +1,6 @@
 //! Who sends for setups and teardowns: a client for each of them, which nobody measures.
 
-use super::run::permitted;
+use super::permission::permitted;
 use crate::chain::{Courier, Http, HttpError, Local, RawResponse, RequestBuf, Scenario, Wire};
 use crate::definition::{DEFAULT_TIMEOUT, Expect, Reads};
 use crate::transport::{Call, HttpTransport, Transport};

@@ -5,6 +5,7 @@ mod asked;
 mod capacity;
 mod debug;
 mod errands;
+mod permission;
 mod recorded;
 pub(crate) mod run;
 mod smoke;

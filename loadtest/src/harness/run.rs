@@ -2,11 +2,12 @@
 
 use super::complain;
 use super::errands::Errands;
+use super::permission::{self, permitted, reach};
 use super::recorded::recorded;
 use crate::card;
 use crate::chain::{Prepared, Scenario, SetupContext, SetupError};
 use crate::definition::ScenarioDef;
-use crate::engine::{self, Control, Ended, How, Phase, Place, Staff};
+use crate::engine::{self, Control, Ended, Going, How, Phase, Place, Staff};
 use crate::journey::{self, Event, Tls, Watcher};
 use crate::machine::{self, Need, Shortage};
 use crate::metrics::Frame;
@@ -18,7 +19,7 @@ use crate::targets::Target;
 use crate::transport::{HttpTransport, Network, NetworkError};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use tokio::runtime;
 use tokio::task::LocalSet;
 use tokio::time::Instant;
@@ -70,6 +71,10 @@ pub(crate) fn begin(
             .block_on(reach(scenario, base.as_deref(), run_id))
             .map_err(network_failure)
     };
+    let network = network.and_then(|network| {
+        let terms = permission::terms(&network, &mut plan, definition);
+        terms.map(|()| network).map_err(network_failure)
+    });
     match network {
         Ok(network) => Ok(Ready {
             scenario,
@@ -100,6 +105,7 @@ impl Ready {
             base_url: self.network.base_url().map(str::to_owned),
             own_target: target.is_some(),
             target_in_process: target.is_some_and(Target::is_in_process),
+            permits: self.network.permits(),
             executable_hash: executable_hash.to_owned(),
             workers,
             started_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
@@ -207,9 +213,12 @@ impl Ready {
         staff: Staff,
         at: Instant,
         control: &Control,
-        report: impl FnMut(Frame),
+        mut report: impl FnMut(Frame),
     ) -> Result<End, RunFailure> {
         let network = Arc::clone(&self.network);
+        let watched = Arc::clone(&self.network);
+        let longest = permission::longest(&watched);
+        let _proofs = permission::watch(&watched);
         let ended = engine::run(
             self.scenario,
             &self.prepared.shared,
@@ -218,7 +227,19 @@ impl Ready {
             at,
             control,
             move |user| HttpTransport::new(Arc::clone(&network), user),
-            report,
+            move |frame| {
+                let second = frame.second;
+                report(frame);
+                if let Some((longest, words)) = &longest
+                    && Duration::from_secs(u64::from(second) + 1) >= *longest
+                {
+                    watched.halt(words.clone());
+                }
+                match watched.halted() {
+                    Some(_) => Going::Halt,
+                    None => Going::On,
+                }
+            },
         );
         let target_death = target_death(&self.prepared);
         match ended {
@@ -227,6 +248,7 @@ impl Ready {
                 &self.plan,
                 &self.scenario.definition,
                 target_death,
+                self.network.halted(),
             )),
             Err(error) => Err(internal(error.to_string())),
         }
@@ -318,31 +340,6 @@ pub(super) fn base_url(
     given.or_else(|| own.or(definition.base.as_deref()).map(str::to_owned))
 }
 
-/// Asks for permission to send to every host that is known, and whether somebody is there.
-pub(super) async fn reach(
-    scenario: &Scenario,
-    base: Option<&str>,
-    run_id: &str,
-) -> Result<Network, NetworkError> {
-    let network = permitted(scenario, base, run_id).await?;
-    network.reachable().await?;
-    Ok(network)
-}
-
-/// Asks for permission to send to every host that is known.
-pub(super) async fn permitted(
-    scenario: &Scenario,
-    base: Option<&str>,
-    run_id: &str,
-) -> Result<Network, NetworkError> {
-    let mut network = Network::prepare(base, run_id).await?;
-    network.configure(&scenario.definition.client(), Path::new(scenario.root))?;
-    for url in absolute_urls(scenario) {
-        network.admit(url).await?;
-    }
-    Ok(network)
-}
-
 /// What the setups of a run have to know.
 pub(super) fn context(
     scenario: &Scenario,
@@ -394,14 +391,23 @@ fn runtime() -> Result<runtime::Runtime, RunFailure> {
         .map_err(|error| internal(format!("no runtime: {error}")))
 }
 
-fn end(ended: Ended, plan: &Plan, definition: &ScenarioDef, target_death: Option<String>) -> End {
-    let micros = |time: std::time::Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+fn end(
+    ended: Ended,
+    plan: &Plan,
+    definition: &ScenarioDef,
+    target_death: Option<String>,
+    halted: Option<&str>,
+) -> End {
+    let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
     End {
         ending: match ended.how {
             How::Completed => Ending::Completed,
             How::Stopped => Ending::Interrupted,
             How::Aborted => Ending::Aborted,
             How::Panicked => Ending::Panicked,
+            How::Halted => Ending::Halted {
+                reason: redact::text(halted.unwrap_or_default()).into_owned(),
+            },
             How::Broken(broken) => Ending::ThresholdBroken {
                 threshold: broken.threshold,
                 after_us: micros(broken.after),
@@ -445,21 +451,6 @@ pub(super) fn needs_base(scenario: &Scenario) -> bool {
     urls.is_empty() || urls.iter().any(|url| url.starts_with('/'))
 }
 
-/// The absolute URLs whose host stands in the source.
-fn absolute_urls(scenario: &Scenario) -> impl Iterator<Item = &str> {
-    scenario
-        .definition
-        .steps
-        .iter()
-        .filter_map(|step| step.url.as_deref())
-        .filter(|url| {
-            let host = url
-                .split_once("://")
-                .map(|(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or(rest));
-            host.is_some_and(|host| !host.contains('{'))
-        })
-}
-
 pub(crate) fn usage(message: String, help: Option<String>) -> RunFailure {
     RunFailure {
         kind: FailureKind::Usage,
@@ -471,7 +462,9 @@ pub(crate) fn usage(message: String, help: Option<String>) -> RunFailure {
 #[expect(clippy::needless_pass_by_value, reason = "the shape `map_err` wants")]
 fn network_failure(error: NetworkError) -> RunFailure {
     let kind = match error {
-        NetworkError::BadUrl { .. } | NetworkError::BadFile { .. } => FailureKind::Usage,
+        NetworkError::BadUrl { .. }
+        | NetworkError::BadFile { .. }
+        | NetworkError::Permissions(_) => FailureKind::Usage,
         NetworkError::NotPermitted(_) => FailureKind::NotPermitted,
         _ => FailureKind::Setup,
     };

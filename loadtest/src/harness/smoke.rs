@@ -2,9 +2,9 @@
 
 use super::complain;
 use super::errands::Errands;
+use super::permission::{permitted, reach};
 use super::run::{
-    NO_TARGET, base_url, context, given_base_url, known_base, needs_base, permitted, reach, set_up,
-    tear_down,
+    NO_TARGET, base_url, context, given_base_url, known_base, needs_base, set_up, tear_down,
 };
 use crate::chain::{Scenario, SetupContext};
 use crate::engine::smoke;

@@ -10,6 +10,7 @@ use crate::definition::ScenarioDef;
 use crate::metrics::{Cells, Frame, Panicked, Windows};
 use crate::plan::{GradingDefaults, Plan};
 use crate::schedule::Schedule;
+use crate::targets::Permit;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -83,6 +84,9 @@ pub struct ScenarioRecord {
     /// Whether that target runs inside the process that measured it.
     #[serde(default)]
     pub target_in_process: bool,
+    /// What permitted each target that was known before the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub permits: Vec<Permit>,
     /// SHA-256 of the executable that ran it.
     pub executable_hash: String,
     /// Worker threads.
@@ -139,6 +143,11 @@ pub enum Ending {
         /// What was measured then: `errors of the journey: 7.1 %, and must be < 5 %`.
         reason: String,
     },
+    /// Stopped, since the permission to test the target ended; what was in flight could end.
+    Halted {
+        /// Who took it back, or which cap was reached.
+        reason: String,
+    },
     /// A step blocked a worker thread beyond the hard end; what that worker did is unknown.
     Stuck {
         /// Which step, as far as is known.
@@ -165,6 +174,9 @@ pub struct Start {
     /// Whether that target runs inside the process that measured it.
     #[serde(default)]
     pub target_in_process: bool,
+    /// What permits each target that is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub permits: Vec<Permit>,
     /// SHA-256 of the executable.
     pub executable_hash: String,
     /// Worker threads.
@@ -206,6 +218,7 @@ impl ScenarioRecord {
             base_url: start.base_url,
             own_target: start.own_target,
             target_in_process: start.target_in_process,
+            permits: start.permits,
             executable_hash: start.executable_hash,
             workers: start.workers,
             started_at: start.started_at,

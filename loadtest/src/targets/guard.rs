@@ -1,119 +1,92 @@
-//! The permission guard: says of an address whether it may be contacted, before anything is sent.
-//!
-//! Only loopback is permitted, which includes the targets that a scenario starts itself. The guard
-//! judges the addresses that are then connected to, never the spelling of a name.
+//! A refusal of the permission guard: what may not be tested, why, and what to write where.
 
 use std::fmt;
 use std::net::IpAddr;
+use std::path::PathBuf;
 
-/// A host that may not be tested.
+/// A target that may not be tested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotPermitted {
     /// The host, as the URL names it.
     pub host: String,
+    /// Scheme, host and port.
+    pub origin: String,
     /// The address it stands for; `None` where it was not even looked up.
     pub address: Option<IpAddr>,
+    /// Why.
+    pub why: Why,
+    /// The `loadtest.toml` that lists what may be tested, where there is one.
+    pub file: Option<PathBuf>,
 }
 
-/// Permits `address`, which `host` stands for, or refuses it.
-///
-/// # Errors
-/// [`NotPermitted`], which names both.
-pub fn permit(host: &str, address: IpAddr) -> Result<(), NotPermitted> {
-    if address.to_canonical().is_loopback() {
-        return Ok(());
-    }
-    Err(NotPermitted {
-        host: host.to_owned(),
-        address: Some(address),
-    })
-}
-
-/// Permits `host` if each of its `addresses` is permitted: one foreign address among them is
-/// enough to refuse it.
-pub(crate) fn permit_all(
-    host: &str,
-    addresses: impl IntoIterator<Item = IpAddr>,
-) -> Result<(), NotPermitted> {
-    addresses
-        .into_iter()
-        .try_for_each(|address| permit(host, address))
-}
-
-/// Refuses a name that turned up only during the run: to look it up would already send something.
-pub(crate) fn refuse_unknown(host: &str) -> NotPermitted {
-    NotPermitted {
-        host: host.to_owned(),
-        address: None,
-    }
+/// Why a target may not be tested.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Why {
+    /// Nobody may test such an address.
+    Never(&'static str),
+    /// It is not among the targets.
+    NotListed {
+        /// What is listed of the same host.
+        instead: Option<String>,
+    },
+    /// Its entry pins other addresses.
+    NotPinned {
+        /// The line of the entry.
+        line: usize,
+    },
+    /// The name turned up during the run.
+    Unknown,
+    /// The name stood for addresses of another kind before the run.
+    Rebound,
+    /// Its entry allows less.
+    Cap {
+        /// What is asked for, and what is allowed: `400/s, and line 3 of .. allows 200/s`.
+        words: String,
+    },
+    /// The target itself has to say so, and does not.
+    NoProof {
+        /// What it said, or why nothing was heard.
+        words: String,
+    },
 }
 
 impl fmt::Display for NotPermitted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let host = &self.host;
+        let Self { host, origin, .. } = self;
         match self.address {
             Some(address) if address.to_string() != host.trim_matches(['[', ']']) => {
-                write!(f, "`{host}` ({address}) may not be tested")?;
+                write!(f, "`{origin}` ({address}) may not be tested")?;
             }
-            Some(_) => write!(f, "`{host}` may not be tested")?,
-            None => write!(
-                f,
-                "`{host}` may not be tested: it was not known before the run"
-            )?,
+            _ => write!(f, "`{origin}` may not be tested")?,
         }
-        f.write_str(
-            "; only loopback and targets that the scenario started itself may be tested, \
-             nothing was sent",
-        )
+        let file = self.file.as_ref().map(|file| file.display().to_string());
+        let file = file.as_deref().unwrap_or("loadtest.toml");
+        match &self.why {
+            Why::Never(what) => write!(f, ": it is {what}, which no entry permits")?,
+            Why::NotListed { instead: Some(instead) } => write!(
+                f,
+                ": `{file}` lists {instead}, and scheme, host and port have to be the same"
+            )?,
+            Why::NotListed { instead: None } => write!(
+                f,
+                "; besides loopback and targets that the scenario started itself only those that `{file}` \
+                 lists may be: `[[targets]]` with `host = \"{}\"` and `owner = \"..\"`",
+                host.trim_matches(['[', ']'])
+            )?,
+            Why::NotPinned { line } => write!(
+                f,
+                ": line {line} of `{file}` pins other addresses for it"
+            )?,
+            Why::Unknown => f.write_str(": it was not known before the run")?,
+            Why::Rebound => f.write_str(
+                ": the name stood for addresses of another kind before the run; pin them with `addresses`",
+            )?,
+            Why::Cap { words } => write!(f, " so: {words}")?,
+            Why::NoProof { words } => write!(f, ": {words}")?,
+        }
+        f.write_str("; nothing was sent")
     }
 }
 
 impl std::error::Error for NotPermitted {}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn refused(address: &str) -> bool {
-        permit("host", address.parse().unwrap()).is_err()
-    }
-
-    #[test]
-    fn every_loopback_address_is_permitted() {
-        for address in ["127.0.0.1", "127.255.255.254", "::1", "::ffff:127.0.0.1"] {
-            assert!(!refused(address), "{address}");
-        }
-    }
-
-    #[test]
-    fn private_link_local_and_unspecified_addresses_are_refused() {
-        for address in [
-            "0.0.0.0",
-            "10.0.0.1",
-            "126.255.255.255",
-            "128.0.0.0",
-            "169.254.169.254",
-            "192.168.0.1",
-            "255.255.255.255",
-            "::",
-            "::2",
-            "::ffff:10.0.0.1",
-            "::127.0.0.1",
-            "fd00:ec2::254",
-            "fe80::1",
-        ] {
-            assert!(refused(address), "{address}");
-        }
-    }
-
-    #[test]
-    fn one_foreign_address_refuses_the_whole_name() {
-        let addresses = ["127.0.0.1", "10.0.0.1"].map(|text| text.parse().unwrap());
-        let refusal = permit_all("rebound.test", addresses).unwrap_err();
-        assert_eq!(refusal.address, Some("10.0.0.1".parse().unwrap()));
-        assert!(
-            refusal.to_string().starts_with("`rebound.test` (10.0.0.1)"),
-            "{refusal}"
-        );
-    }
-}

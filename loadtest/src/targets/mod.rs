@@ -1,9 +1,18 @@
-//! Where traffic may go: loopback and targets that a scenario started itself.
+//! Where traffic may go: loopback, targets that a scenario started itself, and those that a team lists.
 
+mod allowance;
+mod class;
 mod guard;
+mod listed;
 mod own;
+mod permissions;
+mod proof;
 
-pub use guard::{NotPermitted, permit};
-pub(crate) use guard::{permit_all, refuse_unknown};
+pub(crate) use allowance::{Allowance, Allowances};
+pub use guard::{NotPermitted, Why};
+pub use listed::{KEYS, Listed, Mistake};
 pub(crate) use own::give_up;
 pub use own::{LastOutput, ServerEnd, Target, TargetCommand, TargetError};
+pub use permissions::{FILE_NAME, Known, Permissions, PermissionsError, Permit, PermittedBy};
+pub use proof::PATH as PROOF_PATH;
+pub(crate) use proof::{LONGEST as LONGEST_PROOF, Statement};

@@ -11,6 +11,7 @@ use super::{Call, ErrorKind, Exchange, Failure, Received, Transport, body};
 use crate::chain::{RequestBuf, RequestTarget};
 use crate::definition::Cookies;
 use crate::redact;
+use crate::targets::Allowance;
 use http::HeaderValue;
 use http::uri::Authority;
 use std::cell::{Cell, RefCell};
@@ -83,7 +84,8 @@ impl Lane {
         if let Some(base) = network.base() {
             // The base was permitted when the network was prepared.
             if let Ok(addresses) = network.addresses(&base.origin) {
-                routes.add(base.origin.clone(), None, addresses, user);
+                let allowance = network.allowances.get(&base.origin);
+                routes.add(base.origin.clone(), None, addresses, user, allowance);
             }
         }
         Self {
@@ -275,7 +277,8 @@ impl HttpTransport {
             .network
             .addresses(&origin)
             .map_err(|refusal| Failure::new(ErrorKind::GuardBlocked, refusal.to_string()))?;
-        Ok(routes.add(origin, written, addresses, self.number))
+        let allowance = self.network.allowances.get(&origin);
+        Ok(routes.add(origin, written, addresses, self.number, allowance))
     }
 }
 
@@ -287,11 +290,13 @@ impl Routes {
         written: Option<Authority>,
         addresses: Addresses,
         user: u64,
+        allowance: Option<Arc<Allowance>>,
     ) -> usize {
         if self.0.len() > MAX_ORIGINS {
             self.0.remove(1);
         }
-        self.0.push(Route::new(origin, written, addresses, user));
+        self.0
+            .push(Route::new(origin, written, addresses, user, allowance));
         self.0.len() - 1
     }
 }

@@ -5,7 +5,6 @@
 //! connections for a moment only, and then the system is asked again.
 
 use super::{ErrorKind, Failure, fault};
-use crate::targets::permit_all;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
@@ -76,7 +75,7 @@ pub(super) struct Lookup {
     known: watch::Sender<Known>,
 }
 
-/// The addresses, all permitted, or why there are none.
+/// The addresses, or why there are none.
 pub(super) type Found = Result<Arc<[IpAddr]>, Failure>;
 
 #[derive(Debug)]
@@ -133,12 +132,7 @@ impl Lookup {
     fn learn(&self, found: io::Result<Vec<IpAddr>>, took: Duration) {
         let found = found
             .map_err(|error| unresolved(&self.name, &error, took))
-            .and_then(|addresses| {
-                permit_all(&self.name, addresses.iter().copied()).map_err(|refusal| {
-                    Failure::new(ErrorKind::GuardBlocked, refusal.to_string())
-                })?;
-                Ok(addresses.into())
-            });
+            .map(Into::into);
         self.known.send_modify(|known| {
             *known = Known {
                 found,

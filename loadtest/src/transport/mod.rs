@@ -29,10 +29,11 @@ pub use failure::{ErrorKind, Failure};
 pub use hop::{Hop, HopAnswer};
 pub use lookup::Resolver;
 pub use network::{Network, NetworkError};
+pub(crate) use origin::{Host, Origin};
 
 use crate::chain::RequestBuf;
 use crate::definition::{Expect, Reads};
-use ::http::{HeaderMap, StatusCode, Uri};
+use ::http::{HeaderMap, HeaderName, StatusCode, Uri};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
@@ -40,6 +41,9 @@ use std::future::Future;
 use std::ops::AddAssign;
 use std::time::Duration;
 use tokio::time::Instant;
+
+/// The header of an answer by which a target ends a load test.
+pub(crate) const STOP: HeaderName = HeaderName::from_static("loadtest-stop");
 
 /// Sends the requests of one virtual user.
 pub trait Transport: 'static {

@@ -4,19 +4,21 @@
 //! announced is never looked up, but refused; one that was announced is looked up again during the run
 //! where the scenario says `dns = ttl`, and each address is put to the guard again.
 
-use super::Failure;
 use super::lookup::{Lookup, Resolver};
 use super::origin::{Host, Origin};
 use super::tls::TlsConfig;
+use super::{ErrorKind, Failure};
 use crate::definition::{Client, Cookies, Dns, HttpVersion};
 use crate::redact;
-use crate::targets::{NotPermitted, permit, permit_all, refuse_unknown};
+use crate::targets::{
+    Allowances, NotPermitted, Permissions, PermissionsError, Permit, PermittedBy,
+};
 use http::{HeaderValue, Uri};
 use std::borrow::Cow;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::task::spawn_blocking;
@@ -29,8 +31,12 @@ const REACH_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Network {
     base: Option<Base>,
+    permissions: Permissions,
+    pub(super) allowances: Allowances,
     resolver: Arc<Resolver>,
     pinned: Vec<Pinned>,
+    origins: Vec<Origin>,
+    proofs: Vec<(Origin, String)>,
     dns: Dns,
     /// An `https` URL is known already.
     wants_tls: bool,
@@ -38,6 +44,8 @@ pub struct Network {
     pub(super) http: HttpVersion,
     pub(super) cookies: Cookies,
     pub(super) run_id: HeaderValue,
+    /// Why nothing more may be sent.
+    halted: OnceLock<String>,
 }
 
 #[derive(Debug)]
@@ -79,6 +87,9 @@ pub enum NetworkError {
     /// The host may not be tested.
     #[error(transparent)]
     NotPermitted(#[from] NotPermitted),
+    /// The file that lists what may be tested cannot be used; a mistake of its author.
+    #[error(transparent)]
+    Permissions(#[from] PermissionsError),
     /// The name of the host has no address.
     #[error("the host `{host}` cannot be resolved: {source}")]
     Unresolved {
@@ -117,7 +128,19 @@ impl Network {
     /// # Errors
     /// The URL cannot be read, its host cannot be resolved, or may not be tested.
     pub async fn prepare(base_url: Option<&str>, run_id: &str) -> Result<Self, NetworkError> {
-        Self::resolving(Resolver::system(), base_url, run_id).await
+        Self::permitting(Permissions::default(), base_url, run_id).await
+    }
+
+    /// The same, where `permissions` list what may be tested besides loopback.
+    ///
+    /// # Errors
+    /// As [`prepare`](Self::prepare).
+    pub async fn permitting(
+        permissions: Permissions,
+        base_url: Option<&str>,
+        run_id: &str,
+    ) -> Result<Self, NetworkError> {
+        Self::resolving(Resolver::system(), permissions, base_url, run_id).await
     }
 
     /// The same, where `resolver` is asked for addresses.
@@ -126,19 +149,25 @@ impl Network {
     /// As [`prepare`](Self::prepare).
     pub async fn resolving(
         resolver: Resolver,
+        permissions: Permissions,
         base_url: Option<&str>,
         run_id: &str,
     ) -> Result<Self, NetworkError> {
         let mut network = Self {
             base: None,
+            allowances: Allowances::of(&permissions),
+            permissions,
             resolver: Arc::new(resolver),
             pinned: Vec::new(),
+            origins: Vec::new(),
+            proofs: Vec::new(),
             dns: Dns::default(),
             wants_tls: false,
             tls: TlsConfig::default(),
             http: HttpVersion::default(),
             cookies: Cookies::default(),
             run_id: visible(run_id),
+            halted: OnceLock::new(),
         };
         if let Some(url) = base_url {
             let base = Base::read(url)?;
@@ -168,6 +197,56 @@ impl Network {
     pub async fn admit(&mut self, url: &str) -> Result<(), NetworkError> {
         let (_, origin) = read(url).map_err(|reason| bad_url(url, reason))?;
         self.pin(&origin).await
+    }
+
+    /// Ends the permission to send, for a reason that is told; the first one counts.
+    pub(crate) fn halt(&self, reason: String) {
+        // Another reason is there already.
+        let _ = self.halted.set(reason);
+    }
+
+    /// Why nothing more may be sent, if that is so.
+    pub(crate) fn halted(&self) -> Option<&str> {
+        self.halted.get().map(String::as_str)
+    }
+
+    /// What permits to send.
+    pub(crate) fn permissions(&self) -> &Permissions {
+        &self.permissions
+    }
+
+    /// Keeps what targets said of themselves.
+    pub(crate) fn proven(&mut self, said: Vec<(Origin, String)>) {
+        self.proofs = said;
+    }
+
+    /// What permits each origin that is known before the run.
+    pub(crate) fn permits(&self) -> Vec<Permit> {
+        let permit = |origin: &Origin| {
+            let addresses = self.addresses(origin).ok()?.all;
+            let addresses: Vec<IpAddr> = addresses.iter().map(SocketAddr::ip).collect();
+            let entry = self.permissions.entry(origin);
+            let is_here = addresses.iter().all(IpAddr::is_loopback);
+            let said = self.proofs.iter().find(|(proven, _)| proven == origin);
+            Some(Permit {
+                origin: origin.to_string(),
+                by: match entry.filter(|_| !is_here) {
+                    None => PermittedBy::Loopback,
+                    Some(entry) => PermittedBy::Listed {
+                        owner: entry.owner.clone(),
+                        line: entry.line,
+                        proof: said.map(|(_, text)| text.clone()),
+                    },
+                },
+                addresses,
+            })
+        };
+        self.origins.iter().filter_map(permit).collect()
+    }
+
+    /// The origins that are known before the run, the base first.
+    pub(crate) fn origins(&self) -> &[Origin] {
+        &self.origins
     }
 
     /// Opens and closes one connection to the base: is anybody there?
@@ -217,11 +296,16 @@ impl Network {
     /// Resolves the host of `origin` and keeps its addresses, if all are permitted.
     async fn pin(&mut self, origin: &Origin) -> Result<(), NetworkError> {
         self.wants_tls |= origin.https;
+        if !self.origins.contains(origin) {
+            self.origins.push(origin.clone());
+        }
         let name = match &origin.host {
             Host::Name(name) if !origin.host.is_localhost() => name,
             _ => return self.addresses(origin).map(drop).map_err(Into::into),
         };
-        if self.pinned(name).is_some() {
+        if let Some(pinned) = self.pinned(name) {
+            self.permissions
+                .permit_all(origin, pinned.addresses.iter().copied())?;
             return Ok(());
         }
         let unresolved = |source| NetworkError::Unresolved {
@@ -233,7 +317,8 @@ impl Network {
             .await
             .unwrap_or_else(|died| Err(io::Error::other(died)))
             .map_err(unresolved)?;
-        permit_all(name, addresses.iter().copied())?;
+        self.permissions
+            .permit_all(origin, addresses.iter().copied())?;
         self.pinned.push(Pinned::new(name.clone(), addresses));
         Ok(())
     }
@@ -242,7 +327,7 @@ impl Network {
     pub(super) fn addresses(&self, origin: &Origin) -> Result<Addresses, NotPermitted> {
         Ok(match &origin.host {
             Host::Address(address) => {
-                permit(&origin.host.to_string(), *address)?;
+                self.permissions.permit(origin, *address)?;
                 Addresses::at(origin.port, &[*address])
             }
             host if host.is_localhost() => Addresses::at(
@@ -250,8 +335,13 @@ impl Network {
                 &[Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
             ),
             Host::Name(name) => match self.pinned(name) {
-                Some(pinned) => Addresses::at(origin.port, &pinned.addresses),
-                None => return Err(refuse_unknown(name)),
+                Some(pinned) => {
+                    let addresses = &pinned.addresses;
+                    self.permissions
+                        .permit_all(origin, addresses.iter().copied())?;
+                    Addresses::at(origin.port, addresses)
+                }
+                None => return Err(self.permissions.refuse_unknown(origin)),
             },
         })
     }
@@ -266,7 +356,12 @@ impl Network {
             _ => return None,
         };
         let found = pinned.lookup.addresses(&self.resolver).await;
-        Some(found.map(|addresses| Addresses::at(origin.port, &addresses)))
+        Some(found.and_then(|addresses| {
+            self.permissions
+                .permit_again(origin, &pinned.addresses, &addresses)
+                .map_err(|refusal| Failure::new(ErrorKind::GuardBlocked, refusal.to_string()))?;
+            Ok(Addresses::at(origin.port, &addresses))
+        }))
     }
 
     fn pinned(&self, name: &str) -> Option<&Pinned> {
@@ -368,17 +463,22 @@ mod tests {
         let addresses = ["127.0.0.1", "::1", "127.0.0.2"];
         Network {
             base: Some(Base::read("http://shop:81/api/").unwrap()),
+            permissions: Permissions::default(),
+            allowances: Allowances::default(),
             resolver: Arc::new(Resolver::system()),
             pinned: vec![Pinned::new(
                 "shop".to_owned(),
                 addresses.map(|text| text.parse().unwrap()).to_vec(),
             )],
+            origins: Vec::new(),
+            proofs: Vec::new(),
             dns: Dns::default(),
             wants_tls: false,
             tls: TlsConfig::default(),
             http: HttpVersion::default(),
             cookies: Cookies::default(),
             run_id: visible("run \u{e9}\n7"),
+            halted: OnceLock::new(),
         }
     }
 

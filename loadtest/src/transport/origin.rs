@@ -71,7 +71,8 @@ fn port(authority: &Authority) -> Result<Option<u16>, Cow<'static, str>> {
 }
 
 impl Host {
-    fn parse(text: &str) -> Result<Self, Cow<'static, str>> {
+    /// Reads the host of a URL, an IPv6 address in brackets.
+    pub(crate) fn parse(text: &str) -> Result<Self, Cow<'static, str>> {
         if let Some(inner) = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')) {
             let address: Ipv6Addr = inner
                 .parse()
@@ -105,6 +106,22 @@ impl Host {
     /// Whether the name always means this machine, whatever a name server says (RFC 6761).
     pub(crate) fn is_localhost(&self) -> bool {
         matches!(self, Self::Name(name) if name == "localhost" || name.ends_with(".localhost"))
+    }
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (scheme, implied) = if self.https {
+            ("https", 443)
+        } else {
+            ("http", 80)
+        };
+        write!(f, "{scheme}://{}", self.host)?;
+        if self.port == implied {
+            Ok(())
+        } else {
+            write!(f, ":{}", self.port)
+        }
     }
 }
 

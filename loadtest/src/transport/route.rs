@@ -10,14 +10,16 @@ use super::origin::Origin;
 use super::progress::{Progress, Stage, add};
 use super::redirect::{self, Redirect};
 use super::request::{self, Outgoing, Surroundings};
-use super::{Call, ErrorKind, Failure, Received, body, connection, fault, http2};
+use super::{Call, ErrorKind, Failure, Received, STOP, body, connection, fault, http2};
 use crate::chain::RequestBuf;
+use crate::targets::Allowance;
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, LOCATION, TRANSFER_ENCODING};
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 use tokio::time::Instant;
 
 /// What a user knows of one origin.
@@ -37,6 +39,8 @@ pub(super) struct Route {
     kept: Option<Connection>,
     /// The headers of the last answer.
     headers: HeaderMap,
+    /// The caps of the origin, where it has some.
+    allowance: Option<Arc<Allowance>>,
 }
 
 /// What a user lends to a request.
@@ -66,6 +70,7 @@ impl Route {
         written: Option<Authority>,
         addresses: Addresses,
         user: u64,
+        allowance: Option<Arc<Allowance>>,
     ) -> Self {
         let host = origin.host_header();
         let authority = Authority::try_from(host.as_bytes())
@@ -79,6 +84,7 @@ impl Route {
             user,
             kept: None,
             headers: HeaderMap::new(),
+            allowance,
             origin,
         }
     }
@@ -194,6 +200,13 @@ impl Route {
         progress: &mut Progress<'_>,
         reused: bool,
     ) -> Result<Option<Redirect>, Lost> {
+        if let Some(reason) = lent.network.halted() {
+            let words = format!("the permission to test has ended: {reason}");
+            return Err(Lost::never(Failure::new(ErrorKind::GuardBlocked, words)));
+        }
+        let pass = self.allowance.as_ref().map(Allowance::pass).transpose();
+        let _pass =
+            pass.map_err(|words| Lost::never(Failure::new(ErrorKind::GuardBlocked, words)))?;
         connection.meter.begin();
         let meter = Rc::clone(&connection.meter);
         let answer = match &mut connection.protocol {
@@ -231,6 +244,12 @@ impl Route {
         progress.head(status, Instant::now());
         progress.show_answer(|| HopAnswer::new(status, version, &self.headers));
         connection.meter.head_is_read();
+        if self.headers.contains_key(STOP) {
+            lent.network.halt(format!(
+                "{} asked for it by the header `loadtest-stop` of an answer",
+                self.origin
+            ));
+        }
         if self.headers.contains_key(TRANSFER_ENCODING) && self.headers.contains_key(CONTENT_LENGTH)
         {
             progress.traffic.ambiguous += 1;

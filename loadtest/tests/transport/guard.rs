@@ -112,7 +112,7 @@ fn the_guard_judges_the_base_url_too() {
                 matches!(error, NetworkError::NotPermitted(_)),
                 "{url}: {error}"
             );
-            assert!(error.to_string().contains("only loopback"), "{error}");
+            assert!(error.to_string().contains("besides loopback"), "{error}");
             let mut network = Network::prepare(None, "r").await.unwrap();
             let error = network.admit(url).await.unwrap_err();
             assert!(

@@ -35,9 +35,14 @@ fn scripted(kept: Duration, script: Vec<Answer>) -> (Resolver, Arc<AtomicUsize>)
 /// The network of a scenario whose base is `shop.test`.
 async fn network(resolver: Resolver, port: u16, dns: Dns) -> Arc<Network> {
     let base = format!("http://shop.test:{port}");
-    let mut network = Network::resolving(resolver, Some(&base), "r")
-        .await
-        .unwrap();
+    let mut network = Network::resolving(
+        resolver,
+        loadtest::targets::Permissions::default(),
+        Some(&base),
+        "r",
+    )
+    .await
+    .unwrap();
     let client = Client {
         dns,
         cookies: Cookies::Off,
@@ -118,8 +123,10 @@ fn a_name_that_comes_to_stand_for_a_foreign_address_is_blocked() {
         let exchange = send(&mut user, &get("/"), NOTHING).await;
         assert_eq!(exchange.traffic.requests, 0);
         let failure = failed(exchange, ErrorKind::GuardBlocked);
-        let words = "`shop.test` (169.254.169.254) may not be tested";
-        assert!(failure.message.starts_with(words), "{}", failure.message);
+        let words = format!(
+            "`http://shop.test:{port}` (169.254.169.254) may not be tested: it is a link-local"
+        );
+        assert!(failure.message.starts_with(&words), "{}", failure.message);
         ok(send(&mut user, &get("/"), NOTHING).await);
     });
     assert_eq!(server.requests(), 2);

@@ -1,11 +1,12 @@
 //! What is in force, for people.
 
 use super::{InForce, View, events, format, host, place, place_in_file};
-use crate::config::{Organisation, Target};
-use crate::export::terminal::text::{ACCENT, BOLD, DIM, FAIR, Line, PLAIN, clean, width};
+use crate::config::Organisation;
+use crate::export::terminal::text::{ACCENT, BOLD, DIM, Line, PLAIN, clean, width};
 use crate::units;
 use loadtest::card::view as words;
 use loadtest::plan::Overrides;
+use loadtest::targets::Listed;
 
 /// Where names begin.
 const NAMES: usize = 2;
@@ -74,12 +75,6 @@ pub(super) fn render(view: &View<'_>, limit: usize, colour: bool) -> String {
                 let line = Line::new().to(VALUES).add(value, line);
                 line.print(&mut out, limit, colour);
             }
-        }
-    }
-    for note in notes(view) {
-        out.push('\n');
-        for line in fold(&note, limit) {
-            Line::new().add(FAIR, line).print(&mut out, limit, colour);
         }
     }
     out
@@ -155,11 +150,7 @@ fn lists(view: &View<'_>) -> Vec<Table> {
     let tables: [(&str, &'static str, Vec<Row>); 4] = [
         ("[load]", "  chosen by --load NAME", presets.collect()),
         ("[[notify]]", "", notify.collect()),
-        (
-            "[[targets]]",
-            "  read and checked, but not heeded yet",
-            targets.collect(),
-        ),
+        ("[[targets]]", "", targets.collect()),
         ("[organisation]", "", organisation.collect()),
     ];
     tables
@@ -211,15 +202,8 @@ fn load(load: &Overrides) -> String {
     parts.join(", ")
 }
 
-fn target(target: &Target) -> String {
-    let scheme = target.scheme.map(|scheme| format!("{scheme}://"));
-    let port = target.port.map(|port| format!(":{port}"));
-    let place = format!(
-        "{}{}{}",
-        scheme.unwrap_or_default(),
-        target.host,
-        port.unwrap_or_default()
-    );
+fn target(target: &Listed) -> String {
+    let place = target.origin();
     let parts = [
         Some(format!("{place} of {}", target.owner)),
         target
@@ -229,22 +213,14 @@ fn target(target: &Target) -> String {
         target
             .max_duration
             .map(|time| format!("for {}", units::show(time))),
-        (!target.addresses.is_empty()).then(|| format!("at {}", target.addresses.join(", "))),
+        (!target.addresses.is_empty()).then(|| {
+            let all: Vec<_> = target.addresses.iter().map(ToString::to_string).collect();
+            format!("at {}", all.join(", "))
+        }),
+        target.proof.then(|| "if it says so itself".to_owned()),
     ];
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     parts.join(", ")
-}
-
-fn notes(view: &View<'_>) -> Vec<String> {
-    let mut notes = Vec::new();
-    if !view.config.targets.is_empty() {
-        notes.push(
-            "No entry of [[targets]] permits anything yet: this version tests loopback and \
-             targets that a scenario starts itself."
-                .to_owned(),
-        );
-    }
-    notes
 }
 
 /// Breaks a text into lines of at most `limit` columns: at spaces, else within a word.

@@ -227,14 +227,14 @@ fn data(view: &View<'_>) -> Value {
             json!({
                 "line": target.line,
                 "host": target.host,
-                "scheme": target.scheme,
+                "scheme": if target.https { "https" } else { "http" },
                 "port": target.port,
                 "owner": target.owner,
                 "max_rate_per_second": target.max_rate,
                 "max_in_flight": target.max_in_flight,
                 "max_duration_us": target.max_duration.map(|time| u64::try_from(time.as_micros()).ok()),
-                "addresses": target.addresses,
-                "is_heeded": false,
+                "addresses": target.addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "proof": target.proof.then_some("well-known"),
             })
         })
         .collect();

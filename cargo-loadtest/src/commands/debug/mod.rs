@@ -59,7 +59,6 @@ pub(crate) fn debug(args: &DebugArgs, cli: &Cli) -> Result<u8, Error> {
             text if text.is_empty() => Ok(()),
             text => shell::result(text.strip_suffix('\n').unwrap_or(&text)),
         },
-    )
-    .map_err(|error| config.explained(error))?;
+    )?;
     Ok(if end.is_ok { 0 } else { FAILED })
 }

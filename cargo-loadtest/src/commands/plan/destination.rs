@@ -2,9 +2,8 @@
 
 use loadtest::definition::ScenarioDef;
 use loadtest::redact;
-use loadtest::targets::permit;
+use loadtest::targets::{Known, Permissions};
 use serde::Serialize;
-use std::net::IpAddr;
 
 /// Where a run of a scenario would send.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -42,13 +41,19 @@ pub(super) enum Origin {
 pub(super) struct Host {
     pub(super) name: String,
     pub(super) permission: Permission,
+    /// Who answers for it, where it is listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) owner: Option<String>,
 }
 
 /// Whether a host may be tested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Permission {
+    /// Loopback.
     Permitted,
+    /// `loadtest.toml` lists it.
+    Listed,
     Refused,
     /// A name: its addresses decide when the run looks them up.
     ByAddress,
@@ -62,6 +67,7 @@ impl Destination {
         scenario: &ScenarioDef,
         flag: Option<&str>,
         environment: Option<&str>,
+        permissions: &Permissions,
     ) -> Self {
         let urls = || scenario.steps.iter().filter_map(|step| step.url.as_deref());
         let needed = urls().next().is_none() || urls().any(|url| url.starts_with('/'));
@@ -79,12 +85,18 @@ impl Destination {
             (None, Origin::NotNeeded)
         };
         let mut hosts: Vec<Host> = Vec::new();
-        for name in base.into_iter().chain(urls()).filter_map(host) {
-            if !hosts.iter().any(|known| known.name == name) {
-                hosts.push(Host {
-                    permission: permission(name),
-                    name: name.to_owned(),
-                });
+        for url in base.into_iter().chain(urls()) {
+            let Some(name) = host(url) else {
+                continue;
+            };
+            let (permission, owner) = permission(url, name, permissions);
+            let found = Host {
+                name: name.to_owned(),
+                permission,
+                owner,
+            };
+            if !hosts.contains(&found) {
+                hosts.push(found);
             }
         }
         Self {
@@ -110,12 +122,20 @@ fn host(url: &str) -> Option<&str> {
     })
 }
 
-fn permission(host: &str) -> Permission {
-    match host.parse::<IpAddr>() {
-        Ok(address) if permit(host, address).is_ok() => Permission::Permitted,
-        Ok(_) => Permission::Refused,
-        Err(_) if host.contains('{') => Permission::WhenSent,
-        Err(_) => Permission::ByAddress,
+fn permission(url: &str, host: &str, permissions: &Permissions) -> (Permission, Option<String>) {
+    if host.contains('{') {
+        return (Permission::WhenSent, None);
+    }
+    // What comes after the host, placeholders among it, has no part in it.
+    let after = url.find("://").map_or(0, |at| at + 3);
+    let end = url[after..]
+        .find(['/', '?', '#'])
+        .map_or(url.len(), |at| after + at);
+    match permissions.known(&url[..end]) {
+        Some(Known::Loopback) => (Permission::Permitted, None),
+        Some(Known::Listed(entry)) => (Permission::Listed, Some(entry.owner.clone())),
+        Some(Known::ByAddress) => (Permission::ByAddress, None),
+        _ => (Permission::Refused, None),
     }
 }
 
@@ -128,7 +148,7 @@ mod tests {
     fn the_last_that_gives_a_base_wins() {
         let mut scenario = sample::definition("visit", &[]);
         let seen = |scenario: &ScenarioDef, flag, environment| {
-            let destination = Destination::of(scenario, flag, environment);
+            let destination = Destination::of(scenario, flag, environment, &Permissions::default());
             (destination.base, destination.from)
         };
         assert_eq!(seen(&scenario, None, None), (None, Origin::Missing));
@@ -154,8 +174,8 @@ mod tests {
         let steps = scenario.steps.to_mut();
         steps[0].url = Some("http://10.0.0.1:80/x?y=http://no".into());
         steps[1].url = Some("https://{{login.response.host}}/x".into());
-        let base = "http://ada:pw@[::1]:8080/api";
-        let destination = Destination::of(&scenario, Some(base), None);
+        let base = "http://[::1]:8080/api?token=pw";
+        let destination = Destination::of(&scenario, Some(base), None, &Permissions::default());
         let hosts: Vec<_> = destination
             .hosts
             .iter()
@@ -173,11 +193,11 @@ mod tests {
         scenario.base = Some("http://localhost".into());
         let steps = scenario.steps.to_mut();
         steps.truncate(1);
-        let hosts = Destination::of(&scenario, None, None).hosts;
+        let hosts = Destination::of(&scenario, None, None, &Permissions::default()).hosts;
         assert_eq!(hosts[0].permission, Permission::ByAddress);
         scenario.base = None;
         assert_eq!(
-            Destination::of(&scenario, None, None).from,
+            Destination::of(&scenario, None, None, &Permissions::default()).from,
             Origin::NotNeeded
         );
     }

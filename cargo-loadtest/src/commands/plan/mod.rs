@@ -14,6 +14,7 @@ use loadtest::card::view;
 use loadtest::definition::ScenarioDef;
 use loadtest::plan::Plan;
 use loadtest::protocol::BASE_URL_VARIABLE;
+use loadtest::targets::Permissions;
 use outlook::Outlook;
 use serde_json::{Value, json};
 
@@ -36,14 +37,18 @@ pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<u8, Error> {
     let prospects: Vec<_> = chosen
         .iter()
         .zip(plans)
-        .map(|(found, plan)| Prospect {
-            scenario: &found.definition,
-            seed,
-            outlook: Outlook::of(&found.definition, &plan),
-            destination: Destination::of(&found.definition, given, environment),
-            plan,
+        .map(|(found, plan)| {
+            let permissions = Permissions::of_package(&found.binary.package_root)
+                .map_err(|error| Error::Permissions(error.to_string()))?;
+            Ok(Prospect {
+                scenario: &found.definition,
+                seed,
+                outlook: Outlook::of(&found.definition, &plan),
+                destination: Destination::of(&found.definition, given, environment, &permissions),
+                plan,
+            })
         })
-        .collect();
+        .collect::<Result<_, Error>>()?;
     match args.format {
         ResultFormat::Human => {
             let (width, colour) = (shell::width(), shell::colours_results());
@@ -145,7 +150,7 @@ mod tests {
             scenario,
             seed,
             outlook: Outlook::of(scenario, &plan),
-            destination: Destination::of(scenario, base, None),
+            destination: Destination::of(scenario, base, None, &Permissions::default()),
             plan,
         }
     }

@@ -73,6 +73,7 @@ fn a_stall_of_the_generator_makes_the_run_invalid_and_one_of_the_target_does_not
             base_url: None,
             own_target: false,
             target_in_process: false,
+            permits: Vec::new(),
             executable_hash: String::new(),
             workers: 1,
             started_at: String::new(),

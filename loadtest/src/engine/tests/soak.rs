@@ -31,6 +31,7 @@ fn recorded(minute: &[Frame], seconds: u32) -> (ScenarioRecord, usize) {
         base_url: None,
         own_target: false,
         target_in_process: false,
+        permits: Vec::new(),
         executable_hash: String::new(),
         workers: 1,
         started_at: String::new(),

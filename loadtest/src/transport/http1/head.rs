@@ -1,5 +1,6 @@
 //! The heads of requests and answers (RFC 9112).
 
+use super::super::STOP;
 use super::super::request::Outgoing;
 use super::{Body, Chunks, Error};
 use crate::chain::RequestBuf;
@@ -13,10 +14,11 @@ use std::mem::MaybeUninit;
 const MAX_HEADERS: usize = 100;
 
 /// The headers of an answer that say something to a client.
-const TELLING: [HeaderName; 3] = [
+const TELLING: [HeaderName; 4] = [
     http::header::CONTENT_ENCODING,
     http::header::LOCATION,
     http::header::SET_COOKIE,
+    STOP,
 ];
 
 /// The headers that say how long a body is.

@@ -150,12 +150,20 @@ fn target(page: &mut Page, destination: &Destination) {
     };
     page.fact("target", style, &words);
     for host in &destination.hosts {
+        let listed;
         let (style, words) = match host.permission {
             Permission::Permitted => (GOOD, "permitted: loopback"),
+            Permission::Listed => {
+                listed = format!(
+                    "permitted: `loadtest.toml` lists it, owned by {}",
+                    host.owner.as_deref().unwrap_or_default()
+                );
+                (GOOD, listed.as_str())
+            }
             Permission::Refused => (
                 BAD,
-                "NOT permitted: a run is refused; only loopback and targets that the scenario \
-                 starts may be tested",
+                "NOT permitted: a run is refused; only loopback, targets that the scenario starts, \
+                 and those that `loadtest.toml` lists may be tested",
             ),
             Permission::ByAddress => (
                 FAIR,

@@ -1,0 +1,306 @@
+//! Asking for permission: before a run of every host that is known, and of its owner again while it lasts.
+
+use crate::chain::{RequestBuf, RequestTarget, Scenario};
+use crate::definition::{Expect, Reads, ScenarioDef};
+use crate::plan::Plan;
+use crate::targets::{LONGEST_PROOF, Listed, PROOF_PATH, Permissions, Statement, Why};
+use crate::transport::{Call, HttpTransport, Network, NetworkError, Origin, Transport as _};
+use http::{HeaderValue, Uri};
+use std::cell::Cell;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, SystemTime};
+use tokio::runtime;
+use tokio::task::LocalSet;
+
+/// How long the file of a target may take to be read.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// So often in a row it may be out of reach during a load that the target has trouble with.
+const MOST_UNREAD: u32 = 3;
+
+/// Asks for permission to send to every host that is known, and whether somebody is there.
+pub(super) async fn reach(
+    scenario: &Scenario,
+    base: Option<&str>,
+    run_id: &str,
+) -> Result<Network, NetworkError> {
+    let network = permitted(scenario, base, run_id).await?;
+    network.reachable().await?;
+    Ok(network)
+}
+
+/// Asks for permission to send to every host that is known: the file of the team, and the targets
+/// themselves where it says so.
+pub(super) async fn permitted(
+    scenario: &Scenario,
+    base: Option<&str>,
+    run_id: &str,
+) -> Result<Network, NetworkError> {
+    let permissions = Permissions::of_package(Path::new(scenario.root))?;
+    let mut network = Network::permitting(permissions, base, run_id).await?;
+    network.configure(&scenario.definition.client(), Path::new(scenario.root))?;
+    for url in absolute_urls(scenario) {
+        network.admit(url).await?;
+    }
+    let network = Arc::new(network);
+    let mut proofs = Vec::new();
+    for (origin, entry) in listed(&network).filter(|(_, entry)| entry.proof) {
+        let said = statement(&network, &origin).await;
+        let said = said.and_then(|(text, said)| {
+            said.permits(entry, SystemTime::now())?;
+            Ok(text)
+        });
+        let said = said.map_err(|words| {
+            let words = format!("{} does not say so: {words}", place(&origin));
+            network
+                .permissions()
+                .refusal(&origin, None, Why::NoProof { words })
+        })?;
+        proofs.push((origin, said));
+    }
+    let network = Arc::into_inner(network);
+    let mut network = network.unwrap_or_else(|| unreachable!("whoever had it is gone"));
+    network.proven(proofs);
+    Ok(network)
+}
+
+/// The origins that are permitted by an entry, and their entries.
+fn listed(network: &Network) -> impl Iterator<Item = (Origin, &Listed)> {
+    let entry = |origin: &Origin| {
+        network
+            .permissions()
+            .entry(origin)
+            .map(|entry| (origin.clone(), entry))
+    };
+    network.origins().iter().filter_map(entry)
+}
+
+fn place(origin: &Origin) -> String {
+    format!("{origin}{PROOF_PATH}")
+}
+
+/// What a target says of itself.
+async fn statement(network: &Arc<Network>, origin: &Origin) -> Result<(String, Statement), String> {
+    let said = read(network, origin).await.map_err(|unread| match unread {
+        Unread::Unreachable(why) | Unread::Refused(why) => why,
+    })?;
+    let statement = Statement::read(&said)?;
+    Ok((said, statement))
+}
+
+/// Why nothing was read.
+enum Unread {
+    /// It could not be asked.
+    Unreachable(String),
+    /// It has no such file.
+    Refused(String),
+}
+
+async fn read(network: &Arc<Network>, origin: &Origin) -> Result<String, Unread> {
+    let uri: Uri = place(origin)
+        .parse()
+        .map_err(|error| Unread::Refused(format!("{error}")))?;
+    let request = RequestBuf {
+        target: RequestTarget::Absolute(uri),
+        headers: vec![(http::header::ACCEPT, HeaderValue::from_static("text/plain"))],
+        ..RequestBuf::default()
+    };
+    let unfinished = Cell::default();
+    let call = Call {
+        request: &request,
+        expect: &Expect::ANY,
+        reads: Reads {
+            body: true,
+            headers: false,
+        },
+        timeout: PATIENCE,
+        redirects: 0,
+        unfinished: &unfinished,
+    };
+    let user = HttpTransport::new(Arc::clone(network), 0);
+    let exchange = LocalSet::new().run_until(user.send(call)).await;
+    let answer = exchange
+        .result
+        .map_err(|failure| Unread::Unreachable(failure.message))?;
+    if answer.status != http::StatusCode::OK {
+        return Err(Unread::Refused(format!("it answers {}", answer.status)));
+    }
+    if answer.body.len() > LONGEST_PROOF {
+        return Err(Unread::Refused(format!(
+            "it is longer than {LONGEST_PROOF} bytes"
+        )));
+    }
+    String::from_utf8(answer.body.into()).map_err(|_| Unread::Refused("it is no text".to_owned()))
+}
+
+/// Refuses what the entries do not allow, before anything of the load is sent; an open load that may choose
+/// how many users it needs keeps to what they allow.
+pub(super) fn terms(
+    network: &Network,
+    plan: &mut Plan,
+    definition: &ScenarioDef,
+) -> Result<(), NetworkError> {
+    for (origin, entry) in listed(network) {
+        let refuse = |words: String| -> NetworkError {
+            let words = format!(
+                "{words}, and line {} of `loadtest.toml` allows no more",
+                entry.line
+            );
+            network
+                .permissions()
+                .refusal(&origin, None, Why::Cap { words })
+                .into()
+        };
+        if let Some(most) = entry.max_rate {
+            let requests = requests_to(&origin, network, definition);
+            let peak = plan.load.peak() * requests;
+            if plan.load.is_open() && peak > most * (1.0 + 1e-9) {
+                return Err(refuse(format!(
+                    "the load is up to {peak:.1} requests a second ({:.1} journeys of {requests:.2} requests), \
+                     above `max_rate = \"{most}/s\"`",
+                    plan.load.peak()
+                )));
+            }
+        }
+        if let Some(most) = entry.max_in_flight
+            && plan.max_users > most
+        {
+            if !plan.load.is_open() || plan.load.max_users.is_some() {
+                return Err(refuse(format!(
+                    "{} users may each have a request under way, above `max_in_flight = {most}`",
+                    plan.max_users
+                )));
+            }
+            plan.max_users = most;
+        }
+        if let Some(most) = entry.max_duration
+            && let Some(duration) = plan.load.duration()
+            && plan.load.warm_up + duration > most
+        {
+            let asked = humantime::format_duration(plan.load.warm_up + duration);
+            let most = humantime::format_duration(most);
+            return Err(refuse(format!(
+                "the load lasts {asked}, above `max_duration = \"{most}\"`"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// How many requests of a journey go to `origin`, on average: as far as the source tells, those without a
+/// URL of their own to the base.
+fn requests_to(origin: &Origin, network: &Network, definition: &ScenarioDef) -> f64 {
+    let is_base = network.origins().first() == Some(origin) && network.base_url().is_some();
+    let goes_there = |url: Option<&str>| match url {
+        Some(url) if !url.starts_with('/') => url
+            .parse::<Uri>()
+            .ok()
+            .and_then(|uri| Origin::of(&uri).ok())
+            .map_or(is_base, |of| of == *origin),
+        _ => is_base,
+    };
+    let steps = definition.steps.iter();
+    steps
+        .filter(|step| goes_there(step.url.as_deref()))
+        .map(|step| step.weight)
+        .sum()
+}
+
+/// The shortest `max_duration` of all targets, and what is said when it is over.
+pub(super) fn longest(network: &Network) -> Option<(Duration, String)> {
+    listed(network)
+        .filter_map(|(origin, entry)| Some((entry.max_duration?, origin, entry.line)))
+        .min_by_key(|(longest, ..)| *longest)
+        .map(|(longest, origin, line)| {
+            let words = format!(
+                "{origin} may be tested for {} at a time, by line {line} of `loadtest.toml`",
+                humantime::format_duration(longest)
+            );
+            (longest, words)
+        })
+}
+
+/// Reads the files of the targets again and again, until it is dropped; a run whose target takes its word
+/// back is halted.
+#[derive(Debug)]
+pub(super) struct Watch {
+    /// Closing it ends the thread.
+    _open: Option<Sender<()>>,
+}
+
+/// Begins to read the files of the targets that have to prove that they may be tested.
+pub(super) fn watch(network: &Arc<Network>) -> Watch {
+    let watched: Vec<(Origin, Listed)> = listed(network)
+        .filter(|(_, entry)| entry.proof)
+        .map(|(origin, entry)| (origin, entry.clone()))
+        .collect();
+    if watched.is_empty() {
+        return Watch { _open: None };
+    }
+    let (open, closed) = mpsc::channel();
+    let (network, silent) = (Arc::clone(network), Arc::clone(network));
+    let begun = thread::Builder::new()
+        .name("loadtest-proof".to_owned())
+        .spawn(move || {
+            let runtime = runtime::Builder::new_current_thread().enable_all().build();
+            let Ok(runtime) = runtime else {
+                return;
+            };
+            let mut unread = 0;
+            let mut pause = Duration::from_secs(1);
+            while matches!(closed.recv_timeout(pause), Err(RecvTimeoutError::Timeout)) {
+                pause = Duration::from_secs(60);
+                for (origin, entry) in &watched {
+                    let said = match runtime.block_on(read(&network, origin)) {
+                        Ok(text) => Statement::read(&text),
+                        Err(Unread::Refused(why)) => Err(why),
+                        Err(Unread::Unreachable(why)) if unread < MOST_UNREAD => {
+                            unread += 1;
+                            pause = pause.min(Duration::from_secs(5));
+                            let _seen_again = why;
+                            continue;
+                        }
+                        Err(Unread::Unreachable(why)) => Err(why),
+                    };
+                    let said = said.and_then(|said| {
+                        said.permits(entry, SystemTime::now())?;
+                        Ok(said)
+                    });
+                    match said {
+                        Ok(said) => {
+                            unread = 0;
+                            pause = pause.min(said.recheck);
+                        }
+                        Err(why) => network.halt(format!(
+                            "{} does not permit it any more: {why}",
+                            place(origin)
+                        )),
+                    }
+                }
+                if network.halted().is_some() {
+                    return;
+                }
+            }
+        });
+    if let Err(error) = begun {
+        silent.halt(format!("nobody can ask the target again: {error}"));
+    }
+    Watch { _open: Some(open) }
+}
+
+/// The absolute URLs whose host stands in the source.
+fn absolute_urls(scenario: &Scenario) -> impl Iterator<Item = &str> {
+    scenario
+        .definition
+        .steps
+        .iter()
+        .filter_map(|step| step.url.as_deref())
+        .filter(|url| {
+            let host = url
+                .split_once("://")
+                .map(|(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or(rest));
+            host.is_some_and(|host| !host.contains('{'))
+        })
+}

@@ -1,0 +1,159 @@
+//! How much a listed target may get: a guard and no shaper. What is above a cap is refused, not held back, since
+//! waiting would be measured as the target's own time.
+
+use super::listed::Listed;
+use super::permissions::Permissions;
+use crate::transport::Origin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// As much as is due within this time may come at once: what waited for a moment of the generator's.
+const BURST: Duration = Duration::from_secs(1);
+
+/// The caps of all targets that have one.
+#[derive(Debug, Default)]
+pub(crate) struct Allowances(Vec<(Origin, Arc<Allowance>)>);
+
+/// The caps of one target, counted over all users.
+#[derive(Debug)]
+pub(crate) struct Allowance {
+    target: Listed,
+    begin: Instant,
+    /// When the next request would be due at the highest rate, in nanoseconds after `begin` (the generic cell
+    /// rate algorithm, ITU-T I.371).
+    due: AtomicU64,
+    in_flight: AtomicU32,
+}
+
+/// That a request is under way.
+#[derive(Debug)]
+pub(crate) struct Pass(Arc<Allowance>);
+
+impl Allowances {
+    pub(crate) fn of(permissions: &Permissions) -> Self {
+        let capped = permissions
+            .targets
+            .iter()
+            .filter(|target| target.max_rate.is_some() || target.max_in_flight.is_some());
+        Self(
+            capped
+                .filter_map(|target| {
+                    let origin = Origin::of(&target.origin().parse().ok()?).ok()?;
+                    Some((origin, Arc::new(Allowance::new(target.clone()))))
+                })
+                .collect(),
+        )
+    }
+
+    /// The caps for requests to `origin`.
+    pub(crate) fn get(&self, origin: &Origin) -> Option<Arc<Allowance>> {
+        let found = self.0.iter().find(|(capped, _)| capped == origin);
+        found.map(|(_, allowance)| Arc::clone(allowance))
+    }
+}
+
+impl Allowance {
+    fn new(target: Listed) -> Self {
+        Self {
+            target,
+            begin: Instant::now(),
+            due: AtomicU64::new(0),
+            in_flight: AtomicU32::new(0),
+        }
+    }
+
+    /// Lets a request pass now, or says which cap it would break.
+    ///
+    /// # Errors
+    /// The cap, in words.
+    pub(crate) fn pass(self: &Arc<Self>) -> Result<Pass, String> {
+        if let Some(most) = self.target.max_in_flight
+            && self
+                .in_flight
+                .fetch_update(Relaxed, Relaxed, |count| {
+                    (count < most).then_some(count + 1)
+                })
+                .is_err()
+        {
+            return Err(self.words(&format!("`max_in_flight = {most}`")));
+        }
+        if self.target.max_in_flight.is_none() {
+            self.in_flight.fetch_add(1, Relaxed);
+        }
+        let pass = Pass(Arc::clone(self));
+        if let Some(rate) = self.target.max_rate {
+            let apart = (1e9 / rate) as u64;
+            let now = u64::try_from(self.begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            let latest = now.saturating_add(BURST.as_nanos() as u64);
+            self.due
+                .fetch_update(Relaxed, Relaxed, |due| {
+                    let due = due.max(now);
+                    (due <= latest).then_some(due.saturating_add(apart))
+                })
+                .map_err(|_| self.words(&format!("`max_rate = \"{rate}/s\"`")))?;
+        }
+        Ok(pass)
+    }
+
+    fn words(&self, cap: &str) -> String {
+        format!(
+            "a request to {} was not sent: it would break {cap} of its entry in line {} of `loadtest.toml`",
+            self.target.origin(),
+            self.target.line
+        )
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allowance(keys: &str) -> Arc<Allowance> {
+        let text = format!("[[targets]]\nhost = \"shop.test\"\nowner = \"ada\"\n{keys}\n");
+        let target = Listed::read(&text).unwrap().remove(0);
+        Arc::new(Allowance::new(target))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_rate_is_kept_over_time_with_a_second_of_it_at_once() {
+        let allowance = allowance("max_rate = \"100/s\"");
+        let burst = (0..1_000).filter(|_| allowance.pass().is_ok()).count();
+        assert_eq!(burst, 101);
+        tokio::time::advance(Duration::from_secs(2)).await;
+        let after = (0..1_000).filter(|_| allowance.pass().is_ok()).count();
+        assert_eq!(after, 101, "what was not used is lost");
+        let mut sent = 0;
+        for _ in 0..10_000 {
+            tokio::time::advance(Duration::from_millis(1)).await;
+            sent += u32::from(allowance.pass().is_ok());
+        }
+        assert!((999..=1_001).contains(&sent), "{sent} in ten seconds");
+        let told = allowance.pass().unwrap_err();
+        assert!(
+            told.contains("`max_rate = \"100/s\"`") && told.contains("line 1"),
+            "{told}"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_has_ended_makes_room() {
+        let allowance = allowance("max_in_flight = 2");
+        let (one, _two) = (allowance.pass().unwrap(), allowance.pass().unwrap());
+        assert!(
+            allowance
+                .pass()
+                .unwrap_err()
+                .contains("`max_in_flight = 2`")
+        );
+        drop(one);
+        assert!(allowance.pass().is_ok());
+    }
+}

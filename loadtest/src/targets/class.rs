@@ -1,0 +1,140 @@
+//! What kind of address it is, which decides before any file does.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// What an address is, to the guard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// This machine: always permitted.
+    Loopback,
+    /// Nothing that is ever tested, whoever lists it.
+    Never(&'static str),
+    /// Permitted where it is listed.
+    Listed,
+}
+
+/// Where clouds tell a machine about itself, credentials included, beyond the link-local addresses.
+const METADATA: [IpAddr; 3] = [
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
+    IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
+];
+
+impl Class {
+    pub(super) fn of(address: IpAddr) -> Self {
+        let address = inner(address.to_canonical());
+        if address.is_loopback() {
+            return Self::Loopback;
+        }
+        if METADATA.contains(&address) {
+            return Self::Never("an address at which a cloud tells a machine its credentials");
+        }
+        if address.is_unspecified() {
+            return Self::Never("the unspecified address");
+        }
+        if address.is_multicast() {
+            return Self::Never("a multicast address");
+        }
+        match address {
+            IpAddr::V4(v4) if v4.is_link_local() => {
+                Self::Never("a link-local address, as those of cloud metadata are")
+            }
+            IpAddr::V6(v6) if v6.is_unicast_link_local() => Self::Never("a link-local address"),
+            IpAddr::V4(v4) if v4.is_broadcast() => Self::Never("the broadcast address"),
+            IpAddr::V4(v4) if v4.octets()[0] == 0 => Self::Never("an address of no host"),
+            _ => Self::Listed,
+        }
+    }
+}
+
+/// The IPv4 address that an IPv6 address of a translator (RFC 6052), of 6to4 (RFC 3056), or the deprecated
+/// compatible form stands for: what is never tested is not reached by another spelling either.
+fn inner(address: IpAddr) -> IpAddr {
+    let IpAddr::V6(v6) = address else {
+        return address;
+    };
+    let [a, b, c, d, e, f, g, h] = v6.segments();
+    let v4 = |high: u16, low: u16| {
+        let ([one, two], [three, four]) = (high.to_be_bytes(), low.to_be_bytes());
+        Ipv4Addr::new(one, two, three, four)
+    };
+    let found = match (a, b) {
+        (0x64, 0xff9b) => v4(g, h),
+        (0x2002, _) => v4(b, c),
+        (0, 0) if (c, d, e, f) == (0, 0, 0, 0) && (g, h) > (0, 1) => v4(g, h),
+        _ => return address,
+    };
+    // Such an address leaves this machine: it is no loopback, whatever is within.
+    match Class::of(found.into()) {
+        Class::Never(_) => found.into(),
+        _ => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class(text: &str) -> Class {
+        Class::of(text.parse().unwrap())
+    }
+
+    #[test]
+    fn loopback_is_this_machine_in_every_spelling() {
+        for text in ["127.0.0.1", "127.255.255.254", "::1", "::ffff:127.0.0.1"] {
+            assert_eq!(class(text), Class::Loopback, "{text}");
+        }
+        for text in ["::127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::"] {
+            assert_eq!(class(text), Class::Listed, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_nobody_may_test_is_never_permitted_in_any_spelling() {
+        for text in [
+            "0.0.0.0",
+            "0.1.2.3",
+            "169.254.169.254",
+            "169.254.0.1",
+            "100.100.100.200",
+            "168.63.129.16",
+            "fd00:ec2::254",
+            "fe80::1",
+            "febf::1",
+            "224.0.0.1",
+            "239.255.255.250",
+            "255.255.255.255",
+            "ff02::1",
+            "::",
+            "::ffff:169.254.169.254",
+            "::169.254.169.254",
+            "64:ff9b::169.254.169.254",
+            "2002:a9fe:a9fe::1",
+            "::ffff:0.0.0.0",
+            "::2",
+        ] {
+            assert!(
+                matches!(class(text), Class::Never(_)),
+                "{text}: {:?}",
+                class(text)
+            );
+        }
+    }
+
+    #[test]
+    fn all_others_are_a_matter_of_the_list() {
+        for text in [
+            "10.0.0.1",
+            "192.168.0.1",
+            "172.16.0.1",
+            "126.255.255.255",
+            "128.0.0.0",
+            "100.64.0.1",
+            "203.0.113.1",
+            "2001:db8::1",
+            "fd00:ec2::253",
+        ] {
+            assert_eq!(class(text), Class::Listed, "{text}");
+        }
+    }
+}

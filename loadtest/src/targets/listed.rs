@@ -1,0 +1,530 @@
+//! `[[targets]]` of `loadtest.toml`: where a team may send load, and on what terms.
+//!
+//! The library reads this table by itself, so that `cargo test` is guarded as well as `cargo loadtest`; all
+//! other tables are those of the tool.
+
+use super::class::Class;
+use crate::transport::Host;
+use ipnet::IpNet;
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::time::Duration;
+use toml_parser::decoder::{Encoding, ScalarKind};
+use toml_parser::parser::{EventReceiver, parse_document};
+use toml_parser::{ErrorSink, ParseError, Source, Span};
+
+/// All keys of a target.
+pub const KEYS: [&str; 9] = [
+    "host",
+    "scheme",
+    "port",
+    "owner",
+    "max_rate",
+    "max_in_flight",
+    "max_duration",
+    "addresses",
+    "proof",
+];
+
+/// A target that may be tested: an entry of `[[targets]]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    /// The host, in its one spelling: a name in lower case without a final dot, or an address.
+    pub host: String,
+    /// Whether the scheme is `https`, which is the default, or `http`.
+    pub https: bool,
+    /// The port; that of the scheme, where none is given.
+    pub port: u16,
+    /// Who answers for the target, and agreed to it being tested.
+    pub owner: String,
+    /// The most requests a second, those of redirects and retries included.
+    pub max_rate: Option<f64>,
+    /// The most requests under way at once.
+    pub max_in_flight: Option<u32>,
+    /// The longest load.
+    pub max_duration: Option<Duration>,
+    /// The addresses that the host may stand for; without any, whatever it stands for before the run.
+    pub addresses: Vec<IpNet>,
+    /// Whether the target itself has to say that it may be tested.
+    pub proof: bool,
+    /// The line of the entry in its file.
+    pub line: usize,
+}
+
+/// What is wrong with a file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mistake {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// What is wrong, and what to write instead.
+    pub message: String,
+}
+
+impl Listed {
+    /// Reads all entries of `[[targets]]` in the text of a `loadtest.toml`.
+    ///
+    /// # Errors
+    /// Every mistake in these entries, and text that is no TOML.
+    pub fn read(text: &str) -> Result<Vec<Self>, Vec<Mistake>> {
+        let source = Source::new(text);
+        let mut reader = Reader {
+            source,
+            place: Place::Root,
+            header: None,
+            key: Vec::new(),
+            array: None,
+            depth: 0,
+            entries: Vec::new(),
+            mistakes: Vec::new(),
+        };
+        let tokens = source.lex().into_vec();
+        let mut broken: Vec<ParseError> = Vec::new();
+        parse_document(&tokens, &mut reader, &mut broken);
+        let Reader {
+            entries,
+            mut mistakes,
+            ..
+        } = reader;
+        mistakes.extend(broken.iter().map(|error| Mistake {
+            line: line_at(text, error.unexpected().or(error.context())),
+            message: error.description().to_owned(),
+        }));
+        let mut all = Vec::new();
+        for entry in entries {
+            all.extend(entry.finish(&mut mistakes));
+        }
+        for (at, one) in all.iter().enumerate() {
+            let same = |other: &&Self| {
+                (&other.host, other.https, other.port) == (&one.host, one.https, one.port)
+            };
+            if let Some(first) = all[..at].iter().find(same) {
+                mistakes.push(Mistake {
+                    line: one.line,
+                    message: format!(
+                        "{} is listed twice; the first time in line {}",
+                        one.origin(),
+                        first.line
+                    ),
+                });
+            }
+        }
+        if mistakes.is_empty() {
+            Ok(all)
+        } else {
+            mistakes.sort();
+            mistakes.dedup();
+            Err(mistakes)
+        }
+    }
+
+    /// `https://shop.staging.example.com`, with the port where it is not that of the scheme.
+    pub fn origin(&self) -> String {
+        let (scheme, implied) = if self.https {
+            ("https", 443)
+        } else {
+            ("http", 80)
+        };
+        if self.port == implied {
+            format!("{scheme}://{}", self.host)
+        } else {
+            format!("{scheme}://{}:{}", self.host, self.port)
+        }
+    }
+
+    /// Whether the host may stand for `address`.
+    pub(super) fn has(&self, address: IpAddr) -> bool {
+        self.addresses.is_empty() || self.addresses.iter().any(|net| net.contains(&address))
+    }
+}
+
+fn line_at(text: &str, span: Option<Span>) -> usize {
+    let before = span.and_then(|span| text.get(..span.start().min(text.len())));
+    before.map_or(1, |before| before.matches('\n').count() + 1)
+}
+
+/// A value, as far as targets have such.
+#[derive(Debug, Clone, PartialEq)]
+enum Value {
+    Text(String),
+    Number(String),
+    List(Vec<Value>),
+    Other(&'static str),
+}
+
+/// An entry while it is read.
+#[derive(Debug, Default)]
+struct Entry {
+    line: usize,
+    values: Vec<(String, Value, usize)>,
+}
+
+/// Where in the file the parser is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Before the first table.
+    Root,
+    /// In a table that is not of targets.
+    Elsewhere,
+    /// In the last entry.
+    Entry,
+}
+
+struct Reader<'i> {
+    source: Source<'i>,
+    place: Place,
+    /// Whether the header of a table of an array is being read, and its names so far.
+    header: Option<(bool, Vec<String>, Span)>,
+    /// The key before the value.
+    key: Vec<(String, Span)>,
+    /// The list that is being read.
+    array: Option<Vec<Value>>,
+    /// How deep within lists and inline tables.
+    depth: usize,
+    entries: Vec<Entry>,
+    mistakes: Vec<Mistake>,
+}
+
+impl Reader<'_> {
+    fn line(&self, span: Span) -> usize {
+        line_at(self.source.input(), Some(span))
+    }
+
+    fn mistake(&mut self, span: Span, message: impl Into<String>) {
+        let line = self.line(span);
+        self.mistakes.push(Mistake {
+            line,
+            message: message.into(),
+        });
+    }
+
+    fn close_header(&mut self) {
+        let Some((is_array, names, span)) = self.header.take() else {
+            return;
+        };
+        let is_ours = names.first().is_some_and(|name| name == "targets");
+        self.place = Place::Elsewhere;
+        if is_ours && is_array && names.len() == 1 {
+            self.place = Place::Entry;
+            let line = self.line(span);
+            self.entries.push(Entry {
+                line,
+                values: Vec::new(),
+            });
+        } else if is_ours {
+            self.mistake(
+                span,
+                "a target is an entry of a list; write `[[targets]]` on a line of its own, and its keys below",
+            );
+        }
+    }
+
+    fn keep(&mut self, value: Value) {
+        if self.depth > 1 {
+            return;
+        }
+        if let Some(list) = &mut self.array {
+            list.push(value);
+            return;
+        }
+        let key = std::mem::take(&mut self.key);
+        let Some((name, span)) = key.first().cloned() else {
+            return;
+        };
+        if self.place == Place::Entry {
+            let line = self.line(span);
+            let whole: Vec<_> = key.into_iter().map(|(name, _)| name).collect();
+            if let Some(entry) = self.entries.last_mut() {
+                entry.values.push((whole.join("."), value, line));
+            }
+        } else if name == "targets" && self.place == Place::Root {
+            self.mistake(
+                span,
+                "a target is an entry of a list; write `[[targets]]` on a line of its own, and its keys below",
+            );
+        }
+    }
+}
+
+impl EventReceiver for Reader<'_> {
+    fn std_table_open(&mut self, span: Span, _: &mut dyn ErrorSink) {
+        self.header = Some((false, Vec::new(), span));
+    }
+
+    fn std_table_close(&mut self, _: Span, _: &mut dyn ErrorSink) {
+        self.close_header();
+    }
+
+    fn array_table_open(&mut self, span: Span, _: &mut dyn ErrorSink) {
+        self.header = Some((true, Vec::new(), span));
+    }
+
+    fn array_table_close(&mut self, _: Span, _: &mut dyn ErrorSink) {
+        self.close_header();
+    }
+
+    fn simple_key(&mut self, span: Span, encoding: Option<Encoding>, error: &mut dyn ErrorSink) {
+        let mut name = String::new();
+        if let Some(raw) = self.source.get(span) {
+            let raw = toml_parser::Raw::new_unchecked(raw.as_str(), encoding, span);
+            raw.decode_key(&mut name, error);
+        }
+        if let Some((_, names, _)) = &mut self.header {
+            names.push(name);
+        } else if self.depth == 0 {
+            self.key.push((name, span));
+        }
+    }
+
+    fn scalar(&mut self, span: Span, encoding: Option<Encoding>, error: &mut dyn ErrorSink) {
+        let Some(raw) = self.source.get(span) else {
+            return;
+        };
+        let raw = toml_parser::Raw::new_unchecked(raw.as_str(), encoding, span);
+        let mut text = String::new();
+        let value = match raw.decode_scalar(&mut text, error) {
+            ScalarKind::String => Value::Text(text),
+            ScalarKind::Integer(_) | ScalarKind::Float => Value::Number(text),
+            ScalarKind::Boolean(_) => Value::Other("a boolean"),
+            ScalarKind::DateTime => Value::Other("a date"),
+        };
+        self.keep(value);
+    }
+
+    fn array_open(&mut self, _: Span, _: &mut dyn ErrorSink) -> bool {
+        if self.depth == 0 {
+            self.array = Some(Vec::new());
+        }
+        self.depth += 1;
+        true
+    }
+
+    fn array_close(&mut self, _: Span, _: &mut dyn ErrorSink) {
+        self.depth -= 1;
+        if self.depth == 0 {
+            let list = self.array.take().unwrap_or_default();
+            self.keep(Value::List(list));
+        } else {
+            self.keep(Value::Other("a list"));
+        }
+    }
+
+    fn inline_table_open(&mut self, _: Span, _: &mut dyn ErrorSink) -> bool {
+        self.depth += 1;
+        true
+    }
+
+    fn inline_table_close(&mut self, _: Span, _: &mut dyn ErrorSink) {
+        self.depth -= 1;
+        self.keep(Value::Other("a table"));
+    }
+}
+
+impl Entry {
+    /// The target, unless something is wrong with it.
+    fn finish(self, mistakes: &mut Vec<Mistake>) -> Option<Listed> {
+        let before = mistakes.len();
+        let mut listed = Listed {
+            host: String::new(),
+            https: true,
+            port: 0,
+            owner: String::new(),
+            max_rate: None,
+            max_in_flight: None,
+            max_duration: None,
+            addresses: Vec::new(),
+            proof: false,
+            line: self.line,
+        };
+        let mut seen = BTreeSet::new();
+        let mut port = None;
+        for (key, value, line) in &self.values {
+            let told = if seen.insert(key.clone()) {
+                listed.set(key, value, &mut port)
+            } else {
+                Err(format!("`{key}` stands twice in this target"))
+            };
+            mistakes.extend(told.err().map(|message| Mistake {
+                line: *line,
+                message,
+            }));
+        }
+        for (key, example) in [
+            ("host", "shop.staging.example.com"),
+            ("owner", "shop-team@example.com"),
+        ] {
+            if !seen.contains(key) {
+                mistakes.push(Mistake {
+                    line: self.line,
+                    message: format!(
+                        "a target needs `{key}`; write for example `{key} = \"{example}\"`"
+                    ),
+                });
+            }
+        }
+        listed.port = port.unwrap_or(if listed.https { 443 } else { 80 });
+        (mistakes.len() == before).then_some(listed)
+    }
+}
+
+impl Listed {
+    fn set(&mut self, key: &str, value: &Value, port: &mut Option<u16>) -> Result<(), String> {
+        match key {
+            "host" => self.host = host(text(key, value)?)?,
+            "scheme" => {
+                self.https = match text(key, value)? {
+                    "https" => true,
+                    "http" => false,
+                    other => {
+                        return Err(format!(
+                            "`scheme = \"{other}\"` is neither `https` nor `http`"
+                        ));
+                    }
+                }
+            }
+            "port" => *port = Some(number(key, value, "443")?),
+            "owner" => match text(key, value)?.trim() {
+                "" => {
+                    return Err("`owner` is empty; name whoever answers for the target".to_owned());
+                }
+                owner => owner.clone_into(&mut self.owner),
+            },
+            "max_rate" => self.max_rate = Some(rate(text(key, value)?)?),
+            "max_in_flight" => self.max_in_flight = Some(number(key, value, "200")?),
+            "max_duration" => {
+                let written = text(key, value)?;
+                let wrong = || {
+                    format!("`max_duration = \"{written}\"` is no time; write for example `30m`")
+                };
+                let time = humantime::parse_duration(written).map_err(|_| wrong())?;
+                self.max_duration = Some(
+                    Some(time)
+                        .filter(|time| !time.is_zero())
+                        .ok_or_else(wrong)?,
+                );
+            }
+            "addresses" => {
+                let Value::List(list) = value else {
+                    return Err(
+                        "`addresses` is a list: `addresses = [\"10.20.0.0/16\"]`".to_owned()
+                    );
+                };
+                for one in list {
+                    self.addresses.push(net(text(key, one)?)?);
+                }
+                if list.is_empty() {
+                    return Err(
+                        "`addresses` is an empty list, so that none is permitted; leave it out"
+                            .to_owned(),
+                    );
+                }
+            }
+            "proof" => match text(key, value)? {
+                "well-known" => self.proof = true,
+                other => {
+                    return Err(format!(
+                        "`proof = \"{other}\"` is not known; there is `well-known`, or leave it out"
+                    ));
+                }
+            },
+            _ => {
+                let near = KEYS.iter().find(|known| is_near(key, known));
+                return Err(match near {
+                    Some(near) => format!("unknown key `{key}`; did you mean `{near}`?"),
+                    None => format!(
+                        "unknown key `{key}`; a target has {}",
+                        KEYS.map(|key| format!("`{key}`")).join(", ")
+                    ),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn text<'v>(key: &str, value: &'v Value) -> Result<&'v str, String> {
+    match value {
+        Value::Text(text) => Ok(text),
+        Value::Number(digits) => Err(format!(
+            "`{key}` is text; write it in quotes: `\"{digits}\"`"
+        )),
+        Value::List(_) => Err(format!("`{key}` is text, not a list")),
+        Value::Other(kind) => Err(format!("`{key}` is text, not {kind}")),
+    }
+}
+
+/// A whole number above zero.
+fn number<T: std::str::FromStr + Default + PartialEq>(
+    key: &str,
+    value: &Value,
+    example: &str,
+) -> Result<T, String> {
+    let digits = match value {
+        Value::Number(digits) => digits.replace('_', ""),
+        _ => String::new(),
+    };
+    let number = digits.parse().ok().filter(|number| *number != T::default());
+    number.ok_or_else(|| {
+        format!("`{key}` is a whole number above 0; write for example `{key} = {example}`")
+    })
+}
+
+/// `200/s`, `30/m`: a second.
+pub(super) fn rate(text: &str) -> Result<f64, String> {
+    let wrong = || format!("`max_rate = \"{text}\"` is no rate; write for example `200/s`");
+    let (number, unit) = text.split_once('/').ok_or_else(wrong)?;
+    let number: f64 = number.trim().parse().map_err(|_| wrong())?;
+    let seconds = match unit.trim() {
+        "s" => 1.0,
+        "m" | "min" => 60.0,
+        _ => return Err(wrong()),
+    };
+    if number > 0.0 && number.is_finite() {
+        Ok(number / seconds)
+    } else {
+        Err(wrong())
+    }
+}
+
+/// A host alone, in its one spelling.
+fn host(text: &str) -> Result<String, String> {
+    if text.contains("://") || text.contains('/') {
+        return Err(format!(
+            "`host = \"{text}\"` is more than a host; scheme and port have keys of their own"
+        ));
+    }
+    if text.contains('*') {
+        return Err(format!(
+            "`host = \"{text}\"` is no host; each host is listed by itself, without `*`"
+        ));
+    }
+    let is_v6 = text.parse::<std::net::Ipv6Addr>().is_ok();
+    let written = if is_v6 {
+        format!("[{text}]")
+    } else {
+        text.to_owned()
+    };
+    let host = Host::parse(&written).map_err(|reason| format!("`host = \"{text}\"`: {reason}"))?;
+    if let Host::Address(address) = &host
+        && let Class::Never(what) = Class::of(*address)
+    {
+        return Err(format!(
+            "`host = \"{text}\"` is {what}, which is never tested"
+        ));
+    }
+    Ok(host.to_string())
+}
+
+fn net(text: &str) -> Result<IpNet, String> {
+    let alone = text.parse::<IpAddr>().map(IpNet::from);
+    alone.or_else(|_| text.parse()).map_err(|_| {
+        format!("`{text}` is neither an address nor a network; write for example `10.20.0.0/16`")
+    })
+}
+
+/// Whether one is the other with a letter too few, too many, wrong, or swapped.
+fn is_near(word: &str, known: &str) -> bool {
+    strsim::damerau_levenshtein(word, known) <= 2 && word.len() > 2
+}
+
+#[cfg(test)]
+mod tests;

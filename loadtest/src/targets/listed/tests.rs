@@ -1,0 +1,134 @@
+use super::*;
+
+fn read(text: &str) -> Result<Vec<Listed>, Vec<String>> {
+    Listed::read(text).map_err(|mistakes| {
+        let line = |mistake: &Mistake| format!("{}: {}", mistake.line, mistake.message);
+        mistakes.iter().map(line).collect()
+    })
+}
+
+#[test]
+fn every_key_of_a_target_is_read() {
+    let text = "# who may be tested\n[grading]\napdex = \"300ms\"\n\n[[targets]]\nhost = \"Shop.Staging.Example.com.\"\n\
+                scheme = \"http\"\nport = 8_080\nowner = \"shop-team@example.com\"\nmax_rate = \"200/s\"\n\
+                max_in_flight = 50\nmax_duration = \"30m\"\naddresses = [\n  \"10.20.0.0/16\", # staging\n  \"10.30.0.1\",\n]\n\
+                proof = \"well-known\"\n\n[[targets]]\nhost = \"::1\"\nowner = 'me'\n[[notify]]\nurl = \"https://x.test/\"\n";
+    let all = read(text).unwrap();
+    assert_eq!(all.len(), 2);
+    let one = &all[0];
+    assert_eq!(one.origin(), "http://shop.staging.example.com:8080");
+    assert_eq!(one.owner, "shop-team@example.com");
+    assert_eq!((one.max_rate, one.max_in_flight), (Some(200.0), Some(50)));
+    assert_eq!(one.max_duration, Some(Duration::from_secs(1800)));
+    assert_eq!((one.proof, one.line), (true, 5));
+    for (address, has) in [
+        ("10.20.3.4", true),
+        ("10.30.0.1", true),
+        ("10.30.0.2", false),
+    ] {
+        assert_eq!(one.has(address.parse().unwrap()), has, "{address}");
+    }
+    assert_eq!(all[1].origin(), "https://[::1]");
+    assert!(
+        all[1].has("192.0.2.1".parse().unwrap()),
+        "nothing is pinned"
+    );
+}
+
+#[test]
+fn what_is_no_target_is_left_to_others() {
+    for text in [
+        "",
+        "[store]\nkeep = 3\n",
+        "[notify]\ntargets = 1\n",
+        "[load.peak]\nrate = \"1/s\"\nstages = [{ rate = \"1/s\" }, [1, 2]]\n",
+        "[other.targets]\nhost = 1\n",
+    ] {
+        assert_eq!(read(text), Ok(Vec::new()), "{text}");
+    }
+}
+
+#[test]
+fn every_mistake_is_told_with_its_line() {
+    let text = "[[targets]]\nhost = \"https://shop.test/x\"\nowners = \"ada\"\nport = 0\nmax_rate = 200\n\
+                max_in_flight = \"5\"\nmax_duration = \"soon\"\naddresses = \"10.0.0.1\"\nproof = \"dns\"\n\
+                scheme = \"ftp\"\n[[targets]]\nhost = \"*.shop.test\"\nowner = \" \"\nbandwidth = 1\n";
+    let mistakes = read(text).unwrap_err();
+    let expected = [
+        "1: a target needs `owner`; write for example `owner = \"shop-team@example.com\"`",
+        "2: `host = \"https://shop.test/x\"` is more than a host; scheme and port have keys of their own",
+        "3: unknown key `owners`; did you mean `owner`?",
+        "4: `port` is a whole number above 0; write for example `port = 443`",
+        "5: `max_rate` is text; write it in quotes: `\"200\"`",
+        "6: `max_in_flight` is a whole number above 0; write for example `max_in_flight = 200`",
+        "7: `max_duration = \"soon\"` is no time; write for example `30m`",
+        "8: `addresses` is a list: `addresses = [\"10.20.0.0/16\"]`",
+        "9: `proof = \"dns\"` is not known; there is `well-known`, or leave it out",
+        "10: `scheme = \"ftp\"` is neither `https` nor `http`",
+        "12: `host = \"*.shop.test\"` is no host; each host is listed by itself, without `*`",
+        "13: `owner` is empty; name whoever answers for the target",
+        "14: unknown key `bandwidth`; a target has `host`, `scheme`, `port`, `owner`, `max_rate`, `max_in_flight`, \
+         `max_duration`, `addresses`, `proof`",
+    ];
+    assert_eq!(mistakes, expected);
+}
+
+#[test]
+fn what_is_never_tested_cannot_be_listed() {
+    for host in [
+        "169.254.169.254",
+        "0.0.0.0",
+        "224.0.0.1",
+        "fe80::1",
+        "0xa9fea9fe",
+    ] {
+        let text = format!("[[targets]]\nhost = \"{host}\"\nowner = \"ada\"\n");
+        let mistakes = read(&text).unwrap_err();
+        assert!(
+            mistakes[0].contains("which is never tested"),
+            "{mistakes:?}"
+        );
+    }
+}
+
+#[test]
+fn a_target_in_another_shape_is_refused_and_not_overlooked() {
+    for (text, line) in [
+        ("[targets]\nhost = \"shop.test\"\n", 1),
+        ("\n[targets.shop]\nhost = \"shop.test\"\n", 2),
+        ("targets = [{ host = \"shop.test\" }]\n", 1),
+        ("targets.host = \"shop.test\"\n", 1),
+        ("\"targets\" = 1\n", 1),
+    ] {
+        let mistakes = read(text).unwrap_err();
+        let told = format!("{line}: a target is an entry of a list; write `[[targets]]`");
+        assert!(mistakes[0].starts_with(&told), "{text}: {mistakes:?}");
+    }
+}
+
+#[test]
+fn the_same_target_twice_is_a_mistake_and_another_port_of_it_is_none() {
+    let target =
+        |port: &str| format!("[[targets]]\nhost = \"shop.test\"\nowner = \"ada\"\n{port}\n");
+    assert!(read(&(target("") + &target("port = 444"))).is_ok());
+    let mistakes = read(&(target("") + &target("port = 443"))).unwrap_err();
+    assert_eq!(
+        mistakes,
+        ["5: https://shop.test is listed twice; the first time in line 1"]
+    );
+    let mistakes =
+        read("[[targets]]\nhost = \"a.test\"\nowner = \"b\"\nhost = \"c.test\"\n").unwrap_err();
+    assert_eq!(mistakes, ["4: `host` stands twice in this target"]);
+}
+
+#[test]
+fn text_that_is_no_toml_names_the_line() {
+    for text in [
+        "[[targets]]\nhost = \n",
+        "[[targets]]\nhost = \"a\n",
+        "[[targets\n",
+    ] {
+        let mistakes = read(text).unwrap_err();
+        assert!(!mistakes.is_empty(), "{text}");
+    }
+}

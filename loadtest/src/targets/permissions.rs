@@ -1,0 +1,271 @@
+//! What may be tested: loopback, targets of the scenario's own, and what `loadtest.toml` lists.
+
+use super::class::Class;
+use super::guard::{NotPermitted, Why};
+use super::listed::{Listed, Mistake};
+use crate::transport::{Host, Origin};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::io;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+/// The file in which a team lists its targets.
+pub const FILE_NAME: &str = "loadtest.toml";
+
+/// Where requests may go besides loopback.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Permissions {
+    /// The file they were read from.
+    pub file: Option<PathBuf>,
+    /// Its targets.
+    pub targets: Vec<Listed>,
+}
+
+/// What is known of a URL without asking anybody.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Known<'a> {
+    /// This machine, which may be tested.
+    Loopback,
+    /// It is listed; its addresses are judged when they are known.
+    Listed(&'a Listed),
+    /// It may not be tested.
+    Refused,
+    /// A name that is not listed: permitted only where all its addresses are loopback.
+    ByAddress,
+}
+
+/// A target that a run was permitted to test, as its record keeps it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Permit {
+    /// Scheme, host and port.
+    pub origin: String,
+    /// The addresses that it stood for before the load.
+    pub addresses: Vec<IpAddr>,
+    /// What permitted it.
+    #[serde(flatten)]
+    pub by: PermittedBy,
+}
+
+/// What permitted a target to be tested.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
+pub enum PermittedBy {
+    /// It is on this machine.
+    Loopback,
+    /// An entry of `loadtest.toml`.
+    Listed {
+        /// Who answers for it.
+        owner: String,
+        /// The line of the entry.
+        line: usize,
+        /// What the target said of itself, where it had to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        proof: Option<String>,
+    },
+}
+
+impl fmt::Display for Permit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.origin)?;
+        match &self.by {
+            PermittedBy::Loopback => f.write_str(" on this machine"),
+            PermittedBy::Listed { owner, line, proof } => {
+                write!(f, " by line {line} of {FILE_NAME}, owner {owner}")?;
+                if proof.is_some() {
+                    f.write_str(", who says so there")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// A file that lists targets, and cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PermissionsError {
+    /// It cannot be read.
+    #[error("could not read `{}`: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// It says something that has no meaning.
+    #[error("{}", told(path, mistakes))]
+    Mistakes {
+        /// The file.
+        path: PathBuf,
+        /// Everything that is wrong in it.
+        mistakes: Vec<Mistake>,
+    },
+}
+
+fn told(path: &Path, mistakes: &[Mistake]) -> String {
+    let line = |one: &Mistake| format!("{}: line {}: {}", path.display(), one.line, one.message);
+    mistakes.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+impl Permissions {
+    /// Those of a package: of the first `loadtest.toml` from its folder upward to that of its workspace, which
+    /// is the one that holds `Cargo.lock`.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has mistakes in its targets.
+    pub fn of_package(root: &Path) -> Result<Self, PermissionsError> {
+        for folder in root.ancestors() {
+            let path = folder.join(FILE_NAME);
+            match std::fs::read(&path) {
+                Ok(bytes) => return Self::read(&bytes, path),
+                Err(source) if source.kind() == io::ErrorKind::NotFound => {}
+                Err(source) => return Err(PermissionsError::Io { path, source }),
+            }
+            if folder.join("Cargo.lock").exists() {
+                break;
+            }
+        }
+        Ok(Self::default())
+    }
+
+    fn read(bytes: &[u8], path: PathBuf) -> Result<Self, PermissionsError> {
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            let before = &bytes[..error.valid_up_to()];
+            vec![Mistake {
+                line: before.split(|byte| *byte == b'\n').count(),
+                message: "this is not UTF-8, as TOML is".to_owned(),
+            }]
+        });
+        match text.and_then(Listed::read) {
+            Ok(targets) => Ok(Self {
+                file: Some(path),
+                targets,
+            }),
+            Err(mistakes) => Err(PermissionsError::Mistakes { path, mistakes }),
+        }
+    }
+
+    /// What is known of an absolute URL; `None` of one that cannot be read.
+    pub fn known(&self, url: &str) -> Option<Known<'_>> {
+        let origin = Origin::of(&url.parse().ok()?).ok()?;
+        let entry = self.entry(&origin);
+        Some(match origin.host {
+            Host::Address(address) => match self.permit(&origin, address) {
+                Ok(()) => entry
+                    .filter(|_| Class::of(address) == Class::Listed)
+                    .map_or(Known::Loopback, Known::Listed),
+                Err(_) => Known::Refused,
+            },
+            ref host if host.is_localhost() => Known::Loopback,
+            Host::Name(_) => entry.map_or(Known::ByAddress, Known::Listed),
+        })
+    }
+
+    /// The entry that permits to send to `origin`; `None` where there is none.
+    pub(crate) fn entry(&self, origin: &Origin) -> Option<&Listed> {
+        let host = origin.host.to_string();
+        self.targets.iter().find(|target| {
+            target.host == host && target.https == origin.https && target.port == origin.port
+        })
+    }
+
+    /// Permits to send to `origin` at `address`, or refuses it.
+    ///
+    /// # Errors
+    /// [`NotPermitted`], which says why and what to write where.
+    pub(crate) fn permit(&self, origin: &Origin, address: IpAddr) -> Result<(), NotPermitted> {
+        let address = address.to_canonical();
+        let why = match Class::of(address) {
+            Class::Loopback => return Ok(()),
+            Class::Never(what) => Why::Never(what),
+            Class::Listed => match self.entry(origin) {
+                Some(entry) if entry.has(address) => return Ok(()),
+                Some(entry) => Why::NotPinned { line: entry.line },
+                None => Why::NotListed {
+                    instead: self.other(origin).map(Listed::origin),
+                },
+            },
+        };
+        Err(self.refusal(origin, Some(address), why))
+    }
+
+    /// Permits `origin` if each of its `addresses` is permitted: one foreign address among them is enough
+    /// to refuse it.
+    pub(crate) fn permit_all(
+        &self,
+        origin: &Origin,
+        addresses: impl IntoIterator<Item = IpAddr>,
+    ) -> Result<(), NotPermitted> {
+        addresses
+            .into_iter()
+            .try_for_each(|address| self.permit(origin, address))
+    }
+
+    /// Permits `origin` at the addresses `now` of which another lookup told, after those `before` the run. An
+    /// entry without pins holds for the network that its name stood for then: a public name that turns into a
+    /// private address is not the target that somebody listed.
+    pub(crate) fn permit_again(
+        &self,
+        origin: &Origin,
+        before: &[IpAddr],
+        now: &[IpAddr],
+    ) -> Result<(), NotPermitted> {
+        self.permit_all(origin, now.iter().copied())?;
+        let is_pinned = self
+            .entry(origin)
+            .is_some_and(|entry| !entry.addresses.is_empty());
+        let strange = now
+            .iter()
+            .find(|address| !before.iter().any(|known| is_alike(*known, **address)));
+        match strange {
+            Some(address) if !is_pinned && Class::of(*address) == Class::Listed => {
+                Err(self.refusal(origin, Some(*address), Why::Rebound))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a name that turned up only during the run: to look it up would already send something.
+    pub(crate) fn refuse_unknown(&self, origin: &Origin) -> NotPermitted {
+        self.refusal(origin, None, Why::Unknown)
+    }
+
+    /// Another entry of the same host.
+    fn other(&self, origin: &Origin) -> Option<&Listed> {
+        let host = origin.host.to_string();
+        self.targets.iter().find(|target| target.host == host)
+    }
+
+    pub(crate) fn refusal(
+        &self,
+        origin: &Origin,
+        address: Option<IpAddr>,
+        why: Why,
+    ) -> NotPermitted {
+        NotPermitted {
+            host: origin.host.to_string(),
+            origin: origin.to_string(),
+            address,
+            why,
+            file: self.file.clone(),
+        }
+    }
+}
+
+/// Whether both are private addresses, or both public ones.
+fn is_alike(one: IpAddr, other: IpAddr) -> bool {
+    let is_private = |address: IpAddr| match address.to_canonical() {
+        IpAddr::V4(v4) => v4.is_private() || (v4.octets()[0] == 100 && v4.octets()[1] & 0xc0 == 64),
+        IpAddr::V6(v6) => v6.is_unique_local(),
+    };
+    is_private(one) == is_private(other)
+}
+
+impl fmt::Display for Permissions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all: Vec<String> = self.targets.iter().map(Listed::origin).collect();
+        f.write_str(&all.join(", "))
+    }
+}

@@ -1,0 +1,373 @@
+//! Targets that `loadtest.toml` lists, beyond loopback.
+//!
+//! Each test is run once more by itself in a network of its own, in which there are addresses that are no
+//! loopback and lead nowhere else.
+
+use crate::call::Output;
+use crate::project::{Files, LOAD_TEST, Project, STANDS_ALONE, dependency, header};
+use crate::site::{Desk, total};
+use libtest_mimic::{Completion, Trial};
+use loadtest_tests::{Reply, Server};
+use std::net::SocketAddr;
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// Set within the network of its own.
+const INSIDE: &str = "LOADTEST_E2E_INSIDE";
+const NETWORK: &str = "ip link set lo up && ip addr add 10.99.0.1/32 dev lo && \
+                       ip addr add 10.99.0.2/32 dev lo && exec \"$0\" \"$@\"";
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let all: [(&str, fn()); 7] = [
+        (
+            "what_is_listed_is_tested_and_its_neighbours_are_not",
+            what_is_listed_is_tested_and_its_neighbours_are_not,
+        ),
+        (
+            "a_load_above_what_an_entry_allows_is_refused_before_it_begins",
+            a_load_above_what_an_entry_allows_is_refused_before_it_begins,
+        ),
+        (
+            "what_nobody_could_foresee_is_stopped_at_the_cap",
+            what_nobody_could_foresee_is_stopped_at_the_cap,
+        ),
+        (
+            "a_target_proves_that_it_may_be_tested",
+            a_target_proves_that_it_may_be_tested,
+        ),
+        (
+            "an_owner_who_takes_the_file_away_ends_the_run",
+            an_owner_who_takes_the_file_away_ends_the_run,
+        ),
+        (
+            "a_target_ends_the_run_by_a_header",
+            a_target_ends_the_run_by_a_header,
+        ),
+        (
+            "redirects_and_proxies_lead_nowhere_else",
+            redirects_and_proxies_lead_nowhere_else,
+        ),
+    ];
+    all.into_iter()
+        .map(|(name, test)| {
+            let name = format!("listed::{name}");
+            Trial::ignorable_test(name.clone(), move || inside(&name, test))
+        })
+        .collect()
+}
+
+/// Runs `test` in a network of its own.
+fn inside(name: &str, test: fn()) -> Result<Completion, libtest_mimic::Failed> {
+    if std::env::var_os(INSIDE).is_some() {
+        test();
+        return Ok(Completion::Completed);
+    }
+    let networks = |arguments: &[&str]| {
+        let mut unshare = Command::new("unshare");
+        unshare.args(["-Urn", "sh", "-c", NETWORK]).args(arguments);
+        unshare
+    };
+    if !networks(&["true"])
+        .output()
+        .is_ok_and(|output| output.status.success())
+    {
+        return Ok(Completion::ignored_with(
+            "`unshare` and `ip` are not installed, or may not make a network of their own",
+        ));
+    }
+    // What the network is too lonely for.
+    project();
+    let this = std::env::current_exe()?;
+    let output = networks(&[])
+        .arg(this)
+        .args(["--exact", name, "--nocapture"])
+        .env(INSIDE, "1")
+        .output()?;
+    if output.status.success() {
+        return Ok(Completion::Completed);
+    }
+    let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Err(format!("{}{}", shown(&output.stdout), shown(&output.stderr)).into())
+}
+
+const LOAD: &str = r#"
+//! Scenarios whose target is given.
+
+use loadtest::prelude::*;
+
+#[scenario(load = iterations(5))]
+fn single() {
+    #[step(get = "/x")]
+    fn ask();
+}
+
+#[scenario(load = iterations(4))]
+fn hop() {
+    #[step(get = "/hop", redirects = 3, expect = 200..400)]
+    fn ask();
+}
+
+loadtest::main!();
+"#;
+
+const TARGETS: &str = r#"
+[[targets]]
+host = "10.99.0.1"
+scheme = "http"
+port = 8101
+owner = "ada@shop.test"
+
+[[targets]]
+host = "10.99.0.1"
+scheme = "http"
+port = 8103
+owner = "ada@shop.test"
+max_rate = "20/s"
+
+[[targets]]
+host = "10.99.0.1"
+scheme = "http"
+port = 8104
+owner = "ada@shop.test"
+max_in_flight = 2
+
+[[targets]]
+host = "10.99.0.1"
+scheme = "http"
+port = 8105
+owner = "ada@shop.test"
+max_duration = "1s"
+
+[[targets]]
+host = "10.99.0.1"
+scheme = "http"
+port = 8106
+owner = "ada@shop.test"
+addresses = ["10.98.0.0/16"]
+
+[[targets]]
+host = "10.99.0.1"
+scheme = "http"
+port = 8107
+owner = "ada@shop.test"
+proof = "well-known"
+"#;
+
+fn project() -> &'static Project {
+    static PROJECT: OnceLock<Project> = OnceLock::new();
+    PROJECT.get_or_init(|| {
+        let manifest = format!(
+            "{}[dev-dependencies]\nloadtest = {}\n\n{LOAD_TEST}\n{STANDS_ALONE}",
+            header("listed"),
+            dependency()
+        );
+        let project = Files::new("listed")
+            .file("Cargo.toml", manifest)
+            .file("src/lib.rs", "//! Nothing.\n")
+            .file("tests/load.rs", LOAD.trim_start())
+            .file("loadtest.toml", TARGETS)
+            .create();
+        project.tool("list", "").run().exits(0);
+        project
+    })
+}
+
+fn at(address: &str) -> SocketAddr {
+    address.parse().expect("an address")
+}
+
+fn run(line: &str, url: &str) -> (Desk, Output) {
+    let desk = Desk::at(project().root(), "");
+    let call = desk.tool("run", line).args(["--base-url", url]);
+    let output = call.run();
+    (desk, output)
+}
+
+fn what_is_listed_is_tested_and_its_neighbours_are_not() {
+    let listed = Server::start_at(at("10.99.0.1:8101"), |_| Reply::text("ok"));
+    let others = ["10.99.0.1:8102", "10.99.0.2:8101", "10.99.0.1:8106"]
+        .map(|address| Server::start_at(at(address), |_| Reply::text("ok")));
+    let (desk, output) = run("single", "http://10.99.0.1:8101");
+    output.exits(0).prints(&["PASSED"]);
+    assert_eq!(total(&desk.record()).journey.ok, 5);
+    assert_eq!(listed.requests(), 5);
+    for (url, told) in [
+        ("http://10.99.0.1:8102", "lists http://10.99.0.1:8101"),
+        ("https://10.99.0.1:8101", "lists http://10.99.0.1:8101"),
+        (
+            "http://10.99.0.2:8101",
+            "`[[targets]]` with `host = \"10.99.0.2\"`",
+        ),
+        ("http://10.99.0.1:8106", "pins other addresses"),
+        ("http://169.254.169.254", "cloud metadata"),
+        ("http://[::ffff:10.99.0.2]:8101", "host = \"10.99.0.2\""),
+    ] {
+        let (desk, output) = run("single", url);
+        output
+            .exits(103)
+            .has_one_error()
+            .says(&["may not be tested", told]);
+        assert_eq!(desk.only_run().not_run().exit_code, 103, "{url}");
+    }
+    // By its number as well.
+    run("single", "http://174260225:8101").1.exits(0);
+    assert_eq!(listed.requests(), 10);
+    for other in &others {
+        assert_eq!(other.connections(), 0);
+    }
+    let output = project()
+        .cargo("test --test load -- single --exact")
+        .env("LOADTEST_BASE_URL", "http://10.99.0.1:8102")
+        .run();
+    output.exits(101).prints(&["lists http://10.99.0.1:8101"]);
+    assert_eq!(others[0].connections(), 0);
+    let plan = project()
+        .tool("plan", "single")
+        .args(["--base-url", "http://10.99.0.1:8101"]);
+    plan.run().exits(0).prints(&["owned by ada@shop.test"]);
+}
+
+fn a_load_above_what_an_entry_allows_is_refused_before_it_begins() {
+    let servers = ["10.99.0.1:8103", "10.99.0.1:8104", "10.99.0.1:8105"]
+        .map(|address| Server::start_at(at(address), |_| Reply::text("ok")));
+    for (line, port, told) in [
+        (
+            "single --rate 50/s --duration 2s",
+            8103,
+            "max_rate = \"20/s\"",
+        ),
+        ("single --users 5", 8104, "max_in_flight = 2"),
+        (
+            "single --rate 5/s --duration 3s",
+            8105,
+            "max_duration = \"1s\"",
+        ),
+    ] {
+        let (_desk, output) = run(line, &format!("http://10.99.0.1:{port}"));
+        output
+            .exits(103)
+            .has_one_error()
+            .says(&[told, "allows no more"]);
+    }
+    for server in &servers {
+        assert_eq!(server.requests(), 0);
+    }
+    // What an open load may choose by itself, it chooses within the bounds.
+    let (desk, output) = run("single --rate 20/s --duration 1s", "http://10.99.0.1:8104");
+    output.measured();
+    assert_eq!(desk.record().plan.max_users, 2);
+    run("single --rate 20/s --duration 1s", "http://10.99.0.1:8103")
+        .1
+        .measured();
+}
+
+fn what_nobody_could_foresee_is_stopped_at_the_cap() {
+    let quick = Server::start_at(at("10.99.0.1:8103"), |_| Reply::text("ok"));
+    let (_desk, output) = run("single --iterations 200 --users 5", "http://10.99.0.1:8103");
+    output.exits(103).prints(&["NOT PERMITTED", "max_rate"]);
+    assert!(quick.requests() < 100, "{}", quick.requests());
+    let slow = Server::start_at(at("10.99.0.1:8105"), |_| {
+        Reply::text("ok").delay(Duration::from_millis(300))
+    });
+    let (_desk, output) = run("single --iterations 50 --users 1", "http://10.99.0.1:8105");
+    output.exits(103).prints(&["for 1s at a time"]);
+    assert!(slow.requests() < 40, "{}", slow.requests());
+}
+
+const FILE: &str = "/.well-known/loadtest-authorization";
+
+fn a_target_proves_that_it_may_be_tested() {
+    for (text, told) in [
+        (None, "it answers 404"),
+        (Some("<!doctype html>"), "no `key: value`"),
+        (Some("loadtest: 1\nowner: eve@shop.test\n"), "another owner"),
+        (
+            Some("loadtest: 1\nowner: ada@shop.test\nuntil: 2020-01-01\n"),
+            "it held until 2020-01-01",
+        ),
+        (
+            Some("loadtest: 1\nowner: ada@shop.test\nmax-rate: 5/s\n"),
+            "it allows 5/s",
+        ),
+    ] {
+        let server = Server::start_at(at("10.99.0.1:8107"), move |request| match text {
+            Some(text) if request.path == FILE => Reply::text(text),
+            _ => Reply::status(404),
+        });
+        let (_desk, output) = run("single", "http://10.99.0.1:8107");
+        output.exits(103).has_one_error().says(&[FILE, told]);
+        assert_eq!(server.requests_to("/x"), 0, "{told}");
+        assert!(server.requests_to(FILE) > 0, "{told}");
+    }
+    let server = Server::start_at(at("10.99.0.1:8107"), |request| match &*request.path {
+        FILE => Reply::text("loadtest: 1\nowner: ada@shop.test\n"),
+        _ => Reply::text("ok"),
+    });
+    run("single", "http://10.99.0.1:8107").1.exits(0);
+    assert_eq!(server.requests_to("/x"), 5);
+}
+
+fn an_owner_who_takes_the_file_away_ends_the_run() {
+    // It is there before the run and for a while.
+    let server = Server::start_at(at("10.99.0.1:8107"), |request| match &*request.path {
+        FILE if request.sequence < 4 => {
+            Reply::text("loadtest: 1\nowner: ada@shop.test\nrecheck: 1s\n")
+        }
+        FILE => Reply::status(404),
+        _ => Reply::text("ok"),
+    });
+    let (desk, output) = run("single --rate 20/s --duration 60s", "http://10.99.0.1:8107");
+    output
+        .exits(103)
+        .prints(&["NOT PERMITTED", "stopped before its end", "it answers 404"]);
+    let record = desk.record();
+    assert!(record.elapsed_us < 40_000_000, "{}", record.elapsed_us);
+    assert!(total(&record).journey.ok > 5);
+    assert!(server.requests_to("/x") < 600);
+}
+
+fn a_target_ends_the_run_by_a_header() {
+    // Any target may, also one on this machine.
+    let server = Server::start(|request| {
+        let reply = Reply::text("ok");
+        if request.sequence < 30 {
+            reply
+        } else {
+            reply.header("Loadtest-Stop", "1")
+        }
+    });
+    let (desk, output) = run("single --rate 20/s --duration 60s", &server.url());
+    output
+        .exits(103)
+        .prints(&["NOT PERMITTED", "`loadtest-stop`"]);
+    let record = desk.record();
+    assert!(record.elapsed_us < 40_000_000, "{}", record.elapsed_us);
+    // Nothing was sent after the answer, but for what was under way.
+    assert!(server.requests() <= 32, "{}", server.requests());
+}
+
+fn redirects_and_proxies_lead_nowhere_else() {
+    let near = Server::start_at(at("10.99.0.1:8103"), |_| Reply::text("near"));
+    let far = Server::start_at(at("10.99.0.2:8101"), |_| Reply::text("far"));
+    let server = Server::start_at(at("10.99.0.1:8101"), |request| {
+        let to = match request.sequence % 2 {
+            0 => "http://10.99.0.1:8103/near",
+            _ => "http://10.99.0.2:8101/far",
+        };
+        Reply::status(302).header("location", to)
+    });
+    let (_desk, output) = run("hop", "http://10.99.0.1:8101");
+    output.prints(&["a redirect is not followed", "10.99.0.2"]);
+    assert_eq!((server.requests(), near.requests_to("/near")), (4, 2));
+    assert_eq!(far.connections(), 0);
+    let desk = Desk::at(project().root(), "");
+    let mut call = desk
+        .tool("run", "single")
+        .args(["--base-url", "http://10.99.0.1:8103"]);
+    for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
+        call = call.env(name, "http://10.99.0.2:8101");
+    }
+    call.run().exits(0);
+    assert_eq!(far.connections(), 0);
+}
