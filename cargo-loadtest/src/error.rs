@@ -346,7 +346,9 @@ impl Error {
             Self::SeveralRuns { .. } | Self::SeveralVersions { .. } => {
                 Some("give more of the one you mean".to_owned())
             }
-            Self::Init { help, .. } | Self::Policy { help, .. } => Some(help.clone()),
+            Self::Init { help, .. } | Self::Policy { help, .. } | Self::NotSaved { help, .. } => {
+                Some(help.clone())
+            }
             Self::SeveralMatch { .. } => {
                 Some("give the whole identity of the one you mean".to_owned())
             }
@@ -371,7 +373,6 @@ impl Error {
             Self::DamagedBaseline { .. } => Some(
                 "restore it from version control, or delete it and save a run again".to_owned(),
             ),
-            Self::NotSaved { help, .. } => Some(help.clone()),
             Self::NotComparable { refusals, .. } => {
                 let mut helps: Vec<_> =
                     refusals.iter().map(|(_, refusal)| refusal.help()).collect();

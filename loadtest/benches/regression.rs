@@ -8,13 +8,16 @@
 //! several steps, each has its own state and its own difference from run to run: the worst that a gate over
 //! all of them can meet. Only the first step ever becomes slower.
 
+#![expect(clippy::print_stdout, reason = "what a benchmark says")]
+
 use loadtest::card::Trust;
 use loadtest::comparison::{Change, Comparison, Figure, Side};
 use loadtest::definition::{Load, ScenarioDef, Shape, StepDef};
 use loadtest::metrics::{Frame, Tally};
 use loadtest::plan::{GradingDefaults, Overrides, Plan};
 use loadtest::record::{End, Ending, Environment, ScenarioRecord, Start};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 const SECONDS: u32 = 300;
 const RATE: u64 = 100;
@@ -53,8 +56,8 @@ fn rows() -> Vec<(&'static str, System, usize)> {
     let slower = |slower| System { slower, ..USUAL };
     let steps = |steps| System { steps, ..USUAL };
     let of_steps = |slower, steps| System {
-        slower,
         steps,
+        slower,
         ..USUAL
     };
     let quiet = |steps| System {

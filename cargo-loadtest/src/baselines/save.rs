@@ -67,7 +67,7 @@ impl Baseline {
                 Ok(failed) => {
                     let kept = Kept::of(record, scenario, self.folder())?;
                     let path = kept.path.clone();
-                    let kept = self.keep(kept, keeping)?;
+                    let kept = self.keep(&kept, keeping)?;
                     if kept.is_ok() {
                         written.push(path);
                     }
@@ -85,7 +85,7 @@ impl Baseline {
         Ok(all)
     }
 
-    fn keep(&self, kept: Kept, keeping: Keeping) -> Result<Result<Place, Refused>, Error> {
+    fn keep(&self, kept: &Kept, keeping: Keeping) -> Result<Result<Place, Refused>, Error> {
         if keeping.replace {
             kept.write()?;
             return Ok(Ok(Place {

@@ -354,7 +354,7 @@ fn a_run_is_compared_with_what_was_saved_and_never_with_itself() {
     let Outcome::Compared(comparison) = outcome(&mut run(1)) else {
         panic!("not compared");
     };
-    assert_eq!(comparison.base, [first.run_id.clone()]);
+    assert_eq!(comparison.base, std::slice::from_ref(&first.run_id));
     assert_eq!(comparison.regressions().count(), 0);
     let mut slow = run(2);
     for second in 0..60 {

@@ -37,6 +37,7 @@ impl Claim {
 }
 
 /// For how long a lock is waited for.
+#[derive(Debug, Clone, Copy)]
 enum Wait {
     Never,
     /// While others look whether it is held.

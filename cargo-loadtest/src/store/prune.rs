@@ -51,7 +51,7 @@ impl Store {
                 continue;
             }
             // Held until the folder is gone.
-            let Some(_claim) = claim(path) else { continue };
+            let Some(_over) = claim(path) else { continue };
             let away = path.with_file_name(format!("{REMOVED}{run}"));
             match std::fs::rename(path, &away) {
                 Ok(()) => {
@@ -95,12 +95,23 @@ impl Store {
     }
 }
 
+/// How a run is known to be over.
+enum Over {
+    /// Nobody else can begin to write it.
+    Claimed { _claim: Claim },
+    /// It has a record, and the system has no locks.
+    Recorded,
+}
+
 /// Claims a run that is over; what has a record is over unless somebody says otherwise.
-fn claim(run: &Path) -> Option<Option<Claim>> {
+fn claim(run: &Path) -> Option<Over> {
+    let has_record = RunFolder::at(run).record().exists();
     match Claim::try_new(run) {
-        Ok(None) => None,
-        Ok(claim) => (RunFolder::at(run).record().exists() || is_quiet(run)).then_some(claim),
-        Err(_) => RunFolder::at(run).record().exists().then_some(None),
+        Ok(claim) => {
+            let over = claim.map(|claim| Over::Claimed { _claim: claim });
+            over.filter(|_| has_record || is_quiet(run))
+        }
+        Err(_) => has_record.then_some(Over::Recorded),
     }
 }
 

@@ -292,8 +292,7 @@ fn collect<G: Into<Going>>(
     let mut contention = Contention::begin();
     let mut lookout = Lookout::default();
     let mut stopped_at = None;
-    let mut broken = None;
-    let mut is_halted = false;
+    let mut given_up = None;
     let mut panicking = Panicking::default();
     let mut all = Done::default();
     // How many frames those made who are done.
@@ -308,13 +307,12 @@ fn collect<G: Into<Going>>(
                     own.abort();
                 }
                 let (reports, sum) = pending.entry(second).or_insert_with(|| {
-                    let mut health = contention.take();
-                    health.kept_by = lookout.take();
-                    let sum = Frame {
+                    let mut sum = Frame {
                         second,
-                        health,
+                        health: contention.take(),
                         ..Frame::default()
                     };
+                    sum.health.kept_by = lookout.take();
                     (0, sum)
                 });
                 *reports += 1;
@@ -337,14 +335,14 @@ fn collect<G: Into<Going>>(
             let mut frame = first.remove().1;
             if stopped_at.is_none() && own.phase() == Phase::Running {
                 frame.broken = limits.see(&frame);
-                if frame.broken.is_some() {
-                    broken = frame.broken;
+                if let Some(broken) = frame.broken {
+                    given_up = Some(How::Broken(broken));
                     own.stop();
                 }
             }
             let is_running = stopped_at.is_none() && own.phase() == Phase::Running;
             if report(frame).into() == Going::Halt && is_running {
-                is_halted = true;
+                given_up = Some(How::Halted);
                 own.stop();
             }
         }
@@ -366,23 +364,19 @@ fn collect<G: Into<Going>>(
         let _over_anyway = report(frame);
     }
     let is_complete = made.len() == busy.len();
-    let elapsed = if is_complete {
-        all.elapsed
-    } else {
-        start.elapsed()
-    };
+    let (ours, theirs) = (start.elapsed(), all.elapsed);
+    let elapsed = if is_complete { theirs } else { ours };
     // Nothing was due after an early stop.
     let due = stopped_at.map_or(elapsed, |stopped: Instant| {
         elapsed.min(stopped.saturating_duration_since(start))
     });
     Ended {
-        how: match control.phase() {
-            Phase::Stopping => How::Stopped,
-            Phase::Aborting => How::Aborted,
-            Phase::Running if all.cut_short && is_halted => How::Halted,
-            Phase::Running if all.cut_short => broken.map_or(How::Panicked, How::Broken),
-            Phase::Running if is_complete => How::Completed,
-            Phase::Running => How::Stuck {
+        how: match (control.phase(), given_up) {
+            (Phase::Stopping, _) => How::Stopped,
+            (Phase::Aborting, _) => How::Aborted,
+            (Phase::Running, given_up) if all.cut_short => given_up.unwrap_or(How::Panicked),
+            (Phase::Running, _) if is_complete => How::Completed,
+            (Phase::Running, _) => How::Stuck {
                 step: busy.iter().find_map(|busy| busy.step()),
             },
         },

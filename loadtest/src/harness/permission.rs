@@ -255,14 +255,12 @@ pub(super) fn watch(network: &Arc<Network>) -> Watch {
                 for (origin, entry) in &watched {
                     let said = match runtime.block_on(read(&network, origin)) {
                         Ok(text) => Statement::read(&text),
-                        Err(Unread::Refused(why)) => Err(why),
-                        Err(Unread::Unreachable(why)) if unread < MOST_UNREAD => {
+                        Err(Unread::Unreachable(_)) if unread < MOST_UNREAD => {
                             unread += 1;
                             pause = pause.min(Duration::from_secs(5));
-                            let _seen_again = why;
                             continue;
                         }
-                        Err(Unread::Unreachable(why)) => Err(why),
+                        Err(Unread::Refused(why) | Unread::Unreachable(why)) => Err(why),
                     };
                     let said = said.and_then(|said| {
                         said.permits(entry, SystemTime::now())?;

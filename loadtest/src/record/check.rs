@@ -127,13 +127,13 @@ fn of_plan(record: &ScenarioRecord) -> Check {
     for number in numbers {
         index("a threshold", number, steps)?;
     }
-    if let Ending::ThresholdBroken { threshold, .. } = record.ending {
-        if threshold >= plan.thresholds.len() {
-            return Err(format!(
-                "it ended for threshold {threshold}, and has {}",
-                plan.thresholds.len()
-            ));
-        }
+    if let Ending::ThresholdBroken { threshold, .. } = record.ending
+        && threshold >= plan.thresholds.len()
+    {
+        return Err(format!(
+            "it ended for threshold {threshold}, and has {}",
+            plan.thresholds.len()
+        ));
     }
     let times = [
         Some(plan.load.warm_up),

@@ -53,15 +53,14 @@ fn inner(address: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = address else {
         return address;
     };
-    let [a, b, c, d, e, f, g, h] = v6.segments();
+    let parts = v6.segments();
     let v4 = |high: u16, low: u16| {
         let ([one, two], [three, four]) = (high.to_be_bytes(), low.to_be_bytes());
         Ipv4Addr::new(one, two, three, four)
     };
-    let found = match (a, b) {
-        (0x64, 0xff9b) => v4(g, h),
-        (0x2002, _) => v4(b, c),
-        (0, 0) if (c, d, e, f) == (0, 0, 0, 0) && (g, h) > (0, 1) => v4(g, h),
+    let found = match parts {
+        [0x64, 0xff9b, .., high, low] | [0x2002, high, low, ..] => v4(high, low),
+        [0, 0, 0, 0, 0, 0, high, low] if (high, low) > (0, 1) => v4(high, low),
         _ => return address,
     };
     // Such an address leaves this machine: it is no loopback, whatever is within.

@@ -2,11 +2,16 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::ops::Deref;
 use std::path::PathBuf;
 
 /// A target that may not be tested.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotPermitted {
+pub struct NotPermitted(Box<Refusal>);
+
+/// What may not be tested, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
     /// The host, as the URL names it.
     pub host: String,
     /// Scheme, host and port.
@@ -51,9 +56,23 @@ pub enum Why {
     },
 }
 
+impl From<Refusal> for NotPermitted {
+    fn from(refusal: Refusal) -> Self {
+        Self(Box::new(refusal))
+    }
+}
+
+impl Deref for NotPermitted {
+    type Target = Refusal;
+
+    fn deref(&self) -> &Refusal {
+        &self.0
+    }
+}
+
 impl fmt::Display for NotPermitted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { host, origin, .. } = self;
+        let Refusal { host, origin, .. } = &**self;
         match self.address {
             Some(address) if address.to_string() != host.trim_matches(['[', ']']) => {
                 write!(f, "`{origin}` ({address}) may not be tested")?;

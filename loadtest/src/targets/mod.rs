@@ -9,7 +9,7 @@ mod permissions;
 mod proof;
 
 pub(crate) use allowance::{Allowance, Allowances};
-pub use guard::{NotPermitted, Why};
+pub use guard::{NotPermitted, Refusal, Why};
 pub use listed::{KEYS, Listed, Mistake};
 pub(crate) use own::give_up;
 pub use own::{LastOutput, ServerEnd, Target, TargetCommand, TargetError};

@@ -1,7 +1,7 @@
 //! What may be tested: loopback, targets of the scenario's own, and what `loadtest.toml` lists.
 
 use super::class::Class;
-use super::guard::{NotPermitted, Why};
+use super::guard::{NotPermitted, Refusal, Why};
 use super::listed::{Listed, Mistake};
 use crate::transport::{Host, Origin};
 use serde::{Deserialize, Serialize};
@@ -244,13 +244,13 @@ impl Permissions {
         address: Option<IpAddr>,
         why: Why,
     ) -> NotPermitted {
-        NotPermitted {
+        NotPermitted::from(Refusal {
             host: origin.host.to_string(),
             origin: origin.to_string(),
             address,
             why,
             file: self.file.clone(),
-        }
+        })
     }
 }
 

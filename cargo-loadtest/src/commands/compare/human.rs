@@ -352,7 +352,7 @@ fn detectable(comparison: &Comparison) -> Vec<String> {
             more(found),
             name(subject)
         )),
-        [(first, least), .., (last, most)] => {
+        [(first, least), .., (other, most)] => {
             let (least, most) = (more(least), more(most));
             Some(if least == most {
                 format!("{lead} {least} of p95 of a step.")
@@ -360,7 +360,7 @@ fn detectable(comparison: &Comparison) -> Vec<String> {
                 format!(
                     "{lead} {least} of p95 of {}, to {most} of that of {}.",
                     name(first),
-                    name(last)
+                    name(other)
                 )
             })
         }

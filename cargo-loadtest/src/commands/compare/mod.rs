@@ -36,28 +36,25 @@ struct Compared {
 pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
     let (_, new) = store::open(&args.new, || Store::of_workspace(&args.cargo))?;
     let baselines = baseline::baselines(&args.cargo)?;
-    let compared = match baselines.find(&args.base)? {
-        Some(baseline) => {
-            let contents = baseline.contents()?;
-            let base = |identity: &str| {
-                let mut all = contents.scenarios.iter();
-                let runs = all.find(|runs| runs[0].identity() == identity);
-                runs.into_iter().flatten().map(|kept| kept.side()).collect()
-            };
-            let known = contents.scenarios.iter().map(|runs| runs[0].identity());
-            Compared::of(&args.base, true, &new, known.collect(), &base)
-        }
-        None => {
-            let base = run(args, &baselines)?;
-            let sides = |identity: &str| {
-                let all = base.scenarios.iter();
-                let same = all.filter(|scenario| scenario.definition.identity() == identity);
-                same.map(|scenario| side(&base, scenario)).collect()
-            };
-            let known = base.scenarios.iter();
-            let known = known.map(|scenario| scenario.definition.identity());
-            Compared::of(&base.run_id, false, &new, known.collect(), &sides)
-        }
+    let compared = if let Some(baseline) = baselines.find(&args.base)? {
+        let contents = baseline.contents()?;
+        let base = |identity: &str| {
+            let mut all = contents.scenarios.iter();
+            let runs = all.find(|runs| runs[0].identity() == identity);
+            runs.into_iter().flatten().map(|kept| kept.side()).collect()
+        };
+        let known = contents.scenarios.iter().map(|runs| runs[0].identity());
+        Compared::of(&args.base, true, &new, known.collect(), &base)
+    } else {
+        let base = run(args, &baselines)?;
+        let sides = |identity: &str| {
+            let all = base.scenarios.iter();
+            let same = all.filter(|scenario| scenario.definition.identity() == identity);
+            same.map(|scenario| side(&base, scenario)).collect()
+        };
+        let known = base.scenarios.iter();
+        let known = known.map(|scenario| scenario.definition.identity());
+        Compared::of(&base.run_id, false, &new, known.collect(), &sides)
     };
     match args.format {
         ResultFormat::Human => {

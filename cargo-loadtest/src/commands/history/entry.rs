@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::store::{RunFolder, Store};
 use loadtest::card::{Card, Letter, Report, Verdict};
+use loadtest::metrics::CompactHistogram;
 use loadtest::record::{Environment, RunRecord, ScenarioRecord};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -176,7 +177,7 @@ fn entries(run: &RunFolder) -> Result<Vec<Entry>, Error> {
     if run.is_under_way() {
         return Ok(under_way(run, &run.read_header()?));
     }
-    Ok(of_record(run.identifier(), run.read()?))
+    Ok(of_record(&run.identifier(), run.read()?))
 }
 
 fn under_way(run: &RunFolder, header: &RunRecord) -> Vec<Entry> {
@@ -189,7 +190,7 @@ fn under_way(run: &RunFolder, header: &RunRecord) -> Vec<Entry> {
 }
 
 /// What a record says of its scenarios; `run` is what its folder is called.
-pub(super) fn of_record(run: String, mut record: RunRecord) -> Vec<Entry> {
+pub(super) fn of_record(run: &str, mut record: RunRecord) -> Vec<Entry> {
     for scenario in &mut record.scenarios {
         lighten(scenario);
     }
@@ -202,7 +203,7 @@ pub(super) fn of_record(run: String, mut record: RunRecord) -> Vec<Entry> {
                 exit_code: missing.exit_code,
                 reason: missing.message.clone(),
             };
-            Entry::new(&run, &record, &missing.scenario, outcome)
+            Entry::new(run, &record, &missing.scenario, outcome)
         })
         .collect();
     let versions = record.scenarios.iter().zip(&report.cards);
@@ -220,7 +221,7 @@ pub(super) fn of_record(run: String, mut record: RunRecord) -> Vec<Entry> {
                 target: record.scenarios.first().and_then(target),
             }),
             version,
-            ..Entry::new(&run, &record, &search.scenario, outcome)
+            ..Entry::new(run, &record, &search.scenario, outcome)
         });
     } else {
         all.extend(versions.map(|(scenario, card)| Entry {
@@ -230,7 +231,7 @@ pub(super) fn of_record(run: String, mut record: RunRecord) -> Vec<Entry> {
                 target: target(scenario),
             }),
             ..Entry::new(
-                &run,
+                run,
                 &record,
                 &card.identity,
                 Outcome::Measured(Figures::of(card)),
@@ -244,7 +245,7 @@ pub(super) fn of_record(run: String, mut record: RunRecord) -> Vec<Entry> {
 /// time.
 fn lighten(scenario: &mut ScenarioRecord) {
     for cell in &mut scenario.cells.cells {
-        cell.time = Default::default();
+        cell.time = CompactHistogram::default();
         cell.steps = Vec::new();
     }
 }

@@ -50,7 +50,7 @@ fn changed(mut run: RunRecord, change: impl FnOnce(&mut ScenarioRecord)) -> RunR
 fn entries(runs: Vec<RunRecord>) -> Vec<Entry> {
     let newest_first = runs.into_iter().rev();
     newest_first
-        .flat_map(|run| of_record(run.run_id.clone(), run))
+        .flat_map(|run| of_record(&run.run_id.clone(), run))
         .collect()
 }
 
@@ -148,7 +148,7 @@ fn what_measured_nothing_to_go_by_is_listed_and_has_no_trend() {
 #[test]
 fn a_search_shows_what_it_found_and_no_figures_of_its_trial() {
     let record = crate::export::sample::search_record("x");
-    let entries = of_record("x".to_owned(), record.clone());
+    let entries = of_record("x", record.clone());
     let [entry] = &entries[..] else {
         panic!("{entries:?}");
     };
@@ -174,7 +174,7 @@ fn what_is_left_out_of_a_record_to_be_fast_decides_nothing() {
         scenario.planned += 7;
     }
     let card = Report::grade(&record).cards.remove(0);
-    let entries = of_record("x".to_owned(), record);
+    let entries = of_record("x", record);
     let figures = entries[0].figures().unwrap();
     assert_eq!(figures.verdict, card.verdict);
     assert_eq!(entries[0].verdict(), "INVALID", "it stalled");

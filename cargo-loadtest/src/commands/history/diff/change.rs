@@ -57,13 +57,13 @@ impl ScenarioChange {
     /// From `base` to `new`; what the runs did is of interest where `runs` were named.
     pub(super) fn between(base: &ScenarioRecord, new: &ScenarioRecord, runs: bool) -> Self {
         let (old, young) = (&base.definition, &new.definition);
-        let fields = fields(of_scenario(old), of_scenario(young));
+        let fields = fields(&of_scenario(old), &of_scenario(young));
         let steps = steps(old, young);
         let same_version = old.fingerprint == young.fingerprint;
         let shown = fields.is_empty() && steps.is_empty();
         let words = |definition: &ScenarioDef| definition.version.as_deref().map(str::to_owned);
         let run = if runs {
-            self::fields(of_run(base), of_run(new))
+            self::fields(&of_run(base), &of_run(new))
         } else {
             Vec::new()
         };
@@ -129,7 +129,7 @@ fn steps(base: &ScenarioDef, new: &ScenarioDef) -> Vec<StepChange> {
             let before = place(&base.steps, &step.name);
             let (fields, code_changed) = before.map_or_else(Default::default, |before| {
                 let old = &base.steps[before];
-                let fields = fields(of_step(old, &base.steps), of_step(step, &new.steps));
+                let fields = fields(&of_step(old, &base.steps), &of_step(step, &new.steps));
                 let code_changed = old.fingerprint != step.fingerprint && fields.is_empty();
                 (fields, code_changed)
             });
@@ -184,20 +184,18 @@ fn longest_rise(pairs: &[(usize, usize)]) -> Vec<usize> {
 }
 
 /// What of two lists of facts differs: in the order of the newer one, then what is gone.
-fn fields(base: Vec<Fact>, new: Vec<Fact>) -> Vec<FieldChange> {
+fn fields(base: &[Fact], new: &[Fact]) -> Vec<FieldChange> {
     let value = |facts: &[Fact], field: &str| {
         let fact = facts.iter().find(|fact| fact.field == field);
         fact.map(|fact| fact.value.clone())
     };
-    let gone = base
-        .iter()
-        .filter(|fact| value(&new, &fact.field).is_none());
+    let gone = base.iter().filter(|fact| value(new, &fact.field).is_none());
     new.iter()
         .chain(gone)
         .map(|fact| FieldChange {
             field: fact.field.clone(),
-            base: value(&base, &fact.field),
-            new: value(&new, &fact.field),
+            base: value(base, &fact.field),
+            new: value(new, &fact.field),
         })
         .filter(|change| change.base != change.new)
         .collect()

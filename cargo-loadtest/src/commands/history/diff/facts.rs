@@ -3,7 +3,7 @@
 //! Each list takes its definition apart completely, so that a field which is new is not forgotten.
 
 use crate::commands::words;
-use loadtest::card::view;
+use loadtest::card::{Letter, view};
 use loadtest::definition::{BodyDef, BodyKind, ScenarioDef, StepDef, Threshold};
 use loadtest::plan::{Plan, ScopedThreshold};
 use loadtest::record::ScenarioRecord;
@@ -212,7 +212,7 @@ pub(super) fn of_run(record: &ScenarioRecord) -> Vec<Fact> {
         );
         facts.add(format!("{GRADING} {}", step.name), words);
     }
-    facts.maybe("min_grade", min_grade.map(|letter| letter.name()));
+    facts.maybe("min_grade", min_grade.map(Letter::name));
     facts.0
 }
 
