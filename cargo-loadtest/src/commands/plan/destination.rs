@@ -190,7 +190,7 @@ mod tests {
             ]
         );
         assert!(!destination.base.unwrap().contains("pw"));
-        scenario.base = Some("http://localhost".into());
+        scenario.base = Some("http://shop.test".into());
         let steps = scenario.steps.to_mut();
         steps.truncate(1);
         let hosts = Destination::of(&scenario, None, None, &Permissions::default()).hosts;
