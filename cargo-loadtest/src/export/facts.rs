@@ -132,6 +132,9 @@ pub(super) fn facts(report: &Report, card: &Card) -> Vec<(&'static str, String)>
         };
         facts.push(("target", format!("{base}{own}{unchecked}")));
     }
+    if !setting.permits.is_empty() {
+        facts.push(("permitted", setting.permits.join("; ")));
+    }
     facts.push((
         "host",
         format!(

@@ -7,6 +7,8 @@ use loadtest::comparison::{
     Beside, Change, Compared, Comparison, Figure, Margin, Outcome, Refusal, Skipped, Subject,
 };
 use loadtest::record::{Ending, ScenarioRecord};
+use loadtest::targets::{Permit, PermittedBy};
+use std::net::IpAddr;
 use std::sync::LazyLock;
 
 /// What is said of the figures of one subject: the change, half the width of its interval, and what became
@@ -150,6 +152,17 @@ pub(in crate::export) fn graded_too_low() -> Report {
         // Slow as it is, no threshold is broken.
         record.plan.thresholds.retain(|scoped| scoped.implied);
         record.plan.min_grade = Some(Letter::A);
+        record.own_target = false;
+        record.base_url = Some("https://shop.staging.example.com".to_owned());
+        record.permits = vec![Permit {
+            origin: "https://shop.staging.example.com".to_owned(),
+            addresses: vec![IpAddr::from([10, 20, 0, 7])],
+            by: PermittedBy::Listed {
+                owner: "shop-team@example.com".to_owned(),
+                line: 12,
+                proof: Some("loadtest: 1".to_owned()),
+            },
+        }];
         report(vec![record])
     });
     MADE.clone()
