@@ -143,6 +143,10 @@ pub(crate) enum Error {
         directory: PathBuf,
         suggestion: Option<String>,
     },
+    #[error("the run {run} is still under way")]
+    UnderWay { run: String },
+    #[error("`{name}` is a baseline, and what is compared with one is a run")]
+    BaselineAsRun { name: String, base: String },
     #[error("several runs begin with `{name}`: {}", some(candidates))]
     SeveralRuns {
         name: String,
@@ -264,6 +268,7 @@ impl Error {
             | Self::NewerRecord { .. }
             | Self::SeveralMatch { .. }
             | Self::SeveralRuns { .. }
+            | Self::BaselineAsRun { .. }
             | Self::SeveralVersions { .. }
             | Self::Duplicate { .. }
             | Self::BaselineName { .. }
@@ -275,6 +280,7 @@ impl Error {
             | Self::NoScenario { .. }
             | Self::NothingMatches { .. }
             | Self::UnknownRun { .. }
+            | Self::UnderWay { .. }
             | Self::NotARun { .. }
             | Self::NoVersion { .. }
             | Self::NothingInCommon { .. }
@@ -324,6 +330,12 @@ impl Error {
             Self::UnknownRun { suggestion, .. } => suggestion
                 .as_ref()
                 .map(|name| format!("did you mean `{name}`?")),
+            Self::UnderWay { .. } => {
+                Some("`cargo loadtest history` shows when it is over".to_owned())
+            }
+            Self::BaselineAsRun { name, base } => {
+                Some(format!("write `cargo loadtest compare {name} {base}`"))
+            }
             Self::NotARun { .. } => Some(
                 "name the folder of a run, its `record.json`, an identifier or `latest`".to_owned(),
             ),

@@ -360,7 +360,7 @@ fn a_host_is_looked_up_again_where_the_scenario_says_so() {
     });
     running.signal(Signal::INT);
     let output = running.output().exits(103);
-    output.prints(&["NOT PERMITTED", "`shop.test` (192.0.2.1) may not be tested"]);
+    output.prints(&["NOT PERMITTED", "(192.0.2.1) may not be tested"]);
     let record = desk.record();
     assert_balanced(&record);
     let all = total(&record);

@@ -195,7 +195,6 @@ fn killed_and_damaged_runs_are_listed_for_what_they_are() {
     fs::write(runs.join("odd.txt"), "odd").expect("a file");
     let output = desk.tool("history", "").run().exits(0).prints(&[
         "INTERRUPTED",
-        "the tool was killed while it ran",
         "20200101-000000-aaaa",
         "cannot be read",
     ]);

@@ -165,7 +165,7 @@ fn unusable_flags_are_refused_before_anything_is_built() {
         ("--rate -5/s", "is no rate"),
         ("--rate 2000000/s", "at most `1000000/s`"),
         ("--duration 99999999999h", "at most 30 days"),
-        ("--min-grade B", "`--min-grade` comes in a later version"),
+        ("--min-grade Z", "is no grade; there are A+, A"),
         ("-- curl http://127.0.0.1", "comes in a later version"),
         ("--export json=- --export html=-", "only one report"),
         ("--users many", "--users"),

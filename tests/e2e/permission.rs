@@ -40,7 +40,7 @@ fn a_base_url_elsewhere_is_refused_before_anything_is_sent() {
         call.run()
             .exits(103)
             .has_one_error()
-            .says(&["may not be tested", "loopback"]);
+            .says(&["may not be tested", "nothing was sent"]);
         assert_eq!(desk.only_run().not_run().exit_code, 103, "{url}");
     }
     assert_eq!(server.connections(), 0);

@@ -102,7 +102,7 @@ fn a_plan_says_where_a_run_may_send() {
     assert_eq!(target("", "")["from"], "setup");
     assert_eq!(
         seen(&target("", "http://localhost:1")),
-        ["\"environment\"", "\"localhost\"", "\"by_address\""]
+        ["\"environment\"", "\"localhost\"", "\"permitted\""]
     );
     assert_eq!(
         seen(&target(

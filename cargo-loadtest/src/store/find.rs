@@ -40,6 +40,11 @@ pub(crate) fn open(
     if !folder.is_known() {
         return Err(not_a_run(folder.path()));
     }
+    if folder.is_under_way() {
+        return Err(Error::UnderWay {
+            run: folder.identifier(),
+        });
+    }
     let record = folder.read()?;
     Ok((folder, record))
 }
@@ -84,7 +89,7 @@ impl Store {
         }
     }
 
-    /// The newest run that measured something, killed ones included. The marker only decides between
+    /// The newest run that is over, killed ones included. The marker only decides between
     /// runs of the same second.
     fn latest(&self, identifiers: &[String]) -> Option<String> {
         let marked = std::fs::read_to_string(self.directory.join(LATEST)).unwrap_or_default();
@@ -92,7 +97,8 @@ impl Store {
             .iter()
             .filter(|identifier| {
                 let path = self.directory.join(identifier);
-                RunFolder::at(&path).holds_something()
+                let folder = RunFolder::at(&path);
+                folder.holds_something() && !folder.is_under_way()
             })
             .max_by_key(|identifier| (time_of(identifier), **identifier == marked.trim()))
             .cloned()

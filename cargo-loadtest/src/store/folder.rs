@@ -6,6 +6,8 @@ use crate::error::Error;
 use crate::files::write_json;
 use loadtest::protocol::TrialFiles;
 use loadtest::record::RunRecord;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -160,6 +162,19 @@ impl RunFolder {
 
     fn is_claimed(&self) -> bool {
         matches!(Claim::try_new(&self.path), Ok(None))
+    }
+
+    /// Whether a scenario was measured; what cannot be read is taken for one that was.
+    pub(super) fn is_measured(&self) -> bool {
+        #[derive(Deserialize)]
+        struct Scenarios {
+            scenarios: Vec<IgnoredAny>,
+        }
+        let Ok(bytes) = std::fs::read(self.record()) else {
+            return self.holds_something();
+        };
+        let read: Result<Scenarios, _> = serde_json::from_slice(&bytes);
+        read.map_or(true, |read| !read.scenarios.is_empty())
     }
 
     /// Whether anything was measured, as far as that can be told without reading it.

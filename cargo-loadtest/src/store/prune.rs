@@ -40,11 +40,11 @@ impl Store {
         let mut runs = self.folders(|name| began(name).is_some());
         runs.retain(|path| RunFolder::at(path).has_begun());
         runs.sort();
-        let newest_first = runs.iter().rev().enumerate();
-        let beyond = newest_first.filter(|(i, path)| {
-            self.keep.is_some_and(|keep| *i >= keep) || self.is_too_old(path, now)
-        });
-        let beyond: Vec<&PathBuf> = beyond.map(|(_, path)| path).collect();
+        let too_many = self.too_many(&runs);
+        let beyond = runs.iter().rev();
+        let beyond: Vec<&PathBuf> = beyond
+            .filter(|path| too_many.contains(path) || self.is_too_old(path, now))
+            .collect();
         for path in beyond.into_iter().rev() {
             let run = RunFolder::at(path).identifier();
             if run == made.identifier() {
@@ -66,6 +66,19 @@ impl Store {
             }
         }
         pruned
+    }
+
+    /// The `runs` beyond the number that is kept. Those that measured nothing are counted apart, so that a
+    /// target that is down costs no measurement.
+    fn too_many<'r>(&self, runs: &'r [PathBuf]) -> Vec<&'r PathBuf> {
+        let Some(keep) = self.keep.filter(|keep| *keep < runs.len()) else {
+            return Vec::new();
+        };
+        let newest_first = runs.iter().rev();
+        let (measured, others): (Vec<&PathBuf>, Vec<&PathBuf>) =
+            newest_first.partition(|path| RunFolder::at(path).is_measured());
+        let beyond = |all: Vec<&'r PathBuf>| all.into_iter().skip(keep);
+        beyond(measured).chain(beyond(others)).collect()
     }
 
     /// Whether somebody keeps runs where baselines are.

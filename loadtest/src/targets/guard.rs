@@ -90,8 +90,9 @@ impl fmt::Display for NotPermitted {
             Why::NotListed { instead: None } => write!(
                 f,
                 "; besides loopback and targets that the scenario started itself only those that `{file}` \
-                 lists may be: `[[targets]]` with `host = \"{}\"` and `owner = \"..\"`",
-                host.trim_matches(['[', ']'])
+                 lists may be: `[[targets]]` with `host = \"{}\"`{} and `owner = \"..\"`",
+                host.trim_matches(['[', ']']),
+                keys(origin)
             )?,
             Why::NotPinned { line } => write!(
                 f,
@@ -106,6 +107,20 @@ impl fmt::Display for NotPermitted {
         }
         f.write_str("; nothing was sent")
     }
+}
+
+/// What an entry for `origin` says besides its host, where it is not what goes without saying.
+fn keys(origin: &str) -> String {
+    let (scheme, place) = origin.split_once("://").unwrap_or(("https", origin));
+    let mut keys = String::new();
+    if scheme != "https" {
+        keys.push_str(&format!(", `scheme = \"{scheme}\"`"));
+    }
+    let port = place.rsplit_once(':').map(|(_, port)| port);
+    if let Some(port) = port.filter(|port| port.bytes().all(|byte| byte.is_ascii_digit())) {
+        keys.push_str(&format!(", `port = {port}`"));
+    }
+    keys
 }
 
 impl std::error::Error for NotPermitted {}

@@ -14,14 +14,16 @@ use std::fmt::Write as _;
 const SHORT: usize = 10;
 
 pub(super) fn list(baselines: &Baselines, format: ResultFormat) -> Result<u8, Error> {
-    let mut all = Vec::new();
+    let (mut all, mut damaged) = (Vec::new(), Vec::new());
     for name in baselines.names()? {
         let baseline = baselines.open(&name)?;
-        let contents = baseline.contents()?;
-        all.push((baseline, contents));
+        match baseline.contents() {
+            Ok(contents) => all.push((baseline, contents)),
+            Err(error) => damaged.push(error),
+        }
     }
     match format {
-        ResultFormat::Human if all.is_empty() => shell::result(
+        ResultFormat::Human if all.is_empty() && damaged.is_empty() => shell::result(
             "there is no baseline yet; `cargo loadtest baseline save main` keeps the latest run as one",
         )?,
         ResultFormat::Human => shell::result(people(&all).trim_end())?,
@@ -39,7 +41,10 @@ pub(super) fn list(baselines: &Baselines, format: ResultFormat) -> Result<u8, Er
     for (_, contents) in &all {
         stay(&contents.strange);
     }
-    Ok(0)
+    for error in &damaged {
+        shell::error(error);
+    }
+    Ok(damaged.iter().map(Error::exit_code).max().unwrap_or(0))
 }
 
 fn people(all: &[(Baseline, Contents)]) -> String {

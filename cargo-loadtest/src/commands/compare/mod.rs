@@ -34,8 +34,17 @@ struct Compared {
 /// # Errors
 /// When there is no such baseline or run, or it cannot be read.
 pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
-    let (_, new) = store::open(&args.new, || Store::of_workspace(&args.cargo))?;
     let baselines = baseline::baselines(&args.cargo)?;
+    let opened = store::open(&args.new, || Store::of_workspace(&args.cargo));
+    let (_, new) = match opened {
+        Err(Error::UnknownRun { .. }) if matches!(baselines.find(&args.new), Ok(Some(_))) => {
+            return Err(Error::BaselineAsRun {
+                name: args.new.clone(),
+                base: args.base.clone(),
+            });
+        }
+        opened => opened?,
+    };
     let compared = if let Some(baseline) = baselines.find(&args.base)? {
         let contents = baseline.contents()?;
         let base = |identity: &str| {

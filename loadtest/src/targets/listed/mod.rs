@@ -381,7 +381,11 @@ impl Listed {
                     }
                 }
             }
-            "port" => *port = Some(number(key, value, "443")?),
+            "port" => {
+                *port = Some(number(key, value, "443").map_err(|_| {
+                    "`port` is a number from 1 to 65535; write for example `port = 443`".to_owned()
+                })?);
+            }
             "owner" => match text(key, value)?.trim() {
                 "" => {
                     return Err("`owner` is empty; name whoever answers for the target".to_owned());

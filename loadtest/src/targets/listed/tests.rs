@@ -58,7 +58,7 @@ fn every_mistake_is_told_with_its_line() {
         "1: a target needs `owner`; write for example `owner = \"shop-team@example.com\"`",
         "2: `host = \"https://shop.test/x\"` is more than a host; scheme and port have keys of their own",
         "3: unknown key `owners`; did you mean `owner`?",
-        "4: `port` is a whole number above 0; write for example `port = 443`",
+        "4: `port` is a number from 1 to 65535; write for example `port = 443`",
         "5: `max_rate` is text; write it in quotes: `\"200\"`",
         "6: `max_in_flight` is a whole number above 0; write for example `max_in_flight = 200`",
         "7: `max_duration = \"soon\"` is no time; write for example `30m`",
