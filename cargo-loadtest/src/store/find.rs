@@ -198,6 +198,11 @@ mod tests {
             Ok::<_, Error>(found.identifier())
         };
         let path = folder.path().display().to_string();
+        // As long as somebody writes it, there is nothing to be read.
+        assert!(matches!(named(&path), Err(Error::UnderWay { .. })));
+        assert!(matches!(named("latest"), Err(Error::NoRun { .. })));
+        drop(folder);
+        let folder = RunFolder::at(Path::new(&path));
         for word in [&folder.identifier(), &path, &format!("{path}/run.json")] {
             assert_eq!(named(word).unwrap(), folder.identifier(), "{word}");
         }

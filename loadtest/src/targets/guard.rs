@@ -1,6 +1,6 @@
 //! A refusal of the permission guard: what may not be tested, why, and what to write where.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::net::IpAddr;
 use std::ops::Deref;
 use std::path::PathBuf;
@@ -112,13 +112,14 @@ impl fmt::Display for NotPermitted {
 /// What an entry for `origin` says besides its host, where it is not what goes without saying.
 fn keys(origin: &str) -> String {
     let (scheme, place) = origin.split_once("://").unwrap_or(("https", origin));
-    let mut keys = String::new();
-    if scheme != "https" {
-        keys.push_str(&format!(", `scheme = \"{scheme}\"`"));
-    }
+    let mut keys = match scheme {
+        "https" => String::new(),
+        scheme => format!(", `scheme = \"{scheme}\"`"),
+    };
     let port = place.rsplit_once(':').map(|(_, port)| port);
     if let Some(port) = port.filter(|port| port.bytes().all(|byte| byte.is_ascii_digit())) {
-        keys.push_str(&format!(", `port = {port}`"));
+        // A text takes everything.
+        let _ = write!(keys, ", `port = {port}`");
     }
     keys
 }
