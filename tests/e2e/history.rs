@@ -196,7 +196,7 @@ fn killed_and_damaged_runs_are_listed_for_what_they_are() {
     let output = desk.tool("history", "").run().exits(0).prints(&[
         "INTERRUPTED",
         "20200101-000000-aaaa",
-        "cannot be read",
+        "be read: EOF",
     ]);
     assert!(!output.stdout.contains("notes") && !output.stdout.contains("odd"));
     desk.tool("report", "notes")

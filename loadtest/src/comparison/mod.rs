@@ -1,7 +1,7 @@
 //! Two runs beside each other: what changed by more than chance, and by more than a margin.
 //!
 //! A change is told from chance by drawing both runs anew, many times, from blocks of their own seconds
-//! ([`bootstrap`]); and it matters only beyond a margin, since two runs of the same system differ as well
+//! (a bootstrap); and it matters only beyond a margin, since two runs of the same system differ as well
 //! (an equivalence test).
 
 mod bootstrap;
