@@ -354,7 +354,9 @@ curl() {
     esac
     shift
   done
-  if [ -n "$file" ]; then cp "$file" "$REGISTRY"; else cp "$REGISTRY" "$to"; fi
+  if [ -n "$file" ]; then cp "$file" "$REGISTRY"
+  elif [ -e "$REGISTRY" ]; then cp "$REGISTRY" "$to"; printf 200
+  else printf 404; fi
 }
 "#;
     let text = text.replace("--duration 5m", "--duration 4s --rate 10/s");
