@@ -128,7 +128,10 @@ impl Comparison {
         );
         let common = Common {
             margin: Margin::of(base.len()),
-            subjects: all.iter().filter(|(_, at)| at.is_ok()).count(),
+            steps: all
+                .iter()
+                .filter(|(step, at)| step.is_some() && at.is_ok())
+                .count(),
             is_closed,
         };
         let seed = base

@@ -437,7 +437,7 @@ fn even(per: u64, milliseconds: f64, failed: [u64; 10], seed: u64) -> Drawn {
 fn verdict(base: &Drawn, new: &Drawn, figure: Figure) -> (Change, Option<u64>) {
     let common = Common {
         margin: Margin::of(1),
-        subjects: 2,
+        steps: 1,
         is_closed: false,
     };
     let figures = compared::figures(std::slice::from_ref(base), new, &common);
@@ -492,7 +492,7 @@ fn what_is_no_longer_done_is_a_regression_and_what_never_was_is_none() {
     );
     let common = Common {
         margin: Margin::of(1),
-        subjects: 2,
+        steps: 1,
         is_closed: false,
     };
     assert_eq!(
@@ -534,10 +534,10 @@ fn that_users_who_wait_longer_ask_less_often_is_said_once() {
 
 #[test]
 fn chance_has_more_room_the_more_figures_there_are() {
-    let wide = |subjects| {
+    let wide = |steps| {
         let common = Common {
             margin: Margin::of(1),
-            subjects,
+            steps,
             is_closed: false,
         };
         let (base, new) = (even(300, 20.0, [0; 10], 1), even(300, 22.9, [0; 10], 2));
@@ -545,8 +545,8 @@ fn chance_has_more_room_the_more_figures_there_are() {
         figures[1].verdict
     };
     // 14.5 % slower: beyond the margin, and beyond what one step differs by of itself; of sixty, one may.
-    assert_eq!(wide(2), Change::Regressed);
-    assert_eq!(wide(61), Change::Inconclusive);
+    assert_eq!(wide(1), Change::Regressed);
+    assert_eq!(wide(60), Change::Inconclusive);
 }
 
 #[test]
