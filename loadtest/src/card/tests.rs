@@ -924,7 +924,7 @@ fn the_report_takes_the_worst_card() {
         scenario: "shop::load::pay".to_owned(),
         exit_code: 100,
         message: "setup failed".to_owned(),
-        help: None,
+        ..NotRun::default()
     });
     assert_eq!(Report::grade(&run).exit_code(), 100);
     run.scenarios.clear();
