@@ -107,13 +107,13 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
 }
 
 /// The baseline of a name. One that is not there is a mistake of whoever types it; to a build server it is one
-/// that no run has been saved in yet.
+/// that no run has been saved in yet, unless it looks like a slip for one that there is.
 ///
 /// # Errors
 /// [`Error::BaselineName`], [`Error::UnknownBaseline`].
 fn baseline(baselines: &Baselines, name: &str, is_ci: bool) -> Result<Baseline, Error> {
     match baselines.open(name) {
-        Err(error @ Error::UnknownBaseline { .. }) if is_ci => {
+        Err(error @ Error::UnknownBaseline { .. }) if is_ci && !baselines.is_slip(name)? => {
             let help = error.help().unwrap_or_default();
             shell::warning(format_args!("{error}: nothing is compared; {help}"));
             baselines.new_or_not(name)
