@@ -196,8 +196,7 @@ impl<'a> Shown<'a> {
                     ));
                 }
                 Base::Run(_) => {
-                    "Not compared: that run does not have this scenario."
-                        .clone_into(&mut shown.lead);
+                    shown.lead = format!("Not compared: {base} does not have this scenario.");
                 }
             },
         }
@@ -207,7 +206,7 @@ impl<'a> Shown<'a> {
     /// That only `base` has a scenario.
     pub(crate) fn missing(base: Base<'_>) -> Self {
         let mut shown = Self::of(base, &Outcome::Absent, Rows::All);
-        "Not compared: only that has this scenario.".clone_into(&mut shown.lead);
+        shown.lead = format!("Not compared: only {base} has this scenario.");
         shown.notes.clear();
         shown
     }
