@@ -201,6 +201,8 @@ pub(crate) enum Error {
         suggestion: Option<String>,
         known: Vec<String>,
     },
+    #[error("`{}` is no folder, where baselines have one: move it away", path.display())]
+    BaselinePlace { path: PathBuf },
     #[error("`{}`, a run in a baseline, cannot be read: {reason}", path.display())]
     DamagedBaseline { path: PathBuf, reason: String },
     #[error("the run {run_id} cannot be kept as a baseline{}", against(reasons))]
@@ -273,6 +275,7 @@ impl Error {
             | Self::Duplicate { .. }
             | Self::BaselineName { .. }
             | Self::UnknownBaseline { .. }
+            | Self::BaselinePlace { .. }
             | Self::NotSaved { .. }
             | Self::NotComparable { .. }
             | Self::Init { .. } => 2,

@@ -21,7 +21,9 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = split(text);
     let value = parse(number).ok_or("is no length of time; write `10s`, `300ms` or `1.5m`")?;
     if unit.is_empty() {
-        return Err(format!("has no unit; write `{number}s` or `{number}ms`"));
+        return Err(format!(
+            "has no unit; write `{number}ms`, `{number}s`, `{number}m`, `{number}h` or `{number}d`"
+        ));
     }
     let (_, seconds) = DURATION_UNITS
         .iter()
@@ -138,7 +140,7 @@ mod tests {
         assert!(
             duration("10")
                 .unwrap_err()
-                .contains("has no unit; write `10s`")
+                .contains("has no unit; write `10ms`, `10s`, `10m`, `10h` or `10d`")
         );
         assert!(share("1").unwrap_err().contains("has no unit; write `1%`"));
     }

@@ -86,12 +86,25 @@ fn a_run_that_became_slower_than_its_baseline_fails() {
         let report = desk.tool("report", "latest --baseline main").run();
         report.exits(99).prints(&["regressed"]);
         let people = desk.tool("compare", "main").run().exits(99);
-        people.prints(&["✗ p95 of `ask`: ", "regressed", "would have shown"]);
+        people.prints(&[
+            "against the baseline main",
+            "✗ ",
+            " regressed",
+            "would have shown",
+        ]);
     }
     desk.tool("baseline", "list")
         .run()
         .exits(0)
         .prints(&["main", "40/s"]);
+    let before = server.requests();
+    let slip = desk.run(
+        "journey --exact --iterations 1 --ci --baseline mian",
+        &server,
+    );
+    let slip = slip.run().exits(2);
+    slip.says(&["there is no baseline `mian`", "did you mean `main`?"]);
+    assert_eq!(server.requests(), before);
     desk.tool("baseline", "remove main").run().exits(0);
     let gone = desk.tool("compare", "main").run().exits(2);
     gone.says(&["there is no baseline `main`"]);

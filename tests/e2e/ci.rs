@@ -286,6 +286,8 @@ fn what_github_does_not_take_fails_no_run() {
         "GITHUB_OUTPUT",
     ]);
     assert!(!output.stderr.contains("error:"), "{output}");
+    let told = output.stderr.matches("which `GITHUB_OUTPUT` names").count();
+    assert_eq!(told, 1, "{output}");
     // Set to nothing, they are not there.
     let (desk, step) = (Desk::new(), Step::new());
     let call = step.call(desk.run("single --iterations 20 --ci", &server));

@@ -123,7 +123,8 @@ fn the_runs_of_a_copied_scenario_stay_with_the_old_one() {
         .tool("history", "visit --diff latest latest")
         .run()
         .exits(0)
-        .prints(&["the same version"]);
+        .prints(&["the same version", "are the same run"]);
+    project.tool("history", "-n 0").run().exits(2);
     project
         .tool("history", "vizit")
         .run()

@@ -71,7 +71,7 @@ impl Kept {
         GzDecoder::new(&*packed)
             .take(LARGEST)
             .read_to_end(&mut bytes)
-            .map_err(|error| damaged(error.to_string()))?;
+            .map_err(|error| damaged(format!("it is not packed as runs are ({error})")))?;
         let record = store::decode_record(&bytes, path).map_err(|error| match error {
             Error::DamagedRecord { reason, .. } => damaged(reason),
             error => error,

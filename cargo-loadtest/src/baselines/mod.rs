@@ -82,27 +82,40 @@ impl Baselines {
     /// The baseline of a name.
     ///
     /// # Errors
-    /// [`Error::BaselineName`], [`Error::UnknownBaseline`].
+    /// [`Error::BaselineName`], [`Error::UnknownBaseline`], [`Error::BaselinePlace`].
     pub(crate) fn open(&self, name: &str) -> Result<Baseline, Error> {
         name::check(name)?;
-        self.find(name)?.ok_or_else(|| self.unknown(name))
+        if let Some(baseline) = self.find(name)? {
+            return Ok(baseline);
+        }
+        self.at(name).has_place()?;
+        Err(self.unknown(name))
     }
 
     /// The baseline of a name, new or not.
     ///
     /// # Errors
-    /// [`Error::BaselineName`], also where another one differs in case alone: not all systems tell them apart.
+    /// [`Error::BaselineName`], also where another one differs in case alone: not all systems tell them apart;
+    /// [`Error::BaselinePlace`].
     pub(crate) fn new_or_not(&self, name: &str) -> Result<Baseline, Error> {
         name::check(name)?;
         let same = |known: &String| known != name && known.eq_ignore_ascii_case(name);
-        match self.names()?.into_iter().find(same) {
-            Some(known) => Err(Error::BaselineName {
+        if let Some(known) = self.names()?.into_iter().find(same) {
+            return Err(Error::BaselineName {
                 name: name.to_owned(),
                 why: "differs from another one in nothing but its case".to_owned(),
                 instead: known,
-            }),
-            None => Ok(self.at(name)),
+            });
         }
+        let baseline = self.at(name);
+        baseline.has_place()?;
+        Ok(baseline)
+    }
+
+    /// Whether a name looks like a slip for that of a baseline that there is.
+    pub(crate) fn is_slip(&self, name: &str) -> Result<bool, Error> {
+        let names = self.names()?;
+        Ok(names.iter().any(|known| name::is_slip(name, known)))
     }
 
     /// That there is no baseline of a name.
@@ -130,6 +143,16 @@ impl Baseline {
 
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Refuses a place where something else is than a folder; a link is something else.
+    fn has_place(&self) -> Result<(), Error> {
+        match fs::symlink_metadata(&self.folder) {
+            Ok(found) if !found.is_dir() => Err(Error::BaselinePlace {
+                path: self.folder.clone(),
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// The runs of a scenario that count, the oldest first.
@@ -264,6 +287,11 @@ fn entries(folder: &Path) -> Result<Vec<(PathBuf, fs::FileType)>, Error> {
     let listed = match fs::read_dir(folder) {
         Ok(listed) => listed,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == ErrorKind::NotADirectory => {
+            return Err(Error::BaselinePlace {
+                path: folder.to_path_buf(),
+            });
+        }
         Err(error) => return Err(Error::io("read the folder", folder)(error)),
     };
     let entry = |entry: std::io::Result<fs::DirEntry>| {

@@ -6,6 +6,8 @@ use std::fmt::Write as _;
 
 /// The longest name of a baseline.
 const LONGEST: usize = 64;
+/// Shorter names differ by one letter without a slip: `api`, `app`.
+const SHORTEST_SLIP: usize = 4;
 /// The longest part of a scenario's identity that names a folder.
 const LONGEST_SCENARIO: usize = 100;
 /// What means a run wherever a baseline could be meant too.
@@ -40,6 +42,18 @@ pub(crate) fn check(name: &str) -> Result<(), Error> {
         why: why.to_owned(),
         instead: instead(name),
     })
+}
+
+/// Whether `name` is but for one slip of the fingers `known`. One that differs in digits or in what stands
+/// between words is none: `main-2` after `main`, whose load changed.
+pub(super) fn is_slip(name: &str, known: &str) -> bool {
+    let letters = |name: &str| -> String {
+        let letters = name.chars().filter(char::is_ascii_alphabetic);
+        letters.collect()
+    };
+    name.len().min(known.len()) >= SHORTEST_SLIP
+        && letters(name) != letters(known)
+        && strsim::damerau_levenshtein(name, known) == 1
 }
 
 /// Whether a run's identifier is the name of a file.
@@ -142,6 +156,25 @@ mod tests {
             assert!(check(&told).is_ok());
         }
         assert!(check(&"a".repeat(64)).is_ok() && check(&"a".repeat(65)).is_err());
+    }
+
+    #[test]
+    fn a_slip_is_told_from_another_name() {
+        for slip in ["mian", "man1", "maim", "amin", "mains", "mmain"] {
+            assert_eq!(is_slip(slip, "main"), slip != "man1", "{slip}");
+        }
+        assert!(is_slip("releas-1.2", "release-1.2"));
+        for (name, known) in [
+            ("main-2", "main"),
+            ("main2", "main"),
+            ("main_2", "main-2"),
+            ("release-1.3", "release-1.2"),
+            ("us-west", "eu-west"),
+            ("app", "api"),
+            ("main-linux", "main"),
+        ] {
+            assert!(!is_slip(name, known) && !is_slip(known, name), "{name}");
+        }
     }
 
     #[test]

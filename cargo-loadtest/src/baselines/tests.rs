@@ -541,3 +541,28 @@ fn what_is_kept_is_graded_as_the_run_was() {
         (is.grade.letter, is.verdict)
     );
 }
+
+#[test]
+fn a_file_in_the_place_of_a_baseline_is_told_as_such() {
+    let (folder, baselines) = baselines();
+    saved(&main(&baselines), &run(0), FOREVER).unwrap();
+    let place = folder.path().join(".loadtest/baselines/other");
+    fs::write(&place, "mine").unwrap();
+    assert_eq!(baselines.names().unwrap(), ["main"]);
+    for error in [
+        baselines.open("other").unwrap_err(),
+        baselines.new_or_not("other").unwrap_err(),
+    ] {
+        assert!(matches!(&error, Error::BaselinePlace { path } if *path == place));
+        assert_eq!(error.exit_code(), 2);
+    }
+    let all = folder.path().join(".loadtest/baselines");
+    fs::remove_dir_all(&all).unwrap();
+    fs::write(&all, "mine").unwrap();
+    let error = baselines.open("main").unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("baselines` is no folder, where baselines have one: move it away")
+    );
+}

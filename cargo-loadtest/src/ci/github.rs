@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 /// Annotations of one kind that GitHub keeps of a step.
 const NOTES: usize = 10;
@@ -19,6 +20,8 @@ const SUMMARY: u64 = 1_024 * 1_024;
 
 const SUMMARY_FILE: &str = "GITHUB_STEP_SUMMARY";
 const OUTPUT_FILE: &str = "GITHUB_OUTPUT";
+/// Outputs that cannot be written are told once.
+static OUTPUT_LOST: Once = Once::new();
 
 /// Where a step is told something.
 #[derive(Debug, Clone, Default)]
@@ -104,7 +107,11 @@ impl Step {
                 .iter()
                 .map(|(name, value)| entry(name, value))
                 .collect();
-            tell_of(OUTPUT_FILE, path, append(path, &lines));
+            let written = append(path, &lines);
+            // It is written to twice: what a run was, and what the invocation came to.
+            if written.is_err() {
+                OUTPUT_LOST.call_once(|| tell_of(OUTPUT_FILE, path, written));
+            }
         }
     }
 

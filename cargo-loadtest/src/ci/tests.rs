@@ -184,7 +184,7 @@ fn a_search_is_noted_once_and_what_did_not_run_without_a_place() {
         scenario: "shop::load::gone".to_owned(),
         exit_code: 100,
         message: "nobody there".to_owned(),
-        help: None,
+        ..NotRun::default()
     });
     let all = annotation::all(&report);
     assert_eq!(

@@ -113,6 +113,9 @@ pub(crate) struct GateArgs {
     /// Fail when something became worse than in this baseline, beyond margin and chance
     #[arg(long, value_name = "NAME")]
     pub(crate) baseline: Option<String>,
+    /// Compare with no baseline, whatever `loadtest.toml` or the environment says
+    #[arg(long, conflicts_with = "baseline")]
+    pub(crate) no_baseline: bool,
     /// Run as on a build server: plain lines, reports for it, its summary, outputs and annotations
     #[arg(long)]
     pub(crate) ci: bool,
@@ -256,7 +259,7 @@ pub(crate) struct HistoryArgs {
     #[arg(long, num_args = 2, value_names = ["A", "B"])]
     pub(crate) diff: Option<Vec<String>>,
     /// Show this many runs of each scenario, the newest
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = values::at_least_one)]
     pub(crate) limit: usize,
     /// For people, or as data
     #[arg(long, value_enum, default_value_t, value_name = "FMT")]
@@ -383,6 +386,9 @@ pub(crate) struct LoadArgs {
     /// Take the load from `[load.NAME]` in `loadtest.toml`; other flags change it further
     #[arg(long = "load", value_name = "NAME")]
     pub(crate) preset: Option<String>,
+    /// Take the load that each scenario declares, whatever `loadtest.toml` or the environment says; other flags change it further
+    #[arg(long, conflicts_with = "preset")]
+    pub(crate) declared_load: bool,
     /// Start iterations at this rate, whatever the target does
     #[arg(long, value_name = "N/s", value_parser = values::rate, allow_hyphen_values = true, conflicts_with_all = ["users", "iterations"])]
     pub(crate) rate: Option<f64>,

@@ -107,13 +107,13 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
 }
 
 /// The baseline of a name. One that is not there is a mistake of whoever types it; to a build server it is one
-/// that no run has been saved in yet.
+/// that no run has been saved in yet, unless it looks like a slip for one that there is.
 ///
 /// # Errors
 /// [`Error::BaselineName`], [`Error::UnknownBaseline`].
 fn baseline(baselines: &Baselines, name: &str, is_ci: bool) -> Result<Baseline, Error> {
     match baselines.open(name) {
-        Err(error @ Error::UnknownBaseline { .. }) if is_ci => {
+        Err(error @ Error::UnknownBaseline { .. }) if is_ci && !baselines.is_slip(name)? => {
             let help = error.help().unwrap_or_default();
             shell::warning(format_args!("{error}: nothing is compared; {help}"));
             baselines.new_or_not(name)
@@ -188,8 +188,9 @@ fn keep(found: &Found, result: Result<ScenarioRecord, Error>, record: &mut RunRe
 
 /// What the record keeps of a scenario that `error` prevented.
 pub(super) fn not_run(found: &Found, error: &Error) -> NotRun {
-    if let Error::Refused { scenario, failure } = error {
-        return store::not_run(scenario.clone(), failure.clone());
+    let expected = NotRun::of(&found.definition);
+    if let Error::Refused { failure, .. } = error {
+        return store::not_run(expected, failure.clone());
     }
     let mut message = error.to_string();
     let mut source = std::error::Error::source(error);
@@ -198,20 +199,19 @@ pub(super) fn not_run(found: &Found, error: &Error) -> NotRun {
         source = cause.source();
     }
     NotRun {
-        scenario: found.definition.identity(),
         exit_code: error.exit_code(),
         message: redact::text(&message).into_owned(),
         help: error.help().map(|help| redact::text(&help).into_owned()),
+        ..expected
     }
 }
 
 /// The same of one that the user did not wait for.
 fn before_its_load(found: &Found) -> NotRun {
     NotRun {
-        scenario: found.definition.identity(),
         exit_code: Error::Interrupted.exit_code(),
         message: "interrupted before its load began".to_owned(),
-        help: None,
+        ..NotRun::of(&found.definition)
     }
 }
 

@@ -134,6 +134,12 @@ pub(super) fn read(value: Value<'_, '_>, reader: &mut Reader<'_>) -> Vec<Preset>
                 format!("`load.{name}` is a table; write `[load.{name}]` on a line of its own")
             };
             reader.mistake(value.span().start, message);
+            // It has a name, so that whoever calls it by that makes no mistake of his own.
+            presets.push(Preset {
+                name: name.to_string(),
+                line,
+                overrides: Overrides::default(),
+            });
             continue;
         };
         let mut overrides = Overrides::default();

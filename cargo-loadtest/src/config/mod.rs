@@ -29,6 +29,7 @@ pub(crate) use organisation::Member;
 pub(crate) use organisation::{Level, Organisation, Plan};
 use reader::Reader;
 pub(crate) use run::RunDefaults;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 pub(crate) use store::StoreConfig;
 use toml::de::DeTable;
@@ -180,20 +181,27 @@ impl Config {
             let with_path = |mistake| format!("{}: {mistake}", path.display());
             mistakes.into_iter().map(with_path).collect::<Vec<_>>()
         };
-        let mut mistakes = match std::str::from_utf8(bytes.unwrap_or_default()) {
-            Ok(text) => told(config.read(text)),
+        let read = match std::str::from_utf8(bytes.unwrap_or_default()) {
+            Ok(text) => config.read(text),
             Err(error) => {
                 let before = &bytes.unwrap_or_default()[..error.valid_up_to()];
                 let line = before.split(|byte| *byte == b'\n').count();
-                told(vec![format!("line {line}: this is not UTF-8, as TOML is")])
+                Err(vec![format!("line {line}: this is not UTF-8, as TOML is")])
             }
         };
+        // Which presets there are is not known of a file that is no TOML.
+        let knows_presets = read.is_ok();
+        let (Ok(mistakes) | Err(mistakes)) = read;
+        let mut mistakes = told(mistakes);
         config.take(&mut environment);
         config.settle();
-        if mistakes.is_empty() {
-            mistakes = told(config.unknown_presets(true));
+        if knows_presets {
+            for (origin, mistake) in config.unknown_presets() {
+                if let Origin::Environment { variable } = origin {
+                    mistakes.push(format!("`{variable}`: {mistake}"));
+                }
+            }
         }
-        mistakes.extend(config.unknown_presets(false));
         let (wrong, doubts) = environment.finish();
         mistakes.extend(wrong);
         if mistakes.is_empty() {
@@ -203,26 +211,37 @@ impl Config {
         }
     }
 
-    /// Reads the text of the file; what is wrong with it.
-    fn read(&mut self, text: &str) -> Vec<String> {
+    /// Reads the text of the file; what is wrong with it, or with its syntax, so that nothing was read.
+    fn read(&mut self, text: &str) -> Result<Vec<String>, Vec<String>> {
         let folder = self.folder.clone();
         let mut reader = Reader::new(text, &folder);
         let (table, syntax) = DeTable::parse_recoverable(text);
-        for error in &syntax {
-            reader.mistake(error.span().map_or(0, |span| span.start), error.message());
+        if !syntax.is_empty() {
+            let mut lines = BTreeSet::new();
+            for error in &syntax {
+                let at = error.span().map_or(0, |span| span.start);
+                // What else there is in a line follows from the first mistake in it.
+                if lines.insert(reader.line(at)) {
+                    reader.mistake(at, error.message());
+                }
+            }
+            return Err(reader.finish());
         }
-        if syntax.is_empty() {
-            self.tables(table.get_ref(), &mut reader);
-            match Listed::read(text) {
-                Ok(targets) => self.targets = targets,
-                Err(mistakes) => {
-                    for mistake in mistakes {
-                        reader.mistake_in(mistake.line, mistake.message);
-                    }
+        self.tables(table.get_ref(), &mut reader);
+        for (origin, mistake) in self.unknown_presets() {
+            if let Origin::File { line } = origin {
+                reader.mistake_in(*line, mistake);
+            }
+        }
+        match Listed::read(text) {
+            Ok(targets) => self.targets = targets,
+            Err(mistakes) => {
+                for mistake in mistakes {
+                    reader.mistake_in(mistake.line, mistake.message);
                 }
             }
         }
-        reader.finish()
+        Ok(reader.finish())
     }
 
     fn tables(&mut self, file: &DeTable<'_>, reader: &mut Reader<'_>) {
@@ -310,26 +329,16 @@ impl Config {
         }
     }
 
-    /// What is wrong with the names of presets in the file, or in the environment.
-    fn unknown_presets(&self, in_file: bool) -> Vec<String> {
+    /// Where presets are named that there are not.
+    fn unknown_presets(&self) -> Vec<(&Origin, String)> {
         let names = self
             .settings
             .iter()
             .filter(|setting| setting.name == "load");
-        let mut mistakes = Vec::new();
-        for setting in names {
-            let Err(error) = self.preset(&setting.words[0]) else {
-                continue;
-            };
-            match &setting.origin {
-                Origin::File { line } if in_file => mistakes.push(format!("line {line}: {error}")),
-                Origin::Environment { variable } if !in_file => {
-                    mistakes.push(format!("`{variable}`: {error}"));
-                }
-                _ => {}
-            }
-        }
-        mistakes
+        let mistake = |setting: &Setting| self.preset(&setting.words[0]).err();
+        names
+            .filter_map(|setting| Some((&setting.origin, mistake(setting)?.to_string())))
+            .collect()
     }
 
     /// What set a key: the last that did. With `ci`, a key of `[run]` may be set by `[ci]`.

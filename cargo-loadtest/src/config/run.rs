@@ -30,7 +30,9 @@ impl RunDefaults {
         let mut args = args.clone();
         args.load = self.load_args(&args.load);
         args.gate.min_grade = args.gate.min_grade.or(self.min_grade);
-        args.gate.baseline = args.gate.baseline.or_else(|| self.baseline.clone());
+        if !args.gate.no_baseline {
+            args.gate.baseline = args.gate.baseline.or_else(|| self.baseline.clone());
+        }
         if args.export.is_empty() {
             args.export.clone_from(&self.export);
         }
@@ -43,7 +45,10 @@ impl RunDefaults {
     /// The same of the flags of a load.
     pub(crate) fn load_args(&self, load: &LoadArgs) -> LoadArgs {
         LoadArgs {
-            preset: load.preset.clone().or_else(|| self.load.clone()),
+            preset: load
+                .preset
+                .clone()
+                .or_else(|| self.load.clone().filter(|_| !load.declared_load)),
             seed: load.seed.or(self.seed),
             ..load.clone()
         }

@@ -1,5 +1,6 @@
-//! What all formats say of a run beside a baseline: the journey and what changed in figures, the rest in
-//! sentences. What is left out here is in JSON and CSV.
+//! What is said of a run beside a baseline, or beside another run, in all formats: the journey and what
+//! changed in figures, the rest in sentences. What a report leaves out here is in its JSON and CSV, and in
+//! what `compare` prints.
 
 use crate::shell::clean;
 use loadtest::card::{Card, Reason, ReasonKind, view};
@@ -7,7 +8,7 @@ use loadtest::comparison::{
     Beside, Change, Compared, Comparison, Figure, Margin, Outcome, Skipped, Subject,
 };
 use serde::Serialize;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 /// The most rows of figures.
 const ROWS: usize = 20;
@@ -15,6 +16,24 @@ const ROWS: usize = 20;
 const REGRESSIONS: usize = 6;
 /// What stands for the journey in the place of a step.
 pub(crate) const JOURNEY: &str = "journey";
+
+/// What a run is shown beside.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Base<'a> {
+    /// The runs of a baseline, by its name.
+    Baseline(&'a str),
+    /// Another run, by its identifier.
+    Run(&'a str),
+}
+
+/// Which figures are rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rows {
+    /// Those of the journey, and those of steps that are not unchanged; of many the gravest.
+    Gravest,
+    /// All of them.
+    All,
+}
 
 /// A comparison as it is shown.
 #[derive(Debug, Serialize)]
@@ -28,7 +47,7 @@ pub(crate) struct Shown<'a> {
     pub(crate) counts: Vec<Tally>,
     /// Why the runs are not compared, and what to do about it.
     pub(crate) against: Vec<(String, &'static str)>,
-    /// The figures of the journey, and those of steps that are not unchanged.
+    /// The figures that were asked for, in the order of the scenario.
     pub(crate) rows: Vec<Row<'a>>,
     /// What else there is to know, a sentence each.
     pub(crate) notes: Vec<String>,
@@ -79,7 +98,9 @@ pub(crate) const fn gravity(change: Change) -> u8 {
 
 /// What the card says of its comparison; `None` where there was to be none.
 pub(crate) fn shown(card: &Card) -> Option<Shown<'_>> {
-    card.comparison.as_ref().map(Shown::of)
+    let Beside { baseline, outcome } = card.comparison.as_ref()?;
+    let shown = Shown::of(Base::Baseline(baseline), outcome, Rows::Gravest);
+    Some(shown)
 }
 
 /// The reasons of the verdict for people: of many regressions the first, and how many more there are.
@@ -119,15 +140,12 @@ pub(crate) fn kept(card: &Card) -> String {
         let _ = write!(words, ", graded {least} or better");
     }
     if let Some(beside) = &card.comparison {
-        let baseline = unticked(&beside.baseline);
+        let baseline = view::quoted(&clean(&beside.baseline));
         let _ = match &beside.outcome {
             Outcome::Compared(_) => {
-                write!(
-                    words,
-                    ", nothing regressed against the baseline `{baseline}`"
-                )
+                write!(words, ", nothing regressed against the baseline {baseline}")
             }
-            _ => write!(words, ", not compared with the baseline `{baseline}`"),
+            _ => write!(words, ", not compared with the baseline {baseline}"),
         };
     }
     words
@@ -139,19 +157,27 @@ pub(crate) fn asked(card: &Card) -> Option<String> {
         .map(|least| format!("at least {least} asked for"))
 }
 
+impl fmt::Display for Base<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Baseline(name) => write!(f, "the baseline {}", clean(name)),
+            Self::Run(id) => write!(f, "the run {}", clean(id)),
+        }
+    }
+}
+
 impl<'a> Shown<'a> {
-    pub(crate) fn of(beside: &'a Beside) -> Self {
-        let baseline = clean(&beside.baseline);
+    pub(crate) fn of(base: Base<'_>, outcome: &'a Outcome, rows: Rows) -> Self {
         let mut shown = Self {
-            title: format!("Against the baseline {baseline}"),
+            title: format!("Against {base}"),
             lead: String::new(),
             counts: Vec::new(),
             against: Vec::new(),
             rows: Vec::new(),
             notes: Vec::new(),
         };
-        match &beside.outcome {
-            Outcome::Compared(comparison) => shown.compare(comparison),
+        match outcome {
+            Outcome::Compared(comparison) => shown.compare(base, comparison, rows),
             Outcome::Refused { refusals } => {
                 "Not compared, since a difference would not be the target's"
                     .clone_into(&mut shown.lead);
@@ -160,18 +186,32 @@ impl<'a> Shown<'a> {
                     .map(|refusal| (refusal.to_string(), refusal.help()))
                     .collect();
             }
-            Outcome::Absent => {
-                "Not compared: the baseline has no run of this scenario."
-                    .clone_into(&mut shown.lead);
-                shown.notes.push(format!(
-                    "`cargo loadtest baseline save {baseline}` makes the latest run a part of it."
-                ));
-            }
+            Outcome::Absent => match base {
+                Base::Baseline(name) => {
+                    "Not compared: the baseline has no run of this scenario."
+                        .clone_into(&mut shown.lead);
+                    shown.notes.push(format!(
+                        "`cargo loadtest baseline save {}` makes the latest run a part of it.",
+                        clean(name)
+                    ));
+                }
+                Base::Run(_) => {
+                    shown.lead = format!("Not compared: {base} does not have this scenario.");
+                }
+            },
         }
         shown
     }
 
-    fn compare(&mut self, comparison: &'a Comparison) {
+    /// That only `base` has a scenario.
+    pub(crate) fn missing(base: Base<'_>) -> Self {
+        let mut shown = Self::of(base, &Outcome::Absent, Rows::All);
+        shown.lead = format!("Not compared: only {base} has this scenario.");
+        shown.notes.clear();
+        shown
+    }
+
+    fn compare(&mut self, base: Base<'_>, comparison: &'a Comparison, rows: Rows) {
         let figures = || {
             comparison
                 .subjects
@@ -193,12 +233,17 @@ impl<'a> Shown<'a> {
             })
             .filter(|row| row.count > 0)
             .collect();
-        let runs = view::counted(comparison.base.len() as u64, "run");
-        self.lead = match figures().count() {
-            0 => format!("Beside {runs} of it: no figure can be compared."),
-            _ => format!("Beside {runs} of it"),
+        self.lead = match base {
+            Base::Baseline(_) => {
+                let runs = view::counted(comparison.base.len() as u64, "run");
+                format!("Beside {runs} of it")
+            }
+            Base::Run(_) => "Beside it".to_owned(),
         };
-        self.rows = rows(comparison);
+        if figures().next().is_none() {
+            self.lead.push_str(": no figure can be compared.");
+        }
+        self.rows = rows_of(comparison, rows);
         let listed = |verdict| {
             self.rows
                 .iter()
@@ -241,11 +286,11 @@ fn within(margin: &Margin) -> String {
     view::exact_percent(margin.relative)
 }
 
-/// The figures of the journey, and those of steps that are not unchanged; of more than [`ROWS`] the gravest,
-/// in the order of the scenario.
-fn rows(comparison: &Comparison) -> Vec<Row<'_>> {
+/// The figures that are rows, in the order of the scenario; of more than [`ROWS`] the gravest, where not all
+/// are asked for.
+fn rows_of(comparison: &Comparison, rows: Rows) -> Vec<Row<'_>> {
     let of = |subject: &'_ Subject| {
-        let is_told = subject.step.is_none();
+        let is_told = rows == Rows::All || subject.step.is_none();
         move |figure: &&Compared| is_told || figure.verdict != Change::Unchanged
     };
     let mut told: Vec<(usize, &Subject, &Compared)> = Vec::new();
@@ -254,9 +299,11 @@ fn rows(comparison: &Comparison) -> Vec<Row<'_>> {
             told.push((told.len(), subject, figure));
         }
     }
-    told.sort_by_key(|(at, _, figure)| (gravity(figure.verdict), *at));
-    told.truncate(ROWS);
-    told.sort_by_key(|(at, ..)| *at);
+    if rows == Rows::Gravest {
+        told.sort_by_key(|(at, _, figure)| (gravity(figure.verdict), *at));
+        told.truncate(ROWS);
+        told.sort_by_key(|(at, ..)| *at);
+    }
     told.into_iter()
         .map(|(_, subject, compared)| Row {
             step: subject.step.as_deref(),
@@ -309,7 +356,7 @@ fn skipped(comparison: &Comparison) -> Vec<String> {
         let steps = comparison.subjects.iter();
         let steps = steps.filter(|subject| subject.skipped == Some(why));
         let names = steps.filter_map(|subject| subject.step.as_deref());
-        let names: Vec<_> = names.map(|name| format!("`{}`", unticked(name))).collect();
+        let names: Vec<_> = names.map(|name| view::quoted(&clean(name))).collect();
         let more = names.len().saturating_sub(ROWS);
         let mut words = names[..names.len() - more].join(", ");
         if more > 0 {
@@ -365,12 +412,8 @@ fn detectable(comparison: &Comparison) -> Option<String> {
         ));
     }
     all.sort_by(|(_, one), (_, other)| one.detectable.total_cmp(&other.detectable));
-    let name = |subject: &Subject| {
-        format!(
-            "`{}`",
-            unticked(subject.step.as_deref().unwrap_or_default())
-        )
-    };
+    let name =
+        |subject: &Subject| view::quoted(&clean(subject.step.as_deref().unwrap_or_default()));
     let ((low_at, low), (high_at, high)) = (all.first()?, all.last()?);
     let (low, high) = (low.detectable_words(), high.detectable_words());
     let which = if low == high {
@@ -381,11 +424,6 @@ fn detectable(comparison: &Comparison) -> Option<String> {
     Some(format!(
         "A p95 of a step that is {which} worse, or more, would have shown nine times of ten."
     ))
-}
-
-/// A name that stands between backticks.
-fn unticked(name: &str) -> String {
-    clean(name).replace('`', "'")
 }
 
 #[cfg(test)]

@@ -64,7 +64,9 @@ impl Webhooks {
             .collect();
         let mistakes: Vec<_> = webhooks
             .iter()
-            .filter_map(|webhook| webhook.as_ref().err().cloned())
+            .filter_map(|webhook| webhook.as_ref().err())
+            .flatten()
+            .cloned()
             .collect();
         if mistakes.is_empty() {
             Ok(Self(webhooks.into_iter().flatten().collect()))
@@ -92,16 +94,14 @@ impl Webhook {
         number: usize,
         notify: &Notify,
         variable: impl Fn(&str) -> Option<String>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Vec<String>> {
         let key = match &notify.secret_env {
-            None => None,
+            None => Ok(None),
             Some(name) => match variable(name).filter(|key| !key.is_empty()) {
-                Some(key) => Some(hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes())),
-                None => {
-                    return Err(format!(
-                        "webhook {number}: its `secret_env` names the variable `{name}`, which holds no key"
-                    ));
-                }
+                Some(key) => Ok(Some(hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes()))),
+                None => Err(format!(
+                    "webhook {number}: its `secret_env` names the variable `{name}`, which holds no key"
+                )),
             },
         };
         let url = match notify.url_variable() {
@@ -112,13 +112,16 @@ impl Webhook {
                 None => Err(format!("names the variable `{name}`, which holds nothing")),
             },
         };
-        let url = url.map_err(|mistake| format!("webhook {number}: its `url` {mistake}"))?;
-        Ok(Self {
-            url,
-            events: notify.events.clone(),
-            format: notify.format,
-            key,
-        })
+        let url = url.map_err(|mistake| format!("webhook {number}: its `url` {mistake}"));
+        match (url, key) {
+            (Ok(url), Ok(key)) => Ok(Self {
+                url,
+                events: notify.events.clone(),
+                format: notify.format,
+                key,
+            }),
+            (url, key) => Err(url.err().into_iter().chain(key.err()).collect()),
+        }
     }
 
     /// As it may be shown: scheme, host and port.

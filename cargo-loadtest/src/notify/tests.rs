@@ -266,11 +266,17 @@ fn a_key_that_is_missing_or_empty_is_told_without_any_secret() {
     assert_eq!(new(&notify(None)), None);
     assert_eq!(new(&notify(Some("HELD"))), None);
     for name in ["EMPTY", "MISSING"] {
-        let error = new(&notify(Some(name))).unwrap();
+        let errors = new(&notify(Some(name))).unwrap();
         let told =
             format!("webhook 2: its `secret_env` names the variable `{name}`, which holds no key");
-        assert_eq!(error, told);
+        assert_eq!(errors, [told]);
     }
+    let neither = Notify {
+        url: "$MISSING_URL".to_owned(),
+        ..notify(Some("MISSING"))
+    };
+    let errors = new(&neither).unwrap();
+    assert!(errors[0].contains("`MISSING_URL`") && errors[1].contains("`MISSING`"));
     let all = [
         notify(Some("LOADTEST_NO_KEY_1")),
         notify(Some("LOADTEST_NO_KEY_2")),
@@ -299,7 +305,7 @@ fn a_url_may_come_from_the_environment() {
         (Some("hooks.example/hush"), "is no URL"),
         (Some("ftp://hooks.example/hush"), "begins with neither"),
     ] {
-        let error = new(held).unwrap_err();
+        let error = new(held).unwrap_err().concat();
         assert!(error.starts_with(&format!("{begin}{told}")), "{error}");
         assert!(!error.contains("hush"), "{error}");
     }
@@ -313,7 +319,7 @@ fn of_a_webhook_only_scheme_and_host_are_shown() {
         url: "https://hooks.example:x/hush".to_owned(),
         ..notify(None)
     };
-    let error = Webhook::new(1, &mistaken, |_| None).err().unwrap();
+    let error = Webhook::new(1, &mistaken, |_| None).err().unwrap().concat();
     assert!(!error.contains("hush"), "{error}");
 }
 

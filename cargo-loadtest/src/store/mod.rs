@@ -179,7 +179,7 @@ mod tests {
             scenario: format!("shop::load::number_{number}"),
             exit_code: 105,
             message: "interrupted before its load began".to_owned(),
-            help: None,
+            ..NotRun::default()
         };
         RunRecord {
             not_run: (1..=scenarios).map(expected).collect(),

@@ -40,7 +40,7 @@ impl RunFolder {
         for (number, expected) in (1..).zip(expected) {
             match read_part(&self.scenario_record(number), &self.journal(number))? {
                 Part::Ran(scenario) => record.scenarios.push(*scenario),
-                Part::Refused(failure) => record.not_run.push(not_run(expected.scenario, failure)),
+                Part::Refused(failure) => record.not_run.push(not_run(expected, failure)),
                 Part::Nothing => record.not_run.push(expected),
             }
         }
@@ -88,10 +88,12 @@ impl RunFolder {
             });
         let failure = failure.or(broken.filter(|_| record.scenarios.is_empty()));
         if let Some(failure) = failure {
-            let scenario = record.capacity.take().map(|search| search.scenario);
-            record
-                .not_run
-                .push(not_run(scenario.unwrap_or_default(), failure));
+            let search = record.capacity.take();
+            let expected = NotRun {
+                scenario: search.map(|search| search.scenario).unwrap_or_default(),
+                ..NotRun::default()
+            };
+            record.not_run.push(not_run(expected, failure));
         } else if record.scenarios.is_empty() {
             return Err(Error::EmptyRun {
                 directory: self.path().to_path_buf(),
@@ -163,14 +165,14 @@ fn read_part(part: &Path, journal: &Path) -> Result<Part, Error> {
     Ok(record.map_or(Part::Nothing, |record| Part::Ran(Box::new(record))))
 }
 
-/// What a record keeps of a scenario that refused to run.
-pub(crate) fn not_run(scenario: String, failure: RunFailure) -> NotRun {
+/// What a record keeps of a scenario that was expected, and refused to run.
+pub(crate) fn not_run(expected: NotRun, failure: RunFailure) -> NotRun {
     let redacted = |text: String| redact::text(&text).into_owned();
     NotRun {
-        scenario,
         exit_code: failure.kind.exit_code(),
         message: redacted(failure.message),
         help: failure.help.map(redacted),
+        ..expected
     }
 }
 

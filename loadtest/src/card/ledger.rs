@@ -1,5 +1,6 @@
 //! Dependency failures: which steps could not run, for want of what, and whose fault it was.
 
+use super::view;
 use crate::chain::RootCause;
 use crate::metrics::{DependencyTally, Windows};
 use serde::Serialize;
@@ -28,7 +29,7 @@ pub struct DependencyFailure {
 impl DependencyFailure {
     /// What happened, in words: `` `order` needed the response of `buy`, which was not drawn ``.
     pub fn words(&self) -> String {
-        let step = &self.step;
+        let step = view::quoted(&self.step);
         let Some(variable) = &self.variable else {
             let what = match self.cause {
                 RootCause::Invalid => "had values that make no valid request",
@@ -36,21 +37,19 @@ impl DependencyFailure {
                 cause => &format!("{cause}"),
             };
             return if self.example.is_empty() {
-                format!("`{step}` {what}")
+                format!("{step} {what}")
             } else {
-                format!("`{step}` {what}: {}", self.example)
+                format!("{step} {what}: {}", self.example)
             };
         };
-        let upstream = &self.upstream;
-        if self.cause == RootCause::NotInFeed && self.root_step == *step {
-            return format!(
-                "`{step}` needed `{variable}`, which the row of the feed `{upstream}` lacks"
-            );
+        let (value, upstream) = (view::quoted(variable), view::quoted(&self.upstream));
+        if self.cause == RootCause::NotInFeed && self.root_step == self.step {
+            return format!("{step} needed {value}, which the row of the feed {upstream} lacks");
         }
-        let needed = if variable == upstream {
-            format!("the response of `{upstream}`")
+        let needed = if *variable == self.upstream {
+            format!("the response of {upstream}")
         } else {
-            format!("`{variable}` of `{upstream}`")
+            format!("{value} of {upstream}")
         };
         let cause = match self.cause {
             RootCause::Failed => "failed",
@@ -61,10 +60,11 @@ impl DependencyFailure {
             RootCause::NotDrawn => "was not drawn",
             RootCause::LeftOut => "left itself out",
         };
-        if self.root_step == *upstream {
-            format!("`{step}` needed {needed}, which {cause}")
+        if self.root_step == self.upstream {
+            format!("{step} needed {needed}, which {cause}")
         } else {
-            format!("`{step}` needed {needed}: `{}` {cause}", self.root_step)
+            let root = view::quoted(&self.root_step);
+            format!("{step} needed {needed}: {root} {cause}")
         }
     }
 

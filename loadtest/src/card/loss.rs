@@ -79,8 +79,8 @@ pub(super) fn of_step(
             step,
             count: tally.skipped - known,
             words: format!(
-                "`{}` could not run in {}",
-                names[step],
+                "{} could not run in {}",
+                view::quoted(names[step]),
                 view::counted(tally.skipped - known, "iteration")
             ),
         });
@@ -93,7 +93,7 @@ pub(super) fn of_step(
 fn errors(name: &str, tally: &StepTally, grade: &StepGrade) -> String {
     let rate = tally.failed as f64 / tally.executed as f64;
     let share = tally.failed as f64 / grade.attempts as f64;
-    let mut words = format!("{} errors on `{name}`", view::percent(rate));
+    let mut words = format!("{} errors on {}", view::percent(rate), view::quoted(name));
     if grade.budget <= 0.0 {
         words.push_str(", where none is allowed");
     } else if grade.burn.is_none_or(|burn| burn > 1.0) {
@@ -133,34 +133,35 @@ fn skips(
     causes
         .into_iter()
         .map(|(cause, count, first)| {
-            let name = names[step];
+            let name = view::quoted(names[step]);
             let root = names.get(cause.step).copied().unwrap_or("?");
             let times = view::counted(count, "iteration");
-            let variable = first.variable.as_deref().unwrap_or(root);
+            let variable = view::quoted(first.variable.as_deref().unwrap_or(root));
+            let root = view::quoted(root);
             let words = match cause.root {
                 RootCause::Failed => {
-                    format!("`{root}` failing left `{name}` without `{variable}` in {times}")
+                    format!("{root} failing left {name} without {variable} in {times}")
                 }
                 RootCause::Missing => {
-                    format!("answers of `{root}` left `{name}` without `{variable}` in {times}")
+                    format!("answers of {root} left {name} without {variable} in {times}")
                 }
                 RootCause::NotInFeed if cause.step == step => {
-                    format!("rows of a feed left `{name}` without `{variable}` in {times}")
+                    format!("rows of a feed left {name} without {variable} in {times}")
                 }
                 RootCause::NotInFeed => format!(
-                    "`{root}` lacking a value of its feed left `{name}` without `{variable}` in {times}"
+                    "{root} lacking a value of its feed left {name} without {variable} in {times}"
                 ),
                 RootCause::Declined if cause.step == step => {
-                    format!("`{name}` declined to run in {times}")
+                    format!("{name} declined to run in {times}")
                 }
-                RootCause::Declined => format!(
-                    "`{root}` declining to run left `{name}` without `{variable}` in {times}"
-                ),
+                RootCause::Declined => {
+                    format!("{root} declining to run left {name} without {variable} in {times}")
+                }
                 RootCause::Invalid if cause.step == step => {
-                    format!("`{name}` had values that make no valid request in {times}")
+                    format!("{name} had values that make no valid request in {times}")
                 }
                 RootCause::Invalid | RootCause::NotDrawn | RootCause::LeftOut => format!(
-                    "`{root}` making no valid request left `{name}` without `{variable}` in {times}"
+                    "{root} making no valid request left {name} without {variable} in {times}"
                 ),
             };
             (cause, count, words)
@@ -189,8 +190,9 @@ fn slow(step: usize, name: &str, tally: &StepTally, grade: &StepGrade) -> Vec<Lo
         0.0
     };
     let share = |part: u64| view::percent(part as f64 / tally.ok as f64);
+    let name = view::quoted(name);
     let mut words = format!(
-        "{} of the answers of `{name}` took over {}",
+        "{} of the answers of {name} took over {}",
         share(over),
         view::span(grade.target)
     );
@@ -210,7 +212,7 @@ fn slow(step: usize, name: &str, tally: &StepTally, grade: &StepGrade) -> Vec<Lo
     let delays = (over as f64 * late).round() as u64;
     let delayed = || {
         format!(
-            "start delay: {} of `{name}` were over {} only since their iteration started late",
+            "start delay: {} of {name} were over {} only since their iteration started late",
             view::counted(response - service, "answer"),
             view::span(grade.target)
         )
@@ -279,11 +281,11 @@ pub(super) fn overall(steps: &[(&str, Option<&StepGrade>, &[Loss])]) -> Vec<Loss
         let words = if let [_] = names[..] {
             first.words.clone()
         } else {
-            let culprit = steps.get(root).map_or("?", |(name, ..)| name);
-            let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            let culprit = view::quoted(steps.get(root).map_or("?", |(name, ..)| name));
+            let names: Vec<String> = names.iter().map(|name| view::quoted(name)).collect();
             let times = view::count(count);
             format!(
-                "`{culprit}` kept {} from running, {times} times in all",
+                "{culprit} kept {} from running, {times} times in all",
                 listed(&names)
             )
         };

@@ -26,18 +26,18 @@ pub(super) fn of(card: &Card, record: &ScenarioRecord) -> Vec<String> {
 /// That a feed ended the load.
 fn ran_out(record: &ScenarioRecord) -> Option<String> {
     let limit = record.plan.rows.as_ref().filter(|_| record.out_of_rows)?;
-    let feed = &limit.feed;
+    let feed = view::quoted(&limit.feed);
     let iterations = |count| view::counted(count, "iteration");
     Some(if record.planned < limit.rows {
         format!(
-            "the feed `{feed}` ran out of rows for some users, who stopped early: it has rows for {}, \
+            "the feed {feed} ran out of rows for some users, who stopped early: it has rows for {}, \
              dealt to all users in turn, and {} began",
             iterations(limit.rows),
             iterations(record.planned)
         )
     } else {
         format!(
-            "the feed `{feed}` ran out of rows after {}: the load ended there",
+            "the feed {feed} ran out of rows after {}: the load ended there",
             iterations(limit.rows)
         )
     })
@@ -70,10 +70,10 @@ fn oddities(record: &ScenarioRecord) -> Vec<String> {
         let (ambiguous, unsolicited) = tallies.fold((0, 0), |(ambiguous, unsolicited), tally| {
             (ambiguous + tally.ambiguous, unsolicited + tally.unsolicited)
         });
-        let name = &step.name;
+        let name = view::quoted(&step.name);
         if ambiguous > 0 {
             remarks.push(format!(
-                "{} in `{name}` had both a `content-length` and a `transfer-encoding` (`http.ambiguous`): the \
+                "{} in {name} had both a `content-length` and a `transfer-encoding` (`http.ambiguous`): the \
                  latter holds, but what stands between may read them otherwise",
                 view::counted(ambiguous, "answer")
             ));
@@ -81,7 +81,7 @@ fn oddities(record: &ScenarioRecord) -> Vec<String> {
         if unsolicited > 0 {
             let were = if unsolicited == 1 { "was" } else { "were" };
             remarks.push(format!(
-                "{} {were} given up in `{name}` since more came over it than was asked for \
+                "{} {were} given up in {name} since more came over it than was asked for \
                  (`http.unsolicited`): none of it was taken for an answer",
                 view::counted(unsolicited, "connection")
             ));
@@ -111,7 +111,7 @@ fn never_came(card: &Card, record: &ScenarioRecord) -> Vec<String> {
         if names.contains(&&**name) {
             continue;
         }
-        let some = names.iter().take(4).map(|name| format!("`{name}`"));
+        let some = names.iter().take(4).map(|name| view::quoted(name));
         let some: Vec<_> = some.collect();
         let does = match (some.is_empty(), names.len() > 4) {
             (true, _) => format!("{does} nothing"),

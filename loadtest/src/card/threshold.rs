@@ -76,7 +76,7 @@ impl ThresholdRow {
     pub fn reason(&self) -> String {
         let of = self.step.as_deref().map_or_else(
             || " of the journey".to_owned(),
-            |step| format!(" of `{step}`"),
+            |step| format!(" of {}", view::quoted(step)),
         );
         let name = self.metric.to_string();
         let of = if self.metric.is_own() { "" } else { &*of };

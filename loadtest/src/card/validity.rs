@@ -263,7 +263,7 @@ fn stalls(generator: &Generator) -> Option<Cause> {
     let many = stalled as f64 > STALLED_SECONDS * generator.seconds as f64;
     let by = generator.kept_by.as_ref();
     let by = by.map_or_else(String::new, |step| {
-        format!("; the code of `{step}` kept it")
+        format!("; the code of {} kept it", view::quoted(step))
     });
     many.then(|| Cause {
         trust: if stalled >= STALLS {

@@ -240,9 +240,9 @@ fn blocked(card: &Card) -> Vec<Reason> {
         .filter(|error| error.kind == ErrorKind::GuardBlocked)
         .map(|error| {
             let words = format!(
-                "{} of `{}` not sent: {}",
+                "{} of {} not sent: {}",
                 view::counted(error.count + error.elsewhere, "request"),
-                error.step,
+                view::quoted(&error.step),
                 error.example
             );
             Reason::of_step(ReasonKind::NotPermitted, &error.step, words)
@@ -318,9 +318,9 @@ fn panicked(card: &Card) -> Option<String> {
     let first = errors().next()?;
     let count = errors().map(|error| error.count + error.elsewhere).sum();
     Some(format!(
-        "no step was executed, since the scenario panicked: {}, most in `{}`: {}",
+        "no step was executed, since the scenario panicked: {}, most in {}: {}",
         view::counted(count, "panic"),
-        first.step,
+        view::quoted(&first.step),
         first.example
     ))
 }
@@ -394,7 +394,7 @@ fn beside_baseline(card: &Card) -> Vec<Reason> {
                     subject
                         .step
                         .as_ref()
-                        .map_or_else(|| "the journey".to_owned(), |step| format!("`{step}`")),
+                        .map_or_else(|| "the journey".to_owned(), |step| view::quoted(step)),
                     beside.baseline,
                     figure.difference_words()
                 ),

@@ -69,6 +69,11 @@ pub fn count(number: u64) -> String {
     grouped
 }
 
+/// A name that stands as code in a sentence: between backticks, of which it has none itself.
+pub fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "'"))
+}
+
 /// A number of things and their name, in the plural where it is not one.
 pub fn counted(number: u64, singular: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };

@@ -42,16 +42,34 @@ pub struct RunRecord {
 }
 
 /// A scenario that was selected and did not run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotRun {
     /// Its identity: `package::module::function`.
     pub scenario: String,
+    /// The fingerprint of its source, as far as it is known.
+    #[serde(default)]
+    pub fingerprint: Option<String>,
+    /// `version = ".."`, where it has one.
+    #[serde(default)]
+    pub version: Option<String>,
     /// The exit code that says what kind of reason it was.
     pub exit_code: u8,
     /// The reason, in words; redacted.
     pub message: String,
     /// What to do instead.
     pub help: Option<String>,
+}
+
+impl NotRun {
+    /// One that is not to run until somebody says why.
+    pub fn of(definition: &ScenarioDef) -> Self {
+        Self {
+            scenario: definition.identity(),
+            fingerprint: Some(definition.fingerprint.to_string()),
+            version: definition.version.as_deref().map(str::to_owned),
+            ..Self::default()
+        }
+    }
 }
 
 /// The machine and the source of a run.

@@ -1,7 +1,6 @@
 //! `cargo loadtest compare`: what changed between a baseline, or a run, and another run.
 
 mod data;
-mod human;
 #[cfg(test)]
 mod tests;
 
@@ -9,6 +8,8 @@ use super::baseline;
 use crate::baselines::{Baselines, compared};
 use crate::cli::{CompareArgs, ResultFormat};
 use crate::error::Error;
+use crate::export::beside::{Base, Rows, Shown};
+use crate::export::terminal;
 use crate::shell;
 use crate::store::{self, Store};
 use loadtest::card::{Validity, Verdict};
@@ -67,7 +68,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
     };
     match args.format {
         ResultFormat::Human => {
-            let text = human::render(&compared, shell::width(), shell::colours_results());
+            let text = compared.words(shell::width(), shell::colours_results());
             shell::result(text.trim_end())?;
         }
         ResultFormat::Json => shell::result(data::render(&compared)?)?,
@@ -121,6 +122,28 @@ impl Compared {
                 .collect(),
             scenarios,
         }
+    }
+
+    /// The comparison for people.
+    fn words(&self, width: usize, colour: bool) -> String {
+        let base = if self.is_baseline {
+            Base::Baseline(&self.base)
+        } else {
+            Base::Run(&self.base)
+        };
+        let shown = |outcome| Shown::of(base, outcome, Rows::All);
+        let scenarios = self.scenarios.iter();
+        let scenarios = scenarios.map(|(identity, outcome)| (identity.clone(), shown(outcome)));
+        let missing = self.missing.iter();
+        let missing = missing.map(|identity| (identity.clone(), Shown::missing(base)));
+        let mut all: Vec<_> = scenarios.chain(missing).collect();
+        for (_, shown) in &mut all {
+            shown.title = format!("The run {} against {base}", self.new);
+        }
+        if self.scenarios.is_empty() {
+            return "nothing to compare: none of the run's scenarios ran".to_owned();
+        }
+        terminal::beside::scenarios(&all, width, colour)
     }
 
     /// 0 where nothing regressed, 99 where something did, 2 where nothing could be compared.

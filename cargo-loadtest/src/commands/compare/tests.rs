@@ -109,7 +109,7 @@ fn compared() -> Compared {
 #[test]
 fn people_read_what_regressed_and_what_was_not_compared() {
     for columns in [80, 50] {
-        let text = human::render(&compared(), columns, false);
+        let text = compared().words(columns, false);
         assert!(
             text.lines()
                 .all(|line| unicode_width::UnicodeWidthStr::width(line) <= columns)

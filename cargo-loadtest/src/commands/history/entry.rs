@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::store::{RunFolder, Store};
 use loadtest::card::{Card, Letter, Report, Verdict};
 use loadtest::metrics::CompactHistogram;
-use loadtest::record::{Environment, RunRecord, ScenarioRecord};
+use loadtest::record::{Environment, NotRun, RunRecord, ScenarioRecord};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ pub(super) struct Entry {
     pub(super) commit: Option<String>,
     /// Whether the work tree differed from it.
     pub(super) dirty: Option<bool>,
-    /// The version that was run; `None` where it did not get so far.
+    /// The version that was run, or was to run; `None` where that is not known.
     pub(super) version: Option<Version>,
     /// What it was put under; `None` likewise.
     pub(super) load: Option<Setting>,
@@ -182,10 +182,15 @@ fn entries(run: &RunFolder) -> Result<Vec<Entry>, Error> {
 
 fn under_way(run: &RunFolder, header: &RunRecord) -> Vec<Entry> {
     let searched = header.capacity.iter().map(|search| &search.scenario);
-    let expected = header.not_run.iter().map(|expected| &expected.scenario);
+    let searched = searched.map(|scenario| (scenario, None));
+    let expected = header.not_run.iter();
+    let expected = expected.map(|expected| (&expected.scenario, Version::expected(expected)));
     searched
         .chain(expected)
-        .map(|scenario| Entry::new(&run.identifier(), header, scenario, Outcome::UnderWay))
+        .map(|(scenario, version)| Entry {
+            version,
+            ..Entry::new(&run.identifier(), header, scenario, Outcome::UnderWay)
+        })
         .collect()
 }
 
@@ -203,7 +208,10 @@ pub(super) fn of_record(run: &str, mut record: RunRecord) -> Vec<Entry> {
                 exit_code: missing.exit_code,
                 reason: missing.message.clone(),
             };
-            Entry::new(run, &record, &missing.scenario, outcome)
+            Entry {
+                version: Version::expected(missing),
+                ..Entry::new(run, &record, &missing.scenario, outcome)
+            }
         })
         .collect();
     let versions = record.scenarios.iter().zip(&report.cards);
@@ -327,6 +335,14 @@ impl Version {
             fingerprint: definition.fingerprint.to_string(),
             words: definition.version.as_deref().map(str::to_owned),
         }
+    }
+
+    /// That of a scenario which did not run.
+    fn expected(missing: &NotRun) -> Option<Self> {
+        Some(Self {
+            fingerprint: missing.fingerprint.clone()?,
+            words: missing.version.clone(),
+        })
     }
 
     /// As much of the fingerprint as is shown.

@@ -63,6 +63,9 @@ fn scenario(course: &Course<'_>, limit: usize, width: usize, lines: &mut Vec<Lin
             if shown.is_empty() {
                 continue;
             }
+            if setting.setting.is_none() && version.version.is_some() {
+                lines.push(Line::new().add(PLAIN, "  load not known"));
+            }
             lines.extend(heading(setting, limit, width));
             let table = table(&shown, width);
             let table = table.lines(width.saturating_sub(2));

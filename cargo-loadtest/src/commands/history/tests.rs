@@ -127,22 +127,56 @@ fn what_measured_nothing_to_go_by_is_listed_and_has_no_trend() {
         scenario: SCENARIO.to_owned(),
         exit_code: 100,
         message: "setup failed".to_owned(),
-        help: None,
+        ..NotRun::of(&run(3, 1).scenarios[0].definition)
     });
+    let mut older = missing.clone();
+    older.run_id = "20261121-050000-abcd".to_owned();
+    older.started_at = "2026-11-21T05:00:00Z".to_owned();
+    older.not_run[0].fingerprint = None;
     let entries = entries(vec![
         run(1, 100),
         changed(run(2, 900), stalled),
         missing,
         run(4, 100),
+        older,
     ]);
     let course = Course::of(SCENARIO, &entries);
-    let expected = Some((0, "20261121-010000-abcd".to_owned()));
-    assert_eq!(trends(&course), [expected, None, None, None]);
     let verdicts: Vec<_> = entries.iter().map(Entry::verdict).collect();
-    assert_eq!(verdicts, ["PASSED", "DID NOT RUN", "INTERRUPTED", "PASSED"]);
-    assert_eq!(entries[1].reason(), Some("setup failed"));
-    assert!(entries[2].reason().unwrap().contains("killed"));
-    assert_eq!(course.versions.len(), 2, "what did not run has no version");
+    assert_eq!(
+        verdicts,
+        [
+            "DID NOT RUN",
+            "PASSED",
+            "DID NOT RUN",
+            "INTERRUPTED",
+            "PASSED"
+        ]
+    );
+    assert_eq!(entries[2].reason(), Some("setup failed"));
+    assert!(entries[3].reason().unwrap().contains("killed"));
+    let [unknown, version] = &course.versions[..] else {
+        panic!("{:?}", course.versions);
+    };
+    assert_eq!(
+        (unknown.version, unknown.count),
+        (None, 1),
+        "an older record"
+    );
+    assert_eq!(version.count, 4, "what did not run has its version");
+    let measured = &version.settings[0].rows;
+    let places: Vec<_> = measured.iter().map(|row| row.place).collect();
+    assert_eq!(places, [1, 3, 4]);
+    let trend = measured[0].trend.map(|trend| trend.against);
+    assert_eq!(trend, Some("20261121-010000-abcd"));
+    assert!(measured[1..].iter().all(|row| row.trend.is_none()));
+    let archive = Archive {
+        directory: PathBuf::from("runs"),
+        entries: entries.clone(),
+        unreadable: Vec::new(),
+    };
+    let text = human::render(&[course], &archive, 9, 80, false);
+    let (version, missing) = text.split_once("  load not known\n").expect("of one");
+    assert!(version.contains("version 1f3a9c02: 4 runs") && missing.contains("setup failed"));
 }
 
 #[test]

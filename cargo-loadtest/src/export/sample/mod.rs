@@ -309,6 +309,8 @@ pub(super) fn nothing_run() -> Report {
 fn not_run(scenario: String, message: String, help: Option<String>) -> NotRun {
     NotRun {
         scenario,
+        fingerprint: Some("1f3a9c02aa11bb22".to_owned()),
+        version: None,
         exit_code: 100,
         message,
         help,

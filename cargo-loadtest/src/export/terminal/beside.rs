@@ -1,19 +1,36 @@
-//! What changed against the baseline.
+//! What changed against the baseline, or another run.
 
 use super::Page;
 use super::table::{Column, Table};
-use super::text::{BAD, DIM, FAIR, GOOD, Line, PLAIN, clean};
+use super::text::{BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, clean};
 use crate::export::beside::{JOURNEY, Row, Shown, shown};
 use anstyle::Style;
 use loadtest::card::Card;
 use loadtest::comparison::Change;
 
 pub(super) fn section(page: &mut Page, card: &Card) {
-    let Some(shown) = shown(card) else {
-        return;
-    };
-    page.title(&clean(&shown.title));
-    lead(page, &shown);
+    if let Some(shown) = shown(card) {
+        page.title(&shown.title);
+        contents(page, &shown);
+    }
+}
+
+/// Comparisons of several scenarios without their cards, in at most `width` columns.
+pub(crate) fn scenarios(compared: &[(String, Shown<'_>)], width: usize, colour: bool) -> String {
+    let mut page = Page::new(width, colour);
+    for (at, (identity, shown)) in compared.iter().enumerate() {
+        if at > 0 {
+            page.gap();
+        }
+        page.text(Line::new(), BOLD, identity);
+        page.text(Line::new(), DIM, &shown.title);
+        contents(&mut page, shown);
+    }
+    page.out
+}
+
+fn contents(page: &mut Page, shown: &Shown<'_>) {
+    lead(page, shown);
     for (refusal, help) in &shown.against {
         page.text(Line::new().add(BAD, "✗ "), PLAIN, refusal);
         page.text(Line::new().add(DIM, "  → "), DIM, help);

@@ -1,6 +1,6 @@
 //! The card for a terminal: verdict and grade first, nothing wider than it.
 
-mod beside;
+pub(crate) mod beside;
 mod capacity;
 mod detail;
 mod ledger;
@@ -31,12 +31,7 @@ const MOST: usize = 8;
 
 /// The report in at most `width` columns, with ANSI colours or as plain text.
 pub(crate) fn render(report: &Report, width: usize, colour: bool) -> String {
-    let mut page = Page {
-        out: String::new(),
-        width: width.clamp(NARROWEST, WIDEST),
-        limit: width,
-        colour,
-    };
+    let mut page = Page::new(width, colour);
     if let Some(search) = &report.capacity {
         capacity::result(&mut page, report, search);
         return page.out;
@@ -61,6 +56,16 @@ struct Page {
 }
 
 impl Page {
+    /// An empty one of at most `width` columns.
+    fn new(width: usize, colour: bool) -> Self {
+        Self {
+            out: String::new(),
+            width: width.clamp(NARROWEST, WIDEST),
+            limit: width,
+            colour,
+        }
+    }
+
     /// Columns between the margins.
     fn room(&self) -> usize {
         self.width - MARGIN

@@ -115,6 +115,16 @@ impl Side {
             .retain(|scenario| identities.contains(&identity(scenario)));
     }
 
+    /// Whether both are the same scenarios of the same run.
+    fn is_same(&self, other: &Self) -> bool {
+        let fingerprints = |side: &Self| -> Vec<_> {
+            let scenarios = side.scenarios.iter();
+            let of = |scenario: &ScenarioRecord| scenario.definition.fingerprint.clone();
+            scenarios.map(of).collect()
+        };
+        self.run_id == other.run_id && fingerprints(self) == fingerprints(other)
+    }
+
     /// The commit as git has them, and nothing else: a record may say anything.
     fn git_commit(&self) -> Option<&str> {
         let commit = self.commit.as_deref()?;
@@ -133,6 +143,15 @@ impl Sources {
         new: &Side,
         files: impl Iterator<Item = &'a str>,
     ) -> Self {
+        if base.is_same(new) {
+            return Self {
+                command: None,
+                note: Some(format!(
+                    "`{}` and `{}` are the same run, {}, so that nothing differs",
+                    base.name, new.name, base.run_id
+                )),
+            };
+        }
         let (Some(one), Some(other)) = (base.git_commit(), new.git_commit()) else {
             return Self {
                 command: None,

@@ -1,0 +1,73 @@
+//! The page of the documentation, which has every key.
+
+use super::*;
+
+const PAGE: &str = include_str!("../../../../docs/configuration.md");
+
+/// The section of the page under `title`.
+fn section(title: &str) -> &str {
+    let (_, rest) = PAGE.split_once(&format!("\n## {title}\n")).expect(title);
+    rest.split("\n## ").next().unwrap_or_default()
+}
+
+fn example(title: &str) -> &str {
+    let (_, rest) = section(title).split_once("```toml\n").expect(title);
+    rest.split("```").next().unwrap_or_default()
+}
+
+#[test]
+fn the_examples_of_the_page_are_what_is_read() {
+    let config = parse(example("A whole example")).unwrap();
+    for known in layered().iter().filter(|known| known.section != "run") {
+        let Known { section, name, .. } = *known;
+        let is_set = config.setting(section, name).is_some();
+        assert_eq!(
+            is_set,
+            !["seed", "pdf_font"].contains(&name),
+            "{section}.{name}"
+        );
+    }
+    assert_eq!((config.presets.len(), config.notify.len()), (2, 1));
+    assert_eq!(config.organisation.unwrap().members.len(), 3);
+    let config = parse(example("`[[targets]]`")).unwrap();
+    assert!(config.targets[0].max_in_flight.is_some());
+}
+
+#[test]
+fn the_page_has_every_key_with_its_variable() {
+    for Known {
+        section: table,
+        name,
+        ..
+    } in layered()
+    {
+        let title = match table {
+            "run" | "ci" => "`[run]` and `[ci]`".to_owned(),
+            table => format!("`[{table}]`"),
+        };
+        let text = section(&title);
+        assert!(text.contains(&format!("\n| `{name}` | ")), "{table}.{name}");
+        assert!(
+            text.contains(&format!("`{}`", variable(table, name))),
+            "{table}.{name}"
+        );
+    }
+    let keys = |title, names: Vec<&str>| {
+        for name in names {
+            assert!(
+                section(title).contains(&format!("\n| `{name}` | ")),
+                "{title} {name}"
+            );
+        }
+    };
+    keys(
+        "`[load.NAME]`",
+        load::KEYS.iter().map(|key| key.name).collect(),
+    );
+    keys(
+        "`[[notify]]`",
+        notify::KEYS.iter().map(|key| key.name).collect(),
+    );
+    keys("`[[targets]]`", loadtest::targets::KEYS.to_vec());
+    keys("`[organisation]`", vec!["plan", "members"]);
+}

@@ -1,0 +1,245 @@
+//! Figures, remarks and sentences.
+
+use super::*;
+
+#[test]
+fn a_single_request_is_told_by_its_response_time() {
+    let mut record = record(&["ping"]);
+    record.windows.steady.steps[0] = executed(1_000, ms(7));
+    let card = Card::of(&record);
+    assert!(card.headline.single_request);
+    assert_eq!(card.headline.time.p99, Some(ms(7)));
+    assert_eq!(card.statuses[&200], 1_000);
+}
+
+#[test]
+fn figures_of_a_closed_load_say_what_they_leave_out() {
+    let mut record = record(&["ping"]);
+    let says = |record: &ScenarioRecord| {
+        let notes = Card::of(record).notes;
+        notes.iter().any(|note| note.contains("closed loop"))
+    };
+    assert!(!says(&record));
+    record.plan.load = Load::users(5, Duration::from_secs(10));
+    assert!(says(&record));
+}
+
+#[test]
+fn what_is_odd_about_answers_is_remarked_and_changes_nothing() {
+    let mut odd = record(&["login", "buy"]);
+    let steps = &mut odd.windows.steady.steps;
+    (steps[0].ambiguous, steps[1].unsolicited) = (2, 1);
+    odd.windows.ramp.steps = vec![StepTally {
+        ambiguous: 1,
+        ..StepTally::default()
+    }];
+    let card = Card::of(&odd);
+    assert_eq!(
+        card.remarks,
+        [
+            "3 answers in `login` had both a `content-length` and a `transfer-encoding` \
+             (`http.ambiguous`): the latter holds, but what stands between may read them otherwise",
+            "1 connection was given up in `buy` since more came over it than was asked for \
+             (`http.unsolicited`): none of it was taken for an answer",
+        ]
+    );
+    let usual = Card::of(&record(&["login", "buy"]));
+    assert_eq!((card.verdict, card.grade), (usual.verdict, usual.grade));
+    assert!(usual.remarks.is_empty());
+}
+
+#[test]
+fn time_without_an_answer_is_not_blamed_on_connecting() {
+    let mut record = record(&["ping"]);
+    let step = &mut record.windows.steady.steps[0];
+    *step = StepTally {
+        executed: 10,
+        failed: 10,
+        requests: 10,
+        ..StepTally::default()
+    };
+    step.service.record_n(ms(30_000), 10);
+    step.phases.connect.record_n(ms(1), 10);
+    step.errors = vec![error(ErrorKind::TimeoutHead, 10)];
+    let why = |record: &ScenarioRecord| Card::of(record).bottleneck.unwrap().why;
+    assert_eq!(
+        why(&record),
+        "> 99.9 % of its time is waiting for an answer that did not come in time: 10 of 10 executions \
+         timed out."
+    );
+    record.windows.steady.steps[0]
+        .phases
+        .connect
+        .record_n(ms(20_000), 10);
+    assert!(why(&record).starts_with("67 % of its time is opening TCP connections"));
+}
+
+#[test]
+fn the_time_of_requests_that_were_lost_and_sent_again_is_told_as_such() {
+    let mut record = record(&["ping"]);
+    let step = &mut record.windows.steady.steps[0];
+    *step = StepTally {
+        executed: 10,
+        ok: 10,
+        requests: 20,
+        retries: 10,
+        ..StepTally::default()
+    };
+    step.service.record_n(ms(210), 10);
+    step.phases.first_byte.record_n(ms(10), 10);
+    assert_eq!(
+        Card::of(&record).bottleneck.unwrap().why,
+        "95 % of its time is in requests that had no answer and were sent again."
+    );
+}
+
+#[test]
+fn without_a_request_there_is_no_rate_of_requests() {
+    let mut record = record(&["ping"]);
+    record.windows.steady.steps[0].requests = 0;
+    let card = Card::of(&record);
+    assert_eq!(card.headline.achieved_per_second, None);
+    assert_eq!(card.steps[0].per_second, None);
+    assert_eq!(card.steps[0].received_bytes_per_second, None);
+}
+
+#[test]
+fn the_rate_of_requests_is_of_those_that_were_sent() {
+    let mut record = record(&["ping"]);
+    let step = &mut record.windows.steady.steps[0];
+    // as many again fail for an invalid value before anything is sent, and some get no connection
+    *step = executed(600, ms(10));
+    step.failed_response.record_n(ms(1), 50);
+    (step.executed, step.failed) = (1_000, 400);
+    for scope in [None, Some(0)] {
+        require(&mut record, scope, Metric::Rps, Bound::PerSecond(59.0));
+    }
+    let card = Card::of(&record);
+    assert_eq!(card.steps[0].executed, 1_000);
+    assert_eq!(card.steps[0].per_second, Some(60.0));
+    assert_eq!(card.headline.achieved_per_second, Some(60.0));
+    let rates = card
+        .thresholds
+        .iter()
+        .filter(|row| row.metric == Metric::Rps);
+    let rates: Vec<_> = rates.map(|row| row.actual).collect();
+    assert_eq!(rates, [Some(60.0); 2]);
+}
+
+#[test]
+fn the_bottleneck_and_the_slow_tail_may_be_different_steps() {
+    let mut record = record(&["login", "browse"]);
+    record.windows.steady.steps[0] = executed(1_000, ms(30));
+    let journey = &mut record.windows.steady.journey;
+    for i in 0..100 {
+        let tail = if i < 5 { 500 } else { 5 };
+        journey.record_shares(ms(30 + tail), 2, [(0, ms(30)), (1, ms(tail))]);
+    }
+    let card = Card::of(&record);
+    let bottleneck = card.bottleneck.unwrap();
+    assert_eq!(
+        (bottleneck.name.as_str(), bottleneck.share),
+        ("login", 0.75)
+    );
+    assert!(
+        bottleneck
+            .why
+            .starts_with("100 % of its time is waiting for the first byte")
+    );
+    let tail = card.tail.unwrap();
+    assert_eq!((tail.name.as_str(), tail.journeys), ("browse", 5));
+}
+
+#[test]
+fn a_long_course_is_thinned() {
+    let mut record = record(&["login"]);
+    for second in 0..600 {
+        record.cells.cells.push(Cell {
+            second,
+            seconds: 1,
+            ok: 100,
+            ..Cell::default()
+        });
+    }
+    record.elapsed_us = 600_000_000;
+    let course = Card::of(&record).course;
+    assert_eq!((course.width, course.points.len()), (2, 300));
+    assert!((course.points[7].finished_per_second - 100.0).abs() < 1e-9);
+    assert_eq!(course.points[0].target_per_second, Some(100.0));
+    assert_eq!(course.points[299].target_per_second, None);
+}
+
+#[test]
+fn a_last_point_that_is_not_over_is_left_out() {
+    let mut record = record(&["login"]);
+    for second in 0..11 {
+        record.cells.cells.push(Cell {
+            second,
+            seconds: 1,
+            ok: 100,
+            ..Cell::default()
+        });
+    }
+    record.elapsed_us = 10_020_000;
+    assert_eq!(Card::of(&record).course.points.len(), 10);
+    record.elapsed_us = 11_000_000;
+    assert_eq!(Card::of(&record).course.points.len(), 11);
+    // users leave for four seconds
+    record.elapsed_us = 7_000_000;
+    assert_eq!(Card::of(&record).course.points.len(), 7);
+}
+
+#[test]
+fn dependency_failures_read_as_sentences() {
+    let row = |variable: Option<&str>, upstream: &str, cause, root: &str| {
+        DependencyFailure {
+            step: "order".to_owned(),
+            variable: variable.map(str::to_owned),
+            upstream: upstream.to_owned(),
+            cause,
+            root_step: root.to_owned(),
+            count: 1,
+            elsewhere: 0,
+            example: "out of stock".to_owned(),
+        }
+        .words()
+    };
+    assert_eq!(
+        row(Some("buy"), "buy", RootCause::NotDrawn, "buy"),
+        "`order` needed the response of `buy`, which was not drawn"
+    );
+    assert_eq!(
+        row(Some("buy.response.id"), "buy", RootCause::Failed, "login"),
+        "`order` needed `buy.response.id` of `buy`: `login` failed"
+    );
+    assert_eq!(
+        row(None, "order", RootCause::Declined, "order"),
+        "`order` declined: out of stock"
+    );
+}
+
+#[test]
+fn a_name_with_a_backtick_does_not_part_code_from_prose() {
+    let mut record = record(&["log`in", "br`owse"]);
+    fail(&mut record, 0, ErrorKind::Status, 100);
+    skip(&mut record, 1, 0, 100);
+    require(&mut record, Some(0), Metric::Errors, Bound::Ratio(0.01));
+    let card = Card::of(&record);
+    let lost = card.losses.iter().map(|loss| loss.words.clone());
+    let broken = card.thresholds.iter().map(ThresholdRow::reason);
+    let kept = card.dependency_failures.iter();
+    let kept = kept.map(DependencyFailure::words);
+    let reasons = card.reasons.iter().map(|reason| reason.words.clone());
+    let all: Vec<String> = lost.chain(broken).chain(kept).chain(reasons).collect();
+    assert!(
+        all.iter().any(|words| words.contains("`log'in`")),
+        "{all:?}"
+    );
+    assert!(
+        all.iter().any(|words| words.contains("`br'owse`")),
+        "{all:?}"
+    );
+    for words in &all {
+        assert!(words.matches('`').count().is_multiple_of(2), "{words}");
+    }
+}

@@ -1,0 +1,252 @@
+//! The verdict and its reasons.
+
+use super::*;
+
+#[test]
+fn a_run_that_a_threshold_ended_fails_though_it_holds_at_last() {
+    let mut record = record(&["login", "browse"]);
+    require(&mut record, None, Metric::Errors, Bound::Ratio(0.05));
+    record.ending = Ending::ThresholdBroken {
+        threshold: 1,
+        after_us: 32_000_000,
+        reason: "errors of the journey: 7.1 %, and must be < 5 %".to_owned(),
+    };
+    let card = Card::of(&record);
+    let reason = "given up after 32 s: errors of the journey: 7.1 %, and must be < 5 %";
+    assert_eq!(words(&card), [reason]);
+    assert!(card.thresholds.iter().all(|row| row.passed));
+    assert_eq!(
+        (card.verdict, card.verdict.exit_code()),
+        (Verdict::Failed, 99)
+    );
+    assert!(card.grade.partial);
+    // A record keeps it, beside the endings of old ones.
+    let json = serde_json::to_string(&record.ending).unwrap();
+    assert_eq!(
+        serde_json::from_str::<Ending>(&json).unwrap(),
+        record.ending
+    );
+    let old: Ending = serde_json::from_str(r#"{"how":"panicked"}"#).unwrap();
+    assert_eq!(old, Ending::Panicked);
+}
+
+#[test]
+fn a_broken_threshold_fails_and_says_by_how_much() {
+    let mut record = record(&["login", "browse"]);
+    require(&mut record, Some(1), Metric::P95, Bound::Time(ms(5)));
+    let card = Card::of(&record);
+    assert_eq!(card.verdict, Verdict::Failed);
+    assert_eq!(
+        words(&card),
+        ["p95 of `browse`: 10.0 ms, and must be < 5 ms"]
+    );
+}
+
+#[test]
+fn a_threshold_without_samples_fails() {
+    let mut record = record(&["login", "browse"]);
+    record.windows.steady.steps[1] = StepTally::default();
+    require(&mut record, Some(1), Metric::P95, Bound::Time(ms(5)));
+    require(&mut record, None, Metric::Checks, Bound::Ratio(2.0));
+    let card = Card::of(&record);
+    assert_eq!(card.verdict, Verdict::Failed);
+    assert_eq!(card.reasons.len(), 2);
+    assert!(words(&card)[0].contains("no samples"), "{:?}", card.reasons);
+    assert_eq!(card.grade.ungraded, ["browse"]);
+}
+
+#[test]
+fn the_implied_threshold_counts_dropped_iterations_as_failed() {
+    let mut record = record(&["login"]);
+    record.windows.steady.journey.dropped = 250;
+    record.planned += 250;
+    let card = Card::of(&record);
+    assert_eq!(card.headline.error_rate, Some(0.2));
+    assert!(card.thresholds[0].implied);
+    assert_eq!(card.verdict, Verdict::Failed);
+    assert_eq!(card.validity.trust, Trust::Degraded);
+    assert_eq!(
+        card.headline.time_of.as_deref(),
+        Some("of the 80 % that succeeded")
+    );
+}
+
+#[test]
+fn nothing_executed_is_empty_whatever_the_thresholds_say() {
+    let mut record = record(&["login", "browse"]);
+    record.windows = Windows::default();
+    record.planned = 0;
+    let card = Card::of(&record);
+    assert_eq!(
+        (card.verdict, card.verdict.exit_code()),
+        (Verdict::Empty, 3)
+    );
+    assert_eq!(words(&card), ["no iteration started"]);
+    assert_eq!(card.grade.label(), "NS");
+}
+
+#[test]
+fn an_early_end_is_interrupted_and_the_grade_partial() {
+    for ending in [
+        Ending::Interrupted,
+        Ending::Aborted,
+        Ending::Died {
+            reason: "signal 9".to_owned(),
+        },
+    ] {
+        let mut record = record(&["login"]);
+        let died = matches!(ending, Ending::Died { .. });
+        record.ending = ending;
+        let card = Card::of(&record);
+        assert_eq!(card.verdict, Verdict::Interrupted);
+        assert!(card.grade.partial);
+        assert_eq!(words(&card)[0].contains("signal 9"), died);
+    }
+}
+
+#[test]
+fn a_run_that_gave_itself_up_fails_and_says_where_the_panics_were() {
+    let mut record = record(&["login"]);
+    record.ending = Ending::Panicked;
+    let place = |location: &str, count| Panicked {
+        location: location.to_owned(),
+        message: "no such thing".to_owned(),
+        count,
+    };
+    record.panics = vec![place("load.rs:1:1", 3), place("load.rs:9:1", 40)];
+    let card = Card::of(&record);
+    assert_eq!((card.verdict, card.grade.partial), (Verdict::Failed, true));
+    assert_eq!(
+        words(&card)[0],
+        "given up before its end: more than 5 % of the steps panicked, most at load.rs:9:1: no such thing"
+    );
+}
+
+#[test]
+fn a_blocked_request_anywhere_is_not_permitted() {
+    let mut record = record(&["login"]);
+    let mut warm_up = Tally::new(1);
+    (warm_up.steps[0].executed, warm_up.steps[0].failed) = (1, 1);
+    warm_up.steps[0].errors = vec![error(ErrorKind::GuardBlocked, 1)];
+    record.windows.warm_up = warm_up;
+    let card = Card::of(&record);
+    assert_eq!(
+        (card.verdict, card.verdict.exit_code()),
+        (Verdict::NotPermitted, 103)
+    );
+}
+
+#[test]
+fn unbalanced_accounts_are_an_internal_error_and_withhold_the_grade() {
+    let mut record = record(&["login"]);
+    record.windows.steady.journey.cancelled = 1;
+    let card = Card::of(&record);
+    assert_eq!(
+        (card.verdict, card.verdict.exit_code()),
+        (Verdict::Internal, 1)
+    );
+    assert_eq!(
+        words(&card),
+        [
+            "internal error: the accounts do not balance: planned 1000 = started 1000 + dropped 0; \
+             started 1000 = ok 1000 + failed 0 + cancelled 1"
+        ]
+    );
+    assert_eq!(card.validity.trust, Trust::Invalid);
+    assert_eq!(
+        (card.grade.label(), card.grade.score),
+        ("–".to_owned(), None)
+    );
+    assert!(card.steps[0].grade.is_none());
+}
+
+#[test]
+fn a_failure_without_a_kind_is_an_internal_error() {
+    let mut record = record(&["login", "browse"]);
+    fail(&mut record, 1, ErrorKind::Status, 3);
+    let balanced = Card::of(&record).accounts.balanced;
+    assert_eq!(balanced, Some(true));
+    record.windows.steady.steps[1].errors[0].count = 2;
+    let card = Card::of(&record);
+    assert_eq!(card.accounts.balanced, Some(false));
+    assert_eq!(card.verdict, Verdict::Internal);
+    assert_eq!(
+        words(&card)[0],
+        "internal error: the accounts do not balance: `browse`: executed 1000 = ok 997 + failed 3; \
+         failed 3 = 2 with a kind"
+    );
+}
+
+#[test]
+fn panics_are_named_where_they_kept_everything_from_running() {
+    let mut record = record(&["login"]);
+    let windows = &mut record.windows;
+    windows.steady.steps.clear();
+    windows.steady.journey = crate::metrics::JourneyTally {
+        started: 1_000,
+        failed: 1_000,
+        ..Default::default()
+    };
+    record.panics.push(Panicked {
+        location: "tests/load.rs:9:5".to_owned(),
+        message: "no".to_owned(),
+        count: 1_000,
+    });
+    let card = Card::of(&record);
+    assert_eq!(card.verdict, Verdict::Empty);
+    assert_eq!(
+        words(&card),
+        [
+            "no step was executed, since the scenario panicked: 1\u{202f}000 panics, most at \
+             tests/load.rs:9:5: no"
+        ]
+    );
+}
+
+#[test]
+fn a_threshold_on_the_journey_of_one_step_is_on_its_response_time() {
+    let mut record = record(&["ping"]);
+    require(&mut record, None, Metric::P99, Bound::Time(ms(11)));
+    let journey = &mut record.windows.steady.journey;
+    journey.time = crate::metrics::Histogram::default();
+    journey.time.record_n(ms(12), 1_000);
+    let card = Card::of(&record);
+    let threshold = card.thresholds.last().unwrap();
+    assert_eq!(
+        (
+            threshold.passed,
+            threshold.actual_words.as_str(),
+            threshold.step.as_deref()
+        ),
+        (true, "10.0 ms", Some("ping"))
+    );
+    assert_eq!(card.headline.time.p99, Some(ms(10)));
+}
+
+#[test]
+fn the_report_takes_the_worst_card() {
+    let (passed, mut failed) = (record(&["a"]), record(&["a"]));
+    fail(&mut failed, 0, ErrorKind::Status, 500);
+    let mut run = RunRecord {
+        schema_version: crate::record::SCHEMA_VERSION,
+        run_id: "r".to_owned(),
+        tool_version: "0.1.0".to_owned(),
+        started_at: "2026-11-05T10:00:00Z".to_owned(),
+        environment: Environment::default(),
+        scenarios: vec![passed, failed],
+        not_run: Vec::new(),
+        capacity: None,
+    };
+    assert_eq!(Report::grade(&run).exit_code(), 99);
+    run.not_run.push(NotRun {
+        scenario: "shop::load::pay".to_owned(),
+        exit_code: 100,
+        message: "setup failed".to_owned(),
+        ..NotRun::default()
+    });
+    assert_eq!(Report::grade(&run).exit_code(), 100);
+    run.scenarios.clear();
+    assert_eq!(Report::grade(&run).exit_code(), 100);
+    run.not_run.clear();
+    assert_eq!(Report::grade(&run).exit_code(), 3);
+}
