@@ -229,6 +229,7 @@ fn run(system: System, dice: &mut Dice) -> ScenarioRecord {
         own_target: false,
         target_in_process: false,
         permits: Vec::new(),
+        offline: None,
         executable_hash: String::new(),
         workers: 1,
         started_at: String::new(),

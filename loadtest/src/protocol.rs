@@ -14,13 +14,32 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The version of this protocol; also in the marker of every load-test binary.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The environment variable that names the file of the request.
 pub const REQUEST_VARIABLE: &str = "LOADTEST_REQUEST";
 
 /// The environment variable that gives a base URL, under `cargo test` too.
 pub const BASE_URL_VARIABLE: &str = "LOADTEST_BASE_URL";
+
+/// The environment variable that asks a load-test binary to keep itself from every network but loopback, under
+/// `cargo test` too.
+pub const OFFLINE_VARIABLE: &str = "LOADTEST_OFFLINE";
+
+/// Whether a value of [`OFFLINE_VARIABLE`] asks to be kept from the network.
+///
+/// # Errors
+/// It says neither yes nor no.
+pub fn is_offline_wanted(value: Option<&str>) -> Result<bool, String> {
+    match value {
+        None | Some("" | "0" | "false") => Ok(false),
+        Some("1" | "true") => Ok(true),
+        Some(other) => Err(format!(
+            "`{OFFLINE_VARIABLE}` is `{}`, which is neither `1` nor `0`",
+            other.escape_debug()
+        )),
+    }
+}
 
 /// The bytes by which a load-test binary is known without running it; followed by the version as
 /// two decimal digits.
@@ -186,6 +205,10 @@ pub enum FailureKind {
     Setup,
     /// The target is not one that may be tested: exit code 103.
     NotPermitted,
+    /// The target ended the run before its load: exit code 103.
+    Withdrawn,
+    /// The process could not be kept from the network: exit code 2.
+    NotOffline,
     /// Stopped before the load began: exit code 105.
     Interrupted,
     /// Anything else: exit code 1.
@@ -196,11 +219,28 @@ impl FailureKind {
     /// The exit code that says so.
     pub const fn exit_code(self) -> u8 {
         match self {
-            Self::Usage => 2,
+            Self::Usage | Self::NotOffline => 2,
             Self::Setup => 100,
-            Self::NotPermitted => 103,
+            Self::NotPermitted | Self::Withdrawn => 103,
             Self::Interrupted => 105,
             Self::Internal => 1,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_neither_yes_nor_no_is_refused() {
+        for no in [None, Some(""), Some("0"), Some("false")] {
+            assert_eq!(is_offline_wanted(no), Ok(false));
+        }
+        for yes in ["1", "true"] {
+            assert_eq!(is_offline_wanted(Some(yes)), Ok(true));
+        }
+        let told = is_offline_wanted(Some("yes\x1b")).unwrap_err();
+        assert!(told.contains("`yes\\u{1b}`"), "{told}");
     }
 }

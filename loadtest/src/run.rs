@@ -5,6 +5,7 @@ use crate::chain::Scenario;
 use crate::definition::{Load, ScenarioDef};
 use crate::engine::{self, Control, Phase, Staff};
 use crate::harness::run::{begin, fit, given_base_url, internal, plan};
+use crate::harness::sender::Sender;
 use crate::plan::{GradingDefaults, Overrides};
 use crate::protocol::{FailureKind, RunFailure};
 use crate::record::ScenarioRecord;
@@ -165,7 +166,7 @@ impl Run {
         };
         let plan = plan(&definition, &Overrides::default(), &grading, seed)?;
         let given = base_url.or_else(given_base_url);
-        let ready = begin(scenario, plan, given, &run_id)?;
+        let ready = begin(scenario, plan, given, &Sender::new(run_id))?;
         let workers = engine::workers(ready.plan());
         let staff = fit(&[ready.need(workers)]).and_then(|()| {
             Staff::new(workers, workers).map_err(|error| internal(error.to_string()))

@@ -435,10 +435,10 @@ pub(crate) struct CargoArgs {
     /// Assert that `Cargo.lock` will remain unchanged
     #[arg(long)]
     pub(crate) locked: bool,
-    /// Run without accessing the network
+    /// Build without accessing the network; what `run`, `debug` and `capacity` start then has a network of its own, in which nothing but loopback can be reached
     #[arg(long)]
     pub(crate) offline: bool,
-    /// Equivalent to specifying both --locked and --offline
+    /// Build with `--locked` and without accessing the network
     #[arg(long)]
     pub(crate) frozen: bool,
     /// Directory for all generated artifacts

@@ -3,7 +3,7 @@
 use super::{Project, publish, run};
 use crate::cli::{CapacityArgs, Cli, Format, RateArgs, Slo};
 use crate::error::Error;
-use crate::notify::{Planned, Run, Webhooks};
+use crate::notify::{Planned, Run};
 use crate::policy::{self, Action};
 use crate::selection::{Found, one, similar};
 use crate::session;
@@ -32,7 +32,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     let mut exports = publish::Exports::check(&args.export, &args.pdf)?;
     let project = Project::open(&args.project, cli)?;
     let config = project.config()?;
-    let webhooks = Webhooks::of(&config.notify)?;
+    let webhooks = project.webhooks(&config)?;
     if args.ci {
         exports = exports.for_ci(project.workspace.root());
     }
@@ -86,7 +86,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
         announce(&request, &record);
     }
     let made = session::capacity(
-        session::command(&found.binary),
+        session::command(&found.binary, project.offline),
         &request,
         &folder.request(1),
         &project.interrupts,

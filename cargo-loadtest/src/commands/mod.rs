@@ -22,11 +22,13 @@ use crate::cli::{Cli, ProjectArgs, SelectionArgs};
 use crate::config::Config;
 use crate::error::Error;
 use crate::interrupt::Interrupts;
+use crate::notify::Webhooks;
 use crate::policy::{self, Action};
 use crate::selection::{Found, select};
 use crate::session;
+use crate::shell;
 use crate::workspace::{self, Binary, Workspace, build};
-use loadtest::protocol::Listing;
+use loadtest::protocol::{Listing, OFFLINE_VARIABLE, is_offline_wanted};
 
 /// What a command begins with that is about scenarios: the workspace, whose load tests can be built and
 /// asked for them.
@@ -35,12 +37,15 @@ struct Project<'a> {
     cli: &'a Cli,
     workspace: Workspace,
     interrupts: Interrupts,
+    /// Whether what is sent stays within a network of its own.
+    offline: bool,
 }
 
 impl<'a> Project<'a> {
     /// Finds the workspace; builds nothing yet.
     fn open(args: &'a ProjectArgs, cli: &'a Cli) -> Result<Self, Error> {
         Ok(Self {
+            offline: args.cargo.offline || is_offline()?,
             args,
             cli,
             interrupts: Interrupts::install()?,
@@ -51,6 +56,17 @@ impl<'a> Project<'a> {
     /// The `loadtest.toml` that holds for it.
     fn config(&self) -> Result<Config, Error> {
         Config::load(&self.workspace.start, self.workspace.root())
+    }
+
+    /// The webhooks of `config`: this tool itself would send them, from outside of such a network.
+    fn webhooks(&self, config: &Config) -> Result<Webhooks, Error> {
+        if !self.offline {
+            return Webhooks::of(&config.notify);
+        }
+        if !config.notify.is_empty() {
+            shell::warning("no webhook is told of an offline run (`--offline`, LOADTEST_OFFLINE)");
+        }
+        Webhooks::of(&[])
     }
 
     /// Refuses what `config` does not let the caller do.
@@ -80,6 +96,15 @@ impl<'a> Project<'a> {
     fn selected(&self, selection: &SelectionArgs) -> Result<Vec<Found>, Error> {
         select(self.scenarios()?, selection)
     }
+}
+
+/// Whether the environment asks for runs without a network.
+fn is_offline() -> Result<bool, Error> {
+    let value = std::env::var_os(OFFLINE_VARIABLE);
+    let value = value.as_ref().map(|value| value.to_string_lossy());
+    is_offline_wanted(value.as_deref()).map_err(|mistake| Error::Config {
+        mistakes: vec![mistake],
+    })
 }
 
 /// The scenarios of all programs in the order (package, file, line). One that a library brings into

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::files;
 use crate::interrupt::Interrupts;
 use crate::live::Live;
-use crate::notify::{Planned, Run, Webhooks};
+use crate::notify::{Planned, Run};
 use crate::policy::{self, Action};
 use crate::selection::Found;
 use crate::session;
@@ -18,8 +18,8 @@ use crate::workspace::{self, Binary};
 use loadtest::card::view;
 use loadtest::comparison::Ahead;
 use loadtest::plan::{GradingDefaults, Overrides, Plan};
-use loadtest::protocol::{BASE_URL_VARIABLE, Request, RunRequest};
-use loadtest::record::{Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord};
+use loadtest::protocol::{BASE_URL_VARIABLE, FailureKind, Request, RunRequest};
+use loadtest::record::{Ending, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord};
 use loadtest::redact;
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     }
     let overrides = config.overrides(&args.load)?;
     config.grading.min_grade = args.gate.min_grade;
-    let webhooks = Webhooks::of(&config.notify)?;
+    let webhooks = project.webhooks(&config)?;
     project.permits(Action::Run, &config)?;
     let store = Store::of(&project.workspace, &config);
     let chosen = project.selected(&args.selection)?;
@@ -82,6 +82,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         config: &config,
         seed,
         interrupts: &project.interrupts,
+        offline: project.offline,
         quiet: cli.quiet,
     };
     let ran = if let Some(binary) = binary {
@@ -215,6 +216,35 @@ fn before_its_load(found: &Found) -> NotRun {
     }
 }
 
+/// What ends more than the scenario that it happens to: the exit code of the others, and why.
+fn end_of_all(result: &Result<ScenarioRecord, Error>) -> Option<(u8, String)> {
+    match result {
+        Ok(record) => match &record.ending {
+            Ending::Halted { reason } => Some((FailureKind::Withdrawn.exit_code(), reason.clone())),
+            _ => None,
+        },
+        Err(Error::Refused { failure, .. })
+            if matches!(
+                failure.kind,
+                FailureKind::Withdrawn | FailureKind::NotOffline
+            ) =>
+        {
+            Some((failure.kind.exit_code(), failure.message.clone()))
+        }
+        Err(_) => None,
+    }
+}
+
+/// What the record keeps of a scenario after the end of all.
+fn after_the_end(found: &Found, exit_code: u8, reason: &str) -> NotRun {
+    NotRun {
+        scenario: found.definition.identity(),
+        exit_code,
+        message: format!("not started, since the one before it ended the run: {reason}"),
+        help: None,
+    }
+}
+
 /// What the scenarios of one invocation have in common.
 struct Series<'a> {
     folder: &'a RunFolder,
@@ -224,13 +254,21 @@ struct Series<'a> {
     config: &'a Config,
     seed: u64,
     interrupts: &'a Interrupts,
+    offline: bool,
     quiet: bool,
 }
 
 impl Series<'_> {
     /// One scenario after another; what prevents one is printed, and the next one runs.
     fn run_in_turn(&self, chosen: &[Found], record: &mut RunRecord) {
+        let mut ended: Option<(u8, String)> = None;
         for (i, found) in chosen.iter().enumerate() {
+            if let Some((exit_code, reason)) = &ended {
+                record
+                    .not_run
+                    .push(after_the_end(found, *exit_code, reason));
+                continue;
+            }
             if self.interrupts.count() > 0 {
                 record.not_run.push(before_its_load(found));
                 continue;
@@ -243,6 +281,7 @@ impl Series<'_> {
                 );
             }
             let result = self.run(found, i);
+            ended = end_of_all(&result);
             keep(found, result, record);
         }
     }
@@ -270,7 +309,7 @@ impl Series<'_> {
         }
         let mut live = Live::new(self.quiet, requests.len());
         let results = session::mix(
-            session::command(binary),
+            session::command(binary, self.offline),
             &requests,
             &self.folder.mix(),
             self.interrupts,
@@ -286,7 +325,7 @@ impl Series<'_> {
         let hash = workspace::hash(&found.binary.executable)?;
         let mut live = Live::new(self.quiet, 1);
         session::run(
-            session::command(&found.binary),
+            session::command(&found.binary, self.offline),
             &self.request(found, at, hash),
             &self.folder.request(at + 1),
             self.interrupts,

@@ -135,6 +135,9 @@ pub(super) fn facts(report: &Report, card: &Card) -> Vec<(&'static str, String)>
     if !setting.permits.is_empty() {
         facts.push(("permitted", setting.permits.join("; ")));
     }
+    if let Some(offline) = &setting.offline {
+        facts.push(("offline", format!("yes: {offline}")));
+    }
     facts.push((
         "host",
         format!(

@@ -15,7 +15,9 @@ use crate::workspace::{Binary, clean};
 pub(crate) use capacity::capacity;
 pub(crate) use debug::debug;
 use group::Group;
-use loadtest::protocol::{JournalLine, Listing, REQUEST_VARIABLE, Request, RunRequest};
+use loadtest::protocol::{
+    JournalLine, Listing, OFFLINE_VARIABLE, REQUEST_VARIABLE, Request, RunRequest,
+};
 use loadtest::record::{Ending, ScenarioRecord};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
@@ -28,11 +30,15 @@ const ABORT_LIMIT: Duration = Duration::from_secs(5);
 /// How long a child may take to list its scenarios.
 const LIST_LIMIT: Duration = Duration::from_secs(60);
 
-/// The command that starts `binary` as `cargo test` would: in the folder of its package.
-pub(crate) fn command(binary: &Binary) -> Command {
+/// The command that starts `binary` as `cargo test` would: in the folder of its package; and, where `offline`,
+/// in a network of its own.
+pub(crate) fn command(binary: &Binary, offline: bool) -> Command {
     let mut command = Command::new(&binary.executable);
     command.current_dir(&binary.package_root);
     clean(&mut command);
+    if offline {
+        command.env(OFFLINE_VARIABLE, "1");
+    }
     command
 }
 
@@ -55,7 +61,7 @@ pub(crate) fn list(binary: &Binary, interrupts: &Interrupts) -> Result<Listing, 
         output: output.clone(),
     };
     files::write_json(&request, &list)?;
-    let mut command = command(binary);
+    let mut command = command(binary, false);
     command.env(REQUEST_VARIABLE, &request);
     let mut group = Group::spawn(command)?;
     let begin = now();

@@ -59,6 +59,7 @@ pub(crate) fn start() -> Start {
         own_target: false,
         target_in_process: false,
         permits: Vec::new(),
+        offline: None,
         executable_hash: "00".to_owned(),
         workers: 1,
         started_at: "2026-11-21T14:30:05Z".to_owned(),

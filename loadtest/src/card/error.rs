@@ -24,6 +24,34 @@ pub struct ErrorRow {
 }
 
 impl ErrorRow {
+    /// Requests that the guard did not let out, within steps that did not fail by it: a row for each step.
+    pub(super) fn unheeded(windows: &Windows, names: &[&str]) -> Vec<Self> {
+        let all = [&windows.steady, &windows.ramp, &windows.warm_up];
+        let is_blocked = |error: &&ErrorTally| error.kind == ErrorKind::GuardBlocked;
+        let row = |(step, name): (usize, &&str)| {
+            let tallies = || all.iter().filter_map(|window| window.steps.get(step));
+            let mut heeded = tallies().flat_map(|tally| &tally.errors);
+            if heeded.any(|error| is_blocked(&error)) {
+                return None;
+            }
+            let mut inner = tallies()
+                .flat_map(|tally| &tally.inner)
+                .flat_map(|row| &row.errors)
+                .filter(is_blocked);
+            let first = inner.next()?;
+            Some(Self {
+                step: (*name).to_owned(),
+                kind: first.kind,
+                status: None,
+                count: first.count + inner.map(|error| error.count).sum::<u64>(),
+                elsewhere: 0,
+                example: first.example.clone(),
+                sample: None,
+            })
+        };
+        names.iter().enumerate().filter_map(row).collect()
+    }
+
     /// All of a run, the most frequent first.
     pub(super) fn all(windows: &Windows, names: &[&str]) -> Vec<Self> {
         let mut rows: Vec<(usize, &ErrorTally, u64, u64)> = Vec::new();

@@ -131,6 +131,9 @@ pub struct Card {
     pub weights: Vec<WeightRow>,
     /// Failures by step, kind and status, the most frequent first.
     pub errors: Vec<ErrorRow>,
+    /// Requests that the guard did not let out, of steps that send for themselves and went on without.
+    #[serde(skip)]
+    pub unheeded: Vec<ErrorRow>,
     /// Answers by status, of all steps.
     pub statuses: BTreeMap<u16, u64>,
     /// What the scenario's code counted by itself (`vu.count(..)`), by name.
@@ -240,6 +243,7 @@ impl Card {
                 .map(|(step, tally)| WeightRow::of(step, tally))
                 .collect(),
             errors: ErrorRow::all(&record.windows, &names),
+            unheeded: ErrorRow::unheeded(&record.windows, &names),
             statuses: statuses(&tally.steps),
             counters: CounterRow::all(&tally.own, seconds),
             timings: TimingRow::all(&tally.own),

@@ -32,6 +32,9 @@ pub struct Setting {
     /// What permitted each target, in words; nothing of those on this machine.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub permits: Vec<String>,
+    /// How it is known that nothing but loopback could be reached, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offline: Option<String>,
     /// The certificate of the target was not checked, as the scenario asked for.
     pub insecure: bool,
     /// SHA-256 of the executable that ran it.
@@ -68,6 +71,7 @@ impl Setting {
                 .filter(|permit| permit.by != PermittedBy::Loopback)
                 .map(ToString::to_string)
                 .collect(),
+            offline: record.offline.as_ref().map(ToString::to_string),
             insecure: record.definition.client.insecure,
             executable_hash: record.executable_hash.clone(),
             workers: record.workers,

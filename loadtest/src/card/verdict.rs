@@ -238,6 +238,7 @@ fn blocked(card: &Card) -> Vec<Reason> {
     card.errors
         .iter()
         .filter(|error| error.kind == ErrorKind::GuardBlocked)
+        .chain(&card.unheeded)
         .map(|error| {
             let words = format!(
                 "{} of {} not sent: {}",

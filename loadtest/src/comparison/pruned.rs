@@ -49,6 +49,7 @@ fn pruned(record: &ScenarioRecord) -> ScenarioRecord {
         own_target: record.own_target,
         target_in_process: record.target_in_process,
         permits: Vec::new(),
+        offline: None,
         executable_hash: String::new(),
         workers: record.workers,
         started_at: record.started_at.clone(),

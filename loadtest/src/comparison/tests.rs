@@ -57,6 +57,7 @@ fn run(system: System) -> ScenarioRecord {
         own_target: false,
         target_in_process: false,
         permits: Vec::new(),
+        offline: None,
         executable_hash: String::new(),
         workers: 1,
         started_at: String::new(),

@@ -7,7 +7,7 @@ use crate::chain::{RequestBuf, Scenario, Shared};
 use crate::definition::{Reads, ScenarioDef};
 use crate::plan::Plan;
 use crate::redact;
-use crate::transport::{Exchange, Transport};
+use crate::transport::{ErrorKind, Exchange, Transport};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -66,6 +66,17 @@ impl Observer for Transcript {
             self.last.clear();
         }
         self.last.push_str(&show(request, exchange));
+        if self.definition.steps[step].sends_itself
+            && let Err(failure) = &exchange.result
+            && failure.kind == ErrorKind::GuardBlocked
+        {
+            // Whatever the step makes of it.
+            let (name, message) = (
+                &self.definition.steps[step].name,
+                redact::text(&failure.message),
+            );
+            let _ = writeln!(self.problems, "step `{name}` could not send: {message}");
+        }
     }
 
     fn thinks(&mut self, _: usize, _: Duration) -> bool {
@@ -177,7 +188,7 @@ fn body(text: &mut String, mark: char, bytes: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::{ErrorKind, Failure, Phases, Traffic};
+    use crate::transport::{Failure, Phases, Traffic};
 
     #[test]
     fn where_a_redirect_led_is_shown_without_secrets() {

@@ -1,6 +1,7 @@
 //! What `cargo-loadtest` asks for: one scenario or several at once, from the request to the records.
 
 use super::run::{Ready, begin, fit, given_base_url, internal, plan, usage};
+use super::sender::Sender;
 use super::{complain, unwritten, write_json};
 use crate::card::Card;
 use crate::chain::Scenario;
@@ -86,8 +87,9 @@ fn begin_all(
     control: &Control,
 ) -> Result<Vec<Ready>, Obstacle> {
     let mut all: Vec<Ready> = Vec::new();
+    let sender = Sender::new(requests.first().map_or("", |request| &*request.run_id));
     for (i, request) in requests.iter().enumerate() {
-        let begun = begin_one(registry, request);
+        let begun = begin_one(registry, request, &sender);
         let obstacle = if control.phase() > Phase::Running {
             all.extend(begun.ok());
             Obstacle {
@@ -118,7 +120,11 @@ fn begin_all(
     Ok(all)
 }
 
-fn begin_one(registry: &Registry, request: &RunRequest) -> Result<Ready, RunFailure> {
+fn begin_one(
+    registry: &Registry,
+    request: &RunRequest,
+    sender: &Sender,
+) -> Result<Ready, RunFailure> {
     let scenario = find(registry, &request.scenario)?;
     let plan = plan(
         &scenario.definition,
@@ -127,7 +133,7 @@ fn begin_one(registry: &Registry, request: &RunRequest) -> Result<Ready, RunFail
         request.seed,
     )?;
     let given = request.base_url.clone().or_else(given_base_url);
-    begin(scenario, plan, given, &request.run_id)
+    begin(scenario, plan, given, sender)
 }
 
 /// The scenario that is asked for.

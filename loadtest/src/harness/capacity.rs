@@ -3,6 +3,7 @@
 
 use super::asked::{Journal, find, listen};
 use super::run::{Ready, begin, fit, given_base_url, internal, usage};
+use super::sender::Sender;
 use super::write_json;
 use crate::capacity::{Next, Outcome, Purpose, SearchEnding, Trial, judge, next};
 use crate::card::{Card, Verdict};
@@ -58,7 +59,7 @@ fn prepare(
     let most = request.goal.max_per_second;
     let plan = plan(definition, request, 0, most, Purpose::Search)?;
     let given = request.base_url.clone().or_else(given_base_url);
-    let ready = begin(scenario, plan, given, &request.run_id)?;
+    let ready = begin(scenario, plan, given, &Sender::new(&*request.run_id))?;
     Ok((definition, ready))
 }
 

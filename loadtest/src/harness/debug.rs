@@ -2,15 +2,13 @@
 
 use super::asked::{Journal, find, listen};
 use super::run::{begin, given_base_url, interrupted, plan, usage};
+use super::sender::Sender;
 use crate::engine::{Control, Phase, Place};
 use crate::journey::Event;
 use crate::plan::GradingDefaults;
 use crate::protocol::{DebugRequest, RunFailure};
 use crate::registry::Registry;
 use std::io;
-
-/// What the requests of a journey have in place of the identifier of a run.
-const RUN_ID: &str = "debug";
 
 /// Runs the journey, and writes down what happens.
 pub(super) fn debug(registry: &Registry, request: &DebugRequest) -> io::Result<()> {
@@ -40,7 +38,7 @@ fn journey(
     let plan = plan(definition, &request.overrides, &grading, request.seed)?;
     let place = Place::of(request.iteration, &plan).map_err(|message| usage(message, None))?;
     let given = request.base_url.clone().or_else(given_base_url);
-    let ready = begin(scenario, plan, given, RUN_ID);
+    let ready = begin(scenario, plan, given, &Sender::of_errand("debug"));
     if control.phase() > Phase::Running {
         if let Ok(ready) = ready {
             ready.abandon();

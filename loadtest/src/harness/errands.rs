@@ -1,9 +1,12 @@
 //! Who sends for setups and teardowns: a client for each of them, which nobody measures.
 
+use super::complain;
 use super::permission::permitted;
+use super::sender::Sender;
 use crate::chain::{Courier, Http, HttpError, Local, RawResponse, RequestBuf, Scenario, Wire};
 use crate::definition::{DEFAULT_TIMEOUT, Expect, Reads};
-use crate::transport::{Call, HttpTransport, Transport};
+use crate::redact;
+use crate::transport::{Call, ErrorKind, HttpTransport, Transport};
 use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
@@ -15,7 +18,7 @@ use tokio::task::LocalSet;
 #[derive(Debug)]
 pub(super) struct Errands {
     scenario: &'static Scenario,
-    run_id: String,
+    sender: Sender,
     runtime: Runtime,
 }
 
@@ -23,13 +26,14 @@ pub(super) struct Errands {
 struct Line {
     transport: HttpTransport,
     redirects: u32,
+    sender: Sender,
 }
 
 impl Errands {
-    pub(super) fn new(scenario: &'static Scenario, run_id: &str) -> io::Result<Self> {
+    pub(super) fn new(scenario: &'static Scenario, sender: &Sender) -> io::Result<Self> {
         Ok(Self {
             scenario,
-            run_id: run_id.to_owned(),
+            sender: sender.clone(),
             runtime: Builder::new_current_thread().enable_all().build()?,
         })
     }
@@ -40,11 +44,12 @@ impl Courier for Errands {
         let base = base.or(self.scenario.definition.base.as_deref());
         let network = self
             .runtime
-            .block_on(permitted(self.scenario, base, &self.run_id))
+            .block_on(permitted(self.scenario, base, &self.sender))
             .map_err(|error| error.to_string())?;
         Ok(Http::new(Box::new(Line {
             transport: HttpTransport::new(Arc::new(network), 0),
             redirects,
+            sender: self.sender.clone(),
         })))
     }
 
@@ -77,6 +82,13 @@ impl Wire for Line {
                 unfinished: &unfinished,
             };
             let exchange = self.transport.send(call).await;
+            if let Err(failure) = &exchange.result
+                && failure.kind == ErrorKind::GuardBlocked
+            {
+                self.sender.refuse();
+                // Whatever the scenario makes of it.
+                complain(&format!("warning: {}", redact::text(&failure.message)));
+            }
             exchange
                 .result
                 .map(|received| RawResponse {

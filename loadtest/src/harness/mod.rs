@@ -8,10 +8,12 @@ mod errands;
 mod permission;
 mod recorded;
 pub(crate) mod run;
+pub(crate) mod sender;
 mod smoke;
 
 use crate::protocol::{Listing, REQUEST_VARIABLE, Request};
 use crate::registry::Registry;
+use crate::targets::offline;
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
@@ -37,7 +39,7 @@ macro_rules! main {
 
 /// [`MARKER_PREFIX`](crate::protocol::MARKER_PREFIX) and [`VERSION`](crate::protocol::VERSION).
 #[doc(hidden)]
-pub const MARKER: &[u8; 28] = b"\0loadtest-binary\0protocol=01";
+pub const MARKER: &[u8; 28] = b"\0loadtest-binary\0protocol=02";
 
 /// Runs what is asked for.
 #[doc(hidden)]
@@ -58,7 +60,12 @@ pub fn main() -> ExitCode {
 fn answer(registry: &Registry, request: &Path) -> io::Result<()> {
     let request = std::fs::read(request)
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", request.display())))?;
-    match serde_json::from_slice(&request)? {
+    let request = serde_json::from_slice(&request)?;
+    if !matches!(request, Request::List { .. }) {
+        // Before the first thread; what comes of it is told with the run.
+        offline::enter();
+    }
+    match request {
         Request::List { output } => {
             let scenarios = registry
                 .scenarios

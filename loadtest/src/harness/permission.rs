@@ -1,15 +1,16 @@
 //! Asking for permission: before a run of every host that is known, and of its owner again while it lasts.
 
+use super::sender::Sender;
 use crate::chain::{RequestBuf, RequestTarget, Scenario};
 use crate::definition::{Expect, Reads, ScenarioDef};
 use crate::plan::Plan;
-use crate::targets::{LONGEST_PROOF, Listed, PROOF_PATH, Permissions, Statement, Why};
+use crate::targets::{LONGEST_PROOF, Listed, PROOF_PATH, Permissions, Statement, Why, offline};
 use crate::transport::{Call, HttpTransport, Network, NetworkError, Origin, Transport as _};
 use http::{HeaderValue, Uri};
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, SystemTime};
 use tokio::runtime;
@@ -24,9 +25,9 @@ const MOST_UNREAD: u32 = 3;
 pub(super) async fn reach(
     scenario: &Scenario,
     base: Option<&str>,
-    run_id: &str,
+    sender: &Sender,
 ) -> Result<Network, NetworkError> {
-    let network = permitted(scenario, base, run_id).await?;
+    let network = permitted(scenario, base, sender).await?;
     network.reachable().await?;
     Ok(network)
 }
@@ -36,10 +37,14 @@ pub(super) async fn reach(
 pub(super) async fn permitted(
     scenario: &Scenario,
     base: Option<&str>,
-    run_id: &str,
+    sender: &Sender,
 ) -> Result<Network, NetworkError> {
-    let permissions = Permissions::of_package(Path::new(scenario.root))?;
-    let mut network = Network::permitting(permissions, base, run_id).await?;
+    let permissions = Permissions {
+        offline: offline::proof().is_some(),
+        ..Permissions::of_package(Path::new(scenario.root))?
+    };
+    let mut network = Network::permitting(permissions, base, sender.run_id()).await?;
+    sender.licenses(&mut network);
     network.configure(&scenario.definition.client(), Path::new(scenario.root))?;
     for url in absolute_urls(scenario) {
         network.admit(url).await?;
@@ -227,7 +232,7 @@ pub(super) fn longest(network: &Network) -> Option<(Duration, String)> {
 #[derive(Debug)]
 pub(super) struct Watch {
     /// Closing it ends the thread.
-    _open: Option<Sender<()>>,
+    _open: Option<mpsc::Sender<()>>,
 }
 
 /// Begins to read the files of the targets that have to prove that they may be tested.
@@ -250,7 +255,10 @@ pub(super) fn watch(network: &Arc<Network>) -> Watch {
             };
             let mut unread = 0;
             let mut pause = Duration::from_secs(1);
-            while matches!(closed.recv_timeout(pause), Err(RecvTimeoutError::Timeout)) {
+            while matches!(
+                closed.recv_timeout(pause),
+                Err(mpsc::RecvTimeoutError::Timeout)
+            ) {
                 pause = Duration::from_secs(60);
                 for (origin, entry) in &watched {
                     let said = match runtime.block_on(read(&network, origin)) {

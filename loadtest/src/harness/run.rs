@@ -4,6 +4,7 @@ use super::complain;
 use super::errands::Errands;
 use super::permission::{self, permitted, reach};
 use super::recorded::recorded;
+use super::sender::Sender;
 use crate::card;
 use crate::chain::{Prepared, Scenario, SetupContext, SetupError};
 use crate::definition::ScenarioDef;
@@ -15,7 +16,7 @@ use crate::plan::{GradingDefaults, Overrides, Plan};
 use crate::protocol::{BASE_URL_VARIABLE, DebugRequest, FailureKind, RunFailure};
 use crate::record::{End, Ending, Start};
 use crate::redact;
-use crate::targets::Target;
+use crate::targets::{Target, offline};
 use crate::transport::{HttpTransport, Network, NetworkError};
 use std::path::Path;
 use std::sync::Arc;
@@ -32,6 +33,7 @@ pub(crate) struct Ready {
     context: SetupContext,
     prepared: Prepared,
     network: Arc<Network>,
+    sender: Sender,
 }
 
 /// Runs the setups, asks for permission, and looks whether the target is there; what was set up in
@@ -40,35 +42,54 @@ pub(crate) fn begin(
     scenario: &'static Scenario,
     mut plan: Plan,
     given: Option<String>,
-    run_id: &str,
+    sender: &Sender,
 ) -> Result<Ready, RunFailure> {
     unwinds(!cfg!(panic = "abort"))?;
+    offline::enter();
+    if let Some(denied) = offline::denied() {
+        return Err(RunFailure {
+            kind: FailureKind::NotOffline,
+            message: denied.message.clone(),
+            help: denied.help.clone(),
+        });
+    }
     let runtime = runtime()?;
     let known = known_base(given.as_deref(), &scenario.definition);
     // What is known is asked for permission before a setup might start to use it.
     runtime
-        .block_on(permitted(scenario, known.as_deref(), run_id))
+        .block_on(permitted(scenario, known.as_deref(), sender))
         .map_err(network_failure)?;
     let errands =
-        Errands::new(scenario, run_id).map_err(|error| internal(format!("no runtime: {error}")))?;
+        Errands::new(scenario, sender).map_err(|error| internal(format!("no runtime: {error}")))?;
     let mut context = context(scenario, given.clone(), &plan, errands);
-    let prepared = set_up(scenario, &context).map_err(|message| RunFailure {
-        kind: FailureKind::Setup,
-        message,
-        help: None,
+    let prepared = set_up(scenario, &context).map_err(|message| {
+        sender.withdrawn().map_or_else(
+            || RunFailure {
+                kind: if sender.was_refused() {
+                    FailureKind::NotPermitted
+                } else {
+                    FailureKind::Setup
+                },
+                message,
+                help: offline::proof().map(|_| OFFLINE_SETUP.to_owned()),
+            },
+            |reason| withdrawn(&reason),
+        )
     })?;
     plan.rows.clone_from(&prepared.rows);
     let definition = &scenario.definition;
     let base = base_url(given, &prepared, definition);
     context.base_url.clone_from(&base);
-    let network = if base.is_none() && needs_base(scenario) {
+    let network = if let Some(reason) = sender.withdrawn() {
+        Err(withdrawn(&reason))
+    } else if base.is_none() && needs_base(scenario) {
         Err(usage(
             format!("scenario `{}` has no target", definition.identity()),
             Some(NO_TARGET.to_owned()),
         ))
     } else {
         runtime
-            .block_on(reach(scenario, base.as_deref(), run_id))
+            .block_on(reach(scenario, base.as_deref(), sender))
             .map_err(network_failure)
     };
     let network = network.and_then(|network| {
@@ -82,6 +103,7 @@ pub(crate) fn begin(
             context,
             prepared,
             network: Arc::new(network),
+            sender: sender.clone(),
         }),
         Err(failure) => {
             tear_down(scenario, &prepared, &context);
@@ -106,6 +128,7 @@ impl Ready {
             own_target: target.is_some(),
             target_in_process: target.is_some_and(Target::is_in_process),
             permits: self.network.permits(),
+            offline: offline::proof().cloned(),
             executable_hash: executable_hash.to_owned(),
             workers,
             started_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
@@ -186,9 +209,10 @@ impl Ready {
         let Some(ran) = ran else {
             return Err(interrupted());
         };
+        let problem = ran.err().or_else(|| self.sender.withdrawn());
         tell(Event::End(journey::End {
-            is_ok: ran.is_ok() && !has_failed,
-            problem: ran.err().map(|problem| redact::text(&problem).into_owned()),
+            is_ok: problem.is_none() && !has_failed,
+            problem: problem.map(|problem| redact::text(&problem).into_owned()),
             target_death,
         }));
         Ok(())
@@ -471,6 +495,19 @@ fn network_failure(error: NetworkError) -> RunFailure {
     RunFailure {
         kind,
         message: error.to_string(),
+        help: None,
+    }
+}
+
+/// What a setup may have missed.
+const OFFLINE_SETUP: &str = "with `--offline` (LOADTEST_OFFLINE) a setup reaches nothing but what the scenario starts itself";
+
+/// A run that a target ended before its load.
+fn withdrawn(reason: &str) -> RunFailure {
+    let message = format!("the permission to test ended before the load: {reason}");
+    RunFailure {
+        kind: FailureKind::Withdrawn,
+        message: redact::text(&message).into_owned(),
         help: None,
     }
 }

@@ -6,10 +6,12 @@ use super::permission::{permitted, reach};
 use super::run::{
     NO_TARGET, base_url, context, given_base_url, known_base, needs_base, set_up, tear_down,
 };
+use super::sender::Sender;
 use crate::chain::{Scenario, SetupContext};
 use crate::engine::smoke;
 use crate::plan::{GradingDefaults, Overrides, Plan};
 use crate::registry::Registry;
+use crate::targets::offline::{self, Denied};
 use crate::transport::HttpTransport;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::process::ExitCode;
@@ -37,6 +39,16 @@ pub(super) fn main(registry: &Registry) -> ExitCode {
             complain(&format!("error: {problem}"));
         }
         return ExitCode::from(USAGE);
+    }
+    if !arguments.list {
+        offline::enter();
+        if let Some(Denied { message, help }) = offline::denied() {
+            complain(&format!("error: {message}"));
+            if let Some(help) = help {
+                complain(&format!("help: {help}"));
+            }
+            return ExitCode::from(USAGE);
+        }
     }
     let trials = names(&registry.scenarios)
         .into_iter()
@@ -138,25 +150,34 @@ fn trial(scenario: &'static Scenario) -> Result<Completion, Failed> {
         .enable_all()
         .build()?;
     let known = known_base(given.as_deref(), definition);
-    runtime.block_on(permitted(scenario, known.as_deref(), "smoke"))?;
+    let sender = Sender::of_errand("smoke");
+    runtime.block_on(permitted(scenario, known.as_deref(), &sender))?;
     let mut context = SetupContext {
         first_rows: true,
         ..context(
             scenario,
             given.clone(),
             &plan,
-            Errands::new(scenario, "smoke")?,
+            Errands::new(scenario, &sender)?,
         )
     };
-    let prepared = set_up(scenario, &context)?;
+    let withdrawn = || {
+        let reason = sender.withdrawn()?;
+        Some(format!("the permission to test has ended: {reason}"))
+    };
+    let prepared = set_up(scenario, &context).map_err(|message| withdrawn().unwrap_or(message))?;
     let base = base_url(given, &prepared, definition);
     context.base_url.clone_from(&base);
     let result = LocalSet::new().block_on(&runtime, async {
-        let network = reach(scenario, base.as_deref(), "smoke").await?;
+        if let Some(withdrawn) = withdrawn() {
+            return Err(Failed::from(withdrawn));
+        }
+        let network = reach(scenario, base.as_deref(), &sender).await?;
         let transport = HttpTransport::new(Arc::new(network), 0);
         smoke::smoke(scenario, &prepared.shared, &plan, transport)
             .await
-            .map_err(Failed::from)
+            .map_err(Failed::from)?;
+        withdrawn().map_or(Ok(()), |withdrawn| Err(Failed::from(withdrawn)))
     });
     let died = prepared.target.as_ref().map(crate::targets::Target::check);
     tear_down(scenario, &prepared, &context);

@@ -10,7 +10,7 @@ use crate::definition::ScenarioDef;
 use crate::metrics::{Cells, Frame, Panicked, Windows};
 use crate::plan::{GradingDefaults, Plan};
 use crate::schedule::Schedule;
-use crate::targets::Permit;
+use crate::targets::{Offline, Permit};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -105,6 +105,9 @@ pub struct ScenarioRecord {
     /// What permitted each target that was known before the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub permits: Vec<Permit>,
+    /// By what it is known that nothing but loopback could be reached, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offline: Option<Offline>,
     /// SHA-256 of the executable that ran it.
     pub executable_hash: String,
     /// Worker threads.
@@ -195,6 +198,9 @@ pub struct Start {
     /// What permits each target that is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub permits: Vec<Permit>,
+    /// By what it is known that nothing but loopback could be reached, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offline: Option<Offline>,
     /// SHA-256 of the executable.
     pub executable_hash: String,
     /// Worker threads.
@@ -237,6 +243,7 @@ impl ScenarioRecord {
             own_target: start.own_target,
             target_in_process: start.target_in_process,
             permits: start.permits,
+            offline: start.offline,
             executable_hash: start.executable_hash,
             workers: start.workers,
             started_at: start.started_at,

@@ -2,8 +2,6 @@
 //! waiting would be measured as the target's own time.
 
 use super::listed::Listed;
-use super::permissions::Permissions;
-use crate::transport::Origin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -12,11 +10,7 @@ use tokio::time::Instant;
 /// As much as is due within this time may come at once: what waited for a moment of the generator's.
 const BURST: Duration = Duration::from_secs(1);
 
-/// The caps of all targets that have one.
-#[derive(Debug, Default)]
-pub(crate) struct Allowances(Vec<(Origin, Arc<Allowance>)>);
-
-/// The caps of one target, counted over all users.
+/// The caps of one target, counted over all clients of a run.
 #[derive(Debug)]
 pub(crate) struct Allowance {
     target: Listed,
@@ -31,31 +25,13 @@ pub(crate) struct Allowance {
 #[derive(Debug)]
 pub(crate) struct Pass(Arc<Allowance>);
 
-impl Allowances {
-    pub(crate) fn of(permissions: &Permissions) -> Self {
-        let capped = permissions
-            .targets
-            .iter()
-            .filter(|target| target.max_rate.is_some() || target.max_in_flight.is_some());
-        Self(
-            capped
-                .filter_map(|target| {
-                    let origin = Origin::of(&target.origin().parse().ok()?).ok()?;
-                    Some((origin, Arc::new(Allowance::new(target.clone()))))
-                })
-                .collect(),
-        )
-    }
-
-    /// The caps for requests to `origin`.
-    pub(crate) fn get(&self, origin: &Origin) -> Option<Arc<Allowance>> {
-        let found = self.0.iter().find(|(capped, _)| capped == origin);
-        found.map(|(_, allowance)| Arc::clone(allowance))
-    }
-}
-
 impl Allowance {
-    fn new(target: Listed) -> Self {
+    /// Whether these are the caps of `target`.
+    pub(super) fn is_of(&self, target: &Listed) -> bool {
+        self.target == *target
+    }
+
+    pub(super) fn new(target: Listed) -> Self {
         Self {
             target,
             begin: Instant::now(),

@@ -30,6 +30,8 @@ pub struct Refusal {
 pub enum Why {
     /// Nobody may test such an address.
     Never(&'static str),
+    /// Nothing but loopback can be reached.
+    Offline,
     /// It is not among the targets.
     NotListed {
         /// What is listed of the same host.
@@ -83,6 +85,10 @@ impl fmt::Display for NotPermitted {
         let file = file.as_deref().unwrap_or("loadtest.toml");
         match &self.why {
             Why::Never(what) => write!(f, ": it is {what}, which no entry permits")?,
+            Why::Offline => f.write_str(
+                " with `--offline` (LOADTEST_OFFLINE), by which only loopback and what the scenario starts can be \
+                 reached",
+            )?,
             Why::NotListed { instead: Some(instead) } => write!(
                 f,
                 ": `{file}` lists {instead}, and scheme, host and port have to be the same"

@@ -3,14 +3,18 @@
 mod allowance;
 mod class;
 mod guard;
+mod licence;
 mod listed;
+pub(crate) mod offline;
 mod own;
 mod permissions;
 mod proof;
 
-pub(crate) use allowance::{Allowance, Allowances};
+pub(crate) use allowance::{Allowance, Pass};
 pub use guard::{NotPermitted, Refusal, Why};
+pub(crate) use licence::Licence;
 pub use listed::{KEYS, Listed, Mistake};
+pub use offline::Offline;
 pub(crate) use own::give_up;
 pub use own::{LastOutput, ServerEnd, Target, TargetCommand, TargetError};
 pub use permissions::{FILE_NAME, Known, Permissions, PermissionsError, Permit, PermittedBy};

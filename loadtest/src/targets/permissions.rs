@@ -20,6 +20,8 @@ pub struct Permissions {
     pub file: Option<PathBuf>,
     /// Its targets.
     pub targets: Vec<Listed>,
+    /// Nothing but loopback can be reached, whatever is listed.
+    pub offline: bool,
 }
 
 /// What is known of a URL without asking anybody.
@@ -142,6 +144,7 @@ impl Permissions {
             Ok(targets) => Ok(Self {
                 file: Some(path),
                 targets,
+                offline: false,
             }),
             Err(mistakes) => Err(PermissionsError::Mistakes { path, mistakes }),
         }
@@ -159,7 +162,9 @@ impl Permissions {
                 Err(_) => Known::Refused,
             },
             ref host if host.is_localhost() => Known::Loopback,
-            Host::Name(_) => entry.map_or(Known::ByAddress, Known::Listed),
+            Host::Name(_) => entry
+                .filter(|_| !self.offline)
+                .map_or(Known::ByAddress, Known::Listed),
         })
     }
 
@@ -180,6 +185,7 @@ impl Permissions {
         let why = match Class::of(address) {
             Class::Loopback => return Ok(()),
             Class::Never(what) => Why::Never(what),
+            Class::Listed if self.offline => Why::Offline,
             Class::Listed => match self.entry(origin) {
                 Some(entry) if entry.has(address) => return Ok(()),
                 Some(entry) => Why::NotPinned { line: entry.line },
@@ -230,6 +236,11 @@ impl Permissions {
     /// Refuses a name that turned up only during the run: to look it up would already send something.
     pub(crate) fn refuse_unknown(&self, origin: &Origin) -> NotPermitted {
         self.refusal(origin, None, Why::Unknown)
+    }
+
+    /// Refuses a name that cannot be looked up, where nobody can be asked.
+    pub(crate) fn refuse_offline(&self, origin: &Origin) -> NotPermitted {
+        self.refusal(origin, None, Why::Offline)
     }
 
     /// Another entry of the same host.

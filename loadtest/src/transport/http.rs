@@ -84,7 +84,7 @@ impl Lane {
         if let Some(base) = network.base() {
             // The base was permitted when the network was prepared.
             if let Ok(addresses) = network.addresses(&base.origin) {
-                let allowance = network.allowances.get(&base.origin);
+                let allowance = network.allowance(&base.origin);
                 routes.add(base.origin.clone(), None, addresses, user, allowance);
             }
         }
@@ -277,7 +277,7 @@ impl HttpTransport {
             .network
             .addresses(&origin)
             .map_err(|refusal| Failure::new(ErrorKind::GuardBlocked, refusal.to_string()))?;
-        let allowance = self.network.allowances.get(&origin);
+        let allowance = self.network.allowance(&origin);
         Ok(routes.add(origin, written, addresses, self.number, allowance))
     }
 }

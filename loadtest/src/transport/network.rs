@@ -11,14 +11,14 @@ use super::{ErrorKind, Failure};
 use crate::definition::{Client, Cookies, Dns, HttpVersion};
 use crate::redact;
 use crate::targets::{
-    Allowances, NotPermitted, Permissions, PermissionsError, Permit, PermittedBy,
+    Allowance, Licence, NotPermitted, Permissions, PermissionsError, Permit, PermittedBy,
 };
 use http::{HeaderValue, Uri};
 use std::borrow::Cow;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::task::spawn_blocking;
@@ -32,7 +32,9 @@ const REACH_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct Network {
     base: Option<Base>,
     permissions: Permissions,
-    pub(super) allowances: Allowances,
+    /// What is counted with all clients of the run.
+    caps: Vec<(Origin, Arc<Allowance>)>,
+    licence: Arc<Licence>,
     resolver: Arc<Resolver>,
     pinned: Vec<Pinned>,
     origins: Vec<Origin>,
@@ -44,8 +46,6 @@ pub struct Network {
     pub(super) http: HttpVersion,
     pub(super) cookies: Cookies,
     pub(super) run_id: HeaderValue,
-    /// Why nothing more may be sent.
-    halted: OnceLock<String>,
 }
 
 #[derive(Debug)]
@@ -109,7 +109,7 @@ pub enum NetworkError {
         reason: String,
     },
     /// Nobody answers at the base URL.
-    #[error("nothing answers at {url} ({address}): {source}; is the target running?")]
+    #[error("nothing answers at {url} ({address}): {source}; {}", where_it_is(*offline))]
     Unreachable {
         /// The base URL.
         url: String,
@@ -117,7 +117,18 @@ pub enum NetworkError {
         address: SocketAddr,
         /// What the operating system said.
         source: io::Error,
+        /// It was looked for on a loopback of this process's own.
+        offline: bool,
     },
+}
+
+fn where_it_is(offline: bool) -> &'static str {
+    if offline {
+        "with `--offline` (LOADTEST_OFFLINE) a load test has a loopback of its own, on which only what the \
+         scenario starts is found: let a `#[setup]` start the target and return it"
+    } else {
+        "is the target running?"
+    }
 }
 
 impl Network {
@@ -155,7 +166,8 @@ impl Network {
     ) -> Result<Self, NetworkError> {
         let mut network = Self {
             base: None,
-            allowances: Allowances::of(&permissions),
+            caps: Licence::default().caps(&permissions),
+            licence: Arc::default(),
             permissions,
             resolver: Arc::new(resolver),
             pinned: Vec::new(),
@@ -167,7 +179,6 @@ impl Network {
             http: HttpVersion::default(),
             cookies: Cookies::default(),
             run_id: visible(run_id),
-            halted: OnceLock::new(),
         };
         if let Some(url) = base_url {
             let base = Base::read(url)?;
@@ -199,15 +210,26 @@ impl Network {
         self.pin(&origin).await
     }
 
+    /// Sends under the licence that others of the run send under.
+    pub(crate) fn share(&mut self, licence: &Arc<Licence>) {
+        self.caps = licence.caps(&self.permissions);
+        self.licence = Arc::clone(licence);
+    }
+
+    /// The caps for requests to `origin`.
+    pub(super) fn allowance(&self, origin: &Origin) -> Option<Arc<Allowance>> {
+        let found = self.caps.iter().find(|(capped, _)| capped == origin);
+        found.map(|(_, allowance)| Arc::clone(allowance))
+    }
+
     /// Ends the permission to send, for a reason that is told; the first one counts.
     pub(crate) fn halt(&self, reason: String) {
-        // Another reason is there already.
-        let _ = self.halted.set(reason);
+        self.licence.withdraw(reason);
     }
 
     /// Why nothing more may be sent, if that is so.
     pub(crate) fn halted(&self) -> Option<&str> {
-        self.halted.get().map(String::as_str)
+        self.licence.withdrawn()
     }
 
     /// What permits to send.
@@ -272,6 +294,7 @@ impl Network {
                 url: base.url.clone(),
                 address,
                 source,
+                offline: self.permissions.offline,
             });
         }
         failed.map_or(Ok(()), Err)
@@ -308,9 +331,15 @@ impl Network {
                 .permit_all(origin, pinned.addresses.iter().copied())?;
             return Ok(());
         }
-        let unresolved = |source| NetworkError::Unresolved {
-            host: name.clone(),
-            source,
+        let unresolved = |source| {
+            // There is no name server on a loopback of one's own.
+            if self.permissions.offline {
+                return self.permissions.refuse_offline(origin).into();
+            }
+            NetworkError::Unresolved {
+                host: name.clone(),
+                source,
+            }
         };
         let (resolver, asked) = (Arc::clone(&self.resolver), name.clone());
         let addresses = spawn_blocking(move || resolver.look(&asked))
@@ -464,7 +493,8 @@ mod tests {
         Network {
             base: Some(Base::read("http://shop:81/api/").unwrap()),
             permissions: Permissions::default(),
-            allowances: Allowances::default(),
+            caps: Vec::new(),
+            licence: Arc::default(),
             resolver: Arc::new(Resolver::system()),
             pinned: vec![Pinned::new(
                 "shop".to_owned(),
@@ -478,7 +508,6 @@ mod tests {
             http: HttpVersion::default(),
             cookies: Cookies::default(),
             run_id: visible("run \u{e9}\n7"),
-            halted: OnceLock::new(),
         }
     }
 

@@ -12,7 +12,7 @@ use super::redirect::{self, Redirect};
 use super::request::{self, Outgoing, Surroundings};
 use super::{Call, ErrorKind, Failure, Received, STOP, body, connection, fault, http2};
 use crate::chain::RequestBuf;
-use crate::targets::Allowance;
+use crate::targets::{Allowance, Pass};
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, LOCATION, TRANSFER_ENCODING};
 use http::uri::Authority;
@@ -109,6 +109,8 @@ impl Route {
         call: &Call<'_>,
         progress: &mut Progress<'_>,
     ) -> Result<Option<Redirect>, Failure> {
+        // Before connecting too: that sends something.
+        let mut pass = self.pass(&lent)?;
         if let Some(mut kept) = self.kept.take() {
             if kept.ready().await {
                 match self
@@ -123,6 +125,8 @@ impl Route {
                     },
                 }
                 progress.settle();
+                drop(pass);
+                pass = self.pass(&lent)?;
             } else {
                 progress.traffic.unsolicited += u32::from(kept.is_spoilt());
             }
@@ -130,9 +134,21 @@ impl Route {
         // In a box, so that the requests of all others stay small.
         let connection = Box::pin(self.connect(lent.network, progress)).await?;
         progress.usable_at = Instant::now();
-        self.attempt(connection, &lent, request, call, progress, false)
-            .await
-            .map_err(|lost| lost.failure)
+        let answered = self.attempt(connection, &lent, request, call, progress, false);
+        let answered = answered.await.map_err(|lost| lost.failure);
+        drop(pass);
+        answered
+    }
+
+    /// Lets a request pass if it may be sent now.
+    fn pass(&self, lent: &Lent<'_>) -> Result<Option<Pass>, Failure> {
+        let refuse = |words| Failure::new(ErrorKind::GuardBlocked, words);
+        if let Some(reason) = lent.network.halted() {
+            let words = format!("the permission to test has ended: {reason}");
+            return Err(refuse(words));
+        }
+        let pass = self.allowance.as_ref().map(Allowance::pass);
+        pass.transpose().map_err(refuse)
     }
 
     /// Opens a connection, after a lookup where the addresses do not stay the same.
@@ -200,13 +216,6 @@ impl Route {
         progress: &mut Progress<'_>,
         reused: bool,
     ) -> Result<Option<Redirect>, Lost> {
-        if let Some(reason) = lent.network.halted() {
-            let words = format!("the permission to test has ended: {reason}");
-            return Err(Lost::never(Failure::new(ErrorKind::GuardBlocked, words)));
-        }
-        let pass = self.allowance.as_ref().map(Allowance::pass).transpose();
-        let _pass =
-            pass.map_err(|words| Lost::never(Failure::new(ErrorKind::GuardBlocked, words)))?;
         connection.meter.begin();
         let meter = Rc::clone(&connection.meter);
         let answer = match &mut connection.protocol {

@@ -51,7 +51,7 @@ pub(crate) fn debug(args: &DebugArgs, cli: &Cli) -> Result<u8, Error> {
         shell::colours_results(),
     );
     let end = session::debug(
-        session::command(&found.binary),
+        session::command(&found.binary, project.offline),
         &request,
         &folder.path().join("request.json"),
         &project.interrupts,

@@ -38,8 +38,11 @@ pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<u8, Error> {
         .iter()
         .zip(plans)
         .map(|(found, plan)| {
-            let permissions = Permissions::of_package(&found.binary.package_root)
-                .map_err(|error| Error::Permissions(error.to_string()))?;
+            let permissions = Permissions {
+                offline: project.offline,
+                ..Permissions::of_package(&found.binary.package_root)
+                    .map_err(|error| Error::Permissions(error.to_string()))?
+            };
             Ok(Prospect {
                 scenario: &found.definition,
                 seed,

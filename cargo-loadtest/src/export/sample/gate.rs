@@ -7,7 +7,7 @@ use loadtest::comparison::{
     Beside, Change, Compared, Comparison, Figure, Margin, Outcome, Refusal, Skipped, Subject,
 };
 use loadtest::record::{Ending, ScenarioRecord};
-use loadtest::targets::{Permit, PermittedBy};
+use loadtest::targets::{Offline, Permit, PermittedBy};
 use std::net::IpAddr;
 use std::sync::LazyLock;
 
@@ -136,6 +136,10 @@ pub(in crate::export) fn absent() -> Report {
     static MADE: LazyLock<Report> = LazyLock::new(|| {
         let mut record = checkout(HEALTHY, 60, Ending::Completed);
         record.comparison = beside(Outcome::Absent);
+        record.offline = Some(Offline {
+            namespace: "net:[4026532561]".to_owned(),
+            interfaces: vec!["lo".to_owned()],
+        });
         report(vec![record])
     });
     MADE.clone()

@@ -74,6 +74,7 @@ fn a_stall_of_the_generator_makes_the_run_invalid_and_one_of_the_target_does_not
             own_target: false,
             target_in_process: false,
             permits: Vec::new(),
+            offline: None,
             executable_hash: String::new(),
             workers: 1,
             started_at: String::new(),

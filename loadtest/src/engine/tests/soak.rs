@@ -32,6 +32,7 @@ fn recorded(minute: &[Frame], seconds: u32) -> (ScenarioRecord, usize) {
         own_target: false,
         target_in_process: false,
         permits: Vec::new(),
+        offline: None,
         executable_hash: String::new(),
         workers: 1,
         started_at: String::new(),

@@ -1,0 +1,80 @@
+//! What all clients of a run share: those of setups, users and teardowns, and of all scenarios of a mix. How
+//! much of each cap they have used together, and whether somebody ended the run.
+
+use super::allowance::Allowance;
+use super::listed::Listed;
+use super::permissions::Permissions;
+use crate::transport::Origin;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// The licence of a run to send.
+#[derive(Debug, Default)]
+pub(crate) struct Licence {
+    allowances: Mutex<Vec<Arc<Allowance>>>,
+    /// Why nothing more may be sent.
+    withdrawn: OnceLock<String>,
+}
+
+/// The caps of the targets of one client.
+pub(crate) type Caps = Vec<(Origin, Arc<Allowance>)>;
+
+impl Licence {
+    /// The caps of what `permissions` list, counted together with those of all who have them from here.
+    pub(crate) fn caps(&self, permissions: &Permissions) -> Caps {
+        let capped = permissions
+            .targets
+            .iter()
+            .filter(|target| target.max_rate.is_some() || target.max_in_flight.is_some());
+        capped
+            .filter_map(|target| {
+                let origin = Origin::of(&target.origin().parse().ok()?).ok()?;
+                Some((origin, self.allowance(target)))
+            })
+            .collect()
+    }
+
+    fn allowance(&self, target: &Listed) -> Arc<Allowance> {
+        let mut all = self
+            .allowances
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let known = all.iter().find(|allowance| allowance.is_of(target));
+        if let Some(known) = known {
+            return Arc::clone(known);
+        }
+        let allowance = Arc::new(Allowance::new(target.clone()));
+        all.push(Arc::clone(&allowance));
+        allowance
+    }
+
+    /// Ends the permission to send, for a reason that is told; the first one counts.
+    pub(crate) fn withdraw(&self, reason: String) {
+        // Another reason is there already.
+        let _ = self.withdrawn.set(reason);
+    }
+
+    /// Why nothing more may be sent, if that is so.
+    pub(crate) fn withdrawn(&self) -> Option<&str> {
+        self.withdrawn.get().map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cap_is_one_for_all_who_have_it_of_the_same_licence() {
+        let text = "[[targets]]\nhost = \"shop.test\"\nowner = \"ada\"\nmax_in_flight = 2\n";
+        let permissions = Permissions {
+            targets: Listed::read(text).unwrap(),
+            ..Permissions::default()
+        };
+        let licence = Licence::default();
+        let (setup, load) = (licence.caps(&permissions), licence.caps(&permissions));
+        let _held = [setup[0].1.pass().unwrap(), load[0].1.pass().unwrap()];
+        assert!(setup[0].1.pass().is_err() && load[0].1.pass().is_err());
+        let other = Licence::default().caps(&permissions);
+        assert!(other[0].1.pass().is_ok());
+    }
+}
