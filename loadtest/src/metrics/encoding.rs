@@ -14,28 +14,55 @@ const COOKIE: u32 = 0x1c84_9303 | 0x10;
 /// Bytes before the counts.
 const HEADER: usize = 40;
 
+/// Where the buckets of a histogram lie: those of the first `2 << half` are as wide as the lowest value, and
+/// from there on each `1 << half` are twice as wide as those before.
+struct Buckets {
+    half: u32,
+    unit: u32,
+}
+
+impl Buckets {
+    fn of(histogram: &Histogram<u64>) -> Self {
+        let told_apart = 2 * 10_u64.pow(histogram.sigfig().into());
+        Self {
+            half: told_apart.next_power_of_two().ilog2() - 1,
+            unit: histogram.low().ilog2(),
+        }
+    }
+
+    /// The number of the bucket that holds `value`.
+    fn index(&self, value: u64) -> u64 {
+        let bits = u64::BITS - value.leading_zeros();
+        let doubled = bits.saturating_sub(self.half + 1 + self.unit);
+        (u64::from(doubled) << self.half) + (value >> (doubled + self.unit))
+    }
+
+    /// The highest value of a bucket, an hour at most; `None` where there is no such bucket.
+    fn highest(&self, index: u64) -> Option<u64> {
+        let doubled = (index >> self.half).saturating_sub(1);
+        let place = index - (doubled << self.half);
+        let shift = doubled + u64::from(self.unit);
+        let is_told = shift + u64::from(self.half) < HIGHEST_NS.next_power_of_two().ilog2().into();
+        is_told.then(|| (((place + 1) << shift) - 1).min(HIGHEST_NS))
+    }
+}
+
 /// Writes `histogram`.
 pub(super) fn encode(histogram: &Histogram<u64>) -> String {
+    let buckets = Buckets::of(histogram);
     let mut counts = Vec::new();
-    let mut empty = 0;
-    let mut left = histogram.len();
-    for bucket in histogram.iter_all() {
-        if left == 0 {
-            break;
-        }
-        let count = bucket.count_at_value();
-        if count == 0 {
-            empty += 1;
-            continue;
-        }
-        match std::mem::take(&mut empty) {
+    let mut next = 0;
+    for bucket in histogram.iter_recorded() {
+        let index = buckets.index(bucket.value_iterated_to());
+        match (index - next).cast_signed() {
             0 => {}
             // A single empty bucket is a count of zero.
             1 => write(&mut counts, 0),
             run => write(&mut counts, -run),
         }
+        let count = bucket.count_at_value();
         write(&mut counts, i64::try_from(count).unwrap_or(i64::MAX));
-        left = left.saturating_sub(count);
+        next = index + 1;
     }
     if counts.is_empty() {
         counts.push(0);
@@ -53,19 +80,20 @@ pub(super) fn decode(text: &str, into: &mut Histogram<u64>) -> Option<()> {
     if start != header(into, counts.len()) {
         return None;
     }
-    let layout = Histogram::<u64>::new_with_bounds(into.low(), HIGHEST_NS, into.sigfig()).ok()?;
-    let mut buckets = layout.iter_all();
+    let buckets = Buckets::of(into);
+    let mut next = 0_u64;
     while !counts.is_empty() {
         let number = read(&mut counts)?;
-        if let Ok(count) = u64::try_from(number) {
-            let value = buckets.next()?.value_iterated_to().min(HIGHEST_NS);
-            // Even a count of zero would move the maximum.
-            if count > 0 {
-                into.record_n(value, count).ok()?;
-            }
-        } else {
-            let skipped = usize::try_from(number.unsigned_abs()).ok()?;
-            buckets.nth(skipped - 1)?;
+        let Ok(count) = u64::try_from(number) else {
+            next = next.checked_add(number.unsigned_abs())?;
+            buckets.highest(next - 1)?;
+            continue;
+        };
+        let value = buckets.highest(next)?;
+        next += 1;
+        // Even a count of zero would move the maximum.
+        if count > 0 {
+            into.record_n(value, count).ok()?;
         }
     }
     Some(())
@@ -122,6 +150,23 @@ mod tests {
 
     fn empty(digits: u8) -> Histogram<u64> {
         Histogram::new_with_bounds(1_000, 3_600_000_000_000, digits).unwrap()
+    }
+
+    #[test]
+    fn the_buckets_lie_where_the_histogram_has_them() {
+        for digits in [2, 3] {
+            let histogram = empty(digits);
+            let buckets = Buckets::of(&histogram);
+            for (index, bucket) in (0..).zip(histogram.iter_all()) {
+                let highest = bucket.value_iterated_to();
+                assert_eq!(buckets.index(highest), index);
+                assert_eq!(buckets.highest(index), Some(highest.min(HIGHEST_NS)));
+            }
+            let end = histogram.distinct_values() as u64;
+            for beyond in [end, end + 1, 1 << 42, u64::MAX] {
+                assert_eq!(buckets.highest(beyond), None);
+            }
+        }
     }
 
     proptest! {
