@@ -57,6 +57,7 @@ mod registry;
 mod regrade;
 mod run;
 pub mod schedule;
+mod secrets;
 pub mod targets;
 pub mod transport;
 
@@ -67,6 +68,7 @@ pub use registry::{Entry, Registry};
 /// Whose requests and responses steps have that send for themselves.
 pub use reqwest;
 pub use run::{Run, RunError, run};
+pub use secrets::{Secret, secret};
 
 /// Forms with parts, for [`Request::multipart`](chain::Request::multipart): those of `reqwest`.
 pub mod multipart {
@@ -76,6 +78,7 @@ pub mod multipart {
 /// What a scenario file imports: `use loadtest::prelude::*;`.
 pub mod prelude {
     pub use crate::chain::{Error, Feed, Http, Request, Response, Skip, Vu};
+    pub use crate::secrets::{Secret, secret};
     pub use crate::targets::{Target, TargetError};
     pub use bytes::Bytes;
     pub use loadtest_macros::{check, feed, response, scenario, setup, state, step, teardown};
@@ -89,6 +92,8 @@ mod pages {
     mod language {}
     #[doc = include_str!("../../docs/recipes.md")]
     mod recipes {}
+    #[doc = include_str!("../../docs/secrets.md")]
+    mod secrets {}
     #[doc = include_str!("../../docs/steps.md")]
     mod steps {}
     #[doc = include_str!("../../docs/targets.md")]

@@ -3,7 +3,10 @@
 //! When in doubt it takes out too much. It reads no format: a body may be cut off anywhere, or be
 //! JSON within JSON.
 
+use crate::secrets::{self, Hit};
+use http::HeaderValue;
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// What stands in place of a secret.
 pub const REDACTED: &str = "[redacted]";
@@ -13,6 +16,9 @@ const LONGEST_NAME: usize = 100;
 
 /// How often a text is looked through again for what the last redaction uncovered.
 const PASSES: usize = 8;
+
+/// What stands in place of a known value while names are looked for.
+const KNOWN: &str = "[secret:x]";
 
 /// What makes the name of a field a secret's, written without `_` and `-`.
 const SECRET_WORDS: [&str; 6] = [
@@ -25,17 +31,28 @@ const SECRET_WORDS: [&str; 6] = [
 ];
 
 /// The value of the header `name` as it may be shown.
-pub fn header<'a>(name: &str, value: &'a str) -> Cow<'a, str> {
-    if is_secret(name) {
-        REDACTED.into()
-    } else {
-        text(value)
+pub fn header<'a>(name: &str, value: &'a HeaderValue) -> Cow<'a, str> {
+    if value.is_sensitive() || is_secret(name) {
+        return REDACTED.into();
+    }
+    match String::from_utf8_lossy(value.as_bytes()) {
+        Cow::Borrowed(value) => text(value),
+        Cow::Owned(value) => text(&value).into_owned().into(),
     }
 }
 
 /// A text as it may be shown: without the values of fields that hold secrets (`token=..`,
-/// `"api_key": ".."`), credentials after `Bearer` and `Basic`, and user names in URLs.
+/// `"api_key": ".."`), credentials after `Bearer` and `Basic`, user names in URLs, and the values of all
+/// secrets that this process knows, however they are written.
 pub fn text(text: &str) -> Cow<'_, str> {
+    match secrets::text(text) {
+        Cow::Borrowed(text) => by_name(text),
+        Cow::Owned(text) => by_name(&text).into_owned().into(),
+    }
+}
+
+/// The text without what its own words call secret.
+fn by_name(text: &str) -> Cow<'_, str> {
     let mut shown = pass(text);
     // What is left beside a redacted value may read differently now; a second look rarely finds any.
     for _ in 0..PASSES {
@@ -84,7 +101,82 @@ impl Part<'_> {
 /// Where the text itself holds a `[redacted]`, that is a secret too. Of two secrets so close together
 /// that what is between them is in the first one as well, the border may be elsewhere.
 pub(crate) fn parts(whole: &str) -> Vec<Part<'_>> {
-    let shown = text(whole);
+    let hits = secrets::find(whole.as_bytes());
+    if hits.is_empty() {
+        return parts_by_name(whole);
+    }
+    // What the words of the text call secret is looked for where known values are marks already, so that
+    // nothing in these misleads.
+    let (marked, marks) = marked(whole, &hits);
+    let mut parts = Vec::new();
+    let (mut at, mut from) = (0, 0);
+    for part in parts_by_name(&marked) {
+        let (Part::Plain(text) | Part::Secret { value: text, .. }) = part;
+        let inside = at..at + text.len();
+        at = inside.end;
+        let is_here =
+            |mark: &&Mark| inside.start <= mark.shown.start && mark.shown.end <= inside.end;
+        let behind = |shown: usize| {
+            let before = marks.iter().rev().find(|mark| mark.shown.end <= shown);
+            before.map_or(shown, |mark| mark.whole.end + shown - mark.shown.end)
+        };
+        let end = behind(inside.end);
+        if let Part::Secret { name, .. } = part {
+            let name = in_whole(whole, name);
+            let value = &whole[from..end];
+            parts.push(Part::Secret { name, value });
+        } else {
+            for mark in marks.iter().filter(is_here) {
+                parts.push(Part::Plain(&whole[from..mark.whole.start]));
+                let value = &whole[mark.whole.clone()];
+                parts.push(Part::Secret { name: "", value });
+                from = mark.whole.end;
+            }
+            parts.push(Part::Plain(&whole[from..end]));
+        }
+        from = end;
+    }
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// A known value, and the mark in its place.
+struct Mark {
+    whole: Range<usize>,
+    shown: Range<usize>,
+}
+
+fn marked(whole: &str, hits: &[Hit]) -> (String, Vec<Mark>) {
+    let mut marked = String::with_capacity(whole.len());
+    let mut marks: Vec<Mark> = Vec::new();
+    let mut copied = 0;
+    for hit in hits {
+        let range = secrets::within(whole, &hit.range);
+        if range.start < copied {
+            continue;
+        }
+        marked.push_str(&whole[copied..range.start]);
+        let begin = marked.len();
+        marked.push_str(KNOWN);
+        copied = range.end;
+        marks.push(Mark {
+            whole: range,
+            shown: begin..marked.len(),
+        });
+    }
+    marked.push_str(&whole[copied..]);
+    (marked, marks)
+}
+
+/// The same name where it stands in `whole`.
+fn in_whole<'a>(whole: &'a str, name: &str) -> &'a str {
+    whole
+        .find(name)
+        .map_or("", |at| &whole[at..at + name.len()])
+}
+
+fn parts_by_name(whole: &str) -> Vec<Part<'_>> {
+    let shown = by_name(whole);
     let mut parts = Vec::new();
     let mut at = 0;
     let mut name = "";
@@ -171,6 +263,8 @@ fn pass(text: &str) -> Cow<'_, str> {
                 redaction.replace(at, end);
                 at = end;
             }
+        } else if let Some(length) = secrets::mark(&bytes[at..]) {
+            at += length;
         } else if is_name(bytes[at]) {
             let end = run(bytes, at, is_name);
             at = match secret_after(text, at, end) {
@@ -492,11 +586,15 @@ mod tests {
             "set-cookie",
             "x-api-key",
         ] {
-            assert_eq!(header(name, "v"), REDACTED, "{name}");
+            assert_eq!(
+                header(name, &HeaderValue::from_static("v")),
+                REDACTED,
+                "{name}"
+            );
         }
-        assert_eq!(header("accept", "*/*"), "*/*");
+        assert_eq!(header("accept", &HeaderValue::from_static("*/*")), "*/*");
         assert_eq!(
-            header("referer", "http://h/?token=t"),
+            header("referer", &HeaderValue::from_static("http://h/?token=t")),
             "http://h/?token=[redacted]"
         );
     }

@@ -9,6 +9,8 @@ mod bodies;
 #[cfg(unix)]
 mod browser;
 mod call;
+#[cfg(unix)]
+mod canary;
 mod capacity;
 mod choices;
 #[cfg(unix)]
@@ -83,6 +85,8 @@ fn main() -> ExitCode {
         alias::trials(),
         baselines::trials(),
         bodies::trials(),
+        #[cfg(unix)]
+        canary::trials(),
         capacity::trials(),
         choices::trials(),
         #[cfg(unix)]

@@ -57,6 +57,9 @@ fn human(scenario: &ScenarioDef) -> String {
         let names: Vec<_> = scenario.feeds.iter().map(|feed| &*feed.name).collect();
         facts.push(("feeds", names.join(", ")));
     }
+    if !scenario.secrets.is_empty() {
+        facts.push(("secrets", scenario.secrets.join(", ")));
+    }
     if scenario.keeps_state {
         facts.push(("state", words::KEEPS_STATE.to_owned()));
     }
@@ -194,6 +197,7 @@ mod tests {
             line: 1,
         };
         definition.feeds = vec![feed("user"), feed("product")].into();
+        definition.secrets = vec!["API_TOKEN".into(), "SHOP_PASSWORD".into()].into();
         let steps = definition.steps.to_mut();
         steps[0].once = true;
         steps[0].sends_itself = true;

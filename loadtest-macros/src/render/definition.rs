@@ -45,6 +45,7 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
     let runs_once = |step: &Step| step.options.repeat.once.is_some();
     let keeps_state = !resolved.states.is_empty() || resolved.steps.iter().any(runs_once);
     let feeds = list(resolved.feeds.iter().map(feed));
+    let secrets = list(resolved.secrets.iter().map(|name| text(name)));
     let client = client(declared_client);
     let redirects = declared_client.redirects.unwrap_or(0);
     let steps = resolved.steps.iter().enumerate();
@@ -73,6 +74,7 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
             starts_target: #starts_target,
             keeps_state: #keeps_state,
             feeds: #feeds,
+            secrets: #secrets,
             steps: #steps,
         }
     }

@@ -24,8 +24,14 @@ fn named(name: &str, pieces: &[Piece]) -> TokenStream {
         },
         None => text(pieces, &quote!(__request.header_text(#key, __text)?)),
     };
-    let sensitive = matches!(name, "authorization" | "proxy-authorization" | "cookie")
-        .then(|| quote!(__request.sensitive();));
+    let is_secret = |piece: &Piece| {
+        piece
+            .placeholder()
+            .is_some_and(|one| one.secret().is_some())
+    };
+    let is_sensitive = matches!(name, "authorization" | "proxy-authorization" | "cookie")
+        || pieces.iter().any(is_secret);
+    let sensitive = is_sensitive.then(|| quote!(__request.sensitive();));
     quote!(#value #sensitive)
 }
 

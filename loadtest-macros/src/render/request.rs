@@ -42,13 +42,13 @@ fn url(pieces: &[Piece]) -> TokenStream {
     }
 }
 
-/// A URL with a value of a feed is not shown when it is invalid.
+/// A URL with a value of a feed or a secret is not shown when it is invalid.
 fn without_rows(pieces: &[Piece], write: TokenStream) -> TokenStream {
-    let is_row = |piece: &Piece| match piece {
-        Piece::Value(placeholder, _) => matches!(placeholder.origin, Origin::Feed(_)),
+    let is_private = |piece: &Piece| match piece {
+        Piece::Value(placeholder, _) => placeholder.origin.is_private(),
         _ => false,
     };
-    if !pieces.iter().any(is_row) {
+    if !pieces.iter().any(is_private) {
         return write;
     }
     let shown = pieces.iter().map(|piece| match piece {
@@ -121,11 +121,21 @@ fn write(placeholder: &Placeholder, sink: Sink) -> TokenStream {
         ..
     } = placeholder;
     let write = writer(sink);
+    if let Some(name) = placeholder.secret() {
+        return quote! {
+            ::loadtest::__private::#write::<str>(
+                ::loadtest::__private::secret_text(#name).expose(),
+                &mut __text,
+            )?;
+        };
+    }
     let access = access(placeholder);
     let infer = quote_spanned!(*span=> _);
     let present = match origin {
         Origin::Step(step) => quote!(::loadtest::__private::present(#access, #step, #variable)?),
-        Origin::Feed(_) => quote!(::loadtest::__private::in_feed(#access, #variable)?),
+        Origin::Feed(_) | Origin::Secret => {
+            quote!(::loadtest::__private::in_feed(#access, #variable)?)
+        }
     };
     quote! {
         ::loadtest::__private::#write::<#infer>(#present, &mut __text)?;
@@ -144,8 +154,11 @@ fn access(placeholder: &Placeholder) -> TokenStream {
             let (row, feed) = (super::row(at), super::feed(at));
             quote!(self.#row.get(&self.shared.#feed))
         }
+        // written as it is
+        Origin::Secret => TokenStream::new(),
     };
     match &placeholder.access {
+        Access::Secret(_) => TokenStream::new(),
         Access::Header { step, name } => {
             let slot = super::slot(*step);
             let name = name_of(name);

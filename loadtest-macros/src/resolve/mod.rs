@@ -7,6 +7,7 @@ mod names;
 mod payload;
 mod repeat;
 mod request;
+mod secrets;
 mod shape;
 mod shown;
 mod source;
@@ -43,6 +44,8 @@ pub(crate) struct Resolved {
     pub(crate) states: Vec<State>,
     pub(crate) setups: Vec<Setup>,
     pub(crate) teardowns: Vec<Teardown>,
+    /// The names of the secrets that it is seen to need.
+    pub(crate) secrets: Vec<String>,
     /// There is something that rustc reports: a name that repeats, a parameter without a type.
     pub(crate) is_incomplete: bool,
 }
@@ -129,6 +132,7 @@ pub(crate) fn scenario(
         states: Vec::new(),
         setups: Vec::new(),
         teardowns: Vec::new(),
+        secrets: Vec::new(),
         is_incomplete: names_repeat(&items)
             || items.iter().any(|item| matches!(item, Item::Broken { .. })),
     };
@@ -148,6 +152,7 @@ pub(crate) fn scenario(
     resolved.items = items;
     resolved.spread_headers(&names, errors);
     resolved.resolve_requests(&names, errors);
+    resolved.note_secrets(&function.body.stream(), errors);
     resolved.refuse_calls(errors);
     repeat::check(&resolved.steps, errors);
     last::check(&mut resolved, errors);

@@ -110,6 +110,12 @@ impl Names {
                     "`vu` is the virtual user: choose another name",
                 );
             }
+            if name == "secret" {
+                errors.at(
+                    ident.span(),
+                    "`secret` is where secrets come from: choose another name",
+                );
+            }
             if name == "http" {
                 errors.at(
                     ident.span(),

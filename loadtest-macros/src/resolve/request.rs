@@ -3,7 +3,7 @@
 use super::header::Header;
 use super::names::{Names, NotEarlier};
 use super::payload::{Files, Payload};
-use super::{Feed, Step, shape};
+use super::{Feed, Step, secrets, shape};
 use crate::options::{Json, escape, header_name};
 use crate::suggest::{Errors, did_you_mean, listed};
 use crate::template::{Part, Path, Segment, Template};
@@ -49,14 +49,20 @@ pub(crate) enum Sink {
 pub(crate) enum Origin {
     Step(usize),
     Feed(usize),
+    Secret,
 }
 
 impl Origin {
     pub(super) fn step(self) -> Option<usize> {
         match self {
             Self::Step(step) => Some(step),
-            Self::Feed(_) => None,
+            Self::Feed(_) | Self::Secret => None,
         }
+    }
+
+    /// Whether its value is shown nowhere, not even in a URL that is none.
+    pub(crate) fn is_private(self) -> bool {
+        matches!(self, Self::Feed(_) | Self::Secret)
     }
 }
 
@@ -83,9 +89,19 @@ pub(crate) enum Access {
         in_literal: bool,
     },
     Untyped(Vec<Segment>),
+    /// Of no answer: the name of a secret.
+    Secret(String),
 }
 
 impl Placeholder {
+    /// The name of the secret that it stands for.
+    pub(crate) fn secret(&self) -> Option<&str> {
+        match &self.access {
+            Access::Secret(name) => Some(name),
+            _ => None,
+        }
+    }
+
     /// Its name where that has a place of its own, else its end.
     pub(super) fn place(&self) -> Span {
         self.root.as_ref().map_or(self.span, |(_, span)| *span)
@@ -104,7 +120,7 @@ impl Request {
 }
 
 impl Piece {
-    pub(super) fn placeholder(&self) -> Option<&Placeholder> {
+    pub(crate) fn placeholder(&self) -> Option<&Placeholder> {
         match self {
             Self::Value(placeholder, _) => Some(placeholder),
             _ => None,
@@ -256,6 +272,10 @@ impl Resolver<'_> {
             root: (!path.in_literal && path.root == name).then(|| (path.root.clone(), path.span)),
             span: last,
         };
+        if path.root == secrets::ROOT {
+            let access = Access::Secret(secrets::name(path)?);
+            return Ok(placeholder(Origin::Secret, access, secrets::ROOT));
+        }
         let step = match self.names.earlier_step(&path.root, self.at) {
             Ok(step) => step,
             Err(NotEarlier::Itself) => {

@@ -313,6 +313,16 @@ pub(super) fn refuse_templates(body: TokenStream, names: &Names, errors: &mut Er
             TokenTree::Group(group) => refuse_templates(group.stream(), names, errors),
             TokenTree::Literal(literal) => {
                 let text = literal.to_string();
+                if text
+                    .split("{{")
+                    .skip(1)
+                    .any(|rest| rest.trim_start().starts_with("secret."))
+                {
+                    errors.at(
+                        literal.span(),
+                        "templates work in `#[step(...)]`; here use `secret(\"NAME\")`",
+                    );
+                }
                 let root = text.split("{{").skip(1).find_map(|rest| {
                     let (root, rest) = rest.split_once('.')?;
                     let is_answer = rest.starts_with("response") || rest.starts_with("headers");

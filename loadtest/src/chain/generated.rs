@@ -20,7 +20,7 @@ pub use super::slot::{FromSlot, Lend, LendMut, Slot, arg, fill, lend, lend_mut};
 pub use super::untyped::{Name, OpenPlain, OpenValue, Owner, Take, Untyped, take};
 pub use super::value::{
     IndexPath, KeyPath, Peel, PeelOption, PeelPlain, Segment, Text, form_text, in_feed, index,
-    json_path, json_text, json_value, key, present, query_text, text, url_text,
+    json_path, json_text, json_value, key, present, query_text, secret_text, text, url_text,
 };
 pub use super::write::without_row;
 pub use super::{

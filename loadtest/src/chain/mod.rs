@@ -6,6 +6,7 @@
 
 mod buffer;
 mod courier;
+mod credential;
 mod error;
 pub(crate) mod feed;
 mod file;
@@ -30,6 +31,7 @@ mod write;
 
 pub use buffer::{RawResponse, RequestBuf, RequestTarget};
 pub use courier::Courier;
+pub use credential::Credential;
 pub use error::Error;
 pub(crate) use error::Fault;
 pub use feed::Feed;

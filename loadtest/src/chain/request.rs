@@ -1,12 +1,12 @@
 //! The request a step returns.
 
 use super::write::{UNFIT_VALUE, target, unfit_name};
-use super::{RequestBuf, RequestTarget, Unmet, form};
+use super::{Credential, RequestBuf, RequestTarget, Unmet, form};
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use reqwest::multipart::Form;
-use std::fmt::{self, Display, Write as _};
+use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
 
@@ -185,17 +185,19 @@ impl<T> Request<T> {
     }
 
     /// Adds `authorization: Bearer <token>`.
-    pub fn bearer_auth(self, token: impl Display) -> Self {
-        self.authorization(&format!("Bearer {token}"))
+    pub fn bearer_auth(self, token: impl Credential) -> Self {
+        self.authorization(&format!("Bearer {}", token.into_text()))
     }
 
     /// Adds `authorization: Basic <username:password in base64>`.
-    pub fn basic_auth<U: Display, P: Display>(self, username: U, password: Option<P>) -> Self {
+    pub fn basic_auth<U: Credential, P: Credential>(
+        self,
+        username: U,
+        password: Option<P>,
+    ) -> Self {
         use base64::prelude::{BASE64_STANDARD, Engine as _};
-        let mut credentials = format!("{username}:");
-        if let Some(password) = password {
-            let _ = write!(credentials, "{password}");
-        }
+        let password = password.map_or_else(String::new, Credential::into_text);
+        let credentials = format!("{}:{password}", username.into_text());
         self.authorization(&format!("Basic {}", BASE64_STANDARD.encode(credentials)))
     }
 

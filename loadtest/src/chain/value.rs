@@ -4,6 +4,7 @@
 
 use super::Unmet;
 use super::write::URL;
+use crate::secrets::Secret;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -223,6 +224,19 @@ impl Text for Value {
             other => write!(out, "{other}"),
         }
     }
+}
+
+#[diagnostic::do_not_recommend]
+impl Text for Secret {
+    fn text(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        out.write_str(self.expose())
+    }
+}
+
+/// The value of `{{secret.NAME}}`. A run begins only where it is there.
+#[track_caller]
+pub fn secret_text(name: &str) -> Secret {
+    crate::secrets::secret(name)
 }
 
 /// Writes a value as it is: into a header, or as the start of a URL.

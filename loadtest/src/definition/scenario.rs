@@ -61,6 +61,9 @@ pub struct ScenarioDef {
     /// The `#[feed]` functions, in source order.
     #[serde(default)]
     pub feeds: Cow<'static, [FeedDef]>,
+    /// The names of the secrets that the source shows.
+    #[serde(default, skip_serializing_if = "<[Text]>::is_empty")]
+    pub secrets: Cow<'static, [Text]>,
     /// The steps in source order; at least one.
     pub steps: Cow<'static, [StepDef]>,
 }
@@ -276,6 +279,7 @@ impl ScenarioDef {
             starts_target: false,
             keeps_state: false,
             feeds: Cow::Borrowed(&[]),
+            secrets: Cow::Borrowed(&[]),
             steps: steps.into(),
         }
     }

@@ -159,12 +159,8 @@ fn headers<'a>(
     all: impl Iterator<Item = (&'a HeaderName, &'a HeaderValue)>,
 ) {
     for (name, value) in all {
-        let value = String::from_utf8_lossy(value.as_bytes());
-        let _ = writeln!(
-            text,
-            "  {mark} {name}: {}",
-            redact::header(name.as_str(), &value)
-        );
+        let value = redact::header(name.as_str(), value);
+        let _ = writeln!(text, "  {mark} {name}: {value}");
     }
 }
 

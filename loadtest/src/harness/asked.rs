@@ -9,6 +9,7 @@ use crate::engine::{self, Control, Phase, Staff};
 use crate::protocol::{FailureKind, JournalLine, RunFailure, RunRequest};
 use crate::record::ScenarioRecord;
 use crate::registry::Registry;
+use crate::secrets;
 use crate::targets;
 use serde::Serialize;
 use std::fs::File;
@@ -233,7 +234,7 @@ impl<'a> Journal<'a> {
     }
 
     pub(super) fn write(&mut self, line: &impl Serialize) -> io::Result<()> {
-        let mut bytes = serde_json::to_vec(line)?;
+        let mut bytes = secrets::scrubbed(serde_json::to_vec(line)?);
         bytes.push(b'\n');
         self.file
             .write_all(&bytes)

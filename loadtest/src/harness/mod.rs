@@ -13,6 +13,7 @@ mod smoke;
 
 use crate::protocol::{Listing, REQUEST_VARIABLE, Request};
 use crate::registry::Registry;
+use crate::secrets;
 use crate::targets::offline;
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
@@ -44,6 +45,13 @@ pub const MARKER: &[u8; 28] = b"\0loadtest-binary\0protocol=02";
 /// Runs what is asked for.
 #[doc(hidden)]
 pub fn main() -> ExitCode {
+    secrets::own_output();
+    let code = answer_or_smoke();
+    secrets::settle();
+    code
+}
+
+fn answer_or_smoke() -> ExitCode {
     let registry = Registry::collect();
     let Some(request) = std::env::var_os(REQUEST_VARIABLE) else {
         return smoke::main(&registry);
@@ -90,7 +98,11 @@ fn write_json(path: &Path, value: &impl serde::Serialize) -> io::Result<()> {
     let temporary = path.with_extension("part");
     let write = || {
         let mut file = BufWriter::new(File::create(&temporary)?);
-        serde_json::to_writer(&mut file, value)?;
+        if secrets::any() {
+            file.write_all(&secrets::scrubbed(serde_json::to_vec(value)?))?;
+        } else {
+            serde_json::to_writer(&mut file, value)?;
+        }
         file.flush()?;
         std::fs::rename(&temporary, path)
     };

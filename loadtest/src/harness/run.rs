@@ -16,6 +16,7 @@ use crate::plan::{GradingDefaults, Overrides, Plan};
 use crate::protocol::{BASE_URL_VARIABLE, DebugRequest, FailureKind, RunFailure};
 use crate::record::{End, Ending, Start};
 use crate::redact;
+use crate::secrets::{self, Missing};
 use crate::targets::{Target, offline};
 use crate::transport::{HttpTransport, Network, NetworkError};
 use std::path::Path;
@@ -53,6 +54,7 @@ pub(crate) fn begin(
             help: denied.help.clone(),
         });
     }
+    has_secrets(&scenario.definition)?;
     let runtime = runtime()?;
     let known = known_base(given.as_deref(), &scenario.definition);
     // What is known is asked for permission before a setup might start to use it.
@@ -63,18 +65,18 @@ pub(crate) fn begin(
         Errands::new(scenario, sender).map_err(|error| internal(format!("no runtime: {error}")))?;
     let mut context = context(scenario, given.clone(), &plan, errands);
     let prepared = set_up(scenario, &context).map_err(|message| {
-        sender.withdrawn().map_or_else(
-            || RunFailure {
-                kind: if sender.was_refused() {
-                    FailureKind::NotPermitted
-                } else {
-                    FailureKind::Setup
-                },
-                message,
-                help: offline::proof().map(|_| OFFLINE_SETUP.to_owned()),
+        if let Some(reason) = sender.withdrawn() {
+            return withdrawn(&reason);
+        }
+        lacking().unwrap_or(RunFailure {
+            kind: if sender.was_refused() {
+                FailureKind::NotPermitted
+            } else {
+                FailureKind::Setup
             },
-            |reason| withdrawn(&reason),
-        )
+            message,
+            help: offline::proof().map(|_| OFFLINE_SETUP.to_owned()),
+        })
     })?;
     plan.rows.clone_from(&prepared.rows);
     let definition = &scenario.definition;
@@ -209,6 +211,9 @@ impl Ready {
         let Some(ran) = ran else {
             return Err(interrupted());
         };
+        if let Some(failure) = lacking() {
+            return Err(failure);
+        }
         let problem = ran.err().or_else(|| self.sender.withdrawn());
         tell(Event::End(journey::End {
             is_ok: problem.is_none() && !has_failed,
@@ -261,10 +266,14 @@ impl Ready {
                 }
                 match watched.halted() {
                     Some(_) => Going::Halt,
+                    None if secrets::first_missing().is_some() => Going::Halt,
                     None => Going::On,
                 }
             },
         );
+        if let Some(failure) = lacking() {
+            return Err(failure);
+        }
         let target_death = target_death(&self.prepared);
         match ended {
             Ok(ended) => Ok(end(
@@ -313,6 +322,35 @@ pub(crate) fn fit(need: &[Need]) -> Result<(), RunFailure> {
         complain(&format!("warning: {warning}"));
     }
     Ok(())
+}
+
+/// Looks up the secrets that the source of a scenario shows, before anything is sent.
+fn has_secrets(definition: &ScenarioDef) -> Result<(), RunFailure> {
+    secrets::forget_missing();
+    let (mut message, mut help) = (Vec::new(), Vec::new());
+    for missing in missing_secrets(definition) {
+        message.push(missing.to_string());
+        help.push(missing.help());
+    }
+    if message.is_empty() {
+        return Ok(());
+    }
+    Err(usage(message.join("; "), Some(help.join("\n"))))
+}
+
+/// The secrets that the source of a scenario shows and that cannot be had.
+pub(super) fn missing_secrets(definition: &ScenarioDef) -> impl Iterator<Item = Missing> {
+    let names = definition.secrets.iter();
+    names.filter_map(|name| secrets::look_up(name).err())
+}
+
+/// What is said of a secret that code asked for in vain, which its source did not show.
+fn lacking() -> Option<RunFailure> {
+    let missing = secrets::first_missing()?;
+    Some(usage(
+        format!("{missing}; its name is known only to the code that asked for it"),
+        Some(missing.help()),
+    ))
 }
 
 /// A program that a panic ends can count none of its steps' panics: one would take all measurements with it.

@@ -4,13 +4,15 @@ use super::complain;
 use super::errands::Errands;
 use super::permission::{permitted, reach};
 use super::run::{
-    NO_TARGET, base_url, context, given_base_url, known_base, needs_base, set_up, tear_down,
+    NO_TARGET, base_url, context, given_base_url, known_base, missing_secrets, needs_base, set_up,
+    tear_down,
 };
 use super::sender::Sender;
 use crate::chain::{Scenario, SetupContext};
-use crate::engine::smoke;
+use crate::engine;
 use crate::plan::{GradingDefaults, Overrides, Plan};
 use crate::registry::Registry;
+use crate::secrets::{self, Missing};
 use crate::targets::offline::{self, Denied};
 use crate::transport::HttpTransport;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
@@ -133,6 +135,30 @@ fn trial(scenario: &'static Scenario) -> Result<Completion, Failed> {
     {
         return Ok(Completion::ignored_with(format!("no target: {NO_TARGET}")));
     }
+    let (absent, wrong): (Vec<_>, Vec<_>) =
+        missing_secrets(definition).partition(Missing::is_absent);
+    if let Some(wrong) = wrong.first() {
+        return Err(Failed::from(format!("{wrong}; {}", wrong.help())));
+    }
+    if let Some(absent) = absent.first() {
+        return Ok(unknown(absent));
+    }
+    secrets::forget_missing();
+    let ended = smoke(scenario, given);
+    match secrets::missing_here() {
+        // What was sent until then proves nothing.
+        Some(absent) if absent.is_absent() => Ok(unknown(&absent)),
+        _ => ended,
+    }
+}
+
+/// A scenario without one of its secrets.
+fn unknown(absent: &Missing) -> Completion {
+    Completion::ignored_with(format!("no secret: {absent}; {}", absent.help()))
+}
+
+fn smoke(scenario: &'static Scenario, given: Option<String>) -> Result<Completion, Failed> {
+    let definition = &scenario.definition;
     let plan = Plan::new(
         definition,
         &Overrides::default(),
@@ -174,7 +200,7 @@ fn trial(scenario: &'static Scenario) -> Result<Completion, Failed> {
         }
         let network = reach(scenario, base.as_deref(), &sender).await?;
         let transport = HttpTransport::new(Arc::new(network), 0);
-        smoke::smoke(scenario, &prepared.shared, &plan, transport)
+        engine::smoke::smoke(scenario, &prepared.shared, &plan, transport)
             .await
             .map_err(Failed::from)?;
         withdrawn().map_or(Ok(()), |withdrawn| Err(Failed::from(withdrawn)))

@@ -131,9 +131,9 @@ impl Writing<'_> {
                 continue;
             }
             let mut pieces = vec![Piece::Plain(format!("{name}: ").into())];
-            let value = Letters::of(value.as_bytes());
-            let parts = |value| secrets::header(name.as_str(), value);
-            pieces.extend(self.pieces(&value, parts, &format!("the header {name}")));
+            let letters = Letters::of(value.as_bytes());
+            let parts = |text| secrets::header(name.as_str(), text, value.is_sensitive());
+            pieces.extend(self.pieces(&letters, parts, &format!("the header {name}")));
             header(&pieces);
         }
         // What curl would add.
@@ -174,6 +174,12 @@ impl Writing<'_> {
     }
 
     fn variable(&mut self, name: &str, value: &str, what: &str) -> String {
+        if let Some((variable, words)) = self.vault.known(value, what) {
+            if !self.variables.iter().any(|(known, _)| *known == variable) {
+                self.variables.push((variable.clone(), words));
+            }
+            return variable;
+        }
         let variable = self.vault.variable(name, value);
         if !self.variables.iter().any(|(known, _)| *known == variable) {
             let mut words = if what.starts_with("in ") {

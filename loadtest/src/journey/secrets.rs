@@ -1,6 +1,7 @@
 //! Names in place of secrets: the same name for the same value, through a whole journey.
 
 use crate::redact::{self, Part, REDACTED};
+use crate::secrets::{self as known, Form};
 use std::borrow::Cow;
 
 /// The variable of a secret of which nothing is known.
@@ -62,6 +63,23 @@ impl Vault {
         }
     }
 
+    /// The name of the variable that stands for `value` and what it is, if that is all a secret of the
+    /// scenario. Only where it is written as it is, the variable has the name of the secret.
+    pub(super) fn known(&mut self, value: &str, what: &str) -> Option<(String, String)> {
+        let (secret, form) = known::form(value)?;
+        let name = secret.name();
+        let (name, how) = match form {
+            Form::Same => (name.to_owned(), ""),
+            Form::Escaped => (format!("{name}_ENCODED"), ", encoded as it is there"),
+            Form::Base64 => (
+                format!("{name}_BASE64"),
+                " and what is beside it, in Base64",
+            ),
+        };
+        let words = format!("the secret {}{how}, {what}", secret.name());
+        Some((self.variable(&name, value), words))
+    }
+
     /// Remembers the secrets of an answer; `place` is where they are, in words.
     pub(super) fn remember(&mut self, parts: &[Part<'_>], place: &str) {
         for part in parts {
@@ -83,10 +101,18 @@ impl Vault {
     }
 }
 
-/// The value of the header `name`, with its secrets told apart; the scheme of credentials is none.
-pub(super) fn header<'a>(name: &'a str, value: &'a str) -> Vec<Part<'a>> {
-    if !redact::is_secret(name) {
-        return redact::parts(value);
+/// The value of the header `name`, with its secrets told apart; the scheme of credentials is none. If it
+/// `is_sensitive`, it is one itself or holds one.
+pub(super) fn header<'a>(name: &'a str, value: &'a str, is_sensitive: bool) -> Vec<Part<'a>> {
+    let by_value = || {
+        let parts = redact::parts(value);
+        let knows = |part: &Part<'_>| matches!(part, Part::Secret { .. });
+        (!is_sensitive || parts.iter().any(knows)).then_some(parts)
+    };
+    if !redact::is_secret(name)
+        && let Some(parts) = by_value()
+    {
+        return parts;
     }
     let is_scheme = |scheme: &str| {
         ["bearer", "basic"]
@@ -162,7 +188,7 @@ mod tests {
             ("accept", "text/html", "text/html"),
             ("x-token", "", ""),
         ] {
-            assert_eq!(shown(&header(name, value)), expected, "{name}");
+            assert_eq!(shown(&header(name, value, false)), expected, "{name}");
         }
     }
 }

@@ -18,6 +18,9 @@ pub(crate) struct Watcher<'a> {
     base: String,
     tls: Tls,
     vault: Vault,
+    /// The exchanges of the step that goes on. They are told at its end: only then is known what it took out
+    /// of its answers as a secret.
+    untold: Vec<Event>,
     tell: Box<dyn FnMut(Event) + 'a>,
     /// Whether a step failed, or was skipped for want of something.
     pub(crate) has_failed: bool,
@@ -35,9 +38,15 @@ impl<'a> Watcher<'a> {
             base: base.unwrap_or_default().to_owned(),
             tls,
             vault: Vault::default(),
+            untold: Vec::new(),
             tell: Box::new(tell),
             has_failed: false,
         }
+    }
+
+    /// Tells what the step did so far.
+    fn tell_exchanges(&mut self) {
+        self.untold.drain(..).for_each(&mut self.tell);
     }
 
     /// A request that never was on the wire, such as one for which no connection came about.
@@ -79,7 +88,7 @@ impl<'a> Watcher<'a> {
         for (name, value) in &answer.headers {
             let value = String::from_utf8_lossy(value.as_bytes());
             self.vault
-                .remember(&secrets::header(name.as_str(), &value), &place);
+                .remember(&secrets::header(name.as_str(), &value, false), &place);
         }
         if let Ok(text) = std::str::from_utf8(&answer.body) {
             self.vault.remember(&redact::parts(text), &place);
@@ -89,6 +98,13 @@ impl<'a> Watcher<'a> {
             headers: headers(&answer.headers),
             body: body::shown(&answer.body, answer.is_cut),
         }
+    }
+}
+
+/// What a step did that came to no end is told as well.
+impl Drop for Watcher<'_> {
+    fn drop(&mut self) {
+        self.tell_exchanges();
     }
 }
 
@@ -114,11 +130,12 @@ impl Observer for Watcher<'_> {
             phases: exchange.phases,
             problem: exchange.result.as_ref().err().map(problem),
         };
-        (self.tell)(Event::Exchange(Box::new(exchange)));
+        self.untold.push(Event::Exchange(Box::new(exchange)));
     }
 
     fn ended(&mut self, step: usize, outcome: &engine::Outcome) {
         self.has_failed |= outcome.is_failure();
+        self.tell_exchanges();
         let outcome = match outcome {
             engine::Outcome::Ok => Outcome::Ok,
             engine::Outcome::Failed(failure) => Outcome::Failed(problem(failure)),
@@ -150,8 +167,8 @@ fn problem(failure: &Failure) -> Problem {
 fn headers(all: &HeaderMap) -> Vec<(String, String)> {
     all.iter()
         .map(|(name, value)| {
-            let value = String::from_utf8_lossy(value.as_bytes());
-            let parts = secrets::header(name.as_str(), &value);
+            let text = String::from_utf8_lossy(value.as_bytes());
+            let parts = secrets::header(name.as_str(), &text, value.is_sensitive());
             (name.to_string(), secrets::shown(&parts))
         })
         .collect()

@@ -3,7 +3,7 @@
 use super::compression::Encoding;
 use super::connection::{Connection, Error};
 use super::hop;
-use crate::redact;
+use crate::{redact, secrets};
 use bytes::Bytes;
 use std::ops::ControlFlow;
 
@@ -12,7 +12,7 @@ pub(super) const MAX_KEPT: u64 = 16 * 1024 * 1024;
 /// How much of an unexpected answer is read before the connection is given up instead.
 const MAX_DRAINED: u64 = 1024 * 1024;
 /// How much of an unexpected answer is kept.
-pub(super) const SAMPLE: usize = 1024;
+const SAMPLE: usize = 1024;
 
 /// Why a body was not kept.
 pub(super) enum Unread {
@@ -57,7 +57,7 @@ pub(super) async fn discard(connection: &mut Connection) -> Result<(), Error> {
 
 /// Reads the body to its end and keeps what is shown of it.
 pub(super) async fn start(connection: &mut Connection) -> Result<Bytes, Error> {
-    let limit = hop::SHOWN + 1;
+    let limit = hop::read();
     let mut kept = Vec::new();
     let read = connection.body(|data| {
         kept.extend_from_slice(&data[..data.len().min(limit - kept.len())]);
@@ -85,12 +85,20 @@ pub(super) async fn sample(connection: &mut Connection, limit: usize) -> (Vec<u8
     (kept, complete)
 }
 
+/// How much of an unexpected answer is read for a sample: where a secret lies across its end, all of that.
+pub(super) fn sampled() -> usize {
+    SAMPLE + secrets::slack()
+}
+
 /// The text of a sample: never longer than [`SAMPLE`], whatever redaction and repair add.
 pub(super) fn text(mut kept: Vec<u8>, encoding: &Encoding) -> Option<String> {
-    kept.truncate(SAMPLE);
-    let Some(kept) = encoding.excerpt(kept, SAMPLE) else {
+    let most = sampled();
+    kept.truncate(most);
+    let is_cut = kept.len() == most;
+    let Some(mut kept) = encoding.excerpt(kept, most) else {
         return Some(format!("(encoded as {})", encoding.names()));
     };
+    kept.truncate(secrets::cut(&kept, SAMPLE, is_cut));
     if kept.is_empty() {
         return None;
     }

@@ -1,6 +1,7 @@
 //! What went over the wire, request by request, for those who watch.
 
 use super::compression::Encoding;
+use crate::secrets;
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Version};
@@ -86,11 +87,17 @@ impl HopAnswer {
 
     /// Keeps the start of a body that came as `body`.
     pub(super) fn keep(&mut self, body: &[u8], encoding: &Encoding) {
-        // One byte more says whether there is more.
-        let start = body[..body.len().min(SHOWN + 1)].to_vec();
-        let mut start = encoding.excerpt(start, SHOWN + 1).unwrap_or_default();
+        let most = read();
+        let start = body[..body.len().min(most)].to_vec();
+        let mut start = encoding.excerpt(start, most).unwrap_or_default();
         self.is_cut = start.len() > SHOWN || body.len() > SHOWN;
-        start.truncate(SHOWN);
+        start.truncate(secrets::cut(&start, SHOWN, body.len() >= most));
         self.body = start.into();
     }
+}
+
+/// How much of a body is read to be shown: one byte more says whether there is more, and where a secret lies
+/// across the end, all of that is needed.
+pub(super) fn read() -> usize {
+    SHOWN + 1 + secrets::slack()
 }

@@ -169,7 +169,7 @@ fn decoded(progress: &mut Progress<'_>) -> Result<Received, Failure> {
         }
         Err(failure) => {
             let mut start = received.body;
-            start.truncate(body::SAMPLE);
+            start.truncate(body::sampled());
             Err(Failure {
                 status: Some(received.status),
                 sample: body::text(start.into(), encoding),

@@ -95,9 +95,9 @@ impl<'a> Progress<'a> {
     /// How much of a body is read that the step does not want.
     pub(super) fn sample(&self) -> usize {
         if self.hops.is_some() {
-            hop::SHOWN + 1
+            hop::read()
         } else {
-            body::SAMPLE
+            body::sampled()
         }
     }
 

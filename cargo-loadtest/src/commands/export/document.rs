@@ -39,6 +39,7 @@ pub(super) struct Document<'a> {
     grade_weight: Option<f64>,
     client: ClientDocument<'a>,
     feeds: Vec<Feed<'a>>,
+    secrets: Vec<&'a str>,
     steps: Vec<Step<'a>>,
 }
 
@@ -230,6 +231,7 @@ impl<'a> Document<'a> {
                     line: feed.line,
                 })
                 .collect(),
+            secrets: scenario.secrets.iter().map(|name| &**name).collect(),
             steps: scenario
                 .steps
                 .iter()
@@ -450,6 +452,7 @@ mod tests {
             line: 8,
         }]
         .into();
+        scenario.secrets = vec!["API_TOKEN".into()].into();
         let header = |name: &'static str, value: &'static str| HeaderDef {
             name: name.into(),
             value: value.into(),

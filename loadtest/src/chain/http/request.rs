@@ -1,11 +1,12 @@
 //! The request of a step that sends for itself, in the words of `reqwest`.
 
 use super::{Http, HttpError, NO_BASE};
+use crate::chain::Credential;
 use crate::chain::write::{NO_URL, is_absolute};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use reqwest::{Body, RequestBuilder};
 use serde::Serialize;
-use std::fmt::{self, Display};
+use std::fmt;
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -103,13 +104,18 @@ impl<'a> HttpRequest<'a> {
     }
 
     /// Adds `authorization: Bearer <token>`.
-    pub fn bearer_auth(self, token: impl Display) -> Self {
-        self.with(|request| request.bearer_auth(token))
+    pub fn bearer_auth(self, token: impl Credential) -> Self {
+        self.with(|request| request.bearer_auth(token.into_text()))
     }
 
     /// Adds `authorization: Basic <username:password in base64>`.
-    pub fn basic_auth<U: Display, P: Display>(self, username: U, password: Option<P>) -> Self {
-        self.with(|request| request.basic_auth(username, password))
+    pub fn basic_auth<U: Credential, P: Credential>(
+        self,
+        username: U,
+        password: Option<P>,
+    ) -> Self {
+        let password = password.map(Credential::into_text);
+        self.with(|request| request.basic_auth(username.into_text(), password))
     }
 
     /// Sets the time the request may take, over that of its step.

@@ -79,6 +79,7 @@ pub(super) fn of_scenario(scenario: &ScenarioDef) -> Vec<Fact> {
         starts_target,
         keeps_state,
         feeds,
+        secrets,
         steps: _,
     } = scenario;
     let mut facts = Facts::default();
@@ -97,6 +98,7 @@ pub(super) fn of_scenario(scenario: &ScenarioDef) -> Vec<Fact> {
     facts.when("keeps_state", *keeps_state);
     let feeds: Vec<_> = feeds.iter().map(|feed| &*feed.name).collect();
     facts.add("feeds", feeds.join(", "));
+    facts.add("secrets", secrets.join(", "));
     facts.0
 }
 

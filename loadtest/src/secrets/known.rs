@@ -1,0 +1,544 @@
+//! The values that must not leave this process, and how they are taken out of a text.
+
+use super::finder::{Finder, SHORTEST};
+use super::spelling::{LAYERS, Reading, unescaped};
+use super::{Secret, is_fit, output};
+use base64::prelude::{BASE64_STANDARD_NO_PAD, Engine as _};
+use std::borrow::Cow;
+use std::collections::{HashSet, VecDeque};
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
+
+/// How many values that were made secrets in the run are looked for at least.
+const REMEMBERED: usize = 10_000;
+/// How the text begins that stands in place of a secret; its name and a `]` follow.
+const MARK: &str = "[secret:";
+/// The longest text that is read for nothing but to know where a secret ends.
+const MOST_SLACK: usize = 64 * 1024;
+
+/// The length of the longest value that is looked for.
+static LONGEST: AtomicUsize = AtomicUsize::new(0);
+/// Whether there is anything to look for. Without secrets, nothing else is ever asked.
+static ANY: AtomicBool = AtomicBool::new(false);
+static KNOWN: RwLock<Option<Known>> = RwLock::new(None);
+/// Values of the run that nobody looked for yet: how they are written is worked out away from the load.
+static NEW: Mutex<VecDeque<Secret>> = Mutex::new(VecDeque::new());
+/// Whether there may be such values.
+static IS_NEW: AtomicBool = AtomicBool::new(false);
+
+/// What is looked for.
+#[derive(Default)]
+struct Known {
+    /// The secrets of environment and files.
+    kept: Values,
+    /// Those of the run: the latest, and those before them.
+    latest: Values,
+    before: Values,
+}
+
+#[derive(Default)]
+struct Values {
+    secrets: Vec<Secret>,
+    texts: HashSet<Box<str>>,
+    finder: Finder,
+}
+
+/// A secret in a text.
+#[derive(Debug, Clone)]
+pub(crate) struct Hit {
+    pub(crate) range: Range<usize>,
+    pub(crate) secret: Secret,
+    pub(crate) form: Form,
+}
+
+/// How a secret is written in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// As it is.
+    Same,
+    /// With percent signs, backslashes, or in hexadecimal digits.
+    Escaped,
+    /// In Base64, with what is around it.
+    Base64,
+}
+
+/// Looks for the value of a secret of environment or file until the end of the process.
+pub(super) fn keep(secret: &Secret) {
+    with_known(|known| known.kept.add(secret));
+    begin(secret);
+}
+
+/// Looks for the value of a secret until many others came after it.
+pub(super) fn remember(secret: &Secret) {
+    if secret.expose().len() < SHORTEST {
+        return;
+    }
+    let mut new = NEW.lock().unwrap_or_else(PoisonError::into_inner);
+    if new.len() == REMEMBERED {
+        new.pop_front();
+    }
+    new.push_back(secret.clone());
+    IS_NEW.store(true, Ordering::Release);
+    drop(new);
+    begin(secret);
+}
+
+fn begin(secret: &Secret) {
+    LONGEST.fetch_max(secret.expose().len(), Ordering::Relaxed);
+    if !ANY.swap(true, Ordering::Relaxed) {
+        output::guard();
+    }
+}
+
+/// Whether there is anything to look for.
+pub(crate) fn any() -> bool {
+    ANY.load(Ordering::Relaxed)
+}
+
+fn with_known(change: impl FnOnce(&mut Known)) {
+    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+    change(known.get_or_insert_default());
+}
+
+/// All that is known, the newest values included.
+fn known() -> RwLockReadGuard<'static, Option<Known>> {
+    if IS_NEW.load(Ordering::Acquire) {
+        // Whoever comes meanwhile waits here, and does not miss what is on its way.
+        let mut new = NEW.lock().unwrap_or_else(PoisonError::into_inner);
+        with_known(|known| new.drain(..).for_each(|secret| known.remember(&secret)));
+        IS_NEW.store(false, Ordering::Release);
+    }
+    KNOWN.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Known {
+    fn remember(&mut self, secret: &Secret) {
+        if self.latest.secrets.len() == REMEMBERED {
+            self.before = std::mem::take(&mut self.latest);
+        }
+        self.latest.add(secret);
+    }
+
+    fn find(&self, text: &[u8]) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        let mut reading: Option<Reading> = None;
+        for layer in 0..=LAYERS {
+            let (bytes, from) = match &reading {
+                Some(reading) => (&*reading.bytes, Some(&*reading.from)),
+                None => (text, None),
+            };
+            for values in [&self.kept, &self.latest, &self.before] {
+                values.find(bytes, |range, secret, is_base64| {
+                    let place = |at: usize| from.map_or(at, |from| from[at]);
+                    let range = place(range.start)..place(range.end);
+                    let form = if is_base64 {
+                        Form::Base64
+                    } else if text[range.clone()] == *secret.expose().as_bytes() {
+                        Form::Same
+                    } else {
+                        Form::Escaped
+                    };
+                    let secret = secret.clone();
+                    hits.push(Hit {
+                        range,
+                        secret,
+                        form,
+                    });
+                });
+            }
+            if layer == LAYERS {
+                break;
+            }
+            match unescaped(bytes, from) {
+                Some(next) => reading = Some(next),
+                None => break,
+            }
+        }
+        joined(hits)
+    }
+}
+
+/// The same without overlaps: of several hits in one place the longest is kept, as long as all of them.
+fn joined(mut hits: Vec<Hit>) -> Vec<Hit> {
+    hits.sort_by_key(|hit| (hit.range.start, std::cmp::Reverse(hit.range.end)));
+    let mut all: Vec<Hit> = Vec::with_capacity(hits.len());
+    for hit in hits {
+        match all.last_mut() {
+            Some(last) if hit.range.start < last.range.end => {
+                if hit.range.end > last.range.end {
+                    last.range.end = hit.range.end;
+                    last.form = Form::Escaped;
+                }
+            }
+            _ => all.push(hit),
+        }
+    }
+    all
+}
+
+impl Values {
+    fn add(&mut self, secret: &Secret) {
+        let value = secret.expose();
+        if value.len() < SHORTEST || !self.texts.insert(value.into()) {
+            return;
+        }
+        let owner = self.secrets.len() * 2;
+        self.secrets.push(secret.clone());
+        self.add_text(value, owner);
+        // The fields of a header lose the blanks around them.
+        self.add_text(value.trim(), owner);
+        if value.contains('\n') {
+            // Of a key in several lines, each is worth the same; the first and the last say what it is.
+            let lines = value.lines().filter(|line| !line.starts_with("-----"));
+            lines.for_each(|line| self.add_text(line, owner));
+        }
+    }
+
+    fn add_text(&mut self, text: &str, owner: usize) {
+        let bytes = text.as_bytes();
+        if bytes.len() < SHORTEST {
+            return;
+        }
+        self.finder.add(bytes, owner);
+        // What looks like an escape in it is read as one in the text.
+        let mut reading = unescaped(bytes, None);
+        for _ in 0..LAYERS {
+            let Some(read) = reading else { break };
+            self.finder.add(&read.bytes, owner);
+            reading = unescaped(&read.bytes, None);
+        }
+        for before in 0..3 {
+            self.finder.add(&within_base64(bytes, before), owner + 1);
+        }
+        let (mut small, mut large) = (String::new(), String::new());
+        for byte in bytes {
+            let _ = write!(small, "{byte:02x}");
+            let _ = write!(large, "{byte:02X}");
+        }
+        self.finder.add(small.as_bytes(), owner);
+        self.finder.add(large.as_bytes(), owner);
+    }
+
+    /// Tells where in `text` a value is, of which secret, and whether in Base64.
+    fn find(&self, text: &[u8], mut tell: impl FnMut(Range<usize>, &Secret, bool)) {
+        self.finder.find(text, |found| {
+            let mut range = found.begin..found.end;
+            let is_base64 = found.owner % 2 == 1;
+            if is_base64 {
+                // Its ends hold a few bits of the secret as well.
+                let letters = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(byte);
+                let before = text[..range.start].iter().rev();
+                range.start -= before.take_while(|byte| letters(byte)).count();
+                let after = text[range.end..].iter();
+                range.end += after
+                    .take_while(|byte| letters(byte) || **byte == b'=')
+                    .count();
+            }
+            tell(range, &self.secrets[found.owner / 2], is_base64);
+        });
+    }
+}
+
+/// What is in any Base64 in which `before` bytes, or 3 more, or 6, are before these.
+fn within_base64(bytes: &[u8], before: usize) -> Vec<u8> {
+    let padded = [&[0; 2][..before], bytes].concat();
+    let mut text = BASE64_STANDARD_NO_PAD.encode(&padded).into_bytes();
+    // Those that share their six bits with what is before or after.
+    text.truncate(padded.len() * 8 / 6);
+    text.drain(..(before * 8).div_ceil(6));
+    text
+}
+
+/// The secrets in `text`, in order.
+pub(crate) fn find(text: &[u8]) -> Vec<Hit> {
+    if !any() {
+        return Vec::new();
+    }
+    known()
+        .as_ref()
+        .map_or_else(Vec::new, |known| known.find(text))
+}
+
+/// How many bytes behind a place have to be known to say whether a secret lies across it. Nothing without
+/// secrets.
+pub(crate) fn slack() -> usize {
+    // Six for each byte, as JSON can write it.
+    LONGEST
+        .load(Ordering::Relaxed)
+        .saturating_mul(6)
+        .min(MOST_SLACK)
+}
+
+/// Where `text` can be cut at `limit` at most, without leaving the beginning of a secret. If it `is_cut`
+/// already, what is at its end is not whole.
+pub(crate) fn cut(text: &[u8], limit: usize, is_cut: bool) -> usize {
+    let whole = if is_cut { slack() } else { 0 };
+    let limit = limit.min(text.len().saturating_sub(whole));
+    let hits = find(text);
+    let across = hits.iter().map(|hit| &hit.range);
+    across
+        .filter(|range| range.start < limit && limit < range.end)
+        .map(|range| range.start)
+        .next()
+        .unwrap_or(limit)
+}
+
+/// The secret that all of `text` is, and how it is written.
+pub(crate) fn form(text: &str) -> Option<(Secret, Form)> {
+    match find(text.as_bytes()).as_slice() {
+        [hit] if hit.range == (0..text.len()) => Some((hit.secret.clone(), hit.form)),
+        _ => None,
+    }
+}
+
+/// `text` with names in place of secrets.
+pub(crate) fn text(text: &str) -> Cow<'_, str> {
+    let hits = find(text.as_bytes());
+    if hits.is_empty() {
+        return text.into();
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut copied = 0;
+    for hit in hits {
+        let range = within(text, &hit.range);
+        shown.push_str(text.get(copied..range.start).unwrap_or_default());
+        let _ = write!(shown, "{MARK}{}]", hit.secret.name());
+        copied = copied.max(range.end);
+    }
+    shown.push_str(&text[copied..]);
+    shown.into()
+}
+
+/// `text` with names in place of secrets.
+pub(crate) fn bytes(text: &[u8]) -> Cow<'_, [u8]> {
+    let hits = find(text);
+    if hits.is_empty() {
+        return text.into();
+    }
+    let mut shown = Vec::with_capacity(text.len());
+    let mut copied = 0;
+    for hit in hits {
+        shown.extend_from_slice(&text[copied..hit.range.start]);
+        shown.extend_from_slice(format!("{MARK}{}]", hit.secret.name()).as_bytes());
+        copied = hit.range.end;
+    }
+    shown.extend_from_slice(&text[copied..]);
+    shown.into()
+}
+
+/// The range, or as much more as it takes to cut no character in two.
+pub(crate) fn within(text: &str, range: &Range<usize>) -> Range<usize> {
+    let start = (0..=range.start).rfind(|at| text.is_char_boundary(*at));
+    let end = (range.end..=text.len()).find(|at| text.is_char_boundary(*at));
+    start.unwrap_or(0)..end.unwrap_or(text.len())
+}
+
+/// How long the mark in place of a secret is, if `text` begins with one.
+pub(crate) fn mark(text: &[u8]) -> Option<usize> {
+    let name = text.strip_prefix(MARK.as_bytes())?;
+    let length = name
+        .iter()
+        .take_while(|byte| is_fit(char::from(**byte)))
+        .count();
+    (name.get(length) == Some(&b']')).then_some(MARK.len() + length + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE};
+    use proptest::{prop_assert, prop_assume, proptest};
+
+    /// Everything that a value can be written with, and then some.
+    const VALUE: &str = "p \"q'+/=ü%\\&<x>%41\\n\u{1f600}";
+
+    fn known_of(values: &[&str]) -> Known {
+        let mut known = Known::default();
+        for (number, value) in values.iter().enumerate() {
+            let secret = Secret::unknown(&format!("S{number}"), (*value).to_owned());
+            known.kept.add(&secret);
+        }
+        known
+    }
+
+    /// Where the values begin and end.
+    fn ranges(known: &Known, text: &str) -> Vec<(usize, usize)> {
+        let hits = known.find(text.as_bytes()).into_iter();
+        hits.map(|hit| (hit.range.start, hit.range.end)).collect()
+    }
+
+    fn percent(value: &str, small: bool) -> String {
+        let encode = |byte: u8| match byte {
+            byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+            byte if small => format!("%{byte:02x}"),
+            byte => format!("%{byte:02X}"),
+        };
+        value.bytes().map(encode).collect()
+    }
+
+    fn json(value: &str) -> String {
+        let text = serde_json::to_string(value).unwrap();
+        text[1..text.len() - 1].to_owned()
+    }
+
+    fn ascii_json(value: &str) -> String {
+        let mut text = String::new();
+        for unit in value.encode_utf16() {
+            let _ = write!(text, "\\u{unit:04x}");
+        }
+        text
+    }
+
+    fn html(value: &str) -> String {
+        value
+            .replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('"', "&quot;")
+            .replace('\'', "&#39;")
+    }
+
+    fn form_encoded(value: &str) -> String {
+        form_urlencoded::byte_serialize(value.as_bytes()).collect()
+    }
+
+    fn hexadecimal(value: &str) -> String {
+        value.bytes().fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
+
+    #[test]
+    fn it_is_found_however_it_is_written() {
+        let known = known_of(&[VALUE]);
+        for written in [
+            VALUE.to_owned(),
+            percent(VALUE, false),
+            percent(VALUE, true),
+            percent(&percent(VALUE, false), true),
+            form_encoded(VALUE),
+            json(VALUE),
+            json(&json(VALUE)),
+            json(&json(&json(VALUE))),
+            ascii_json(VALUE),
+            json(&percent(VALUE, false)),
+            percent(&json(VALUE), false),
+            format!("{VALUE:?}").trim_matches('"').to_owned(),
+            html(VALUE),
+            html(&json(VALUE)),
+            hexadecimal(VALUE),
+            hexadecimal(VALUE).to_uppercase(),
+        ] {
+            let text = format!("ä {written} ä");
+            assert_eq!(ranges(&known, &text), [(3, 3 + written.len())], "{written}");
+        }
+    }
+
+    #[test]
+    fn base64_is_taken_out_as_a_whole() {
+        let known = known_of(&[VALUE]);
+        for before in ["", "u:", "us:", "user:"] {
+            for after in ["", "!", "!!", "!!!"] {
+                let plain = format!("{before}{VALUE}{after}");
+                for written in [
+                    BASE64_STANDARD.encode(&plain),
+                    BASE64_URL_SAFE.encode(&plain),
+                ] {
+                    for written in [written.clone(), percent(&written, true)] {
+                        let text = format!("Basic {written} .");
+                        let expected = (6, 6 + written.len());
+                        assert_eq!(ranges(&known, &text), [expected], "{plain}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_short_is_not_looked_for() {
+        assert!(ranges(&known_of(&["1234567"]), "1234567 1234567").is_empty());
+        assert_eq!(ranges(&known_of(&["12345678"]), "a12345678"), [(1, 9)]);
+    }
+
+    #[test]
+    fn each_line_of_a_key_is_looked_for() {
+        let key = "-----BEGIN KEY-----\nMIIEvQIBADAN\nBgkqhkiG9w0B\n-----END KEY-----\n";
+        let known = known_of(&[key]);
+        assert_eq!(ranges(&known, "x BgkqhkiG9w0B x"), [(2, 14)]);
+        assert!(ranges(&known, "-----BEGIN KEY-----").is_empty());
+        assert_eq!(ranges(&known, key), [(0, key.len())]);
+    }
+
+    #[test]
+    fn where_values_overlap_all_of_it_is_taken_out() {
+        let known = known_of(&["abcdefgh", "efghijkl", "cdefghij"]);
+        assert_eq!(ranges(&known, "-abcdefghijkl-"), [(1, 13)]);
+    }
+
+    #[test]
+    fn the_latest_values_of_a_run_are_looked_for() {
+        let mut known = Known::default();
+        let name = |number: usize| format!("token-{number:08}");
+        for number in 0..=2 * REMEMBERED {
+            known.remember(&Secret::unknown("t", name(number)));
+        }
+        assert!(ranges(&known, &name(0)).is_empty());
+        for number in [REMEMBERED, 2 * REMEMBERED] {
+            assert_eq!(ranges(&known, &name(number)).len(), 1, "{number}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_not_cut_within_a_secret() {
+        let value = "across-the-border-of-a-text";
+        let _known = Secret::new("C", value);
+        let text = format!("{}{value} and more", "x".repeat(100));
+        let cut_at = |limit| cut(text.as_bytes(), limit, false);
+        assert_eq!([cut_at(100), cut_at(101), cut_at(126)], [100, 100, 100]);
+        assert_eq!(
+            [cut_at(127), cut_at(128), cut_at(900)],
+            [127, 128, text.len()]
+        );
+        let long = text + &"y".repeat(slack());
+        assert_eq!(cut(long.as_bytes(), 900, true), long.len() - slack());
+    }
+
+    #[test]
+    fn a_mark_is_known_by_its_form() {
+        assert_eq!(mark(b"[secret:A_b-7] x"), Some(14));
+        assert_eq!(mark(b"[secret:a b]"), None);
+        assert_eq!(mark(b"[secret:a"), None);
+    }
+
+    #[test]
+    fn names_stand_in_place_of_secrets() {
+        let secret = Secret::new("T", "known-to-this-test");
+        assert_eq!(text("a known-to-this-test!"), "a [secret:T]!");
+        assert_eq!(*bytes(b"\xff known-to-this-test"), *b"\xff [secret:T]");
+        assert!(matches!(text("nothing of it"), Cow::Borrowed(_)));
+        let (found, how) = form("known%2dto-this-test").unwrap();
+        assert_eq!((found.name(), how), (secret.name(), Form::Escaped));
+        assert!(form("a known-to-this-test").is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_of_anything_is_found_in_everything(
+            value in proptest::prelude::any::<String>(),
+            before in proptest::prelude::any::<String>(),
+            after in proptest::prelude::any::<String>(),
+        ) {
+            prop_assume!(value.len() >= SHORTEST);
+            let known = known_of(&[&value]);
+            let text = format!("{before}{value}{after}");
+            let place = before.len()..before.len() + value.len();
+            let covers = |hit: &Hit| hit.range.start <= place.start && place.end <= hit.range.end;
+            prop_assert!(known.find(text.as_bytes()).iter().any(covers));
+            let json = serde_json::to_string(&value).unwrap();
+            let whole = |hit: &Hit| hit.range.start <= 1 && json.len() - 1 <= hit.range.end;
+            prop_assert!(known.find(json.as_bytes()).iter().any(whole), "{}", json);
+        }
+    }
+}

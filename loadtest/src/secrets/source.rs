@@ -1,0 +1,302 @@
+//! Where the values of secrets come from: a variable of the environment, or the file that one names.
+
+use super::{Secret, known};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The largest file of a secret, in bytes.
+const LARGEST: u64 = 64 * 1024;
+
+/// The secrets that were looked up; a file may be a pipe that can be read once.
+static FOUND: Mutex<Vec<Secret>> = Mutex::new(Vec::new());
+/// Why the first one is missing that code asked for and did not get.
+static MISSING: Mutex<Option<Missing>> = Mutex::new(None);
+
+thread_local! {
+    /// Those that this thread looked up, so that threads do not wait for each other.
+    static NEAR: RefCell<HashMap<Box<str>, Secret>> = RefCell::default();
+    /// The same as [`MISSING`] for what this thread asked for.
+    static MISSING_HERE: RefCell<Option<Missing>> = const { RefCell::new(None) };
+}
+
+/// A secret that cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Missing {
+    name: String,
+    why: Why,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Why {
+    /// No variable of the environment can have such a name.
+    Misnamed,
+    Unset,
+    Empty(Place),
+    /// It is given twice.
+    Both,
+    NoText(Place),
+    Unreadable(PathBuf, String),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Place {
+    Variable,
+    File(PathBuf),
+}
+
+impl Missing {
+    /// Whether it is not given, rather than given wrongly.
+    pub(crate) fn is_absent(&self) -> bool {
+        matches!(self.why, Why::Unset | Why::Empty(_))
+    }
+
+    /// How it is given.
+    pub(crate) fn help(&self) -> String {
+        let name = &self.name;
+        match self.why {
+            Why::Misnamed => {
+                "a secret is named after the variable that holds it, such as `API_TOKEN`".to_owned()
+            }
+            Why::Both => format!("keep one of them: unset `{name}` or `{name}_FILE`"),
+            _ => format!(
+                "set the environment variable `{name}` to its value, or `{name}_FILE` to the path of a file \
+                 that holds it"
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = &self.name;
+        match &self.why {
+            // It may be the secret itself.
+            Why::Misnamed => f.write_str("`secret(..)` is given what is no name of a variable"),
+            Why::Unset => write!(f, "the secret `{name}` is missing"),
+            Why::Empty(Place::Variable) => write!(f, "the secret `{name}` is empty"),
+            Why::Empty(Place::File(path)) => {
+                write!(
+                    f,
+                    "the secret `{name}` is empty: `{}` holds nothing",
+                    path.display()
+                )
+            }
+            Why::Both => write!(
+                f,
+                "the secret `{name}` is given twice: by `{name}` and by `{name}_FILE`"
+            ),
+            Why::NoText(Place::Variable) => write!(f, "the secret `{name}` is no text in UTF-8"),
+            Why::NoText(Place::File(path)) => write!(
+                f,
+                "the secret `{name}`: `{}` is no text in UTF-8",
+                path.display()
+            ),
+            Why::Unreadable(path, error) => {
+                write!(f, "the secret `{name}`: `{}`: {error}", path.display())
+            }
+        }
+    }
+}
+
+/// The secret `name`, from where it is given.
+///
+/// # Errors
+/// It cannot be had.
+pub(crate) fn look_up(name: &str) -> Result<Secret, Missing> {
+    if let Some(secret) = NEAR.with_borrow(|near| near.get(name).cloned()) {
+        return Ok(secret);
+    }
+    let mut found = lock(&FOUND);
+    let known = found.iter().find(|secret| secret.name() == name);
+    let value = if let Some(known) = known {
+        known.expose().to_owned()
+    } else {
+        let why = |why| Missing {
+            name: name.to_owned(),
+            why,
+        };
+        let value = read(name, |name| std::env::var_os(name)).map_err(why)?;
+        let secret = Secret::unknown(name, value.clone());
+        known::keep(&secret);
+        found.push(secret);
+        value
+    };
+    drop(found);
+    // One for each thread: they would quarrel about who counts its users.
+    let near = Secret::unknown(name, value);
+    NEAR.with_borrow_mut(|known| known.insert(name.into(), near.clone()));
+    Ok(near)
+}
+
+/// The secret `name`, for code that cannot go on without it.
+#[track_caller]
+pub(super) fn required(name: &str) -> Secret {
+    match look_up(name) {
+        Ok(secret) => secret,
+        Err(missing) => {
+            lock(&MISSING).get_or_insert_with(|| missing.clone());
+            MISSING_HERE.with_borrow_mut(|here| {
+                here.get_or_insert_with(|| missing.clone());
+            });
+            panic!("{missing}; {}", missing.help());
+        }
+    }
+}
+
+/// The first secret that the code of any thread asked for and did not get, since it was last forgotten.
+pub(crate) fn first_missing() -> Option<Missing> {
+    lock(&MISSING).clone()
+}
+
+/// The same for the code of this thread alone.
+pub(crate) fn missing_here() -> Option<Missing> {
+    MISSING_HERE.with_borrow(Clone::clone)
+}
+
+/// Forgets what was missing.
+pub(crate) fn forget_missing() {
+    *lock(&MISSING) = None;
+    MISSING_HERE.set(None);
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn is_variable(name: &str) -> bool {
+    let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    is_word && !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit())
+}
+
+fn read(name: &str, variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> Result<String, Why> {
+    if !is_variable(name) {
+        return Err(Why::Misnamed);
+    }
+    let value = variable(name);
+    let file = variable(&format!("{name}_FILE")).filter(|path| !path.is_empty());
+    match (value, file) {
+        (Some(value), Some(_)) if !value.is_empty() => Err(Why::Both),
+        (_, Some(path)) => in_file(Path::new(&path)),
+        (Some(value), None) if value.is_empty() => Err(Why::Empty(Place::Variable)),
+        (Some(value), None) => value
+            .into_string()
+            .map_err(|_| Why::NoText(Place::Variable)),
+        (None, None) => Err(Why::Unset),
+    }
+}
+
+fn in_file(path: &Path) -> Result<String, Why> {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
+    match read {
+        Err(error) => return Err(Why::Unreadable(whole, error.to_string())),
+        Ok(read) if read as u64 > LARGEST => {
+            let why = format!("more than {} KiB are no secret", LARGEST / 1024);
+            return Err(Why::Unreadable(whole, why));
+        }
+        Ok(_) => {}
+    }
+    let Ok(mut value) = String::from_utf8(bytes) else {
+        return Err(Why::NoText(Place::File(whole)));
+    };
+    if value.ends_with('\n') {
+        value.pop();
+        if value.ends_with('\r') {
+            value.pop();
+        }
+    }
+    if value.is_empty() {
+        return Err(Why::Empty(Place::File(whole)));
+    }
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is read of `T` in an environment of these variables.
+    fn given(variables: &[(&str, &str)]) -> Result<String, Why> {
+        read("T", |name| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| value.into())
+        })
+    }
+
+    fn file(bytes: &[u8]) -> (tempfile::TempDir, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        std::fs::write(&path, bytes).unwrap();
+        (folder, path.to_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn it_is_given_by_one_of_two_variables() {
+        assert_eq!(given(&[("T", "value ")]).unwrap(), "value ");
+        let (_folder, path) = file(b"of a file\n");
+        assert_eq!(given(&[("T_FILE", &path)]).unwrap(), "of a file");
+        assert_eq!(given(&[("T_FILE", &path), ("T", "")]).unwrap(), "of a file");
+        assert_eq!(given(&[("T", "value"), ("T_FILE", "")]).unwrap(), "value");
+        assert_eq!(given(&[("T", "value"), ("T_FILE", &path)]), Err(Why::Both));
+    }
+
+    #[test]
+    fn one_line_end_of_a_file_is_dropped() {
+        for (bytes, value) in [
+            ("a", "a"),
+            ("a\n", "a"),
+            ("a\r\n", "a"),
+            ("a\n\n", "a\n"),
+            (" a \nb", " a \nb"),
+        ] {
+            let (_folder, path) = file(bytes.as_bytes());
+            assert_eq!(given(&[("T_FILE", &path)]).unwrap(), value, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_secret_is_refused() {
+        assert_eq!(given(&[]), Err(Why::Unset));
+        assert_eq!(given(&[("T", "")]), Err(Why::Empty(Place::Variable)));
+        let large = vec![b'a'; 65 * 1024];
+        for (bytes, part) in [
+            (&b"\n"[..], "is empty: `"),
+            (b"\xff", "is no text in UTF-8"),
+            (&large, "more than 64 KiB are no secret"),
+        ] {
+            let (_folder, path) = file(bytes);
+            let why = given(&[("T_FILE", &path)]).unwrap_err();
+            let name = "T".to_owned();
+            let words = Missing { name, why }.to_string();
+            assert!(words.contains(part) && words.contains(&path), "{words}");
+        }
+        let why = given(&[("T_FILE", "/nowhere/token")]).unwrap_err();
+        assert!(matches!(why, Why::Unreadable(..)), "{why:?}");
+        for name in ["", "sk-live-5", "a b", "7T"] {
+            assert_eq!(read(name, |_| Some("x".into())), Err(Why::Misnamed));
+        }
+    }
+
+    #[test]
+    fn a_missing_one_says_both_ways_to_give_it_and_a_misnamed_one_is_not_shown() {
+        let missing = look_up("LOADTEST_UNIT_TEST_HAS_NO_SUCH_SECRET").unwrap_err();
+        assert!(missing.is_absent());
+        assert_eq!(
+            missing.to_string(),
+            "the secret `LOADTEST_UNIT_TEST_HAS_NO_SUCH_SECRET` is missing"
+        );
+        assert_eq!(
+            missing.help(),
+            "set the environment variable `LOADTEST_UNIT_TEST_HAS_NO_SUCH_SECRET` to its value, or \
+             `LOADTEST_UNIT_TEST_HAS_NO_SUCH_SECRET_FILE` to the path of a file that holds it"
+        );
+        let misnamed = look_up("sk-live-51x").unwrap_err();
+        assert!(!format!("{misnamed} {}", misnamed.help()).contains("51x"));
+    }
+}
