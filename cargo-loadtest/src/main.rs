@@ -8,6 +8,7 @@ mod config;
 mod error;
 mod export;
 mod files;
+mod import;
 mod interrupt;
 mod live;
 mod notify;
@@ -23,6 +24,12 @@ use cli::Command;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == session::REPLAY)
+    {
+        return loadtest::harness::replay();
+    }
     // For mistakes in the command line itself, which may say otherwise.
     cli::Color::default().apply();
     let cli = match cli::parse(std::env::args_os()) {

@@ -15,6 +15,7 @@ mod choices;
 mod ci;
 mod client;
 mod configuration;
+mod curl;
 mod debug;
 mod duplicate;
 mod editor;
@@ -81,6 +82,7 @@ fn main() -> ExitCode {
         ci::trials(),
         client::trials(),
         configuration::trials(),
+        curl::trials(),
         debug::trials(),
         duplicate::trials(),
         editor::trials(),

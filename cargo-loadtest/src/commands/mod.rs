@@ -13,6 +13,7 @@ pub(crate) mod list;
 mod mix;
 pub(crate) mod plan;
 mod publish;
+mod recorded;
 pub(crate) mod report;
 pub(crate) mod run;
 mod weights;
@@ -45,6 +46,16 @@ impl<'a> Project<'a> {
             cli,
             interrupts: Interrupts::install()?,
             workspace: Workspace::load(&args.cargo)?,
+        })
+    }
+
+    /// The same, or a folder without a package.
+    fn open_anywhere(args: &'a ProjectArgs, cli: &'a Cli) -> Result<Self, Error> {
+        Ok(Self {
+            args,
+            cli,
+            interrupts: Interrupts::install()?,
+            workspace: Workspace::load_or_folder(&args.cargo)?,
         })
     }
 

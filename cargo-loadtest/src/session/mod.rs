@@ -15,11 +15,16 @@ use crate::workspace::{Binary, clean};
 pub(crate) use capacity::capacity;
 pub(crate) use debug::debug;
 use group::Group;
-use loadtest::protocol::{JournalLine, Listing, REQUEST_VARIABLE, Request, RunRequest};
+use loadtest::protocol::{
+    BASE_URL_VARIABLE, JournalLine, Listing, REQUEST_VARIABLE, Request, RunRequest,
+};
 use loadtest::record::{Ending, ScenarioRecord};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
+
+/// The word by which this program is the load test.
+pub(crate) const REPLAY: &str = "__replay";
 
 /// How often a run is looked at.
 const POLL: Duration = Duration::from_millis(50);
@@ -101,10 +106,44 @@ pub(crate) fn run(
     interrupts: &Interrupts,
     live: &mut Live,
 ) -> Result<ScenarioRecord, Error> {
-    files::write_json(request_path, &Request::Run(Box::new(request.clone())))?;
     let requests = std::slice::from_ref(request);
-    let ended = follow(command, requests, request_path, interrupts, live)?;
+    files::write_json(request_path, &Request::Run(Box::new(request.clone())))?;
+    let ended = follow(command, None, requests, request_path, interrupts, live)?;
     ended.result(request, interrupts)
+}
+
+/// The same of a scenario that comes as data: `script`, one line, which goes to the child and nowhere else.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn replay(
+    script: &str,
+    request: &RunRequest,
+    request_path: &Path,
+    interrupts: &Interrupts,
+    live: &mut Live,
+) -> Result<ScenarioRecord, Error> {
+    let mut command = Command::new(own_program()?);
+    command.arg(REPLAY).env_remove(BASE_URL_VARIABLE);
+    clean(&mut command);
+    let requests = std::slice::from_ref(request);
+    files::write_json(request_path, &Request::Run(Box::new(request.clone())))?;
+    let ended = follow(
+        command,
+        Some(script),
+        requests,
+        request_path,
+        interrupts,
+        live,
+    )?;
+    ended.result(request, interrupts)
+}
+
+/// The program of this tool, which is a load test itself.
+pub(crate) fn own_program() -> Result<PathBuf, Error> {
+    std::env::current_exe().map_err(|error| Error::Internal {
+        what: format!("this program cannot find itself: {error}"),
+    })
 }
 
 /// Runs several scenarios at once with `command` and shows their courses; the result has the order of
@@ -121,7 +160,7 @@ pub(crate) fn mix(
 ) -> Result<Vec<Result<ScenarioRecord, Error>>, Error> {
     let scenarios = requests.to_vec();
     files::write_json(request_path, &Request::Mix { scenarios })?;
-    let ended = follow(command, requests, request_path, interrupts, live)?;
+    let ended = follow(command, None, requests, request_path, interrupts, live)?;
     Ok(requests
         .iter()
         .map(|request| ended.result(request, interrupts))
@@ -130,6 +169,7 @@ pub(crate) fn mix(
 
 fn follow(
     mut command: Command,
+    script: Option<&str>,
     requests: &[RunRequest],
     request_path: &Path,
     interrupts: &Interrupts,
@@ -137,6 +177,9 @@ fn follow(
 ) -> Result<ChildEnded, Error> {
     command.env(REQUEST_VARIABLE, request_path);
     let mut group = Group::spawn(command)?;
+    if let Some(script) = script {
+        group.say(script);
+    }
     let watched = watch(&mut group, requests, interrupts, live);
     live.finish();
     watched

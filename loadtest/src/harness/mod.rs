@@ -12,10 +12,14 @@ mod smoke;
 
 use crate::protocol::{Listing, REQUEST_VARIABLE, Request};
 use crate::registry::Registry;
+use crate::replay::Replay;
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
+
+#[doc(hidden)]
+pub use recorded::recorded;
 
 /// Makes a file a load-test binary: the last line of a `harness = false` test target.
 ///
@@ -46,7 +50,33 @@ pub fn main() -> ExitCode {
     let Some(request) = std::env::var_os(REQUEST_VARIABLE) else {
         return smoke::main(&registry);
     };
-    match answer(&registry, Path::new(&request)) {
+    ended(answer(&registry, Path::new(&request)))
+}
+
+/// Does the same with a scenario that comes as data: a [`Replay`] in JSON, the first line of standard input,
+/// since what it sends is no one else's to read.
+#[doc(hidden)]
+pub fn replay() -> ExitCode {
+    let Some(request) = std::env::var_os(REQUEST_VARIABLE) else {
+        complain("error: nothing is asked for");
+        return ExitCode::FAILURE;
+    };
+    let read = || {
+        let mut line = String::new();
+        io::stdin().read_line(&mut line)?;
+        let replay: Replay = serde_json::from_str(&line)?;
+        let scenario = replay.into_scenario().map_err(io::Error::other)?;
+        let registry = Registry {
+            scenarios: vec![scenario],
+            problems: Vec::new(),
+        };
+        answer(&registry, Path::new(&request))
+    };
+    ended(read())
+}
+
+fn ended(answered: io::Result<()>) -> ExitCode {
+    match answered {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             complain(&format!("error: {error}"));
@@ -63,7 +93,7 @@ fn answer(registry: &Registry, request: &Path) -> io::Result<()> {
             let scenarios = registry
                 .scenarios
                 .iter()
-                .map(|scenario| recorded::recorded(&scenario.definition))
+                .map(|scenario| recorded(&scenario.definition))
                 .collect();
             let listing = Listing {
                 scenarios,
