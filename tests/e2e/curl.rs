@@ -1,6 +1,7 @@
 //! A load test from a copied curl command: no package, no code.
 
 use crate::call::Call;
+use crate::project::{Files, LOAD_TEST, STANDS_ALONE, dependency, header};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Request, Server};
@@ -15,6 +16,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         nothing_secret_of_a_command_is_kept,
         what_is_sent_elsewhere_has_to_be_listed,
         a_mistake_is_shown_where_it_stands,
+        an_imported_scenario_sends_what_was_copied,
+        an_import_keeps_secrets_out_and_files_as_they_are,
     ]
 }
 
@@ -296,4 +299,132 @@ fn a_mistake_is_shown_where_it_stands() {
         .exits(2)
         .says(&["no shell is ever run"]);
     assert!(!folder.path().join("ran").exists() && !folder.path().join("target").exists());
+}
+
+fn an_imported_scenario_sends_what_was_copied() {
+    let server = Server::recording(|_| Reply::text("ok"));
+    let url = server.url();
+    let text = format!(
+        "curl '{url}/products?page=2' -H 'X-Shop: 7 \"a\"' -H 'accept: text/html' ;
+         curl '{url}/orders' -H 'content-type: application/json' --data-raw '{{\"product\":7,\"notes\":[\"a b\",null,1.5]}}' ;
+         curl '{url}/search' -d 'q=a+b&n=1%2F2' ;
+         curl '{url}/raw' -H 'content-type: text/plain' --data-binary 'it'\\''s {{}} \\n' ;
+         curl '{url}/form' -F a=b -F 'c=d e' ;
+         curl '{url}/parts' -F 'c={{\"x\":1}};type=application/json' ;
+         curl -X PROPFIND '{url}/dav' ;
+         curl '{url}/bytes' -H 'content-type: a/b' --data-binary $'\\xff{{{{x}}}}' ;
+         curl -I '{url}/head' -L -m 3\n"
+    );
+    let folder = folder();
+    fs::write(folder.path().join("copied.sh"), text).expect("a file");
+    let output = tool(folder.path(), "import curl copied.sh -o load.rs")
+        .run()
+        .exits(0);
+    output.says(&["Wrote load.rs"]);
+    let source = fs::read_to_string(folder.path().join("load.rs")).expect("a source");
+    let manifest = format!(
+        "{}[dev-dependencies]\nloadtest = {}\n\n{LOAD_TEST}\n{STANDS_ALONE}",
+        header("imported"),
+        dependency()
+    );
+    let project = Files::new("imported")
+        .file("Cargo.toml", manifest)
+        .file("src/lib.rs", "")
+        .file("tests/load.rs", source)
+        .create();
+    project
+        .tool("run", "--iterations 1")
+        .args(["--base-url", &url])
+        .run()
+        .measured();
+    let imported: Vec<_> = server.recorded().iter().map(sent).collect();
+    tool(folder.path(), "run --iterations 1 --curl copied.sh")
+        .run()
+        .measured();
+    let copied: Vec<_> = server
+        .recorded()
+        .iter()
+        .skip(imported.len())
+        .map(sent)
+        .collect();
+    assert_eq!(imported.len(), 9);
+    for (imported, copied) in imported.iter().zip(&copied) {
+        // A form of the source has a boundary of its own.
+        let boundary = |sent: &Sent| {
+            let mut headers = sent.2.iter();
+            let header = headers.find(|(name, _)| name == "content-type");
+            let boundary = header.and_then(|(_, value)| value.split_once("boundary="));
+            boundary.map_or("BOUNDARY".to_owned(), |(_, boundary)| boundary.to_owned())
+        };
+        let plain = |sent: &Sent| {
+            let boundary = boundary(sent);
+            format!("{sent:?}")
+                .replace(&boundary, "BOUNDARY")
+                .to_lowercase()
+        };
+        assert_eq!(plain(imported), plain(copied));
+    }
+}
+
+fn an_import_keeps_secrets_out_and_files_as_they_are() {
+    let folder = folder();
+    let call = tool(
+        folder.path(),
+        "import curl -- curl http://h/a?token=canary-1 -u ada:canary-2",
+    );
+    let output = call
+        .args(["-H", "X-Api-Key: canary-3", "-d", "password=canary-4"])
+        .run()
+        .exits(0);
+    output.says(&["Secret PASSWORD"]);
+    let output = tool(
+        folder.path(),
+        "import curl -- curl http://h/a?token=canary-1",
+    )
+    .run()
+    .exits(0);
+    assert!(
+        !output.stdout.contains("canary") && !output.stderr.contains("canary"),
+        "{output}"
+    );
+    let output = output.prints(&["get = \"/a?token={{secret.TOKEN}}\"", "fn get_a();"]);
+    assert!(
+        output
+            .stderr
+            .contains("TOKEN: `token` in the URL of `get_a`"),
+        "{output}"
+    );
+    fs::write(folder.path().join("load.rs"), "mine").expect("a file");
+    let call = || tool(folder.path(), "import curl -o load.rs");
+    call()
+        .args(["--", "curl", "http://h/"])
+        .run()
+        .exits(2)
+        .says(&["is there already", "--force"]);
+    assert_eq!(
+        fs::read_to_string(folder.path().join("load.rs")).expect("a file"),
+        "mine"
+    );
+    call()
+        .args(["--force", "--", "curl", "http://h/"])
+        .run()
+        .exits(0);
+    assert_ne!(
+        fs::read_to_string(folder.path().join("load.rs")).expect("a file"),
+        "mine"
+    );
+    fs::write(folder.path().join("host.sh"), "curl \"https://$HOST/\"").expect("a file");
+    tool(folder.path(), "import curl host.sh")
+        .run()
+        .exits(2)
+        .says(&["host.sh:1:6", "host comes from a variable"]);
+    fs::write(
+        folder.path().join("host.sh"),
+        "curl http://h/ -H \"X-A: b $NAME\"",
+    )
+    .expect("a file");
+    tool(folder.path(), "import curl host.sh")
+        .run()
+        .exits(0)
+        .prints(&["\"b {{secret.NAME}}\""]);
 }

@@ -7,7 +7,7 @@ use crate::shell;
 use crate::units;
 pub(crate) use capacity::{CapacityArgs, RateArgs, Slo};
 use clap::builder::styling::Styles;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use loadtest::card::Letter;
 use loadtest::journey::Number;
@@ -57,6 +57,8 @@ pub(crate) enum Command {
     Debug(Box<DebugArgs>),
     /// Search for the highest arrival rate at which a scenario meets an SLO
     Capacity(Box<CapacityArgs>),
+    /// Write a scenario from requests that were recorded elsewhere
+    Import(ImportArgs),
     /// Write a scenario as data
     Export(ExportArgs),
     /// Copy the source of a scenario as a new version, right below the old one
@@ -192,6 +194,43 @@ pub(crate) struct DebugArgs {
     pub(crate) load: LoadArgs,
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
+}
+
+/// `cargo loadtest import`.
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    #[command(subcommand)]
+    pub(crate) command: ImportCommand,
+}
+
+/// What is imported.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ImportCommand {
+    /// Curl commands, as they were copied for whatever shell
+    Curl {
+        /// A text with curl commands; `-` is standard input
+        #[arg(value_name = "FILE", default_value = "-", conflicts_with = "command")]
+        file: PathBuf,
+        /// Read the files that the commands name, such as `-d @body.json`
+        #[arg(long)]
+        allow_files: bool,
+        #[command(flatten)]
+        to: ImportOutput,
+        /// A curl command
+        #[arg(last = true, value_name = "curl .. URL")]
+        command: Vec<OsString>,
+    },
+}
+
+/// Where an imported scenario goes.
+#[derive(Debug, Args)]
+pub(crate) struct ImportOutput {
+    /// Write to this file; `-` is standard output
+    #[arg(short, long, value_name = "PATH", default_value = "-")]
+    pub(crate) output: PathBuf,
+    /// Write over a file that is there
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// `cargo loadtest export`.
@@ -487,25 +526,12 @@ pub(crate) struct CompilationArgs {
     pub(crate) features: clap_cargo::Features,
 }
 
-/// Flags and commands that are named in the documentation but do not exist yet.
-const LATER: [&str; 1] = ["import"];
-
 /// Reads the command line.
 ///
 /// # Errors
 /// What is wrong with it, or the help that it asks for.
 pub(crate) fn parse(all: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let cli = Cli::try_parse_from(arguments(all)).map_err(|error| {
-        let word = match error.kind() {
-            ErrorKind::UnknownArgument => error.get(ContextKind::InvalidArg),
-            ErrorKind::InvalidSubcommand => error.get(ContextKind::InvalidSubcommand),
-            _ => None,
-        };
-        match word {
-            Some(ContextValue::String(word)) if LATER.contains(&word.as_str()) => later(word),
-            _ => error,
-        }
-    })?;
+    let cli = Cli::try_parse_from(arguments(all))?;
     if let Command::Run(args) = &cli.command
         && args.curl.allow_files
         && !args.curl.are_given()
@@ -515,11 +541,6 @@ pub(crate) fn parse(all: impl IntoIterator<Item = OsString>) -> Result<Cli, clap
         return Err(Cli::command().error(ErrorKind::MissingRequiredArgument, words));
     }
     Ok(cli)
-}
-
-fn later(what: &str) -> clap::Error {
-    let words = format!("`{what}` comes in a later version");
-    Cli::command().error(ErrorKind::UnknownArgument, words)
 }
 
 /// The arguments without the `loadtest` that cargo puts first.
@@ -634,17 +655,6 @@ mod tests {
         ] {
             assert_eq!(run(line).unwrap_err().exit_code(), 2, "{line}");
         }
-    }
-
-    #[test]
-    fn what_comes_later_is_told_from_what_is_misspelt() {
-        let error = parse("cargo-loadtest import x").unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .contains("`import` comes in a later version")
-        );
-        assert!(run("curl").is_ok());
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub(crate) mod debug;
 pub(crate) mod duplicate;
 pub(crate) mod export;
 pub(crate) mod history;
+pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod list;
 mod mix;

@@ -16,7 +16,7 @@ const LONGEST: u64 = 32 * 1024 * 1024;
 
 /// Requests that were read.
 pub(super) struct Requests {
-    input: Input,
+    pub(super) input: Input,
     pub(super) recording: Recording,
 }
 
@@ -28,21 +28,39 @@ pub(super) fn requests(args: &CurlArgs) -> Result<Option<Requests>, Error> {
     if !args.are_given() {
         return Ok(None);
     }
+    read(
+        args.file.as_deref(),
+        &args.command,
+        args.allow_files,
+        &mut |name| std::env::var(name).ok(),
+    )
+    .map(Some)
+}
+
+/// The requests of a text, or else those of a command.
+///
+/// # Errors
+/// As [`requests`].
+pub(super) fn read(
+    file: Option<&Path>,
+    command: &[OsString],
+    allow_files: bool,
+    lookup: &mut dyn FnMut(&str) -> Option<String>,
+) -> Result<Requests, Error> {
     let files = Files {
         folder: std::env::current_dir().map_err(Error::io("enter", PathBuf::from(".")))?,
-        are_permitted: args.allow_files,
+        are_permitted: allow_files,
     };
-    let (input, read) = match &args.file {
+    let (input, read) = match file {
         Some(path) => {
             let input = text(path)?;
-            let mut lookup = |name: &str| std::env::var(name).ok();
-            let read = read_text(&input, &files, &mut lookup);
+            let read = read_text(&input, &files, lookup);
             (input, read)
         }
-        None => read_words(&words(&args.command)?, &files),
+        None => read_words(&words(command)?, &files),
     };
     match read {
-        Ok(recording) => Ok(Some(Requests { input, recording })),
+        Ok(recording) => Ok(Requests { input, recording }),
         Err(mistake) => Err(refused(&input, mistake)),
     }
 }
@@ -99,7 +117,7 @@ fn text(path: &Path) -> Result<Input, Error> {
     Ok(Input { name, text })
 }
 
-fn refused(input: &Input, mistake: Mistake) -> Error {
+pub(super) fn refused(input: &Input, mistake: Mistake) -> Error {
     Error::Import {
         excerpt: input.excerpt(&mistake.span),
         words: mistake.words,
@@ -108,17 +126,19 @@ fn refused(input: &Input, mistake: Mistake) -> Error {
 }
 
 impl Requests {
+    /// Warns of what is not done as the input says.
+    pub(super) fn tell(&self) {
+        for note in &self.recording.notes {
+            let excerpt = self.input.excerpt(&note.span);
+            shell::warning(format_args!("{}\n{excerpt}", note.words));
+        }
+    }
+
     /// The scenario of the requests, and what goes to the process that sends them. What is not done as the
     /// commands say is told.
     pub(super) fn scenario(self, root: &Path, quiet: bool) -> Result<(Found, String), Error> {
         if !quiet {
-            for note in &self.recording.notes {
-                shell::warning(format_args!(
-                    "{}\n{}",
-                    note.words,
-                    self.input.excerpt(&note.span)
-                ));
-            }
+            self.tell();
         }
         let replayed =
             replayed(&self.recording, &self.input, root).map_err(|error| Error::Internal {

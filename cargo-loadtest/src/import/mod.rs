@@ -8,10 +8,12 @@ mod curl;
 mod naming;
 mod recording;
 mod replayed;
+mod rust;
 mod shell;
 mod source;
 
 pub(crate) use curl::{Files, read_text, read_words};
 pub(crate) use recording::Recording;
 pub(crate) use replayed::{is_replayed, replayed};
+pub(crate) use rust::{Named, write};
 pub(crate) use source::{Input, Mistake};
