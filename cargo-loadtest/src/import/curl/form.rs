@@ -50,7 +50,15 @@ pub(super) fn parts(
         }
         parts.push(part);
         match after {
-            Some(after) if is_file => rest = after,
+            Some(after) if is_file => {
+                if parts.len() == 1 {
+                    notes.push(Note::new(
+                        span.clone(),
+                        "several files of one field are sent as parts of the same name, as browsers do",
+                    ));
+                }
+                rest = after;
+            }
             _ => return Ok(parts),
         }
     }

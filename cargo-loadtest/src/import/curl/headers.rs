@@ -34,8 +34,13 @@ impl Draft {
         if let Some(bearer) = &self.bearer {
             add("authorization", &[b"Bearer ", &bearer[..]].concat());
         }
-        if let Some(range) = &self.range {
-            add("range", range);
+        if let Some((range, span)) = &self.range {
+            if exchange.body == Body::None {
+                add("range", range);
+            } else {
+                let words = "`--range`: a body is sent as a whole, and without a range";
+                into.notes.push(Note::new(span.clone(), words));
+            }
         }
         if let Some(agent) = self.agent.as_ref().filter(|agent| !agent.is_empty()) {
             add("user-agent", agent);

@@ -87,7 +87,7 @@ pub(super) struct Draft {
     pub(super) without_sessions: bool,
     pub(super) agent: Option<Vec<u8>>,
     pub(super) referer: Option<Vec<u8>>,
-    pub(super) range: Option<Vec<u8>>,
+    pub(super) range: Option<(Vec<u8>, Span)>,
     pub(super) is_compressed: bool,
     is_literal: bool,
     keeps_dots: bool,
@@ -171,7 +171,7 @@ impl Draft {
                 let referer = if is_auto { referer } else { Some(&value[..]) };
                 self.referer = referer.map(<[u8]>::to_vec);
             }
-            "range" => self.range = Some([b"bytes=", &value[..]].concat()),
+            "range" => self.range = Some(([b"bytes=", &value[..]].concat(), span.clone())),
             "compressed" => self.is_compressed = *on,
             "globoff" => self.is_literal = *on,
             "path-as-is" => self.keeps_dots = *on,

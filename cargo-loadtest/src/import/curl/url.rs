@@ -84,16 +84,16 @@ impl Url {
         }
     }
 
-    /// Path and query as they are sent: what is no ASCII is escaped.
+    /// Path and query as they are sent: what no URL can hold (RFC 3986, section 2) and would not be sent is escaped.
     pub(super) fn target(&self) -> String {
         let mut target = String::new();
         let query = self.query.iter().flat_map(|query| [b"?", &query[..]]);
         for part in std::iter::once(&self.path[..]).chain(query) {
             for byte in part {
-                if byte.is_ascii() {
+                if byte.is_ascii() && !b"<>`\"".contains(byte) {
                     target.push(char::from(*byte));
                 } else {
-                    let _ = write!(target, "%{byte:02X}");
+                    let _ = write!(target, "%{byte:02x}");
                 }
             }
         }
@@ -222,7 +222,8 @@ mod tests {
             ("http://h/a/..", "http://h /"),
             ("http://h/../../a", "http://h /a"),
             ("http://[::1]:80/", "http://[::1] /"),
-            ("http://h/ü?q=ü", "http://h /%C3%BC?q=%C3%BC"),
+            ("http://h/ü?q=ü", "http://h /%c3%bc?q=%c3%bc"),
+            ("http://h/a<b>`?q=\"<>", "http://h /a%3cb%3e%60?q=%22%3c%3e"),
             ("http://bücher.example/", "http://xn--bcher-kva.example /"),
             ("h/?u=http://x", "http://h /?u=http://x"),
         ] {
