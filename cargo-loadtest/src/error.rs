@@ -1,6 +1,7 @@
 //! Everything that can go wrong in the tool: what is wrong, what to do instead, the exit code.
 
 use crate::selection::{one_of, similar};
+use crate::workspace::NO_MANIFEST;
 use loadtest::comparison::Refusal;
 use loadtest::mix::MixError;
 use loadtest::plan::PlanError;
@@ -225,6 +226,16 @@ pub(crate) enum Error {
     #[error("{message}")]
     Init { message: String, help: String },
 
+    #[error("{words}\n{excerpt}")]
+    Import {
+        words: String,
+        /// Where in the input.
+        excerpt: String,
+        help: Option<String>,
+    },
+    #[error("{words}")]
+    NoImport { words: String, help: String },
+
     #[error("`{scenario}` cannot be duplicated: {reason}")]
     Duplicate {
         scenario: String,
@@ -278,6 +289,8 @@ impl Error {
             | Self::BaselinePlace { .. }
             | Self::NotSaved { .. }
             | Self::NotComparable { .. }
+            | Self::Import { .. }
+            | Self::NoImport { .. }
             | Self::Init { .. } => 2,
             Self::NoLoadTest { .. }
             | Self::NoScenario { .. }
@@ -298,7 +311,7 @@ impl Error {
     /// What to do instead, where that is known.
     pub(crate) fn help(&self) -> Option<String> {
         match self {
-            Self::Metadata { text } if text.contains("could not find `Cargo.toml`") => Some(
+            Self::Metadata { text } if text.contains(NO_MANIFEST) => Some(
                 "run this in the folder of a package, or name one with `--manifest-path`"
                     .to_owned(),
             ),
@@ -367,7 +380,8 @@ impl Error {
             Self::SeveralMatch { .. } => {
                 Some("give the whole identity of the one you mean".to_owned())
             }
-            Self::Duplicate { help, .. } => help.clone(),
+            Self::Duplicate { help, .. } | Self::Import { help, .. } => help.clone(),
+            Self::NoImport { help, .. } => Some(help.clone()),
             Self::BaselineName { instead, .. } => Some(format!("write for example `{instead}`")),
             Self::UnknownBaseline {
                 name,

@@ -8,6 +8,7 @@ mod config;
 mod error;
 mod export;
 mod files;
+mod import;
 mod interrupt;
 mod live;
 mod notify;
@@ -23,6 +24,12 @@ use cli::Command;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == session::REPLAY)
+    {
+        return loadtest::harness::replay();
+    }
     // For mistakes in the command line itself, which may say otherwise.
     cli::Color::default().apply();
     let cli = match cli::parse(std::env::args_os()) {
@@ -38,6 +45,7 @@ fn main() -> ExitCode {
         Command::Run(args) => commands::run::run(args, &cli),
         Command::Debug(args) => commands::debug::debug(args, &cli),
         Command::Capacity(args) => commands::capacity::capacity(args, &cli),
+        Command::Import(args) => commands::import::import(args),
         Command::Export(args) => commands::export::export(args, &cli),
         Command::Duplicate(args) => commands::duplicate::duplicate(args, &cli),
         Command::Report(args) => commands::report::report(args, &cli),

@@ -55,6 +55,7 @@ pub mod record;
 pub mod redact;
 mod registry;
 mod regrade;
+pub mod replay;
 mod run;
 pub mod schedule;
 mod secrets;

@@ -17,6 +17,7 @@ mod choices;
 mod ci;
 mod client;
 mod configuration;
+mod curl;
 mod debug;
 mod duplicate;
 mod editor;
@@ -93,6 +94,7 @@ fn main() -> ExitCode {
         ci::trials(),
         client::trials(),
         configuration::trials(),
+        curl::trials(),
         debug::trials(),
         duplicate::trials(),
         editor::trials(),

@@ -166,7 +166,8 @@ fn unusable_flags_are_refused_before_anything_is_built() {
         ("--rate 2000000/s", "at most `1000000/s`"),
         ("--duration 99999999999h", "at most 30 days"),
         ("--min-grade Z", "is no grade; there are A+, A"),
-        ("-- curl http://127.0.0.1", "comes in a later version"),
+        ("-- wget http://127.0.0.1", "begins with `wget`"),
+        ("--allow-files", "a curl command names"),
         ("--export json=- --export html=-", "only one report"),
         ("--users many", "--users"),
         ("--iterations 0", "at least 1 iteration"),
@@ -218,7 +219,9 @@ fn a_manifest_that_cargo_refuses_is_told_in_its_words() {
 
 fn outside_of_a_package_there_is_nothing_to_do() {
     let folder = tempfile::tempdir().expect("a folder");
-    for command in ["list", "run", "report", "init"] {
+    let report = Call::tool(folder.path()).arg("report").run().exits(3);
+    report.says(&["there is no run in", "target/loadtest"]);
+    for command in ["list", "run", "init"] {
         Call::tool(folder.path())
             .arg(command)
             .run()

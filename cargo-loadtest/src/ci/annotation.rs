@@ -79,6 +79,10 @@ fn of(card: &Card) -> Vec<Annotation> {
 
 fn place(card: &Card) -> Option<(String, u32)> {
     let (file, line) = card.source.rsplit_once(':')?;
+    // What came from no file: `<stdin>`.
+    if file.starts_with('<') {
+        return None;
+    }
     Some((file.to_owned(), line.parse().ok()?))
 }
 

@@ -7,7 +7,7 @@ use crate::shell;
 use crate::units;
 pub(crate) use capacity::{CapacityArgs, RateArgs, Slo};
 use clap::builder::styling::Styles;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use loadtest::card::Letter;
 use loadtest::journey::Number;
@@ -57,6 +57,8 @@ pub(crate) enum Command {
     Debug(Box<DebugArgs>),
     /// Search for the highest arrival rate at which a scenario meets an SLO
     Capacity(Box<CapacityArgs>),
+    /// Write a scenario from requests that were recorded elsewhere
+    Import(ImportArgs),
     /// Write a scenario as data
     Export(ExportArgs),
     /// Copy the source of a scenario as a new version, right below the old one
@@ -96,11 +98,35 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) mix: bool,
     #[command(flatten)]
+    pub(crate) curl: CurlArgs,
+    #[command(flatten)]
     pub(crate) load: LoadArgs,
     #[command(flatten)]
     pub(crate) gate: GateArgs,
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
+}
+
+/// Requests from elsewhere, in the place of scenarios.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Without a scenario")]
+pub(crate) struct CurlArgs {
+    /// Send the requests of the curl commands in this text, as it was copied for whatever shell; `-` is standard input
+    #[arg(long = "curl", value_name = "FILE", conflicts_with_all = ["filters", "tags", "mix", "packages"])]
+    pub(crate) file: Option<PathBuf>,
+    /// Read the files that curl commands name, such as `-d @body.json`
+    #[arg(long)]
+    pub(crate) allow_files: bool,
+    /// Send the requests of this curl command: a load test without any code
+    #[arg(last = true, value_name = "curl .. URL", conflicts_with_all = ["file", "filters", "tags", "mix", "packages"])]
+    pub(crate) command: Vec<OsString>,
+}
+
+impl CurlArgs {
+    /// Whether there are requests from elsewhere.
+    pub(crate) fn are_given(&self) -> bool {
+        self.file.is_some() || !self.command.is_empty()
+    }
 }
 
 /// What must hold, besides the thresholds of the scenarios.
@@ -171,6 +197,43 @@ pub(crate) struct DebugArgs {
     pub(crate) load: LoadArgs,
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
+}
+
+/// `cargo loadtest import`.
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    #[command(subcommand)]
+    pub(crate) command: ImportCommand,
+}
+
+/// What is imported.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ImportCommand {
+    /// Curl commands, as they were copied for whatever shell
+    Curl {
+        /// A text with curl commands; `-` is standard input
+        #[arg(value_name = "FILE", default_value = "-", conflicts_with = "command")]
+        file: PathBuf,
+        /// Read the files that the commands name, such as `-d @body.json`
+        #[arg(long)]
+        allow_files: bool,
+        #[command(flatten)]
+        to: ImportOutput,
+        /// A curl command
+        #[arg(last = true, value_name = "curl .. URL")]
+        command: Vec<OsString>,
+    },
+}
+
+/// Where an imported scenario goes.
+#[derive(Debug, Args)]
+pub(crate) struct ImportOutput {
+    /// Write to this file; `-` is standard output
+    #[arg(short, long, value_name = "PATH", default_value = "-")]
+    pub(crate) output: PathBuf,
+    /// Write over a file that is there
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// `cargo loadtest export`.
@@ -469,42 +532,21 @@ pub(crate) struct CompilationArgs {
     pub(crate) features: clap_cargo::Features,
 }
 
-/// Flags and commands that are named in the documentation but do not exist yet.
-const LATER: [&str; 3] = ["--allow-files", "--curl", "import"];
-
 /// Reads the command line.
 ///
 /// # Errors
 /// What is wrong with it, or the help that it asks for.
 pub(crate) fn parse(all: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let words = arguments(all);
-    let mut parts = words.splitn(2, |word| word == "--");
-    let runs = parts
-        .next()
-        .is_some_and(|part| part.iter().any(|word| word == "run"));
-    if runs
-        && parts
-            .next()
-            .is_some_and(|rest| rest.first().is_some_and(|word| word == "curl"))
+    let cli = Cli::try_parse_from(arguments(all))?;
+    if let Command::Run(args) = &cli.command
+        && args.curl.allow_files
+        && !args.curl.are_given()
     {
-        return Err(later("-- curl .."));
+        let words = "`--allow-files` is about the files that a curl command names: give one with `--curl FILE`, \
+                     or after `--`";
+        return Err(Cli::command().error(ErrorKind::MissingRequiredArgument, words));
     }
-    Cli::try_parse_from(words).map_err(|error| {
-        let word = match error.kind() {
-            ErrorKind::UnknownArgument => error.get(ContextKind::InvalidArg),
-            ErrorKind::InvalidSubcommand => error.get(ContextKind::InvalidSubcommand),
-            _ => None,
-        };
-        match word {
-            Some(ContextValue::String(word)) if LATER.contains(&word.as_str()) => later(word),
-            _ => error,
-        }
-    })
-}
-
-fn later(what: &str) -> clap::Error {
-    let words = format!("`{what}` comes in a later version");
-    Cli::command().error(ErrorKind::UnknownArgument, words)
+    Ok(cli)
 }
 
 /// The arguments without the `loadtest` that cargo puts first.
@@ -605,24 +647,20 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_later_is_told_from_what_is_misspelt() {
-        for (line, what) in [
-            ("--curl -", "--curl"),
-            ("-- curl http://127.0.0.1", "-- curl .."),
+    fn a_curl_command_comes_in_the_place_of_scenarios() {
+        let args = run("--rate 5/s -- curl -X PUT http://127.0.0.1 --rate 9/s").unwrap();
+        assert_eq!(args.curl.command.len(), 6);
+        assert_eq!(args.load.rate, Some(5.0));
+        assert!(run("--curl - --allow-files").unwrap().curl.are_given());
+        for line in [
+            "--curl a -- curl h",
+            "checkout --curl a",
+            "checkout -- curl h",
+            "--mix -- curl h",
+            "--allow-files",
         ] {
-            let error = run(line).unwrap_err();
-            assert_eq!(error.exit_code(), 2);
-            let text = error.to_string();
-            let words = format!("`{what}` comes in a later version");
-            assert!(text.contains(&words) && !text.contains("tip:"), "{text}");
+            assert_eq!(run(line).unwrap_err().exit_code(), 2, "{line}");
         }
-        let error = parse("cargo-loadtest import x").unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .contains("`import` comes in a later version")
-        );
-        assert!(run("curl").is_ok());
     }
 
     #[test]

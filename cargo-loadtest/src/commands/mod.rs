@@ -8,17 +8,19 @@ pub(crate) mod debug;
 pub(crate) mod duplicate;
 pub(crate) mod export;
 pub(crate) mod history;
+pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod list;
 mod mix;
 pub(crate) mod plan;
 mod publish;
+mod recorded;
 pub(crate) mod report;
 pub(crate) mod run;
 mod weights;
 mod words;
 
-use crate::cli::{Cli, ProjectArgs, SelectionArgs};
+use crate::cli::{CargoArgs, Cli, ProjectArgs, SelectionArgs};
 use crate::config::Config;
 use crate::error::Error;
 use crate::interrupt::Interrupts;
@@ -44,12 +46,25 @@ struct Project<'a> {
 impl<'a> Project<'a> {
     /// Finds the workspace; builds nothing yet.
     fn open(args: &'a ProjectArgs, cli: &'a Cli) -> Result<Self, Error> {
+        Self::opened(args, cli, Workspace::load)
+    }
+
+    /// The same, or a folder without a package.
+    fn open_anywhere(args: &'a ProjectArgs, cli: &'a Cli) -> Result<Self, Error> {
+        Self::opened(args, cli, Workspace::load_or_folder)
+    }
+
+    fn opened(
+        args: &'a ProjectArgs,
+        cli: &'a Cli,
+        load: fn(&CargoArgs) -> Result<Workspace, Error>,
+    ) -> Result<Self, Error> {
         Ok(Self {
             offline: args.cargo.offline || is_offline()?,
             args,
             cli,
             interrupts: Interrupts::install()?,
-            workspace: Workspace::load(&args.cargo)?,
+            workspace: load(&args.cargo)?,
         })
     }
 

@@ -18,7 +18,7 @@ pub(crate) fn report(args: &ReportArgs, _cli: &Cli) -> Result<u8, Error> {
     let (folder, mut record) = store::open(&args.run, || Store::of_workspace(&args.cargo))?;
     if args.ci {
         // A record may be read far from its sources.
-        let workspace = Workspace::load(&args.cargo);
+        let workspace = Workspace::load_or_folder(&args.cargo);
         let root = workspace.map_or(PathBuf::from("."), |found| found.root().to_path_buf());
         exports = exports.for_ci(&root);
     }

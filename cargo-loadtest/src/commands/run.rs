@@ -1,6 +1,6 @@
 //! `cargo loadtest run`: one scenario after another or all at once, one record of all.
 
-use super::{Project, mix, publish};
+use super::{Project, mix, publish, recorded};
 use crate::baselines::{Against, Baseline, Baselines};
 use crate::cli::{Cli, Format, RunArgs};
 use crate::config::Config;
@@ -28,7 +28,11 @@ use std::hash::{BuildHasher as _, RandomState};
 /// # Errors
 /// What prevents the run as a whole; what prevents one scenario is printed, and the next one runs.
 pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
-    let project = Project::open(&args.project, cli)?;
+    let given = recorded::requests(&args.curl)?;
+    let project = match &given {
+        Some(_) => Project::open_anywhere(&args.project, cli)?,
+        None => Project::open(&args.project, cli)?,
+    };
     let mut config = project.config()?;
     let args = &config.defaults(args.gate.ci).complete(args);
     let mut exports = publish::Exports::check(&args.export, &args.pdf)?;
@@ -40,7 +44,13 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let webhooks = project.webhooks(&config)?;
     project.permits(Action::Run, &config)?;
     let store = Store::of(&project.workspace, &config);
-    let chosen = project.selected(&args.selection)?;
+    let (chosen, script) = match given {
+        Some(given) => {
+            let (found, script) = given.scenario(&project.workspace.start, cli.quiet)?;
+            (vec![found], Some(script))
+        }
+        None => (project.selected(&args.selection)?, None),
+    };
     policy::permits_tests(&config, &chosen)?;
     let seed = args.load.seed.unwrap_or_else(random_seed);
     let (overrides, binary) = shares(&chosen, args.mix, overrides)?;
@@ -84,6 +94,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         interrupts: &project.interrupts,
         offline: project.offline,
         quiet: cli.quiet,
+        script: script.as_deref(),
     };
     let ran = if let Some(binary) = binary {
         series.run_at_once(&chosen, &binary, &mut record)
@@ -256,6 +267,8 @@ struct Series<'a> {
     interrupts: &'a Interrupts,
     offline: bool,
     quiet: bool,
+    /// What is sent, where there is no load test that knows.
+    script: Option<&'a str>,
 }
 
 impl Series<'_> {
@@ -324,8 +337,13 @@ impl Series<'_> {
     fn run(&self, found: &Found, at: usize) -> Result<ScenarioRecord, Error> {
         let hash = workspace::hash(&found.binary.executable)?;
         let mut live = Live::new(self.quiet, 1);
+        let command = match self.script {
+            Some(_) => session::replaying(self.offline)?,
+            None => session::command(&found.binary, self.offline),
+        };
         session::run(
-            session::command(&found.binary, self.offline),
+            command,
+            self.script,
             &self.request(found, at, hash),
             &self.folder.request(at + 1),
             self.interrupts,

@@ -1,5 +1,6 @@
 //! What all formats say of a card beyond its figures.
 
+use crate::import;
 use crate::shell::clean;
 use loadtest::capacity::Trial;
 use loadtest::card::{Capacity, Card, DependencyFailure, Report, StepRow, view};
@@ -78,6 +79,10 @@ pub(super) fn trial_cells(
 /// How to run an iteration of the card again, by itself.
 pub(super) fn run_again(card: &Card, number: &str) -> String {
     let (scenario, seed) = (&card.identity, card.setting.seed);
+    if import::is_replayed(scenario) {
+        return "its requests are the same in every iteration: run the copied command itself"
+            .to_owned();
+    }
     let mut words = format!("cargo loadtest debug {scenario} --seed {seed} --iteration {number}");
     for flag in &card.setting.flags {
         words.push(' ');

@@ -16,12 +16,16 @@ pub(crate) use capacity::capacity;
 pub(crate) use debug::debug;
 use group::Group;
 use loadtest::protocol::{
-    JournalLine, Listing, OFFLINE_VARIABLE, REQUEST_VARIABLE, Request, RunRequest,
+    BASE_URL_VARIABLE, JournalLine, Listing, OFFLINE_VARIABLE, REQUEST_VARIABLE, Request,
+    RunRequest,
 };
 use loadtest::record::{Ending, ScenarioRecord};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
+
+/// The word by which this program is the load test.
+pub(crate) const REPLAY: &str = "__replay";
 
 /// How often a run is looked at.
 const POLL: Duration = Duration::from_millis(50);
@@ -35,6 +39,17 @@ const LIST_LIMIT: Duration = Duration::from_secs(60);
 pub(crate) fn command(binary: &Binary, offline: bool) -> Command {
     let mut command = Command::new(&binary.executable);
     command.current_dir(&binary.package_root);
+    prepared(command, offline)
+}
+
+/// The command that starts this program as the load test of a script.
+pub(crate) fn replaying(offline: bool) -> Result<Command, Error> {
+    let mut command = Command::new(own_program()?);
+    command.arg(REPLAY).env_remove(BASE_URL_VARIABLE);
+    Ok(prepared(command, offline))
+}
+
+fn prepared(mut command: Command, offline: bool) -> Command {
     clean(&mut command);
     if offline {
         command.env(OFFLINE_VARIABLE, "1");
@@ -96,21 +111,30 @@ pub(crate) fn list(binary: &Binary, interrupts: &Interrupts) -> Result<Listing, 
     }
 }
 
-/// Runs one scenario with `command` and shows its course.
+/// Runs one scenario with `command` and shows its course. One that comes as data is in `script`, one line, which
+/// goes to the child and nowhere else.
 ///
 /// # Errors
 /// When the scenario did not run, or ended without a trace.
 pub(crate) fn run(
     command: Command,
+    script: Option<&str>,
     request: &RunRequest,
     request_path: &Path,
     interrupts: &Interrupts,
     live: &mut Live,
 ) -> Result<ScenarioRecord, Error> {
-    files::write_json(request_path, &Request::Run(Box::new(request.clone())))?;
     let requests = std::slice::from_ref(request);
-    let ended = follow(command, requests, request_path, interrupts, live)?;
+    files::write_json(request_path, &Request::Run(Box::new(request.clone())))?;
+    let ended = follow(command, script, requests, request_path, interrupts, live)?;
     ended.result(request, interrupts)
+}
+
+/// The program of this tool, which is a load test itself.
+pub(crate) fn own_program() -> Result<PathBuf, Error> {
+    std::env::current_exe().map_err(|error| Error::Internal {
+        what: format!("this program cannot find itself: {error}"),
+    })
 }
 
 /// Runs several scenarios at once with `command` and shows their courses; the result has the order of
@@ -127,7 +151,7 @@ pub(crate) fn mix(
 ) -> Result<Vec<Result<ScenarioRecord, Error>>, Error> {
     let scenarios = requests.to_vec();
     files::write_json(request_path, &Request::Mix { scenarios })?;
-    let ended = follow(command, requests, request_path, interrupts, live)?;
+    let ended = follow(command, None, requests, request_path, interrupts, live)?;
     Ok(requests
         .iter()
         .map(|request| ended.result(request, interrupts))
@@ -136,6 +160,7 @@ pub(crate) fn mix(
 
 fn follow(
     mut command: Command,
+    script: Option<&str>,
     requests: &[RunRequest],
     request_path: &Path,
     interrupts: &Interrupts,
@@ -143,6 +168,9 @@ fn follow(
 ) -> Result<ChildEnded, Error> {
     command.env(REQUEST_VARIABLE, request_path);
     let mut group = Group::spawn(command)?;
+    if let Some(script) = script {
+        group.say(script);
+    }
     let watched = watch(&mut group, requests, interrupts, live);
     live.finish();
     watched

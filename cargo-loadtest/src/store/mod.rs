@@ -51,12 +51,12 @@ impl Store {
         }
     }
 
-    /// The one of the workspace that cargo finds from here.
+    /// The one of the workspace that cargo finds from here, or that of a folder without a package.
     ///
     /// # Errors
     /// Those of cargo; a configuration that cannot be read.
     pub(crate) fn of_workspace(cargo: &CargoArgs) -> Result<Self, Error> {
-        let workspace = Workspace::load(cargo)?;
+        let workspace = Workspace::load_or_folder(cargo)?;
         let config = Config::load(&workspace.start, workspace.root())?;
         Ok(Self::of(&workspace, &config))
     }

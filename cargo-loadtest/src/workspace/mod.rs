@@ -17,10 +17,15 @@ pub(crate) use build::build;
 pub(crate) use environment::{clean, record as environment};
 pub(crate) use source::calls_main;
 
+/// What cargo says where there is no package.
+pub(crate) const NO_MANIFEST: &str = "could not find `Cargo.toml`";
+
 /// The workspace that the current directory or `--manifest-path` belongs to.
 #[derive(Debug)]
 pub(crate) struct Workspace {
-    metadata: Metadata,
+    /// What cargo knows of it; nothing where there is no package.
+    metadata: Option<Metadata>,
+    root: PathBuf,
     /// Where the user stands: the folder of `--manifest-path`, else the current one.
     pub(crate) start: PathBuf,
     /// Where artifacts go.
@@ -82,20 +87,47 @@ impl Workspace {
             None => metadata.target_directory.clone().into_std_path_buf(),
         };
         Ok(Self {
-            metadata,
+            root: metadata.workspace_root.clone().into_std_path_buf(),
+            metadata: Some(metadata),
             start,
             target_directory,
         })
     }
 
+    /// The same; without a package, the folder of the first `loadtest.toml` from here upward, else the current
+    /// one. What is kept goes below `target` there, too.
+    ///
+    /// # Errors
+    /// When cargo does not understand what it finds.
+    pub(crate) fn load_or_folder(args: &CargoArgs) -> Result<Self, Error> {
+        match Self::load(args) {
+            Err(error) if args.manifest_path.is_none() && is_without_package(&error) => {}
+            loaded => return loaded,
+        }
+        let start = std::env::current_dir().map_err(Error::io("enter", PathBuf::from(".")))?;
+        let has_file = |folder: &&Path| folder.join(crate::config::FILE_NAME).is_file();
+        let root = start.ancestors().find(has_file).unwrap_or(&start);
+        let target_directory = match &args.target_dir {
+            Some(directory) => start.join(directory),
+            None => root.join("target"),
+        };
+        Ok(Self {
+            root: root.to_path_buf(),
+            metadata: None,
+            target_directory,
+            start,
+        })
+    }
+
     /// The folder of the workspace.
     pub(crate) fn root(&self) -> &Path {
-        self.metadata.workspace_root.as_std_path()
+        &self.root
     }
 
     /// The members of the workspace, by name.
     pub(crate) fn packages(&self) -> Vec<&Package> {
-        let mut packages = self.metadata.workspace_packages();
+        let metadata = self.metadata.iter();
+        let mut packages: Vec<_> = metadata.flat_map(Metadata::workspace_packages).collect();
         packages.sort_by(|one, other| one.name.cmp(&other.name));
         packages
     }
@@ -164,6 +196,15 @@ impl Workspace {
             });
         }
         Ok(found)
+    }
+}
+
+/// Whether cargo is not there, or says that there is no package.
+fn is_without_package(error: &Error) -> bool {
+    match error {
+        Error::Metadata { text } => text.contains(NO_MANIFEST),
+        Error::Spawn { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
+        _ => false,
     }
 }
 

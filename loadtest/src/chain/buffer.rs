@@ -19,6 +19,8 @@ pub struct RequestBuf {
     pub body: Bytes,
     /// The request's own timeout, over that of the step.
     pub timeout: Option<Duration>,
+    /// The headers sent by default that this request goes without.
+    pub(crate) omitted: Vec<HeaderName>,
     /// Reused text storage of the generated code.
     pub(crate) scratch: String,
 }
@@ -53,6 +55,7 @@ impl Default for RequestBuf {
             headers: Vec::with_capacity(8),
             body: Bytes::new(),
             timeout: None,
+            omitted: Vec::new(),
             scratch: String::new(),
         }
     }

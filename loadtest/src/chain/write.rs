@@ -36,6 +36,7 @@ impl RequestBuf {
         self.headers.clear();
         self.body = Bytes::new();
         self.timeout = None;
+        self.omitted.clear();
     }
 
     /// Sets a path that the compiler has parsed.

@@ -13,12 +13,16 @@ mod smoke;
 
 use crate::protocol::{Listing, REQUEST_VARIABLE, Request};
 use crate::registry::Registry;
+use crate::replay::Replay;
 use crate::secrets;
 use crate::targets::offline;
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
+
+#[doc(hidden)]
+pub use recorded::recorded;
 
 /// Makes a file a load-test binary: the last line of a `harness = false` test target.
 ///
@@ -45,18 +49,47 @@ pub const MARKER: &[u8; 28] = b"\0loadtest-binary\0protocol=02";
 /// Runs what is asked for.
 #[doc(hidden)]
 pub fn main() -> ExitCode {
+    keeping_secrets(|| {
+        let registry = Registry::collect();
+        let Some(request) = std::env::var_os(REQUEST_VARIABLE) else {
+            return smoke::main(&registry);
+        };
+        ended(answer(&registry, Path::new(&request)))
+    })
+}
+
+/// Does the same with a scenario that comes as data: a [`Replay`] in JSON, the first line of standard input,
+/// since what it sends is no one else's to read.
+#[doc(hidden)]
+pub fn replay() -> ExitCode {
+    let Some(request) = std::env::var_os(REQUEST_VARIABLE) else {
+        complain("error: nothing is asked for");
+        return ExitCode::FAILURE;
+    };
+    let read = || {
+        let mut line = String::new();
+        io::stdin().read_line(&mut line)?;
+        let replay: Replay = serde_json::from_str(&line)?;
+        let scenario = replay.into_scenario().map_err(io::Error::other)?;
+        let registry = Registry {
+            scenarios: vec![scenario],
+            problems: Vec::new(),
+        };
+        answer(&registry, Path::new(&request))
+    };
+    keeping_secrets(|| ended(read()))
+}
+
+/// Lets nothing that is secret be printed by what the process does.
+fn keeping_secrets(does: impl FnOnce() -> ExitCode) -> ExitCode {
     secrets::own_output();
-    let code = answer_or_smoke();
+    let code = does();
     secrets::settle();
     code
 }
 
-fn answer_or_smoke() -> ExitCode {
-    let registry = Registry::collect();
-    let Some(request) = std::env::var_os(REQUEST_VARIABLE) else {
-        return smoke::main(&registry);
-    };
-    match answer(&registry, Path::new(&request)) {
+fn ended(answered: io::Result<()>) -> ExitCode {
+    match answered {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             complain(&format!("error: {error}"));
@@ -78,7 +111,7 @@ fn answer(registry: &Registry, request: &Path) -> io::Result<()> {
             let scenarios = registry
                 .scenarios
                 .iter()
-                .map(|scenario| recorded::recorded(&scenario.definition))
+                .map(|scenario| recorded(&scenario.definition))
                 .collect();
             let listing = Listing {
                 scenarios,

@@ -4,7 +4,7 @@ use crate::definition::{BodyDef, BodyKind, HeaderDef, ScenarioDef};
 use crate::redact::{self, REDACTED};
 
 /// The definition as it may be kept; its placeholders stay.
-pub(super) fn recorded(definition: &ScenarioDef) -> ScenarioDef {
+pub fn recorded(definition: &ScenarioDef) -> ScenarioDef {
     let mut definition = definition.clone();
     if let Some(base) = &mut definition.base {
         *base = redact::template(base).into_owned().into();

@@ -18,6 +18,12 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+/// Bytes as a word of a POSIX shell; without a NUL, which no argument can hold.
+#[doc(hidden)]
+pub fn shell_word(bytes: &[u8]) -> String {
+    shell::word(&[shell::Piece::Plain(bytes.to_vec())])
+}
+
 /// The number of an iteration in a run: `7`, or, where each user counts its own, `3.12`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Number {

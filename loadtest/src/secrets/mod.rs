@@ -71,6 +71,11 @@ pub fn secret(name: &str) -> Secret {
     source::required(name)
 }
 
+/// Keeps a value that is known before a run out of all that is written.
+pub(crate) fn keep(name: &str, value: &str) {
+    known::keep(&Secret::unknown(name, value.to_owned()));
+}
+
 impl Secret {
     /// Makes a secret of a value that is known only now, such as a token that a target gave out. The `name`
     /// is what is shown in its place.

@@ -45,7 +45,10 @@ impl Redirect {
             _ => false,
         };
         let leaves = origin(url) != Origin::of(&uri).ok();
-        let mut next = RequestBuf::default();
+        let mut next = RequestBuf {
+            omitted: request.omitted.clone(),
+            ..RequestBuf::default()
+        };
         next.headers.extend(
             request
                 .headers

@@ -70,7 +70,7 @@ impl<'a> Outgoing<'a> {
         let explicit = &buffer.headers;
         let is_set = |name: &HeaderName| explicit.iter().any(|(set, _)| set == name);
         let mut default = |name: HeaderName, value: &HeaderValue| {
-            if !is_set(&name) {
+            if !is_set(&name) && !buffer.omitted.contains(&name) {
                 write(&name, value);
             }
         };

@@ -40,14 +40,14 @@ pub(crate) fn baseline(args: &BaselineArgs) -> Result<u8, Error> {
 
 /// The baselines of the workspace.
 pub(super) fn baselines(cargo: &CargoArgs) -> Result<Baselines, Error> {
-    let workspace = Workspace::load(cargo)?;
+    let workspace = Workspace::load_or_folder(cargo)?;
     let config = Config::load(&workspace.start, workspace.root())?;
     Ok(Baselines::of(&config))
 }
 
 /// The same, for those who may change them.
 fn changeable(cargo: &CargoArgs) -> Result<Baselines, Error> {
-    let workspace = Workspace::load(cargo)?;
+    let workspace = Workspace::load_or_folder(cargo)?;
     let config = Config::load(&workspace.start, workspace.root())?;
     policy::permits(Action::Baseline, &config, &workspace.start)?;
     Ok(Baselines::of(&config))

@@ -22,7 +22,7 @@ use url::Url;
 /// # Errors
 /// What is wrong with it.
 pub(crate) fn config(args: &ConfigArgs) -> Result<u8, Error> {
-    let workspace = Workspace::load(&args.cargo)?;
+    let workspace = Workspace::load_or_folder(&args.cargo)?;
     let config = Config::load(&workspace.start, workspace.root())?;
     let caller = match &config.organisation {
         Some(_) => Caller::of_process(&workspace.start),

@@ -1,0 +1,159 @@
+//! Requests from elsewhere as the scenario of a run: copied curl commands.
+
+use crate::cli::CurlArgs;
+use crate::error::Error;
+use crate::import::{Files, Input, Mistake, Recording, read_text, read_words, replayed};
+use crate::selection::Found;
+use crate::session;
+use crate::shell;
+use crate::workspace::Binary;
+use std::ffi::OsString;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+/// What a text may have at most; the reader has its own limit, which is told with its place.
+const LONGEST: u64 = 32 * 1024 * 1024;
+
+/// Requests that were read.
+pub(super) struct Requests {
+    pub(super) input: Input,
+    pub(super) recording: Recording,
+}
+
+/// The requests that the command line gives or names; none where it asks for scenarios.
+///
+/// # Errors
+/// [`Error::Import`]; a file that cannot be read.
+pub(super) fn requests(args: &CurlArgs) -> Result<Option<Requests>, Error> {
+    if !args.are_given() {
+        return Ok(None);
+    }
+    read(
+        args.file.as_deref(),
+        &args.command,
+        args.allow_files,
+        &mut |name| std::env::var(name).ok(),
+    )
+    .map(Some)
+}
+
+/// The requests of a text, or else those of a command.
+///
+/// # Errors
+/// As [`requests`].
+pub(super) fn read(
+    file: Option<&Path>,
+    command: &[OsString],
+    allow_files: bool,
+    lookup: &mut dyn FnMut(&str) -> Option<String>,
+) -> Result<Requests, Error> {
+    let files = Files {
+        folder: std::env::current_dir().map_err(Error::io("enter", PathBuf::from(".")))?,
+        are_permitted: allow_files,
+    };
+    let (input, read) = match file {
+        Some(path) => {
+            let input = text(path)?;
+            let read = read_text(&input, &files, lookup);
+            (input, read)
+        }
+        None => read_words(&words(command)?, &files),
+    };
+    match read {
+        Ok(recording) => Ok(Requests { input, recording }),
+        Err(mistake) => Err(refused(&input, mistake)),
+    }
+}
+
+/// The words after `--`, the first of which is `curl`.
+fn words(command: &[OsString]) -> Result<Vec<Vec<u8>>, Error> {
+    let words: Vec<Vec<u8>> = command
+        .iter()
+        .map(|word| word.as_encoded_bytes().to_vec())
+        .collect();
+    if words.first().is_some_and(|first| first == b"curl") {
+        return Ok(words);
+    }
+    let first = String::from_utf8_lossy(&words[0]).into_owned();
+    Err(Error::NoImport {
+        words: format!(
+            "after `--` comes a curl command, and this begins with `{}`",
+            shell::clean(&first)
+        ),
+        help: "write `cargo loadtest run -- curl http://..`; filters come without `--`".to_owned(),
+    })
+}
+
+/// The text of a file, or of standard input.
+fn text(path: &Path) -> Result<Input, Error> {
+    let is_stdin = path == Path::new("-");
+    let mut bytes = Vec::new();
+    let read = if is_stdin {
+        std::io::stdin()
+            .lock()
+            .take(LONGEST)
+            .read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(path).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes))
+    };
+    read.map_err(Error::io("read", path))?;
+    let name = if is_stdin {
+        "<stdin>".to_owned()
+    } else {
+        path.display().to_string()
+    };
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = before.split(|byte| *byte == b'\n').count();
+        Error::NoImport {
+            words: format!("{name}:{line}: this is not UTF-8"),
+            help: "save the text as UTF-8".to_owned(),
+        }
+    })?;
+    // What editors of Windows put at the beginning.
+    let text = text
+        .strip_prefix('\u{feff}')
+        .map_or(text.clone(), str::to_owned);
+    Ok(Input { name, text })
+}
+
+pub(super) fn refused(input: &Input, mistake: Mistake) -> Error {
+    Error::Import {
+        excerpt: input.excerpt(&mistake.span),
+        words: mistake.words,
+        help: mistake.help,
+    }
+}
+
+impl Requests {
+    /// Warns of what is not done as the input says.
+    pub(super) fn tell(&self) {
+        for note in &self.recording.notes {
+            let excerpt = self.input.excerpt(&note.span);
+            shell::warning(format_args!("{}\n{excerpt}", note.words));
+        }
+    }
+
+    /// The scenario of the requests, and what goes to the process that sends them. What is not done as the
+    /// commands say is told.
+    pub(super) fn scenario(self, root: &Path, quiet: bool) -> Result<(Found, String), Error> {
+        if !quiet {
+            self.tell();
+        }
+        let replayed =
+            replayed(&self.recording, &self.input, root).map_err(|error| Error::Internal {
+                what: format!("the requests cannot be handed on: {error}"),
+            })?;
+        let found = Found {
+            binary: Binary {
+                package: replayed.definition.package.to_string(),
+                package_root: root.to_path_buf(),
+                target: "curl command".to_owned(),
+                executable: session::own_program()?,
+            },
+            definition: replayed.definition,
+            also_in: Vec::new(),
+        };
+        Ok((found, replayed.script))
+    }
+}

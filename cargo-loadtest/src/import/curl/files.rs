@@ -1,0 +1,55 @@
+//! Files that a command names, which are only read where that is permitted.
+
+use super::super::source::{Mistake, Span};
+use std::path::{Path, PathBuf};
+
+/// The largest file that is read.
+const LARGEST: u64 = 16 * 1024 * 1024;
+
+/// Where files are, and whether they may be read.
+#[derive(Debug, Clone)]
+pub(crate) struct Files {
+    /// What paths are relative to.
+    pub(crate) folder: PathBuf,
+    /// Whether any file is read.
+    pub(crate) are_permitted: bool,
+}
+
+impl Files {
+    /// The bytes of a file.
+    pub(super) fn read(&self, path: &[u8], span: &Span) -> Result<Vec<u8>, Mistake> {
+        let path = self.path(path, span)?;
+        let failed = |why: String| Mistake::new(span.clone(), format!("`{}` {why}", shown(&path)));
+        let whole = self.folder.join(&path);
+        let unreadable = |error: std::io::Error| failed(format!("cannot be read: {error}"));
+        let metadata = std::fs::metadata(&whole).map_err(unreadable)?;
+        if !metadata.is_file() {
+            return Err(failed("is no file".to_owned()));
+        }
+        if metadata.len() > LARGEST {
+            let most = LARGEST / 1024 / 1024;
+            return Err(failed(format!("is larger than {most} MiB")));
+        }
+        std::fs::read(&whole).map_err(unreadable)
+    }
+
+    /// The path of a file that may be read.
+    pub(super) fn path(&self, path: &[u8], span: &Span) -> Result<PathBuf, Mistake> {
+        let path = PathBuf::from(String::from_utf8_lossy(path).into_owned());
+        if self.are_permitted {
+            return Ok(path);
+        }
+        Err(Mistake::new(
+            span.clone(),
+            format!(
+                "this reads the file `{}`, which is not permitted",
+                shown(&path)
+            ),
+        )
+        .help("`--allow-files` permits the files that the command names"))
+    }
+}
+
+fn shown(path: &Path) -> String {
+    crate::shell::clean(&path.display().to_string())
+}

@@ -1,0 +1,184 @@
+//! The headers of a request: those of the command, and those that curl adds.
+
+use super::super::recording::{BOUNDARY, Body, Exchange, Header, Recording};
+use super::super::source::{Mistake, Note};
+use super::cookies;
+use super::request::Draft;
+use super::url::Url;
+use jiff::Timestamp;
+
+/// What curl can decode.
+const ENCODINGS: &[u8] = b"deflate, gzip, br, zstd";
+
+impl Draft {
+    pub(super) fn headers(
+        &self,
+        exchange: &mut Exchange,
+        url: &Url,
+        is_upload: bool,
+        into: &mut Recording,
+    ) -> Result<(), Mistake> {
+        let own = self.own_headers(exchange, into)?;
+        let is_own = |name: &str| {
+            own.iter()
+                .any(|(header, _)| header.name.eq_ignore_ascii_case(name))
+        };
+        let mut add = |name: &str, value: &[u8]| {
+            if !is_own(name) {
+                exchange.headers.push(Header {
+                    name: name.to_owned(),
+                    value: value.to_vec(),
+                });
+            }
+        };
+        if let Some(bearer) = &self.bearer {
+            add("authorization", &[b"Bearer ", &bearer[..]].concat());
+        }
+        if let Some((range, span)) = &self.range {
+            if exchange.body == Body::None {
+                add("range", range);
+            } else {
+                let words = "`--range`: a body is sent as a whole, and without a range";
+                into.notes.push(Note::new(span.clone(), words));
+            }
+        }
+        if let Some(agent) = self.agent.as_ref().filter(|agent| !agent.is_empty()) {
+            add("user-agent", agent);
+        }
+        if self.is_compressed {
+            add("accept-encoding", ENCODINGS);
+        }
+        if let Some(referer) = self.referer.as_ref().filter(|referer| !referer.is_empty()) {
+            add("referer", referer);
+        }
+        let cookies = self.cookies_for(url);
+        if !cookies.is_empty() {
+            add("cookie", &cookies);
+        }
+        if self.is_json {
+            add("content-type", b"application/json");
+            add("accept", b"application/json");
+        }
+        match &exchange.body {
+            Body::Multipart(_) => add(
+                "content-type",
+                format!("multipart/form-data; boundary={BOUNDARY}").as_bytes(),
+            ),
+            Body::Bytes(_) if !is_upload && !self.is_json => {
+                add("content-type", b"application/x-www-form-urlencoded");
+            }
+            _ => {}
+        }
+        if is_upload {
+            add("expect", b"100-continue");
+        }
+        if self.agent.as_ref().is_some_and(Vec::is_empty) && !is_own("user-agent") {
+            exchange.omitted.push("user-agent".to_owned());
+        }
+        if !is_own("authorization") && self.bearer.is_none() && !self.sends_no_credentials {
+            exchange.credentials = self.user.clone().or_else(|| url.credentials.clone());
+        }
+        for (mut header, is_sent) in own {
+            if !is_sent {
+                exchange.omitted.push(header.name.to_ascii_lowercase());
+                continue;
+            }
+            let is_form = matches!(exchange.body, Body::Multipart(_))
+                && header.name.eq_ignore_ascii_case("content-type");
+            if is_form {
+                let boundary = format!("; boundary={BOUNDARY}");
+                header.value.extend_from_slice(boundary.as_bytes());
+            }
+            exchange.headers.push(header);
+        }
+        Ok(())
+    }
+
+    /// The headers of `-H`, and whether they are sent: one without a value takes away what curl would send.
+    fn own_headers(
+        &self,
+        exchange: &Exchange,
+        into: &mut Recording,
+    ) -> Result<Vec<(Header, bool)>, Mistake> {
+        let mut own = Vec::new();
+        for (line, span) in &self.headers {
+            let at = line.iter().position(|byte| *byte == b':');
+            let (name, value, is_sent) = match at {
+                Some(at) => {
+                    let value = line[at + 1..].trim_ascii();
+                    (&line[..at], value, !value.is_empty())
+                }
+                None => match line.trim_ascii_end().strip_suffix(b";") {
+                    Some(name) => (name, &[][..], true),
+                    // As curl does.
+                    None => continue,
+                },
+            };
+            let name = String::from_utf8_lossy(name.trim_ascii()).into_owned();
+            if name.is_empty() && line.starts_with(b":") {
+                into.notes.push(Note::new(
+                    span.clone(),
+                    "what begins with `:` is no header, but how HTTP/2 tells method and URL; it is left out",
+                ));
+                continue;
+            }
+            let is_name = !name.is_empty()
+                && name
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
+            if !is_name {
+                return Err(Mistake::new(
+                    span.clone(),
+                    "the name of a header is made of letters, digits and signs such as `-`",
+                ));
+            }
+            if value
+                .iter()
+                .any(|byte| matches!(byte, 0..=8 | 10..=31 | 127))
+            {
+                return Err(Mistake::new(
+                    span.clone(),
+                    "the value of a header has no line breaks and no control characters",
+                ));
+            }
+            let lower = name.to_ascii_lowercase();
+            let is_implied = match lower.as_str() {
+                "content-length" | "connection" | "transfer-encoding" | "keep-alive" => true,
+                "host" => exchange.origin.ends_with(&format!(
+                    "//{}",
+                    String::from_utf8_lossy(value).to_ascii_lowercase()
+                )),
+                _ => false,
+            };
+            if is_implied {
+                let differs = lower == "transfer-encoding"
+                    || lower == "connection" && !value.eq_ignore_ascii_case(b"keep-alive");
+                if differs && is_sent {
+                    into.notes.push(Note::new(
+                        span.clone(),
+                        format!("`{lower}` is set by whoever sends; it is left out"),
+                    ));
+                }
+                continue;
+            }
+            let value = value.to_vec();
+            own.push((Header { name, value }, is_sent));
+        }
+        Ok(own)
+    }
+
+    fn cookies_for(&self, url: &Url) -> Vec<u8> {
+        let now = u64::try_from(Timestamp::now().as_second()).unwrap_or(0);
+        let mut all: Vec<Vec<u8>> = Vec::new();
+        for file in &self.cookie_files {
+            let found = cookies::of_file(file, &url.origin, &url.path, now, self.without_sessions);
+            all.extend(
+                found
+                    .into_iter()
+                    .map(|(name, value)| [name, value].join(&b'=')),
+            );
+        }
+        all.extend(self.cookies.iter().cloned());
+        all.join(&b"; "[..])
+    }
+}

@@ -1,0 +1,87 @@
+//! Commands that call curl, as requests.
+
+mod arguments;
+mod cookies;
+mod data;
+mod files;
+mod form;
+mod glob;
+mod headers;
+mod options;
+mod request;
+#[cfg(test)]
+mod tests;
+mod url;
+
+use super::recording::Recording;
+use super::shell::{self, Command, Stdin, Variables, Word};
+use super::source::{Input, Mistake};
+pub(crate) use files::Files;
+use request::Reading;
+use std::fmt::Write as _;
+
+/// The most requests that an input may have.
+pub(super) const MOST_REQUESTS: usize = 1000;
+
+/// Reads text as it was copied; variables in it have the value that `lookup` knows.
+pub(crate) fn read_text(
+    input: &Input,
+    files: &Files,
+    lookup: &mut dyn FnMut(&str) -> Option<String>,
+) -> Result<Recording, Mistake> {
+    let mut variables = Variables::new(lookup);
+    let mut recording = Recording::default();
+    let commands = shell::commands(&input.text, &mut variables, &mut recording.notes)?;
+    let secrets = variables.used;
+    read(&commands, files, &mut recording)?;
+    recording.secrets = secrets;
+    Ok(recording)
+}
+
+/// Reads the words of one command, which a shell has read already; the input is made of them, so that places in
+/// it can be shown.
+pub(crate) fn read_words(words: &[Vec<u8>], files: &Files) -> (Input, Result<Recording, Mistake>) {
+    let mut text = String::new();
+    let mut command = Command {
+        words: Vec::new(),
+        stdin: Stdin::Nothing,
+    };
+    for word in words {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        let start = text.len();
+        let shown = String::from_utf8_lossy(word);
+        let is_plain = !shown.is_empty()
+            && shown
+                .chars()
+                .all(|letter| letter.is_alphanumeric() || "-_./:=@%+,?&".contains(letter));
+        if is_plain {
+            text.push_str(&shown);
+        } else {
+            let _ = write!(text, "'{shown}'");
+        }
+        command.words.push(Word {
+            text: word.clone(),
+            span: start..text.len(),
+        });
+    }
+    let input = Input {
+        name: "<command line>".to_owned(),
+        text,
+    };
+    let mut recording = Recording::default();
+    let read = read(std::slice::from_ref(&command), files, &mut recording);
+    (input, read.map(|()| recording))
+}
+
+fn read(commands: &[Command], files: &Files, into: &mut Recording) -> Result<(), Mistake> {
+    let mut reading = Reading::new(files);
+    for command in commands {
+        let operations = arguments::operations(&command.words[1..], &mut into.notes)?;
+        let span = &command.words[0].span;
+        reading.command(&operations, &command.stdin, span, into)?;
+    }
+    into.notes.sort_by_key(|note| note.span.start);
+    Ok(())
+}

@@ -1,0 +1,416 @@
+//! What the options of a command come to: its requests.
+
+use super::super::recording::{Body, Credentials, Exchange, Http, Part, Recording};
+use super::super::shell::Stdin;
+use super::super::source::{Mistake, Note, Span};
+use super::arguments::{Operation, Setting};
+use super::data::{self, Reads};
+use super::url::Url;
+use super::{Files, MOST_REQUESTS, form, glob};
+use std::time::Duration;
+
+/// How many redirects curl follows.
+const REDIRECTS: u32 = 50;
+/// The most bytes that all bodies may have.
+const MOST_BYTES: usize = 64 * 1024 * 1024;
+
+/// Commands that are being read.
+pub(super) struct Reading<'a> {
+    files: &'a Files,
+    bytes: usize,
+}
+
+impl<'a> Reading<'a> {
+    pub(super) fn new(files: &'a Files) -> Self {
+        Self { files, bytes: 0 }
+    }
+
+    /// Adds the requests of a command, whose name stands at `span`.
+    pub(super) fn command(
+        &mut self,
+        operations: &[Operation],
+        stdin: &Stdin,
+        span: &Span,
+        into: &mut Recording,
+    ) -> Result<(), Mistake> {
+        let reads = Reads {
+            files: self.files,
+            stdin,
+        };
+        for operation in operations {
+            let mut draft = Draft::default();
+            for setting in &operation.settings {
+                draft.set(setting, &reads, into)?;
+            }
+            if draft.urls.is_empty() {
+                return Err(Mistake::new(span.clone(), "this command has no URL"));
+            }
+            draft.check()?;
+            for exchange in draft.exchanges(&reads, into)? {
+                self.bytes += exchange.body.bytes().len() + exchange.target.len();
+                if self.bytes > MOST_BYTES || into.exchanges.len() == MOST_REQUESTS {
+                    return Err(Mistake::new(
+                        exchange.span,
+                        format!(
+                            "this is too much: at most {MOST_REQUESTS} requests and {} MiB are taken",
+                            MOST_BYTES / 1024 / 1024
+                        ),
+                    ));
+                }
+                into.exchanges.push(exchange);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The options of one operation.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of curl")]
+#[derive(Default)]
+pub(super) struct Draft {
+    urls: Vec<(Vec<u8>, Span)>,
+    method: Option<(Vec<u8>, Span)>,
+    pub(super) headers: Vec<(Vec<u8>, Span)>,
+    data: Option<(Vec<u8>, Span)>,
+    query: Vec<u8>,
+    pub(super) is_json: bool,
+    form: Vec<Part>,
+    form_span: Option<Span>,
+    uploads: Vec<(Vec<u8>, Span)>,
+    is_get: bool,
+    head: Option<Span>,
+    pub(super) user: Option<Credentials>,
+    pub(super) bearer: Option<Vec<u8>>,
+    pub(super) sends_no_credentials: bool,
+    pub(super) cookies: Vec<Vec<u8>>,
+    pub(super) cookie_files: Vec<Vec<u8>>,
+    pub(super) without_sessions: bool,
+    pub(super) agent: Option<Vec<u8>>,
+    pub(super) referer: Option<Vec<u8>>,
+    pub(super) range: Option<(Vec<u8>, Span)>,
+    pub(super) is_compressed: bool,
+    is_literal: bool,
+    keeps_dots: bool,
+    follows: bool,
+    most_redirects: Option<u32>,
+    timeout: Option<Duration>,
+}
+
+impl Draft {
+    fn set(
+        &mut self,
+        setting: &Setting,
+        reads: &Reads<'_>,
+        into: &mut Recording,
+    ) -> Result<(), Mistake> {
+        let Setting {
+            name,
+            on,
+            value,
+            span,
+        } = setting;
+        let placed = || (value.clone(), span.clone());
+        match *name {
+            "url" => self.urls.push(placed()),
+            "request" => self.method = Some(placed()),
+            "header" => {
+                self.header(value, span, reads)?;
+            }
+            "data" | "data-ascii" => {
+                self.add(data::plain(value, false, reads, span)?, "&", span)?;
+            }
+            "data-binary" => {
+                self.add(data::plain(value, true, reads, span)?, "&", span)?;
+            }
+            "data-raw" => {
+                self.add(value.clone(), "&", span)?;
+            }
+            "data-urlencode" => {
+                self.add(data::encoded(value, reads, span)?, "&", span)?;
+            }
+            "json" => {
+                self.is_json = true;
+                self.add(data::plain(value, true, reads, span)?, "", span)?;
+            }
+            "url-query" => {
+                let part = match value.strip_prefix(b"+") {
+                    Some(raw) => raw.to_vec(),
+                    None => data::encoded(value, reads, span)?,
+                };
+                if !self.query.is_empty() {
+                    self.query.push(b'&');
+                }
+                self.query.extend(part);
+            }
+            "form" => {
+                self.form
+                    .extend(form::parts(value, reads, span, &mut into.notes)?);
+                self.form_span = Some(span.clone());
+            }
+            "form-string" => {
+                self.form.push(form::literal(value, span)?);
+                self.form_span = Some(span.clone());
+            }
+            "form-escape" if *on => into.notes.push(Note::new(
+                span.clone(),
+                "quotes in the names of fields are escaped as `%22`",
+            )),
+            "get" => self.is_get = *on,
+            "head" => self.head = on.then(|| span.clone()),
+            "user" => self.user = Some(user(value, span)?),
+            "oauth2-bearer" => self.bearer = Some(value.clone()),
+            "digest" | "ntlm" | "ntlm-wb" | "negotiate" => self.sends_no_credentials = *on,
+            "basic" | "anyauth" => self.sends_no_credentials = false,
+            "cookie" => self.cookie(value, span, reads, into)?,
+            "cookie-jar" => into.client.keeps_cookies = true,
+            "junk-session-cookies" => self.without_sessions = *on,
+            "user-agent" => self.agent = Some(value.clone()),
+            "referer" => {
+                let referer = value.split(|byte| *byte == b';').next();
+                let is_auto = value.ends_with(b";auto");
+                let referer = if is_auto { referer } else { Some(&value[..]) };
+                self.referer = referer.map(<[u8]>::to_vec);
+            }
+            "range" => self.range = Some(([b"bytes=", &value[..]].concat(), span.clone())),
+            "compressed" => self.is_compressed = *on,
+            "globoff" => self.is_literal = *on,
+            "path-as-is" => self.keeps_dots = *on,
+            "location" | "location-trusted" => self.follows = *on,
+            "max-redirs" => {
+                let number: i64 = number(value, span)?;
+                self.most_redirects = Some(u32::try_from(number).unwrap_or(REDIRECTS));
+            }
+            "max-time" => self.timeout = time(value, span)?,
+            "upload-file" => self.uploads.push(placed()),
+            "insecure" => into.client.insecure |= *on,
+            "http1.1" => into.client.http = Some(Http::One),
+            "http2" => into.client.http = None,
+            "http2-prior-knowledge" => into.client.http = Some(Http::Two),
+            "cacert" => into.client.ca = Some(path(value, span, reads)?),
+            "cert" => into.client.identity = Some(path(value, span, reads)?),
+            // Those that make no other request.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, more: Vec<u8>, between: &str, span: &Span) -> Result<(), Mistake> {
+        match &mut self.data {
+            None => self.data = Some((more, span.clone())),
+            Some((data, _)) => {
+                data.extend_from_slice(between.as_bytes());
+                data.extend(more);
+                if data.len() > MOST_BYTES {
+                    return Err(Mistake::new(span.clone(), "this body is too long"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn header(&mut self, value: &[u8], span: &Span, reads: &Reads<'_>) -> Result<(), Mistake> {
+        let Some(name) = value.strip_prefix(b"@") else {
+            self.headers.push((value.to_vec(), span.clone()));
+            return Ok(());
+        };
+        let file = reads.read(name, span)?;
+        for line in file.split(|byte| *byte == b'\n') {
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            if !line.is_empty() && !line.starts_with(b"#") {
+                self.headers.push((line.to_vec(), span.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    fn cookie(
+        &mut self,
+        value: &[u8],
+        span: &Span,
+        reads: &Reads<'_>,
+        into: &mut Recording,
+    ) -> Result<(), Mistake> {
+        let name = value.strip_prefix(b"@");
+        if name.is_none() && value.contains(&b'=') {
+            self.cookies.push(value.to_vec());
+            return Ok(());
+        }
+        into.client.keeps_cookies = true;
+        let name = name.unwrap_or(value);
+        if !name.is_empty() {
+            self.cookie_files.push(reads.read(name, span)?);
+        }
+        Ok(())
+    }
+
+    /// Refuses what curl refuses: two kinds of body.
+    fn check(&self) -> Result<(), Mistake> {
+        let data = self.data.as_ref().filter(|_| !self.is_get);
+        let upload = self.uploads.first().map(|(_, span)| span);
+        let kinds = [
+            data.map(|(_, span)| span),
+            self.form_span.as_ref(),
+            upload,
+            self.head.as_ref(),
+        ];
+        let mut kinds = kinds.into_iter().flatten();
+        if let (Some(_), Some(second)) = (kinds.next(), kinds.next()) {
+            return Err(Mistake::new(
+                second.clone(),
+                "curl takes only one of `-d`, `-F`, `-T` and `-I` for a request",
+            ));
+        }
+        Ok(())
+    }
+
+    fn exchanges(&self, reads: &Reads<'_>, into: &mut Recording) -> Result<Vec<Exchange>, Mistake> {
+        let mut exchanges = Vec::new();
+        for (number, (text, span)) in self.urls.iter().enumerate() {
+            let urls = if self.is_literal {
+                vec![text.clone()]
+            } else {
+                glob::expand(text, span)?
+            };
+            let upload = self.uploads.get(number);
+            let body = match upload {
+                Some((file, at)) => Body::Bytes(reads.read(file, at)?),
+                None => self.body(),
+            };
+            if urls.len().saturating_mul(body.bytes().len()) > MOST_BYTES {
+                return Err(Mistake::new(
+                    span.clone(),
+                    "this URL stands for several requests, whose bodies are too long together",
+                ));
+            }
+            for url in urls {
+                let mut url = Url::read(&url, self.keeps_dots, span)?;
+                if let Some((file, _)) = upload {
+                    name_upload(&mut url, file);
+                }
+                exchanges.push(self.exchange(url, body.clone(), upload.is_some(), span, into)?);
+            }
+        }
+        Ok(exchanges)
+    }
+
+    fn body(&self) -> Body {
+        if !self.form.is_empty() {
+            return Body::Multipart(self.form.clone());
+        }
+        match &self.data {
+            Some((data, _)) if !self.is_get => Body::Bytes(data.clone()),
+            _ => Body::None,
+        }
+    }
+
+    fn exchange(
+        &self,
+        mut url: Url,
+        body: Body,
+        is_upload: bool,
+        span: &Span,
+        into: &mut Recording,
+    ) -> Result<Exchange, Mistake> {
+        let got = self.data.as_ref().filter(|_| self.is_get);
+        if let Some((data, at)) = got {
+            url.append(&data::lowered(data));
+            check_query(data, at)?;
+        } else if !self.query.is_empty() {
+            url.append(&data::lowered(&self.query));
+            check_query(&self.query, span)?;
+        }
+        let method = match &self.method {
+            Some((method, at)) => method_of(method, at)?,
+            None if self.head.is_some() => "HEAD".to_owned(),
+            None if is_upload => "PUT".to_owned(),
+            None if matches!(body, Body::None) => "GET".to_owned(),
+            None => "POST".to_owned(),
+        };
+        let mut exchange = Exchange {
+            span: span.clone(),
+            method,
+            origin: url.origin.clone(),
+            target: url.target(),
+            headers: Vec::new(),
+            omitted: Vec::new(),
+            credentials: None,
+            body,
+            redirects: match (self.follows, self.most_redirects) {
+                (false, _) => 0,
+                (true, most) => most.unwrap_or(REDIRECTS).min(REDIRECTS),
+            },
+            timeout: self.timeout,
+        };
+        self.headers(&mut exchange, &url, is_upload, into)?;
+        Ok(exchange)
+    }
+}
+
+fn user(value: &[u8], span: &Span) -> Result<Credentials, Mistake> {
+    let at = value.iter().position(|byte| *byte == b':');
+    let at = at.ok_or_else(|| {
+        Mistake::new(span.clone(), "curl would ask for the password of this user")
+            .help("write `user:password`, or `user:` for an empty one")
+    })?;
+    Ok(Credentials {
+        user: value[..at].to_vec(),
+        password: value[at + 1..].to_vec(),
+    })
+}
+
+fn path(value: &[u8], span: &Span, reads: &Reads<'_>) -> Result<String, Mistake> {
+    Ok(reads.files.path(value, span)?.display().to_string())
+}
+
+fn number(value: &[u8], span: &Span) -> Result<i64, Mistake> {
+    let text = std::str::from_utf8(value).ok();
+    let number = text.and_then(|text| text.trim().parse().ok());
+    number.ok_or_else(|| Mistake::new(span.clone(), "a number is expected here"))
+}
+
+/// Seconds; none is no limit.
+fn time(value: &[u8], span: &Span) -> Result<Option<Duration>, Mistake> {
+    const LONGEST: f64 = 86_400.0;
+    let text = std::str::from_utf8(value).ok();
+    let seconds: f64 = text
+        .and_then(|text| text.trim().parse().ok())
+        .filter(|seconds| (0.0..f64::INFINITY).contains(seconds))
+        .ok_or_else(|| Mistake::new(span.clone(), "a number of seconds is expected here"))?;
+    let time = Duration::from_secs_f64(seconds.min(LONGEST));
+    Ok((time > Duration::ZERO).then_some(time))
+}
+
+fn method_of(method: &[u8], span: &Span) -> Result<String, Mistake> {
+    let text = String::from_utf8_lossy(method).into_owned();
+    let is_method = !text.is_empty()
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
+    if is_method {
+        Ok(text)
+    } else {
+        Err(Mistake::new(span.clone(), "this is no method of HTTP"))
+    }
+}
+
+fn check_query(query: &[u8], span: &Span) -> Result<(), Mistake> {
+    if query.iter().any(|byte| *byte <= b' ' || *byte == 0x7f) {
+        return Err(Mistake::new(
+            span.clone(),
+            "this query has a blank or a control character in it",
+        )
+        .help("write it with `--data-urlencode`"));
+    }
+    Ok(())
+}
+
+/// A URL that ends with `/` gets the name of the file.
+fn name_upload(url: &mut Url, file: &[u8]) {
+    if !url.path.ends_with(b"/") || file == b"-" {
+        return;
+    }
+    let name = file.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    for byte in name {
+        data::push_encoded(&mut url.path, *byte);
+    }
+}

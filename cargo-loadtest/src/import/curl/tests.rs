@@ -1,0 +1,275 @@
+use super::super::recording::{BOUNDARY, Exchange};
+use super::*;
+use proptest::prelude::*;
+use serde::Deserialize;
+
+/// Forms of commands, and what curl sent for each.
+#[derive(Deserialize)]
+struct Forms {
+    files: std::collections::BTreeMap<String, String>,
+    env: std::collections::BTreeMap<String, String>,
+    #[serde(rename = "forms")]
+    all: Vec<Form>,
+}
+
+#[derive(Deserialize)]
+struct Form {
+    name: String,
+    cmd: String,
+    requests: Vec<Sent>,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct Sent {
+    method: String,
+    target: String,
+    headers: Vec<(String, String)>,
+    body: String,
+}
+
+fn read(text: &str, files: &Files) -> Result<Recording, Mistake> {
+    let input = Input {
+        name: "copied".to_owned(),
+        text: text.to_owned(),
+    };
+    let mut lookup = |name: &str| (name == "TOKEN").then(|| "tok123".to_owned());
+    read_text(&input, files, &mut lookup)
+}
+
+fn no_files() -> Files {
+    Files {
+        folder: std::path::PathBuf::new(),
+        are_permitted: false,
+    }
+}
+
+fn exchanges(text: &str) -> Vec<Exchange> {
+    let read = read(text, &no_files());
+    read.unwrap_or_else(|mistake| panic!("{text}: {mistake:?}"))
+        .exchanges
+}
+
+fn one(text: &str) -> Exchange {
+    let mut all = exchanges(text);
+    assert_eq!(all.len(), 1, "{text}");
+    all.remove(0)
+}
+
+fn refusal(text: &str) -> (String, String) {
+    let mistake = read(text, &no_files()).expect_err(text);
+    (text[mistake.span.clone()].to_owned(), mistake.words)
+}
+
+fn notes(text: &str) -> Vec<String> {
+    let notes = read(text, &no_files()).unwrap().notes;
+    notes.into_iter().map(|note| note.words).collect()
+}
+
+/// What our engine sends, but for what is its own.
+fn sent(exchange: &Exchange) -> Sent {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(BOUNDARY, "BOUNDARY");
+    let mut headers: Vec<(String, String)> = exchange
+        .headers
+        .iter()
+        .map(|header| (header.name.to_ascii_lowercase(), text(&header.value)))
+        .collect();
+    if let Some(credentials) = &exchange.credentials {
+        headers.push(("authorization".to_owned(), text(&credentials.basic())));
+    }
+    let has_accept = headers.iter().any(|(name, _)| name == "accept");
+    if !has_accept && !exchange.omitted.iter().any(|name| name == "accept") {
+        headers.push(("accept".to_owned(), "*/*".to_owned()));
+    }
+    headers.sort();
+    Sent {
+        method: exchange.method.clone(),
+        target: exchange.target.clone(),
+        headers,
+        body: text(&exchange.body.bytes()),
+    }
+}
+
+#[test]
+fn every_form_comes_to_what_curl_sends() {
+    let forms = include_str!("../../../../tests/fixtures/curl/forms.json");
+    let forms: Forms = serde_json::from_str(forms).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in &forms.files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    let files = Files {
+        folder: folder.path().to_path_buf(),
+        are_permitted: true,
+    };
+    assert_eq!(forms.env["TOKEN"], "tok123");
+    assert_eq!(forms.all.len(), 51);
+    for mut form in forms.all {
+        let recording = read(&form.cmd.replace("PORT", "80"), &files);
+        let recording = recording.unwrap_or_else(|mistake| panic!("{}: {mistake:?}", form.name));
+        let ours: Vec<_> = recording.exchanges.iter().map(sent).collect();
+        for sent in &mut form.requests {
+            sent.headers
+                .retain(|(name, value)| !(name == "user-agent" && value.starts_with("curl/")));
+            sent.headers.sort();
+        }
+        assert_eq!(ours, form.requests, "{}", form.name);
+    }
+}
+
+#[test]
+fn options_that_are_seldom_met() {
+    assert_eq!(one("curl -I -G -d a=1 h").target, "/?a=1");
+    assert_eq!(one("curl h -X OPTIONS").method, "OPTIONS");
+    assert_eq!(
+        one("curl --request=PUT h".replace('=', " ").as_str()).method,
+        "PUT"
+    );
+    assert_eq!(
+        one("curl --oauth2-bearer t h").header("authorization"),
+        Some(&b"Bearer t"[..])
+    );
+    assert_eq!(
+        one("curl -r 0-9 h").header("Range"),
+        Some(&b"bytes=0-9"[..])
+    );
+    assert_eq!(
+        one("curl -b a=1 -b b=2 h").header("cookie"),
+        Some(&b"a=1; b=2"[..])
+    );
+    assert_eq!(one("curl -d @- h <<< x").body.bytes(), b"x");
+    assert_eq!(one("curl -L --max-redirs 3 h").redirects, 3);
+    assert_eq!(one("curl -L h --no-location").redirects, 0);
+    assert_eq!(one("curl -m 1.5 h").timeout.unwrap().as_millis(), 1500);
+    assert_eq!(one("curl -u a:b -H 'Authorization: x' h").credentials, None);
+    assert_eq!(one("curl -u a:b --digest h").credentials, None);
+    assert_eq!(one("curl -H 'User-Agent;' -H 'X:' h").omitted, ["x"]);
+    assert_eq!(one("curl -- -h").origin, "http://-h");
+    assert_eq!(
+        one("curl -H 'Host: other' h").header("host"),
+        Some(&b"other"[..])
+    );
+    assert_eq!(
+        one("curl -H 'Host: h' -H 'Content-Length: 3' h").headers,
+        []
+    );
+    assert_eq!(exchanges("curl h/[1-3] i").len(), 4);
+    let client = read("curl -k --http2-prior-knowledge -c jar h", &no_files())
+        .unwrap()
+        .client;
+    assert!(client.insecure && client.keeps_cookies && client.http.is_some());
+}
+
+#[test]
+fn what_is_not_honoured_is_told_and_what_matters_not_is_not() {
+    assert!(notes("curl -sS -o x -w '%{http_code}' --connect-timeout 3 -v --fail h").is_empty());
+    for (text, words) in [
+        (
+            "curl -x http://proxy:3128 h",
+            "`--proxy`: the requests are sent directly",
+        ),
+        (
+            "curl --resolve h:80:127.0.0.1 h",
+            "`--resolve`: names are looked up",
+        ),
+        ("curl --retry 3 h", "`--retry`"),
+        ("curl -H ':authority: h' h", "no header"),
+        ("curl -H 'Transfer-Encoding: chunked' h", "left out"),
+    ] {
+        let notes = notes(text);
+        assert!(
+            notes.len() == 1 && notes[0].contains(words),
+            "{text}: {notes:?}"
+        );
+    }
+}
+
+#[test]
+fn a_refusal_says_where_and_why() {
+    for (text, marked, words) in [
+        ("curl", "curl", "no URL"),
+        ("curl -s", "curl", "no URL"),
+        ("curl h -K cfg", "-K", "not read from a file"),
+        (
+            "curl h --data-row x",
+            "--data-row",
+            "no option `--data-row`",
+        ),
+        ("curl h --json=1", "--json=1", "no option"),
+        ("curl h -sSß", "-sSß", "no option"),
+        ("curl h -H", "-H", "needs a value"),
+        ("curl h -d @f", "-d @f", "reads the file `f`"),
+        ("curl h -T f", "-T f", "reads the file"),
+        ("curl h -F 'a=@f'", "-F 'a=@f'", "reads the file"),
+        ("curl h --cacert f", "--cacert f", "reads the file"),
+        ("curl h -d @-", "-d @-", "standard input"),
+        ("cat x | curl h -d @-", "cat", "it is not run"),
+        ("curl h -u user", "-u user", "password"),
+        ("curl h -d x -F a=b", "-F a=b", "only one of"),
+        ("curl h -F ab", "-F ab", "no `=`"),
+        ("curl 'h/[1-9999]'", "'h/[1-9999]'", "at most 200"),
+        ("curl 'h?a[]=1'", "'h?a[]=1'", "as a range"),
+        ("curl 'ftp://h/'", "'ftp://h/'", "only `http`"),
+        ("curl h -m soon", "-m soon", "seconds"),
+        ("curl h -X 'A B'", "-X 'A B'", "no method"),
+        ("curl h -H 'a b: c'", "-H 'a b: c'", "name of a header"),
+        ("curl h --variable a=b", "--variable", "variables of curl"),
+        (
+            "curl h --expand-data '{{a}}'",
+            "--expand-data",
+            "variables of curl",
+        ),
+    ] {
+        let (place, why) = refusal(text);
+        assert!(why.contains(words), "{text}: {why}");
+        assert_eq!(place, marked, "{text}: {why}");
+    }
+}
+
+#[test]
+fn the_words_of_a_command_line_are_shown_as_text() {
+    let words = ["curl", "http://h/", "-d", "a b", "--nope"];
+    let words: Vec<_> = words.iter().map(|word| word.as_bytes().to_vec()).collect();
+    let (input, read) = read_words(&words, &no_files());
+    assert_eq!(input.text, "curl http://h/ -d 'a b' --nope");
+    assert_eq!(&input.text[read.unwrap_err().span], "--nope");
+}
+
+#[test]
+fn no_input_becomes_more_than_it_may() {
+    let many = "curl 'h/[1-200]' -d x;".repeat(6);
+    assert!(refusal(&many).1.contains("at most 1000 requests"));
+    let large = format!("curl 'h/[1-200]' -d '{}'", "x".repeat(1024 * 1024));
+    assert!(refusal(&large).1.contains("too long"));
+}
+
+proptest! {
+    #[test]
+    fn no_command_makes_the_reader_panic(
+        words in proptest::collection::vec(
+            prop_oneof![
+                r"'[ -&(-~é\n]{0,12}'",
+                "-[a-zA-Z0-9:#]{1,3}",
+                "--(data|json|form|url-query|data-urlencode|user|cookie|get|head|next|max-time|range|header|url)",
+                r#"'[a-z]=[@<(]?("[ -&(-~]*"?|[a-z;,]*)(;(type|filename|headers|encoder)=[ -&(-~]{0,8}){0,3}'"#,
+                r"'(http://)?[a-z:@/?#\[\]{}.%,0-9-]{0,20}'",
+            ],
+            0..12,
+        ),
+    ) {
+        let text = format!("curl {}", words.join(" "));
+        match read(&text, &no_files()) {
+            Ok(recording) => {
+                prop_assert!(recording.exchanges.len() <= MOST_REQUESTS);
+                for exchange in &recording.exchanges {
+                    prop_assert!(exchange.target.starts_with('/'), "{text}");
+                    prop_assert!(exchange.target.is_ascii());
+                }
+            }
+            Err(mistake) => {
+                let input = Input { name: "x".to_owned(), text: text.clone() };
+                prop_assert!(mistake.span.end <= text.len() && !mistake.words.is_empty());
+                prop_assert_eq!(input.excerpt(&mistake.span).lines().count(), 4);
+            }
+        }
+    }
+}

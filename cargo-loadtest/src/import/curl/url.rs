@@ -1,0 +1,241 @@
+//! URLs as curl reads them: a scheme that may be missing, credentials, segments that lead back.
+
+use super::super::recording::Credentials;
+use super::super::source::{Mistake, Span};
+use std::fmt::Write as _;
+
+/// A URL in parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Url {
+    /// `http://host:port`.
+    pub(super) origin: String,
+    /// The path, which begins with `/`.
+    pub(super) path: Vec<u8>,
+    /// The query, without its `?`.
+    pub(super) query: Option<Vec<u8>>,
+    /// Who asks.
+    pub(super) credentials: Option<Credentials>,
+}
+
+impl Url {
+    /// Reads a URL.
+    pub(super) fn read(text: &[u8], keeps_dots: bool, span: &Span) -> Result<Self, Mistake> {
+        let refuse = |words: &str| Mistake::new(span.clone(), words);
+        let (scheme, rest) = scheme(text);
+        if scheme != "http" && scheme != "https" {
+            return Err(refuse(&format!(
+                "only `http` and `https` can be load-tested, and this is `{}`",
+                scheme.escape_debug()
+            )));
+        }
+        let end = rest
+            .iter()
+            .position(|byte| matches!(byte, b'/' | b'?' | b'#'))
+            .unwrap_or(rest.len());
+        let (authority, rest) = rest.split_at(end);
+        let at = authority.iter().rposition(|byte| *byte == b'@');
+        let credentials = at.map(|at| credentials(&authority[..at]));
+        let host = std::str::from_utf8(&authority[at.map_or(0, |at| at + 1)..])
+            .map_err(|_| refuse("the host of this URL is no text"))?;
+        let origin = origin(&scheme, host).ok_or_else(|| {
+            if host.is_empty() {
+                refuse("this URL has no host")
+            } else {
+                refuse("this URL has a host or a port that is none")
+            }
+        })?;
+        let rest = rest.split(|byte| *byte == b'#').next().unwrap_or_default();
+        let (path, query) = match rest.iter().position(|byte| *byte == b'?') {
+            Some(at) => (&rest[..at], Some(rest[at + 1..].to_vec())),
+            None => (rest, None),
+        };
+        if rest.iter().any(|byte| *byte <= b' ' || *byte == 0x7f) {
+            return Err(refuse("this URL has a blank or a control character in it")
+                .help("write a blank as `%20`, and the URL within quotes"));
+        }
+        let path = if keeps_dots {
+            path.to_vec()
+        } else {
+            without_dots(path)
+        };
+        let path = if path.starts_with(b"/") {
+            path
+        } else {
+            [b"/", &path[..]].concat()
+        };
+        Ok(Self {
+            origin,
+            path,
+            query,
+            credentials,
+        })
+    }
+
+    /// Adds to the query.
+    pub(super) fn append(&mut self, query: &[u8]) {
+        match &mut self.query {
+            Some(there) if !there.is_empty() => {
+                if !there.ends_with(b"&") {
+                    there.push(b'&');
+                }
+                there.extend_from_slice(query);
+            }
+            empty => *empty = Some(query.to_vec()),
+        }
+    }
+
+    /// Path and query as they are sent: what no URL can hold (RFC 3986, section 2) and would not be sent is escaped.
+    pub(super) fn target(&self) -> String {
+        let mut target = String::new();
+        let query = self.query.iter().flat_map(|query| [b"?", &query[..]]);
+        for part in std::iter::once(&self.path[..]).chain(query) {
+            for byte in part {
+                if byte.is_ascii() && !b"<>`\"".contains(byte) {
+                    target.push(char::from(*byte));
+                } else {
+                    let _ = write!(target, "%{byte:02x}");
+                }
+            }
+        }
+        target
+    }
+}
+
+/// The scheme in lower case, and what follows `://`.
+fn scheme(text: &[u8]) -> (String, &[u8]) {
+    let at = text.windows(3).position(|window| window == b"://");
+    match at {
+        Some(at)
+            if at > 0
+                && text[..at]
+                    .iter()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte)) =>
+        {
+            let scheme = String::from_utf8_lossy(&text[..at]).to_ascii_lowercase();
+            (scheme, &text[at + 3..])
+        }
+        // As curl guesses.
+        _ => ("http".to_owned(), text),
+    }
+}
+
+fn credentials(text: &[u8]) -> Credentials {
+    let at = text.iter().position(|byte| *byte == b':');
+    let (user, password) = match at {
+        Some(at) => (&text[..at], &text[at + 1..]),
+        None => (text, &[][..]),
+    };
+    Credentials {
+        user: decoded(user),
+        password: decoded(password),
+    }
+}
+
+/// Escapes as the bytes they stand for.
+fn decoded(text: &[u8]) -> Vec<u8> {
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut at = 0;
+    while at < text.len() {
+        let digits = text.get(at + 1..at + 3).filter(|_| text[at] == b'%');
+        let byte = digits
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        decoded.push(byte.unwrap_or(text[at]));
+        at += if byte.is_some() { 3 } else { 1 };
+    }
+    decoded
+}
+
+fn origin(scheme: &str, authority: &str) -> Option<String> {
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => (host, port),
+        _ => (authority, ""),
+    };
+    let port = match port {
+        "" => None,
+        digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Some(digits.parse::<u16>().ok()?)
+        }
+        _ => return None,
+    };
+    let host = url::Host::parse(host).ok()?.to_string();
+    let usual = if scheme == "https" { 443 } else { 80 };
+    Some(match port.filter(|port| *port != usual) {
+        Some(port) => format!("{scheme}://{host}:{port}"),
+        None => format!("{scheme}://{host}"),
+    })
+}
+
+/// A path without segments that stand for others (RFC 3986, section 5.2.4).
+fn without_dots(path: &[u8]) -> Vec<u8> {
+    let is_dot = |segment: &[u8]| segment == b"." || segment.eq_ignore_ascii_case(b"%2e");
+    let is_back = |segment: &[u8]| {
+        [&b".."[..], b"%2e.", b".%2e", b"%2e%2e"]
+            .iter()
+            .any(|back| segment.eq_ignore_ascii_case(back))
+    };
+    let segments: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
+    if !segments
+        .iter()
+        .any(|segment| is_dot(segment) || is_back(segment))
+    {
+        return path.to_vec();
+    }
+    let mut kept: Vec<&[u8]> = Vec::new();
+    for (i, segment) in segments.iter().enumerate() {
+        let is_last = i + 1 == segments.len();
+        if is_back(segment) {
+            if kept.len() > 1 {
+                kept.pop();
+            }
+        } else if !is_dot(segment) {
+            kept.push(segment);
+            continue;
+        }
+        if is_last {
+            kept.push(b"");
+        }
+    }
+    kept.join(&b'/')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(url: &str) -> String {
+        match Url::read(url.as_bytes(), false, &(0..1)) {
+            Ok(url) => format!("{} {}", url.origin, url.target()),
+            Err(mistake) => mistake.words,
+        }
+    }
+
+    #[test]
+    fn urls_are_read_as_curl_reads_them() {
+        for (url, read_as) in [
+            ("h", "http://h /"),
+            ("h:8080/a?b#c", "http://h:8080 /a?b"),
+            ("HTTPS://H:443?x=1", "https://h /?x=1"),
+            ("http://u:p@h/a@b", "http://h /a@b"),
+            ("http://h/a/./b/../c", "http://h /a/c"),
+            ("http://h/a/..", "http://h /"),
+            ("http://h/../../a", "http://h /a"),
+            ("http://[::1]:80/", "http://[::1] /"),
+            ("http://h/ü?q=ü", "http://h /%c3%bc?q=%c3%bc"),
+            ("http://h/a<b>`?q=\"<>", "http://h /a%3cb%3e%60?q=%22%3c%3e"),
+            ("http://bücher.example/", "http://xn--bcher-kva.example /"),
+            ("h/?u=http://x", "http://h /?u=http://x"),
+        ] {
+            assert_eq!(read(url), read_as, "{url}");
+        }
+        for (url, words) in [
+            ("ftp://h/", "only `http`"),
+            ("http:///a", "has no host"),
+            ("http://h:99999/", "a host or a port"),
+            ("http://h/a b", "a blank"),
+        ] {
+            assert!(read(url).contains(words), "{url}: {}", read(url));
+        }
+    }
+}

@@ -1,0 +1,89 @@
+use super::*;
+use crate::import::{Files, read_text};
+
+fn written(text: &str) -> Written {
+    let input = Input {
+        name: "copied.sh".to_owned(),
+        text: text.to_owned(),
+    };
+    let files = Files {
+        folder: std::path::PathBuf::new(),
+        are_permitted: false,
+    };
+    let mut lookup = |name: &str| (name == "TOKEN").then(|| "lt00n1".to_owned());
+    let recording = read_text(&input, &files, &mut lookup).unwrap();
+    let written = write(&recording, &input, "curl");
+    syn::parse_file(&written.source).unwrap_or_else(|error| panic!("{error}\n{}", written.source));
+    written
+}
+
+#[test]
+fn a_scenario_is_as_somebody_would_write_it() {
+    let text = r#"
+        curl 'http://127.0.0.1:8080/api/login' -H 'content-type: application/json' --data-raw '{"user":"ada","password":"canary-1","remember":true,"n":[1,-2.5,null]}' ;
+        curl 'http://127.0.0.1:8080/products?page=2&token=canary-2' -H 'authorization: Bearer canary-3' -H 'X-Shop: 7' -L ;
+        curl 'http://127.0.0.1:8080/orders' -b 'sid=canary-4' -d 'product=7&note=a+b&password=canary-1' -m 2 -k;
+        curl 'http://127.0.0.1:8080/orders/17' -X DELETE -u ada:canary-5 -H "X-Trace: a-$TOKEN" -x proxy;
+        curl 'http://127.0.0.1:9090/other' -H 'content-type: text/plain' -d 'say "it"';
+        curl http://127.0.0.1:8080/upload -F 'a={{x}}' -F 'b=1;type=text/csv' -H "X-Trace: $TOKEN";
+        curl http://127.0.0.1:8080/form -F a=b -F token=canary-6;
+        curl -X PROPFIND http://127.0.0.1:8080/ --data-binary $'\xff\x01'
+    "#;
+    let written = written(text);
+    insta::assert_snapshot!(written.source);
+    assert!(!written.source.contains("canary"), "{}", written.source);
+    let names: Vec<_> = written.secrets.iter().map(|secret| &*secret.name).collect();
+    assert_eq!(
+        names,
+        [
+            "API_TOKEN",
+            "COOKIE",
+            "PASSWORD",
+            "PASSWORD_2",
+            "TOKEN",
+            "TOKEN_2",
+            "TOKEN_3"
+        ]
+    );
+}
+
+#[test]
+fn every_form_becomes_a_source_that_is_rust() {
+    let forms = include_str!("../../../../tests/fixtures/curl/forms.json");
+    let forms: serde_json::Value = serde_json::from_str(forms).unwrap();
+    for form in forms["forms"].as_array().unwrap() {
+        let command = form["cmd"].as_str().unwrap().replace("PORT", "80");
+        let reads_file = command.contains("@f.txt")
+            || command.contains("@\"f")
+            || command.contains("@body")
+            || command.contains("@h.txt")
+            || command.contains("-b cookies")
+            || command.contains("-T f");
+        if !reads_file && !command.contains("$TOKEN\" http://127.0.0.1:80/a  #") {
+            written(&command);
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_formatter_has_nothing_to_change() {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+    let source = written("curl http://h/a -d a=1; curl http://h/b -H 'X: é' -L -m 3").source;
+    let formatter = Command::new("rustfmt")
+        .args(["--edition", "2024", "--emit", "stdout"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    // Where there is none, nobody can ask it.
+    let Ok(mut formatter) = formatter else { return };
+    formatter
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(source.as_bytes())
+        .unwrap();
+    let output = formatter.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), source);
+}

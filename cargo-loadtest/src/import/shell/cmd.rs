@@ -1,0 +1,167 @@
+//! Text for the command prompt of Windows: first `^`, `%NAME%` and what separates commands, then the words as
+//! programs of Windows split them.
+
+use super::super::source::{Mistake, Span};
+use super::{Command, Variables, Word, begins_name, is_in_name};
+
+/// A byte of a command line, and where it stands.
+type Placed = (u8, usize);
+
+/// The commands, also those that do not call curl.
+pub(super) fn commands(text: &str, variables: &mut Variables<'_>) -> Result<Vec<Command>, Mistake> {
+    let mut commands = Vec::new();
+    for line in lines(text.as_bytes(), variables) {
+        let words = words(&line)?;
+        if !words.is_empty() {
+            commands.push(Command {
+                words,
+                ..Command::default()
+            });
+        }
+    }
+    Ok(commands)
+}
+
+/// The command lines that the prompt would hand to programs.
+fn lines(text: &[u8], variables: &mut Variables<'_>) -> Vec<Vec<Placed>> {
+    let mut lines = Vec::new();
+    let mut line: Vec<Placed> = Vec::new();
+    let mut is_quoted = false;
+    // What a redirection names is no argument.
+    let mut redirects = false;
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
+        let place = at;
+        let mut taken = None;
+        match byte {
+            b'^' if !is_quoted => {
+                // What follows is taken as it is; of a line end, what follows that.
+                at += 1;
+                at += line_end(text, at);
+                match line_end(text, at) {
+                    0 => taken = text.get(at).copied(),
+                    length => {
+                        taken = Some(b'\n');
+                        at += length - 1;
+                    }
+                }
+            }
+            b'"' => {
+                is_quoted = !is_quoted;
+                taken = Some(byte);
+            }
+            b'%' => match variable(&text[at..], variables) {
+                Some((value, length)) => {
+                    line.extend(value.into_iter().map(|byte| (byte, place)));
+                    at += length - 1;
+                }
+                None => taken = Some(byte),
+            },
+            b'\r' if text.get(at + 1) == Some(&b'\n') => {}
+            b'\n' => {
+                is_quoted = false;
+                redirects = false;
+                end(&mut lines, &mut line);
+            }
+            b'&' | b'|' if !is_quoted => {
+                redirects = false;
+                end(&mut lines, &mut line);
+            }
+            b'<' | b'>' if !is_quoted => redirects = true,
+            byte => taken = Some(byte),
+        }
+        line.extend(taken.filter(|_| !redirects).map(|byte| (byte, place)));
+        at += 1;
+    }
+    end(&mut lines, &mut line);
+    lines
+}
+
+fn end(lines: &mut Vec<Vec<Placed>>, line: &mut Vec<Placed>) {
+    if !line.is_empty() {
+        lines.push(std::mem::take(line));
+    }
+}
+
+fn line_end(text: &[u8], at: usize) -> usize {
+    match (text.get(at), text.get(at + 1)) {
+        (Some(b'\n'), _) => 1,
+        (Some(b'\r'), Some(b'\n')) => 2,
+        _ => 0,
+    }
+}
+
+/// `%NAME%`, where there is such a variable; else the text stays as it is.
+fn variable(text: &[u8], variables: &mut Variables<'_>) -> Option<(Vec<u8>, usize)> {
+    const LONGEST: usize = 256;
+    let inside = &text[1..text.len().min(LONGEST)];
+    let end = inside.iter().position(|byte| *byte == b'%')?;
+    let name = &inside[..end];
+    let is_name = begins_name(*name.first()?) && name.iter().all(|byte| is_in_name(*byte));
+    if !is_name {
+        return None;
+    }
+    let value = variables.value(&String::from_utf8_lossy(name))?;
+    Some((value, end + 2))
+}
+
+/// The words, by the rules of Microsoft's C runtime
+/// (<https://learn.microsoft.com/cpp/c-language/parsing-c-command-line-arguments>).
+fn words(line: &[Placed]) -> Result<Vec<Word>, Mistake> {
+    let mut words = Vec::new();
+    let mut at = 0;
+    while at < line.len() {
+        if matches!(line[at].0, b' ' | b'\t' | b'\n') {
+            at += 1;
+            continue;
+        }
+        let start = line[at].1;
+        let mut text = Vec::new();
+        let mut open: Option<usize> = None;
+        while let Some(&(byte, place)) = line.get(at) {
+            match byte {
+                b' ' | b'\t' | b'\n' if open.is_none() => break,
+                b'\\' => {
+                    let count = line[at..]
+                        .iter()
+                        .take_while(|(byte, _)| *byte == b'\\')
+                        .count();
+                    at += count;
+                    if line.get(at).is_some_and(|(byte, _)| *byte == b'"') {
+                        text.extend(std::iter::repeat_n(b'\\', count / 2));
+                        if count % 2 == 1 {
+                            text.push(b'"');
+                            at += 1;
+                        }
+                    } else {
+                        text.extend(std::iter::repeat_n(b'\\', count));
+                    }
+                    continue;
+                }
+                b'"' => {
+                    let is_doubled =
+                        open.is_some() && line.get(at + 1).is_some_and(|(byte, _)| *byte == b'"');
+                    if is_doubled {
+                        text.push(b'"');
+                        at += 1;
+                    } else {
+                        open = match open {
+                            Some(_) => None,
+                            None => Some(place),
+                        };
+                    }
+                }
+                byte => text.push(byte),
+            }
+            at += 1;
+        }
+        if let Some(open) = open {
+            return Err(Mistake::new(open..open + 1, "this is never closed")
+                .help("copy the whole command, up to its last quote"));
+        }
+        let end = line.get(at.saturating_sub(1)).map_or(start, |(_, at)| *at);
+        let span: Span = start..end.max(start) + 1;
+        words.push(Word { text, span });
+    }
+    Ok(words)
+}

@@ -1,0 +1,271 @@
+use super::*;
+use proptest::prelude::*;
+
+fn all(text: &str) -> Result<Vec<Vec<String>>, Mistake> {
+    let mut lookup = |name: &str| (name == "TOKEN").then(|| "tok 1".to_owned());
+    let mut variables = Variables::new(&mut lookup);
+    let commands = commands(text, &mut variables, &mut Vec::new())?;
+    let shown = |word: Word| String::from_utf8_lossy(&word.text).into_owned();
+    let words = |command: Command| command.words.into_iter().map(shown).collect();
+    Ok(commands.into_iter().map(words).collect())
+}
+
+fn one(text: &str) -> Vec<String> {
+    let mut commands = all(text).unwrap_or_else(|mistake| panic!("{text}: {mistake:?}"));
+    assert_eq!(commands.len(), 1, "{text}: {commands:?}");
+    commands.remove(0)
+}
+
+#[test]
+fn words_of_a_posix_shell() {
+    for (text, words) in [
+        (r"curl 'a b'\''c' d\ e", &["curl", "a b'c", "d e"][..]),
+        (r#"curl "a\"b\$c\d""#, &["curl", "a\"b$c\\d"]),
+        (
+            "curl \"$TOKEN\" '$TOKEN' \"${TOKEN}x\"",
+            &["curl", "tok 1", "$TOKEN", "tok 1x"],
+        ),
+        (
+            r"curl $'a\n\x41\u00e9\101\'\\' $'\ud83d\ude00'",
+            &["curl", "a\nAéA'\\", "😀"],
+        ),
+        ("curl a \\\n  b \\\r\n c", &["curl", "a", "b", "c"]),
+        ("# a comment\n$ curl a#b # the end", &["curl", "a#b"]),
+        ("curl a 2>/dev/null > out", &["curl", "a"]),
+        ("curl a &> out", &["curl", "a"]),
+        ("```sh\ncurl a\n```\n", &["curl", "a"]),
+        ("time /usr/bin/curl a", &["/usr/bin/curl", "a"]),
+        ("TOKEN=x curl \"$TOKEN\"", &["curl", "tok 1"]),
+        ("export H=there; curl $H", &["curl", "there"]),
+        ("curl\u{a0}a", &["curl", "a"]),
+        ("curl ''", &["curl", ""]),
+        (r#"curl 'a'"$(printf '\011\015')"'b'"#, &["curl", "a\t\rb"]),
+    ] {
+        assert_eq!(one(text), words, "{text}");
+    }
+}
+
+#[test]
+fn words_of_the_command_prompt() {
+    for (text, words) in [
+        (
+            "curl ^\"http://h/?a=1^&b=2^\" ^\n  -H ^\"a: b^\"",
+            &["curl", "http://h/?a=1&b=2", "-H", "a: b"][..],
+        ),
+        (
+            "curl.exe \"a b\" ^\r\n -d \"{\\\"a\\\":1}\"",
+            &["curl.exe", "a b", "-d", "{\"a\":1}"],
+        ),
+        ("curl ^\"{^\\^\"a^\\^\":1}^\"", &["curl", "{\"a\":1}"]),
+        ("curl ^\"a^\n\nb^\"", &["curl", "a\nb"]),
+        ("curl ^\"100^%^20^\" x", &["curl", "100%20", "x"]),
+        ("curl ^\"x^\" > out & echo done", &["curl", "x"]),
+        ("curl ^\"a\"\"b^\" ", &["curl", "a\"b"]),
+    ] {
+        assert_eq!(one(text), words, "{text}");
+    }
+    assert_eq!(one("curl ^\"%TOKEN%-%NONE%\""), ["curl", "tok 1-%NONE%"]);
+}
+
+#[test]
+fn words_of_powershell() {
+    for (text, words) in [
+        (
+            "curl.exe 'it''s' `\n -H \"a: `\"b`\"\" `\r\n 'c'",
+            &["curl.exe", "it's", "-H", "a: \"b\"", "c"][..],
+        ),
+        ("curl \"$env:TOKEN x\" # the end", &["curl", "tok 1 x"]),
+        (
+            "curl.exe `\n -d '{\\\"a\\\":1}'",
+            &["curl.exe", "-d", "{\"a\":1}"],
+        ),
+        (
+            "& curl.exe `\n 'a' | ConvertFrom-Json > out",
+            &["curl.exe", "a"],
+        ),
+    ] {
+        assert_eq!(one(text), words, "{text}");
+    }
+}
+
+#[test]
+fn several_commands_are_several() {
+    let text = "curl a ;\ncurl b && curl c\n(curl d)\ncurl e | jq . || echo no";
+    let urls: Vec<_> = all(text)
+        .unwrap()
+        .into_iter()
+        .map(|mut words| words.remove(1))
+        .collect();
+    assert_eq!(urls, ["a", "b", "c", "d", "e"]);
+}
+
+#[test]
+fn what_is_not_run_is_told() {
+    let mut lookup = |_: &str| None;
+    let mut notes = Vec::new();
+    let mut variables = Variables::new(&mut lookup);
+    commands("cd x && curl a | jq .", &mut variables, &mut notes).unwrap();
+    let told: Vec<_> = notes
+        .iter()
+        .map(|note| (note.span.start, &*note.words))
+        .collect();
+    assert_eq!(told.len(), 2);
+    assert!(
+        told[0].1.starts_with("`cd` is not run") && told[0].0 == 0,
+        "{told:?}"
+    );
+    assert!(told[1].1.starts_with("`jq`") && told[1].0 == 17, "{told:?}");
+}
+
+#[test]
+fn standard_input_is_what_stands_beside_the_command() {
+    let stdin = |text: &str| {
+        let mut lookup = |name: &str| (name == "TOKEN").then(|| "t".to_owned());
+        let mut variables = Variables::new(&mut lookup);
+        let mut all = commands(text, &mut variables, &mut Vec::new()).unwrap();
+        all.remove(0).stdin
+    };
+    let text = |text: &str| Stdin::Text(text.into());
+    assert_eq!(
+        stdin("curl a -d @- <<EOF\na $TOKEN \\$x\nb\nEOF\n"),
+        text("a t $x\nb\n")
+    );
+    assert_eq!(
+        stdin("curl a -d @- <<'EOF' | jq .\n$TOKEN\nEOF\n"),
+        text("$TOKEN\n")
+    );
+    assert_eq!(stdin("curl a -d @- <<-EOF\n\tx\n\tEOF"), text("x\n"));
+    assert_eq!(stdin("curl a -d @- <<< 'x y'"), text("x y\n"));
+    assert!(matches!(stdin("curl a < f"), Stdin::File(word) if word.text == b"f"));
+    assert_eq!(stdin("echo x  'y' | curl a"), text("x y\n"));
+    assert_eq!(stdin("echo -n x | curl a"), text("x"));
+    assert_eq!(stdin(r"printf '\101%%\n' | curl a"), text("A%\n"));
+    assert!(matches!(stdin("cat x | curl a"), Stdin::Program(word) if word.text == b"cat"));
+}
+
+#[test]
+fn a_refusal_says_where() {
+    for (text, marked, words) in [
+        ("curl 'a", "'a", "never closed"),
+        ("curl a \"b", "\"b", "never closed"),
+        ("curl $(cat url)", "$(", "no shell is ever run"),
+        ("curl \"`cat url`\"", "`", "no shell is ever run"),
+        ("curl <(x)", "<(", "no shell is ever run"),
+        ("curl $NONE", "$NONE", "not in the environment"),
+        ("curl ${A:-b}", "${A:-b}", "plain value"),
+        ("curl $TOKEN", "$TOKEN", "split"),
+        ("curl $1", "$1", "only a shell"),
+        ("curl <<EOF\nx", "EOF\nx", "ends this text"),
+        ("curl a >", ">", "nothing follows"),
+        ("curl ^\"a^\" ^\n \"b", "\"b", "never closed"),
+        ("curl `\n 'a", "'a", "never closed"),
+        ("curl `\n $x", "$x", "only a shell"),
+        (" wget http://h ", "wget", "no curl command"),
+        ("Invoke-WebRequest -Uri x", "Invoke", "no curl command"),
+    ] {
+        let mistake = all(text).unwrap_err();
+        assert!(mistake.words.contains(words), "{text}: {mistake:?}");
+        assert_eq!(
+            Some(mistake.span.start),
+            text.find(marked),
+            "{text}: {mistake:?}"
+        );
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_a_reader_panic_or_grow(
+        text in r#"(curl|[ -~]|['"$\\`^%<>|&;()\n\r{}#@é]|\$'|\$\{|<<|\^"|`\n|\^\n|\\\n|EOF){0,60}"#,
+    ) {
+        for text in [text.clone(), format!("curl {text}"), format!("curl ^\"{text}"), format!("curl `\n{text}")] {
+            if let Ok(commands) = all(&text) {
+                let length: usize = commands.iter().flatten().map(String::len).sum();
+                // A letter that is no UTF-8 is shown by one of three bytes; a variable has five.
+                prop_assert!(length <= 5 * text.len(), "{text:?}");
+            }
+        }
+    }
+}
+
+/// What real shells make of a word.
+#[cfg(unix)]
+mod real {
+    use super::*;
+    use std::process::Command;
+
+    fn bash(line: &str) -> Option<Vec<u8>> {
+        let output = Command::new("bash")
+            .args([
+                "-c",
+                &format!("curl() {{ printf '%s\\0' \"$@\"; }}; {line}"),
+            ])
+            .env_clear()
+            .env("LC_ALL", "C.UTF-8")
+            .output()
+            .ok()?;
+        output.status.success().then_some(output.stdout)
+    }
+
+    proptest! {
+        #[test]
+        fn words_that_we_write_are_read_as_they_were(
+            words in proptest::collection::vec(proptest::collection::vec(1_u8.., 0..24), 1..4),
+            text in "[ -~\\n\\t\\r\u{202e}é'\"$`!\\\\]{0,16}",
+        ) {
+            let mut line = "curl".to_owned();
+            let words: Vec<Vec<u8>> = words.into_iter().chain([text.into_bytes()]).collect();
+            for word in &words {
+                line.push(' ');
+                line.push_str(&loadtest::journey::shell_word(word));
+            }
+            prop_assume!(dialect(&line) == Dialect::Posix);
+            let mut lookup = |_: &str| None;
+            let mut variables = Variables::new(&mut lookup);
+            let read = commands(&line, &mut variables, &mut Vec::new());
+            let read = read.map_err(|mistake| TestCaseError::fail(format!("{line:?} {mistake:?}")))?;
+            let read: Vec<_> = read[0].words[1..].iter().map(|word| word.text.clone()).collect();
+            prop_assert_eq!(read, words, "{:?}", line);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn words_are_those_that_bash_makes(
+            words in proptest::collection::vec(
+                prop_oneof![
+                    r"'[ -&(-~\n]{0,8}'",
+                    r#""([ !#%-\[\]-_a-~]|\\["$`\\n])*""#,
+                    r"\$'([ -&(-\[\]-~]|\\[nrt\\'abefv]|\\x[0-7][1-9a-f]|\\u00[ef][0-9a-f]|\\[01][0-7][1-7])*'",
+                    r"[a-zA-Z0-9_./:=@%+,-]{1,6}",
+                    r"\\[ -~]",
+                ],
+                1..6,
+            ),
+            spaces in proptest::collection::vec(prop_oneof![Just(""), Just(" "), Just(" \\\n")], 6),
+        ) {
+            let mut line = "curl ".to_owned();
+            for (word, space) in words.iter().zip(&spaces) {
+                line.push_str(word);
+                line.push_str(space);
+            }
+            // Nothing here is a backtick at the end of a line, or a caret before a quote.
+            prop_assume!(dialect(&line) == Dialect::Posix && !line.contains("$env:"));
+            let Some(theirs) = bash(&line) else { return Ok(()) };
+            let mut lookup = |_: &str| None;
+            let mut variables = Variables::new(&mut lookup);
+            let ours = commands(&line, &mut variables, &mut Vec::new());
+            let ours = ours.map_err(|mistake| TestCaseError::fail(format!("{line:?} {mistake:?}")))?;
+            let mut bytes = Vec::new();
+            for word in &ours[0].words[1..] {
+                bytes.extend_from_slice(&word.text);
+                bytes.push(0);
+            }
+            prop_assert_eq!(
+                String::from_utf8_lossy(&bytes), String::from_utf8_lossy(&theirs), "{:?}", line
+            );
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The text that an importer reads, and the places in it that something is said about.
+
+use crate::shell::clean;
+use loadtest::redact;
+use std::ops::Range;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// Bytes of the input, from and to.
+pub(crate) type Span = Range<usize>;
+
+/// How wide an excerpt may be.
+const WIDTH: usize = 100;
+/// How much of it may stand before the place that is meant.
+const BEFORE: usize = 30;
+
+/// A text to import, and where it is from.
+#[derive(Debug, Clone)]
+pub(crate) struct Input {
+    /// As it is named to the user: a path, `<stdin>`.
+    pub(crate) name: String,
+    /// All of it.
+    pub(crate) text: String,
+}
+
+/// Why an input cannot be imported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mistake {
+    /// Where.
+    pub(crate) span: Span,
+    /// What is wrong.
+    pub(crate) words: String,
+    /// What to write instead.
+    pub(crate) help: Option<String>,
+}
+
+/// What is not done as the input says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Note {
+    /// Where.
+    pub(crate) span: Span,
+    /// What is done instead.
+    pub(crate) words: String,
+}
+
+impl Mistake {
+    pub(crate) fn new(span: Span, words: impl Into<String>) -> Self {
+        Self {
+            span,
+            words: words.into(),
+            help: None,
+        }
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+impl Note {
+    pub(crate) fn new(span: Span, words: impl Into<String>) -> Self {
+        Self {
+            span,
+            words: words.into(),
+        }
+    }
+}
+
+impl Input {
+    /// The line and the column of a place, counted from one, the column in characters.
+    pub(crate) fn place(&self, at: usize) -> (usize, usize) {
+        let before = &self.text[..self.boundary(at)];
+        let line = before.matches('\n').count() + 1;
+        let start = before.rfind('\n').map_or(0, |end| end + 1);
+        (line, before[start..].chars().count() + 1)
+    }
+
+    /// The place and the line it is in, marked, as rustc shows it; without what looks like a secret around it.
+    pub(crate) fn excerpt(&self, span: &Span) -> String {
+        let from = self.boundary(span.start);
+        let (line, column) = self.place(from);
+        let start = self.text[..from].rfind('\n').map_or(0, |end| end + 1);
+        let end = self.text[from..]
+            .find('\n')
+            .map_or(self.text.len(), |end| from + end);
+        let until = self.boundary(span.end).clamp(from, end);
+        let (before, marked, after) = (
+            &self.text[start..from],
+            &self.text[from..until],
+            self.text[until..end].trim_end(),
+        );
+        let whole = format!("{before}{marked}{after}");
+        let shows_secret = redact::text(&whole) != whole.as_str();
+        let (mut before, mut after) = (clean(before), clean(after));
+        if shows_secret {
+            before = if before.is_empty() {
+                before
+            } else {
+                "… ".to_owned()
+            };
+            after = if after.is_empty() {
+                after
+            } else {
+                " …".to_owned()
+            };
+        }
+        if before.width() > BEFORE {
+            before = format!("…{}", last(&before, BEFORE));
+        }
+        let mut marked = clean(&redact::text(marked));
+        if marked.width() > WIDTH - BEFORE {
+            marked = format!("{}…", first(&marked, WIDTH - BEFORE));
+        }
+        let left = WIDTH.saturating_sub(before.width() + marked.width());
+        if after.width() > left {
+            after = format!("{}…", first(&after, left));
+        }
+        let number = line.to_string();
+        let margin = " ".repeat(number.len());
+        format!(
+            "{margin}--> {}:{line}:{column}\n{margin} |\n{number} | {before}{marked}{after}\n{margin} | {}{}",
+            clean(&self.name),
+            " ".repeat(before.width()),
+            "^".repeat(marked.width().max(1)),
+        )
+    }
+
+    /// The nearest place at or before `at` at which a character begins.
+    fn boundary(&self, at: usize) -> usize {
+        let at = at.min(self.text.len());
+        (0..=at)
+            .rev()
+            .find(|at| self.text.is_char_boundary(*at))
+            .unwrap_or(0)
+    }
+}
+
+/// As much of the beginning as is so wide.
+fn first(text: &str, width: usize) -> &str {
+    let mut used = 0;
+    let end = text.char_indices().find(|(_, letter)| {
+        used += letter.width().unwrap_or(0);
+        used > width
+    });
+    &text[..end.map_or(text.len(), |(at, _)| at)]
+}
+
+/// As much of the end as is so wide.
+fn last(text: &str, width: usize) -> &str {
+    let mut used = 0;
+    let start = text.char_indices().rev().find(|(_, letter)| {
+        used += letter.width().unwrap_or(0);
+        used > width
+    });
+    &text[start.map_or(0, |(at, letter)| at + letter.len_utf8())..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn excerpt(text: &str, marked: &str) -> String {
+        let input = Input {
+            name: "copied.sh".to_owned(),
+            text: text.to_owned(),
+        };
+        let at = text.find(marked).unwrap();
+        input.excerpt(&(at..at + marked.len()))
+    }
+
+    #[test]
+    fn a_place_is_shown_as_a_compiler_shows_it() {
+        assert_eq!(
+            excerpt("curl \\\n  -K cfg http://h/", "-K"),
+            " --> copied.sh:2:3\n  |\n2 |   -K cfg http://h/\n  |   ^^"
+        );
+        // Nothing to mark is marked all the same.
+        let input = Input {
+            name: "x".to_owned(),
+            text: "a\n".to_owned(),
+        };
+        assert!(input.excerpt(&(9..12)).ends_with("2 | \n  | ^"));
+    }
+
+    #[test]
+    fn a_long_line_and_its_secrets_are_left_out() {
+        let text = format!("curl {} --nope {}", "é".repeat(500), "x".repeat(500));
+        let shown = excerpt(&text, "--nope");
+        assert!(
+            shown.lines().all(|line| line.chars().count() < 120),
+            "{shown}"
+        );
+        assert!(shown.contains("--nope"));
+        let shown = excerpt("curl -H 'Authorization: Bearer abcdef123' --nope", "--nope");
+        assert!(!shown.contains("abcdef123"), "{shown}");
+        let lines: Vec<_> = shown.lines().collect();
+        assert_eq!(lines[2].find("--nope"), lines[3].find('^').map(|at| at + 2));
+    }
+}

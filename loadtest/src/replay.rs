@@ -1,0 +1,331 @@
+//! A scenario as data: requests that somebody recorded, sent in turn. No macro and no package are needed for it.
+
+use crate::chain::{
+    Cause, Chain, Halt, Http, Local, Prepared, RawResponse, RequestBuf, Scenario, SetupContext,
+    SetupError, Shared, Unmet, Vu,
+};
+use crate::definition::ScenarioDef;
+use crate::{redact, secrets};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Method};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+/// A scenario whose steps send requests that are known before it runs.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct Replay {
+    /// What it declares; a step for each request.
+    pub definition: ScenarioDef,
+    /// The folder from which on `loadtest.toml` is looked for, and which files are relative to.
+    pub root: PathBuf,
+    /// The requests, in the order of the steps.
+    pub requests: Vec<ReplayedRequest>,
+    /// Names and values of what is secret in them, besides the headers that are known for holding secrets.
+    pub secrets: Vec<(String, String)>,
+}
+
+/// A request of a [`Replay`].
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplayedRequest {
+    /// The method.
+    pub method: String,
+    /// A path that starts with `/`, or an absolute URL.
+    pub url: String,
+    /// The headers, in their order.
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// The headers sent by default that it goes without: `accept`, `user-agent`.
+    pub omitted: Vec<String>,
+    /// The body; empty for none.
+    #[serde(with = "base64_text")]
+    pub body: Vec<u8>,
+}
+
+/// A request, ready to be sent.
+struct Ready {
+    method: Method,
+    url: String,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    omitted: Vec<HeaderName>,
+    body: Bytes,
+}
+
+/// The requests of this process: a process replays one scenario, since what makes its chains is a function.
+static REQUESTS: OnceLock<Arc<Vec<Ready>>> = OnceLock::new();
+
+impl Replay {
+    /// The scenario.
+    ///
+    /// # Errors
+    /// A request that HTTP cannot tell; a second scenario in a process.
+    pub(crate) fn into_scenario(self) -> Result<&'static Scenario, String> {
+        if self.requests.len() != self.definition.steps.len() || self.requests.is_empty() {
+            return Err("a replay has as many steps as requests, and at least one".to_owned());
+        }
+        for (name, value) in &self.secrets {
+            secrets::keep(name, value);
+        }
+        for (header, value) in self.requests.iter().flat_map(|request| &request.headers) {
+            keep_header(header, value);
+        }
+        let names = self.definition.steps.iter().map(|step| &*step.name);
+        let requests: Result<Vec<Ready>, String> = self
+            .requests
+            .iter()
+            .zip(names)
+            .map(|(request, step)| {
+                Ready::new(request).map_err(|reason| format!("step `{step}`: {reason}"))
+            })
+            .collect();
+        REQUESTS
+            .set(Arc::new(requests?))
+            .map_err(|_| "a process replays one scenario".to_owned())?;
+        let root = self.root.to_string_lossy().into_owned();
+        Ok(Box::leak(Box::new(Scenario {
+            definition: self.definition,
+            root: root.leak(),
+            prepare,
+            chain,
+            teardown: |_, _| Ok(()),
+        })))
+    }
+}
+
+/// Lets what a header holds be shown nowhere, if it is one for secrets: the target may answer with it.
+fn keep_header(header: &str, value: &[u8]) {
+    if !redact::is_secret(header) {
+        return;
+    }
+    let value = String::from_utf8_lossy(value);
+    let name = header.to_ascii_lowercase();
+    let parts: Vec<&str> = match &*name {
+        "cookie" => value
+            .split(';')
+            .filter_map(|pair| pair.split_once('='))
+            .map(|(_, value)| value.trim())
+            .collect(),
+        "authorization" | "proxy-authorization" => {
+            let credentials = value.split_once(' ').map(|(_, after)| after.trim());
+            let basic = credentials.and_then(|text| BASE64_STANDARD.decode(text).ok());
+            if let Some((_, password)) = basic
+                .as_deref()
+                .and_then(|basic| std::str::from_utf8(basic).ok())
+                .and_then(|basic| basic.split_once(':'))
+            {
+                secrets::keep(&name, password);
+            }
+            vec![credentials.unwrap_or(&value)]
+        }
+        _ => vec![&*value],
+    };
+    for part in parts {
+        secrets::keep(&name, part);
+    }
+}
+
+impl Ready {
+    fn new(request: &ReplayedRequest) -> Result<Self, String> {
+        let name = |name: &str| {
+            HeaderName::from_bytes(name.as_bytes())
+                .map_err(|_| format!("`{}` is no name of a header", name.escape_debug()))
+        };
+        let mut headers = Vec::new();
+        for (header, value) in &request.headers {
+            let mut value = HeaderValue::from_bytes(value)
+                .map_err(|_| format!("the value of the header `{header}` cannot be sent"))?;
+            value.set_sensitive(redact::is_secret(header));
+            headers.push((name(header)?, value));
+        }
+        let mut buffer = RequestBuf::default();
+        if let Err(Unmet::Invalid { reason }) = buffer.url(&request.url) {
+            return Err(reason);
+        }
+        Ok(Self {
+            method: request
+                .method
+                .parse()
+                .map_err(|_| format!("`{}` is no method", request.method.escape_debug()))?,
+            url: request.url.clone(),
+            headers,
+            omitted: request
+                .omitted
+                .iter()
+                .map(|omitted| name(omitted))
+                .collect::<Result<_, _>>()?,
+            body: request.body.clone().into(),
+        })
+    }
+}
+
+fn prepare(_: &SetupContext) -> Result<Prepared, SetupError> {
+    let requests = REQUESTS.get().map(Arc::clone);
+    Ok(Prepared {
+        shared: requests.ok_or_else(|| SetupError::Setup {
+            setup: "replay",
+            reason: "there are no requests".to_owned(),
+        })?,
+        target: None,
+        rows: None,
+    })
+}
+
+fn chain(shared: &Shared, _: &mut Vu) -> Box<dyn Chain> {
+    let requests = Arc::clone(shared).downcast().unwrap_or_default();
+    Box::new(Requests { requests })
+}
+
+/// The chain of one virtual user: it keeps nothing.
+struct Requests {
+    requests: Arc<Vec<Ready>>,
+}
+
+impl Chain for Requests {
+    fn begin(&mut self, _: &mut Vu) {}
+
+    fn skip(&mut self, _: usize, _: Cause) {}
+
+    fn build(&mut self, step: usize, _: &mut Vu, request: &mut RequestBuf) -> Result<(), Unmet> {
+        let ready = &self.requests[step];
+        request.start(ready.method.clone());
+        request.url(&ready.url)?;
+        request.headers.extend_from_slice(&ready.headers);
+        request.omitted.extend_from_slice(&ready.omitted);
+        request.body_shared(ready.body.clone());
+        Ok(())
+    }
+
+    fn run<'a>(
+        &'a mut self,
+        step: usize,
+        _: &'a mut Vu,
+        _: &'a mut Http,
+    ) -> Local<'a, Result<(), Halt>> {
+        unreachable!("step {step} is a request that is known")
+    }
+
+    fn finish(&mut self, _: usize, _: RawResponse) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn arrived(&self, _: usize) -> bool {
+        true
+    }
+
+    fn is_checked(&self, _: usize) -> bool {
+        false
+    }
+
+    fn check(&mut self, _: usize, _: &mut Vu, _: &mut dyn FnMut(&'static str, Result<(), String>)) {
+    }
+}
+
+impl std::fmt::Debug for Replay {
+    /// Without its requests, which hold secrets.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Replay")
+            .field("scenario", &self.definition.identity())
+            .field("requests", &self.requests.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for ReplayedRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ReplayedRequest")
+            .field("method", &self.method)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Bytes as text.
+mod base64_text {
+    use base64::prelude::{BASE64_STANDARD, Engine as _};
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+    use std::borrow::Cow;
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&BASE64_STANDARD.encode(bytes))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<u8>, D::Error> {
+        let text = Cow::<'de, str>::deserialize(deserializer)?;
+        BASE64_STANDARD
+            .decode(text.as_bytes())
+            .map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::definition::StepDef;
+
+    fn request(url: &str) -> ReplayedRequest {
+        ReplayedRequest {
+            method: "PROPFIND".to_owned(),
+            url: url.to_owned(),
+            headers: vec![("X-Key".to_owned(), b"\xe9".to_vec())],
+            omitted: vec!["accept".to_owned()],
+            body: vec![0, 255],
+        }
+    }
+
+    fn replay(url: &str) -> Replay {
+        Replay {
+            definition: ScenarioDef::new("visit", vec![StepDef::new("home")]),
+            root: PathBuf::new(),
+            requests: vec![request(url)],
+            secrets: vec![("TOKEN".to_owned(), "a token of a replay".to_owned())],
+        }
+    }
+
+    #[test]
+    fn a_replay_survives_the_way_to_the_process_that_sends_it() {
+        let replay = replay("/a");
+        let text = serde_json::to_string(&replay).unwrap();
+        assert_eq!(serde_json::from_str::<Replay>(&text).unwrap(), replay);
+        assert!(!format!("{replay:?} {:?}", replay.requests).contains("X-Key"));
+    }
+
+    #[test]
+    fn what_a_header_holds_is_known_as_a_secret() {
+        keep_header("Authorization", b"Basic YWRhOnBhc3N3b3JkLW9uZQ==");
+        keep_header("authorization", b"Bearer bearer-of-a-replay");
+        keep_header("cookie", b"theme=d; session=cookie-of-a-replay");
+        keep_header("x-plain", b"plain-value-of-a-replay");
+        let shown = secrets::text(
+            "password-one bearer-of-a-replay cookie-of-a-replay plain-value-of-a-replay",
+        );
+        assert_eq!(
+            shown,
+            "[secret:authorization] [secret:authorization] [secret:cookie] plain-value-of-a-replay"
+        );
+    }
+
+    #[test]
+    fn a_request_is_built_as_it_was_recorded() {
+        let refused = replay("no url").into_scenario().unwrap_err();
+        assert!(refused.starts_with("step `home`: URL"), "{refused}");
+        let scenario = replay("/a?b").into_scenario().unwrap();
+        assert_eq!(
+            secrets::text("it was a+token+of+a+replay."),
+            "it was [secret:TOKEN]."
+        );
+        let prepared = (scenario.prepare)(&SetupContext::default()).unwrap();
+        let mut vu = Vu::new(0, 0);
+        let mut chain = (scenario.chain)(&prepared.shared, &mut vu);
+        let mut buffer = RequestBuf::default();
+        for _ in 0..2 {
+            chain.build(0, &mut vu, &mut buffer).unwrap();
+            assert_eq!(buffer.method.as_str(), "PROPFIND");
+            assert_eq!(buffer.target.to_string(), "/a?b");
+            assert_eq!(buffer.headers.len(), 1);
+            assert_eq!(buffer.omitted, ["accept"]);
+            assert_eq!(buffer.body, [0, 255][..]);
+        }
+        assert!(replay("/").into_scenario().is_err(), "one for a process");
+    }
+}
