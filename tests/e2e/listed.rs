@@ -1,94 +1,26 @@
 //! Targets that `loadtest.toml` lists, beyond loopback.
-//!
-//! Each test is run once more by itself in a network of its own, in which there are addresses that are no
-//! loopback and lead nowhere else.
 
 use crate::call::Output;
+use crate::lonely::{self, tests};
 use crate::project::{Files, LOAD_TEST, Project, STANDS_ALONE, dependency, header};
 use crate::site::{Desk, total};
-use libtest_mimic::{Completion, Trial};
+use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Server};
 use std::net::SocketAddr;
-use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// Set within the network of its own.
-const INSIDE: &str = "LOADTEST_E2E_INSIDE";
-const NETWORK: &str = "ip link set lo up && ip addr add 10.99.0.1/32 dev lo && \
-                       ip addr add 10.99.0.2/32 dev lo && exec \"$0\" \"$@\"";
-
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [(&str, fn()); 7] = [
-        (
-            "what_is_listed_is_tested_and_its_neighbours_are_not",
-            what_is_listed_is_tested_and_its_neighbours_are_not,
-        ),
-        (
-            "a_load_above_what_an_entry_allows_is_refused_before_it_begins",
-            a_load_above_what_an_entry_allows_is_refused_before_it_begins,
-        ),
-        (
-            "what_nobody_could_foresee_is_stopped_at_the_cap",
-            what_nobody_could_foresee_is_stopped_at_the_cap,
-        ),
-        (
-            "a_target_proves_that_it_may_be_tested",
-            a_target_proves_that_it_may_be_tested,
-        ),
-        (
-            "an_owner_who_takes_the_file_away_ends_the_run",
-            an_owner_who_takes_the_file_away_ends_the_run,
-        ),
-        (
-            "a_target_ends_the_run_by_a_header",
-            a_target_ends_the_run_by_a_header,
-        ),
-        (
-            "redirects_and_proxies_lead_nowhere_else",
-            redirects_and_proxies_lead_nowhere_else,
-        ),
+    let tests = tests![
+        what_is_listed_is_tested_and_its_neighbours_are_not,
+        a_load_above_what_an_entry_allows_is_refused_before_it_begins,
+        what_nobody_could_foresee_is_stopped_at_the_cap,
+        a_target_proves_that_it_may_be_tested,
+        an_owner_who_takes_the_file_away_ends_the_run,
+        a_target_ends_the_run_by_a_header,
+        redirects_and_proxies_lead_nowhere_else,
     ];
-    all.into_iter()
-        .map(|(name, test)| {
-            let name = format!("listed::{name}");
-            Trial::ignorable_test(name.clone(), move || inside(&name, test))
-        })
-        .collect()
-}
-
-/// Runs `test` in a network of its own.
-fn inside(name: &str, test: fn()) -> Result<Completion, libtest_mimic::Failed> {
-    if std::env::var_os(INSIDE).is_some() {
-        test();
-        return Ok(Completion::Completed);
-    }
-    let networks = |arguments: &[&str]| {
-        let mut unshare = Command::new("unshare");
-        unshare.args(["-Urn", "sh", "-c", NETWORK]).args(arguments);
-        unshare
-    };
-    if !networks(&["true"])
-        .output()
-        .is_ok_and(|output| output.status.success())
-    {
-        return Ok(Completion::ignored_with(
-            "`unshare` and `ip` are not installed, or may not make a network of their own",
-        ));
-    }
-    // What the network is too lonely for.
-    project();
-    let this = std::env::current_exe()?;
-    let output = networks(&[])
-        .arg(this)
-        .args(["--exact", name, "--nocapture"])
-        .env(INSIDE, "1")
-        .output()?;
-    if output.status.success() {
-        return Ok(Completion::Completed);
-    }
-    let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Err(format!("{}{}", shown(&output.stdout), shown(&output.stderr)).into())
+    lonely::trials("listed", || drop(project()), tests)
 }
 
 const LOAD: &str = r#"

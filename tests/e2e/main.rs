@@ -30,6 +30,8 @@ mod feeds;
 mod generator;
 #[cfg(unix)]
 mod history;
+#[cfg(target_os = "linux")]
+mod holes;
 mod init;
 mod interrupts;
 #[cfg(unix)]
@@ -40,12 +42,16 @@ mod limits;
 #[cfg(target_os = "linux")]
 mod listed;
 mod listing;
+#[cfg(target_os = "linux")]
+mod lonely;
 mod many;
 mod metrics;
 mod misbehaviour;
 mod mistakes;
 mod mix;
 mod nginx;
+#[cfg(target_os = "linux")]
+mod offline;
 mod own_target;
 #[cfg(unix)]
 mod page;
@@ -94,6 +100,8 @@ fn main() -> ExitCode {
         feeds::trials(),
         #[cfg(unix)]
         generator::trials(),
+        #[cfg(target_os = "linux")]
+        holes::trials(),
         #[cfg(unix)]
         history::trials(),
         init::trials(),
@@ -112,6 +120,8 @@ fn main() -> ExitCode {
         mistakes::trials(),
         mix::trials(),
         nginx::trials(),
+        #[cfg(target_os = "linux")]
+        offline::trials(),
         own_target::trials(),
         #[cfg(unix)]
         page::trials(),

@@ -1,0 +1,246 @@
+//! With `--offline`, nothing but loopback can be reached: not even by code that opens sockets of its own.
+
+use crate::call::{Call, Output, tool};
+use crate::holes::project;
+use crate::lonely::{self, tests};
+use crate::site::{Desk, assert_balanced, site, total};
+use libtest_mimic::Trial;
+use loadtest_tests::{Reply, Server};
+use std::net::SocketAddr;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let tests = tests![
+        code_that_opens_its_own_sockets_reaches_nobody,
+        a_target_that_the_scenario_starts_is_there,
+        what_is_elsewhere_is_refused_and_what_runs_outside_is_told,
+        a_smoke_test_is_kept_from_the_network_too,
+        no_webhook_is_told,
+        a_system_that_allows_no_network_of_ones_own_is_told,
+        ctrl_c_ends_it_in_order,
+    ];
+    let prepare = || {
+        project();
+        site().tool("list", "").run().exits(0);
+    };
+    lonely::trials("offline", prepare, tests)
+}
+
+/// One on the loopback that is outside of the load test, one at another address of the machine.
+fn outside() -> [Server; 2] {
+    ["127.0.0.1:0", "10.99.0.1:0"].map(|address| {
+        let address: SocketAddr = address.parse().expect("an address");
+        Server::start_at(address, |_| Reply::text("outside"))
+    })
+}
+
+fn places(servers: &[Server]) -> String {
+    let all = servers.iter().map(|server| server.address().to_string());
+    all.collect::<Vec<_>>().join(" ")
+}
+
+fn code_that_opens_its_own_sockets_reaches_nobody() {
+    let outside = outside();
+    let run = |line: &str| {
+        let desk = Desk::at(project().root(), "");
+        let call = desk.tool("run", line).env("PLACES", places(&outside));
+        let output = call.args(["--export", "json"]).run().measured();
+        (desk, output)
+    };
+    let (desk, output) = run("escapes --offline");
+    for server in &outside {
+        let place = server.address();
+        for from in ["setup", "step"] {
+            assert!(
+                output.stderr.contains(&format!("{from} to {place}: false")),
+                "{output}"
+            );
+        }
+        assert_eq!(server.connections(), 0, "{place}");
+    }
+    let record = desk.record();
+    assert_balanced(&record);
+    assert_eq!(total(&record).journey.ok, 3, "its own target was there");
+    let offline = record.offline.expect("a proof");
+    assert_eq!(offline.interfaces.first().map(String::as_str), Some("lo"));
+    let ours = std::fs::read_link("/proc/self/ns/net").expect("a network");
+    assert_ne!(offline.namespace, ours.to_string_lossy());
+    let folder = desk.only_run();
+    for file in ["report.html", "report.json"] {
+        assert!(folder.text(file).contains(&offline.namespace), "{file}");
+    }
+    // What was written belongs to whoever ran it.
+    for file in folder.files() {
+        use std::os::unix::fs::MetadataExt as _;
+        let own = std::fs::metadata("/proc/self").expect("a process");
+        let metadata = std::fs::metadata(folder.0.join(&file)).expect("a file");
+        assert_eq!(
+            (metadata.uid(), metadata.gid()),
+            (own.uid(), own.gid()),
+            "{file:?}"
+        );
+    }
+    // Without it they are reached, so that the test could have failed.
+    let (desk, output) = run("escapes");
+    output.says(&[": true"]);
+    for server in &outside {
+        assert_eq!(server.connections(), 4, "a setup and three steps");
+    }
+    assert_eq!(desk.record().offline, None);
+}
+
+fn a_target_that_the_scenario_starts_is_there() {
+    let desk = Desk::new();
+    desk.tool("run", "--exact site::load::own --iterations 20 --offline")
+        .run()
+        .measured();
+    let record = desk.record();
+    assert_eq!(total(&record).journey.ok, 20);
+    assert!(record.offline.is_some());
+    // By the environment it is the same, and by every command that sends.
+    let call = desk
+        .tool("debug", "site::load::own")
+        .env("LOADTEST_OFFLINE", "1");
+    call.run().exits(0);
+    desk.tool("plan", "site::load::own --offline")
+        .run()
+        .exits(0);
+}
+
+fn what_is_elsewhere_is_refused_and_what_runs_outside_is_told() {
+    let [here, _] = outside();
+    let url = here.url();
+    let cases: [(&str, i32, &[&str]); 4] = [
+        (
+            &url,
+            100,
+            &["nothing answers at", "a loopback of its own", "`#[setup]`"],
+        ),
+        (
+            "http://10.99.0.1:8121",
+            103,
+            &["may not be tested", "with `--offline`"],
+        ),
+        (
+            "https://shop.test",
+            103,
+            &["may not be tested", "with `--offline`"],
+        ),
+        (
+            "http://[2001:db8::1]:80",
+            103,
+            &["may not be tested", "with `--offline`"],
+        ),
+    ];
+    let at = |command: &str, url: &str| -> Output {
+        let desk = Desk::at(project().root(), "");
+        let line = if command == "capacity" {
+            "lasting --slo errors<1% --offline"
+        } else {
+            "lasting --offline"
+        };
+        desk.tool(command, line).args(["--base-url", url]).run()
+    };
+    for (url, code, told) in cases {
+        for command in ["run", "debug", "capacity"] {
+            let output = at(command, url).exits(code);
+            // A search tells it on its card.
+            if command != "capacity" {
+                output.has_one_error().says(told);
+            }
+        }
+    }
+    assert_eq!(here.connections(), 0);
+}
+
+fn a_smoke_test_is_kept_from_the_network_too() {
+    let outside = outside();
+    let test = |offline: &str| {
+        let call = project().cargo("test --test load -- escapes");
+        let call = call.env("PLACES", places(&outside));
+        call.env("LOADTEST_OFFLINE", offline).run()
+    };
+    test("1")
+        .exits(0)
+        .prints(&["setup to 127.0.0.1", ": false"]);
+    for server in &outside {
+        assert_eq!(server.connections(), 0);
+    }
+    test("0").exits(0);
+    for server in &outside {
+        assert_eq!(server.connections(), 2, "a setup and a step");
+    }
+    test("perhaps")
+        .exits(2)
+        .says(&["`LOADTEST_OFFLINE` is `perhaps`"]);
+    let desk = Desk::at(project().root(), "");
+    let call = desk
+        .tool("run", "escapes")
+        .env("LOADTEST_OFFLINE", "perhaps");
+    call.run().exits(2).says(&["neither `1` nor `0`"]);
+}
+
+fn no_webhook_is_told() {
+    let [hook, _] = outside();
+    let desk = Desk::at(
+        project().root(),
+        &format!("[[notify]]\nurl = \"{}/hook\"\n", hook.url()),
+    );
+    let run = |line: &str| desk.tool("run", line).run().measured();
+    run("escapes --offline").says(&["no webhook is told of an offline run"]);
+    assert_eq!(hook.connections(), 0);
+    let output = run("escapes").says_no("offline run");
+    assert!(hook.connections() > 0, "{output}");
+}
+
+fn a_system_that_allows_no_network_of_ones_own_is_told() {
+    let outside = outside();
+    // A limit of the user namespace around it, of which each has its own.
+    let limited = |network: &str, program: &str, line: &str| {
+        let script =
+            "ip link set lo up; echo 0 > /proc/sys/user/max_user_namespaces && exec \"$0\" \"$@\"";
+        let call = Call::program("unshare", project().root());
+        let call = call.args([network, "sh", "-c", script, program]).line(line);
+        call.env("PLACES", places(&outside))
+    };
+    let tool = tool().to_string_lossy();
+    let call = limited(
+        "-Ur",
+        &tool,
+        "loadtest run --profile dev escapes named --offline",
+    );
+    call.run().exits(2).has_one_error().says(&[
+        "cannot be kept from the network, so nothing was run",
+        "sysctl -w user.max_user_namespaces",
+        "--network none",
+    ]);
+    let call = limited("-Ur", "cargo", "test --test load -- escapes");
+    call.env("LOADTEST_OFFLINE", "1")
+        .run()
+        .exits(2)
+        .says(&["cannot be kept from the network"]);
+    // Where there is nothing but loopback already, nothing more is needed.
+    let call = limited(
+        "-Urn",
+        &tool,
+        "loadtest run --profile dev escapes --offline",
+    );
+    call.run()
+        .measured()
+        .prints(&["only lo in its network"])
+        .says(&[": false"]);
+    for server in &outside {
+        assert_eq!(server.connections(), 0);
+    }
+}
+
+fn ctrl_c_ends_it_in_order() {
+    let desk = Desk::new();
+    let line = "--exact site::load::own --users 1 --duration 60s --offline";
+    let mut running = desk.tool("run", line).start();
+    running.wait_until_it_says("[0s]");
+    running.signal(rustix::process::Signal::INT);
+    running.wait_until_it_says("stopping");
+    running.output().exits(105);
+    let record = desk.record();
+    assert!(record.offline.is_some() && total(&record).journey.ok > 0);
+}
