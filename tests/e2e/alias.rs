@@ -1,114 +1,72 @@
-//! `cargo loadtest` from a fresh clone: the alias, and what it must not compile again.
+//! `cargo loadtest` in this workspace: the alias, and what it must not compile again.
 
-use crate::call::Call;
-use crate::project::{adopt_lock, all_files, header, kept, workspace, write};
+use crate::call::{Call, tool};
+use crate::project::{all_files, ours, workspace};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Server};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    trials![the_alias_runs_from_a_clone_and_compiles_nothing_twice,]
+    trials![the_alias_runs_in_every_folder_and_compiles_nothing_twice,]
 }
 
-const SCENARIO: &str = "use loadtest::prelude::*;\n\n#[scenario]\nfn health() {\n    \
-                        #[step(get = \"/health\")]\n    fn ask();\n}\n\nloadtest::main!();\n";
-
-fn the_alias_runs_from_a_clone_and_compiles_nothing_twice() {
-    let root = clone();
-    let artifacts = kept("clone-target");
+fn the_alias_runs_in_every_folder_and_compiles_nothing_twice() {
     let server = Server::start(|_| Reply::text("ok"));
     let url = server.url();
-    let line = [
-        "run",
-        "--package",
-        "gate",
-        "--iterations",
-        "1",
-        "--base-url",
-        &url,
-    ];
-    // In the profile of the alias, without its optimisation, which would take minutes.
-    let cheap = |call: Call| {
-        call.env("CARGO_TARGET_DIR", &artifacts)
-            .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")
+    let runs = tempfile::tempdir().expect("a folder");
+    // Where the tool itself was compiled, and in its profile, so that one would notice the other.
+    let here = |call: Call| {
+        call.env("CARGO_TARGET_DIR", ours())
+            .env("LOADTEST_STORE_DIRECTORY", runs.path())
+            .line("run --profile dev --package shop --iterations 1 shop::load::health --base-url")
+            .arg(&url)
     };
-    let alias = |folder: &Path| cheap(Call::cargo(folder).arg("loadtest").args(line));
-    let direct = || {
-        let tool = artifacts.join("release/cargo-loadtest");
-        cheap(Call::program(tool, &root).arg("loadtest").args(line))
-    };
-    alias(&root).run().comes_to(0);
-    let before = compilations(&artifacts);
+    let alias = |folder: &Path| here(Call::cargo(folder).arg("loadtest"));
+    let direct = || here(Call::tool(workspace()));
+    // Other tests have it built just as well, maybe at this moment.
+    tool();
+    let root = workspace();
+    alias(root).run().comes_to(0);
+    let before = compilations();
     assert!(before.len() > 50, "{before:?}");
-    for call in [direct(), alias(&root), alias(&root.join("gate")), direct()] {
+    let member = root.join("examples/shop");
+    for call in [direct(), alias(root), alias(&member), direct()] {
         call.run().comes_to(0).says_no("Compiling");
-        let after = compilations(&artifacts);
-        let anew: Vec<_> = after
+        let after = compilations();
+        let anew: Vec<_> = before
             .iter()
-            .filter(|(unit, time)| before.get(*unit) != Some(time))
+            .filter(|(unit, time)| after.get(*unit) != Some(time))
             .collect();
         assert!(anew.is_empty(), "compiled again: {anew:#?}");
     }
     assert_eq!(server.requests(), 5);
 }
 
-/// When each unit was compiled, also where cargo was told to be quiet about it.
-fn compilations(artifacts: &Path) -> BTreeMap<PathBuf, SystemTime> {
-    let units = artifacts.join("release/.fingerprint");
-    all_files(&units)
+/// When each library of others was compiled, whether cargo said so or not. Of ours it says so; and other
+/// tests, and editors, may compile their own in this folder at the same time.
+fn compilations() -> BTreeMap<PathBuf, SystemTime> {
+    let lock = fs::read_to_string(workspace().join("Cargo.lock")).expect("the lock");
+    let others: BTreeSet<String> = lock
+        .split("[[package]]")
+        .filter(|package| package.contains("\nsource = "))
+        .filter_map(|package| package.split('"').nth(1))
+        .map(|name| format!("lib{}", name.replace('-', "_")))
+        .collect();
+    let folder = ours().join("debug/deps");
+    all_files(&folder)
         .into_iter()
-        .filter(|file| file.ends_with("invoked.timestamp"))
+        .filter(|file| {
+            let name = file.to_str().and_then(|name| name.strip_suffix(".rlib"));
+            let name = name.and_then(|name| name.rsplit_once('-'));
+            name.is_some_and(|(name, _)| others.contains(name))
+        })
         .filter_map(|file| {
-            let time = fs::metadata(units.join(&file)).and_then(|data| data.modified());
+            let time = fs::metadata(folder.join(&file)).and_then(|data| data.modified());
             Some((file, time.ok()?))
         })
         .collect()
-}
-
-/// A copy of this workspace with one more member, `gate`, that needs no more than the library.
-fn clone() -> PathBuf {
-    let root = kept("projects").join("clone");
-    for folder in [
-        "loadtest",
-        "loadtest-macros",
-        "cargo-loadtest",
-        "examples",
-        "tests",
-        ".cargo",
-    ] {
-        let files = all_files(&workspace().join(folder));
-        // The clone is kept from run to run.
-        for gone in all_files(&root.join(folder)) {
-            if !files.contains(&gone) {
-                fs::remove_file(root.join(folder).join(&gone)).expect("a file of the clone");
-            }
-        }
-        for file in files {
-            copy(&root, &Path::new(folder).join(file));
-        }
-    }
-    let manifest = fs::read_to_string(workspace().join("Cargo.toml")).expect("the manifest");
-    let more = manifest.replacen("members = [", "members = [\"gate\", ", 1);
-    assert_ne!(manifest, more, "the members stand in the manifest");
-    write(&root.join("Cargo.toml"), &more);
-    let gate = format!(
-        "{}[dev-dependencies]\nloadtest.workspace = true\n\n[[test]]\nname = \"load\"\nharness = false\n",
-        header("gate")
-    );
-    write(&root.join("gate/Cargo.toml"), &gate);
-    write(&root.join("gate/src/lib.rs"), "");
-    write(&root.join("gate/tests/load.rs"), SCENARIO);
-    adopt_lock(&root);
-    root
-}
-
-fn copy(root: &Path, path: &Path) {
-    // What is no text is nothing that is compiled.
-    if let Ok(text) = fs::read_to_string(workspace().join(path)) {
-        write(&root.join(path), &text);
-    }
 }

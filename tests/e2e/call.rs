@@ -1,7 +1,7 @@
 //! Calls of cargo and of the tool: an environment without the cargo that runs this suite, a limit of
 //! time, and everything that was printed.
 
-use crate::project::{kept, workspace};
+use crate::project::{kept, ours, workspace};
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, Read};
@@ -73,6 +73,8 @@ impl Call {
         clean(&mut command);
         command
             .env("CARGO_TARGET_DIR", kept("target"))
+            // The libraries of others are those that this workspace has compiled already.
+            .env("CARGO_BUILD_BUILD_DIR", ours())
             .env("CARGO_NET_OFFLINE", "true")
             .stdin(Stdio::null());
         Self { command }
@@ -361,8 +363,10 @@ fn pid(id: u32) -> Option<rustix::process::Pid> {
 /// Takes from the environment what belongs to the cargo that runs this suite, and whatever would
 /// change what the tool does.
 pub(crate) fn clean(command: &mut Command) {
-    const OURS: [&str; 4] = [
+    const OURS: [&str; 5] = [
         "CARGO_HOME",
+        // Of two minds about this, cargo would compile the tool twice.
+        "CARGO_INCREMENTAL",
         "RUSTUP_HOME",
         "RUSTUP_TOOLCHAIN",
         "RUSTUP_DIST_SERVER",
@@ -404,11 +408,8 @@ pub(crate) fn clean(command: &mut Command) {
 pub(crate) fn tool() -> &'static Path {
     static TOOL: OnceLock<PathBuf> = OnceLock::new();
     TOOL.get_or_init(|| {
-        let artifacts = Path::new(env!("CARGO_TARGET_TMPDIR"))
-            .parent()
-            .expect("cargo's folder for tests is in its target folder");
         let output = Call::cargo(workspace())
-            .env("CARGO_TARGET_DIR", artifacts)
+            .env("CARGO_TARGET_DIR", ours())
             .line("build --quiet --package cargo-loadtest --message-format json-render-diagnostics")
             .run()
             .exits(0);

@@ -1,7 +1,7 @@
 //! A scenario as data, in its published shape.
 
 use crate::call::Call;
-use crate::project::{kept, workspace};
+use crate::project::{ours, workspace};
 use crate::site::Desk;
 use crate::trials;
 use jsonschema::Validator;
@@ -61,9 +61,8 @@ fn what_every_fixture_declares_has_the_published_shape() {
 
 fn what_the_shop_declares_has_the_published_shape() {
     let shop = workspace().join("examples/shop");
-    let ours = kept("").parent().map(Path::to_path_buf).expect("target");
     // Where the tests of this workspace have built it already.
-    let call = || Call::tool(&shop).env("CARGO_TARGET_DIR", &ours);
+    let call = || Call::tool(&shop).env("CARGO_TARGET_DIR", ours());
     assert_eq!(all_are_valid(call), 3);
 }
 

@@ -17,6 +17,13 @@ pub(crate) fn kept(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
+/// The target folder of this workspace, where `cargo test` and `cargo loadtest` compile.
+pub(crate) fn ours() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .parent()
+        .expect("cargo's folder for tests is in its target folder")
+}
+
 /// The files of a project; [`create`](Self::create) writes them.
 #[derive(Debug)]
 #[must_use]
