@@ -67,10 +67,12 @@ mod verdicts;
 mod workflows;
 
 use libtest_mimic::{Arguments, Completion, Trial};
+use std::num::NonZero;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert_with(at_once);
     let trials = [
         alias::trials(),
         baselines::trials(),
@@ -156,6 +158,13 @@ fn trial(module: &str, test: &str, needs: Option<&'static str>, run: fn()) -> Tr
         run();
         Ok(Completion::Completed)
     })
+}
+
+/// How many trials run at once: most of their time they wait for loads to last as long as declared, so three
+/// for two processors, which leaves enough of those idle for what is measured to be true.
+fn at_once() -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+    processors + processors / 2
 }
 
 /// Whether `program` is in `PATH`.
