@@ -349,7 +349,7 @@ fn secret_after(text: &str, from: usize, to: usize) -> Option<(usize, usize)> {
 }
 
 /// Whether a field of this name holds a secret.
-pub(crate) fn is_secret(name: &str) -> bool {
+pub fn is_secret(name: &str) -> bool {
     let plain: String = name
         .chars()
         .filter(|c| !matches!(c, '_' | '-'))

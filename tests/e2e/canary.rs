@@ -329,8 +329,8 @@ fn nothing_that_is_written_holds_a_secret() {
     let opened = opened.expect("a session was opened");
     let said = format!("is {}.", scene.canary.value);
     assert_eq!(opened.header("x-plain"), Some(&*said));
-    let text = opened.text();
-    assert!(text.contains(&scene.canary.cores[1]), "{text}");
+    let body = opened.text();
+    assert!(body.contains(&scene.canary.cores[1]), "{body}");
     let refused = sent.iter().find(|request| request.path == "/refused");
     let refused = refused.expect("a request was refused");
     assert_eq!(refused.header("x-session"), Some(&*scene.session.value));
@@ -339,7 +339,7 @@ fn nothing_that_is_written_holds_a_secret() {
     let exports = "--export html --export pdf --export json --export junit --export markdown --export csv \
                    --export openmetrics";
     let line = format!("{MINUTE} --ci {exports}");
-    let (_, run) = graded(|| ((), step.call(scene.run(&line)).run()));
+    let ((), run) = graded(|| ((), step.call(scene.run(&line)).run()));
     scene
         .note(run.measured())
         .says(&["[secret:CANARY]", "pieces: [secret:answer]"]);

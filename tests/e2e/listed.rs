@@ -20,7 +20,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_target_ends_the_run_by_a_header,
         redirects_and_proxies_lead_nowhere_else,
     ];
-    lonely::trials("listed", || drop(project()), tests)
+    lonely::trials("listed", || _ = project(), tests)
 }
 
 const LOAD: &str = r#"

@@ -76,7 +76,8 @@ fn code_that_opens_its_own_sockets_reaches_nobody() {
         assert_eq!(
             (metadata.uid(), metadata.gid()),
             (own.uid(), own.gid()),
-            "{file:?}"
+            "{}",
+            file.display()
         );
     }
     // Without it they are reached, so that the test could have failed.

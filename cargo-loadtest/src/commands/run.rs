@@ -249,10 +249,9 @@ fn end_of_all(result: &Result<ScenarioRecord, Error>) -> Option<(u8, String)> {
 /// What the record keeps of a scenario after the end of all.
 fn after_the_end(found: &Found, exit_code: u8, reason: &str) -> NotRun {
     NotRun {
-        scenario: found.definition.identity(),
         exit_code,
         message: format!("not started, since the one before it ended the run: {reason}"),
-        help: None,
+        ..NotRun::of(&found.definition)
     }
 }
 

@@ -46,6 +46,7 @@ impl Fixture {
         let mut live = Live::new(true, 1);
         run(
             command,
+            None,
             &request,
             &self.path("request"),
             &self.interrupts,

@@ -2,7 +2,8 @@
 
 use super::WIDTH;
 use super::literal::text;
-use super::secrets::{Vault, is_secret};
+use super::secrets::Vault;
+use loadtest::redact::is_secret;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
 use std::fmt;

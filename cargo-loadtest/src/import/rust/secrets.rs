@@ -1,7 +1,6 @@
 //! Which values are secret, and the names that stand for them in the source.
 
 use super::super::recording::Secret;
-use loadtest::redact::{self, REDACTED};
 
 /// A secret that a source names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,11 +16,6 @@ pub(super) struct Vault {
     known: Vec<(Named, Vec<u8>)>,
     /// Those that the input takes from the environment itself.
     variables: Vec<Secret>,
-}
-
-/// Whether what is called so is secret.
-pub(super) fn is_secret(name: &str) -> bool {
-    redact::header(name, "x") == REDACTED
 }
 
 impl Vault {

@@ -4,7 +4,8 @@ use super::super::recording::{BOUNDARY, Body, Exchange, Header, Part};
 use super::attribute;
 use super::json::Json;
 use super::literal::{bytes, text};
-use super::secrets::{Vault, is_secret};
+use super::secrets::Vault;
+use loadtest::redact::is_secret;
 use std::fmt::Write as _;
 
 const INDENT: &str = "    ";
