@@ -197,7 +197,7 @@ fn a_setup_sends_to_no_host_that_is_not_permitted() {
     let server = Server::start(|_| Reply::text(""));
     let run = Run::new(strays()).base_url(server.url());
     let error = run.run_blocking().unwrap_err();
-    assert_eq!(error.kind, FailureKind::Setup);
+    assert_eq!(error.kind, FailureKind::NotPermitted);
     assert!(error.to_string().contains("192.0.2.1"), "{error}");
     assert_eq!(server.requests(), 0);
 }

@@ -99,7 +99,7 @@ fn a_run_that_became_slower_than_its_baseline_fails() {
         .prints(&["main", "40/s"]);
     let before = server.requests();
     let slip = desk.run(
-        "journey --exact --iterations 1 --ci --baseline mian",
+        "site::load::journey --exact --iterations 1 --ci --baseline mian",
         &server,
     );
     let slip = slip.run().exits(2);

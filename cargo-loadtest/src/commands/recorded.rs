@@ -139,6 +139,12 @@ impl Requests {
     pub(super) fn scenario(self, root: &Path, quiet: bool) -> Result<(Found, String), Error> {
         if !quiet {
             self.tell();
+            if cfg!(debug_assertions) {
+                shell::warning(
+                    "this tool sends the requests itself, and was built without optimisation: each costs it several times the \
+                     processor time; install it (`cargo install --path cargo-loadtest`) to measure",
+                );
+            }
         }
         let replayed =
             replayed(&self.recording, &self.input, root).map_err(|error| Error::Internal {
