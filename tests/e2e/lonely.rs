@@ -24,13 +24,18 @@ pub(crate) fn trials(module: &str, prepare: fn(), all: &[(&'static str, fn())]) 
     all.iter().map(trial).collect()
 }
 
+/// Whether this process is a test in a network of its own, with others beside it.
+pub(crate) fn is_inside() -> bool {
+    std::env::var_os(INSIDE).is_some()
+}
+
 /// Where a test within writes what `/etc/hosts` is to say.
 pub(crate) fn hosts() -> std::path::PathBuf {
     std::env::var_os(INSIDE).expect("a test within").into()
 }
 
 fn inside(name: &str, prepare: fn(), test: fn()) -> Result<Completion, Failed> {
-    if std::env::var_os(INSIDE).is_some() {
+    if is_inside() {
         test();
         return Ok(Completion::Completed);
     }

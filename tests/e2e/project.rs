@@ -1,6 +1,7 @@
 //! A small cargo project, as a user has one: it depends on `loadtest` by path and stands alone.
 
 use crate::call::Call;
+use crate::lonely;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -73,13 +74,16 @@ impl Files {
             .file("tests/load.rs", load)
     }
 
-    /// Writes the project. Files that are there and the same are left alone, others are removed.
+    /// Writes the project. Files that are there and the same are left alone, others are removed: of earlier runs
+    /// of the suite, so that the process of a single test, which runs beside others, removes none.
     pub(crate) fn create(self) -> Project {
         let root = kept("projects").join(self.name);
         let lock = PathBuf::from("Cargo.lock");
-        for file in all_files(&root) {
-            if !self.files.contains_key(&file) && file != lock {
-                fs::remove_file(root.join(file)).expect("our own file can be removed");
+        if !lonely::is_inside() {
+            for file in all_files(&root) {
+                if !self.files.contains_key(&file) && file != lock {
+                    fs::remove_file(root.join(file)).expect("our own file can be removed");
+                }
             }
         }
         for (path, text) in &self.files {
