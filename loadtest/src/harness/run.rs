@@ -335,7 +335,7 @@ fn has_secrets(definition: &ScenarioDef) -> Result<(), RunFailure> {
     if message.is_empty() {
         return Ok(());
     }
-    Err(usage(message.join("; "), Some(help.join("\n"))))
+    Err(usage(message.join("; "), Some(help.join("; "))))
 }
 
 /// The secrets that the source of a scenario shows and that cannot be had.
