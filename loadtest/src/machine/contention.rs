@@ -6,6 +6,11 @@ use std::fs::read_to_string;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// How many ticks a share of stolen ones is made of at least: of one or two, one stolen tick would be most of the
+/// time. A processor has a hundred a second, so the parts of a second that a run begins and ends with are what
+/// this leaves to the next second, or out.
+const FEWEST_TICKS: u64 = 50;
+
 /// Reads the system's own counters: of throttled control groups, and of time that the host of a virtual
 /// machine gave to others.
 #[derive(Debug)]
@@ -41,13 +46,21 @@ impl Contention {
             let now = group::throttled(folder).unwrap_or(*before);
             throttled += now.saturating_sub(std::mem::replace(before, now));
         }
-        let before = std::mem::replace(&mut self.ticks, Ticks::now());
         Health {
             throttled_us: u64::try_from(throttled.as_micros()).unwrap_or(u64::MAX),
-            stolen: before
-                .zip(self.ticks)
-                .map_or(0.0, |(before, now)| now.stolen_since(before)),
+            stolen: Ticks::now().map_or(0.0, |now| self.stolen_until(now)),
             ..Health::default()
+        }
+    }
+
+    /// The share of stolen time since a share was last told; none before there are ticks enough for one.
+    fn stolen_until(&mut self, now: Ticks) -> f64 {
+        match self.ticks {
+            Some(before) if now.all.saturating_sub(before.all) < FEWEST_TICKS => 0.0,
+            before => {
+                self.ticks = Some(now);
+                before.map_or(0.0, |before| now.stolen_since(before))
+            }
         }
     }
 }
@@ -93,6 +106,20 @@ mod tests {
         let now = Ticks::of("cpu  150 0 60 880 10 0 20 80 9 9\n").unwrap();
         assert!((now.stolen_since(before) - 0.3).abs() < 1e-9);
         assert!(now.stolen_since(now).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_few_ticks_say_nothing_by_themselves() {
+        let ticks = |all, stolen| Ticks { all, stolen };
+        let mut contention = Contention {
+            groups: Vec::new(),
+            ticks: Some(ticks(1_000, 0)),
+        };
+        assert!(contention.stolen_until(ticks(1_001, 1)).abs() < 1e-9);
+        assert!(contention.stolen_until(ticks(1_049, 10)).abs() < 1e-9);
+        // They are not lost: the next share is of them, too.
+        assert!((contention.stolen_until(ticks(1_100, 20)) - 0.2).abs() < 1e-9);
+        assert!(contention.stolen_until(ticks(1_200, 20)).abs() < 1e-9);
     }
 
     #[test]
