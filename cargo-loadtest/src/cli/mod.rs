@@ -1,6 +1,7 @@
 //! The command line: clap types only, in cargo's words and style.
 
 mod capacity;
+mod import;
 pub(crate) mod values;
 
 use crate::shell;
@@ -9,6 +10,7 @@ pub(crate) use capacity::{CapacityArgs, RateArgs, Slo};
 use clap::builder::styling::Styles;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+pub(crate) use import::{ImportArgs, ImportCommand, ImportOutput};
 use loadtest::card::Letter;
 use loadtest::journey::Number;
 use loadtest::plan::Overrides;
@@ -197,43 +199,6 @@ pub(crate) struct DebugArgs {
     pub(crate) load: LoadArgs,
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
-}
-
-/// `cargo loadtest import`.
-#[derive(Debug, Args)]
-pub(crate) struct ImportArgs {
-    #[command(subcommand)]
-    pub(crate) command: ImportCommand,
-}
-
-/// What is imported.
-#[derive(Debug, Subcommand)]
-pub(crate) enum ImportCommand {
-    /// Curl commands, as they were copied for whatever shell
-    Curl {
-        /// A text with curl commands; `-` is standard input
-        #[arg(value_name = "FILE", default_value = "-", conflicts_with = "command")]
-        file: PathBuf,
-        /// Read the files that the commands name, such as `-d @body.json`
-        #[arg(long)]
-        allow_files: bool,
-        #[command(flatten)]
-        to: ImportOutput,
-        /// A curl command
-        #[arg(last = true, value_name = "curl .. URL")]
-        command: Vec<OsString>,
-    },
-}
-
-/// Where an imported scenario goes.
-#[derive(Debug, Args)]
-pub(crate) struct ImportOutput {
-    /// Write to this file; `-` is standard output
-    #[arg(short, long, value_name = "PATH", default_value = "-")]
-    pub(crate) output: PathBuf,
-    /// Write over a file that is there
-    #[arg(long)]
-    pub(crate) force: bool,
 }
 
 /// `cargo loadtest export`.

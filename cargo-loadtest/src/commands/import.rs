@@ -1,14 +1,20 @@
 //! `cargo loadtest import`: the source of a scenario from requests that were recorded elsewhere.
 
-use super::recorded;
+use super::recorded::{self, Requests};
 use crate::cli::{ImportArgs, ImportCommand, ImportOutput};
 use crate::error::Error;
 use crate::files;
-use crate::import::{Mistake, Named, write};
+use crate::import::{
+    HarOptions, Input, Mistake, Named, OpenApiOptions, PostmanOptions, Recording, correlate,
+    read_har, read_openapi, read_postman, write,
+};
 use crate::shell;
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::Path;
+
+/// What a document may have at most, in bytes.
+const LARGEST: u64 = 256 * 1024 * 1024;
 
 /// Imports.
 ///
@@ -49,13 +55,86 @@ pub(crate) fn import(args: &ImportArgs) -> Result<u8, Error> {
                     return Err(recorded::refused(&requests.input, mistake.help(help)));
                 }
             }
-            requests.tell();
-            let written = write(&requests.recording, &requests.input, "curl");
-            put(to, &written.source)?;
-            tell(&written.secrets);
+            finish(&requests, "curl", to)?;
+        }
+        ImportCommand::Har {
+            file,
+            host,
+            keep_static,
+            no_think,
+            to,
+        } => {
+            may_be_written(to)?;
+            let options = HarOptions {
+                hosts: host.clone(),
+                keeps_static: *keep_static,
+                drops_pauses: *no_think,
+            };
+            document(file, "har", to, |input| read_har(input, &options))?;
+        }
+        ImportCommand::Openapi {
+            file,
+            tag,
+            operation,
+            base_url,
+            to,
+        } => {
+            may_be_written(to)?;
+            let options = OpenApiOptions {
+                tags: tag.clone(),
+                operations: operation.clone(),
+                base: base_url.clone(),
+            };
+            document(file, "openapi", to, |input| read_openapi(input, &options))?;
+        }
+        ImportCommand::Postman {
+            file,
+            environment,
+            folder,
+            to,
+        } => {
+            may_be_written(to)?;
+            let environment = environment.as_deref();
+            let options = PostmanOptions {
+                folders: folder.clone(),
+                environment: environment
+                    .map(|path| recorded::text(path, LARGEST))
+                    .transpose()?,
+            };
+            document(file, "postman", to, |input| read_postman(input, &options))?;
         }
     }
     Ok(0)
+}
+
+/// Reads a document, finds what its requests have from earlier answers, and writes the scenario.
+fn document(
+    file: &Path,
+    from: &str,
+    to: &ImportOutput,
+    read: impl FnOnce(&Input) -> Result<Recording, Mistake>,
+) -> Result<(), Error> {
+    let input = recorded::text(file, LARGEST)?;
+    match read(&input) {
+        Ok(mut recording) => {
+            correlate(&mut recording);
+            finish(&Requests { input, recording }, from, to)
+        }
+        Err(mistake) => Err(recorded::refused(&input, mistake)),
+    }
+}
+
+/// Writes the scenario, and tells all that the user should know.
+fn finish(requests: &Requests, from: &str, to: &ImportOutput) -> Result<(), Error> {
+    requests.tell();
+    for dropped in &requests.recording.dropped {
+        let (what, why) = (shell::clean(&dropped.what), &dropped.why);
+        shell::status("Dropped", format_args!("{what} ({why})"));
+    }
+    let written = write(&requests.recording, &requests.input, from);
+    put(to, &written.source)?;
+    tell(&written.secrets);
+    Ok(())
 }
 
 /// Refuses to write over what is there, before anything is read.

@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// What a text may have at most; the reader has its own limit, which is told with its place.
+/// What a text of commands may have at most, in bytes.
 const LONGEST: u64 = 32 * 1024 * 1024;
 
 /// Requests that were read.
@@ -53,7 +53,7 @@ pub(super) fn read(
     };
     let (input, read) = match file {
         Some(path) => {
-            let input = text(path)?;
+            let input = text(path, LONGEST)?;
             let read = read_text(&input, &files, lookup);
             (input, read)
         }
@@ -84,17 +84,17 @@ fn words(command: &[OsString]) -> Result<Vec<Vec<u8>>, Error> {
     })
 }
 
-/// The text of a file, or of standard input.
-fn text(path: &Path) -> Result<Input, Error> {
+/// The text of a file, or of standard input, which may have so many bytes.
+pub(super) fn text(path: &Path, most: u64) -> Result<Input, Error> {
     let is_stdin = path == Path::new("-");
     let mut bytes = Vec::new();
     let read = if is_stdin {
         std::io::stdin()
             .lock()
-            .take(LONGEST)
+            .take(most + 1)
             .read_to_end(&mut bytes)
     } else {
-        std::fs::File::open(path).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes))
+        std::fs::File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes))
     };
     read.map_err(Error::io("read", path))?;
     let name = if is_stdin {
@@ -102,6 +102,13 @@ fn text(path: &Path) -> Result<Input, Error> {
     } else {
         path.display().to_string()
     };
+    if bytes.len() as u64 > most {
+        let most = most / (1024 * 1024);
+        return Err(Error::NoImport {
+            words: format!("{}: this has more than {most} MiB", shell::clean(&name)),
+            help: "import a part of it".to_owned(),
+        });
+    }
     let text = String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = before.split(|byte| *byte == b'\n').count();

@@ -15,6 +15,116 @@ pub(crate) struct Recording {
     pub(crate) secrets: Vec<Secret>,
     /// How the requests are sent.
     pub(crate) client: Client,
+    /// What the input is called, if it has a name.
+    pub(crate) name: Option<String>,
+    /// What it says about itself.
+    pub(crate) description: Option<String>,
+    /// Parts of it that are scenarios of their own, in their order; none where all of it is one.
+    pub(crate) groups: Vec<Group>,
+    /// What is left out, which the user is told.
+    pub(crate) dropped: Vec<Dropped>,
+    /// Values that are not known before a run.
+    pub(crate) references: Vec<Reference>,
+    /// Rows of data, one of which each journey has.
+    pub(crate) data: Vec<Data>,
+    /// `http://host:port` of the service that is tested, where it is not that of the first request.
+    pub(crate) base: Option<String>,
+}
+
+/// Requests that belong together: those with its name in [`Exchange::group`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Group {
+    /// What it is called.
+    pub(crate) name: String,
+    /// What is said about it.
+    pub(crate) description: Option<String>,
+}
+
+/// A request that is not imported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Dropped {
+    /// Where it stands in the input.
+    pub(crate) span: Span,
+    /// The request in a few words: `GET https://cdn.example/logo.png`.
+    pub(crate) what: String,
+    /// Why, in words that are the same for all of a kind: `static files`.
+    pub(crate) why: String,
+}
+
+/// A value that a run has from an earlier answer, or from its data. Its marker, which is like nothing else in the
+/// input, stands in the place of the value: in [`Exchange::target`], a header, a body, credentials.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Reference {
+    /// Letters and digits only.
+    pub(crate) marker: String,
+    /// Where the value is from.
+    pub(crate) from: Origin,
+    /// Whether it is a number, a boolean or a list, not a string: in JSON, `"marker"` is written without quotes then.
+    pub(crate) is_bare: bool,
+    /// How certain that is.
+    pub(crate) confidence: Confidence,
+    /// Why it is thought so, as the end of a sentence: `this value of 36 characters is in its answer`. Never the
+    /// value.
+    pub(crate) why: String,
+}
+
+/// Where a value is from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The JSON of the answer to the exchange with this number.
+    Body { exchange: usize, path: Vec<Key> },
+    /// The text of that answer, which is no JSON: what is between two texts, the first time.
+    Between {
+        exchange: usize,
+        before: String,
+        after: String,
+    },
+    /// A header of that answer.
+    Header { exchange: usize, name: String },
+    /// A field of [`Recording::data`] with this number.
+    Row { data: usize, field: String },
+}
+
+/// A step of the way to a value in JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Key {
+    /// The field of an object.
+    Field(String),
+    /// The item of a list, from zero.
+    Item(usize),
+}
+
+/// How certain it is that a value comes from where it is thought to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Confidence {
+    /// It fits, and might be a coincidence.
+    Possible,
+    /// It is hardly a coincidence.
+    Likely,
+    /// The input says so, or the value is like no other.
+    Certain,
+}
+
+impl Confidence {
+    /// In a word.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Possible => "possible",
+            Self::Likely => "likely",
+            Self::Certain => "certain",
+        }
+    }
+}
+
+/// Rows of data.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Data {
+    /// What a row is called.
+    pub(crate) name: String,
+    /// The names of its fields.
+    pub(crate) fields: Vec<String>,
+    /// As many values in each as there are fields.
+    pub(crate) rows: Vec<Vec<String>>,
 }
 
 /// A value that comes from the environment.
@@ -22,6 +132,8 @@ pub(crate) struct Recording {
 pub(crate) struct Secret {
     /// The variable.
     pub(crate) name: String,
+    /// What it is, for the head of the source: `the bearer token of the service`.
+    pub(crate) what: String,
     /// What stands for it in the requests.
     pub(crate) value: String,
 }
@@ -50,8 +162,8 @@ pub(crate) enum Http {
     Two,
 }
 
-/// A request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A request, and its answer where that is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Exchange {
     /// Where it stands in the input.
     pub(crate) span: Span,
@@ -73,6 +185,34 @@ pub(crate) struct Exchange {
     pub(crate) redirects: u32,
     /// How long it may take.
     pub(crate) timeout: Option<Duration>,
+    /// What the input calls it.
+    pub(crate) name: Option<String>,
+    /// What the input says about it.
+    pub(crate) description: Option<String>,
+    /// The name of the [`Group`] it is in.
+    pub(crate) group: Option<String>,
+    /// The target with names in braces for what differs from request to request: `/items/{id}`. It is for names
+    /// alone.
+    pub(crate) pattern: Option<String>,
+    /// The statuses of success, where they are known.
+    pub(crate) expect: Vec<u16>,
+    /// How long the user thinks after it.
+    pub(crate) think: Option<Duration>,
+    /// What was answered, or is said to be.
+    pub(crate) answer: Option<Answer>,
+}
+
+/// An answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// The status.
+    pub(crate) status: u16,
+    /// The headers.
+    pub(crate) headers: Vec<Header>,
+    /// The body, decoded; nothing where it was not recorded.
+    pub(crate) body: Vec<u8>,
+    /// Whether it was made up of a description, so that its values are not those of any request.
+    pub(crate) is_example: bool,
 }
 
 /// A header.

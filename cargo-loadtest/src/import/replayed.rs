@@ -147,7 +147,7 @@ fn step(
 /// A text with the names of variables in the place of their values.
 fn without(text: &str, secrets: &[Secret]) -> String {
     let mut text = text.to_owned();
-    for Secret { name, value } in secrets {
+    for Secret { name, value, .. } in secrets {
         if value.len() >= SHORTEST_SECRET && text.contains(value.as_str()) {
             text = text.replace(value.as_str(), &format!("{{{{secret.{name}}}}}"));
         }

@@ -340,6 +340,7 @@ impl Draft {
                 (true, most) => most.unwrap_or(REDIRECTS).min(REDIRECTS),
             },
             timeout: self.timeout,
+            ..Exchange::default()
         };
         self.headers(&mut exchange, &url, is_upload, into)?;
         Ok(exchange)

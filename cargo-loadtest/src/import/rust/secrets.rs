@@ -23,7 +23,7 @@ impl Vault {
         let named = variables.iter().map(|secret| {
             let named = Named {
                 name: secret.name.clone(),
-                what: "a variable of the copied command".to_owned(),
+                what: secret.what.clone(),
             };
             (named, secret.value.clone().into_bytes())
         });
@@ -70,7 +70,7 @@ impl Vault {
     /// The same of one that is not.
     pub(super) fn plain(&self, value: &str) -> String {
         let mut template = value.to_owned();
-        for Secret { name, value } in &self.variables {
+        for Secret { name, value, .. } in &self.variables {
             template = template.replace(value.as_str(), &format!("{{{{secret.{name}}}}}"));
         }
         template

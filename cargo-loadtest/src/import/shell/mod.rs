@@ -75,6 +75,7 @@ impl<'a> Variables<'a> {
         if !value.is_empty() && !self.used.iter().any(|used| used.name == name) {
             self.used.push(Secret {
                 name: name.to_owned(),
+                what: "a variable of the copied command".to_owned(),
                 value: value.clone(),
             });
         }

@@ -1,0 +1,214 @@
+//! Documents of JSON or YAML as trees in which every value knows its place, so that whatever is said about one can
+//! be shown where it stands.
+//!
+//! They are read within bounds: so many values, so deep. What is no document is a [`Mistake`].
+
+mod json;
+mod yaml;
+
+use super::source::{Input, Mistake, Span};
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// The most values that a document may have.
+const MOST_VALUES: usize = 4_000_000;
+/// How deep they may be within each other.
+const DEEPEST: usize = 200;
+
+/// A value, and where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Node<'a> {
+    pub(super) span: Span,
+    pub(super) value: Value<'a>,
+}
+
+/// What it is.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value<'a> {
+    Null,
+    Bool(bool),
+    /// As it is written in JSON.
+    Number(Cow<'a, str>),
+    Text(Cow<'a, str>),
+    List(Vec<Node<'a>>),
+    /// In the order of the document; a name may be there twice.
+    Object(Vec<Field<'a>>),
+}
+
+/// A value with a name.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Field<'a> {
+    pub(super) name: Cow<'a, str>,
+    /// Where the name stands.
+    pub(super) span: Span,
+    pub(super) node: Node<'a>,
+}
+
+/// Reads a document: JSON where it begins like that, else YAML.
+pub(super) fn read(input: &Input) -> Result<Node<'_>, Mistake> {
+    let text = input.text.trim_start();
+    if text.is_empty() {
+        return Err(Mistake::new(0..0, "there is nothing in it"));
+    }
+    if text.starts_with(['{', '[']) {
+        json::read(&input.text)
+    } else {
+        yaml::read(&input.text)
+    }
+}
+
+/// Counts values, so that there are not too many.
+struct Budget(usize);
+
+impl Budget {
+    fn new() -> Self {
+        Self(MOST_VALUES)
+    }
+
+    fn take(&mut self, values: usize, span: &Span) -> Result<(), Mistake> {
+        self.0 = self.0.checked_sub(values).ok_or_else(|| {
+            Mistake::new(
+                span.clone(),
+                format!("the document has more than {MOST_VALUES} values"),
+            )
+        })?;
+        Ok(())
+    }
+}
+
+fn too_deep(span: &Span) -> Mistake {
+    Mistake::new(
+        span.clone(),
+        format!("values are nested deeper than {DEEPEST} levels"),
+    )
+}
+
+impl<'a> Node<'a> {
+    /// The value of a field; the last of that name, as JSON has it.
+    pub(super) fn get(&self, name: &str) -> Option<&Node<'a>> {
+        let mut fields = self.fields().iter().rev();
+        fields
+            .find(|field| field.name == name)
+            .map(|field| &field.node)
+    }
+
+    /// The value at the end of a path of names.
+    pub(super) fn at(&self, path: &[&str]) -> Option<&Node<'a>> {
+        path.iter().try_fold(self, |node, name| node.get(name))
+    }
+
+    /// The text of a field.
+    pub(super) fn text_of(&self, name: &str) -> Option<&str> {
+        self.get(name)?.text()
+    }
+
+    /// The fields of an object; none of anything else.
+    pub(super) fn fields(&self) -> &[Field<'a>] {
+        match &self.value {
+            Value::Object(fields) => fields,
+            _ => &[],
+        }
+    }
+
+    /// The items of a list; none of anything else.
+    pub(super) fn items(&self) -> &[Node<'a>] {
+        match &self.value {
+            Value::List(items) => items,
+            _ => &[],
+        }
+    }
+
+    pub(super) fn text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// What a scalar says, as text.
+    pub(super) fn scalar(&self) -> Option<Cow<'_, str>> {
+        match &self.value {
+            Value::Text(text) | Value::Number(text) => Some(Cow::Borrowed(text)),
+            Value::Bool(is_true) => Some(Cow::Borrowed(if *is_true { "true" } else { "false" })),
+            Value::Null | Value::List(_) | Value::Object(_) => None,
+        }
+    }
+
+    /// A number, also one that is written as text.
+    pub(super) fn number(&self) -> Option<f64> {
+        match &self.value {
+            Value::Text(text) | Value::Number(text) => {
+                text.parse().ok().filter(|number: &f64| number.is_finite())
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn boolean(&self) -> Option<bool> {
+        match &self.value {
+            Value::Bool(is_true) => Some(*is_true),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_object(&self) -> bool {
+        matches!(self.value, Value::Object(_))
+    }
+
+    pub(super) fn is_list(&self) -> bool {
+        matches!(self.value, Value::List(_))
+    }
+
+    /// What it is, for messages.
+    pub(super) fn kind(&self) -> &'static str {
+        match &self.value {
+            Value::Null => "null",
+            Value::Bool(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::Text(_) => "a string",
+            Value::List(_) => "a list",
+            Value::Object(_) => "an object",
+        }
+    }
+
+    /// The value as JSON without blanks, its fields in their order.
+    pub(super) fn json(&self) -> String {
+        let mut json = String::new();
+        self.write(&mut json);
+        json
+    }
+
+    fn write(&self, json: &mut String) {
+        match &self.value {
+            Value::Null => json.push_str("null"),
+            Value::Bool(is_true) => {
+                let _ = write!(json, "{is_true}");
+            }
+            Value::Number(number) => json.push_str(number),
+            Value::Text(text) => json.push_str(&quoted(text)),
+            Value::List(items) => {
+                json.push('[');
+                for (number, item) in items.iter().enumerate() {
+                    json.push_str(if number > 0 { "," } else { "" });
+                    item.write(json);
+                }
+                json.push(']');
+            }
+            Value::Object(fields) => {
+                json.push('{');
+                for (number, field) in fields.iter().enumerate() {
+                    json.push_str(if number > 0 { "," } else { "" });
+                    json.push_str(&quoted(&field.name));
+                    json.push(':');
+                    field.node.write(json);
+                }
+                json.push('}');
+            }
+        }
+    }
+}
+
+/// A string of JSON.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
