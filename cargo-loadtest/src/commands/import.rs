@@ -52,7 +52,11 @@ pub(crate) fn import(args: &ImportArgs) -> Result<u8, Error> {
                         "the host comes from a variable, and a scenario names its host",
                     );
                     let help = "write the host itself; `--base-url` sends the requests elsewhere";
-                    return Err(recorded::refused(&requests.input, mistake.help(help)));
+                    return Err(recorded::refused(
+                        &requests.input,
+                        mistake.help(help),
+                        "curl",
+                    ));
                 }
             }
             finish(&requests, "curl", to)?;
@@ -120,7 +124,7 @@ fn document(
             correlate(&mut recording);
             finish(&Requests { input, recording }, from, to)
         }
-        Err(mistake) => Err(recorded::refused(&input, mistake)),
+        Err(mistake) => Err(recorded::refused(&input, mistake, from)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::cli::CurlArgs;
 use crate::error::Error;
-use crate::import::{Files, Input, Mistake, Recording, read_text, read_words, replayed};
+use crate::import::{Files, Input, Mistake, Recording, format, read_text, read_words, replayed};
 use crate::selection::Found;
 use crate::session;
 use crate::shell;
@@ -61,7 +61,7 @@ pub(super) fn read(
     };
     match read {
         Ok(recording) => Ok(Requests { input, recording }),
-        Err(mistake) => Err(refused(&input, mistake)),
+        Err(mistake) => Err(refused(&input, mistake, "curl")),
     }
 }
 
@@ -124,11 +124,17 @@ pub(super) fn text(path: &Path, most: u64) -> Result<Input, Error> {
     Ok(Input { name, text })
 }
 
-pub(super) fn refused(input: &Input, mistake: Mistake) -> Error {
+/// Why an input cannot be imported as `from`; the help is to import it as what it is, where that is something else.
+pub(super) fn refused(input: &Input, mistake: Mistake, from: &str) -> Error {
+    let other = format(input).filter(|other| *other != from);
+    let other = other.map(|other| {
+        let name = shell::clean(&input.name);
+        format!("import it with `cargo loadtest import {other} {name}`")
+    });
     Error::Import {
         excerpt: input.excerpt(&mistake.span),
         words: mistake.words,
-        help: mistake.help,
+        help: other.or(mistake.help),
     }
 }
 

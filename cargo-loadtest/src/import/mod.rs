@@ -7,6 +7,8 @@
 mod correlation;
 mod curl;
 mod document;
+#[cfg(test)]
+mod fuzz;
 mod har;
 mod naming;
 mod openapi;
@@ -19,6 +21,7 @@ mod source;
 
 pub(crate) use correlation::correlate;
 pub(crate) use curl::{Files, read_text, read_words};
+pub(crate) use document::format;
 pub(crate) use har::{HarOptions, read_har};
 pub(crate) use openapi::{OpenApiOptions, read_openapi};
 pub(crate) use postman::{PostmanOptions, read_postman};

@@ -57,6 +57,21 @@ pub(super) fn read(input: &Input) -> Result<Node<'_>, Mistake> {
     }
 }
 
+/// The format of a document, as `cargo loadtest import` calls it, by what only that has.
+pub(crate) fn format(input: &Input) -> Option<&'static str> {
+    let root = read(input).ok()?;
+    let has = |name: &str| root.get(name).is_some();
+    if root.at(&["log", "entries"]).is_some() {
+        Some("har")
+    } else if has("openapi") || has("swagger") {
+        Some("openapi")
+    } else if has("item") || root.at(&["collection", "item"]).is_some() {
+        Some("postman")
+    } else {
+        None
+    }
+}
+
 /// Counts values, so that there are not too many.
 struct Budget(usize);
 
