@@ -162,7 +162,7 @@ fn measured(text: &str) -> ([usize; 3], String) {
     ([right, missed, wrong], other)
 }
 
-const RECORDINGS: [(&str, &str); 10] = [
+const RECORDINGS: [(&str, &str); 16] = [
     ("shop", include_str!("recordings/shop.txt")),
     ("pages", include_str!("recordings/pages.txt")),
     ("cookies", include_str!("recordings/cookies.txt")),
@@ -173,6 +173,12 @@ const RECORDINGS: [(&str, &str); 10] = [
     ("oauth", include_str!("recordings/oauth.txt")),
     ("documents", include_str!("recordings/documents.txt")),
     ("legacy", include_str!("recordings/legacy.txt")),
+    ("tickets", include_str!("recordings/tickets.txt")),
+    ("payments", include_str!("recordings/payments.txt")),
+    ("records", include_str!("recordings/records.txt")),
+    ("front", include_str!("recordings/front.txt")),
+    ("booking", include_str!("recordings/booking.txt")),
+    ("identity", include_str!("recordings/identity.txt")),
 ];
 
 #[test]
