@@ -42,7 +42,7 @@ pub(super) struct Offer {
     pub(super) label: Label,
     /// Whether it is a number of JSON.
     pub(super) is_number: bool,
-    /// As a person is told of it: `product.id`.
+    /// As a person is told of it: `product.id`, in quotes.
     pub(super) name: String,
 }
 
@@ -137,7 +137,10 @@ struct Taker<'a> {
 
 impl Taker<'_> {
     fn put(&mut self, value: &str, origin: Origin, label: Label, is_number: bool, name: String) {
-        if self.offers.is_echo(value, &label) {
+        // Where only text is known of it, what an answer repeats as a number is more than an echo.
+        let known = self.offers.of(value);
+        let is_news = is_number && !known.is_empty() && known.iter().all(|offer| !offer.is_number);
+        if self.offers.is_echo(value, &label) && !is_news {
             return;
         }
         let offers = self.offers.values.entry(value.to_owned()).or_default();
@@ -174,7 +177,7 @@ impl Taker<'_> {
             origin: origin(),
             label: Label::default(),
             is_number: false,
-            name: spelled(path),
+            name: format!("the link `{}`", spelled(path)),
         };
         offers.links.insert(target.to_owned(), offer);
     }
@@ -234,7 +237,8 @@ impl Taker<'_> {
                 .split_last()
                 .map_or(("", &[][..]), |(last, outer)| (*last, outer));
             let label = Label::field(last, outer.iter().copied(), &self.exchange.target);
-            self.put(value, origin(path), label, is_number, spelled(path));
+            let name = format!("`{}`", spelled(path));
+            self.put(value, origin(path), label, is_number, name);
         }
         if !is_number && value.contains('/') {
             self.link(value, || origin(path), path);
@@ -252,7 +256,8 @@ impl Taker<'_> {
                 after: found.after.to_owned(),
             };
             let label = Label::field(found.name, [].into_iter(), &self.exchange.target);
-            self.put(found.value, origin, label, false, found.name.to_owned());
+            let name = format!("`{}`", found.name);
+            self.put(found.value, origin, label, false, name);
         }
     }
 
@@ -268,7 +273,7 @@ impl Taker<'_> {
                 whole.clone(),
                 Label::name(name),
                 false,
-                name.to_owned(),
+                format!("the header `{name}`"),
             );
         }
         if !matches!(name, "location" | "content-location") {
@@ -317,7 +322,8 @@ impl Taker<'_> {
             before: before.to_owned(),
             after: after.map_or_else(String::new, String::from),
         };
-        self.put(part, origin, label.clone(), false, name.to_owned());
+        let told = format!("a part of the header `{name}`");
+        self.put(part, origin, label.clone(), false, told);
     }
 
     /// The value of a cookie, which some requests repeat elsewhere.
@@ -340,7 +346,7 @@ impl Taker<'_> {
                 String::new()
             },
         };
-        let told = format!("the cookie {name}");
+        let told = format!("the cookie `{name}`");
         self.put(content, origin, Label::name(name), false, told);
     }
 }

@@ -72,7 +72,7 @@ pub(crate) fn correlate(recording: &mut Recording) {
             .filter(|_| exchange.pattern.is_none())
             .map(|_| pattern(&exchange.target));
         if let Some((end, offer, confidence)) = link {
-            let why = format!("the link `{}` of its answer leads there", offer.name);
+            let why = format!("{} of its answer leads there", offer.name);
             let marker = markers.of(offer, false, confidence, why);
             replaced.put(Slot::Target, 0..end, marker);
         }
@@ -176,13 +176,13 @@ fn why(place: &Place, choice: &Choice<'_>) -> String {
     match kind(&place.value) {
         Kind::Unique | Kind::Rare => {
             let length = place.value.chars().count();
-            format!("this value of {length} characters is `{name}` of its answer")
+            format!("this value of {length} characters is {name} of its answer")
         }
         Kind::Number(_) if choice.fit > 0 => {
-            format!("`{name}` of its answer is this number, and the names fit")
+            format!("{name} of its answer is this number, and the names fit")
         }
-        Kind::Number(_) => format!("`{name}` of its answer is this number"),
-        _ => format!("`{name}` of its answer is this value, and the names fit"),
+        Kind::Number(_) => format!("{name} of its answer is this number"),
+        _ => format!("{name} of its answer is this value, and the names fit"),
     }
 }
 
@@ -196,7 +196,7 @@ fn note(possible: &[(&Place, &Offer)], exchanges: &[Exchange]) -> Option<String>
             .clone()
             .unwrap_or_else(|| pattern(&source.target));
         let words = format!(
-            "{} may be `{}` of the answer to request {} ({} {path})",
+            "{} may be {} of the answer to request {} ({} {path})",
             place.name,
             offer.name,
             offer.exchange + 1,

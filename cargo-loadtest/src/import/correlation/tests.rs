@@ -519,3 +519,12 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_number_that_was_known_as_text_alone_is_taken_from_where_it_is_one() {
+    let text = "> POST /orders\n< 201\n< location: /orders/1007\n\n> GET /orders/1007\n< 200\n<\n< {\"id\":1007}\n\n\
+                > POST /payments\n> content-type: application/json\n>\n> {\"order_id\":1007,\"note\":\"1007\"}\n< 200\n";
+    let (lines, _) = correlated(text);
+    assert_eq!(lines[1][0], "GET {{0#location}}");
+    assert_eq!(lines[2][3], "{\"order_id\":{{1.id}},\"note\":\"1007\"}");
+}
