@@ -69,7 +69,7 @@ pub(crate) struct Reference {
 }
 
 /// Where a value is from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Origin {
     /// The JSON of the answer to the exchange with this number.
     Body { exchange: usize, path: Vec<Key> },
@@ -81,6 +81,14 @@ pub(crate) enum Origin {
     },
     /// A header of that answer.
     Header { exchange: usize, name: String },
+    /// A part of such a header: what is between two texts, in the first of that name that has both. An empty `before`
+    /// is its beginning, an empty `after` its end.
+    Part {
+        exchange: usize,
+        name: String,
+        before: String,
+        after: String,
+    },
     /// A field of [`Recording::data`] with this number.
     Row { data: usize, field: String },
 }
@@ -95,7 +103,7 @@ pub(crate) enum Key {
 }
 
 /// How certain it is that a value comes from where it is thought to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Confidence {
     /// It fits, and might be a coincidence.
     Possible,
