@@ -53,7 +53,8 @@ mod why {
 /// What is taken of an archive.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HarOptions {
-    /// The hosts whose requests are kept, as `host` or `host:port`; without any, that of the first document.
+    /// The hosts whose requests are kept, as `host` or `host:port`; without any, those of the site of the first
+    /// document.
     pub(crate) hosts: Vec<String>,
     /// Whether static files are kept.
     pub(crate) keeps_static: bool,
