@@ -33,7 +33,7 @@ pub(crate) enum ImportCommand {
         /// The archive; `-` is standard input
         #[arg(value_name = "FILE", default_value = "-")]
         file: PathBuf,
-        /// Keep the requests to this host (`host` or `host:port`), and no others; without it, to that of the first document
+        /// Keep the requests to this host (`host` or `host:port`), and no others; without it, those to the site of the first page
         #[arg(long, value_name = "HOST")]
         host: Vec<String>,
         /// Keep scripts, styles, pictures and fonts too

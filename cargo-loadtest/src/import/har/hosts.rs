@@ -5,6 +5,7 @@
 //! common name (`somebody.github.io`) each one is a site, as is an address; loopback is one site, whatever it is
 //! called.
 
+use super::super::source::Note;
 use super::archive::Entry;
 use super::kinds::Kind;
 use std::collections::HashMap;
@@ -127,10 +128,41 @@ pub(super) fn base<'a>(origins: impl Iterator<Item = &'a str>) -> Option<String>
     most.filter(|most| Some(*most) != first).map(str::to_owned)
 }
 
+/// Says that most of what the page asks for goes to a host of another site, and how to keep that; `kept` is what is.
+pub(super) fn passed_over(
+    entries: &[Entry<'_>],
+    kinds: &[Kind],
+    kept: &[Option<Kind>],
+) -> Option<Note> {
+    let left_out = entries.iter().zip(kinds).zip(kept);
+    let left_out = left_out.filter(|((_, kind), kept)| **kind == Kind::Call && kept.is_none());
+    // What is sent to be measured is hardly answered with data.
+    let calls: Vec<&Entry<'_>> = left_out
+        .map(|((entry, _), _)| entry)
+        .filter(|entry| entry.mime().ends_with("json"))
+        .collect();
+    let host = busiest(calls.iter().copied())?;
+    let mut there = calls
+        .iter()
+        .filter(|entry| entry.url.host_str() == Some(host.as_str()));
+    let first = there.next()?;
+    let count = there.count() + 1;
+    let mut own = entries.iter().zip(kept).filter(|(_, kept)| kept.is_some());
+    let (page, _) = own.next()?;
+    let own_count = own.count() + 1;
+    let own = page.url.host_str()?;
+    (count > own_count).then(|| {
+        let words = format!(
+            "{count} calls go to a host of another site and are left out: `--host {own} --host {host}` keeps them, too"
+        );
+        Note::new(first.span.clone(), words)
+    })
+}
+
 /// The host to which most requests go.
-pub(super) fn busiest(entries: &[Entry<'_>]) -> Option<String> {
+pub(super) fn busiest<'a>(entries: impl Iterator<Item = &'a Entry<'a>>) -> Option<String> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
-    for host in entries.iter().filter_map(|entry| entry.url.host_str()) {
+    for host in entries.filter_map(|entry| entry.url.host_str()) {
         *counts.entry(host).or_default() += 1;
     }
     let most = counts

@@ -53,7 +53,8 @@ mod why {
 /// What is taken of an archive.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HarOptions {
-    /// The hosts whose requests are kept, as `host` or `host:port`; without any, that of the first document.
+    /// The hosts whose requests are kept, as `host` or `host:port`; without any, those of the site of the first
+    /// document.
     pub(crate) hosts: Vec<String>,
     /// Whether static files are kept.
     pub(crate) keeps_static: bool,
@@ -84,7 +85,8 @@ pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording,
         }
     }
     archive::sort(&mut entries);
-    let kept = judged(&entries, options, &mut recording.dropped);
+    let kinds: Vec<Kind> = entries.iter().map(kinds::kind).collect();
+    let kept = judged(&entries, &kinds, options, &mut recording.dropped);
     let number = kept.iter().flatten().count();
     if number == 0 {
         return Err(nothing_left(
@@ -101,6 +103,11 @@ pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording,
             .help("record a shorter visit, or keep fewer hosts with `--host`"));
     }
     recording.notes.extend(archive::sanitised(&root, &entries));
+    if options.hosts.is_empty() {
+        recording
+            .notes
+            .extend(hosts::passed_over(&entries, &kinds, &kept));
+    }
     let has_answers = entries.iter().any(|entry| entry.status.is_some());
     let mut cookies = Cookies::default();
     let mut reading = Reading::new(has_answers);
@@ -134,11 +141,11 @@ pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording,
 /// What each entry is, where it is kept.
 fn judged<'e>(
     entries: &'e [Entry<'_>],
+    kinds: &[Kind],
     options: &HarOptions,
     dropped: &mut Vec<Dropped>,
 ) -> Vec<Option<Kind>> {
-    let kinds: Vec<Kind> = entries.iter().map(kinds::kind).collect();
-    let hosts = Hosts::of(entries, &kinds, &options.hosts);
+    let hosts = Hosts::of(entries, kinds, &options.hosts);
     // A list of requests that were never sent has no answers at all.
     let has_answers = entries.iter().any(|entry| entry.status.is_some());
     let asked: HashSet<_> = entries
@@ -174,7 +181,7 @@ fn judged<'e>(
         (has_answers && entry.status.is_none()).then_some(why::UNANSWERED)
     };
     let mut judged = Vec::with_capacity(entries.len());
-    for (entry, kind) in entries.iter().zip(kinds) {
+    for (entry, kind) in entries.iter().zip(kinds.iter().copied()) {
         let why = judge(entry, kind);
         if let Some(why) = why {
             dropped.push(entry.dropped(why));
@@ -201,7 +208,7 @@ fn nothing_left(dropped: &[Dropped], entries: &[Entry<'_>], span: Span) -> Mista
         let _ = write!(words, "{comma}{count} {why}");
     }
     let help = if has(why::THIRD_PARTY) || has(why::OTHER_HOST) {
-        match hosts::busiest(entries) {
+        match hosts::busiest(entries.iter()) {
             Some(host) => format!("`--host {host}` keeps the requests to that host"),
             None => "`--host` with a host of the archive keeps the requests to it".to_owned(),
         }

@@ -458,3 +458,29 @@ fn a_thousand_requests_are_enough() {
     );
     assert_eq!(recording(&entries[1..]).exchanges.len(), 1000);
 }
+
+#[test]
+fn calls_to_another_site_are_not_left_out_unnoticed() {
+    let page = with(
+        entry(0, "GET", "https://app.example/", 200),
+        &[("response.content.mimeType", json!("text/html"))],
+    );
+    let own = entry(5, "GET", "https://app.example/config", 200);
+    let calls = |number: u32| {
+        entry(
+            10 + number,
+            "GET",
+            &format!("https://api.other.example/{number}"),
+            200,
+        )
+    };
+    let recorded = recording(&[page.clone(), own.clone(), calls(1), calls(2), calls(3)]);
+    assert_eq!(recorded.exchanges.len(), 2);
+    assert!(
+        notes(&recorded).contains("3 calls go to a host of another site")
+            && notes(&recorded).contains("`--host app.example --host api.other.example`"),
+        "{}",
+        notes(&recorded)
+    );
+    assert_eq!(notes(&recording(&[page, own, calls(1), calls(2)])), "");
+}
