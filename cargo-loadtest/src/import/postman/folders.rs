@@ -191,9 +191,7 @@ fn leave_out(
     });
     recording.references.retain_mut(|reference| {
         let is_used = markers.contains(reference.marker.as_str());
-        if let Origin::Body { exchange, .. }
-        | Origin::Header { exchange, .. }
-        | Origin::Between { exchange, .. } = &mut reference.from
+        if let Origin::Body { exchange, .. } | Origin::Header { exchange, .. } = &mut reference.from
         {
             match numbers.get(exchange) {
                 Some(number) if is_used => *exchange = *number,
@@ -221,13 +219,13 @@ fn leave_out(
         .retain(|dropped| !is_left(dropped.span.start));
 }
 
+/// The exchange whose answer a value is from.
 fn source(origin: &Origin) -> Option<usize> {
-    match origin {
-        Origin::Body { exchange, .. }
-        | Origin::Header { exchange, .. }
-        | Origin::Between { exchange, .. } => Some(*exchange),
-        Origin::Row { .. } => None,
+    // The only two that scripts make.
+    if let Origin::Body { exchange, .. } | Origin::Header { exchange, .. } = origin {
+        return Some(*exchange);
     }
+    None
 }
 
 /// The markers in a request.

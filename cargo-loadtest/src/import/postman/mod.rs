@@ -287,9 +287,12 @@ fn tell(entry: &Entry<'_, '_>, scripts: &Scripts, name: &str, reader: &mut Reade
             );
         }
     }
-    if scripts.after.iter().any(|script| script.checks_more) {
-        let words = "what scripts check besides the status is not checked here, of this request and of others";
-        reader.note_once(&entry.span, words);
+    if let Some(event) = entry.item.get("event")
+        && scripts.after.iter().any(|script| script.checks_more)
+    {
+        let words = "of what scripts check, here and elsewhere, only the status is checked";
+        let start = event.span.start;
+        reader.note_once(&(start..start + 1), words);
     }
 }
 
