@@ -135,6 +135,7 @@ pub(crate) fn read_postman(input: &Input, options: &PostmanOptions) -> Result<Re
     recording.client = Client {
         insecure: reader.is_insecure,
         keeps_cookies: true,
+        redirects: request::REDIRECTS,
         ..Client::default()
     };
     recording.notes = reader.variables.notes;

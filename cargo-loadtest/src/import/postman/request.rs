@@ -10,7 +10,7 @@ use super::{Reader, auth, body, url};
 /// The methods whose body Postman does not send, unless it is told to.
 const WITHOUT_BODY: [&str; 6] = ["GET", "HEAD", "COPY", "PURGE", "UNLOCK", "VIEW"];
 /// How many redirects Postman follows.
-const REDIRECTS: u32 = 10;
+pub(super) const REDIRECTS: u32 = 10;
 /// How many can be followed.
 const MOST_REDIRECTS: u32 = 50;
 /// What is set by whoever sends.
