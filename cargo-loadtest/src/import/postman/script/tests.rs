@@ -185,3 +185,54 @@ fn no_script_is_too_strange() {
         read(script);
     }
 }
+
+/// What scripts are made of, and what breaks them.
+const PIECES: [&str; 40] = [
+    "pm",
+    ".",
+    "environment",
+    "set",
+    "(",
+    ")",
+    "'a'",
+    ",",
+    "response",
+    "json",
+    "token",
+    "var ",
+    "const ",
+    "x",
+    "=",
+    "{",
+    "}",
+    "[",
+    "]",
+    "0",
+    "`${x}`",
+    "`${",
+    "\"",
+    "'",
+    "/",
+    "//",
+    "/*",
+    "\\",
+    "+",
+    "||",
+    "?.",
+    "tests",
+    "===",
+    "responseCode",
+    "code",
+    "200",
+    "expect",
+    "\n",
+    "é",
+    "JSON.parse(responseBody)",
+];
+
+proptest::proptest! {
+    #[test]
+    fn any_script_is_read(pieces in proptest::collection::vec(proptest::sample::select(&PIECES[..]), 0..60)) {
+        read(&pieces.concat());
+    }
+}
