@@ -40,6 +40,7 @@ mod holes;
 #[cfg(unix)]
 mod import_correlation;
 mod import_har;
+mod import_postman;
 mod init;
 mod interrupts;
 #[cfg(unix)]
@@ -120,6 +121,7 @@ fn main() -> ExitCode {
         #[cfg(unix)]
         import_correlation::trials(),
         import_har::trials(),
+        import_postman::trials(),
         init::trials(),
         interrupts::trials(),
         #[cfg(unix)]

@@ -67,10 +67,10 @@ pub(crate) enum ImportCommand {
         /// The collection; `-` is standard input
         #[arg(value_name = "FILE", default_value = "-")]
         file: PathBuf,
-        /// An environment that was exported, for the variables of the collection
+        /// An environment that was exported, or the globals, for the variables of the collection
         #[arg(long, value_name = "FILE")]
         environment: Option<PathBuf>,
-        /// Take this folder, and no others
+        /// Take this folder, with what it needs of others, and no others
         #[arg(long, value_name = "NAME")]
         folder: Vec<String>,
         #[command(flatten)]

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::files;
 use crate::import::{
     HarOptions, Input, Linked, Mistake, Named, OpenApiOptions, PostmanOptions, Recording,
-    correlate, read_har, read_openapi, read_postman, write,
+    correlate, read_environment, read_har, read_openapi, read_postman, write,
 };
 use crate::shell;
 use std::collections::HashMap;
@@ -98,12 +98,15 @@ pub(crate) fn import(args: &ImportArgs) -> Result<u8, Error> {
             to,
         } => {
             may_be_written(to)?;
-            let environment = environment.as_deref();
+            let environment = environment.as_deref().map(|path| {
+                let input = recorded::text(path, LARGEST)?;
+                // A mistake in it is shown in it.
+                read_environment(&input)
+                    .map_err(|mistake| recorded::refused(&input, mistake, "postman"))
+            });
             let options = PostmanOptions {
                 folders: folder.clone(),
-                environment: environment
-                    .map(|path| recorded::text(path, LARGEST))
-                    .transpose()?,
+                environment: environment.transpose()?,
             };
             document(file, "postman", to, |input| read_postman(input, &options))?;
         }

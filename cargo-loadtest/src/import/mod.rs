@@ -24,7 +24,7 @@ pub(crate) use curl::{Files, read_text, read_words};
 pub(crate) use document::format;
 pub(crate) use har::{HarOptions, read_har};
 pub(crate) use openapi::{OpenApiOptions, read_openapi};
-pub(crate) use postman::{PostmanOptions, read_postman};
+pub(crate) use postman::{PostmanOptions, read_environment, read_postman};
 pub(crate) use recording::Recording;
 pub(crate) use replayed::{is_replayed, replayed};
 pub(crate) use rust::{Linked, Named, write};

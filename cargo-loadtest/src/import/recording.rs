@@ -155,6 +155,8 @@ pub(crate) struct Client {
     pub(crate) http: Option<Http>,
     /// Whether cookies that answers set are sent back.
     pub(crate) keeps_cookies: bool,
+    /// How many redirects are followed unless an [`Exchange`] has another number.
+    pub(crate) redirects: u32,
     /// A file of certificates to trust.
     pub(crate) ca: Option<String>,
     /// A file with the certificate of the client and its key.

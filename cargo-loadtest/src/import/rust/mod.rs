@@ -192,6 +192,9 @@ fn client(client: &Client, exchanges: &[&Exchange]) -> Vec<Choice> {
     if client.insecure {
         options.push(Choice::Plain("insecure = true".to_owned()));
     }
+    if client.redirects > 0 {
+        options.push(Choice::Plain(format!("redirects = {}", client.redirects)));
+    }
     // A step that sends cookies of its own sends no others; the rest were recorded without.
     let sends_own = |exchange: &&Exchange| {
         let mut headers = exchange.headers.iter();

@@ -1,6 +1,6 @@
 //! One request as a step: declared where that can say it, else a function.
 
-use super::super::recording::Exchange;
+use super::super::recording::{Client, Exchange};
 use super::attribute::{self, Choice};
 use super::built::{self, Uses};
 use super::declared::{self, Writing, is_sent};
@@ -27,6 +27,7 @@ pub(super) fn write(
     uses: &mut Uses,
 ) {
     let exchange = &scope.recording.exchanges[number];
+    let client = &scope.recording.client;
     let name = scope.step(number);
     describe(source, exchange);
     for header in &exchange.omitted {
@@ -58,13 +59,13 @@ pub(super) fn write(
     let answer = scope.answer(number).map(|read| read.ty());
     match declared::options(exchange, &mut writing) {
         Some(mut options) => {
-            options.extend(settings(exchange));
+            options.extend(settings(exchange, client));
             attribute::write(source, INDENT, "step", &options);
             let answer = answer.map_or_else(String::new, |ty| format!(" -> {ty}"));
             let _ = writeln!(source, "{INDENT}fn {name}(){answer};");
         }
         None => {
-            attribute::write(source, INDENT, "step", &settings(exchange));
+            attribute::write(source, INDENT, "step", &settings(exchange, client));
             built::write(source, exchange, answer.as_deref(), &mut writing, uses);
         }
     }
@@ -98,9 +99,9 @@ fn describe(source: &mut String, exchange: &Exchange) {
 }
 
 /// What a step says besides its request.
-fn settings(exchange: &Exchange) -> Vec<Choice> {
+fn settings(exchange: &Exchange, client: &Client) -> Vec<Choice> {
     let mut options = Vec::new();
-    if exchange.redirects > 0 {
+    if exchange.redirects != client.redirects {
         let redirects = exchange.redirects.min(MOST_REDIRECTS);
         options.push(Choice::Plain(format!("redirects = {redirects}")));
     }

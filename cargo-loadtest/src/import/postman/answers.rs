@@ -1,0 +1,89 @@
+//! Answers that were saved with a request, as examples.
+
+use super::super::document::Node;
+use super::super::recording::{Answer, Header};
+use super::dynamic;
+use super::environment::value;
+
+/// The answer to a request that is told of, and the statuses of success.
+pub(super) fn read(
+    item: &Node<'_>,
+    request: &Node<'_>,
+    expected: &[u16],
+) -> (Option<Answer>, Vec<u16>) {
+    let saved: Vec<(u16, &Node<'_>)> = item
+        .get("response")
+        .map(Node::items)
+        .unwrap_or_default()
+        .iter()
+        .filter_map(|response| Some((code(response)?, response)))
+        .collect();
+    let mut expect = expected.to_vec();
+    if expect.is_empty() {
+        expect = saved
+            .iter()
+            .map(|(code, _)| *code)
+            .filter(|code| *code < 400)
+            .collect();
+    }
+    expect.sort_unstable();
+    expect.dedup();
+    let chosen = saved.iter().find(|(code, _)| expect.contains(code));
+    let answer = chosen.map(|(status, response)| answer(*status, response, request));
+    (answer, expect)
+}
+
+fn code(response: &Node<'_>) -> Option<u16> {
+    let code = response.get("code")?.scalar()?.parse().ok()?;
+    (200..600).contains(&code).then_some(code)
+}
+
+fn answer(status: u16, response: &Node<'_>, request: &Node<'_>) -> Answer {
+    let text = response.get("body").map(value).unwrap_or_default();
+    let known = dynamic::without_kinds(&text);
+    let is_example = known.is_some() || !is_same(response.get("originalRequest"), request);
+    let headers = response.get("header").map(headers).unwrap_or_default();
+    Answer {
+        status,
+        headers,
+        body: known.unwrap_or(text).into_bytes(),
+        is_example,
+    }
+}
+
+/// Whether an answer is that to the request as it is, so that its values may be in others.
+fn is_same(original: Option<&Node<'_>>, request: &Node<'_>) -> bool {
+    let Some(original) = original.filter(|original| original.is_object()) else {
+        return false;
+    };
+    let of = |request: &Node<'_>| {
+        let url = request.get("url").map(|url| match url.text_of("raw") {
+            Some(raw) => raw.to_owned(),
+            None => value(url),
+        });
+        let body = request
+            .get("body")
+            .filter(|body| body.is_object())
+            .map(Node::json);
+        let method = request.text_of("method").unwrap_or("GET").to_owned();
+        (method, url, body)
+    };
+    of(original) == of(request)
+}
+
+fn headers(list: &Node<'_>) -> Vec<Header> {
+    let named = |name: &str, value: &str| Header {
+        name: name.trim().to_owned(),
+        value: value.trim().as_bytes().to_vec(),
+    };
+    if let Some(text) = list.text() {
+        let lines = text.lines().filter_map(|line| line.split_once(':'));
+        return lines.map(|(name, value)| named(name, value)).collect();
+    }
+    let headers = list.items().iter().filter_map(|header| {
+        let name = header.text_of("key")?;
+        let text = header.get("value").map(value).unwrap_or_default();
+        super::request::is_header_name(name).then(|| named(name, &text))
+    });
+    headers.collect()
+}

@@ -1,0 +1,389 @@
+//! What `{{name}}` stands for: the value of a scope, a part of an earlier answer, or a secret.
+
+use super::super::recording::{Confidence, Key, Origin, Reference, Secret};
+use super::super::source::{Note, Span};
+use super::dynamic;
+use super::environment::{Environment, Layer, Variable};
+use super::names;
+use super::script::Part;
+use std::collections::{HashMap, HashSet};
+
+/// How deep variables may be within each other, as in Postman.
+const DEEPEST: usize = 20;
+/// How many variables are looked up at most.
+const MOST_LOOKUPS: usize = 200_000;
+/// How many bytes their values may come to.
+const MOST_BYTES: usize = 16 * 1024 * 1024;
+/// How many variables may be given at run time.
+const MOST_SECRETS: usize = 1000;
+/// The longest name.
+const LONGEST_NAME: usize = 100;
+
+/// A part of a text whose variables were looked up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// What is there, or the value of a variable.
+    Text(String),
+    /// A variable whose value is not for the source: it is secret, or there is none.
+    Hidden {
+        /// What it is called.
+        name: String,
+        /// Whether it has no value.
+        is_missing: bool,
+    },
+    /// A part of an earlier answer.
+    Answer {
+        /// Where it is.
+        from: Origin,
+        /// Why it is thought so.
+        why: String,
+    },
+    /// A cookie that an answer set, which goes back by itself.
+    Cookie(String),
+}
+
+/// Where a text stands, as far as its variables have to know.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scope<'a> {
+    /// Variables of the folders and of the collection, the nearest ones first.
+    pub(super) layers: &'a [&'a Layer],
+    /// The request.
+    pub(super) span: &'a Span,
+}
+
+/// All variables, as they are when a request is sent.
+pub(super) struct Variables<'a> {
+    environment: Option<&'a Environment>,
+    /// What scripts have set so far.
+    set: HashMap<String, Vec<Piece>>,
+    /// What scripts set at all, and the request they belong to.
+    pub(super) set_by: HashMap<String, String>,
+    /// Those that credentials are made of.
+    pub(super) in_credentials: HashSet<String>,
+    /// What all markers begin with.
+    pub(super) prefix: String,
+    markers: usize,
+    /// The secrets that are used.
+    pub(super) secrets: Vec<Secret>,
+    /// The markers, by what they stand for.
+    known: HashMap<String, String>,
+    /// The names of secrets.
+    names: HashSet<String>,
+    /// The references that are used.
+    pub(super) references: Vec<Reference>,
+    pub(super) notes: Vec<Note>,
+    /// The made up values that were told, with the place of their request.
+    told: HashSet<(usize, String)>,
+    made_up: usize,
+    lookups: usize,
+    bytes: usize,
+}
+
+impl<'a> Variables<'a> {
+    /// Those of an input, whose text has none of the markers in it.
+    pub(super) fn new(input: &str, environment: Option<&'a Environment>) -> Self {
+        let mut prefix = "ltpm".to_owned();
+        while input.contains(&prefix) {
+            prefix.push('x');
+        }
+        Self {
+            environment,
+            set: HashMap::new(),
+            set_by: HashMap::new(),
+            in_credentials: HashSet::new(),
+            prefix,
+            markers: 0,
+            secrets: Vec::new(),
+            known: HashMap::new(),
+            names: HashSet::new(),
+            references: Vec::new(),
+            notes: Vec::new(),
+            told: HashSet::new(),
+            made_up: 0,
+            lookups: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Does what a script does: the value is a text, or parts of the answer to the exchange with this number.
+    pub(super) fn set(
+        &mut self,
+        name: &str,
+        parts: Option<&[Part]>,
+        exchange: Option<usize>,
+        of: &str,
+        scope: Scope<'_>,
+    ) {
+        let Some(parts) = parts else {
+            // The script knows what, and nobody else does.
+            self.set.remove(name);
+            return;
+        };
+        let mut pieces = Vec::new();
+        for part in parts {
+            let why = || format!("the script of `{of}` keeps it as `{name}`");
+            match (part, exchange) {
+                (Part::Text(text), _) => pieces.push(Piece::Text(text.clone())),
+                (Part::Variable(other), _) => self.look_up(other, scope, 0, &mut pieces),
+                (Part::Json(path), Some(exchange)) if !path.is_empty() => {
+                    let path: Vec<Key> = path.clone();
+                    pieces.push(Piece::Answer {
+                        from: Origin::Body { exchange, path },
+                        why: why(),
+                    });
+                }
+                (Part::Header(header), Some(exchange)) => {
+                    let name = header.to_ascii_lowercase();
+                    pieces.push(Piece::Answer {
+                        from: Origin::Header { exchange, name },
+                        why: why(),
+                    });
+                }
+                (Part::Cookie(cookie), _) => pieces.push(Piece::Cookie(cookie.clone())),
+                _ => {
+                    self.set.remove(name);
+                    return;
+                }
+            }
+        }
+        let is_empty = pieces
+            .iter()
+            .all(|piece| *piece == Piece::Text(String::new()));
+        let is_text = pieces.iter().all(|piece| matches!(piece, Piece::Text(_)));
+        if is_empty {
+            self.set.remove(name);
+        } else if is_text && self.is_secret(name, "") {
+            self.set.insert(
+                name.to_owned(),
+                vec![Piece::Hidden {
+                    name: name.to_owned(),
+                    is_missing: false,
+                }],
+            );
+        } else {
+            self.set.insert(name.to_owned(), pieces);
+        }
+    }
+
+    /// A text in pieces.
+    pub(super) fn pieces(&mut self, text: &str, scope: Scope<'_>) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        self.expand(text, scope, 0, &mut pieces);
+        pieces
+    }
+
+    /// A text with markers in the place of what is not known yet.
+    pub(super) fn text(&mut self, text: &str, scope: Scope<'_>) -> String {
+        let pieces = self.pieces(text, scope);
+        self.joined(&pieces, false)
+    }
+
+    /// Pieces as a text with markers; a reference is bare where it is no string of JSON.
+    pub(super) fn joined(&mut self, pieces: &[Piece], is_bare: bool) -> String {
+        let mut text = String::new();
+        for piece in pieces {
+            match piece {
+                Piece::Text(part) => text.push_str(part),
+                Piece::Hidden { name, is_missing } => {
+                    text.push_str(&self.secret(name, *is_missing));
+                }
+                Piece::Cookie(name) => text.push_str(&self.secret(name, true)),
+                Piece::Answer { from, why } => text.push_str(&self.reference(from, why, is_bare)),
+            }
+        }
+        text
+    }
+
+    fn expand(&mut self, text: &str, scope: Scope<'_>, depth: usize, pieces: &mut Vec<Piece>) {
+        self.bytes = self.bytes.saturating_add(text.len());
+        let mut rest = text;
+        while let Some((before, name, after)) = next(rest) {
+            push_text(before, pieces);
+            self.look_up(name, scope, depth, pieces);
+            rest = after;
+        }
+        push_text(rest, pieces);
+    }
+
+    fn look_up(&mut self, name: &str, scope: Scope<'_>, depth: usize, pieces: &mut Vec<Piece>) {
+        self.lookups += 1;
+        let hidden = |is_missing| Piece::Hidden {
+            name: name.to_owned(),
+            is_missing,
+        };
+        if depth >= DEEPEST || self.lookups > MOST_LOOKUPS || self.bytes > MOST_BYTES {
+            pieces.push(hidden(true));
+            return;
+        }
+        if let Some(kind) = name.strip_prefix('$') {
+            self.make_up(kind, scope, pieces);
+            return;
+        }
+        if let Some(set) = self.set.get(name) {
+            for piece in set {
+                match piece {
+                    Piece::Text(text) => {
+                        self.bytes = self.bytes.saturating_add(text.len());
+                        push_text(text, pieces);
+                    }
+                    piece => pieces.push(piece.clone()),
+                }
+            }
+            return;
+        }
+        let Some(variable) = self.find(name, scope) else {
+            pieces.push(hidden(true));
+            return;
+        };
+        if variable.is_secret || self.is_secret(name, &variable.value) {
+            pieces.push(hidden(false));
+        } else {
+            let value = variable.value.clone();
+            self.expand(&value, scope, depth + 1, pieces);
+        }
+    }
+
+    /// The variable with a value that is nearest: in the environment, the folders, the collection, everywhere.
+    fn find<'s>(&'s self, name: &str, scope: Scope<'s>) -> Option<&'s Variable> {
+        let of = |is_global: bool| {
+            let environment = self
+                .environment
+                .filter(|found| found.is_global == is_global);
+            environment.map(|environment| &environment.variables)
+        };
+        let layers = scope.layers.iter().copied();
+        let mut layers = of(false).into_iter().chain(layers).chain(of(true));
+        layers.find_map(|layer| {
+            layer
+                .get(name)
+                .filter(|variable| !variable.value.is_empty())
+        })
+    }
+
+    fn is_secret(&self, name: &str, value: &str) -> bool {
+        self.in_credentials.contains(name) || names::is_secret(name, value)
+    }
+
+    fn make_up(&mut self, kind: &str, scope: Scope<'_>, pieces: &mut Vec<Piece>) {
+        self.made_up += 1;
+        let value = dynamic::value(kind, self.made_up);
+        if self.told.insert((scope.span.start, kind.to_owned())) {
+            let instead = match kind {
+                "guid" | "randomUUID" => "; a step with a body has `vu.uuid()`",
+                _ if kind.starts_with("random") => {
+                    "; a `#[feed]` has a row of data for each journey"
+                }
+                _ => "",
+            };
+            self.notes.push(Note::new(
+                scope.span.clone(),
+                format!(
+                    "`{{{{${kind}}}}}` is new with each request in Postman, and here always `{value}`{instead}"
+                ),
+            ));
+        }
+        push_text(&value, pieces);
+    }
+
+    fn marker(&mut self) -> String {
+        self.markers += 1;
+        format!("{}{}e", self.prefix, self.markers)
+    }
+
+    /// The marker of a variable that is given at run time.
+    pub(super) fn secret(&mut self, name: &str, is_missing: bool) -> String {
+        let key = format!("variable {name}");
+        let what = match self.set_by.get(name) {
+            Some(request) if is_missing => {
+                format!(
+                    "the variable `{name}`, which `{request}` sets only later or in a way that is not known"
+                )
+            }
+            _ if is_missing => {
+                format!("the variable `{name}`, which has no value in the collection")
+            }
+            _ => format!("the variable `{name}` of the collection"),
+        };
+        self.keep(key, name, what)
+    }
+
+    /// The marker of a value that is secret itself.
+    pub(super) fn hidden(&mut self, value: &str, wanted: &str, what: &str) -> String {
+        self.keep(format!("value {value}"), wanted, what.to_owned())
+    }
+
+    fn keep(&mut self, key: String, wanted: &str, what: String) -> String {
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        if self.secrets.len() >= MOST_SECRETS {
+            // More than anybody could give.
+            return "x".to_owned();
+        }
+        let name = names::unique(&names::upper(wanted), "_", |name| self.names.contains(name));
+        self.names.insert(name.clone());
+        let value = self.marker();
+        self.known.insert(key, value.clone());
+        self.secrets.push(Secret {
+            name,
+            what,
+            value: value.clone(),
+        });
+        value
+    }
+
+    fn reference(&mut self, from: &Origin, why: &str, is_bare: bool) -> String {
+        let key = format!("{is_bare} {from:?}");
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let marker = self.marker();
+        self.known.insert(key, marker.clone());
+        self.references.push(Reference {
+            marker: marker.clone(),
+            from: from.clone(),
+            is_bare,
+            confidence: Confidence::Certain,
+            why: why.to_owned(),
+        });
+        marker
+    }
+}
+
+/// Adds a text to what is there.
+fn push_text(text: &str, pieces: &mut Vec<Piece>) {
+    match pieces.last_mut() {
+        _ if text.is_empty() => {}
+        Some(Piece::Text(before)) => before.push_str(text),
+        _ => pieces.push(Piece::Text(text.to_owned())),
+    }
+}
+
+/// The first `{{name}}`: what is before it, the name, and what is behind it.
+pub(super) fn next(text: &str) -> Option<(&str, &str, &str)> {
+    let mut from = 0;
+    while let Some(open) = text[from..].find("{{") {
+        let open = from + open;
+        // Of `{{{a}}`, the last two.
+        let braces = text[open..]
+            .bytes()
+            .take_while(|byte| *byte == b'{')
+            .count();
+        let begin = open + braces;
+        let end = text[begin..].find(['{', '}'])? + begin;
+        let name = text[begin..end].trim();
+        if text[end..].starts_with("}}") && is_name(name) {
+            return Some((&text[..begin - 2], name, &text[end + 2..]));
+        }
+        from = end;
+    }
+    None
+}
+
+/// Whether this is the name of a variable: templates of other kinds have signs in it.
+fn is_name(name: &str) -> bool {
+    let is_letter = |letter: char| letter.is_alphanumeric() || "_-. $:".contains(letter);
+    name.len() <= LONGEST_NAME
+        && name.chars().all(is_letter)
+        && name.chars().any(char::is_alphanumeric)
+}
