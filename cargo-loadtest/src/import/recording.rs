@@ -81,6 +81,14 @@ pub(crate) enum Origin {
     },
     /// A header of that answer.
     Header { exchange: usize, name: String },
+    /// A part of such a header: what is between two texts, in the first of that name that has both. An empty `before`
+    /// is its beginning, an empty `after` its end.
+    Part {
+        exchange: usize,
+        name: String,
+        before: String,
+        after: String,
+    },
     /// A field of [`Recording::data`] with this number.
     Row { data: usize, field: String },
 }
