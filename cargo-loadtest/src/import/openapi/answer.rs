@@ -126,11 +126,10 @@ fn held<'a>(
     let produces = operation.node.get("produces");
     let produces = produces.or_else(|| document.root.get("produces"));
     let produces = produces.map_or(&[][..], Node::items);
-    let produced = produces.iter().filter_map(Node::text);
-    let named = examples.iter().map(|field| &*field.name);
-    let names: Vec<_> = produced.chain(named).collect();
-    let name = names.iter().min_by_key(|name| Media::of(name));
-    let name = name.copied().unwrap_or("application/json");
+    let of_examples = examples.iter().map(|field| &*field.name);
+    let types = produces.iter().filter_map(Node::text).chain(of_examples);
+    let name = types.min_by_key(|name| Media::of(name));
+    let name = name.unwrap_or("application/json");
     let media = Media::of(name);
     let example = examples
         .iter()

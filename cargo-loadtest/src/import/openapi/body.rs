@@ -74,12 +74,12 @@ fn of_version_two<'a>(
     let consumes = operation.node.get("consumes");
     let consumes = consumes.or_else(|| document.root.get("consumes"));
     let consumes = consumes.map_or(&[][..], Node::items);
-    let consumed: Vec<_> = consumes.iter().filter_map(Node::text).collect();
+    let types: Vec<_> = consumes.iter().filter_map(Node::text).collect();
     let body = parameters
         .iter()
         .find(|parameter| parameter.place == "body");
     if let Some(body) = body {
-        let best = consumed.iter().min_by_key(|name| Media::of(name));
+        let best = types.iter().min_by_key(|name| Media::of(name));
         let name = best.copied().unwrap_or("application/json");
         let media = Media::of(name);
         let example = super::parameters::example_of(document, body.node);
@@ -89,7 +89,7 @@ fn of_version_two<'a>(
             media_type: content::media_type(document, media, name, &body.node.span),
             value: content::value(document, example, schema, Direction::Request),
             node: None,
-            among: consumed.len(),
+            among: types.len(),
         };
         return sent(document, operation, content);
     }
@@ -104,7 +104,7 @@ fn of_version_two<'a>(
     let is_file = |parameter: &Parameter<'_>| parameter.node.text_of("type") == Some("file");
     let has_file = fields.iter().any(|field| is_file(field));
     let is_multipart = |name: &&str| Media::of(name) == Media::Multipart;
-    let is_encoded = consumed.iter().any(|name| Media::of(name) == Media::Form);
+    let is_encoded = types.iter().any(|name| Media::of(name) == Media::Form);
     let values: Vec<_> = fields
         .iter()
         .map(|field| Field {
@@ -113,7 +113,7 @@ fn of_version_two<'a>(
             node: field.value(document),
         })
         .collect();
-    let sent = if has_file || consumed.iter().any(is_multipart) && !is_encoded {
+    let sent = if has_file || types.iter().any(is_multipart) && !is_encoded {
         let mut parts = Vec::new();
         for (field, value) in fields.iter().zip(&values) {
             if is_file(field) {

@@ -2,6 +2,7 @@
 
 use crate::import::source::{Note, Span};
 use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
 
 /// How many notes that differ in their names alone are told.
 const MOST_ALIKE: usize = 3;
@@ -43,7 +44,7 @@ impl Notes {
             if kind.count > MOST_ALIKE {
                 let more = kind.count - MOST_ALIKE;
                 let words = &mut self.told[kind.last].words;
-                words.push_str(&format!(" (and {more} more like this)"));
+                let _ = write!(words, " (and {more} more like this)");
             }
         }
         self.told.sort_by_key(|note| note.span.start);

@@ -3,6 +3,7 @@
 use super::places::{Document, shortened};
 use crate::import::document::Node;
 use crate::import::source::Mistake;
+use std::fmt::Write as _;
 use url::Url;
 
 /// Where a service is that a document does not tell.
@@ -158,7 +159,9 @@ fn with_defaults(url: &str, variables: Option<&Node<'_>>) -> String {
         text.push_str(before);
         match value {
             Some(value) => text.push_str(&value),
-            None => text.push_str(&format!("{{{name}}}")),
+            None => {
+                let _ = write!(text, "{{{name}}}");
+            }
         }
         rest = after;
     }

@@ -40,8 +40,8 @@ fn told(text: &str, recording: &Recording) -> String {
                 let mut way = format!("{exchange}.body");
                 for key in path {
                     match key {
-                        Key::Field(name) => way.push_str(&format!(".{name}")),
-                        Key::Item(number) => way.push_str(&format!("[{number}]")),
+                        Key::Field(name) => write!(way, ".{name}").unwrap(),
+                        Key::Item(number) => write!(way, "[{number}]").unwrap(),
                     }
                 }
                 way

@@ -103,7 +103,7 @@ impl<'a, 'd> Sampler<'a, 'd> {
             return Some(made(schema, Value::Text(marker.into())));
         }
         if kind == Kind::Object {
-            return self.object(shape, schema);
+            return Some(self.object(shape, schema));
         }
         if let Some(example) = shape.example() {
             return Some(example.clone());
@@ -148,7 +148,7 @@ impl<'a, 'd> Sampler<'a, 'd> {
         Some(made(schema, Value::List(items)))
     }
 
-    fn object(&self, shape: &Shape<'a>, schema: &'a Node<'a>) -> Option<Node<'a>> {
+    fn object(&self, shape: &Shape<'a>, schema: &'a Node<'a>) -> Node<'a> {
         let is_request = self.direction == Direction::Request;
         let properties = shape.properties();
         let required = shape.required();
@@ -186,7 +186,7 @@ impl<'a, 'd> Sampler<'a, 'd> {
             if !is_required && !examples.is_empty() {
                 continue;
             }
-            if !is_required && is_wide && !self.has_example(property) {
+            if !is_required && is_wide && !has_example(property) {
                 continue;
             }
             if let Some(value) = self.within_bounds(property, name, is_required) {
@@ -221,7 +221,7 @@ impl<'a, 'd> Sampler<'a, 'd> {
                 node: value,
             });
         }
-        Some(made(schema, Value::Object(fields)))
+        made(schema, Value::Object(fields))
     }
 
     /// Whether a property is not of this direction, or not to be used any more.
@@ -239,11 +239,11 @@ impl<'a, 'd> Sampler<'a, 'd> {
             Direction::Answer => is_set("writeOnly"),
         }
     }
+}
 
-    fn has_example(&self, property: &'a Node<'a>) -> bool {
-        let keys = ["example", "examples", "const"];
-        keys.iter().any(|key| property.get(key).is_some())
-    }
+fn has_example(property: &Node<'_>) -> bool {
+    let keys = ["example", "examples", "const"];
+    keys.iter().any(|key| property.get(key).is_some())
 }
 
 /// A value that stands nowhere: its place is that of its schema.

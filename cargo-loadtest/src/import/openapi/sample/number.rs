@@ -62,7 +62,10 @@ fn bound(
     let is_open = exclusive.and_then(Node::boolean) == Some(true);
     let other = exclusive.and_then(Node::number);
     match (inclusive, other) {
-        (Some(one), Some(other)) => (Some(nearer(one, other)), nearer(one, other) == other),
+        (Some(one), Some(other)) => {
+            let bound = nearer(one, other);
+            (Some(bound), bound.total_cmp(&other).is_eq())
+        }
         (None, Some(other)) => (Some(other), true),
         (one, None) => (one, is_open),
     }
