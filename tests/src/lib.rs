@@ -14,11 +14,13 @@
 //! ```
 
 mod parse;
+mod replay;
 mod reply;
 mod serve;
 mod tls;
 
 pub use parse::Request;
+pub use replay::{Refusals, Replay, Replayed};
 pub use reply::Reply;
 pub use serve::Server;
 pub use tls::{Authority, Front, self_signed};

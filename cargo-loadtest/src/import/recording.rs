@@ -69,7 +69,7 @@ pub(crate) struct Reference {
 }
 
 /// Where a value is from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Origin {
     /// The JSON of the answer to the exchange with this number.
     Body { exchange: usize, path: Vec<Key> },
@@ -103,7 +103,7 @@ pub(crate) enum Key {
 }
 
 /// How certain it is that a value comes from where it is thought to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Confidence {
     /// It fits, and might be a coincidence.
     Possible,

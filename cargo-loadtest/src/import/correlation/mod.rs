@@ -1,6 +1,223 @@
 //! Which values of requests come from earlier answers.
+//!
+//! All values that stand in requests are collected first; then the exchanges are gone through once, in their order,
+//! and only what is wanted is kept of the answers. So time and memory grow with the size of the recording.
+//! What a request had before any answer is the user's, and an answer that repeats it is an echo.
 
-use super::recording::Recording;
+mod answer;
+mod choice;
+mod kind;
+mod label;
+mod layer;
+mod marker;
+mod page;
+mod replaced;
+mod request;
+#[cfg(test)]
+mod tests;
+
+use super::recording::{Confidence, Exchange, Origin, Recording};
+use super::source::Note;
+use answer::{Offer, Offers};
+use choice::{Choice, choose};
+use kind::{Kind, kind};
+use marker::{Markers, Taken};
+use replaced::Replaced;
+use request::{Form, Place, Slot, places};
+use std::collections::BTreeSet;
+
+/// How many values that might come from an answer are named at a request.
+const MOST_NAMED: usize = 3;
+/// How many beginnings of a target are looked for.
+const MOST_BEGINNINGS: usize = 32;
 
 /// Puts references in the place of values that earlier answers have; what is not certain enough is left, and noted.
-pub(crate) fn correlate(_recording: &mut Recording) {}
+pub(crate) fn correlate(recording: &mut Recording) {
+    let mut answers = recording
+        .exchanges
+        .iter()
+        .filter_map(|exchange| exchange.answer.as_ref());
+    if !answers.any(|answer| !answer.is_example) {
+        return;
+    }
+    let taken = Taken::new(recording);
+    let mut offers = Offers::default();
+    for exchange in &recording.exchanges {
+        let values = places(exchange).into_iter().map(|place| place.value);
+        offers
+            .wanted
+            .extend(values.filter(|value| kind(value) > Kind::Plain));
+        let targets = beginnings(&exchange.target).map(|end| exchange.target[..end].to_owned());
+        offers.wanted_targets.extend(targets);
+    }
+    let base = recording
+        .exchanges
+        .first()
+        .map(|first| first.origin.clone());
+    let base = recording.base.clone().or(base).unwrap_or_default();
+    let mut markers = Markers::new(&recording.references);
+    for number in 0..recording.exchanges.len() {
+        let exchange = &recording.exchanges[number];
+        let mut replaced = Replaced::default();
+        let mut possible = Vec::new();
+        let mut found = places(exchange);
+        found.retain(|place| !taken.touches(place));
+        let chosen: Vec<_> = found
+            .iter()
+            .map(|place| choose(place, offers.of(&place.value)))
+            .collect();
+        let link = link(exchange, &found, &chosen, &offers).filter(|_| exchange.origin == base);
+        if let Some((end, offer, confidence)) = link {
+            let why = format!("the link `{}` of its answer leads there", offer.name);
+            let marker = markers.of(offer, false, confidence, why);
+            replaced.put(Slot::Target, 0..end, marker);
+        }
+        for (place, choice) in found.iter().zip(&chosen) {
+            let Some(choice) = choice else { continue };
+            if replaced.has(place) {
+                continue;
+            }
+            if choice.confidence == Confidence::Possible {
+                possible.push((place, choice.offer));
+                continue;
+            }
+            let is_number = choice.offer.is_number && matches!(place.form, Form::Number);
+            let marker = markers.of(
+                choice.offer,
+                is_number,
+                choice.confidence,
+                why(place, choice),
+            );
+            let marker = if is_number {
+                format!("\"{marker}\"")
+            } else {
+                marker
+            };
+            replaced.put(place.slot, place.range.clone(), marker);
+        }
+        possible.retain(|(place, _)| !replaced.has(place));
+        let note = note(&possible, &recording.exchanges)
+            .map(|words| Note::new(exchange.span.clone(), words));
+        recording.notes.extend(note);
+        let typed = found
+            .iter()
+            .zip(&chosen)
+            .filter(|(place, choice)| choice.is_none() && !replaced.has(place));
+        let typed: Vec<_> = typed.map(|(place, _)| place).collect();
+        for place in typed {
+            offers.sent(&place.value, &place.label);
+        }
+        for end in beginnings(&exchange.target) {
+            offers.sent_target(&exchange.target[..end]);
+        }
+        if let Some(answer) = &exchange.answer {
+            offers.take(number, exchange, answer);
+        }
+        replaced.write(&mut recording.exchanges[number]);
+    }
+    recording.references.extend(markers.new);
+}
+
+/// The ends of what a target begins with: whole segments, the path, all of it.
+fn beginnings(target: &str) -> impl Iterator<Item = usize> {
+    let path = target.find(['?', '#']).unwrap_or(target.len());
+    let ends = target[..path]
+        .match_indices('/')
+        .map(|(at, _)| at)
+        .filter(|at| *at > 0);
+    let ends: BTreeSet<_> = ends
+        .take(MOST_BEGINNINGS)
+        .chain([path, target.len()])
+        .collect();
+    ends.into_iter().rev()
+}
+
+/// The longest beginning of the target that an earlier answer leads to, where it has something in it that no field
+/// of an answer gives.
+fn link<'a>(
+    exchange: &Exchange,
+    places: &[Place],
+    chosen: &[Option<Choice<'_>>],
+    offers: &'a Offers,
+) -> Option<(usize, &'a Offer, Confidence)> {
+    let open = places.iter().zip(chosen).filter(|(place, choice)| {
+        let is_given = choice.is_some_and(|choice| {
+            choice.confidence > Confidence::Possible
+                && !matches!(choice.offer.origin, Origin::Part { .. })
+        });
+        place.slot == Slot::Target && place.form == Form::Whole && !is_given
+    });
+    let open: Vec<_> = open
+        .filter(|(place, _)| kind(&place.value) > Kind::Word)
+        .map(|(place, _)| place)
+        .collect();
+    beginnings(&exchange.target).find_map(|end| {
+        let offer = offers.link(&exchange.target[..end])?;
+        let mut within = open.iter().filter(|place| place.range.end <= end);
+        let first = within.next()?;
+        let is_unique = kind(&first.value) == Kind::Unique
+            || within.any(|place| kind(&place.value) == Kind::Unique);
+        let confidence = if is_unique {
+            Confidence::Certain
+        } else {
+            Confidence::Likely
+        };
+        Some((end, offer, confidence))
+    })
+}
+
+/// Why a value is thought to be from there; never the value.
+fn why(place: &Place, choice: &Choice<'_>) -> String {
+    let name = &choice.offer.name;
+    match kind(&place.value) {
+        Kind::Unique | Kind::Rare => {
+            let length = place.value.chars().count();
+            format!("this value of {length} characters is `{name}` of its answer")
+        }
+        Kind::Number(_) if choice.fit > 0 => {
+            format!("`{name}` of its answer is this number, and the names fit")
+        }
+        Kind::Number(_) => format!("`{name}` of its answer is this number"),
+        _ => format!("`{name}` of its answer is this value, and the names fit"),
+    }
+}
+
+/// What is said of values that might come from answers.
+fn note(possible: &[(&Place, &Offer)], exchanges: &[Exchange]) -> Option<String> {
+    let mut told = Vec::new();
+    for (place, offer) in possible {
+        let source = &exchanges[offer.exchange];
+        let path = source
+            .pattern
+            .clone()
+            .unwrap_or_else(|| outline(&source.target));
+        let words = format!(
+            "{} may be `{}` of the answer to request {} ({} {path})",
+            place.name,
+            offer.name,
+            offer.exchange + 1,
+            source.method
+        );
+        if !told.contains(&words) {
+            told.push(words);
+        }
+    }
+    let more = told.len().saturating_sub(MOST_NAMED);
+    told.truncate(MOST_NAMED);
+    let rest = if more > 0 {
+        format!(", and {more} more")
+    } else {
+        String::new()
+    };
+    (!told.is_empty()).then(|| format!("{}{rest}; left as recorded", told.join(", ")))
+}
+
+/// A path without what is a value in it: `/orders/..`.
+fn outline(target: &str) -> String {
+    let path = target.split(['?', '#']).next().unwrap_or_default();
+    let segments = path.split('/').map(|segment| match kind(segment) {
+        Kind::Word | Kind::Plain => segment,
+        _ => "..",
+    });
+    segments.collect::<Vec<_>>().join("/")
+}

@@ -1,0 +1,106 @@
+//! Which of several answers a value is from, and how certain that is.
+
+use super::super::recording::{Confidence, Origin};
+use super::answer::Offer;
+use super::kind::{Kind, is_time, kind};
+use super::request::{Form, Place, Slot};
+
+/// A choice, and how well its name fits the place.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Choice<'a> {
+    pub(super) offer: &'a Offer,
+    pub(super) confidence: Confidence,
+    pub(super) fit: u8,
+}
+
+/// Chooses among the places that a value could be from; nothing where it is rather a coincidence.
+///
+/// A field whose name fits is taken before others, then the first answer that has the value: the one that made it.
+pub(super) fn choose<'a>(place: &Place, offers: &'a [Offer]) -> Option<Choice<'a>> {
+    let can_be = |offer: &&Offer| match place.form {
+        // A string would have quotes where a number was.
+        Form::Number => offer.is_number,
+        _ => true,
+    };
+    let first = offers
+        .iter()
+        .filter(can_be)
+        .map(|offer| offer.exchange)
+        .min()?;
+    let rank = |offer: &Offer| match &offer.origin {
+        Origin::Body { path, .. } => path.len(),
+        Origin::Header { .. } => 100,
+        _ => 200,
+    };
+    let best = offers.iter().filter(can_be).min_by_key(|offer| {
+        let fit = place.label.fits(&offer.label);
+        (std::cmp::Reverse(fit), offer.exchange, rank(offer))
+    })?;
+    let fit = place.label.fits(&best.label);
+    let is_only = best.exchange == first && (fit >= 2 || offers.len() == 1);
+    let confidence = confidence(place, best, fit, is_only)?;
+    Some(Choice {
+        offer: best,
+        confidence,
+        fit,
+    })
+}
+
+fn confidence(place: &Place, offer: &Offer, fit: u8, is_only: bool) -> Option<Confidence> {
+    let value = place.value.as_str();
+    let is_place_of_identifier = place.label.is_identifier() || fit > 0;
+    match (kind(value), place.form) {
+        (Kind::Unique, Form::Within) => Some(Confidence::Likely),
+        (Kind::Unique, _) if is_only => Some(Confidence::Certain),
+        (Kind::Unique, _) => Some(Confidence::Likely),
+        (Kind::Rare, Form::Within) if fit < 2 => Some(Confidence::Possible),
+        (Kind::Rare, _) if is_place_of_identifier => Some(Confidence::Likely),
+        (Kind::Rare, _) => Some(Confidence::Possible),
+        (Kind::Number(_), _) if matches!(place.slot, Slot::User | Slot::Password) => None,
+        (Kind::Number(_), _) if fit >= 2 && offer.label.is_identifier() => Some(Confidence::Likely),
+        // A field of a form that is sent as it came.
+        (Kind::Number(_), _) if fit >= 3 && matches!(offer.origin, Origin::Between { .. }) => {
+            Some(Confidence::Likely)
+        }
+        (Kind::Number(_), Form::Within) => None,
+        (Kind::Number(digits), _) => number(value, digits, fit),
+        (Kind::Word, Form::Whole)
+            if fit >= 3 && is_spelled_identifier(offer) && value.len() > 1 =>
+        {
+            Some(Confidence::Likely)
+        }
+        _ => None,
+    }
+}
+
+/// A number whose name says little.
+fn number(value: &str, digits: usize, fit: u8) -> Option<Confidence> {
+    let is_round = value.ends_with("000");
+    match digits {
+        _ if is_time(value) || is_round => (fit >= 2).then_some(Confidence::Possible),
+        10.. => Some(Confidence::Likely),
+        5.. if fit > 0 => Some(Confidence::Likely),
+        5.. => Some(Confidence::Possible),
+        3.. if fit > 0 => Some(Confidence::Possible),
+        _ => None,
+    }
+}
+
+/// Whether a word is what a thing goes by.
+fn is_spelled_identifier(offer: &Offer) -> bool {
+    offer.label.key.last().is_some_and(|last| {
+        matches!(
+            last.as_str(),
+            "id" | "uuid"
+                | "guid"
+                | "slug"
+                | "sku"
+                | "handle"
+                | "token"
+                | "cursor"
+                | "nonce"
+                | "csrf"
+                | "xsrf"
+        )
+    })
+}

@@ -1,0 +1,222 @@
+//! Values in answers that are no JSON - pages, scripts, XML - and the texts around them, by which they are found
+//! again in the next answer.
+
+use super::kind::{Kind, kind};
+use std::collections::HashSet;
+
+/// How many values of one page are looked for.
+const MOST: usize = 32;
+/// The longest value.
+const LONGEST: usize = 4096;
+/// How far a tag reaches.
+const TAG: usize = 2048;
+/// The longest text before a value.
+const LONGEST_BEFORE: usize = 400;
+
+/// A value of a page.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Found<'a> {
+    pub(super) value: &'a str,
+    /// What is before it, the first time.
+    pub(super) before: &'a str,
+    /// What ends it.
+    pub(super) after: &'a str,
+    /// What it is called.
+    pub(super) name: &'a str,
+}
+
+/// The wanted values of a page, each the first time it is there.
+pub(super) fn found<'a>(page: &'a str, is_wanted: &dyn Fn(&str) -> bool) -> Vec<Found<'a>> {
+    let mut starts: Vec<(usize, &str)> = Vec::new();
+    let mut put = |at: usize, value: &'a str| {
+        if is_wanted(value) {
+            starts.push((at, value));
+        }
+    };
+    for mark in ['"', '\'', '`', '<'] {
+        // What is between two tags, and between two quotes: each gap once.
+        let mut begin = None;
+        for (at, letter) in
+            page.match_indices(|letter| letter == mark || mark == '<' && letter == '>')
+        {
+            if let Some(begin) = begin.filter(|begin| at - begin <= LONGEST) {
+                put(begin, &page[begin..at]);
+            }
+            begin = (mark != '<' || letter == ">").then_some(at + 1);
+        }
+    }
+    let is_inner = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
+    for word in page.split(|letter| !is_inner(letter)) {
+        let at = word.as_ptr() as usize - page.as_ptr() as usize;
+        if word.len() >= 8 && word.len() <= LONGEST {
+            put(at, word);
+        }
+    }
+    starts.sort_by_key(|(at, _)| *at);
+    let mut seen = HashSet::new();
+    let mut found = Vec::new();
+    for (at, value) in starts {
+        if found.len() >= MOST || !seen.insert(value) {
+            continue;
+        }
+        let (name, is_field) = name(page, at, value.len());
+        if kind(value) < Kind::Rare && !is_field {
+            continue;
+        }
+        let after = page[at + value.len()..].chars().next();
+        let Some(after) = after.filter(|letter| !value.contains(*letter)) else {
+            continue;
+        };
+        let after = &page[at + value.len()..at + value.len() + after.len_utf8()];
+        if let Some(before) = before(page, at) {
+            found.push(Found {
+                value,
+                before,
+                after,
+                name,
+            });
+        }
+    }
+    found
+}
+
+/// What leads to a place and to no earlier one; nothing that changes with the value is in it.
+fn before(page: &str, at: usize) -> Option<&str> {
+    let nearest = page[..at].rfind(['<', '\n', '{', ';', ',', '>'])?;
+    let mut start = nearest;
+    if !page[start..].starts_with('<') {
+        start += 1;
+    }
+    for _ in 0..4 {
+        let before = page[start..at].trim_start();
+        if before.is_empty() || before.len() > LONGEST_BEFORE {
+            if before.len() > LONGEST_BEFORE {
+                return None;
+            }
+        } else if page.find(before) == Some(at - before.len()) {
+            let mut words = before.split(|letter: char| !letter.is_alphanumeric() && letter != '-');
+            return words.all(|word| kind(word) < Kind::Rare).then_some(before);
+        }
+        start = page[..start].rfind(['<', '\n', '{'])?;
+    }
+    None
+}
+
+/// What a value is called, and whether it is that of a field of a form, or of a `<meta>`.
+fn name(page: &str, at: usize, length: usize) -> (&str, bool) {
+    let from = floor(page, at.saturating_sub(TAG));
+    let tag = page[from..at].rfind(['<', '>']).map(|start| from + start);
+    if let Some(start) = tag.filter(|start| page[*start..].starts_with('<')) {
+        let until = floor(page, (at + length + TAG).min(page.len()));
+        let end = page[at + length..until]
+            .find('>')
+            .map_or(until, |end| at + length + end);
+        let tag = &page[start..end];
+        let is_field = ["<input", "<meta", "<button", "<option"]
+            .iter()
+            .any(|begin| {
+                tag.get(..begin.len())
+                    .is_some_and(|tag| tag.eq_ignore_ascii_case(begin))
+            });
+        let called = ["name", "property", "id"]
+            .iter()
+            .find_map(|name| attribute(tag, name));
+        if let Some(called) = called.filter(|_| is_field) {
+            return (called, true);
+        }
+    }
+    // `csrfToken = "..`, `data-token="..`, `<token>..`.
+    let before = page[from..at].trim_end_matches(|letter: char| !letter.is_alphanumeric());
+    let word = before.rfind(|letter: char| !letter.is_alphanumeric() && !"_-".contains(letter));
+    let word = word.map_or(before, |end| {
+        before[end..].trim_start_matches(|letter: char| !letter.is_alphanumeric())
+    });
+    (word, false)
+}
+
+/// The value of an attribute of a tag.
+fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
+    tag.match_indices(name).find_map(|(at, _)| {
+        let is_start =
+            tag[..at].ends_with(|letter: char| letter.is_whitespace() || "\"'".contains(letter));
+        let value = tag[at + name.len()..]
+            .trim_start()
+            .strip_prefix('=')?
+            .trim_start();
+        let value = match value.chars().next()? {
+            mark @ ('"' | '\'') => value[1..].split(mark).next()?,
+            _ => value
+                .split(|letter: char| letter.is_whitespace() || letter == '/')
+                .next()?,
+        };
+        (is_start && !value.is_empty()).then_some(value)
+    })
+}
+
+/// The nearest place at or before `at` at which a character begins.
+fn floor(text: &str, at: usize) -> usize {
+    (0..=at)
+        .rev()
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one<'a>(page: &'a str, value: &str) -> Option<(&'a str, &'a str, &'a str)> {
+        let found = found(page, &|wanted| wanted == value);
+        assert!(found.len() <= 1);
+        for found in &found {
+            let start = page.find(found.before).unwrap() + found.before.len();
+            let end = start + page[start..].find(found.after).unwrap();
+            assert_eq!(&page[start..end], value, "read again as it was found");
+        }
+        found
+            .first()
+            .map(|found| (found.before, found.after, found.name))
+    }
+
+    #[test]
+    fn a_value_is_found_by_what_is_before_it() {
+        const TOKEN: &str = "9b74c9897bac770ffc029102a2c5de";
+        let page =
+            format!("<html>\n<form><input type='hidden' name=\"_token\" value=\"{TOKEN}\"></form>");
+        assert_eq!(
+            one(&page, TOKEN),
+            Some((
+                "<input type='hidden' name=\"_token\" value=\"",
+                "\"",
+                "_token"
+            ))
+        );
+        let page = format!("<meta content='{TOKEN}' name='csrf-token'>\n<meta content='{TOKEN}'>");
+        assert_eq!(
+            one(&page, TOKEN),
+            Some(("<meta content='", "'", "csrf-token"))
+        );
+        let page = format!(
+            "<input value=\"a\"><script>\nwindow.config = {{ a: 1, csrfToken: '{TOKEN}' }};"
+        );
+        assert_eq!(one(&page, TOKEN), Some(("csrfToken: '", "'", "csrfToken")));
+        let page = format!("<?xml?><a>1</a><token>{TOKEN}</token>");
+        assert_eq!(one(&page, TOKEN), Some(("<token>", "<", "token")));
+        // The tag before it makes it the first one.
+        let page = format!("<i><input value=\"other\"></i><b><input value=\"{TOKEN}\"></b>");
+        assert_eq!(
+            one(&page, TOKEN),
+            Some(("<b><input value=\"", "\"", "value"))
+        );
+        // A number counts in a field alone.
+        let page = "<input type=hidden name=order_id value='42'><a href='42'>42</a>";
+        assert_eq!(
+            one(page, "42"),
+            Some(("<input type=hidden name=order_id value='", "'", "order_id"))
+        );
+        assert_eq!(one("<a href='42'>42</a>", "42"), None);
+        // What is before it is as dynamic as the value.
+        let page = format!("<a href=\"/x/0f8fad5b-d9cb-469f-a165-70867728950e/{TOKEN}\">");
+        assert_eq!(one(&page, TOKEN), None);
+    }
+}

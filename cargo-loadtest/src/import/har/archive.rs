@@ -1,0 +1,371 @@
+//! The entries of an archive, read leniently: whatever is missing, null or of another type than the format has it is
+//! as if it was not there.
+
+use super::super::document::Node;
+use super::super::recording::Dropped;
+use super::super::source::{Mistake, Span};
+use super::why;
+use crate::shell::clean;
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use url::Url;
+
+/// No request takes longer, in milliseconds.
+const LONGEST: f64 = 86_400_000.0;
+/// How much of a URL is shown.
+const SHOWN: usize = 160;
+
+/// A request, and what came of it.
+#[derive(Debug)]
+pub(super) struct Entry<'a> {
+    /// Where its URL stands.
+    pub(super) span: Span,
+    pub(super) method: String,
+    pub(super) url: Url,
+    /// When it was sent, in milliseconds.
+    pub(super) started: Option<i64>,
+    /// When its answer was there.
+    pub(super) ended: Option<i64>,
+    /// The status of the answer; none where nobody answered.
+    pub(super) status: Option<u16>,
+    /// What the browser takes it for, in lower case.
+    pub(super) resource: Option<String>,
+    /// Those of the request: names in lower case, without those of HTTP/2.
+    pub(super) headers: Vec<(String, String)>,
+    /// Those of the answer.
+    pub(super) answered: Vec<(String, String)>,
+    node: &'a Node<'a>,
+}
+
+/// The list of entries.
+pub(super) fn entries<'a>(root: &'a Node<'a>) -> Result<&'a Node<'a>, Mistake> {
+    let log = root.get("log").unwrap_or(root);
+    match log.get("entries") {
+        Some(entries) if entries.is_list() => Ok(entries),
+        Some(other) => Err(Mistake::new(
+            other.span.clone(),
+            format!(
+                "`log.entries` is a list of requests, and this is {}",
+                other.kind()
+            ),
+        )),
+        None => {
+            let end = root.span.start + 1;
+            let words = "this is no archive of requests (HAR): it has no `log.entries`";
+            Err(Mistake::new(root.span.start..end, words).help(
+                "export one with the network tools of a browser: \"Save all as HAR\", \"Export HAR\"",
+            ))
+        }
+    }
+}
+
+/// Who recorded it, and when.
+pub(super) fn description(root: &Node<'_>) -> Option<String> {
+    let log = root.get("log").unwrap_or(root);
+    let program = |name: &str| {
+        let program = log.get(name)?;
+        let name = program.text_of("name")?;
+        if name == "WebInspector" {
+            return Some("a browser of Chromium".to_owned());
+        }
+        let version = program.text_of("version").unwrap_or_default();
+        let words = clean(format!("{name} {version}").trim());
+        (!words.is_empty()).then(|| words.chars().take(60).collect::<String>())
+    };
+    let program = program("browser").or_else(|| program("creator"))?;
+    let started = log
+        .get("entries")?
+        .items()
+        .first()?
+        .text_of("startedDateTime");
+    let day = started.filter(|started| moment(started).is_some());
+    let day = day.and_then(|started| started.get(..10));
+    Some(match day {
+        Some(day) => format!("A visit that was recorded by {program} on {day}."),
+        None => format!("A visit that was recorded by {program}."),
+    })
+}
+
+/// Puts entries in the order of time: those without one stay behind the one before them.
+pub(super) fn sort(entries: &mut Vec<Entry<'_>>) {
+    let mut last = i64::MIN;
+    let mut timed: Vec<(i64, Entry<'_>)> = Vec::with_capacity(entries.len());
+    for entry in entries.drain(..) {
+        last = entry.started.unwrap_or(last);
+        timed.push((last, entry));
+    }
+    timed.sort_by_key(|(started, _)| *started);
+    entries.extend(timed.into_iter().map(|(_, entry)| entry));
+}
+
+impl<'a> Entry<'a> {
+    /// Reads an entry, unless it is no request over HTTP.
+    pub(super) fn read(node: &'a Node<'a>) -> Result<Self, Dropped> {
+        let dropped = |span: &Span, what: String, why: &str| Dropped {
+            span: span.clone(),
+            what,
+            why: why.to_owned(),
+        };
+        let request = node.get("request").unwrap_or(node);
+        let method = request.text_of("method").unwrap_or("GET").trim();
+        let Some(place) = request.get("url") else {
+            return Err(dropped(
+                &node.span,
+                "an entry without a URL".to_owned(),
+                why::UNREADABLE,
+            ));
+        };
+        let text = place.text().unwrap_or_default().trim();
+        let scheme = text
+            .split(':')
+            .next()
+            .unwrap_or_default()
+            .to_ascii_lowercase();
+        let is_method = !method.is_empty() && method.len() <= 32 && is_token(method);
+        if method.eq_ignore_ascii_case("CONNECT") {
+            return Err(dropped(&place.span, shown(method, text), why::TUNNEL));
+        }
+        match scheme.as_str() {
+            "http" | "https" => {}
+            "ws" | "wss" => return Err(dropped(&place.span, shown(method, text), why::SOCKET)),
+            _ if !is_method || scheme.is_empty() || !text.contains(':') => {
+                return Err(dropped(&place.span, shown(method, text), why::UNREADABLE));
+            }
+            scheme => {
+                let what = format!("{method} {}:", clean(scheme));
+                return Err(dropped(
+                    &place.span,
+                    what.chars().take(SHOWN).collect(),
+                    why::NOT_SENT,
+                ));
+            }
+        }
+        let url = Url::parse(text)
+            .ok()
+            .filter(|url| url.has_host() && is_method);
+        let Some(url) = url else {
+            return Err(dropped(&place.span, shown(method, text), why::UNREADABLE));
+        };
+        let started = node.text_of("startedDateTime").and_then(moment);
+        let response = node.get("response");
+        let status = response
+            .and_then(|response| response.get("status")?.number())
+            .filter(|status| (100.0..600.0).contains(status));
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "three digits"
+        )]
+        let status = status.map(|status| status as u16);
+        Ok(Self {
+            span: place.span.clone(),
+            method: method.to_ascii_uppercase(),
+            url,
+            started,
+            ended: started.map(|started| started.saturating_add(duration(node))),
+            status,
+            resource: node.text_of("_resourceType").map(str::to_ascii_lowercase),
+            headers: pairs(Some(request)),
+            answered: pairs(response),
+            node,
+        })
+    }
+
+    /// The first header of the request with a name, which is in lower case.
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        first(&self.headers, name)
+    }
+
+    /// The same of the answer.
+    pub(super) fn answer_header(&self, name: &str) -> Option<&str> {
+        first(&self.answered, name)
+    }
+
+    /// What the body of the answer is, in lower case and without parameters.
+    pub(super) fn mime(&self) -> String {
+        let content = self
+            .content()
+            .and_then(|content| content.text_of("mimeType"));
+        let mime = content.filter(|mime| !mime.is_empty() && *mime != "x-unknown");
+        let mime = mime.or_else(|| self.answer_header("content-type"));
+        let mime = mime
+            .unwrap_or_default()
+            .split(';')
+            .next()
+            .unwrap_or_default();
+        mime.trim().to_ascii_lowercase()
+    }
+
+    /// The node of the body of the request.
+    pub(super) fn post_data(&self) -> Option<&'a Node<'a>> {
+        self.request()
+            .get("postData")
+            .filter(|data| data.is_object())
+    }
+
+    /// How many bytes the body of the request has, as the archive says.
+    pub(super) fn body_size(&self) -> f64 {
+        let size = self.request().get("bodySize").and_then(Node::number);
+        size.unwrap_or(0.0)
+    }
+
+    /// The node of the body of the answer.
+    pub(super) fn content(&self) -> Option<&'a Node<'a>> {
+        self.node.get("response")?.get("content")
+    }
+
+    /// The cookies that a list of the request or of the answer has.
+    pub(super) fn cookies(&self, of: &str) -> Vec<(&'a str, &'a str)> {
+        let list = self.node.get(of).and_then(|part| part.get("cookies"));
+        let items = list.map(Node::items).unwrap_or_default().iter();
+        items
+            .filter_map(|item| Some((item.text_of("name")?, item.text_of("value")?)))
+            .collect()
+    }
+
+    /// Whether the messages of a socket are in it.
+    pub(super) fn has_messages(&self) -> bool {
+        self.node.get("_webSocketMessages").is_some()
+    }
+
+    /// Whether it came from a cache of the browser, or from a worker of the page.
+    pub(super) fn is_internal(&self) -> bool {
+        let response = self.node.get("response");
+        let says = |part: Option<&Node<'_>>, name: &str| {
+            let value = part.and_then(|part| part.get(name));
+            value.is_some_and(|value| {
+                value.boolean() == Some(true) || value.text().is_some_and(|text| !text.is_empty())
+            })
+        };
+        says(Some(self.node), "_fromCache")
+            || says(Some(self.node), "_fromServiceWorker")
+            || says(response, "_fetchedViaServiceWorker")
+            || self
+                .node
+                .at(&["cache", "afterRequest"])
+                .is_some_and(|after| {
+                    after.is_object() && self.status != Some(304) && self.is_unsent()
+                })
+    }
+
+    /// Whether nothing came over the network, as Firefox says it.
+    fn is_unsent(&self) -> bool {
+        let size = self
+            .node
+            .at(&["response", "bodySize"])
+            .and_then(Node::number);
+        let wait = self.node.at(&["timings", "wait"]).and_then(Node::number);
+        size == Some(0.0) && wait.is_none_or(|wait| wait <= 0.0)
+    }
+
+    /// Whether the browser, a test or a proxy made the answer up.
+    pub(super) fn is_made_up(&self) -> bool {
+        let is_hsts = self
+            .answered
+            .iter()
+            .any(|(name, _)| name == "non-authoritative-reason");
+        let is_fulfilled = self.node.get("_wasFulfilled").and_then(Node::boolean) == Some(true);
+        is_hsts || is_fulfilled
+    }
+
+    /// As something that is left out.
+    pub(super) fn dropped(&self, why: &str) -> Dropped {
+        Dropped {
+            span: self.span.clone(),
+            what: shown(&self.method, self.url.as_str()),
+            why: why.to_owned(),
+        }
+    }
+
+    fn request(&self) -> &'a Node<'a> {
+        self.node.get("request").unwrap_or(self.node)
+    }
+}
+
+/// Whether it can be a method, or the name of a header.
+pub(super) fn is_token(text: &str) -> bool {
+    let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_sign)
+}
+
+fn first<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let mut headers = headers.iter();
+    headers
+        .find(|(known, _)| known == name)
+        .map(|(_, value)| value.as_str())
+}
+
+/// The headers of a request or of an answer; several in one value, as browsers write cookies, are several.
+fn pairs(part: Option<&Node<'_>>) -> Vec<(String, String)> {
+    let list = part.and_then(|part| part.get("headers"));
+    let mut pairs = Vec::new();
+    for item in list.map(Node::items).unwrap_or_default() {
+        let (Some(name), Some(value)) = (item.text_of("name"), item.get("value")) else {
+            continue;
+        };
+        let name = name.trim().to_ascii_lowercase();
+        if !is_token(&name) {
+            continue;
+        }
+        let value = value.scalar().unwrap_or_default();
+        let lines = value.lines().map(str::trim);
+        pairs.extend(lines.map(|line| (name.clone(), line.to_owned())));
+    }
+    pairs
+}
+
+/// A moment in milliseconds; without a time zone, as if it was universal time.
+fn moment(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let moment = text.parse::<Timestamp>().ok();
+    let moment = moment.or_else(|| {
+        let moment = text.parse::<DateTime>().ok()?;
+        moment
+            .to_zoned(TimeZone::UTC)
+            .ok()
+            .map(|zoned| zoned.timestamp())
+    });
+    moment.map(Timestamp::as_millisecond)
+}
+
+/// How long an entry took, in milliseconds.
+fn duration(node: &Node<'_>) -> i64 {
+    let time = node
+        .get("time")
+        .and_then(Node::number)
+        .filter(|time| *time >= 0.0);
+    let time = time.unwrap_or_else(|| {
+        let timings = node.get("timings").map(Node::fields).unwrap_or_default();
+        // The handshake of TLS is a part of connecting.
+        let phases = timings
+            .iter()
+            .filter(|field| field.name != "ssl" && !field.name.starts_with('_'));
+        phases
+            .filter_map(|field| field.node.number())
+            .filter(|time| *time > 0.0)
+            .sum()
+    });
+    #[expect(clippy::cast_possible_truncation, reason = "it is within bounds")]
+    let time = time.min(LONGEST) as i64;
+    time
+}
+
+/// A request in a few words, without its query.
+fn shown(method: &str, url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    // What stands before an `@` is somebody's name and password.
+    let url = match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            let host = authority.rsplit('@').next().unwrap_or_default();
+            format!("{scheme}://{host}{path}")
+        }
+        None => url.to_owned(),
+    };
+    let words = clean(&format!("{method} {url}"));
+    match words.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &words[..end]),
+        None => words,
+    }
+}
