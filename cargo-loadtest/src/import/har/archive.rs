@@ -3,7 +3,7 @@
 
 use super::super::document::Node;
 use super::super::recording::Dropped;
-use super::super::source::{Mistake, Span};
+use super::super::source::{Mistake, Note, Span};
 use super::why;
 use crate::shell::clean;
 use jiff::Timestamp;
@@ -84,6 +84,23 @@ pub(super) fn description(root: &Node<'_>) -> Option<String> {
     Some(match day {
         Some(day) => format!("A visit that was recorded by {program} on {day}."),
         None => format!("A visit that was recorded by {program}."),
+    })
+}
+
+/// Says that nobody is logged in, where a browser of Chromium has left out what could tell.
+pub(super) fn sanitised(root: &Node<'_>, entries: &[Entry<'_>]) -> Option<Note> {
+    let creator = root.at(&["log", "creator"])?;
+    let is_telling = |entry: &Entry<'_>| {
+        entry.header("cookie").is_some()
+            || entry.header("authorization").is_some()
+            || entry.answer_header("set-cookie").is_some()
+    };
+    let is_sanitised =
+        creator.text_of("name") == Some("WebInspector") && !entries.iter().any(is_telling);
+    is_sanitised.then(|| {
+        let words = "there are no cookies and no credentials in it, which Chrome leaves out unless the archive is exported \
+                     \"with sensitive data\"";
+        Note::new(creator.span.start..creator.span.start + 1, words)
     })
 }
 

@@ -18,6 +18,7 @@ mod polls;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod things;
 mod values;
 
 use super::document;
@@ -99,6 +100,7 @@ pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording,
         return Err(Mistake::new(list.span.clone(), words)
             .help("record a shorter visit, or keep fewer hosts with `--host`"));
     }
+    recording.notes.extend(archive::sanitised(&root, &entries));
     let has_answers = entries.iter().any(|entry| entry.status.is_some());
     let mut cookies = Cookies::default();
     let mut reading = Reading::new(has_answers);

@@ -32,9 +32,9 @@ pub(super) fn parts(body: &str, boundary: &str) -> Option<Vec<Part>> {
         let line = rest.find('\n')?;
         rest = &rest[line + 1..];
         // The line break before a boundary is its own.
-        let (section, after) = match rest.starts_with(&delimiter) {
-            true => ("", &rest[delimiter.len()..]),
-            false => rest.split_once(&separator)?,
+        let (section, after) = match rest.strip_prefix(&delimiter) {
+            Some(after) => ("", after),
+            None => rest.split_once(&separator)?,
         };
         parts.push(part(section.strip_suffix('\r').unwrap_or(section))?);
         rest = after;
