@@ -227,6 +227,10 @@ fn form<'a>(document: &Document<'a>, content: &Content<'a>) -> Option<Sent<'a>> 
         }
         pairs.extend(manner.pairs(&field.name, &field.node, str::to_owned));
     }
+    // All of its fields can be left out.
+    if pairs.is_empty() {
+        return Some(Sent::default());
+    }
     Some(encoded(&pairs, &content.media_type))
 }
 
@@ -257,6 +261,9 @@ fn parts<'a>(document: &Document<'a>, content: &Content<'a>) -> Option<Sent<'a>>
                 ..part((field.name.to_string(), plain(item)))
             });
         }
+    }
+    if parts.is_empty() {
+        return Some(Sent::default());
     }
     Some(multipart(parts))
 }

@@ -111,7 +111,8 @@ pub(super) fn value<'a>(
     schema: Option<&'a Node<'a>>,
     direction: Direction,
 ) -> Option<Node<'a>> {
-    example.or_else(|| Sampler::new(document, direction).sample(schema?, ""))
+    let value = example.or_else(|| Sampler::new(document, direction).sample(schema?, ""))?;
+    document.kept(value)
 }
 
 impl<'a> Content<'a> {

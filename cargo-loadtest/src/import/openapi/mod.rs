@@ -29,7 +29,7 @@ use flow::{From, Place, Want};
 use journey::Journey;
 use places::{Document, shortened};
 use servers::Servers;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What is taken of a description.
 #[derive(Debug, Clone, Default)]
@@ -68,13 +68,13 @@ pub(crate) fn read_openapi(input: &Input, options: &OpenApiOptions) -> Result<Re
     recording.client.keeps_cookies = drafts.iter().any(|draft| draft.answers.sets_cookies);
     told_once(&document, &drafts);
     exchanges(drafts, journey, &mut recording);
+    let sent = markers(&document, &recording);
     let (notes, secrets) = document.finish();
     recording.notes = notes;
-    let sent: Vec<_> = secrets
+    recording.secrets = secrets
         .into_iter()
-        .filter(|secret| is_sent(&recording, &secret.value))
+        .filter(|secret| sent.contains(&secret.value))
         .collect();
-    recording.secrets = sent;
     Ok(recording)
 }
 
@@ -235,7 +235,7 @@ fn put(draft: &mut Draft<'_>, place: &Place, value: String) {
 
 /// Says which values of paths are made up, once for each parameter.
 fn made_up(document: &Document<'_>, drafts: &[Draft<'_>], filled: &[(usize, usize)]) {
-    let filled: std::collections::HashSet<_> = filled.iter().copied().collect();
+    let filled: HashSet<_> = filled.iter().copied().collect();
     let mut users: Vec<(&str, &str, usize, usize)> = Vec::new();
     for (number, draft) in drafts.iter().enumerate() {
         for (at, piece) in draft.pieces.iter().enumerate() {
@@ -259,7 +259,7 @@ fn made_up(document: &Document<'_>, drafts: &[Draft<'_>], filled: &[(usize, usiz
     }
     for (name, value, first, count) in users {
         let name = shortened(name);
-        let value = if value.starts_with(&document.marker('s', 0)[..3]) {
+        let value = if document.is_marker(value) {
             "a secret"
         } else {
             &format!("`{}`", shortened(value))
@@ -311,17 +311,21 @@ fn exchanges(drafts: Vec<Draft<'_>>, journey: Journey, recording: &mut Recording
     recording.groups = journey.groups;
 }
 
-/// Whether a marker is in any of the requests.
-fn is_sent(recording: &Recording, marker: &str) -> bool {
-    let has = |bytes: &[u8]| {
-        let mut windows = bytes.windows(marker.len());
-        windows.any(|window| window == marker.as_bytes())
-    };
-    recording.exchanges.iter().any(|exchange| {
-        let credentials = exchange.credentials.as_ref();
-        has(exchange.target.as_bytes())
-            || exchange.headers.iter().any(|header| has(&header.value))
-            || credentials.is_some_and(|known| has(&known.user) || has(&known.password))
-            || has(&exchange.body.bytes())
-    })
+/// The markers that are in the requests.
+fn markers(document: &Document<'_>, recording: &Recording) -> HashSet<String> {
+    let mut found = HashSet::new();
+    let mut look = |bytes: &[u8]| document.markers(bytes, &mut found);
+    for exchange in &recording.exchanges {
+        look(exchange.target.as_bytes());
+        exchange
+            .headers
+            .iter()
+            .for_each(|header| look(&header.value));
+        if let Some(credentials) = &exchange.credentials {
+            look(&credentials.user);
+            look(&credentials.password);
+        }
+        look(&exchange.body.bytes());
+    }
+    found
 }

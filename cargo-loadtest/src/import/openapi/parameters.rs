@@ -120,7 +120,8 @@ impl<'a> Parameter<'a> {
         let value = self
             .example(document)
             .or_else(|| sampler.sample(self.schema()?, self.name))
-            .filter(|value| value.value != Value::Null);
+            .filter(|value| value.value != Value::Null)
+            .and_then(|value| document.kept(value));
         value.unwrap_or_else(|| {
             let is_empty = self.place != "path";
             made(

@@ -5,11 +5,13 @@ use super::notes::Notes;
 use crate::import::document::Node;
 use crate::import::recording::Secret;
 use crate::import::source::{Note, Span};
-use std::cell::RefCell;
-use std::collections::HashMap;
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
 
 /// How many `$ref`s may lead from one to the next.
 const LONGEST_WAY: usize = 32;
+/// How large all values of requests and answers may be together, in bytes.
+const MOST_BYTES: usize = 64 * 1024 * 1024;
 
 /// A document that is being read.
 pub(super) struct Document<'a> {
@@ -17,6 +19,10 @@ pub(super) struct Document<'a> {
     notes: RefCell<Notes>,
     known: RefCell<HashMap<&'a str, Option<&'a Node<'a>>>>,
     secrets: RefCell<Vec<Secret>>,
+    /// The numbers of secrets by their names.
+    names: RefCell<HashMap<String, usize>>,
+    /// How many bytes values may still have.
+    left: Cell<usize>,
     /// What markers begin with: nothing in the document has it.
     prefix: String,
 }
@@ -34,6 +40,8 @@ impl<'a> Document<'a> {
             notes: RefCell::default(),
             known: RefCell::default(),
             secrets: RefCell::default(),
+            names: RefCell::default(),
+            left: Cell::new(MOST_BYTES),
             prefix,
         }
     }
@@ -52,16 +60,52 @@ impl<'a> Document<'a> {
     pub(super) fn secret(&self, name: &str, what: &str) -> String {
         let name = variable(name);
         let mut secrets = self.secrets.borrow_mut();
-        if let Some(known) = secrets.iter().find(|secret| secret.name == name) {
-            return known.value.clone();
+        let mut names = self.names.borrow_mut();
+        if let Some(known) = names.get(&name) {
+            return secrets[*known].value.clone();
         }
         let value = self.marker('s', secrets.len());
+        names.insert(name.clone(), secrets.len());
         secrets.push(Secret {
             name,
             what: what.to_owned(),
             value: value.clone(),
         });
         value
+    }
+
+    /// Whether a text is such a marker.
+    pub(super) fn is_marker(&self, text: &str) -> bool {
+        text.starts_with(&self.prefix)
+    }
+
+    /// The markers in some bytes.
+    pub(super) fn markers(&self, bytes: &[u8], found: &mut HashSet<String>) {
+        let prefix = self.prefix.as_bytes();
+        let mut rest = bytes;
+        while let Some(at) = rest
+            .windows(prefix.len())
+            .position(|window| window == prefix)
+        {
+            rest = &rest[at..];
+            let end = rest.iter().position(|byte| *byte == b'e');
+            let end = end.map_or(rest.len(), |end| end + 1);
+            found.insert(String::from_utf8_lossy(&rest[..end]).into_owned());
+            rest = &rest[end..];
+        }
+    }
+
+    /// A value, if there is room for it beside all others: an example can be used again and again.
+    pub(super) fn kept(&self, value: Node<'a>) -> Option<Node<'a>> {
+        let left = self.left.get().checked_sub(size(&value));
+        if left.is_none() {
+            let most = MOST_BYTES / (1024 * 1024);
+            let words = format!("values have more than {most} MiB together: the rest is left out");
+            let start = self.root.span.start;
+            self.note(&(start..start + 1), words);
+        }
+        self.left.set(left.unwrap_or(0));
+        left.map(|_| value)
     }
 
     /// What was said, and which secrets there are.
@@ -130,6 +174,17 @@ impl<'a> Document<'a> {
             }
         })
     }
+}
+
+/// How large a value is, about.
+fn size(value: &Node<'_>) -> usize {
+    let items: usize = value.items().iter().map(size).sum();
+    let fields = value.fields().iter();
+    let fields: usize = fields
+        .map(|field| field.name.len() + size(&field.node))
+        .sum();
+    let text = value.scalar().map_or(0, |text| text.len());
+    items + fields + text + size_of::<Node<'_>>()
 }
 
 /// The last name of a reference: that of a schema.

@@ -461,6 +461,110 @@ fn what_is_no_description_is_refused_where_it_stands() {
 }
 
 #[test]
+fn a_discriminator_says_which_schema_is_sent() {
+    let text = "openapi: 3.0.0\npaths:\n  /x:\n    post:\n      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Cat'}}}}\n\
+        components:\n  schemas:\n    Pet: {type: object, required: [kind], discriminator: {propertyName: kind, mapping: {dog: Dog, puss: '#/components/schemas/Cat'}}, properties: {kind: {type: string}}}\n\
+        \x20   Cat: {allOf: [{$ref: '#/components/schemas/Pet'}, {properties: {lives: {type: integer, minimum: 9}}}]}\n";
+    let sent = |text: &str| String::from_utf8(read(text).exchanges[0].body.bytes()).unwrap();
+    assert_eq!(sent(text), "{\"kind\":\"puss\",\"lives\":9}");
+    let unmapped = text.replace(
+        ", mapping: {dog: Dog, puss: '#/components/schemas/Cat'}",
+        "",
+    );
+    assert_eq!(sent(&unmapped), "{\"kind\":\"Cat\",\"lives\":9}");
+}
+
+/// What is sent to be let in, by the schemes of a document.
+fn access(schemes: &str, security: &str) -> String {
+    let text = format!(
+        "openapi: 3.0.0\npaths: {{/x: {{get: {{security: {security}}}}}}}\ncomponents: {{securitySchemes: {{{schemes}}}}}\n"
+    );
+    let recording = read(&text);
+    let exchange = &recording.exchanges[0];
+    let told = exchange_told(exchange);
+    let lines: Vec<_> = told.lines().skip(3).map(str::trim).collect();
+    let mut told = lines[..lines.len() - 1].join(" ") + &exchange.target[2..];
+    for secret in &recording.secrets {
+        told = told.replace(&secret.value, &secret.name);
+    }
+    told
+}
+
+#[test]
+fn whoever_asks_is_let_in_as_the_document_says() {
+    let bearer = "b: {type: http, scheme: bearer}";
+    let key = "appKey: {type: apiKey, in: query, name: k}";
+    for (schemes, security, expected) in [
+        (bearer, "[{b: []}]", "authorization: Bearer API_TOKEN"),
+        (bearer, "[]", ""),
+        (bearer, "[{}, {b: []}]", ""),
+        (
+            bearer,
+            "[{gone: []}, {b: []}]",
+            "authorization: Bearer API_TOKEN",
+        ),
+        (
+            "b: {type: http, scheme: bearer}, o: {type: openIdConnect}",
+            "[{o: []}]",
+            "authorization: Bearer O_TOKEN",
+        ),
+        (
+            "b: {type: http, scheme: basic}",
+            "[{b: []}]",
+            "as API_USER:API_PASSWORD",
+        ),
+        ("b: {type: http, scheme: digest}", "[{b: []}]", ""),
+        (key, "[{appKey: []}]", "?k=APP_KEY"),
+        (
+            "s: {type: apiKey, in: cookie, name: sid}",
+            "[{s: []}]",
+            "cookie: sid=S_KEY",
+        ),
+        (
+            "Bearer: {type: apiKey, in: header, name: Authorization, description: 'Bearer and a token'}",
+            "[{Bearer: []}]",
+            "authorization: Bearer API_TOKEN",
+        ),
+        (
+            "a: {type: apiKey, in: header, name: X-A}, b: {type: http, scheme: bearer}",
+            "[{a: [], b: []}]",
+            "authorization: Bearer API_TOKEN x-a: A_KEY",
+        ),
+    ] {
+        assert_eq!(access(schemes, security), expected, "{schemes} {security}");
+    }
+}
+
+#[test]
+fn an_example_that_all_operations_have_is_kept_as_often_as_there_is_room() {
+    let mut text = "openapi: 3.0.0\npaths:\n".to_owned();
+    for number in 0..200 {
+        let _ = writeln!(
+            text,
+            "  /p{number}: {{get: {{responses: {{'200': {{$ref: '#/components/responses/Large'}}}}}}}}"
+        );
+    }
+    let _ = writeln!(
+        text,
+        "components: {{responses: {{Large: {{content: {{text/plain: {{example: {}}}}}}}}}}}",
+        "x".repeat(1024 * 1024)
+    );
+    let recording = read(&text);
+    let answers = recording
+        .exchanges
+        .iter()
+        .filter_map(|exchange| exchange.answer.as_ref());
+    let bytes: usize = answers.map(|answer| answer.body.len()).sum();
+    assert!((1..=64 * 1024 * 1024).contains(&bytes), "{bytes}");
+    assert!(
+        recording
+            .notes
+            .iter()
+            .any(|note| note.words.contains("64 MiB"))
+    );
+}
+
+#[test]
 fn a_large_document_is_read_within_bounds() {
     // Each schema has ten of the next: without bounds that would be ten thousand million values.
     let mut text = "openapi: 3.0.0\npaths:\n".to_owned();
