@@ -4,6 +4,21 @@ use super::super::shell::Word;
 use super::super::source::{Mistake, Note, Span};
 use super::options::{self, Effect, Known};
 
+/// Options of ours, which people also write behind the command.
+const LOADS: [&str; 11] = [
+    "users",
+    "iterations",
+    "ramp-up",
+    "duration",
+    "export",
+    "min-grade",
+    "baseline",
+    "ci",
+    "allow-files",
+    "seed",
+    "base-url",
+];
+
 /// What a command asks for, up to the next `--next`.
 #[derive(Debug, Default)]
 pub(super) struct Operation {
@@ -82,6 +97,23 @@ impl Reader<'_> {
 
     /// Letters in one word: `-sSL`, `-sXPOST`.
     fn cluster(&mut self, word: &Word, letters: &[u8]) -> Result<(), Mistake> {
+        let is_cmdlet = [
+            &b"Uri"[..],
+            b"Headers",
+            b"Method",
+            b"Body",
+            b"ContentType",
+            b"UseBasicParsing",
+        ];
+        if is_cmdlet
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(letters))
+        {
+            let words =
+                "this is an option of `Invoke-WebRequest`, which PowerShell also calls `curl`";
+            let help = "in the browser choose `Copy as cURL`; with `curl.exe` PowerShell calls curl itself";
+            return Err(Mistake::new(word.span.clone(), words).help(help));
+        }
         for (i, letter) in letters.iter().enumerate() {
             let letter = char::from(*letter);
             let Some(known) = options::short(letter) else {
@@ -178,6 +210,9 @@ fn unknown(word: &Word, name: &str) -> Mistake {
             "curl takes no `=` after an option: write `--{} ..`",
             known.long
         )),
+        _ if LOADS.contains(&plain) => {
+            mistake.help("options of `cargo loadtest` stand before `--`")
+        }
         _ => match options::meant(name) {
             Some(meant) => mistake.help(format!("did you mean `--{meant}`?")),
             None => mistake,

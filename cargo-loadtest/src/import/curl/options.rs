@@ -273,7 +273,7 @@ static OPTIONS: &[Known] = &[
     value('Q', "quote", Quiet),
     value('\0', "random-file", Quiet),
     value('r', "range", Honoured),
-    value('\0', "rate", Quiet),
+    value('\0', "rate", Told("it paces curl alone; the rate of a load test stands before `--`")),
     flag('\0', "raw", Quiet),
     value('e', "referer", Honoured),
     flag('J', "remote-header-name", Quiet),

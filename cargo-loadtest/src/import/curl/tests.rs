@@ -172,6 +172,7 @@ fn what_is_not_honoured_is_told_and_what_matters_not_is_not() {
             "`--resolve`: names are looked up",
         ),
         ("curl --retry 3 h", "`--retry`"),
+        ("curl --rate 200/s h", "stands before `--`"),
         ("curl -H ':authority: h' h", "no header"),
         ("curl -H 'Transfer-Encoding: chunked' h", "left out"),
     ] {
@@ -202,7 +203,7 @@ fn a_refusal_says_where_and_why() {
         ("curl h -F 'a=@f'", "-F 'a=@f'", "reads the file"),
         ("curl h --cacert f", "--cacert f", "reads the file"),
         ("curl h -d @-", "-d @-", "standard input"),
-        ("cat x | curl h -d @-", "cat", "it is not run"),
+        ("cat -n x | curl h -d @-", "cat", "it is not run"),
         ("curl h -u user", "-u user", "password"),
         ("curl h -d x -F a=b", "-F a=b", "only one of"),
         ("curl h -F ab", "-F ab", "no `=`"),
@@ -212,6 +213,12 @@ fn a_refusal_says_where_and_why() {
         ("curl h -m soon", "-m soon", "seconds"),
         ("curl h -X 'A B'", "-X 'A B'", "no method"),
         ("curl h -H 'a b: c'", "-H 'a b: c'", "name of a header"),
+        (
+            "curl h -Headers @{a='b'}",
+            "-Headers",
+            "`Invoke-WebRequest`",
+        ),
+        ("cat f | curl h -d @-", "f", "reads the file `f`"),
         ("curl h --variable a=b", "--variable", "variables of curl"),
         (
             "curl h --expand-data '{{a}}'",
@@ -232,6 +239,9 @@ fn the_words_of_a_command_line_are_shown_as_text() {
     let (input, read) = read_words(&words, &no_files());
     assert_eq!(input.text, "curl http://h/ -d 'a b' --nope");
     assert_eq!(&input.text[read.unwrap_err().span], "--nope");
+    let words = ["curl", "h", "--iterations", "3"].map(|word| word.as_bytes().to_vec());
+    let mistake = read_words(&words, &no_files()).1.unwrap_err();
+    assert!(mistake.help.unwrap().contains("before `--`"));
 }
 
 #[test]

@@ -61,11 +61,11 @@ fn lines(text: &[u8], variables: &mut Variables<'_>) -> Vec<Vec<Placed>> {
             b'\n' => {
                 is_quoted = false;
                 redirects = false;
-                end(&mut lines, &mut line);
+                end(&mut lines, &mut line, variables);
             }
             b'&' | b'|' if !is_quoted => {
                 redirects = false;
-                end(&mut lines, &mut line);
+                end(&mut lines, &mut line, variables);
             }
             b'<' | b'>' if !is_quoted => redirects = true,
             byte => taken = Some(byte),
@@ -73,14 +73,54 @@ fn lines(text: &[u8], variables: &mut Variables<'_>) -> Vec<Vec<Placed>> {
         line.extend(taken.filter(|_| !redirects).map(|byte| (byte, place)));
         at += 1;
     }
-    end(&mut lines, &mut line);
+    end(&mut lines, &mut line, variables);
     lines
 }
 
-fn end(lines: &mut Vec<Vec<Placed>>, line: &mut Vec<Placed>) {
-    if !line.is_empty() {
-        lines.push(std::mem::take(line));
+/// Ends a line, which is kept if it may be a command; `set` holds for the lines below.
+fn end(lines: &mut Vec<Vec<Placed>>, line: &mut Vec<Placed>, variables: &mut Variables<'_>) {
+    let line = std::mem::take(line);
+    let text: Vec<u8> = line.iter().map(|(byte, _)| *byte).collect();
+    let text = text.trim_ascii();
+    let text = text.strip_prefix(b"@").unwrap_or(text);
+    let length = text
+        .iter()
+        .take_while(|byte| !byte.is_ascii_whitespace())
+        .count();
+    let (program, rest) = text.split_at(length);
+    match program.to_ascii_lowercase().as_slice() {
+        b"" | b"rem" | b"echo" | b"setlocal" | b"endlocal" => {}
+        b"set" => {
+            let rest = rest.trim_ascii();
+            let quoted = rest
+                .strip_prefix(b"\"")
+                .and_then(|rest| rest.strip_suffix(b"\""));
+            let rest = quoted.unwrap_or(rest);
+            if let Some(at) = rest.iter().position(|byte| *byte == b'=') {
+                let name = String::from_utf8_lossy(&rest[..at]);
+                variables.set(&name, rest[at + 1..].to_vec());
+            }
+        }
+        label if label.starts_with(b":") => {}
+        _ => {
+            let skipped = line.iter().take_while(|(byte, _)| *byte == b'@').count();
+            lines.push(line[skipped..].to_vec());
+        }
     }
+}
+
+/// The name in the first `%NAME%` of a text; it is one of capitals, since percent-encoding looks much like it.
+pub(super) fn named(text: &str) -> Option<&str> {
+    const SHORTEST: usize = 3;
+    let mut parts: Vec<&str> = text.split('%').skip(1).collect();
+    parts.pop();
+    let is_letter = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    let is_name = |name: &&str| {
+        name.len() >= SHORTEST
+            && name.bytes().all(is_letter)
+            && name.bytes().next().is_some_and(begins_name)
+    };
+    parts.into_iter().find(is_name)
 }
 
 fn line_end(text: &[u8], at: usize) -> usize {

@@ -1,11 +1,17 @@
 //! The commands in a text, as the shell would read them that it was written for. Nothing is ever run.
 
 mod cmd;
+mod extent;
+mod passages;
 mod posix;
 mod powershell;
+mod programs;
+mod prompt;
+mod variables;
 
-use super::recording::Secret;
 use super::source::{Mistake, Note, Span};
+use programs::{is_curl, is_mark, program};
+pub(super) use variables::Variables;
 
 /// The longest text that is read.
 pub(super) const LONGEST: usize = 16 * 1024 * 1024;
@@ -50,55 +56,6 @@ enum Dialect {
     PowerShell,
 }
 
-/// The variables of the environment, and which of them were asked for.
-pub(super) struct Variables<'a> {
-    lookup: &'a mut dyn FnMut(&str) -> Option<String>,
-    set: Vec<(String, Vec<u8>)>,
-    pub(super) used: Vec<Secret>,
-}
-
-impl<'a> Variables<'a> {
-    pub(super) fn new(lookup: &'a mut dyn FnMut(&str) -> Option<String>) -> Self {
-        Self {
-            lookup,
-            set: Vec::new(),
-            used: Vec::new(),
-        }
-    }
-
-    /// What a variable holds: what the text set it to, or that of the environment.
-    fn value(&mut self, name: &str) -> Option<Vec<u8>> {
-        if let Some((_, value)) = self.set.iter().rev().find(|(set, _)| set == name) {
-            return Some(value.clone());
-        }
-        let value = (self.lookup)(name)?;
-        if !value.is_empty() && !self.used.iter().any(|used| used.name == name) {
-            self.used.push(Secret {
-                name: name.to_owned(),
-                what: "a variable of the copied command".to_owned(),
-                value: value.clone(),
-            });
-        }
-        Some(value.into_bytes())
-    }
-
-    fn set(&mut self, name: &str, value: Vec<u8>) {
-        self.set.retain(|(set, _)| set != name);
-        self.set.push((name.to_owned(), value));
-    }
-
-    /// The same, of one that has to be there.
-    fn needed(&mut self, name: &str, span: &Span) -> Result<Vec<u8>, Mistake> {
-        self.value(name).ok_or_else(|| {
-            Mistake::new(
-                span.clone(),
-                format!("the variable `{name}` is not in the environment"),
-            )
-            .help("export it first; it is never sent with an empty value")
-        })
-    }
-}
-
 /// The commands that call curl; what else there is, is told.
 pub(super) fn commands(
     text: &str,
@@ -111,20 +68,39 @@ pub(super) fn commands(
             format!("this is longer than {} MiB", LONGEST / 1024 / 1024),
         ));
     }
-    let all = match dialect(text) {
-        Dialect::Posix => posix::commands(text, variables)?,
-        Dialect::Cmd => cmd::commands(text, variables)?,
-        Dialect::PowerShell => powershell::commands(text, variables)?,
+    let dialect = dialect(text);
+    let shown = passages::commands_only(text, dialect);
+    let all = match dialect {
+        Dialect::Posix => posix::commands(&shown, variables)?,
+        Dialect::Cmd => cmd::commands(&shown, variables)?,
+        Dialect::PowerShell => powershell::commands(&shown, variables)?,
     };
     let mut found = Vec::new();
-    for command in all {
-        let Some(command) = without_prompt(command) else {
+    for mut command in all {
+        let told = command
+            .words
+            .first()
+            .and_then(|first| Some((first, not_done(&first.text)?)));
+        if let Some((first, words)) = told {
+            notes.push(Note::new(first.span.clone(), words));
+        }
+        let at = program(&command.words);
+        let Some(first) = command.words.get(at) else {
             continue;
         };
-        if is_curl(&command.words[0].text) {
+        if is_curl(&first.text) {
+            command.words.drain(..at);
+            if dialect == Dialect::Posix {
+                tell_of_percent(&command, notes);
+            }
             found.push(command);
-        } else {
-            let first = &command.words[0];
+        } else if is_lost_option(first, found.last(), text) {
+            return Err(Mistake::new(
+                first.span.clone(),
+                "this option is not a part of the command above it, whose line has no `\\` at its end",
+            )
+            .help("end each line but the last with `\\`, and leave no line empty"));
+        } else if !is_mark(&command.words[at..]) && not_done(&first.text).is_none() {
             let name = String::from_utf8_lossy(&first.text);
             notes.push(Note::new(
                 first.span.clone(),
@@ -138,6 +114,47 @@ pub(super) fn commands(
     Ok(found)
 }
 
+/// What is not done of a loop or a choice that begins with this word.
+fn not_done(word: &[u8]) -> Option<&'static str> {
+    match word {
+        b"for" | b"foreach" | b"while" | b"until" => {
+            Some("a loop is not repeated, since the load repeats what is in it")
+        }
+        b"elif" | b"else" => Some("nothing is chosen: the commands of all branches are sent"),
+        _ => None,
+    }
+}
+
+/// Tells of what is a variable to the command prompt, and nothing to other shells.
+fn tell_of_percent(command: &Command, notes: &mut Vec<Note>) {
+    for word in &command.words {
+        let text = String::from_utf8_lossy(&word.text);
+        if let Some(name) = cmd::named(&text) {
+            let words = format!(
+                "`%{name}%` is sent as it is; of a command for Windows, call it `curl.exe`"
+            );
+            notes.push(Note::new(word.span.clone(), words));
+        }
+    }
+}
+
+/// Whether this is no program, but an option that was to be one of the command before it.
+fn is_lost_option(word: &Word, before: Option<&Command>, text: &str) -> bool {
+    let [b'-', letters @ ..] = word.text.as_slice() else {
+        return false;
+    };
+    let letters = letters.strip_prefix(b"-").unwrap_or(letters);
+    let end = before
+        .and_then(|command| command.words.last())
+        .map(|last| last.span.end);
+    let is_next = end.is_some_and(|end| {
+        let is_gap = |letter: char| letter.is_whitespace() || "\\^`".contains(letter);
+        text.get(end..word.span.start)
+            .is_some_and(|between| between.chars().all(is_gap))
+    });
+    is_next && letters.first().is_some_and(u8::is_ascii_alphabetic)
+}
+
 /// The shell that the text was copied for: only cmd ends a line with `^`, only PowerShell with a backtick.
 fn dialect(text: &str) -> Dialect {
     let ends_with = |mark: char| {
@@ -145,34 +162,28 @@ fn dialect(text: &str) -> Dialect {
         lines.next_back();
         lines.any(|line| line.trim_end().ends_with(mark) && !line.trim_end().ends_with("```"))
     };
-    if text.contains("^\"") || ends_with('^') {
+    let begins_with = |words: &[&str]| {
+        let begins = |line: &str| {
+            let line = line.trim_start().to_ascii_lowercase();
+            words.iter().any(|word| line.starts_with(word))
+        };
+        text.lines().any(begins)
+    };
+    if let Some(dialect) = passages::asking(text) {
+        dialect
+    } else if text.contains("^\"") || ends_with('^') {
         Dialect::Cmd
-    } else if ends_with('`') || text.contains("$env:") || text.contains("Invoke-WebRequest") {
+    } else if ends_with('`')
+        || text.contains("$env:")
+        || text.contains("Invoke-WebRequest")
+        || text.lines().any(powershell::assigns)
+    {
         Dialect::PowerShell
+    } else if cmd::named(text).is_some() && begins_with(&["curl.exe", "@echo", "rem ", "set "]) {
+        Dialect::Cmd
     } else {
         Dialect::Posix
     }
-}
-
-/// A command without what people copy with it: a prompt, or a word that changes nothing.
-fn without_prompt(mut command: Command) -> Option<Command> {
-    let extra = command.words.iter().take_while(|word| {
-        matches!(
-            word.text.as_slice(),
-            b"$" | b"%" | b"time" | b"command" | b"exec" | b"sudo" | b"nohup"
-        )
-    });
-    let extra = extra.count();
-    command.words.drain(..extra);
-    (!command.words.is_empty()).then_some(command)
-}
-
-fn is_curl(program: &[u8]) -> bool {
-    let name = program
-        .rsplit(|byte| matches!(byte, b'/' | b'\\'))
-        .next()
-        .unwrap_or_default();
-    name.eq_ignore_ascii_case(b"curl") || name.eq_ignore_ascii_case(b"curl.exe")
 }
 
 /// Why there is nothing to import.

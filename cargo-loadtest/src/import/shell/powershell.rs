@@ -1,7 +1,28 @@
-//! Text for PowerShell that calls a program: its quotes, and the backtick.
+//! Text for PowerShell that calls a program: its quotes, the backtick, and variables that are set to a text.
 
 use super::super::source::{Mistake, Span};
+use super::programs::{calls_curl, is_curl, program};
 use super::{Command, Variables, Word, begins_name, is_in_name};
+
+/// Whether a line sets a variable of PowerShell's own.
+pub(super) fn assigns(line: &str) -> bool {
+    assigned(line.as_bytes()).is_some()
+}
+
+/// The name in `$name = `, and where the value begins.
+fn assigned(text: &[u8]) -> Option<(String, usize)> {
+    let blanks = |text: &[u8]| {
+        text.iter()
+            .take_while(|byte| matches!(byte, b' ' | b'\t'))
+            .count()
+    };
+    let name = text.strip_prefix(b"$")?;
+    let length = name.iter().take_while(|byte| is_in_name(**byte)).count();
+    let after = 1 + length + blanks(&name[length..]);
+    let is_one = begins_name(*name.first()?) && text.get(after) == Some(&b'=');
+    let name = String::from_utf8_lossy(&name[..length]).into_owned();
+    is_one.then(|| (name, after + 1 + blanks(&text[after + 1..])))
+}
 
 /// The commands, also those that do not call curl.
 pub(super) fn commands(text: &str, variables: &mut Variables<'_>) -> Result<Vec<Command>, Mistake> {
@@ -9,6 +30,7 @@ pub(super) fn commands(text: &str, variables: &mut Variables<'_>) -> Result<Vec<
         text: text.as_bytes(),
         at: 0,
         variables,
+        is_open: false,
     };
     reader.commands()
 }
@@ -17,6 +39,8 @@ struct Reader<'a, 'v> {
     text: &'a [u8],
     at: usize,
     variables: &'a mut Variables<'v>,
+    /// Whether the lines of a value were never closed: then no further ones are looked for.
+    is_open: bool,
 }
 
 impl Reader<'_, '_> {
@@ -26,6 +50,9 @@ impl Reader<'_, '_> {
         // What a redirection names is no argument.
         let mut redirects = false;
         while let Some(byte) = self.peek(0) {
+            if current.words.is_empty() && self.assignment() {
+                continue;
+            }
             match byte {
                 // `&` calls what a string names.
                 b' ' | b'\t' | b'\r' | b'&' => self.at += 1,
@@ -47,9 +74,15 @@ impl Reader<'_, '_> {
                     redirects = true;
                 }
                 _ => {
-                    let word = self.word()?;
-                    if !std::mem::take(&mut redirects) {
-                        current.words.push(word);
+                    let start = self.at;
+                    match self.word() {
+                        Ok(word) if !std::mem::take(&mut redirects) => current.words.push(word),
+                        Ok(_) => {}
+                        Err(_) if self.is_foreign(&current, start) => {
+                            self.at = start;
+                            self.skip_line();
+                        }
+                        Err(mistake) => return Err(mistake),
                     }
                 }
             }
@@ -58,6 +91,79 @@ impl Reader<'_, '_> {
             commands.push(current);
         }
         Ok(commands)
+    }
+
+    /// Whether what is at `start` belongs to no call of curl.
+    fn is_foreign(&self, current: &Command, start: usize) -> bool {
+        if let Some(first) = current.words.get(program(&current.words)) {
+            return !is_curl(&first.text);
+        }
+        let rest = &self.text[start..];
+        let end = rest
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .unwrap_or(rest.len());
+        !calls_curl(&String::from_utf8_lossy(&rest[..end]).replace(['\'', '"'], ""))
+    }
+
+    /// `$name = 'value'`, if that is here. What needs PowerShell to be known is known to the environment alone.
+    fn assignment(&mut self) -> bool {
+        let Some((name, length)) = assigned(&self.text[self.at..]) else {
+            return false;
+        };
+        self.at += length;
+        let start = self.at;
+        // What is not quoted is a command.
+        let is_text = matches!(self.peek(0), Some(b'\'' | b'"' | b'$' | b'0'..=b'9'));
+        let value = match self.here_string() {
+            Some(value) => Some(value),
+            None if is_text => self.word().ok().map(|word| word.text),
+            None => None,
+        };
+        while matches!(self.peek(0), Some(b' ' | b'\t' | b'\r')) {
+            self.at += 1;
+        }
+        match value {
+            Some(value) if matches!(self.peek(0), None | Some(b'\n' | b';' | b'#')) => {
+                self.variables.set(&name, value);
+            }
+            _ => {
+                self.variables.set_to_output(&name);
+                self.at = start;
+                self.skip_line();
+            }
+        }
+        true
+    }
+
+    /// The lines between `@'` and `'@`.
+    fn here_string(&mut self) -> Option<Vec<u8>> {
+        let rest = &self.text[self.at..];
+        let [b'@', quote @ (b'\'' | b'"'), after @ ..] = rest else {
+            return None;
+        };
+        let begin = after.iter().position(|byte| *byte == b'\n')?;
+        after[..begin].trim_ascii().is_empty().then_some(())?;
+        let ends = [b'\n', *quote, b'@'];
+        let inside = &after[begin..];
+        if self.is_open {
+            return None;
+        }
+        let end = inside.windows(3).position(|window| window == ends);
+        self.is_open = end.is_none();
+        let end = end?;
+        let text = inside.get(1..end).unwrap_or_default();
+        // A value in it is not looked for.
+        let is_plain = *quote == b'\'' || !text.contains(&b'$');
+        self.at += 2 + begin + end + 3;
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
+        is_plain.then(|| text.to_vec())
+    }
+
+    fn skip_line(&mut self) {
+        while self.peek(0).is_some_and(|byte| byte != b'\n') {
+            self.at += 1;
+        }
     }
 
     fn peek(&self, ahead: usize) -> Option<u8> {
@@ -160,7 +266,7 @@ impl Reader<'_, '_> {
         Err(unclosed(open..open + 1))
     }
 
-    /// `$env:NAME`, `${env:NAME}`; other variables are only known to what runs.
+    /// `$env:NAME`, `${env:NAME}`, and `$name` that was set; other variables are only known to what runs.
     fn variable(&mut self, text: &mut Vec<u8>) -> Result<(), Mistake> {
         let start = self.at;
         let rest = &self.text[start + 1..];
@@ -175,6 +281,15 @@ impl Reader<'_, '_> {
             let end = start + 1 + 4 + name.len() + 2 * usize::from(is_braced);
             let span = start..end.min(self.text.len());
             let name = String::from_utf8_lossy(&name).into_owned();
+            text.extend(self.variables.needed(&name, &span)?);
+            self.at = span.end;
+            return Ok(());
+        }
+        let name = inside.iter().take_while(|byte| is_in_name(**byte));
+        let name = String::from_utf8_lossy(&name.copied().collect::<Vec<u8>>()).into_owned();
+        if self.variables.is_set(&name) {
+            let end = start + 1 + name.len() + 2 * usize::from(is_braced);
+            let span = start..end.min(self.text.len());
             text.extend(self.variables.needed(&name, &span)?);
             self.at = span.end;
             return Ok(());

@@ -117,6 +117,99 @@ fn what_is_not_run_is_told() {
     assert!(told[1].1.starts_with("`jq`") && told[1].0 == 17, "{told:?}");
 }
 
+/// The URLs of the commands, and what is told of the rest.
+fn told(text: &str) -> (Vec<String>, Vec<String>) {
+    let mut lookup = |name: &str| (name == "TOKEN").then(|| "tok".to_owned());
+    let mut variables = Variables::new(&mut lookup);
+    let mut notes = Vec::new();
+    let found = commands(text, &mut variables, &mut notes);
+    let found = found.unwrap_or_else(|mistake| panic!("{text}: {mistake:?}"));
+    let url = |command: Command| String::from_utf8_lossy(&command.words[1].text).into_owned();
+    (
+        found.into_iter().map(url).collect(),
+        notes.into_iter().map(|note| note.words).collect(),
+    )
+}
+
+#[test]
+fn commands_within_loops_choices_and_other_programs_are_found() {
+    for (text, urls, notes) in [
+        (
+            "while true; do curl a; sleep 1; done",
+            &["a"][..],
+            &["loop", "`sleep`"][..],
+        ),
+        ("for i in 1 2; do\n  curl a\ndone", &["a"], &["loop"]),
+        (
+            "if curl a; then curl b; else curl c; fi",
+            &["a", "b", "c"],
+            &["all branches"],
+        ),
+        ("{ curl a; }", &["a"], &[]),
+        ("! env A=b sudo -E curl a", &["a"], &[]),
+        ("timeout 5 curl a", &["a"], &[]),
+        ("login() {\n  curl a\n}", &["a"], &["`login()`"]),
+        ("T=$(curl a | jq -r .t)\ncurl b", &["a", "b"], &[]),
+        ("echo `curl a`", &["a"], &["`echo`"]),
+    ] {
+        let (found, told) = told(text);
+        assert_eq!(found, urls, "{text}");
+        assert_eq!(told.len(), notes.len(), "{text}: {told:?}");
+        for (told, note) in told.iter().zip(notes) {
+            assert!(told.contains(note), "{text}: {told}");
+        }
+    }
+}
+
+#[test]
+fn what_another_program_would_read_takes_no_command_with_it() {
+    for text in [
+        "It's here:\ncurl a",
+        "Don't ask.\ncurl a\nI can't.",
+        "curl a\n\nHTTP/1.1 200 OK\n{ \"it\": \"isn't\", \"b\": $5, \"c\": `x }",
+        "diff <(x) y\ncurl a",
+        "echo \"a ${b%c} $(date) $1\"\ncurl a",
+        "```sh\ncurl a\n```\n\n```json\n{\"a\": \"it's\"}\n```",
+        "$ curl a\nit's\n",
+        "PS C:\\> curl.exe a\nit's \"here\n",
+    ] {
+        assert_eq!(told(text).0, ["a"], "{text}");
+    }
+    // But what is quoted whole is.
+    assert_eq!(told("echo 'x\ny'\ncurl a").0, ["a"]);
+}
+
+#[test]
+fn variables_are_what_the_text_sets_them_to() {
+    for (text, words) in [
+        (
+            "curl \"${TOKEN:-x}\" ${NONE:-y} ${NONE-z}",
+            &["curl", "tok 1", "y", "z"][..],
+        ),
+        ("set -x A b\ncurl $A", &["curl", "b"]),
+        ("TOKEN=$(date)\ncurl \"$TOKEN\"", &["curl", "tok 1"]),
+        ("curl a \\ \n  b \\\t\r\n c", &["curl", "a", "b", "c"]),
+        ("$a = 'it''s'\ncurl.exe \"$a\"", &["curl.exe", "it's"]),
+        (
+            "$a = @'\n{\"b\": $1}\n'@\ncurl.exe $a",
+            &["curl.exe", "{\"b\": $1}"],
+        ),
+        ("$a = Get-Date\n$b = \"c\"\ncurl.exe $b", &["curl.exe", "c"]),
+        (
+            "@echo off\nset \"ABC=b c\"\nrem x\n@curl.exe \"%ABC%\"",
+            &["curl.exe", "b c"],
+        ),
+    ] {
+        assert_eq!(one(text), words, "{text}");
+    }
+}
+
+#[test]
+fn a_percent_sign_is_told_where_it_may_be_a_variable() {
+    assert_eq!(told("curl '%TOKEN%'").1.len(), 1);
+    assert_eq!(told("curl '%C3%A9cole%20 100%'").1.len(), 0);
+}
+
 #[test]
 fn standard_input_is_what_stands_beside_the_command() {
     let stdin = |text: &str| {
@@ -140,7 +233,10 @@ fn standard_input_is_what_stands_beside_the_command() {
     assert_eq!(stdin("echo x  'y' | curl a"), text("x y\n"));
     assert_eq!(stdin("echo -n x | curl a"), text("x"));
     assert_eq!(stdin(r"printf '\101%%\n' | curl a"), text("A%\n"));
-    assert!(matches!(stdin("cat x | curl a"), Stdin::Program(word) if word.text == b"cat"));
+    assert_eq!(stdin("cat <<EOF | curl a\nx\nEOF\n"), text("x\n"));
+    assert!(matches!(stdin("cat x | curl a"), Stdin::File(word) if word.text == b"x"));
+    assert!(matches!(stdin("cat -n x | curl a"), Stdin::Program(word) if word.text == b"cat"));
+    assert!(matches!(stdin("echo $(date) | curl a"), Stdin::Program(word) if word.text == b"echo"));
 }
 
 #[test]
@@ -152,7 +248,8 @@ fn a_refusal_says_where() {
         ("curl \"`cat url`\"", "`", "no shell is ever run"),
         ("curl <(x)", "<(", "no shell is ever run"),
         ("curl $NONE", "$NONE", "not in the environment"),
-        ("curl ${A:-b}", "${A:-b}", "plain value"),
+        ("curl ${A%b}", "${A%b}", "plain value"),
+        ("curl ${A:-$B}", "${A:-$B}", "plain value"),
         ("curl $TOKEN", "$TOKEN", "split"),
         ("curl $1", "$1", "only a shell"),
         ("curl <<EOF\nx", "EOF\nx", "ends this text"),
@@ -160,6 +257,30 @@ fn a_refusal_says_where() {
         ("curl ^\"a^\" ^\n \"b", "\"b", "never closed"),
         ("curl `\n 'a", "'a", "never closed"),
         ("curl `\n $x", "$x", "only a shell"),
+        ("for i in 1 2; do curl $i; done", "$i;", "a loop gives `i`"),
+        (
+            "A=$(date)\ncurl $A",
+            "$A",
+            "`A` is set to what a program prints",
+        ),
+        ("curl a\n  -H b", "-H", "not a part of the command"),
+        (
+            "curl a \\\n\n  --header b",
+            "--header",
+            "not a part of the command",
+        ),
+        ("$ curl a\n  -H b", "-H", "not a part of the command"),
+        ("curl h/a?b=c&d=e", "&d", "ends the command"),
+        ("curl h/<id>", "<id>", "value of your own"),
+        ("curl h/{1..3}", "{1..3}", "several words"),
+        ("curl “h”", "“h", "this quote"),
+        ("curl –X POST h", "–X", "this dash"),
+        ("curl \"a\"(date)", "(date)", "this parenthesis"),
+        (
+            "$b = Get-Date\ncurl.exe \"x$b\"",
+            "$b\"",
+            "set to what a program prints",
+        ),
         (" wget http://h ", "wget", "no curl command"),
         ("Invoke-WebRequest -Uri x", "Invoke", "no curl command"),
     ] {
@@ -171,6 +292,32 @@ fn a_refusal_says_where() {
             "{text}: {mistake:?}"
         );
     }
+}
+
+/// What takes one time the time of its length takes a hundred hours of its square.
+#[test]
+fn no_text_is_gone_through_again_and_again() {
+    for part in [
+        "x $(\n",
+        "x ${\n",
+        "x \"$(\n",
+        "x `\n",
+        "$ curl <<X\n",
+        "$a = @'\n",
+        "A=$B$C\n",
+        "x (\n",
+        "```\n",
+        "x 'curl\n",
+    ] {
+        for end in ["", "curl h", "curl `\n h", "curl ^\n h"] {
+            let text = format!("{}{end}", part.repeat(200_000));
+            let _ = all(&text);
+        }
+    }
+    let names: String = (0..200_000)
+        .map(|number| format!("A{number}=1\n"))
+        .collect();
+    assert_eq!(one(&format!("{names}curl $A7")), ["curl", "1"]);
 }
 
 proptest! {

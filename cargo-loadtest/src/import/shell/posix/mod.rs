@@ -1,12 +1,12 @@
 //! Text for a POSIX shell, with what bash and zsh add to words: `$'..'`, here-strings.
 
 mod ansi;
+mod commands;
 mod printed;
 mod words;
 
-use super::{Command, Stdin, Variables, Word, begins_name, is_in_name};
+use super::{Command, Stdin, Variables};
 use crate::import::source::{Mistake, Span};
-use printed::printed;
 
 /// The commands, also those that do not call curl.
 pub(super) fn commands(text: &str, variables: &mut Variables<'_>) -> Result<Vec<Command>, Mistake> {
@@ -16,6 +16,10 @@ pub(super) fn commands(text: &str, variables: &mut Variables<'_>) -> Result<Vec<
         variables,
         heredocs: Vec::new(),
         groups: 0,
+        depth: 0,
+        is_open: false,
+        unknown: Vec::new(),
+        inner: Vec::new(),
     };
     reader.commands()
 }
@@ -28,6 +32,14 @@ pub(super) struct Reader<'a, 'v> {
     heredocs: Vec<Heredoc>,
     /// How many parentheses are open.
     groups: usize,
+    /// How many `$(..)` this stands in.
+    depth: usize,
+    /// Whether a parenthesis was never closed.
+    is_open: bool,
+    /// What of the current command is not known without running a shell: a mistake if the command is curl.
+    unknown: Vec<Mistake>,
+    /// The calls of curl in the `$(..)` of the current command.
+    inner: Vec<Command>,
 }
 
 struct Heredoc {
@@ -39,118 +51,6 @@ struct Heredoc {
 }
 
 impl Reader<'_, '_> {
-    fn commands(&mut self) -> Result<Vec<Command>, Mistake> {
-        let mut done: Vec<Command> = Vec::new();
-        let mut current = Command::default();
-        // What the next command reads.
-        let mut pipe: Option<Stdin> = None;
-        loop {
-            self.skip_blanks();
-            let Some(byte) = self.peek(0) else { break };
-            match byte {
-                b'#' => self.skip_line(),
-                b'\n' | b';' | b'&' | b'|' | b'(' | b')' => {
-                    let is_pipe = byte == b'|' && self.peek(1) != Some(b'|');
-                    if byte == b'&' && self.peek(1) == Some(b'>') {
-                        self.at += 1;
-                        self.redirect(&mut current, done.len())?;
-                        continue;
-                    }
-                    if is_pipe && let Some(text) = printed(&current.words) {
-                        current = Command::default();
-                        pipe = Some(Stdin::Text(text));
-                    } else {
-                        let program = self.end(&mut done, &mut current, &mut pipe);
-                        pipe = program.filter(|_| is_pipe).map(Stdin::Program);
-                    }
-                    match byte {
-                        b'(' => self.groups += 1,
-                        b')' => self.groups = self.groups.saturating_sub(1),
-                        _ => {}
-                    }
-                    self.at += 1;
-                    if byte == b'\n' {
-                        self.read_heredocs(&mut done)?;
-                        self.skip_fence();
-                    }
-                }
-                b'<' | b'>' => self.redirect(&mut current, done.len())?,
-                b'`' if self.at == 0 && self.skip_fence() => {}
-                _ => {
-                    let word = self.word()?;
-                    let is_number = !word.text.is_empty()
-                        && word.text.iter().all(u8::is_ascii_digit)
-                        && word.span.len() == word.text.len();
-                    if is_number && matches!(self.peek(0), Some(b'<' | b'>')) {
-                        self.redirect(&mut current, done.len())?;
-                    } else {
-                        current.words.push(word);
-                    }
-                }
-            }
-        }
-        self.end(&mut done, &mut current, &mut pipe);
-        if let Some(heredoc) = self.heredocs.first() {
-            return Err(endless(heredoc));
-        }
-        done.retain(|command| !command.words.is_empty());
-        Ok(done)
-    }
-
-    /// Ends a command; its first word, if it has one.
-    fn end(
-        &mut self,
-        done: &mut Vec<Command>,
-        current: &mut Command,
-        pipe: &mut Option<Stdin>,
-    ) -> Option<Word> {
-        let mut command = std::mem::take(current);
-        let assigned = command
-            .words
-            .iter()
-            .take_while(|word| self.assignment(word).is_some())
-            .count();
-        let exports = command
-            .words
-            .first()
-            .is_some_and(|word| word.text == b"export");
-        if assigned == command.words.len() || exports {
-            // They hold for what comes after; in front of a command, for nothing that we read.
-            for word in &command.words {
-                if let Some((name, value)) = self.assignment(word) {
-                    self.variables.set(&name, value);
-                }
-            }
-            command.words.clear();
-        } else {
-            command.words.drain(..assigned);
-        }
-        if let Some(stdin) = pipe.take()
-            && command.stdin == Stdin::Nothing
-        {
-            command.stdin = stdin;
-        }
-        let first = command.words.first().cloned();
-        let is_waiting = self
-            .heredocs
-            .iter()
-            .any(|heredoc| heredoc.command == done.len());
-        if first.is_some() || is_waiting {
-            done.push(command);
-        }
-        first
-    }
-
-    /// `NAME=value`, whose name is not quoted.
-    fn assignment(&self, word: &Word) -> Option<(String, Vec<u8>)> {
-        let at = word.text.iter().position(|byte| *byte == b'=')?;
-        let (name, value) = (&word.text[..at], &word.text[at + 1..]);
-        let is_name = name.first().is_some_and(|byte| begins_name(*byte))
-            && name.iter().all(|byte| is_in_name(*byte))
-            && self.text.get(word.span.start..word.span.start + at) == Some(name);
-        is_name.then(|| (String::from_utf8_lossy(name).into_owned(), value.to_vec()))
-    }
-
     fn peek(&self, ahead: usize) -> Option<u8> {
         self.text.get(self.at + ahead).copied()
     }
@@ -168,7 +68,11 @@ impl Reader<'_, '_> {
         loop {
             match self.peek(0) {
                 Some(b' ' | b'\t' | b'\r') => self.at += 1,
-                Some(b'\\') if self.line_end(1) > 0 => self.at += 1 + self.line_end(1),
+                // Blanks behind it are not seen where it was copied from.
+                Some(b'\\') if self.ends_line() => {
+                    self.skip_line();
+                    self.at += 1;
+                }
                 // A blank that web pages are full of.
                 Some(0xc2) if self.peek(1) == Some(0xa0) => self.at += 2,
                 _ => return,
@@ -176,6 +80,16 @@ impl Reader<'_, '_> {
         }
     }
 
+    /// Whether nothing but blanks follows on this line, and there is a next one.
+    fn ends_line(&self) -> bool {
+        let rest = &self.text[self.at + 1..];
+        let blanks = rest
+            .iter()
+            .take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
+        rest.get(blanks.count()) == Some(&b'\n')
+    }
+
+    /// To the end of the line.
     fn skip_line(&mut self) {
         while self.peek(0).is_some_and(|byte| byte != b'\n') {
             self.at += 1;
@@ -194,6 +108,14 @@ impl Reader<'_, '_> {
     fn redirect(&mut self, current: &mut Command, number: usize) -> Result<(), Mistake> {
         let start = self.at;
         let is_input = self.peek(0) == Some(b'<');
+        if let Some(length) = self.placeholder() {
+            let mistake =
+                Mistake::new(start..start + length, "this stands for a value of your own");
+            self.unknown
+                .push(mistake.help("write the value in its place"));
+            self.at += length;
+            return Ok(());
+        }
         let mut length = 1;
         while matches!(self.peek(length), Some(b'<' | b'>' | b'&' | b'|' | b'-')) && length < 3 {
             length += 1;
@@ -214,11 +136,11 @@ impl Reader<'_, '_> {
             self.peek(0),
             None | Some(b'\n' | b';' | b'&' | b'|' | b'<' | b'>')
         ) {
-            return Err(Mistake::new(
-                start..start + length,
-                "nothing follows this redirection",
-            ));
+            let mistake = Mistake::new(start..start + length, "nothing follows this redirection");
+            self.unknown.push(mistake);
+            return Ok(());
         }
+        let known = self.unknown.len();
         let is_quoted = matches!(self.peek(0), Some(b'\'' | b'"' | b'\\'));
         let word = self.word()?;
         if is_string {
@@ -235,8 +157,24 @@ impl Reader<'_, '_> {
             });
         } else if is_input {
             current.stdin = Stdin::File(word);
+        } else {
+            // Nothing is written, wherever to.
+            self.unknown.truncate(known);
         }
         Ok(())
+    }
+
+    /// The length of `<name>`, which documentation has in the place of values.
+    fn placeholder(&self) -> Option<usize> {
+        const LONGEST: usize = 40;
+        let rest = self.text[self.at..].strip_prefix(b"<")?;
+        let is_inside = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_- .".contains(byte);
+        let length = rest.iter().take(LONGEST).take_while(is_inside).count();
+        let inside = &rest[..length];
+        let is_one = inside.first()?.is_ascii_alphabetic()
+            && !inside.ends_with(b" ")
+            && rest.get(length) == Some(&b'>');
+        is_one.then_some(length + 2)
     }
 
     /// The lines that follow the line of a command.
@@ -270,7 +208,14 @@ impl Reader<'_, '_> {
                 }
                 text.push(b'\n');
             }
+            let unknown = std::mem::take(&mut self.unknown);
+            self.inner.clear();
             if let Some(command) = done.get_mut(heredoc.command) {
+                if let Some(mistake) = unknown.into_iter().next()
+                    && commands::calls_curl(command)
+                {
+                    return Err(mistake);
+                }
                 command.stdin = Stdin::Text(text);
             }
         }
@@ -289,7 +234,7 @@ impl Reader<'_, '_> {
                     self.at += 2;
                 }
                 b'$' => self.variable(into)?,
-                b'`' => return Err(runs(self.at..self.at + 1)),
+                b'`' => self.backticks()?,
                 byte => {
                     into.push(byte);
                     self.at += 1;

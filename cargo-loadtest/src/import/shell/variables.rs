@@ -1,0 +1,97 @@
+//! Variables, as far as a text sets them or the environment has them.
+
+use super::super::recording::Secret;
+use super::super::source::{Mistake, Span};
+use std::collections::{HashMap, HashSet};
+
+/// The variables of the environment, and which of them were asked for.
+pub(in crate::import) struct Variables<'a> {
+    lookup: &'a mut dyn FnMut(&str) -> Option<String>,
+    set: HashMap<String, Value>,
+    pub(in crate::import) used: Vec<Secret>,
+    names: HashSet<String>,
+}
+
+/// What a text sets a variable to.
+#[derive(Debug, Clone)]
+enum Value {
+    Known(Vec<u8>),
+    /// What a program prints; the environment may have it.
+    Printed,
+    /// Another one each time.
+    Looped,
+}
+
+impl<'a> Variables<'a> {
+    pub(in crate::import) fn new(lookup: &'a mut dyn FnMut(&str) -> Option<String>) -> Self {
+        Self {
+            lookup,
+            set: HashMap::new(),
+            used: Vec::new(),
+            names: HashSet::new(),
+        }
+    }
+
+    /// What a variable holds: what the text set it to, or that of the environment.
+    pub(super) fn value(&mut self, name: &str) -> Option<Vec<u8>> {
+        match self.set.get(name) {
+            Some(Value::Known(value)) => return Some(value.clone()),
+            Some(Value::Looped) => return None,
+            Some(Value::Printed) | None => {}
+        }
+        let value = (self.lookup)(name)?;
+        if !value.is_empty() && self.names.insert(name.to_owned()) {
+            self.used.push(Secret {
+                name: name.to_owned(),
+                what: "a variable of the copied command".to_owned(),
+                value: value.clone(),
+            });
+        }
+        Some(value.into_bytes())
+    }
+
+    /// Whether the text sets it.
+    pub(super) fn is_set(&self, name: &str) -> bool {
+        self.set.contains_key(name)
+    }
+
+    pub(super) fn set(&mut self, name: &str, value: Vec<u8>) {
+        self.put(name, Value::Known(value));
+    }
+
+    /// Sets it to what is not known without running a program.
+    pub(super) fn set_to_output(&mut self, name: &str) {
+        self.put(name, Value::Printed);
+    }
+
+    /// Sets it to what a loop goes through.
+    pub(super) fn set_by_loop(&mut self, name: &str) {
+        self.put(name, Value::Looped);
+    }
+
+    fn put(&mut self, name: &str, value: Value) {
+        self.set.insert(name.to_owned(), value);
+    }
+
+    /// What it holds, of one that has to be there.
+    pub(super) fn needed(&mut self, name: &str, span: &Span) -> Result<Vec<u8>, Mistake> {
+        if let Some(value) = self.value(name) {
+            return Ok(value);
+        }
+        let mistake = |words: String| Mistake::new(span.clone(), words);
+        Err(match self.set.get(name) {
+            Some(Value::Looped) => {
+                mistake(format!("a loop gives `{name}` its values, and is not run"))
+                    .help("write the value itself, or a range into the URL: `[1-3]`")
+            }
+            Some(_) => mistake(format!(
+                "`{name}` is set to what a program prints, and none is run"
+            ))
+            .help(format!(
+                "export `{name}` with its value first: that is taken"
+            )),
+            None => mistake(format!("the variable `{name}` is not in the environment"))
+                .help("export it first; it is never sent with an empty value"),
+        })
+    }
+}
