@@ -40,8 +40,8 @@ mod holes;
 #[cfg(unix)]
 mod import_correlation;
 mod import_har;
-mod import_postman;
 mod import_openapi;
+mod import_postman;
 mod init;
 mod interrupts;
 #[cfg(unix)]
