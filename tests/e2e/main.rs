@@ -35,6 +35,7 @@ mod generator;
 mod history;
 #[cfg(target_os = "linux")]
 mod holes;
+mod import_writer;
 mod init;
 mod interrupts;
 #[cfg(unix)]
@@ -112,6 +113,7 @@ fn main() -> ExitCode {
         holes::trials(),
         #[cfg(unix)]
         history::trials(),
+        import_writer::trials(),
         init::trials(),
         interrupts::trials(),
         #[cfg(unix)]
