@@ -182,11 +182,11 @@ pub(super) fn built() -> Recording {
         "application/x-www-form-urlencoded",
         "user=ada&password=canary-1&csrf=ltm0e&n=ltm5e&both=a-ltm0e",
     );
-    login.redirects = 2;
     login.timeout = Some(Duration::from_secs(90));
     login.answer = answer(r#"{"token":"t","user":{"id":7},"ids":[1],"odd":{"a b":"x"}}"#);
     let mut search = exchange("GET", "/search", 200);
     search.answer = answer(r#"{"n":5,"hits":[{"id":1,"email":"a@b"},{"id":2}],"mixed":[1,"x"]}"#);
+    search.redirects = 2;
     let mut upload = exchange("POST", "/upload/ltm1e/of/ltm0e?pin_token=canary-2", 200);
     upload.headers = vec![
         header("Authorization", "Bearer ltm1e"),
