@@ -208,7 +208,7 @@ fn tried(links: &[Code]) -> usize {
 /// behind all others.
 fn chain(head: &Code, links: &[Code], indent: usize, used: usize, after: usize) -> String {
     let count = links.len();
-    let first = head.lay(indent, used, 0);
+    let first = head.lay(indent, used, after);
     let (mut text, links) = match links {
         [link, rest @ ..] if first.width() <= STEP => (first + &link.line(), rest),
         links => (first, links),
@@ -236,8 +236,7 @@ fn chain(head: &Code, links: &[Code], indent: usize, used: usize, after: usize) 
     // Behind a head on several lines the links are not indented.
     let inside = if text.contains('\n') { indent } else { inside };
     let margin = " ".repeat(inside);
-    for (at, link) in links.iter().enumerate() {
-        let after = if at + 1 == links.len() { after } else { 0 };
+    for link in links {
         text.push('\n');
         text.push_str(&margin);
         text.push_str(&link.lay(inside, inside, after));
