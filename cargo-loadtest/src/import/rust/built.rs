@@ -19,6 +19,7 @@ const DEPTH: usize = 8;
 
 /// What the steps of a source use of the rest of it.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a thing of its own")]
 pub(super) struct Uses {
     /// `Form` and `Part`.
     pub(super) parts: bool,

@@ -227,9 +227,9 @@ fn chain(head: &Code, links: &[Code], indent: usize, used: usize, after: usize) 
         room = room.saturating_sub(tried(links));
         let behind = last.lay(indent, used + line.width(), after);
         let below = last.lay(inside, inside, after);
-        let (lines, begin) = (behind.lines().count(), behind.lines().next());
+        let (height, begin) = (behind.lines().count(), behind.lines().next());
         let fits = line.width() + begin.unwrap_or_default().width() <= room;
-        if fits && (lines >= 5 || below.lines().count() >= lines) {
+        if fits && (height >= 5 || below.lines().count() >= height) {
             return line + &behind;
         }
     }
