@@ -42,6 +42,7 @@ mod import_correlation;
 mod import_har;
 mod import_openapi;
 mod import_postman;
+mod import_writer;
 mod init;
 mod interrupts;
 #[cfg(unix)]
@@ -124,6 +125,7 @@ fn main() -> ExitCode {
         import_har::trials(),
         import_postman::trials(),
         import_openapi::trials(),
+        import_writer::trials(),
         init::trials(),
         interrupts::trials(),
         #[cfg(unix)]

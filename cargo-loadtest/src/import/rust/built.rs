@@ -19,6 +19,7 @@ const DEPTH: usize = 8;
 
 /// What the steps of a source use of the rest of it.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a thing of its own")]
 pub(super) struct Uses {
     /// `Form` and `Part`.
     pub(super) parts: bool,
@@ -535,10 +536,10 @@ impl Function<'_, '_, '_> {
                 (Code::call("encoded", vec![code]), false)
             }
             Place::Json if self.is_bare(piece) => (code, false),
-            Place::Json if is_text => (Code::call("json!", vec![code]), false),
+            Place::Json if is_text => (Code::json(code), false),
             Place::Json => {
                 let text = Code::chain(code, vec![Code::call(".to_string", Vec::new())]);
-                (Code::call("json!", vec![text]), false)
+                (Code::json(text), false)
             }
         };
         let name = naming::variable(&wanted, &mut self.used);
@@ -692,7 +693,7 @@ impl Function<'_, '_, '_> {
             }
             Some(Shape::List(_)) => {
                 let list = Code::chain(Code::atom(format!("&{begin}")), links);
-                (Code::call("json!", vec![list]), false)
+                (Code::json(list), false)
             }
             _ => {
                 if is_optional {
