@@ -37,6 +37,7 @@ mod generator;
 mod history;
 #[cfg(target_os = "linux")]
 mod holes;
+mod import_correlation;
 #[cfg(unix)]
 mod import_har;
 mod init;
@@ -116,6 +117,7 @@ fn main() -> ExitCode {
         holes::trials(),
         #[cfg(unix)]
         history::trials(),
+        import_correlation::trials(),
         #[cfg(unix)]
         import_har::trials(),
         init::trials(),

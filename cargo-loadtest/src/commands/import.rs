@@ -5,8 +5,8 @@ use crate::cli::{ImportArgs, ImportCommand, ImportOutput};
 use crate::error::Error;
 use crate::files;
 use crate::import::{
-    HarOptions, Input, Mistake, Named, OpenApiOptions, PostmanOptions, Recording, correlate,
-    read_har, read_openapi, read_postman, write,
+    HarOptions, Input, Linked, Mistake, Named, OpenApiOptions, PostmanOptions, Recording,
+    correlate, read_har, read_openapi, read_postman, write,
 };
 use crate::shell;
 use std::collections::HashMap;
@@ -137,6 +137,10 @@ fn finish(requests: &Requests, from: &str, to: &ImportOutput) -> Result<(), Erro
     }
     let written = write(&requests.recording, &requests.input, from);
     put(to, &written.source)?;
+    for Linked { step, value, why } in &written.linked {
+        let (value, why) = (shell::clean(value), shell::clean(why));
+        shell::status("Linked", format_args!("{step}: {value} ({why})"));
+    }
     tell(&written.secrets);
     Ok(())
 }

@@ -27,5 +27,5 @@ pub(crate) use openapi::{OpenApiOptions, read_openapi};
 pub(crate) use postman::{PostmanOptions, read_postman};
 pub(crate) use recording::Recording;
 pub(crate) use replayed::{is_replayed, replayed};
-pub(crate) use rust::{Named, write};
+pub(crate) use rust::{Linked, Named, write};
 pub(crate) use source::{Input, Mistake};

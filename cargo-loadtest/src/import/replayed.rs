@@ -45,7 +45,11 @@ pub(crate) fn replayed(
     input: &Input,
     root: &Path,
 ) -> Result<Replayed, serde_json::Error> {
-    let names = naming::steps(&recording.exchanges);
+    let exchanges = recording.exchanges.iter();
+    let names = naming::steps(
+        exchanges.map(|exchange| (exchange, exchange.target.as_str())),
+        &[],
+    );
     let base = recording
         .exchanges
         .first()

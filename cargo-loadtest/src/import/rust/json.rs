@@ -1,12 +1,16 @@
 //! Bodies of JSON as the language has them: in the order of their keys, with secrets as placeholders.
 
 use super::WIDTH;
+use super::declared::Writing;
 use super::literal::text;
-use super::secrets::Vault;
+use super::template::Piece;
 use loadtest::redact::is_secret;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
 use std::fmt;
+
+/// From here on numbers of JSON are no whole numbers of Rust.
+const LARGEST: f64 = 18_446_744_073_709_551_615.0;
 
 /// A value whose keys keep their order.
 pub(super) enum Json {
@@ -21,34 +25,42 @@ pub(super) enum Json {
 }
 
 impl Json {
-    /// Reads an object; other bodies are better shown as they are.
-    pub(super) fn object(body: &str) -> Option<Self> {
+    /// Reads an object or a list; other bodies are better shown as they are.
+    pub(super) fn structured(body: &str) -> Option<Self> {
         serde_json::from_str(body)
             .ok()
-            .filter(|json| matches!(json, Self::Object(_)))
+            .filter(|json| matches!(json, Self::Object(_) | Self::List(_)))
     }
 
-    /// Whether a key or a string has what would be a placeholder, or a number is one that a literal cannot tell.
-    pub(super) fn is_literal(&self) -> bool {
-        match self {
-            Self::Plain(_) => true,
-            Self::Text(value) => !value.contains("{{"),
-            Self::List(items) => items.iter().all(Self::is_literal),
-            Self::Object(fields) => fields
-                .iter()
-                .all(|(key, value)| !key.contains("{{") && value.is_literal()),
-        }
+    /// The fields of a form, as they stand in an attribute.
+    pub(super) fn write_fields(&self, writing: &mut Writing<'_, '_>) -> Option<String> {
+        self.laid("", 0, false, writing)
     }
 
-    /// As it stands in an attribute.
-    pub(super) fn write(&self, key: &str, step: &str, indent: usize, vault: &mut Vault) -> String {
+    /// As it stands in an attribute; nothing where a key or a string cannot be written there.
+    pub(super) fn write(
+        &self,
+        key: &str,
+        indent: usize,
+        writing: &mut Writing<'_, '_>,
+    ) -> Option<String> {
+        self.laid(key, indent, true, writing)
+    }
+
+    fn laid(
+        &self,
+        key: &str,
+        indent: usize,
+        has_types: bool,
+        writing: &mut Writing<'_, '_>,
+    ) -> Option<String> {
         let inside = |open: &str, items: Vec<String>, close: &str| {
             if items.is_empty() {
                 return format!("{open}{close}");
             }
             let blank = if open == "{" { " " } else { "" };
             let line = format!("{open}{blank}{}{blank}{close}", items.join(", "));
-            if line.len() + indent < WIDTH - 20 && !line.contains('\n') {
+            if line.chars().count() + indent < WIDTH - 20 && !line.contains('\n') {
                 return line;
             }
             let margin = " ".repeat(indent);
@@ -59,28 +71,41 @@ impl Json {
             format!("{open}\n{}{margin}{close}", items.concat())
         };
         match self {
-            Self::Plain(value) => value.clone(),
-            Self::Text(value) if is_secret(key) => {
-                let what = format!("`{key}` in the body of `{step}`");
-                text(&vault.secret(value, key, &what))
+            Self::Plain(value) => Some(value.clone()),
+            Self::Text(value) => {
+                let template = writing.field(key, value);
+                let only = match template.0.as_slice() {
+                    [Piece::Value(at)] => Some(*at),
+                    _ => None,
+                };
+                match only {
+                    Some(at)
+                        if has_types
+                            && writing.scope.recording.references[at].is_bare
+                            && writing.scope.has(at) =>
+                    {
+                        let path = writing.scope.path(at, false)?;
+                        Some(format!("{{{{{path}}}}}"))
+                    }
+                    _ => writing.scope.literal(&template),
+                }
             }
-            Self::Text(value) => text(&vault.plain(value)),
             Self::List(items) => {
                 let items = items
                     .iter()
-                    .map(|item| item.write(key, step, indent + 4, vault));
-                inside("[", items.collect(), "]")
+                    .map(|item| item.laid(key, indent + 4, has_types, writing));
+                Some(inside("[", items.collect::<Option<_>>()?, "]"))
             }
             Self::Object(fields) => {
                 let fields = fields.iter().map(|(name, value)| {
+                    let has_place =
+                        name.contains("{{") || writing.vault.plain(name).text().is_none();
+                    (!has_place).then_some(())?;
                     let key = if is_secret(key) { key } else { name };
-                    format!(
-                        "{}: {}",
-                        text(name),
-                        value.write(key, step, indent + 4, vault)
-                    )
+                    let value = value.laid(key, indent + 4, has_types, writing)?;
+                    Some(format!("{}: {value}", text(name)))
                 });
-                inside("{", fields.collect(), "}")
+                Some(inside("{", fields.collect::<Option<_>>()?, "}"))
             }
         }
     }
@@ -118,6 +143,9 @@ impl<'de> Visitor<'de> for Reader {
     }
 
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Json, E> {
+        if value.abs() >= LARGEST {
+            return Err(E::custom("its digits would be lost"));
+        }
         let number = Number::from_f64(value).ok_or_else(|| E::custom("no number"))?;
         Ok(Json::Plain(number.to_string()))
     }

@@ -1,152 +1,209 @@
-//! A recording as the source of a scenario: formatted, named after what its requests do, without secrets.
+//! A recording as the source of scenarios: formatted, named after what its requests do, without secrets.
 //!
-//! What no declared step can say - bytes that are no text, parts with types of their own - is a function; what
-//! neither can say is a comment.
+//! What no declared step can say - bytes that are no text, parts with types of their own, a value of a page of
+//! HTML - is a function; what neither can say is a comment.
 
+mod attribute;
+mod built;
+mod comment;
+mod declared;
+mod feed;
+mod head;
 mod json;
+mod layout;
 mod literal;
+mod partition;
+mod scope;
 mod secrets;
 mod step;
+mod template;
 #[cfg(test)]
 mod tests;
+mod types;
 
-use super::naming;
-use super::recording::{Client, Http, Recording};
+use super::recording::{Client, Exchange, Http, Recording};
 use super::source::Input;
-use crate::shell::clean;
-use literal::text;
+use attribute::Choice;
+use built::Uses;
+use partition::{Needs, Scenario};
+pub(crate) use scope::Linked;
+use scope::Scope;
 pub(crate) use secrets::Named;
 use secrets::Vault;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
+use template::Markers;
+use types::Types;
 
 /// How wide a line may be.
 const WIDTH: usize = 100;
 
-/// A source, and what has to be in the environment of its runs.
+/// A source, and what the user has to know of it.
 #[derive(Debug)]
 pub(crate) struct Written {
     /// The whole file.
     pub(crate) source: String,
-    /// The secrets that it names.
+    /// The secrets that it names, which have to be in the environment of its runs.
     pub(crate) secrets: Vec<Named>,
+    /// The values that come from earlier answers.
+    pub(crate) linked: Vec<Linked>,
 }
 
-/// Writes the scenario of a recording.
+/// Writes the scenarios of a recording.
 pub(crate) fn write(recording: &Recording, input: &Input, from: &str) -> Written {
-    let names = naming::steps(&recording.exchanges);
+    let markers = Markers::new(recording);
+    let needs = Needs::of(recording, &markers);
+    let scenarios = partition::scenarios(recording, &needs);
+    let mut vault = Vault::new(recording, markers);
+    let types = types(recording, &needs, &scenarios);
+    let first = recording.exchanges.first();
     let base = recording
-        .exchanges
-        .first()
-        .map(|first| first.origin.clone())
-        .unwrap_or_default();
-    let mut vault = Vault::new(&recording.secrets);
-    let mut steps = String::new();
-    let mut uses_parts = false;
-    for (exchange, name) in recording.exchanges.iter().zip(&names) {
-        if !steps.is_empty() {
-            steps.push('\n');
-        }
-        let url = if exchange.origin == base {
-            exchange.target.clone()
-        } else {
-            format!("{}{}", exchange.origin, exchange.target)
+        .base
+        .clone()
+        .or(first.map(|first| first.origin.clone()));
+    let base = base.unwrap_or_default();
+    let mut uses = Uses::default();
+    let mut linked: Vec<Linked> = Vec::new();
+    let mut body = String::new();
+    for scenario in &scenarios {
+        let references = scenario.references(recording, &needs);
+        let origins = references.iter().map(|at| &recording.references[*at].from);
+        let mut scope = Scope {
+            recording,
+            types: &types,
+            scenario,
+            above: HashSet::new(),
+            read: origins.filter_map(partition::exchange_of).collect(),
         };
-        let notes = recording.notes.iter();
-        let notes = notes.filter(|note| note.span == exchange.span);
-        for note in notes {
-            let _ = writeln!(steps, "    // {}", clean(&note.words));
+        describe(&mut body, recording, scenario, &scope, &vault);
+        let mut options = vec![Choice::text("base", &base)];
+        let exchanges = scenario.steps.iter().map(|at| &recording.exchanges[*at]);
+        let exchanges: Vec<&Exchange> = exchanges.collect();
+        options.extend(client(&recording.client, &exchanges));
+        attribute::write(&mut body, "", "scenario", &options);
+        let _ = writeln!(body, "fn {}() {{", scenario.name);
+        feed::write(&mut body, recording, scenario, &references, &mut vault);
+        for (at, number) in scenario.steps.iter().enumerate() {
+            if at > 0 {
+                body.push('\n');
+            }
+            let exchange = &recording.exchanges[*number];
+            for note in head::notes_of(recording, exchange) {
+                comment::write(&mut body, "    //", &note.words);
+            }
+            let references: Vec<usize> = needs.references[*number].iter().copied().collect();
+            scope.doubts(&mut body, "    //", &references);
+            step::write(&mut body, *number, &base, &scope, &mut vault, &mut uses);
+            for link in scope.linked(scope.step(*number), &references) {
+                if !linked.contains(&link) {
+                    linked.push(link);
+                }
+            }
+            scope.above.insert(*number);
         }
-        uses_parts |= step::write(&mut steps, exchange, name, &url, &mut vault);
+        body.push_str("}\n\n");
     }
-    let mut source =
-        format!("//! Requests that were recorded, imported by `cargo loadtest import {from}`.\n");
     let secrets = vault.named();
-    if !secrets.is_empty() {
-        source.push_str("//!\n//! In the environment of its runs:\n");
-        for secret in &secrets {
-            let _ = writeln!(source, "//! * `{}`: {}", secret.name, clean(&secret.what));
-        }
-    }
-    let of_all: Vec<_> = recording
-        .notes
-        .iter()
-        .filter(|note| {
-            let mut exchanges = recording.exchanges.iter();
-            !exchanges.any(|exchange| exchange.span == note.span)
-        })
-        .collect();
-    if !of_all.is_empty() {
-        source.push_str("//!\n//! Not as recorded:\n");
-        for note in of_all {
-            let (line, _) = input.place(note.span.start);
-            let _ = writeln!(source, "//! * line {line}: {}", clean(&note.words));
-        }
-    }
-    source.push_str("\nuse loadtest::prelude::*;\n");
-    if uses_parts {
-        source.insert_str(
-            source.len() - "use loadtest::prelude::*;\n".len(),
-            "use loadtest::multipart::{Form, Part};\n",
-        );
-    }
-    source.push('\n');
-    let methods: Vec<_> = recording
-        .exchanges
-        .iter()
-        .take(3)
-        .map(|exchange| {
-            let path = exchange.target.split('?').next().unwrap_or_default();
-            format!("{} {}", exchange.method, clean(path))
-        })
-        .collect();
-    let more = recording.exchanges.len() - methods.len();
-    let _ = write!(source, "/// {}", methods.join(", "));
-    if more > 0 {
-        let _ = write!(source, ", and {more} more");
-    }
-    source.push('\n');
-    let mut options = vec![format!("base = {}", text(&base))];
-    options.extend(client(&recording.client));
-    attribute(&mut source, "", "scenario", &options);
-    let _ = writeln!(
+    let mut source = head::head(recording, input, from, scenarios.len(), &secrets);
+    source.push_str(&head::imports(&uses));
+    source.push_str(&types.source);
+    source.push_str(&body);
+    source.push_str(&head::functions(&uses));
+    source.push_str("loadtest::main!();\n");
+    Written {
         source,
-        "fn {}() {{\n{steps}}}\n\nloadtest::main!();",
-        naming::scenario(&names)
-    );
-    Written { source, secrets }
+        secrets,
+        linked,
+    }
 }
 
-fn client(client: &Client) -> Vec<String> {
+/// The types of all answers that anything is taken of.
+fn types(recording: &Recording, needs: &Needs, scenarios: &[Scenario]) -> Types {
+    let mut references = BTreeSet::new();
+    let mut names: Vec<(usize, String)> = Vec::new();
+    let mut known = HashSet::new();
+    for scenario in scenarios {
+        references.extend(scenario.references(recording, needs));
+        for number in &scenario.steps {
+            if known.insert(*number) {
+                names.push((*number, scenario.names[number].clone()));
+            }
+        }
+    }
+    Types::new(recording, &references, &names)
+}
+
+/// What a scenario is: as the input says it, else its first requests.
+fn describe(
+    source: &mut String,
+    recording: &Recording,
+    scenario: &Scenario,
+    scope: &Scope<'_>,
+    vault: &Vault,
+) {
+    let begin = source.len();
+    if let Some(title) = &scenario.title {
+        comment::write(source, "///", &comment::title(title));
+    }
+    if let Some(description) = &scenario.description {
+        let mut words = String::new();
+        if comment::describe(&mut words, "///", description) {
+            if source.len() > begin {
+                source.push_str("///\n");
+            }
+            source.push_str(&words);
+        }
+    }
+    if source.len() > begin {
+        return;
+    }
+    let exchanges = scenario.steps.iter().map(|at| &recording.exchanges[*at]);
+    let mut words: Vec<String> = exchanges
+        .take(3)
+        .map(|exchange| format!("{} {}", exchange.method, path(exchange, scope, vault)))
+        .collect();
+    let more = scenario.steps.len() - words.len();
+    if more > 0 {
+        words.push(format!("and {more} more"));
+    }
+    comment::write(source, "///", &words.join(", "));
+}
+
+/// The path of a request, as people see it.
+fn path(exchange: &Exchange, scope: &Scope<'_>, vault: &Vault) -> String {
+    let target = exchange.pattern.as_deref().unwrap_or(&exchange.target);
+    let path = target.split('?').next().unwrap_or_default();
+    comment::bounded(&partition::shown(scope.recording, &vault.plain(path)), 80)
+}
+
+fn client(client: &Client, exchanges: &[&Exchange]) -> Vec<Choice> {
     let mut options = Vec::new();
     match client.http {
         None => {}
-        Some(Http::One) => options.push("http = 1".to_owned()),
-        Some(Http::Two) => options.push("http = 2".to_owned()),
+        Some(Http::One) => options.push(Choice::Plain("http = 1".to_owned())),
+        Some(Http::Two) => options.push(Choice::Plain("http = 2".to_owned())),
     }
     if let Some(ca) = &client.ca {
-        options.push(format!("ca = {}", text(ca)));
+        options.push(Choice::text("ca", ca));
     }
     if let Some(identity) = &client.identity {
-        options.push(format!("identity = {}", text(identity)));
+        options.push(Choice::text("identity", identity));
     }
     if client.insecure {
-        options.push("insecure = true".to_owned());
+        options.push(Choice::Plain("insecure = true".to_owned()));
+    }
+    // A step that sends cookies of its own sends no others; the rest were recorded without.
+    let sends_own = |exchange: &&Exchange| {
+        let mut headers = exchange.headers.iter();
+        headers.any(|header| header.name.eq_ignore_ascii_case("cookie"))
+    };
+    let own = exchanges
+        .iter()
+        .copied()
+        .filter(|exchange| sends_own(exchange))
+        .count();
+    if !client.keeps_cookies && own > 0 && own < exchanges.len() {
+        options.push(Choice::Own("cookies = off".to_owned()));
     }
     options
-}
-
-/// `#[name(..)]`, on one line where there is room.
-fn attribute(source: &mut String, indent: &str, name: &str, options: &[String]) {
-    let line = format!("{indent}#[{name}({})]", options.join(", "));
-    if line.chars().count() <= WIDTH && !line.contains('\n') {
-        source.push_str(&line);
-        source.push('\n');
-        return;
-    }
-    let _ = writeln!(source, "{indent}#[{name}(");
-    for option in options {
-        let option = option.replace('\n', &format!("\n{indent}    "));
-        let _ = writeln!(source, "{indent}    {option},");
-    }
-    let _ = writeln!(source, "{indent})]");
 }

@@ -1,6 +1,11 @@
 //! Which values are secret, and the names that stand for them in the source.
 
-use super::super::recording::Secret;
+use super::super::recording::Recording;
+use super::template::{Markers, Piece, Template};
+use loadtest::redact;
+
+/// So many letters and digits beside a value that a run has may be a secret themselves.
+const LONG_ENOUGH: usize = 8;
 
 /// A secret that a source names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,13 +19,13 @@ pub(crate) struct Named {
 /// The secrets of a source that is being written.
 pub(super) struct Vault {
     known: Vec<(Named, Vec<u8>)>,
-    /// Those that the input takes from the environment itself.
-    variables: Vec<Secret>,
+    /// What the input takes from the environment itself, and from earlier answers.
+    markers: Markers,
 }
 
 impl Vault {
-    pub(super) fn new(variables: &[Secret]) -> Self {
-        let named = variables.iter().map(|secret| {
+    pub(super) fn new(recording: &Recording, markers: Markers) -> Self {
+        let named = recording.secrets.iter().map(|secret| {
             let named = Named {
                 name: secret.name.clone(),
                 what: secret.what.clone(),
@@ -29,7 +34,7 @@ impl Vault {
         });
         Self {
             known: named.collect(),
-            variables: variables.to_vec(),
+            markers,
         }
     }
 
@@ -53,33 +58,56 @@ impl Vault {
         name
     }
 
-    /// A template of a value that is secret as a whole, but for variables in it.
-    pub(super) fn secret(&mut self, value: &str, wanted: &str, what: &str) -> String {
+    /// A value that is secret as a whole, but for what a run has in it.
+    pub(super) fn secret(&mut self, value: &str, wanted: &str, what: &str) -> Template {
         if value.is_empty() {
-            return String::new();
+            return Template::default();
         }
-        if self.has_variable(value) {
-            return self.plain(value);
+        if !self.markers.are_in(value) {
+            return Template::secret(self.name(value.as_bytes(), wanted, what));
         }
-        format!(
-            "{{{{secret.{}}}}}",
-            self.name(value.as_bytes(), wanted, what)
-        )
+        let is_secret = |text: &str| {
+            let letters = text.chars().filter(|letter| letter.is_alphanumeric());
+            let has_value = text.split('=').skip(1).any(|value| {
+                !value.trim_start().is_empty() && !value.trim_start().starts_with([';', '&', ','])
+            });
+            has_value || letters.count() >= LONG_ENOUGH
+        };
+        self.in_pieces(value, wanted, what, is_secret)
     }
 
-    /// The same of one that is not.
-    pub(super) fn plain(&self, value: &str) -> String {
-        let mut template = value.to_owned();
-        for Secret { name, value, .. } in &self.variables {
-            template = template.replace(value.as_str(), &format!("{{{{secret.{name}}}}}"));
+    /// A text in which something may be secret: then all of it is, but for what a run has in it.
+    pub(super) fn text(&mut self, text: &str, wanted: &str, what: &str) -> Template {
+        let is_secret = |text: &str| redact::text(text) != text;
+        if !self.markers.are_in(text) {
+            return if is_secret(text) {
+                self.secret(text, wanted, what)
+            } else {
+                self.plain(text)
+            };
         }
-        template
+        self.in_pieces(text, wanted, what, is_secret)
     }
 
-    /// Whether a value holds that of a variable.
-    pub(super) fn has_variable(&self, value: &str) -> bool {
-        let mut variables = self.variables.iter();
-        variables.any(|secret| value.contains(secret.value.as_str()))
+    /// A value that is not secret.
+    pub(super) fn plain(&self, value: &str) -> Template {
+        self.markers.split(value)
+    }
+
+    fn in_pieces(
+        &mut self,
+        value: &str,
+        wanted: &str,
+        what: &str,
+        is_secret: impl Fn(&str) -> bool,
+    ) -> Template {
+        let pieces = self.plain(value).0.into_iter().map(|piece| match piece {
+            Piece::Text(text) if is_secret(&text) => {
+                Piece::Secret(self.name(text.as_bytes(), wanted, what))
+            }
+            piece => piece,
+        });
+        Template(pieces.collect())
     }
 
     /// All of them, by name.

@@ -1,3 +1,5 @@
+mod rich;
+
 use super::*;
 use crate::import::{Files, read_text};
 
@@ -49,7 +51,7 @@ fn a_scenario_is_as_somebody_would_write_it() {
 
 #[test]
 fn every_form_becomes_a_source_that_is_rust() {
-    let forms = include_str!("../../../../tests/fixtures/curl/forms.json");
+    let forms = include_str!("../../../../../tests/fixtures/curl/forms.json");
     let forms: serde_json::Value = serde_json::from_str(forms).unwrap();
     for form in forms["forms"].as_array().unwrap() {
         let command = form["cmd"].as_str().unwrap().replace("PORT", "80");
@@ -65,25 +67,63 @@ fn every_form_becomes_a_source_that_is_rust() {
     }
 }
 
-#[cfg(unix)]
+/// The source of a recording that no reader made.
+fn made(recording: &Recording) -> Written {
+    let input = Input {
+        name: "made".to_owned(),
+        text: "one line\n".repeat(100),
+    };
+    let written = write(recording, &input, "har");
+    syn::parse_file(&written.source).unwrap_or_else(|error| panic!("{error}\n{}", written.source));
+    written
+}
+
 #[test]
-fn a_formatter_has_nothing_to_change() {
+fn all_of_a_recording_is_in_its_source() {
+    for (name, recording) in rich::all() {
+        let written = made(&recording);
+        assert!(!written.source.contains("canary"), "{}", written.source);
+        assert!(!written.source.contains("ltm"), "{}", written.source);
+        insta::assert_snapshot!(name, written.source);
+    }
+}
+
+/// What rustfmt makes of a source; nothing where there is no rustfmt.
+fn formatted(source: &str) -> Option<String> {
     use std::io::Write as _;
     use std::process::{Command, Stdio};
-    let source = written("curl http://h/a -d a=1; curl http://h/b -H 'X: é' -L -m 3").source;
     let formatter = Command::new("rustfmt")
         .args(["--edition", "2024", "--emit", "stdout"])
+        .current_dir(std::env::temp_dir())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn();
-    // Where there is none, nobody can ask it.
-    let Ok(mut formatter) = formatter else { return };
-    formatter
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(source.as_bytes())
-        .unwrap();
+    let mut formatter = formatter.ok()?;
+    let mut input = formatter.stdin.take().unwrap();
+    input.write_all(source.as_bytes()).unwrap();
+    drop(input);
     let output = formatter.wait_with_output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stdout), source);
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn a_formatter_has_nothing_to_change() {
+    let copied = written("curl http://h/a -d a=1; curl http://h/b -H 'X: é' -L -m 3").source;
+    let made = rich::all()
+        .into_iter()
+        .map(|(_, recording)| made(&recording).source);
+    for source in made.chain([copied]) {
+        // Where there is none, nobody can ask it.
+        if let Some(formatted) = formatted(&source) {
+            pretty_assertions(&formatted, &source);
+        }
+    }
+}
+
+/// Compares sources line by line, for a message that people can read.
+fn pretty_assertions(formatted: &str, source: &str) {
+    for (at, (theirs, ours)) in formatted.lines().zip(source.lines()).enumerate() {
+        assert_eq!(theirs, ours, "line {}\n{formatted}", at + 1);
+    }
+    assert_eq!(formatted, source);
 }

@@ -1,0 +1,138 @@
+//! Words for names: of paths, titles and keys.
+
+/// What says nothing of a path.
+const SILENT: [&str; 4] = ["api", "rest", "index", "public"];
+
+/// What a segment of a path says; nothing where it is an identifier, a version or the like.
+pub(super) fn word(segment: &str) -> Option<String> {
+    let decoded = decoded(segment);
+    let stem = match decoded.rsplit_once('.') {
+        Some((stem, end)) if end.len() <= 5 && !stem.is_empty() => stem,
+        _ => &decoded,
+    };
+    let word = cleaned(stem);
+    let is_silent = SILENT.contains(&word.as_str());
+    (!word.is_empty() && !is_version(stem) && !is_identifier(stem) && !is_silent).then_some(word)
+}
+
+/// Whether a segment of a path differs from request to request.
+pub(super) fn is_identifier(segment: &str) -> bool {
+    let digits = segment.bytes().filter(u8::is_ascii_digit).count();
+    let is_hexadecimal = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
+    let is_parameter = segment.starts_with(['{', ':', '<']);
+    is_parameter
+        || !is_version(segment)
+            && (digits * 2 >= segment.len()
+                || segment.len() > 24
+                || segment.len() >= 8 && digits > 0 && segment.bytes().all(is_hexadecimal))
+}
+
+fn is_version(segment: &str) -> bool {
+    segment.strip_prefix('v').is_some_and(|number| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+/// A part of a name: lower case, digits, single underscores.
+pub(super) fn cleaned(text: &str) -> String {
+    let letters: Vec<char> = text
+        .chars()
+        .filter(|letter| !matches!(letter, '\'' | '’'))
+        .take(400)
+        .collect();
+    let mut word = String::new();
+    for (at, letter) in letters.iter().enumerate() {
+        let latin = latin(*letter);
+        if latin.is_empty() {
+            if !word.is_empty() && !word.ends_with('_') {
+                word.push('_');
+            }
+            continue;
+        }
+        let is_lower = |at: usize| letters.get(at).is_some_and(|letter| letter.is_lowercase());
+        let is_upper = |at: usize| letters.get(at).is_some_and(|letter| letter.is_uppercase());
+        let begins_word =
+            at > 0 && is_upper(at) && (is_lower(at - 1) || is_upper(at - 1) && is_lower(at + 1));
+        if begins_word && !word.is_empty() && !word.ends_with('_') {
+            word.push('_');
+        }
+        word.push_str(&latin);
+    }
+    word.trim_matches('_').to_owned()
+}
+
+/// The one of many.
+pub(super) fn singular(word: &str) -> String {
+    let end = |end: &str| word.strip_suffix(end).filter(|stem| stem.len() > 1);
+    if let Some(stem) = end("ies") {
+        return format!("{stem}y");
+    }
+    let is_one = ["ss", "us", "is", "news", "series", "os"]
+        .iter()
+        .any(|end| word.ends_with(end));
+    if is_one {
+        return word.to_owned();
+    }
+    for hissing in ["sses", "xes", "ches", "shes", "zes"] {
+        if end(hissing).is_some() {
+            return word[..word.len() - 2].to_owned();
+        }
+    }
+    end("s").unwrap_or(word).to_owned()
+}
+
+/// A letter in lower case and without its marks, as letters of ASCII; a digit; nothing else.
+fn latin(letter: char) -> String {
+    let lower = letter.to_lowercase().next().unwrap_or(letter);
+    let plain = match lower {
+        'a'..='z' | '0'..='9' => return lower.to_string(),
+        'à'..='å' | 'ā' | 'ă' | 'ą' => "a",
+        'æ' => "ae",
+        'ç' | 'ć' | 'ĉ' | 'ċ' | 'č' => "c",
+        'ð' | 'ď' | 'đ' => "d",
+        'è'..='ë' | 'ē' | 'ĕ' | 'ė' | 'ę' | 'ě' => "e",
+        'ĝ' | 'ğ' | 'ġ' | 'ģ' => "g",
+        'ĥ' | 'ħ' => "h",
+        'ì'..='ï' | 'ĩ' | 'ī' | 'ĭ' | 'į' | 'ı' => "i",
+        'ĵ' => "j",
+        'ķ' => "k",
+        'ĺ' | 'ļ' | 'ľ' | 'ł' => "l",
+        'ñ' | 'ń' | 'ņ' | 'ň' => "n",
+        'ò'..='ö' | 'ø' | 'ō' | 'ŏ' | 'ő' => "o",
+        'œ' => "oe",
+        'ŕ' | 'ŗ' | 'ř' => "r",
+        'ś' | 'ŝ' | 'ş' | 'š' | 'ș' => "s",
+        'ß' => "ss",
+        'ţ' | 'ť' | 'ŧ' | 'ț' => "t",
+        'þ' => "th",
+        'ù'..='ü' | 'ũ' | 'ū' | 'ŭ' | 'ů' | 'ű' | 'ų' => "u",
+        'ŵ' => "w",
+        'ý' | 'ÿ' | 'ŷ' => "y",
+        'ź' | 'ż' | 'ž' => "z",
+        _ => "",
+    };
+    plain.to_owned()
+}
+
+/// A segment without its percent signs, where that is text.
+fn decoded(segment: &str) -> String {
+    let mut bytes = Vec::with_capacity(segment.len());
+    let mut rest = segment.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after
+            .get(..2)
+            .and_then(|digits| std::str::from_utf8(digits).ok());
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match byte.filter(|_| *first == b'%') {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| segment.to_owned())
+}

@@ -1,0 +1,248 @@
+//! Which requests become which scenario, and in which order: none comes before one whose answer it needs.
+
+use super::super::naming;
+use super::super::recording::{Exchange, Origin, Recording, Reference};
+use super::template::{Markers, Piece, Template};
+use super::types::last_key;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// A scenario that is to be written.
+#[derive(Debug, Default)]
+pub(super) struct Scenario {
+    /// The function.
+    pub(super) name: String,
+    /// What its part of the input is called, if that says more than the name of the function.
+    pub(super) title: Option<String>,
+    /// What is said about it.
+    pub(super) description: Option<String>,
+    /// Its steps: the numbers of their exchanges.
+    pub(super) steps: Vec<usize>,
+    /// The functions of these.
+    pub(super) names: HashMap<usize, String>,
+    /// The rows of data that they need, and what these are called.
+    pub(super) feeds: HashMap<usize, String>,
+}
+
+/// What the requests have from elsewhere.
+pub(super) struct Needs {
+    /// The references of each exchange.
+    pub(super) references: Vec<BTreeSet<usize>>,
+    /// Its target, with names in braces in the place of values.
+    targets: Vec<String>,
+}
+
+impl Needs {
+    pub(super) fn of(recording: &Recording, markers: &Markers) -> Self {
+        let exchanges = || recording.exchanges.iter();
+        let target = |exchange: &Exchange| {
+            let target = exchange.pattern.as_ref().unwrap_or(&exchange.target);
+            shown(recording, &markers.split(target))
+        };
+        Self {
+            references: exchanges()
+                .map(|exchange| markers.references(exchange))
+                .collect(),
+            targets: exchanges().map(target).collect(),
+        }
+    }
+
+    /// The exchanges whose answers this one needs.
+    fn of_exchange(&self, recording: &Recording, exchange: usize) -> BTreeSet<usize> {
+        let references = self.references[exchange].iter();
+        let origins = references.filter_map(|at| exchange_of(&recording.references[*at].from));
+        origins
+            .filter(|origin| *origin < recording.exchanges.len() && *origin != exchange)
+            .collect()
+    }
+}
+
+impl Scenario {
+    /// The references of its steps whose values are there: from steps above, or from rows.
+    pub(super) fn references(&self, recording: &Recording, needs: &Needs) -> BTreeSet<usize> {
+        let mut above = HashSet::new();
+        let mut references = BTreeSet::new();
+        for step in &self.steps {
+            for at in &needs.references[*step] {
+                let origin = exchange_of(&recording.references[*at].from);
+                if origin.is_none_or(|origin| above.contains(&origin)) {
+                    references.insert(*at);
+                }
+            }
+            above.insert(*step);
+        }
+        references
+    }
+}
+
+/// A template as people see it: names in braces in the place of values.
+pub(super) fn shown(recording: &Recording, template: &Template) -> String {
+    let pieces = template.0.iter().map(|piece| match piece {
+        Piece::Text(text) => text.clone(),
+        Piece::Secret(name) => format!("{{{name}}}"),
+        Piece::Value(at) => format!("{{{}}}", word(&recording.references[*at])),
+    });
+    pieces.collect()
+}
+
+/// A word for the value of a reference.
+pub(super) fn word(reference: &Reference) -> &str {
+    match &reference.from {
+        Origin::Body { path, .. } => last_key(path).unwrap_or("value"),
+        Origin::Between { before, .. } | Origin::Part { before, .. } => word_before(before),
+        Origin::Header { name, .. } => name,
+        Origin::Row { field, .. } => field,
+    }
+}
+
+/// What a value is called by the text before it: `csrf` of `name="csrf" value="`.
+fn word_before(before: &str) -> &str {
+    const SILENT: [&str; 9] = [
+        "content", "data", "hidden", "id", "input", "meta", "name", "type", "value",
+    ];
+    let words =
+        before.split(|letter: char| !letter.is_ascii_alphanumeric() && !"_-".contains(letter));
+    words
+        .rev()
+        .find(|word| word.len() > 1 && word.len() < 40 && !SILENT.contains(word))
+        .unwrap_or("value")
+}
+
+/// The exchange whose answer has the value.
+pub(super) fn exchange_of(origin: &Origin) -> Option<usize> {
+    match origin {
+        Origin::Body { exchange, .. }
+        | Origin::Between { exchange, .. }
+        | Origin::Header { exchange, .. }
+        | Origin::Part { exchange, .. } => Some(*exchange),
+        Origin::Row { .. } => None,
+    }
+}
+
+/// The scenarios of a recording, with names of which no two are alike.
+pub(super) fn scenarios(recording: &Recording, needs: &Needs) -> Vec<Scenario> {
+    let mut scenarios = Vec::new();
+    let mut used = HashSet::new();
+    let mut add = |name: Option<&str>, description: Option<&str>, own: &[usize]| {
+        if own.is_empty() {
+            return;
+        }
+        let steps = ordered(recording, needs, own);
+        let feeds = feeds(recording, needs, &steps);
+        let taken: Vec<String> = feeds.values().cloned().collect();
+        let exchanges = steps
+            .iter()
+            .map(|at| (&recording.exchanges[*at], needs.targets[*at].as_str()));
+        let names = naming::steps(exchanges, &taken);
+        let title = name.map(str::trim).filter(|name| !name.is_empty());
+        let titled = title.and_then(|title| naming::titled(title, "scenario"));
+        let is_told = titled.is_some();
+        let own_names: Vec<String> = steps
+            .iter()
+            .zip(&names)
+            .filter(|(at, _)| own.contains(at))
+            .map(|(_, name)| name.clone())
+            .collect();
+        let name = titled.unwrap_or_else(|| naming::scenario(&own_names));
+        scenarios.push(Scenario {
+            name: naming::unique(name, &mut used),
+            title: title.filter(|_| !is_told).map(str::to_owned),
+            description: description.map(str::to_owned),
+            names: steps.iter().copied().zip(names).collect(),
+            steps,
+            feeds,
+        });
+    };
+    let (name, description) = (recording.name.as_deref(), recording.description.as_deref());
+    let of_group = |group: Option<&str>| -> Vec<usize> {
+        let exchanges = recording.exchanges.iter().enumerate();
+        exchanges
+            .filter(|(_, exchange)| group_of(recording, exchange) == group)
+            .map(|(at, _)| at)
+            .collect()
+    };
+    add(name, description, &of_group(None));
+    let mut known = HashSet::new();
+    for group in &recording.groups {
+        if known.insert(&group.name) {
+            let own = of_group(Some(&group.name));
+            add(Some(&group.name), group.description.as_deref(), &own);
+        }
+    }
+    scenarios
+}
+
+/// The group that an exchange is in, where there is one of that name.
+fn group_of<'a>(recording: &'a Recording, exchange: &Exchange) -> Option<&'a str> {
+    let name = exchange.group.as_ref()?;
+    let mut groups = recording.groups.iter();
+    groups
+        .find(|group| group.name == *name)
+        .map(|group| group.name.as_str())
+}
+
+/// What others have to answer first, then the own ones, each behind what it needs.
+fn ordered(recording: &Recording, needs: &Needs, own: &[usize]) -> Vec<usize> {
+    let is_own: HashSet<usize> = own.iter().copied().collect();
+    let mut others = BTreeSet::new();
+    let mut open = own.to_vec();
+    let mut seen = is_own.clone();
+    while let Some(exchange) = open.pop() {
+        for needed in needs.of_exchange(recording, exchange) {
+            if !is_own.contains(&needed) {
+                others.insert(needed);
+            }
+            if seen.insert(needed) {
+                open.push(needed);
+            }
+        }
+    }
+    let mut order = Vec::new();
+    let mut begun = HashSet::new();
+    for exchange in others.into_iter().chain(own.iter().copied()) {
+        place(recording, needs, exchange, &mut begun, &mut order);
+    }
+    order
+}
+
+/// Puts an exchange behind those that it needs; of a circle, the one that was begun with is the last.
+fn place(
+    recording: &Recording,
+    needs: &Needs,
+    exchange: usize,
+    begun: &mut HashSet<usize>,
+    order: &mut Vec<usize>,
+) {
+    if !begun.insert(exchange) {
+        return;
+    }
+    let mut open = vec![(exchange, needs.of_exchange(recording, exchange))];
+    while let Some((exchange, needed)) = open.last_mut() {
+        match needed.pop_first() {
+            Some(next) => {
+                if begun.insert(next) {
+                    open.push((next, needs.of_exchange(recording, next)));
+                }
+            }
+            None => {
+                order.push(*exchange);
+                open.pop();
+            }
+        }
+    }
+}
+
+/// The data that the steps need, and what its rows are called.
+fn feeds(recording: &Recording, needs: &Needs, steps: &[usize]) -> HashMap<usize, String> {
+    let mut used = HashSet::new();
+    let mut feeds = HashMap::new();
+    for at in steps.iter().flat_map(|step| &needs.references[*step]) {
+        if let Origin::Row { data, .. } = &recording.references[*at].from
+            && let Some(rows) = recording.data.get(*data)
+            && !feeds.contains_key(data)
+        {
+            let name = naming::titled(&rows.name, "row").unwrap_or_else(|| "row".to_owned());
+            feeds.insert(*data, naming::unique(name, &mut used));
+        }
+    }
+    feeds
+}
