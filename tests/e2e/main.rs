@@ -37,6 +37,7 @@ mod generator;
 mod history;
 #[cfg(target_os = "linux")]
 mod holes;
+mod import_correlation;
 #[cfg(unix)]
 mod import_correlation;
 mod import_har;
@@ -120,6 +121,7 @@ fn main() -> ExitCode {
         holes::trials(),
         #[cfg(unix)]
         history::trials(),
+        import_correlation::trials(),
         #[cfg(unix)]
         import_correlation::trials(),
         import_har::trials(),
