@@ -37,8 +37,8 @@ mod generator;
 mod history;
 #[cfg(target_os = "linux")]
 mod holes;
-#[cfg(unix)]
 mod import_correlation;
+#[cfg(unix)]
 mod import_har;
 mod init;
 mod interrupts;
@@ -117,8 +117,8 @@ fn main() -> ExitCode {
         holes::trials(),
         #[cfg(unix)]
         history::trials(),
-        #[cfg(unix)]
         import_correlation::trials(),
+        #[cfg(unix)]
         import_har::trials(),
         init::trials(),
         interrupts::trials(),
