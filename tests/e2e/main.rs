@@ -40,6 +40,7 @@ mod holes;
 mod import_correlation;
 #[cfg(unix)]
 mod import_correlation;
+#[cfg(unix)]
 mod import_har;
 mod import_openapi;
 mod import_postman;
@@ -124,6 +125,7 @@ fn main() -> ExitCode {
         import_correlation::trials(),
         #[cfg(unix)]
         import_correlation::trials(),
+        #[cfg(unix)]
         import_har::trials(),
         import_postman::trials(),
         import_openapi::trials(),

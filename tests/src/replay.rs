@@ -266,15 +266,12 @@ impl Replay {
                     .map(|rest| rest.chars().next());
                 after.is_some_and(|after| !is_part(before) && !is_part(after))
             });
-            let taken = match value {
-                Some((place, value)) => {
-                    fresh.push_str(&another(value, number * 1000 + place as u64));
-                    value.len()
-                }
-                None => {
-                    fresh.push(letter);
-                    letter.len_utf8()
-                }
+            let taken = if let Some((place, value)) = value {
+                fresh.push_str(&another(value, number * 1000 + place as u64));
+                value.len()
+            } else {
+                fresh.push(letter);
+                letter.len_utf8()
             };
             before = rest[..taken].chars().next_back();
             rest = &rest[taken..];
