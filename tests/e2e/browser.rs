@@ -82,9 +82,23 @@ impl Browser {
     /// Gives a command and waits for its answer.
     #[track_caller]
     pub(crate) fn call(&mut self, method: &str, parameters: impl Into<Value>) -> Value {
+        let message = self.answer(method, parameters.into());
+        assert!(message["error"].is_null(), "{method}: {message}");
+        message["result"].clone()
+    }
+
+    /// The same of a command that may well be refused.
+    #[track_caller]
+    pub(crate) fn ask(&mut self, method: &str, parameters: impl Into<Value>) -> Option<Value> {
+        let message = self.answer(method, parameters.into());
+        message.get("result").cloned()
+    }
+
+    #[track_caller]
+    fn answer(&mut self, method: &str, parameters: Value) -> Value {
         self.last += 1;
         let mut command = json!({ "id": self.last, "method": method });
-        command["params"] = parameters.into();
+        command["params"] = parameters;
         if let Some(session) = &self.session {
             command["sessionId"] = json!(session);
         }
@@ -94,8 +108,7 @@ impl Browser {
         loop {
             let message = self.next(method);
             if message["id"] == self.last {
-                assert!(message["error"].is_null(), "{method}: {message}");
-                return message["result"].clone();
+                return message;
             }
         }
     }
@@ -139,6 +152,42 @@ impl Browser {
         while !self.events.iter().any(loaded) {
             self.next("the page");
         }
+    }
+
+    /// Opens a page of a server, and forgets what happened before.
+    #[track_caller]
+    pub(crate) fn visit(&mut self, url: &str) {
+        self.events.clear();
+        let answer = self.call("Page.navigate", json!({ "url": url }));
+        assert!(answer["errorText"].is_null(), "{answer}");
+        self.wait_for("Page.loadEventFired", 1);
+    }
+
+    /// Waits until something happened so many times since the page was opened.
+    #[track_caller]
+    pub(crate) fn wait_for(&mut self, name: &str, times: usize) {
+        while self.named(name).count() < times {
+            self.next(name);
+        }
+    }
+
+    /// The value that a promise of the page comes to.
+    #[track_caller]
+    pub(crate) fn awaited(&mut self, expression: &str) -> Value {
+        let answer = self.call(
+            "Runtime.evaluate",
+            json!({ "expression": expression, "returnByValue": true, "awaitPromise": true }),
+        );
+        assert!(
+            answer["exceptionDetails"].is_null(),
+            "{expression}: {answer}"
+        );
+        answer["result"]["value"].clone()
+    }
+
+    /// All that happened since the page was opened.
+    pub(crate) fn events(&self) -> &[Value] {
+        &self.events
     }
 
     /// The value of an expression in the page.

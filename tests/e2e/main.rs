@@ -4,6 +4,8 @@
 //! program which is not there is ignored, and says so.
 
 mod alias;
+#[cfg(unix)]
+mod archive;
 mod baselines;
 mod bodies;
 #[cfg(unix)]
@@ -35,6 +37,9 @@ mod generator;
 mod history;
 #[cfg(target_os = "linux")]
 mod holes;
+#[cfg(unix)]
+mod import_correlation;
+mod import_har;
 mod import_openapi;
 mod init;
 mod interrupts;
@@ -113,6 +118,9 @@ fn main() -> ExitCode {
         holes::trials(),
         #[cfg(unix)]
         history::trials(),
+        #[cfg(unix)]
+        import_correlation::trials(),
+        import_har::trials(),
         import_openapi::trials(),
         init::trials(),
         interrupts::trials(),

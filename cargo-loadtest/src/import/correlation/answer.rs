@@ -42,7 +42,7 @@ pub(super) struct Offer {
     pub(super) label: Label,
     /// Whether it is a number of JSON.
     pub(super) is_number: bool,
-    /// As a person is told of it: `product.id`.
+    /// As a person is told of it: `product.id`, in quotes.
     pub(super) name: String,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Offers {
     values: HashMap<String, Vec<Offer>>,
     /// By the target that a link leads to.
     links: HashMap<String, Offer>,
-    /// What requests had before any answer: the user's.
+    /// What requests had: that of the user, and what answers have told before.
     sent: HashMap<String, Vec<Label>>,
     sent_targets: HashSet<String>,
 }
@@ -73,7 +73,7 @@ impl Offers {
         self.links.get(target)
     }
 
-    /// Remembers that the user has sent a value, so that an answer that has it later is an echo.
+    /// Remembers that a value was sent, so that an answer that has it later is an echo.
     pub(super) fn sent(&mut self, value: &str, label: &Label) {
         let labels = self.sent.entry(value.to_owned()).or_default();
         if labels.len() < MOST && !labels.contains(label) {
@@ -114,7 +114,14 @@ impl Offers {
         }
     }
 
-    /// Whether the user sent it before.
+    /// Whether a value was sent before in such a place.
+    pub(super) fn was_sent(&self, value: &str, label: &Label) -> bool {
+        self.sent
+            .get(value)
+            .is_some_and(|labels| labels.contains(label))
+    }
+
+    /// Whether the answer repeats what was sent before.
     fn is_echo(&self, value: &str, label: &Label) -> bool {
         self.sent.get(value).is_some_and(|labels| {
             kind(value) >= Kind::Rare || labels.iter().any(|sent| sent.fits(label) > 0)
@@ -130,7 +137,10 @@ struct Taker<'a> {
 
 impl Taker<'_> {
     fn put(&mut self, value: &str, origin: Origin, label: Label, is_number: bool, name: String) {
-        if self.offers.is_echo(value, &label) {
+        // Where only text is known of it, what an answer repeats as a number is more than an echo.
+        let known = self.offers.of(value);
+        let is_news = is_number && !known.is_empty() && known.iter().all(|offer| !offer.is_number);
+        if self.offers.is_echo(value, &label) && !is_news {
             return;
         }
         let offers = self.offers.values.entry(value.to_owned()).or_default();
@@ -167,7 +177,7 @@ impl Taker<'_> {
             origin: origin(),
             label: Label::default(),
             is_number: false,
-            name: spelled(path),
+            name: format!("the link `{}`", spelled(path)),
         };
         offers.links.insert(target.to_owned(), offer);
     }
@@ -227,7 +237,8 @@ impl Taker<'_> {
                 .split_last()
                 .map_or(("", &[][..]), |(last, outer)| (*last, outer));
             let label = Label::field(last, outer.iter().copied(), &self.exchange.target);
-            self.put(value, origin(path), label, is_number, spelled(path));
+            let name = format!("`{}`", spelled(path));
+            self.put(value, origin(path), label, is_number, name);
         }
         if !is_number && value.contains('/') {
             self.link(value, || origin(path), path);
@@ -245,7 +256,8 @@ impl Taker<'_> {
                 after: found.after.to_owned(),
             };
             let label = Label::field(found.name, [].into_iter(), &self.exchange.target);
-            self.put(found.value, origin, label, false, found.name.to_owned());
+            let name = format!("`{}`", found.name);
+            self.put(found.value, origin, label, false, name);
         }
     }
 
@@ -261,7 +273,7 @@ impl Taker<'_> {
                 whole.clone(),
                 Label::name(name),
                 false,
-                name.to_owned(),
+                format!("the header `{name}`"),
             );
         }
         if !matches!(name, "location" | "content-location") {
@@ -300,16 +312,9 @@ impl Taker<'_> {
                 && is_bound(value[at + part.len()..].chars().next())
         });
         let Some(at) = at else { return };
-        // Neither host nor port, which differ from one target to the next.
-        let from = value.find("://").map_or(0, |scheme| {
-            value[scheme + 3..at.max(scheme + 3)]
-                .find('/')
-                .map_or(at, |slash| scheme + 3 + slash)
-        });
-        let before = &value[from..at];
-        if before.is_empty() || value.find(before) != Some(from) {
+        let Some(before) = leading(value, at) else {
             return;
-        }
+        };
         let after = value[at + part.len()..].chars().next();
         let origin = Origin::Part {
             exchange: self.number,
@@ -317,7 +322,8 @@ impl Taker<'_> {
             before: before.to_owned(),
             after: after.map_or_else(String::new, String::from),
         };
-        self.put(part, origin, label.clone(), false, name.to_owned());
+        let told = format!("a part of the header `{name}`");
+        self.put(part, origin, label.clone(), false, told);
     }
 
     /// The value of a cookie, which some requests repeat elsewhere.
@@ -340,9 +346,26 @@ impl Taker<'_> {
                 String::new()
             },
         };
-        let told = format!("the cookie {name}");
+        let told = format!("the cookie `{name}`");
         self.put(content, origin, Label::name(name), false, told);
     }
+}
+
+/// The shortest text that leads to a part of a location and nowhere else, without a value in it; neither host nor
+/// port, which differ from one target to the next.
+fn leading(value: &str, at: usize) -> Option<&str> {
+    let path = value.find("://").map_or(Some(0), |scheme| {
+        let slash = value[scheme + 3..].find('/')?;
+        Some(scheme + 3 + slash)
+    })?;
+    let mut starts = value.get(path..at)?.rmatch_indices(['/', '?', '&', ';']);
+    let before = starts.find_map(|(start, _)| {
+        let before = &value[path + start..at];
+        let is_named = before.bytes().any(|byte| byte.is_ascii_alphabetic());
+        (is_named && value.find(before) == Some(path + start)).then_some(before)
+    })?;
+    let mut words = before.split(['/', '?', '&', '=', ';']);
+    words.all(|word| kind(word) < Kind::Rare).then_some(before)
 }
 
 impl Key {

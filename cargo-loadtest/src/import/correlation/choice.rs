@@ -65,7 +65,7 @@ fn confidence(place: &Place, offer: &Offer, fit: u8, is_only: bool) -> Option<Co
         (Kind::Number(_), Form::Within) => None,
         (Kind::Number(digits), _) => number(value, digits, fit),
         (Kind::Word, Form::Whole)
-            if fit >= 3 && is_spelled_identifier(offer) && value.len() > 1 =>
+            if fit >= 3 && is_spelled_identifier(value, offer) && value.len() > 1 =>
         {
             Some(Confidence::Likely)
         }
@@ -86,21 +86,23 @@ fn number(value: &str, digits: usize, fit: u8) -> Option<Confidence> {
     }
 }
 
-/// Whether a word is what a thing goes by.
-fn is_spelled_identifier(offer: &Offer) -> bool {
-    offer.label.key.last().is_some_and(|last| {
-        matches!(
-            last.as_str(),
-            "id" | "uuid"
-                | "guid"
-                | "slug"
-                | "sku"
-                | "handle"
-                | "token"
-                | "cursor"
-                | "nonce"
-                | "csrf"
-                | "xsrf"
-        )
-    })
+/// Whether a word is what a thing goes by: `blue-chair` as its slug, `SHOP-18` as its key.
+fn is_spelled_identifier(value: &str, offer: &Offer) -> bool {
+    let is_numbered = value.bytes().any(|byte| byte.is_ascii_digit());
+    is_numbered && offer.label.is_identifier()
+        || offer.label.key.last().is_some_and(|last| {
+            matches!(
+                last.as_str(),
+                "id" | "uuid"
+                    | "guid"
+                    | "slug"
+                    | "sku"
+                    | "handle"
+                    | "token"
+                    | "cursor"
+                    | "nonce"
+                    | "csrf"
+                    | "xsrf"
+            )
+        })
 }

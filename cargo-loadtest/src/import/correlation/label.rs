@@ -35,7 +35,7 @@ const ALIKE: [&str; 10] = [
     "id", "uuid", "guid", "pk", "oid", "slug", "sku", "handle", "key", "ref",
 ];
 /// What says nothing of what is within.
-const WRAPPERS: [&str; 12] = [
+const WRAPPERS: [&str; 13] = [
     "data",
     "node",
     "edge",
@@ -48,6 +48,7 @@ const WRAPPERS: [&str; 12] = [
     "object",
     "hit",
     "source",
+    "json",
 ];
 /// What says only that there are many.
 const LISTS: [&str; 11] = [
@@ -77,10 +78,13 @@ const DEEDS: [&str; 18] = [
 impl Label {
     /// That of a segment of a path: what is before it is what it belongs to.
     pub(super) fn segment(before: &str) -> Self {
-        let thing = words(before).pop();
+        let thing = words(before).concat();
         Self {
             key: Vec::new(),
-            around: thing.filter(|word| is_thing(word)).into_iter().collect(),
+            around: Some(thing)
+                .filter(|thing| is_thing(thing))
+                .into_iter()
+                .collect(),
         }
     }
 
@@ -97,11 +101,13 @@ impl Label {
                 .is_some_and(|last| ALIKE.contains(&last.as_str()) || last == "number");
         if is_of_thing {
             let last = key.split_off(key.len() - 1);
-            let thing = key.pop().filter(|word| !SORTS.contains(&word.as_str()));
-            if thing.is_some() {
+            let is_sort = key
+                .last()
+                .is_some_and(|word| SORTS.contains(&word.as_str()));
+            if !is_sort {
                 return Self {
                     key: last,
-                    around: thing.into_iter().collect(),
+                    around: vec![key.concat()],
                 };
             }
             key = last;
@@ -109,10 +115,8 @@ impl Label {
         let mut around = Vec::new();
         let mut list = None;
         for name in outer.rev() {
-            let Some(word) = words(name).pop() else {
-                continue;
-            };
-            if WRAPPERS.contains(&word.as_str()) {
+            let word = words(name).concat();
+            if word.is_empty() || WRAPPERS.contains(&word.as_str()) {
                 continue;
             }
             if LISTS.contains(&word.as_str()) {
@@ -189,7 +193,12 @@ impl Label {
         match (self.around.first(), other.around.first()) {
             (Some(one), Some(another)) if one == another => 3,
             (Some(one), Some(another)) => {
-                let is_near = other.around.contains(one) || self.around.contains(another);
+                // `cart` and `shopping_cart`.
+                let is_end = |long: &str, short: &str| short.len() >= 4 && long.ends_with(short);
+                let is_near = other.around.contains(one)
+                    || self.around.contains(another)
+                    || is_end(one, another)
+                    || is_end(another, one);
                 if is_near { 2 } else { 0 }
             }
             _ => 1,
@@ -212,13 +221,14 @@ impl Label {
 fn thing(target: &str) -> Option<String> {
     let path = target.split(['?', '#']).next().unwrap_or_default();
     let mut segments = path.rsplit('/');
-    segments
-        .find_map(|segment| {
-            let has_digit = segment.bytes().any(|byte| byte.is_ascii_digit());
-            let word = words(segment).pop().filter(|_| !has_digit)?;
-            (word.len() <= 24).then_some(word)
-        })
-        .filter(|word| is_thing(word))
+    segments.find_map(|segment| {
+        let is_value = segment.len() > 32 || segment.bytes().any(|byte| byte.is_ascii_digit());
+        // `task.list`
+        let mut words = words(segment);
+        words.retain(|word| is_thing(word));
+        let thing = words.concat();
+        (!is_value && !thing.is_empty()).then_some(thing)
+    })
 }
 
 fn is_thing(word: &str) -> bool {

@@ -67,8 +67,12 @@ pub(crate) fn correlate(recording: &mut Recording) {
             .map(|place| choose(place, offers.of(&place.value)))
             .collect();
         let link = link(exchange, &found, &chosen, &offers).filter(|_| exchange.origin == base);
+        // Of a target that is a marker, nothing is left to name it by.
+        let pattern = link
+            .filter(|_| exchange.pattern.is_none())
+            .map(|_| pattern(&exchange.target));
         if let Some((end, offer, confidence)) = link {
-            let why = format!("the link `{}` of its answer leads there", offer.name);
+            let why = format!("{} of its answer leads there", offer.name);
             let marker = markers.of(offer, false, confidence, why);
             replaced.put(Slot::Target, 0..end, marker);
         }
@@ -99,12 +103,7 @@ pub(crate) fn correlate(recording: &mut Recording) {
         let note = note(&possible, &recording.exchanges)
             .map(|words| Note::new(exchange.span.clone(), words));
         recording.notes.extend(note);
-        let typed = found
-            .iter()
-            .zip(&chosen)
-            .filter(|(place, choice)| choice.is_none() && !replaced.has(place));
-        let typed: Vec<_> = typed.map(|(place, _)| place).collect();
-        for place in typed {
+        for place in &found {
             offers.sent(&place.value, &place.label);
         }
         for end in beginnings(&exchange.target) {
@@ -113,7 +112,9 @@ pub(crate) fn correlate(recording: &mut Recording) {
         if let Some(answer) = &exchange.answer {
             offers.take(number, exchange, answer);
         }
-        replaced.write(&mut recording.exchanges[number]);
+        let exchange = &mut recording.exchanges[number];
+        exchange.pattern = pattern.or(exchange.pattern.take());
+        replaced.write(exchange);
     }
     recording.references.extend(markers.new);
 }
@@ -148,7 +149,10 @@ fn link<'a>(
         place.slot == Slot::Target && place.form == Form::Whole && !is_given
     });
     let open: Vec<_> = open
-        .filter(|(place, _)| kind(&place.value) > Kind::Word)
+        .filter(|(place, choice)| {
+            let is_users = choice.is_none() && offers.was_sent(&place.value, &place.label);
+            kind(&place.value) > Kind::Word && !is_users
+        })
         .map(|(place, _)| place)
         .collect();
     beginnings(&exchange.target).find_map(|end| {
@@ -172,13 +176,13 @@ fn why(place: &Place, choice: &Choice<'_>) -> String {
     match kind(&place.value) {
         Kind::Unique | Kind::Rare => {
             let length = place.value.chars().count();
-            format!("this value of {length} characters is `{name}` of its answer")
+            format!("this value of {length} characters is {name} of its answer")
         }
         Kind::Number(_) if choice.fit > 0 => {
-            format!("`{name}` of its answer is this number, and the names fit")
+            format!("{name} of its answer is this number, and the names fit")
         }
-        Kind::Number(_) => format!("`{name}` of its answer is this number"),
-        _ => format!("`{name}` of its answer is this value, and the names fit"),
+        Kind::Number(_) => format!("{name} of its answer is this number"),
+        _ => format!("{name} of its answer is this value, and the names fit"),
     }
 }
 
@@ -190,9 +194,9 @@ fn note(possible: &[(&Place, &Offer)], exchanges: &[Exchange]) -> Option<String>
         let path = source
             .pattern
             .clone()
-            .unwrap_or_else(|| outline(&source.target));
+            .unwrap_or_else(|| pattern(&source.target));
         let words = format!(
-            "{} may be `{}` of the answer to request {} ({} {path})",
+            "{} may be {} of the answer to request {} ({} {path})",
             place.name,
             offer.name,
             offer.exchange + 1,
@@ -212,12 +216,12 @@ fn note(possible: &[(&Place, &Offer)], exchanges: &[Exchange]) -> Option<String>
     (!told.is_empty()).then(|| format!("{}{rest}; left as recorded", told.join(", ")))
 }
 
-/// A path without what is a value in it: `/orders/..`.
-fn outline(target: &str) -> String {
+/// A path without what is a value in it: `/orders/{id}`.
+fn pattern(target: &str) -> String {
     let path = target.split(['?', '#']).next().unwrap_or_default();
     let segments = path.split('/').map(|segment| match kind(segment) {
         Kind::Word | Kind::Plain => segment,
-        _ => "..",
+        _ => "{id}",
     });
     segments.collect::<Vec<_>>().join("/")
 }

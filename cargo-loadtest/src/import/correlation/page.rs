@@ -12,6 +12,8 @@ const LONGEST: usize = 4096;
 const TAG: usize = 2048;
 /// The longest text before a value.
 const LONGEST_BEFORE: usize = 400;
+/// How many texts before a value are tried.
+const MOST_TRIED: usize = 6;
 
 /// A value of a page.
 #[derive(Debug, PartialEq, Eq)]
@@ -82,24 +84,19 @@ pub(super) fn found<'a>(page: &'a str, is_wanted: &dyn Fn(&str) -> bool) -> Vec<
 
 /// What leads to a place and to no earlier one; nothing that changes with the value is in it.
 fn before(page: &str, at: usize) -> Option<&str> {
-    let nearest = page[..at].rfind(['<', '\n', '{', ';', ',', '>'])?;
-    let mut start = nearest;
-    if !page[start..].starts_with('<') {
-        start += 1;
-    }
-    for _ in 0..4 {
-        let before = page[start..at].trim_start();
-        if before.is_empty() || before.len() > LONGEST_BEFORE {
-            if before.len() > LONGEST_BEFORE {
-                return None;
-            }
-        } else if page.find(before) == Some(at - before.len()) {
+    let nearest = floor(page, at.saturating_sub(LONGEST_BEFORE));
+    let starts = page[nearest..at].rmatch_indices(['<', '>', '{', ',', ';', '\n', '&', '?']);
+    let starts = starts.map(|(start, mark)| nearest + start + usize::from(mark != "<"));
+    let mut candidates = starts.map(|start| page[start..at].trim_start());
+    candidates
+        .by_ref()
+        .filter(|before| before.bytes().any(|byte| byte.is_ascii_alphanumeric()))
+        .take(MOST_TRIED)
+        .find(|before| page.find(before) == Some(at - before.len()))
+        .filter(|before| {
             let mut words = before.split(|letter: char| !letter.is_alphanumeric() && letter != '-');
-            return words.all(|word| kind(word) < Kind::Rare).then_some(before);
-        }
-        start = page[..start].rfind(['<', '\n', '{'])?;
-    }
-    None
+            words.all(|word| kind(word) < Kind::Rare)
+        })
 }
 
 /// What a value is called, and whether it is that of a field of a form, or of a `<meta>`.

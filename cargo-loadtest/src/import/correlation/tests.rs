@@ -162,7 +162,7 @@ fn measured(text: &str) -> ([usize; 3], String) {
     ([right, missed, wrong], other)
 }
 
-const RECORDINGS: [(&str, &str); 10] = [
+const RECORDINGS: [(&str, &str); 16] = [
     ("shop", include_str!("recordings/shop.txt")),
     ("pages", include_str!("recordings/pages.txt")),
     ("cookies", include_str!("recordings/cookies.txt")),
@@ -173,6 +173,12 @@ const RECORDINGS: [(&str, &str); 10] = [
     ("oauth", include_str!("recordings/oauth.txt")),
     ("documents", include_str!("recordings/documents.txt")),
     ("legacy", include_str!("recordings/legacy.txt")),
+    ("tickets", include_str!("recordings/tickets.txt")),
+    ("payments", include_str!("recordings/payments.txt")),
+    ("records", include_str!("recordings/records.txt")),
+    ("front", include_str!("recordings/front.txt")),
+    ("booking", include_str!("recordings/booking.txt")),
+    ("identity", include_str!("recordings/identity.txt")),
 ];
 
 #[test]
@@ -512,4 +518,13 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_number_that_was_known_as_text_alone_is_taken_from_where_it_is_one() {
+    let text = "> POST /orders\n< 201\n< location: /orders/1007\n\n> GET /orders/1007\n< 200\n<\n< {\"id\":1007}\n\n\
+                > POST /payments\n> content-type: application/json\n>\n> {\"order_id\":1007,\"note\":\"1007\"}\n< 200\n";
+    let (lines, _) = correlated(text);
+    assert_eq!(lines[1][0], "GET {{0#location}}");
+    assert_eq!(lines[2][3], "{\"order_id\":{{1.id}},\"note\":\"1007\"}");
 }

@@ -67,7 +67,7 @@ pub(super) fn description(root: &Node<'_>) -> Option<String> {
         let program = log.get(name)?;
         let name = program.text_of("name")?;
         if name == "WebInspector" {
-            return Some("a browser of Chromium".to_owned());
+            return Some("Chromium".to_owned());
         }
         let version = program.text_of("version").unwrap_or_default();
         let words = clean(format!("{name} {version}").trim());
@@ -82,8 +82,8 @@ pub(super) fn description(root: &Node<'_>) -> Option<String> {
     let day = started.filter(|started| moment(started).is_some());
     let day = day.and_then(|started| started.get(..10));
     Some(match day {
-        Some(day) => format!("A visit that was recorded by {program} on {day}."),
-        None => format!("A visit that was recorded by {program}."),
+        Some(day) => format!("Recorded by {program} on {day}."),
+        None => format!("Recorded by {program}."),
     })
 }
 

@@ -70,6 +70,9 @@ const FORMS: [&str; 3] = [
     "text/plain",
 ];
 
+/// What a browser asks for as a page, without the pictures and feeds that it would show as well.
+const PAGE: &str = "text/html,*/*;q=0.8";
+
 /// What is kept of the headers.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
@@ -99,9 +102,12 @@ pub(super) fn kept(entry: &Entry<'_>, content_type: Option<&[u8]>) -> Kept {
                 continue;
             }
         }
+        let is_page =
+            name == "accept" && value.starts_with("text/html,") && value.contains("*/*;q=");
+        let value = if is_page { PAGE } else { value };
         kept.headers.push(Header {
             name: name.clone(),
-            value: value.clone().into_bytes(),
+            value: value.as_bytes().to_vec(),
         });
     }
     if let Some(content_type) = content_type {

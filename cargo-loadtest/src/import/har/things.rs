@@ -95,8 +95,12 @@ pub(super) fn singular(word: &str) -> String {
         }
     }
     let name = name.trim_end_matches('_');
-    let one = if let Some(stem) = name.strip_suffix("ies").filter(|stem| stem.len() > 1) {
+    let one = if ["news", "series", "species"].contains(&name) {
+        name.to_owned()
+    } else if let Some(stem) = name.strip_suffix("ies").filter(|stem| stem.len() > 1) {
         format!("{stem}y")
+    } else if let Some(stem) = name.strip_suffix("sses") {
+        format!("{stem}ss")
     } else {
         let stem = name
             .strip_suffix('s')
@@ -129,6 +133,10 @@ mod tests {
             (
                 "/categories/7/entries/8",
                 Some("/categories/{category_id}/entries/{entry_id}"),
+            ),
+            (
+                "/news/7/addresses/8",
+                Some("/news/{news_id}/addresses/{address_id}"),
             ),
             ("/api/v2/products", None),
             ("/oauth2/token", None),

@@ -26,6 +26,8 @@ pub(super) struct Uses {
     pub(super) headers: bool,
     /// The function `between`.
     pub(super) between: bool,
+    /// The function `header_part`.
+    pub(super) header_part: bool,
     /// The function `encoded`.
     pub(super) encoded: bool,
 }
@@ -130,7 +132,7 @@ impl Function<'_, '_, '_> {
             }
             let reads_headers = takes
                 .iter()
-                .any(|origin| matches!(origin, Origin::Header { .. }));
+                .any(|origin| matches!(origin, Origin::Header { .. } | Origin::Part { .. }));
             let ty = match (scope.answer(*exchange), reads_headers) {
                 (Some(read), true) => format!("Response<{}>", read.ty()),
                 (Some(read), false) => read.lent(),
@@ -602,6 +604,25 @@ impl Function<'_, '_, '_> {
                         Code::tried(".get", vec![Code::atom(text(&name.to_ascii_lowercase()))]),
                         Code::call(".to_str", Vec::new()),
                         Code::tried(".ok", Vec::new()),
+                    ],
+                );
+                (code, true)
+            }
+            Origin::Part {
+                exchange,
+                name,
+                before,
+                after,
+            } => {
+                self.is_fallible = true;
+                self.uses.header_part = true;
+                let code = Code::tried(
+                    "header_part",
+                    vec![
+                        Code::atom(scope.step(*exchange)),
+                        Code::atom(text(&name.to_ascii_lowercase())),
+                        Code::atom(code_text(before)),
+                        Code::atom(code_text(after)),
                     ],
                 );
                 (code, true)

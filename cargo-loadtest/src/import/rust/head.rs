@@ -18,6 +18,26 @@ fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
 
 ";
 
+const HEADER_PART: &str = "\
+/// What stands between two texts in the first header of this name that has both; an empty
+/// text is its end.
+fn header_part<'a, T>(
+    answer: &'a Response<T>,
+    name: &str,
+    before: &str,
+    after: &str,
+) -> Option<&'a str> {
+    answer.headers().get_all(name).iter().find_map(|value| {
+        let (_, rest) = value.to_str().ok()?.split_once(before)?;
+        if after.is_empty() {
+            return Some(rest);
+        }
+        rest.split_once(after).map(|(value, _)| value)
+    })
+}
+
+";
+
 const ENCODED: &str = "\
 /// A value as it stands in a URL.
 fn encoded(value: &str) -> String {
@@ -179,6 +199,9 @@ pub(super) fn imports(uses: &Uses) -> String {
 /// The functions that its steps call.
 pub(super) fn functions(uses: &Uses) -> String {
     let mut functions = String::new();
+    if uses.header_part {
+        functions.push_str(HEADER_PART);
+    }
     if uses.between {
         functions.push_str(BETWEEN);
     }

@@ -88,7 +88,7 @@ pub(super) fn shown(recording: &Recording, template: &Template) -> String {
 pub(super) fn word(reference: &Reference) -> &str {
     match &reference.from {
         Origin::Body { path, .. } => last_key(path).unwrap_or("value"),
-        Origin::Between { before, .. } => word_before(before),
+        Origin::Between { before, .. } | Origin::Part { before, .. } => word_before(before),
         Origin::Header { name, .. } => name,
         Origin::Row { field, .. } => field,
     }
@@ -112,7 +112,8 @@ pub(super) fn exchange_of(origin: &Origin) -> Option<usize> {
     match origin {
         Origin::Body { exchange, .. }
         | Origin::Between { exchange, .. }
-        | Origin::Header { exchange, .. } => Some(*exchange),
+        | Origin::Header { exchange, .. }
+        | Origin::Part { exchange, .. } => Some(*exchange),
         Origin::Row { .. } => None,
     }
 }

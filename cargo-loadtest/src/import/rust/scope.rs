@@ -109,7 +109,7 @@ impl Scope<'_> {
                 let feed = self.scenario.feeds.get(data)?;
                 Some(format!("{feed}{}", key_path(field, true, is_in_text)?))
             }
-            Origin::Between { .. } => None,
+            Origin::Between { .. } | Origin::Part { .. } => None,
         }
     }
 

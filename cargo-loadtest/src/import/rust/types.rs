@@ -128,7 +128,7 @@ impl Types {
                 Origin::Between { exchange, .. } => {
                     texts.insert(*exchange);
                 }
-                Origin::Header { .. } | Origin::Row { .. } => {}
+                Origin::Header { .. } | Origin::Part { .. } | Origin::Row { .. } => {}
             }
         }
         let mut maker = Maker {

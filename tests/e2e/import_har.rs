@@ -1,0 +1,354 @@
+//! Archives of requests as scenarios: of a visit with a real browser, and of fixtures, against the server that was
+//! visited.
+
+use crate::archive::{Bodies, archive};
+use crate::browser::Browser;
+use crate::call::{Call, Output};
+use crate::project::{Files, LOAD_TEST, STANDS_ALONE, dependency, header};
+use crate::trials;
+use libtest_mimic::Trial;
+use loadtest_tests::{Reply, Request, Server};
+use serde_json::Value;
+use std::collections::{HashMap, VecDeque};
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let mut trials = trials![
+        every_archive_is_a_scenario_that_gets_its_answers_again,
+        what_is_left_out_is_told,
+        nothing_of_an_archive_is_shown_that_is_secret,
+        a_mistake_says_what_to_do,
+    ];
+    trials.extend(trials![needing "chromium":
+        a_visit_is_made_again_by_the_scenario_of_its_archive,
+    ]);
+    trials
+}
+
+fn tool(folder: &Path, line: &str) -> Call {
+    Call::tool(folder).line(line)
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder of the system")
+}
+
+fn fixture(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/import/har");
+    path.join(name).display().to_string()
+}
+
+/// What a page of the shop holds.
+const PAGE: &str = r#"<!doctype html><title>Shop</title>
+<link rel="stylesheet" href="/style.css"><img src="/logo.png"><script src="/app.js"></script>
+<form method="post" action="/feedback"><input name="text" value="cheap &amp; good"></form>"#;
+const SCRIPT: &str = r#"
+let token, items;
+async function call(method, url, body) {
+  const headers = { accept: "application/json", "x-shop-client": "web" };
+  if (token) headers.authorization = "Bearer " + token;
+  if (body) headers["content-type"] = "application/json";
+  const answer = await fetch(url, { method, headers, body: body && JSON.stringify(body) });
+  if (!answer.ok) throw new Error(url + ": " + answer.status);
+  return answer.json();
+}
+async function login() { token = (await call("POST", "/api/login", { user: "ada", password: "hunter2-canary" })).token; }
+async function look() { items = (await call("GET", "/api/items?page=1")).items; }
+async function read() { await call("GET", "/api/news/7"); await call("GET", "/api/news/9"); }
+async function order() {
+  const made = await call("POST", "/api/orders", { item: items[1].id, quantity: 2 });
+  return (await call("GET", "/api/orders/" + made.id)).state;
+}
+async function wait() { for (let i = 0; i < 5; i++) await call("GET", "/api/state"); }
+function leave() { navigator.sendBeacon("/beacon", "bye"); }
+"#;
+
+/// A shop in which nothing works without what it gave before: a cookie, a token, the number of an order.
+fn shop() -> Server {
+    let logins = Mutex::new(0_u64);
+    let orders = Mutex::new(5500_u64);
+    Server::recording(move |request| {
+        let cookie = request.header("cookie").unwrap_or_default();
+        let has_visit = cookie.contains("visit=first");
+        let count = *logins.lock().expect("a number");
+        let is_known = (1..=count).any(|number| {
+            request.header("authorization") == Some(&format!("Bearer tok-8d1f7c2a9e-{number}"))
+                && cookie.contains(&format!("session=s-{number}"))
+        });
+        let path = request.path.as_str();
+        match (request.method.as_str(), path) {
+            ("GET", "/") => Reply::text(PAGE)
+                .header("content-type", "text/html")
+                .header("set-cookie", "visit=first; Path=/"),
+            ("GET", "/style.css") => Reply::text("p{}").header("content-type", "text/css"),
+            ("GET", "/app.js") => Reply::text(SCRIPT).header("content-type", "text/javascript"),
+            ("GET", "/logo.png") => Reply::text("no picture").header("content-type", "image/png"),
+            ("POST", "/beacon") => Reply::status(204),
+            ("POST", "/api/login") if has_visit => {
+                let mut logins = logins.lock().expect("a number");
+                *logins += 1;
+                Reply::json(format!(
+                    r#"{{"token":"tok-8d1f7c2a9e-{logins}","name":"Ada"}}"#
+                ))
+                .header(
+                    "set-cookie",
+                    format!("session=s-{logins}; Path=/; HttpOnly"),
+                )
+            }
+            ("GET", "/api/items") if is_known => {
+                Reply::json(r#"{"items":[{"id":"p-47114711"},{"id":"p-47124712"}]}"#)
+            }
+            ("GET", "/api/state") if is_known => Reply::json(r#"{"state":"open"}"#),
+            ("POST", "/api/orders") if is_known && request.text().contains("p-47124712") => {
+                let mut orders = orders.lock().expect("a number");
+                *orders += 1;
+                Reply::status(201)
+                    .header("content-type", "application/json")
+                    .body(format!(r#"{{"id":{orders}}}"#))
+            }
+            ("GET", path) if is_known && path.starts_with("/api/news/") => {
+                Reply::json(r#"{"text":"new"}"#)
+            }
+            ("GET", path) if is_known && path.starts_with("/api/orders/") => {
+                let number: u64 = path["/api/orders/".len()..].parse().unwrap_or_default();
+                let is_there = (5501..=*orders.lock().expect("a number")).contains(&number);
+                if is_there {
+                    Reply::json(r#"{"state":"open"}"#)
+                } else {
+                    Reply::status(404)
+                }
+            }
+            ("POST", "/feedback") if request.text() == "text=cheap+%26+good" => {
+                Reply::status(303).header("location", "/thanks")
+            }
+            ("GET", "/thanks") => Reply::text("<p>Thanks</p>").header("content-type", "text/html"),
+            _ => Reply::status(404),
+        }
+    })
+}
+
+/// Method and path.
+fn line(request: &Request) -> String {
+    format!("{} {}", request.method, request.target)
+}
+
+fn a_visit_is_made_again_by_the_scenario_of_its_archive() {
+    let server = shop();
+    let url = server.url();
+    let mut browser = Browser::start();
+    let mut bodies = Bodies::default();
+    browser.visit(&url);
+    for deed in ["login()", "look()", "read()", "order()", "wait()"] {
+        browser.awaited(deed);
+        bodies.collect(&mut browser);
+    }
+    browser.value("leave()");
+    browser.value("document.forms[0].submit()");
+    browser.wait_for("Page.loadEventFired", 2);
+    bodies.collect(&mut browser);
+    let archive = archive(&browser, &bodies);
+    drop(browser);
+    let folder = folder();
+    fs::write(folder.path().join("visit.har"), archive.to_string()).expect("a file");
+    let output = tool(folder.path(), "import har visit.har -o load.rs")
+        .run()
+        .exits(0);
+    output.says(&[
+        "/style.css (static files)",
+        "/app.js (static files)",
+        "/logo.png (static files)",
+        "/beacon (trackers and beacons)",
+        "asked 5 times in a row",
+        "recorded with 2 identifiers",
+    ]);
+    let source = fs::read_to_string(folder.path().join("load.rs")).expect("a source");
+    assert!(!source.contains("canary"), "{source}");
+    let before = server.recorded().len();
+    // The token of the visit is in no source, and would be refused.
+    smoke(
+        "import_har_visit",
+        source,
+        &[("PASSWORD", "hunter2-canary")],
+    );
+    let sent = server.recorded().split_off(before);
+    let mut lines: Vec<String> = sent.iter().map(line).collect();
+    // One of the two that were read.
+    assert!(lines[3].starts_with("GET /api/news/"), "{lines:?}");
+    lines.remove(3);
+    assert!(lines[4].starts_with("GET /api/orders/55"), "{lines:?}");
+    lines.remove(4);
+    assert_eq!(
+        lines,
+        [
+            "GET /",
+            "POST /api/login",
+            "GET /api/items?page=1",
+            "POST /api/orders",
+            "GET /api/state",
+            "POST /feedback",
+            "GET /thanks",
+        ]
+    );
+    assert_eq!(sent[1].header("x-shop-client"), Some("web"));
+    assert_eq!(sent[1].header("sec-fetch-mode"), None);
+}
+
+/// Compiles a source, and runs its scenario once.
+fn smoke(name: &'static str, source: String, secrets: &[(&str, &str)]) -> Output {
+    let manifest = format!(
+        "{}[dev-dependencies]\nloadtest = {}\n\n{LOAD_TEST}\n{STANDS_ALONE}",
+        header(name),
+        dependency()
+    );
+    let project = Files::new(name)
+        .file("Cargo.toml", manifest)
+        .file("src/lib.rs", "")
+        .file("tests/load.rs", source)
+        .create();
+    let mut call = project.cargo("test --test load");
+    for (name, value) in secrets {
+        call = call.env(name, value);
+    }
+    call.run().exits(0).prints(&["1 passed"])
+}
+
+/// A server that answers as an archive has it, at the origins that stand for it: in the order of the archive, and
+/// with the last answer from then on. A cache has nothing here.
+fn replaying(archive: &str, origins: &[&str]) -> Server {
+    let archive: Value = serde_json::from_str(archive).expect("our own archive");
+    let mut answers: HashMap<String, VecDeque<(u16, String)>> = HashMap::new();
+    for entry in archive["log"]["entries"].as_array().expect("entries") {
+        let (request, response) = (&entry["request"], &entry["response"]);
+        let url = request["url"].as_str().expect("a URL");
+        let Some(target) = origins.iter().find_map(|origin| url.strip_prefix(origin)) else {
+            continue;
+        };
+        let status = match response["status"].as_u64().expect("a status") {
+            0 | 304 => 200,
+            status => u16::try_from(status).expect("a status"),
+        };
+        let content = &response["content"];
+        let body = content["text"].as_str().unwrap_or_default().to_owned();
+        let is_plain = content["encoding"].is_null();
+        // What an archive has encoded is the same for every journey here.
+        let body = if is_plain {
+            body
+        } else {
+            r#"{"access_token":"at-other"}"#.to_owned()
+        };
+        let name = format!("{} {target}", request["method"].as_str().expect("a method"));
+        answers.entry(name).or_default().push_back((status, body));
+    }
+    let answers = Mutex::new(answers);
+    Server::recording(move |request| {
+        let mut answers = answers.lock().expect("answers");
+        let Some(queue) = answers.get_mut(&line(request)) else {
+            return Reply::status(404);
+        };
+        let answer = if queue.len() > 1 {
+            queue.pop_front()
+        } else {
+            queue.front().cloned()
+        };
+        let (status, body) = answer.expect("an answer");
+        Reply::status(status).body(body)
+    })
+}
+
+fn every_archive_is_a_scenario_that_gets_its_answers_again() {
+    const ORIGINS: [&str; 3] = [
+        "https://www.shop.example",
+        "https://api.shop.example",
+        "http://127.0.0.1:8080",
+    ];
+    for (name, count) in [
+        ("chrome", 9),
+        ("firefox", 6),
+        ("charles", 4),
+        ("insomnia", 2),
+    ] {
+        let folder = folder();
+        let mut archive = fs::read_to_string(fixture(&format!("{name}.har"))).expect("a fixture");
+        let server = replaying(&archive, &ORIGINS);
+        for origin in ORIGINS {
+            archive = archive.replace(origin, &server.url());
+        }
+        fs::write(folder.path().join("visit.har"), archive).expect("a file");
+        let output = tool(folder.path(), "import har visit.har -o load.rs")
+            .run()
+            .exits(0);
+        let lines = output.stderr.lines().map(str::trim_start);
+        let secrets = lines.filter_map(|line| line.strip_prefix("Secret ")?.split_once(':'));
+        let secrets: Vec<_> = secrets.map(|(name, _)| (name, "x")).collect();
+        let source = fs::read_to_string(folder.path().join("load.rs")).expect("a source");
+        smoke("import_har_replayed", source, &secrets);
+        assert_eq!(server.recorded().len(), count, "{name}");
+    }
+}
+
+fn what_is_left_out_is_told() {
+    let folder = folder();
+    let output = tool(folder.path(), "import har")
+        .arg(fixture("chrome.har"))
+        .run()
+        .exits(0);
+    output.says(&[
+        "Dropped GET https://fonts.gstatic.com/s/inter.woff2 (third parties)",
+        "Dropped OPTIONS https://api.shop.example/v1/session (preflights",
+        "Dropped GET wss://api.shop.example/live (sockets and event streams)",
+    ]);
+    let kept = |line: &str| {
+        let call = tool(folder.path(), "import har")
+            .arg(fixture("chrome.har"))
+            .line(line);
+        call.run().exits(0)
+    };
+    kept("--keep-static").says_no("static files");
+    let output = kept("--host www.shop.example --no-think");
+    assert!(
+        output.stdout.contains("https://www.shop.example"),
+        "{output}"
+    );
+    assert!(
+        !output.stdout.contains("orders") && !output.stdout.contains("think"),
+        "{output}"
+    );
+    output.says(&[
+        "/v1/session (preflights",
+        "GET https://api.shop.example/v1/items (other hosts)",
+    ]);
+}
+
+fn nothing_of_an_archive_is_shown_that_is_secret() {
+    for name in ["chrome.har", "firefox.har", "charles.har"] {
+        let output = tool(folder().path(), "import har")
+            .arg(fixture(name))
+            .run()
+            .exits(0);
+        let is_shown = |text: &str| output.stdout.contains(text) || output.stderr.contains(text);
+        assert!(!is_shown("canary") && !is_shown("s3cr3t"), "{output}");
+    }
+}
+
+fn a_mistake_says_what_to_do() {
+    let folder = folder();
+    fs::write(folder.path().join("empty.har"), r#"{"log":{"entries":[]}}"#).expect("a file");
+    tool(folder.path(), "import har empty.har")
+        .run()
+        .exits(2)
+        .says(&[
+            "there are no requests in it",
+            "empty.har:1:19",
+            "load the page",
+        ]);
+    tool(folder.path(), "import har --host elsewhere.example")
+        .arg(fixture("charles.har"))
+        .run()
+        .exits(2)
+        .says(&[
+            "nothing is left of its 7 requests",
+            "`--host 127.0.0.1` keeps",
+        ]);
+}
