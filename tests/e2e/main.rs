@@ -41,6 +41,7 @@ mod holes;
 mod import_correlation;
 mod import_har;
 mod import_openapi;
+mod import_writer;
 mod init;
 mod interrupts;
 #[cfg(unix)]
@@ -122,6 +123,7 @@ fn main() -> ExitCode {
         import_correlation::trials(),
         import_har::trials(),
         import_openapi::trials(),
+        import_writer::trials(),
         init::trials(),
         interrupts::trials(),
         #[cfg(unix)]

@@ -535,10 +535,10 @@ impl Function<'_, '_, '_> {
                 (Code::call("encoded", vec![code]), false)
             }
             Place::Json if self.is_bare(piece) => (code, false),
-            Place::Json if is_text => (Code::call("json!", vec![code]), false),
+            Place::Json if is_text => (Code::json(code), false),
             Place::Json => {
                 let text = Code::chain(code, vec![Code::call(".to_string", Vec::new())]);
-                (Code::call("json!", vec![text]), false)
+                (Code::json(text), false)
             }
         };
         let name = naming::variable(&wanted, &mut self.used);
@@ -692,7 +692,7 @@ impl Function<'_, '_, '_> {
             }
             Some(Shape::List(_)) => {
                 let list = Code::chain(Code::atom(format!("&{begin}")), links);
-                (Code::call("json!", vec![list]), false)
+                (Code::json(list), false)
             }
             _ => {
                 if is_optional {

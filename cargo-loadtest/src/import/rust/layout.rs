@@ -74,6 +74,17 @@ impl Code {
         }
     }
 
+    /// `json!(code)`, which is text of JSON.
+    pub(super) fn json(code: Self) -> Self {
+        Self::Call {
+            head: "json!".to_owned(),
+            brackets: ('(', ')'),
+            arguments: vec![code],
+            end: "",
+            is_macro: true,
+        }
+    }
+
     /// `head.link.link`, the head alone where there is no link.
     pub(super) fn chain(head: Self, links: Vec<Self>) -> Self {
         match (links.is_empty(), head) {
@@ -116,11 +127,15 @@ impl Code {
             Self::Atom(_) => true,
             Self::Call { arguments, .. } => {
                 let inside: Vec<_> = arguments.iter().map(Self::line).collect();
-                (arguments.len() <= 1 || inside.join(", ").width() <= NARROW)
-                    && arguments.iter().all(Self::is_simple)
+                let is_narrow = match arguments.as_slice() {
+                    [] => true,
+                    [only] if !only.overflows() => true,
+                    _ => inside.join(", ").width() <= NARROW,
+                };
+                is_narrow && arguments.iter().all(Self::is_simple)
             }
             Self::Chain { head, links } => {
-                (links.len() == 1 || self.line().width() <= NARROW)
+                (links.len() == 1 || self.line().width() + tried(links) <= NARROW)
                     && head.is_simple()
                     && links.iter().all(Self::is_simple)
             }
@@ -136,37 +151,42 @@ impl Code {
         }
         match self {
             Self::Atom(_) => line,
-            Self::Call {
-                head,
-                brackets: (open, close),
-                arguments,
-                end,
-                is_macro,
-            } => {
-                let margin = " ".repeat(indent);
-                if let [only] = arguments.as_slice()
-                    && only.overflows()
-                {
-                    let used = used + head.width() + 1;
-                    let inside = only.lay(indent, used, after + 1 + end.len());
-                    return format!("{head}{open}{inside}{close}{end}");
-                }
-                let comma = if *is_macro { "" } else { "," };
-                let inside = indent + STEP;
-                let lines: Vec<_> = arguments
-                    .iter()
-                    .enumerate()
-                    .map(|(at, argument)| {
-                        let is_last = at + 1 == arguments.len();
-                        let comma = if is_last { comma } else { "," };
-                        let code = argument.lay(inside, inside, comma.len());
-                        format!("{margin}    {code}{comma}\n")
-                    })
-                    .collect();
-                format!("{head}{open}\n{}{margin}{close}{end}", lines.concat())
-            }
+            Self::Call { .. } => self.opened(indent),
             Self::Chain { head, links } => chain(head, links, indent, used, after),
         }
+    }
+
+    /// A call, its arguments on lines of their own.
+    fn opened(&self, indent: usize) -> String {
+        let Self::Call {
+            head,
+            brackets: (open, close),
+            arguments,
+            end,
+            is_macro,
+        } = self
+        else {
+            return self.line();
+        };
+        let margin = " ".repeat(indent);
+        if let [only] = arguments.as_slice()
+            && only.overflows()
+        {
+            return format!("{head}{open}{}{close}{end}", only.opened(indent));
+        }
+        let comma = if *is_macro { "" } else { "," };
+        let inside = indent + STEP;
+        let lines: Vec<_> = arguments
+            .iter()
+            .enumerate()
+            .map(|(at, argument)| {
+                let is_last = at + 1 == arguments.len();
+                let comma = if is_last { comma } else { "," };
+                let code = argument.lay(inside, inside, comma.len());
+                format!("{margin}    {code}{comma}\n")
+            })
+            .collect();
+        format!("{head}{open}\n{}{margin}{close}{end}", lines.concat())
     }
 
     /// Whether it may begin behind the bracket of a call that has no other argument.
@@ -175,23 +195,42 @@ impl Code {
     }
 }
 
-/// A chain on several lines: one for each link, but for those behind a short head.
+/// How many columns rustfmt counts twice: the `?` at the end of a chain.
+fn tried(links: &[Code]) -> usize {
+    match links.last() {
+        Some(Code::Call { end, .. }) => end.len(),
+        Some(Code::Atom(field)) => usize::from(field.ends_with('?')),
+        _ => 0,
+    }
+}
+
+/// A chain on several lines: one for each link, but for that behind a short head, and for a last link that begins
+/// behind all others.
 fn chain(head: &Code, links: &[Code], indent: usize, used: usize, after: usize) -> String {
+    let count = links.len();
     let first = head.lay(indent, used, 0);
     let (mut text, links) = match links {
         [link, rest @ ..] if first.width() <= STEP => (first + &link.line(), rest),
         links => (first, links),
     };
     let inside = indent + STEP;
-    if let [last] = links {
-        // All but the last link fits on the line: it may begin there.
-        let room = text.width();
-        let behind = last.lay(indent, used + room, after);
+    if let [before @ .., last] = links
+        && !text.contains('\n')
+        && before.iter().all(Code::is_simple)
+    {
+        let before: String = before.iter().map(Code::line).collect();
+        let line = format!("{text}{before}");
+        let mut room = WIDTH.saturating_sub(used);
+        if count > 1 {
+            room = room.min(NARROW);
+        }
+        room = room.saturating_sub(tried(links));
+        let behind = last.lay(indent, used + line.width(), after);
         let below = last.lay(inside, inside, after);
-        let first_line = behind.lines().next().unwrap_or_default().width();
-        let fits = used + room + first_line <= WIDTH;
-        if fits && !text.contains('\n') && below.lines().count() >= behind.lines().count() {
-            return text + &behind;
+        let (lines, begin) = (behind.lines().count(), behind.lines().next());
+        let fits = line.width() + begin.unwrap_or_default().width() <= room;
+        if fits && (lines >= 5 || below.lines().count() >= lines) {
+            return line + &behind;
         }
     }
     // Behind a head on several lines the links are not indented.

@@ -1,3 +1,4 @@
+mod law;
 mod rich;
 
 use super::*;

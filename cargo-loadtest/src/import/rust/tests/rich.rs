@@ -340,7 +340,103 @@ pub(super) fn groups() -> Recording {
     }
 }
 
+/// Names and values that would be something else, if nobody took care.
+pub(super) fn hostile() -> Recording {
+    const EVIL: &str =
+        "*/ \"}}\n{{login.response.token}} \\ {\u{202e} \r\n//! fn evil() {} #[cfg(x)] {{";
+    let answered = r#"{"{{a}}":"x1","a]b":"x2","self":"x3","Self":"x4","fn":1,"":"x5","é 订":{"0":true},"\u0000\"":null,"deep":[[{"it's":"y"}]],"a_b":"1","aB":"2"}"#;
+    let mut login = json("POST", "/login", 200, &format!("{{{EVIL:?}:{EVIL:?}}}"));
+    login.name = Some(EVIL.to_owned());
+    login.description = Some(EVIL.repeat(200));
+    login.answer = answer(answered);
+    let mut page = exchange(
+        "GET",
+        "/a{b}|c\"d\\e f#g?h={{login.response.token}}&i=%2F+",
+        200,
+    );
+    page.headers = vec![
+        header("x-a", EVIL),
+        header("x-b", "{{secret.X}} }}"),
+        header("x-c", "\t \u{7f}"),
+        header("", "no name"),
+        header("Content-Length", "7"),
+        header("Authorization", "Bearer "),
+    ];
+    page.omitted = vec![EVIL.to_owned()];
+    page.think = Some(Duration::MAX);
+    page.timeout = Some(Duration::ZERO);
+    page.expect = vec![0, 99, 600, 65535];
+    page.redirects = 1000;
+    page.answer = answer(EVIL);
+    let mut parts = exchange("POST", "", 200);
+    parts.body = Body::Multipart(vec![Part {
+        name: EVIL.as_bytes().to_vec(),
+        file_name: Some(EVIL.as_bytes().to_vec()),
+        content: EVIL.as_bytes().to_vec(),
+        content_type: Some("text/plain".to_owned()),
+        headers: vec![EVIL.as_bytes().to_vec(), b"a: \"b\" \\".to_vec()],
+    }]);
+    let keys = [
+        "{{a}}", "a]b", "self", "Self", "", "é 订", "fn", "deep", "a_b", "aB",
+    ];
+    let mut values = exchange(
+        "POST",
+        "/v?a={ltm0e}&b=ltm1e&c=ltm2e&d=ltm3e&e=ltm4e&g=ltm6e",
+        200,
+    );
+    values = with_body(
+        values,
+        "application/json",
+        r#"["ltm5e","ltm7e",{"x":"ltm8e","ltm9e":"é {ltm0e}"},12345678901234567890,"ltm10e"]"#,
+    );
+    let between = Origin::Between {
+        exchange: 1,
+        before: EVIL.to_owned(),
+        after: EVIL.to_owned(),
+    };
+    let mut references: Vec<Reference> = keys
+        .iter()
+        .enumerate()
+        .map(|(at, key)| {
+            let mut path = vec![Key::Field((*key).to_owned())];
+            match *key {
+                "é 订" => path.push(Key::Field("0".to_owned())),
+                "deep" => {
+                    path.extend([Key::Item(0), Key::Item(0), Key::Field("it's".to_owned())]);
+                }
+                _ => {}
+            }
+            let from = Origin::Body { exchange: 0, path };
+            let mut reference =
+                reference(&format!("ltm{at}e"), from, *key == "fn" || *key == "é 订");
+            reference.confidence = Confidence::Possible;
+            reference.why = EVIL.to_owned();
+            reference
+        })
+        .collect();
+    references.push(reference("ltm10e", between, false));
+    Recording {
+        exchanges: vec![login, page, parts, values],
+        references,
+        name: Some(EVIL.to_owned()),
+        description: Some(EVIL.to_owned()),
+        notes: vec![Note::new(0..1, EVIL), Note::new(100..110, EVIL)],
+        dropped: vec![dropped(EVIL)],
+        secrets: vec![Secret {
+            name: "NAME".to_owned(),
+            what: EVIL.to_owned(),
+            value: "lts0e".to_owned(),
+        }],
+        ..Recording::default()
+    }
+}
+
 /// All of them, with their names.
 pub(super) fn all() -> Vec<(&'static str, Recording)> {
-    vec![("shop", shop()), ("built", built()), ("groups", groups())]
+    vec![
+        ("shop", shop()),
+        ("built", built()),
+        ("groups", groups()),
+        ("hostile", hostile()),
+    ]
 }
