@@ -4,8 +4,9 @@ use super::parameters::example_of;
 use super::places::{Document, shortened};
 use super::sample::{Direction, Sampler};
 use super::style::plain;
-use crate::import::document::Node;
+use crate::import::document::{Node, Value};
 use crate::import::source::Span;
+use loadtest::redact::is_secret;
 
 pub(super) const URL_ENCODED: &str = "application/x-www-form-urlencoded";
 
@@ -112,7 +113,34 @@ pub(super) fn value<'a>(
     direction: Direction,
 ) -> Option<Node<'a>> {
     let value = example.or_else(|| Sampler::new(document, direction).sample(schema?, ""))?;
-    document.kept(value)
+    let mut value = document.kept(value)?;
+    if direction == Direction::Request {
+        hide(document, &mut value);
+    }
+    Some(value)
+}
+
+/// Puts secrets in the place of what an example has for them.
+fn hide(document: &Document<'_>, value: &mut Node<'_>) {
+    match &mut value.value {
+        Value::List(items) => items.iter_mut().for_each(|item| hide(document, item)),
+        Value::Object(fields) => {
+            for field in fields {
+                match &mut field.node.value {
+                    Value::Text(text)
+                        if is_secret(&field.name)
+                            && !text.is_empty()
+                            && !document.is_marker(text) =>
+                    {
+                        let what = format!("`{}` in requests", field.name);
+                        *text = document.secret(&field.name, &what).into();
+                    }
+                    _ => hide(document, &mut field.node),
+                }
+            }
+        }
+        _ => {}
+    }
 }
 
 impl<'a> Content<'a> {

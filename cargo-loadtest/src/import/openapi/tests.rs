@@ -393,6 +393,20 @@ fn values_fit_their_schemas() {
 }
 
 #[test]
+fn a_secret_of_an_example_is_none_of_the_source() {
+    let text = "openapi: 3.0.0\npaths:\n  /x:\n    post:\n      requestBody: {content: {application/json: {example: {users: [{name: Ada, password: canary, api_token: ''}]}}}}\n";
+    let recording = read(text);
+    let sent = String::from_utf8(recording.exchanges[0].body.bytes()).unwrap();
+    let secret = &recording.secrets[0];
+    assert_eq!(secret.name, "PASSWORD");
+    let sent = sent.replace(&secret.value, "<PASSWORD>");
+    assert_eq!(
+        sent,
+        "{\"users\":[{\"name\":\"Ada\",\"password\":\"<PASSWORD>\",\"api_token\":\"\"}]}"
+    );
+}
+
+#[test]
 fn an_object_with_many_properties_is_sent_with_the_necessary_ones() {
     let many: Vec<_> = (0..30)
         .map(|number| format!("p{number}: {{type: integer}}"))
