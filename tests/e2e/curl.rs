@@ -16,6 +16,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         nothing_secret_of_a_command_is_kept,
         what_is_sent_elsewhere_has_to_be_listed,
         a_mistake_is_shown_where_it_stands,
+        a_page_is_read_for_its_commands,
+        a_command_without_its_dashes_is_told_where_it_stands,
         an_imported_scenario_sends_what_was_copied,
         an_import_keeps_secrets_out_and_files_as_they_are,
     ]
@@ -299,6 +301,58 @@ fn a_mistake_is_shown_where_it_stands() {
         .exits(2)
         .says(&["no shell is ever run"]);
     assert!(!folder.path().join("ran").exists() && !folder.path().join("target").exists());
+}
+
+fn a_page_is_read_for_its_commands() {
+    let server = Server::recording(|_| Reply::json("{}"));
+    let folder = folder();
+    let url = server.url();
+    let page = format!(
+        "# Orders\r\n\r\nDon't send more:\r\n\r\n```sh\r\nexport KIND=books\r\n```\r\n\r\n\
+         1. Order\r\n   ```console\r\n   $ curl {url}/orders \\\r\n   > -d 'it=7'\r\n   {{\"it's\": 1}}\r\n   ```\r\n\r\n\
+         ```json\r\n{{\"it's\": 1}}\r\n```\r\n\r\n```\r\nfor i in 1 2; do\r\n  curl \"{url}/list?kind=$KIND\"\r\ndone\r\n```\r\n\r\n\
+         I can't do more.\r\n"
+    );
+    fs::write(folder.path().join("orders.md"), page).expect("a file");
+    let call = tool(folder.path(), "run --iterations 1 --curl orders.md");
+    call.run().measured().says(&["a loop is not repeated"]);
+    let sent: Vec<_> = server
+        .recorded()
+        .iter()
+        .map(|request| {
+            (
+                request.method.clone(),
+                request.target.clone(),
+                request.text(),
+            )
+        })
+        .collect();
+    let expected = [("POST", "/orders", "it=7"), ("GET", "/list?kind=books", "")];
+    let expected = expected
+        .map(|(method, target, body)| (method.to_owned(), target.to_owned(), body.to_owned()));
+    assert_eq!(sent, expected);
+}
+
+fn a_command_without_its_dashes_is_told_where_it_stands() {
+    let folder = folder();
+    for (line, words) in [
+        (
+            "run --users 2 curl http://127.0.0.1:1/",
+            "stands behind `--`",
+        ),
+        ("import curl http://127.0.0.1:1/", "stands behind `--`"),
+        ("debug -- curl http://127.0.0.1:1/", "takes no curl command"),
+        (
+            "run -- curl http://127.0.0.1:1/ --users 2",
+            "stand before `--`",
+        ),
+    ] {
+        tool(folder.path(), line)
+            .run()
+            .exits(2)
+            .has_one_error()
+            .says(&[words]);
+    }
 }
 
 fn an_imported_scenario_sends_what_was_copied() {

@@ -1,6 +1,7 @@
 //! The command line: clap types only, in cargo's words and style.
 
 mod capacity;
+mod curl;
 mod import;
 pub(crate) mod values;
 
@@ -502,7 +503,11 @@ pub(crate) struct CompilationArgs {
 /// # Errors
 /// What is wrong with it, or the help that it asks for.
 pub(crate) fn parse(all: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let cli = Cli::try_parse_from(arguments(all))?;
+    let all = arguments(all);
+    if let Some(words) = curl::misplaced(&all) {
+        return Err(Cli::command().error(ErrorKind::UnknownArgument, words));
+    }
+    let cli = Cli::try_parse_from(all)?;
     if let Command::Run(args) = &cli.command
         && args.curl.allow_files
         && !args.curl.are_given()

@@ -80,7 +80,7 @@ fn words(command: &[OsString]) -> Result<Vec<Vec<u8>>, Error> {
             "after `--` comes a curl command, and this begins with `{}`",
             shell::clean(&first)
         ),
-        help: "write `cargo loadtest run -- curl http://..`; filters come without `--`".to_owned(),
+        help: "write `-- curl http://..`; filters come without `--`".to_owned(),
     })
 }
 

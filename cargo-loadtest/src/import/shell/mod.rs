@@ -76,6 +76,7 @@ pub(super) fn commands(
         Dialect::PowerShell => powershell::commands(&shown, variables)?,
     };
     let mut found = Vec::new();
+    let mut left_out = Vec::new();
     for mut command in all {
         let told = command
             .words
@@ -101,17 +102,32 @@ pub(super) fn commands(
             )
             .help("end each line but the last with `\\`, and leave no line empty"));
         } else if !is_mark(&command.words[at..]) && not_done(&first.text).is_none() {
-            let name = String::from_utf8_lossy(&first.text);
-            notes.push(Note::new(
-                first.span.clone(),
-                format!("`{}` is not run: only curl commands are read", short(&name)),
-            ));
+            left_out.push(first.clone());
         }
     }
+    tell_of(&left_out, notes);
     if found.is_empty() {
         return Err(nothing(text));
     }
     Ok(found)
+}
+
+/// Tells of programs that are not run, of no more than a few one by one.
+fn tell_of(left_out: &[Word], notes: &mut Vec<Note>) {
+    const MOST: usize = 10;
+    let (told, more) = left_out.split_at(left_out.len().min(MOST));
+    for word in told {
+        let name = String::from_utf8_lossy(&word.text);
+        let words = format!("`{}` is not run: only curl commands are read", short(&name));
+        notes.push(Note::new(word.span.clone(), words));
+    }
+    if let Some(first) = more.first() {
+        let words = format!(
+            "this and {} more are not run: only curl commands are read",
+            more.len() - 1
+        );
+        notes.push(Note::new(first.span.clone(), words));
+    }
 }
 
 /// What is not done of a loop or a choice that begins with this word.

@@ -43,7 +43,7 @@ pub(super) fn commands_only(text: &str, dialect: Dialect) -> Cow<'_, str> {
     } else {
         passage(text, 0..text.len(), dialect, &mut kept);
     }
-    if kept.as_slice() == [0..text.len()] {
+    if matches!(kept.as_slice(), [all] if *all == (0..text.len())) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len());

@@ -8,7 +8,7 @@ use crate::import::source::{Mistake, Span};
 /// How deep programs within programs are looked into.
 const DEEPEST: usize = 4;
 /// The longest `${..}`, in bytes.
-const LONGEST: usize = 4096;
+const LONGEST: usize = 256;
 
 impl Reader<'_, '_> {
     /// A word; what of it is not known becomes a part of [`Reader::unknown`].
