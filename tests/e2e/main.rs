@@ -37,7 +37,6 @@ mod generator;
 mod history;
 #[cfg(target_os = "linux")]
 mod holes;
-mod import_correlation;
 #[cfg(unix)]
 mod import_correlation;
 #[cfg(unix)]
@@ -122,7 +121,6 @@ fn main() -> ExitCode {
         holes::trials(),
         #[cfg(unix)]
         history::trials(),
-        import_correlation::trials(),
         #[cfg(unix)]
         import_correlation::trials(),
         #[cfg(unix)]
