@@ -149,9 +149,10 @@ impl<'a> Reader<'a> {
         open.height = open.height.max(height + 1);
         match &mut open.values {
             Values::List(items) => items.push(node),
-            Values::Object { fields, name } => match name.take() {
-                Some((name, span)) => fields.push(Field { name, span, node }),
-                None => {
+            Values::Object { fields, name } => {
+                if let Some((name, span)) = name.take() {
+                    fields.push(Field { name, span, node });
+                } else {
                     let words = format!("{} cannot be a name", node.kind());
                     let text = match node.value {
                         Value::Null => Cow::Borrowed("null"),
@@ -164,7 +165,7 @@ impl<'a> Reader<'a> {
                     };
                     *name = Some((text, node.span));
                 }
-            },
+            }
         }
         Ok(())
     }
@@ -240,6 +241,7 @@ fn plain(text: Cow<'_, str>) -> Value<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fmt::Write as _;
 
     #[test]
     fn values_are_those_of_the_core_schema() {
@@ -280,7 +282,7 @@ mod tests {
         for level in 1..12 {
             let item = format!("*a{}", level - 1);
             let items = vec![item; 10].join(", ");
-            text.push_str(&format!("a{level}: &a{level} [{items}]\n"));
+            let _ = writeln!(text, "a{level}: &a{level} [{items}]");
         }
         let mistake = read(&text).unwrap_err();
         assert!(mistake.words.contains("more than"), "{mistake:?}");

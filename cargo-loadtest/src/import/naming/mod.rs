@@ -114,7 +114,7 @@ pub(super) fn steps<'a>(
     let mut used: HashSet<String> = taken.iter().cloned().collect();
     let exchanges = exchanges.into_iter();
     exchanges
-        .map(|(exchange, target)| unique(step(exchange, target), &mut used))
+        .map(|(exchange, target)| unique(&step(exchange, target), &mut used))
         .collect()
 }
 
@@ -135,12 +135,12 @@ pub(super) fn titled(title: &str, otherwise: &str) -> Option<String> {
     let letters = title.chars().filter(|letter| letter.is_alphanumeric());
     // A word of Latin letters in a title of others does not say what it does.
     let is_told = name.len() * 2 >= letters.count().min(LONGEST);
-    (!name.is_empty() && is_told).then(|| allowed(name, otherwise))
+    (!name.is_empty() && is_told).then(|| allowed(&name, otherwise))
 }
 
 /// A name that none of the others has, which it becomes one of.
-pub(super) fn unique(name: String, used: &mut HashSet<String>) -> String {
-    let mut unique = name.clone();
+pub(super) fn unique(name: &str, used: &mut HashSet<String>) -> String {
+    let mut unique = name.to_owned();
     let mut number = 1;
     while !used.insert(unique.clone()) {
         number += 1;
@@ -180,7 +180,7 @@ pub(super) fn variable(key: &str, used: &mut HashSet<String>) -> String {
     } else {
         name
     };
-    unique(name, used)
+    unique(&name, used)
 }
 
 /// Whether it is a word of the language.
@@ -228,7 +228,7 @@ fn step(exchange: &Exchange, target: &str) -> String {
     {
         return name;
     }
-    allowed(of_target(&verb, target), &verb)
+    allowed(&of_target(&verb, target), &verb)
 }
 
 /// After method and path.
@@ -267,8 +267,8 @@ fn of_target(verb: &str, target: &str) -> String {
 }
 
 /// The name, or one like it that a function can have.
-fn allowed(name: String, verb: &str) -> String {
-    let name = shortened(&name, LONGEST);
+fn allowed(name: &str, verb: &str) -> String {
+    let name = shortened(name, LONGEST);
     let is_number = name.strip_prefix("step").is_some_and(|number| {
         number
             .trim_start_matches('_')

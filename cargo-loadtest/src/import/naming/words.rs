@@ -123,15 +123,12 @@ fn decoded(segment: &str) -> String {
             .get(..2)
             .and_then(|digits| std::str::from_utf8(digits).ok());
         let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match byte.filter(|_| *first == b'%') {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
+        if let Some(byte) = byte.filter(|_| *first == b'%') {
+            bytes.push(byte);
+            rest = &after[2..];
+        } else {
+            bytes.push(*first);
+            rest = after;
         }
     }
     String::from_utf8(bytes).unwrap_or_else(|_| segment.to_owned())

@@ -205,7 +205,7 @@ impl Function<'_, '_, '_> {
                     let template = self.writing.text(body);
                     let mut body = self.body(&template, is_json);
                     if matches!(&body, Code::Call { is_macro: true, .. }) {
-                        let name = naming::unique("body".to_owned(), &mut self.used);
+                        let name = naming::unique("body", &mut self.used);
                         self.variables.push_str(&variable(&name, &body, DEPTH));
                         body = Code::atom(name);
                     }
@@ -222,25 +222,22 @@ impl Function<'_, '_, '_> {
 
     fn credentials(&mut self, exchange: &Exchange) -> Option<Code> {
         let credentials = exchange.credentials.as_ref()?;
-        let (user, password) = match self.writing.credentials(exchange) {
-            Some((user, password)) => {
-                let user = self.text(&user, "user");
-                let password = match password.0.as_slice() {
-                    [Piece::Secret(name)] => secret(name),
-                    _ => self.text(&password, "password"),
-                };
-                (user, password)
-            }
+        let (user, password) = if let Some((user, password)) = self.writing.credentials(exchange) {
+            let user = self.text(&user, "user");
+            let password = match password.0.as_slice() {
+                [Piece::Secret(name)] => secret(name),
+                _ => self.text(&password, "password"),
+            };
+            (user, password)
+        } else {
             // What is no text is secret, and as near to it as text comes.
-            None => {
-                let what = format!("the password of `{}`", self.writing.name);
-                let password = self
-                    .writing
-                    .vault
-                    .name(&credentials.password, "password", &what);
-                let user = String::from_utf8_lossy(&credentials.user);
-                (Code::atom(code_text(&user)), secret(&password))
-            }
+            let what = format!("the password of `{}`", self.writing.name);
+            let password = self
+                .writing
+                .vault
+                .name(&credentials.password, "password", &what);
+            let user = String::from_utf8_lossy(&credentials.user);
+            (Code::atom(code_text(&user)), secret(&password))
         };
         let password = Code::call("Some", vec![password]);
         Some(Code::call(".basic_auth", vec![user, password]))
@@ -439,20 +436,17 @@ impl Function<'_, '_, '_> {
         let mut links = Vec::new();
         for part in parts {
             let name = String::from_utf8_lossy(&part.name);
-            let content = match std::str::from_utf8(&part.content) {
-                Ok(content) => {
-                    let template = if is_secret(&name) {
-                        self.writing.field(&name, content)
-                    } else {
-                        self.writing.text(content)
-                    };
-                    let content = self.owned(&template, &name);
-                    Code::call("Part::text", vec![content])
-                }
-                Err(_) => {
-                    let bytes = Code::atom(format!("{}.as_slice()", bytes(&part.content)));
-                    Code::call("Part::bytes", vec![bytes])
-                }
+            let content = if let Ok(content) = std::str::from_utf8(&part.content) {
+                let template = if is_secret(&name) {
+                    self.writing.field(&name, content)
+                } else {
+                    self.writing.text(content)
+                };
+                let content = self.owned(&template, &name);
+                Code::call("Part::text", vec![content])
+            } else {
+                let bytes = Code::atom(format!("{}.as_slice()", bytes(&part.content)));
+                Code::call("Part::bytes", vec![bytes])
             };
             let mut settings = Vec::new();
             if let Some(file_name) = &part.file_name {
@@ -494,7 +488,7 @@ impl Function<'_, '_, '_> {
             return None;
         }
         self.uses.headers = true;
-        let name = naming::unique("headers".to_owned(), &mut self.used);
+        let name = naming::unique("headers", &mut self.used);
         let map = Code::call("HeaderMap::from_iter", vec![Code::list(headers)]);
         self.variables.push_str(&variable(&name, &map, DEPTH));
         Some(Code::atom(name))
@@ -562,21 +556,20 @@ impl Function<'_, '_, '_> {
         match &reference.from {
             Origin::Body { exchange, path } => {
                 let step = scope.step(*exchange).to_owned();
-                match scope.answer(*exchange) {
-                    Some(Read::Json(shape)) => self.json(&step, shape, path, reference.is_bare),
-                    _ => {
-                        self.is_fallible = true;
-                        let answer = naming::variable("answer", &mut self.used);
-                        let parsed = Code::chain(
-                            Code::atom(step),
-                            vec![
-                                Code::call(".parse::<Value>", Vec::new()),
-                                Code::tried(".ok", Vec::new()),
-                            ],
-                        );
-                        self.variables.push_str(&variable(&answer, &parsed, DEPTH));
-                        self.json(&answer, &Shape::Any, path, reference.is_bare)
-                    }
+                if let Some(Read::Json(shape)) = scope.answer(*exchange) {
+                    self.json(&step, shape, path, reference.is_bare)
+                } else {
+                    self.is_fallible = true;
+                    let answer = naming::variable("answer", &mut self.used);
+                    let parsed = Code::chain(
+                        Code::atom(step),
+                        vec![
+                            Code::call(".parse::<Value>", Vec::new()),
+                            Code::tried(".ok", Vec::new()),
+                        ],
+                    );
+                    self.variables.push_str(&variable(&answer, &parsed, DEPTH));
+                    self.json(&answer, &Shape::Any, path, reference.is_bare)
                 }
             }
             Origin::Between {

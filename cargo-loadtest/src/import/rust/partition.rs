@@ -144,7 +144,7 @@ pub(super) fn scenarios(recording: &Recording, needs: &Needs) -> Vec<Scenario> {
             .collect();
         let name = titled.unwrap_or_else(|| naming::scenario(&own_names));
         scenarios.push(Scenario {
-            name: naming::unique(name, &mut used),
+            name: naming::unique(&name, &mut used),
             title: title.filter(|_| !is_told).map(str::to_owned),
             description: description.map(str::to_owned),
             names: steps.iter().copied().zip(names).collect(),
@@ -217,16 +217,13 @@ fn place(
     }
     let mut open = vec![(exchange, needs.of_exchange(recording, exchange))];
     while let Some((exchange, needed)) = open.last_mut() {
-        match needed.pop_first() {
-            Some(next) => {
-                if begun.insert(next) {
-                    open.push((next, needs.of_exchange(recording, next)));
-                }
+        if let Some(next) = needed.pop_first() {
+            if begun.insert(next) {
+                open.push((next, needs.of_exchange(recording, next)));
             }
-            None => {
-                order.push(*exchange);
-                open.pop();
-            }
+        } else {
+            order.push(*exchange);
+            open.pop();
         }
     }
 }
@@ -241,7 +238,7 @@ fn feeds(recording: &Recording, needs: &Needs, steps: &[usize]) -> HashMap<usize
             && !feeds.contains_key(data)
         {
             let name = naming::titled(&rows.name, "row").unwrap_or_else(|| "row".to_owned());
-            feeds.insert(*data, naming::unique(name, &mut used));
+            feeds.insert(*data, naming::unique(&name, &mut used));
         }
     }
     feeds

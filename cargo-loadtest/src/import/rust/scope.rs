@@ -7,6 +7,7 @@ use super::partition::{Scenario, exchange_of, word};
 use super::template::{Piece, Template};
 use super::types::{Read, Types, key_path, template_path};
 use std::collections::HashSet;
+use std::fmt::Write as _;
 
 /// What stands where a value cannot come from.
 const UNKNOWN: &str = "unknown";
@@ -72,7 +73,7 @@ impl Scope<'_> {
             if written.ends_with('{') {
                 return None;
             }
-            written.push_str(&format!("{{{{{place}}}}}"));
+            let _ = write!(written, "{{{{{place}}}}}");
         }
         Some(text(&written))
     }
@@ -124,7 +125,7 @@ impl Scope<'_> {
             let reference = &self.recording.references[*at];
             let word = comment::quoted(self.word(*at));
             let whose = match (&reference.from, exchange_of(&reference.from)) {
-                (Origin::Row { .. }, _) => continue,
+                (Origin::Row { .. }, _) | (_, None) => continue,
                 (_, Some(exchange)) => match self.recording.exchanges.get(exchange) {
                     Some(_) if self.has(*at) => self.step(exchange),
                     _ => {
@@ -135,7 +136,6 @@ impl Scope<'_> {
                         continue;
                     }
                 },
-                (_, None) => continue,
             };
             let certainty = match reference.confidence {
                 Confidence::Certain => continue,
@@ -180,25 +180,25 @@ impl Scope<'_> {
         let types = self.types.answers.get(&exchange);
         types.filter(|_| self.read.contains(&exchange))
     }
+}
 
-    /// The URL of an exchange, as it stands in the source.
-    pub(super) fn url(&self, exchange: &Exchange, base: &str, begins_with_value: bool) -> String {
-        let target = fitting(&exchange.target);
-        let is_whole = begins_with_value
-            || ["http://", "https://"]
-                .iter()
-                .any(|scheme| target.starts_with(scheme));
-        if is_whole {
-            return target;
-        }
-        let slash = if target.starts_with('/') { "" } else { "/" };
-        let origin = if exchange.origin == base {
-            ""
-        } else {
-            &exchange.origin
-        };
-        format!("{}{slash}{target}", fitting(origin))
+/// The URL of an exchange, as it stands in the source.
+pub(super) fn url_of(exchange: &Exchange, base: &str, begins_with_value: bool) -> String {
+    let target = fitting(&exchange.target);
+    let is_whole = begins_with_value
+        || ["http://", "https://"]
+            .iter()
+            .any(|scheme| target.starts_with(scheme));
+    if is_whole {
+        return target;
     }
+    let slash = if target.starts_with('/') { "" } else { "/" };
+    let origin = if exchange.origin == base {
+        ""
+    } else {
+        &exchange.origin
+    };
+    format!("{}{slash}{target}", fitting(origin))
 }
 
 /// A URL without what no URL can have.
@@ -210,7 +210,7 @@ fn fitting(url: &str) -> String {
         } else {
             let mut bytes = [0; 4];
             for byte in letter.encode_utf8(&mut bytes).bytes() {
-                fitting.push_str(&format!("%{byte:02X}"));
+                let _ = write!(fitting, "%{byte:02X}");
             }
         }
     }

@@ -4,7 +4,7 @@ use super::super::recording::{Client, Exchange};
 use super::attribute::{self, Choice};
 use super::built::{self, Uses};
 use super::declared::{self, Writing, is_sent};
-use super::scope::Scope;
+use super::scope::{Scope, url_of};
 use super::secrets::Vault;
 use super::{comment, declared::METHODS};
 use crate::import::naming;
@@ -49,25 +49,22 @@ pub(super) fn write(
         .0
         .first()
         .is_some_and(|piece| !matches!(piece, super::template::Piece::Text(_)));
-    let url = scope.url(exchange, base, begins_with_value);
+    let url = url_of(exchange, base, begins_with_value);
     let mut writing = Writing {
         scope,
         vault,
         name,
         url: &url,
     };
-    let answer = scope.answer(number).map(|read| read.ty());
-    match declared::options(exchange, &mut writing) {
-        Some(mut options) => {
-            options.extend(settings(exchange, client));
-            attribute::write(source, INDENT, "step", &options);
-            let answer = answer.map_or_else(String::new, |ty| format!(" -> {ty}"));
-            let _ = writeln!(source, "{INDENT}fn {name}(){answer};");
-        }
-        None => {
-            attribute::write(source, INDENT, "step", &settings(exchange, client));
-            built::write(source, exchange, answer.as_deref(), &mut writing, uses);
-        }
+    let answer = scope.answer(number).map(super::types::Read::ty);
+    if let Some(mut options) = declared::options(exchange, &mut writing) {
+        options.extend(settings(exchange, client));
+        attribute::write(source, INDENT, "step", &options);
+        let answer = answer.map_or_else(String::new, |ty| format!(" -> {ty}"));
+        let _ = writeln!(source, "{INDENT}fn {name}(){answer};");
+    } else {
+        attribute::write(source, INDENT, "step", &settings(exchange, client));
+        built::write(source, exchange, answer.as_deref(), &mut writing, uses);
     }
 }
 

@@ -5,7 +5,7 @@ use super::super::recording::{Key, Origin, Recording};
 use super::comment;
 use super::literal::text;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 
 /// Beyond it a value is looked up at run time.
@@ -235,7 +235,7 @@ impl Maker {
             };
             fields.push(Field {
                 key: (*key).to_owned(),
-                name: naming::unique(field, &mut names),
+                name: naming::unique(&field, &mut names),
                 is_optional: found.len() < seen.len(),
                 shape: self.shape(paths, &found, &ty, &whose),
             });
@@ -351,13 +351,13 @@ pub(super) fn identifier(name: &str) -> String {
 
 /// The fields that were seen, and that nobody needs.
 fn others(seen: &[&Value], needed: &[(&str, Vec<&[Key]>)]) -> Vec<String> {
-    let mut others: BTreeMap<&str, ()> = BTreeMap::new();
+    let mut others: BTreeSet<&str> = BTreeSet::new();
     let mut order = Vec::new();
     for value in seen.iter().filter_map(|value| value.as_object()) {
         for key in value.keys() {
             let is_needed = needed.iter().any(|(known, _)| known == key);
             let is_short = key.chars().count() <= 40 && !key.contains('`');
-            if !is_needed && is_short && others.insert(key, ()).is_none() {
+            if !is_needed && is_short && others.insert(key) {
                 order.push(format!("`{key}`"));
             }
         }
