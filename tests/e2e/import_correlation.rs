@@ -29,10 +29,8 @@ fn project(name: &'static str, source: &str) -> Project {
 
 /// Runs something with what a user would have in the environment.
 fn with_secrets(call: Call, url: &str) -> Call {
-    let body = r#"{"user":"ada@example.org","password":"lovelace","remember":true}"#;
     call.env("LOADTEST_BASE_URL", url)
         .env("PASSWORD", "lovelace")
-        .env("LOGIN_BODY", body)
 }
 
 fn values_of_answers_are_those_of_the_journey() {

@@ -121,7 +121,7 @@ pub(super) fn text(path: &Path, most: u64) -> Result<Input, Error> {
     let text = text
         .strip_prefix('\u{feff}')
         .map_or(text.clone(), str::to_owned);
-    Ok(Input { name, text })
+    Ok(Input::new(name, text))
 }
 
 /// Why an input cannot be imported as `from`; the help is to import it as what it is, where that is something else.

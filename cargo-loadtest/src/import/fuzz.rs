@@ -178,10 +178,7 @@ fn check(text: &str, from: &str, read: &dyn Fn(&Input) -> Result<Recording, Mist
             }
         }
     }
-    let input = Input {
-        name: "input".to_owned(),
-        text: text.to_owned(),
-    };
+    let input = Input::new("input", text.to_owned());
     let _shown = Shown(text);
     match read(&input) {
         Ok(mut recording) => {

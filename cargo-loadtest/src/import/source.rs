@@ -3,6 +3,7 @@
 use crate::shell::clean;
 use loadtest::redact;
 use std::ops::Range;
+use std::sync::OnceLock;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Bytes of the input, from and to.
@@ -10,6 +11,8 @@ pub(crate) type Span = Range<usize>;
 
 /// How wide an excerpt may be.
 const WIDTH: usize = 100;
+/// How many bytes of a line are looked at, before and after the place that is meant.
+const NEAR: usize = 4096;
 /// How much of it may stand before the place that is meant.
 const BEFORE: usize = 30;
 
@@ -20,6 +23,8 @@ pub(crate) struct Input {
     pub(crate) name: String,
     /// All of it.
     pub(crate) text: String,
+    /// Where its lines end, once somebody asked.
+    ends: OnceLock<Vec<usize>>,
 }
 
 /// Why an input cannot be imported.
@@ -67,22 +72,41 @@ impl Note {
 }
 
 impl Input {
+    pub(crate) fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            text: text.into(),
+            ends: OnceLock::new(),
+        }
+    }
+
     /// The line and the column of a place, counted from one, the column in characters.
     pub(crate) fn place(&self, at: usize) -> (usize, usize) {
-        let before = &self.text[..self.boundary(at)];
-        let line = before.matches('\n').count() + 1;
-        let start = before.rfind('\n').map_or(0, |end| end + 1);
-        (line, before[start..].chars().count() + 1)
+        let at = self.boundary(at);
+        let ends = self.ends.get_or_init(|| {
+            let ends = self.text.bytes().enumerate();
+            ends.filter(|(_, byte)| *byte == b'\n')
+                .map(|(at, _)| at)
+                .collect()
+        });
+        let line = ends.partition_point(|end| *end < at);
+        let start = line.checked_sub(1).map_or(0, |before| ends[before] + 1);
+        (line + 1, self.text[start..at].chars().count() + 1)
     }
 
     /// The place and the line it is in, marked, as rustc shows it; without what looks like a secret around it.
     pub(crate) fn excerpt(&self, span: &Span) -> String {
         let from = self.boundary(span.start);
         let (line, column) = self.place(from);
-        let start = self.text[..from].rfind('\n').map_or(0, |end| end + 1);
-        let end = self.text[from..]
+        // A line can be as long as the input: what is looked at is around the place.
+        let near = self.boundary(from.saturating_sub(NEAR));
+        let start = self.text[near..from]
+            .rfind('\n')
+            .map_or(near, |end| near + end + 1);
+        let near = self.boundary(from + NEAR);
+        let end = self.text[from..near]
             .find('\n')
-            .map_or(self.text.len(), |end| from + end);
+            .map_or(near, |end| from + end);
         let until = self.boundary(span.end).clamp(from, end);
         let (before, marked, after) = (
             &self.text[start..from],
@@ -160,10 +184,7 @@ mod tests {
     use super::*;
 
     fn excerpt(text: &str, marked: &str) -> String {
-        let input = Input {
-            name: "copied.sh".to_owned(),
-            text: text.to_owned(),
-        };
+        let input = Input::new("copied.sh", text.to_owned());
         let at = text.find(marked).unwrap();
         input.excerpt(&(at..at + marked.len()))
     }
@@ -175,10 +196,7 @@ mod tests {
             " --> copied.sh:2:3\n  |\n2 |   -K cfg http://h/\n  |   ^^"
         );
         // Nothing to mark is marked all the same.
-        let input = Input {
-            name: "x".to_owned(),
-            text: "a\n".to_owned(),
-        };
+        let input = Input::new("x", "a\n".to_owned());
         assert!(input.excerpt(&(9..12)).ends_with("2 | \n  | ^"));
     }
 

@@ -187,10 +187,7 @@ impl Taker<'_> {
         if !text.trim_start().starts_with(['{', '[']) {
             return false;
         }
-        let input = Input {
-            name: String::new(),
-            text: text.to_owned(),
-        };
+        let input = Input::new(String::new(), text.to_owned());
         let Ok(node) = document::read(&input) else {
             return false;
         };

@@ -269,10 +269,7 @@ impl Finder<'_> {
         if depth >= DEEPEST || !layer.text.trim_start().starts_with(['{', '[']) {
             return false;
         }
-        let input = Input {
-            name: String::new(),
-            text: layer.text.to_string(),
-        };
+        let input = Input::new(String::new(), layer.text.to_string());
         let Ok(node) = document::read(&input) else {
             return false;
         };

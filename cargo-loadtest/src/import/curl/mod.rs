@@ -66,10 +66,7 @@ pub(crate) fn read_words(words: &[Vec<u8>], files: &Files) -> (Input, Result<Rec
             span: start..text.len(),
         });
     }
-    let input = Input {
-        name: "<command line>".to_owned(),
-        text,
-    };
+    let input = Input::new("<command line>", text);
     let mut recording = Recording::default();
     let read = read(std::slice::from_ref(&command), files, &mut recording);
     (input, read.map(|()| recording))

@@ -28,10 +28,7 @@ struct Sent {
 }
 
 fn read(text: &str, files: &Files) -> Result<Recording, Mistake> {
-    let input = Input {
-        name: "copied".to_owned(),
-        text: text.to_owned(),
-    };
+    let input = Input::new("copied", text.to_owned());
     let mut lookup = |name: &str| (name == "TOKEN").then(|| "tok123".to_owned());
     read_text(&input, files, &mut lookup)
 }
@@ -276,7 +273,7 @@ proptest! {
                 }
             }
             Err(mistake) => {
-                let input = Input { name: "x".to_owned(), text: text.clone() };
+                let input = Input::new("x", text.clone());
                 prop_assert!(mistake.span.end <= text.len() && !mistake.words.is_empty());
                 prop_assert_eq!(input.excerpt(&mistake.span).lines().count(), 4);
             }

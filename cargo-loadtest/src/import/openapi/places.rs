@@ -256,10 +256,7 @@ mod tests {
             "away": {"$ref": "other.yaml#/x"},
             "nothing": {"$ref": "#/f/1"}
         }"##;
-        let input = Input {
-            name: "x".to_owned(),
-            text: text.to_owned(),
-        };
+        let input = Input::new("x", text.to_owned());
         let root = document::read(&input).unwrap();
         let document = Document::new(&root, text);
         let follow = |name: &str| document.follow(root.get(name).unwrap());

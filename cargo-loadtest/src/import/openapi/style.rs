@@ -261,10 +261,7 @@ mod tests {
             "\"schema\": {}, \"collectionFormat\"",
             "\"collectionFormat\"",
         );
-        let input = Input {
-            name: "x".to_owned(),
-            text,
-        };
+        let input = Input::new("x", text);
         let root = document::read(&input).unwrap();
         let document = Document::new(&root, &input.text);
         let manner = Manner::new(&document, root.get("p").unwrap(), place);

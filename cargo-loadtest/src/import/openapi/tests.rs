@@ -12,10 +12,7 @@ const FAULTY: &str = include_str!("../../../../tests/fixtures/import/openapi/fau
 const BARE: &str = include_str!("../../../../tests/fixtures/import/openapi/bare-2.0.yaml");
 
 fn input(text: &str) -> Input {
-    Input {
-        name: "openapi.yaml".to_owned(),
-        text: text.to_owned(),
-    }
+    Input::new("openapi.yaml", text.to_owned())
 }
 
 fn read(text: &str) -> Recording {

@@ -306,10 +306,7 @@ fn graphql(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>) -> Typ
     let variables = content.get("variables").map(value).unwrap_or_default();
     let variables = json_text(&variables, reader, scope);
     // In the order of their keys.
-    let input = Input {
-        name: String::new(),
-        text: variables,
-    };
+    let input = Input::new(String::new(), variables);
     let variables = if input.text.trim().is_empty() || !is_json(&input.text) {
         if !input.text.trim().is_empty() {
             reader.note(

@@ -11,10 +11,7 @@ const FAULTY: &str = include_str!("../../../../tests/fixtures/import/postman/fau
 const OLD: &str = include_str!("../../../../tests/fixtures/import/postman/version-1.json");
 
 fn input(text: &str) -> Input {
-    Input {
-        name: "collection.json".to_owned(),
-        text: text.to_owned(),
-    }
+    Input::new("collection.json", text.to_owned())
 }
 
 fn read_with(

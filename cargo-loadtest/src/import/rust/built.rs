@@ -202,7 +202,12 @@ impl Function<'_, '_, '_> {
                 }
                 (None, Ok(body)) => {
                     let is_json = content_type(exchange).is_some_and(|ty| ty.contains("json"));
-                    let template = self.writing.text(body);
+                    let template = if is_json {
+                        self.writing.json(body)
+                    } else {
+                        None
+                    };
+                    let template = template.unwrap_or_else(|| self.writing.text(body));
                     let mut body = self.body(&template, is_json);
                     if matches!(&body, Code::Call { is_macro: true, .. }) {
                         let name = naming::unique("body", &mut self.used);
@@ -374,7 +379,8 @@ impl Function<'_, '_, '_> {
                     } else {
                         text
                     };
-                    let next_is_value = matches!(pieces.peek(), Some(Piece::Value(_)));
+                    let next_is_value =
+                        matches!(pieces.peek(), Some(Piece::Value(_) | Piece::Secret(_)));
                     let mut text = braces(text);
                     if next_is_value && text.ends_with('"') && !text.ends_with("\\\"") {
                         let mut after = pieces.clone();

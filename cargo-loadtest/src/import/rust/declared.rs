@@ -1,6 +1,8 @@
 //! A request as the options of a step, where they can say it.
 
+use super::super::document::{self, Node, Value};
 use super::super::recording::{Body, Exchange, Header, Part};
+use super::super::source::Input;
 use super::attribute::Choice;
 use super::json::Json;
 use super::scope::{Scope, is_token};
@@ -167,10 +169,57 @@ impl Writing<'_, '_> {
         }
     }
 
+    /// A text of JSON, the secret ones of its strings apart; nothing where it has secrets elsewhere.
+    pub(super) fn json(&mut self, text: &str) -> Option<Template> {
+        let input = Input::new(String::new(), text.to_owned());
+        let root = document::read(&input).ok()?;
+        let known = self.vault.count();
+        let mut places = Vec::new();
+        secret_strings(&root, "", &mut places);
+        let mut template = Template::default();
+        let mut end = 0;
+        for (key, node) in places {
+            // The quotes stay.
+            let inner = node.span.start + 1..node.span.end - 1;
+            template.extend(self.vault.plain(&text[end..inner.start]));
+            template.extend(self.field(key, node.text().unwrap_or_default()));
+            end = inner.end;
+        }
+        template.extend(self.vault.plain(&text[end..]));
+        let is_safe = |piece: &Piece| match piece {
+            Piece::Text(text) => loadtest::redact::text(text) == *text,
+            _ => true,
+        };
+        if !template.0.iter().all(is_safe) {
+            self.vault.forget(known);
+            return None;
+        }
+        Some(template)
+    }
+
     /// A text, or what of it is not secret.
     pub(super) fn text(&mut self, text: &str) -> Template {
         let what = format!("the body of `{}`, which has a secret in it", self.name);
         self.vault.text(text, &format!("{} body", self.name), &what)
+    }
+}
+
+/// The strings whose keys say that they are secret, in their order.
+fn secret_strings<'n>(node: &'n Node<'_>, key: &'n str, places: &mut Vec<(&'n str, &'n Node<'n>)>) {
+    match &node.value {
+        Value::Text(text) if is_secret(key) && !text.is_empty() => places.push((key, node)),
+        Value::List(items) => {
+            for item in items {
+                secret_strings(item, key, places);
+            }
+        }
+        Value::Object(fields) => {
+            for field in fields {
+                let key = if is_secret(key) { key } else { &field.name };
+                secret_strings(&field.node, key, places);
+            }
+        }
+        _ => {}
     }
 }
 

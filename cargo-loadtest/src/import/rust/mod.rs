@@ -69,6 +69,7 @@ pub(crate) fn write(recording: &Recording, input: &Input, from: &str) -> Written
         let references = scenario.references(recording, &needs);
         let origins = references.iter().map(|at| &recording.references[*at].from);
         let mut scope = Scope {
+            told: HashSet::new(),
             recording,
             types: &types,
             scenario,

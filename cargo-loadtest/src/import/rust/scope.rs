@@ -21,6 +21,8 @@ pub(super) struct Scope<'a> {
     pub(super) above: HashSet<usize>,
     /// Those whose answers are used.
     pub(super) read: HashSet<usize>,
+    /// The comments on values that are not certain: each stands where the value is used first.
+    pub(super) told: HashSet<String>,
 }
 
 /// A value of an earlier answer, as the user is told.
@@ -119,8 +121,8 @@ impl Scope<'_> {
         word(&self.recording.references[reference])
     }
 
-    /// Writes what is not certain about the values of a step, above it.
-    pub(super) fn doubts(&self, source: &mut String, prefix: &str, references: &[usize]) {
+    /// Writes what is not certain about the values of a step, above it, unless it is written above another one.
+    pub(super) fn doubts(&mut self, source: &mut String, prefix: &str, references: &[usize]) {
         for at in references {
             let reference = &self.recording.references[*at];
             let word = comment::quoted(self.word(*at));
@@ -145,7 +147,9 @@ impl Scope<'_> {
             let why = &reference.why;
             let colon = if why.is_empty() { "" } else { ": " };
             let words = format!("{word} {certainty} of `{whose}`{colon}{why}");
-            comment::write(source, prefix, &words);
+            if self.told.insert(words.clone()) {
+                comment::write(source, prefix, &words);
+            }
         }
     }
 

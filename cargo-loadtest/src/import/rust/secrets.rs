@@ -38,6 +38,16 @@ impl Vault {
         }
     }
 
+    /// How many secrets are named, to [`Self::forget`] those that are named after it.
+    pub(super) fn count(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Takes names back that nothing uses after all.
+    pub(super) fn forget(&mut self, from: usize) {
+        self.known.truncate(from);
+    }
+
     /// The name of a secret value.
     pub(super) fn name(&mut self, value: &[u8], wanted: &str, what: &str) -> String {
         if let Some((known, _)) = self.known.iter().find(|(_, known)| known == value) {

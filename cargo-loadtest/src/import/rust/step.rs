@@ -50,13 +50,14 @@ pub(super) fn write(
         .first()
         .is_some_and(|piece| !matches!(piece, super::template::Piece::Text(_)));
     let url = url_of(exchange, base, begins_with_value);
+    let answer = scope.answer(number).map(super::types::Read::ty);
+    let known = vault.count();
     let mut writing = Writing {
         scope,
         vault,
         name,
         url: &url,
     };
-    let answer = scope.answer(number).map(super::types::Read::ty);
     if let Some(mut options) = declared::options(exchange, &mut writing) {
         options.extend(settings(exchange, client));
         attribute::write(source, INDENT, "step", &options);
@@ -64,6 +65,7 @@ pub(super) fn write(
         let _ = writeln!(source, "{INDENT}fn {name}(){answer};");
     } else {
         attribute::write(source, INDENT, "step", &settings(exchange, client));
+        writing.vault.forget(known);
         built::write(source, exchange, answer.as_deref(), &mut writing, uses);
     }
 }

@@ -4,10 +4,7 @@ use super::*;
 
 /// All that is known of an archive, for a snapshot.
 fn shown(text: &str) -> String {
-    let input = Input {
-        name: "visit.har".to_owned(),
-        text: text.to_owned(),
-    };
+    let input = Input::new("visit.har", text.to_owned());
     let recording = read_har(&input, &HarOptions::default()).unwrap();
     let mut shown = format!("{:?}\nbase {:?}\n", recording.description, recording.base);
     for exchange in &recording.exchanges {

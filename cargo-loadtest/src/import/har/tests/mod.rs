@@ -9,10 +9,7 @@ use super::*;
 use serde_json::{Value, json};
 
 fn read(archive: &Value, options: &HarOptions) -> Result<Recording, Mistake> {
-    let input = Input {
-        name: "visit.har".to_owned(),
-        text: archive.to_string(),
-    };
+    let input = Input::new("visit.har", archive.to_string());
     read_har(&input, options)
 }
 
@@ -90,10 +87,7 @@ fn what_is_no_archive_says_what_to_do() {
         ),
         ("{\"log\":", "not JSON", ""),
     ] {
-        let input = Input {
-            name: "visit.har".to_owned(),
-            text: text.to_owned(),
-        };
+        let input = Input::new("visit.har", text.to_owned());
         let mistake = read_har(&input, &HarOptions::default()).unwrap_err();
         assert!(mistake.words.contains(words), "{text}: {}", mistake.words);
         assert!(mistake.help.unwrap_or_default().contains(help), "{text}");

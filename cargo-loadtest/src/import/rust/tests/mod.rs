@@ -5,10 +5,7 @@ use super::*;
 use crate::import::{Files, read_text};
 
 fn written(text: &str) -> Written {
-    let input = Input {
-        name: "copied.sh".to_owned(),
-        text: text.to_owned(),
-    };
+    let input = Input::new("copied.sh", text.to_owned());
     let files = Files {
         folder: std::path::PathBuf::new(),
         are_permitted: false,
@@ -70,10 +67,7 @@ fn every_form_becomes_a_source_that_is_rust() {
 
 /// The source of a recording that no reader made.
 fn made(recording: &Recording) -> Written {
-    let input = Input {
-        name: "made".to_owned(),
-        text: "one line\n".repeat(100),
-    };
+    let input = Input::new("made", "one line\n".repeat(100));
     let written = write(recording, &input, "har");
     syn::parse_file(&written.source).unwrap_or_else(|error| panic!("{error}\n{}", written.source));
     written
