@@ -351,4 +351,31 @@ fn a_mistake_says_what_to_do() {
             "nothing is left of its 7 requests",
             "`--host 127.0.0.1` keeps",
         ]);
+    // Whatever the command says, a file is known for what it is.
+    fs::write(
+        folder.path().join("api.yaml"),
+        "openapi: 3.0.0\npaths: {}\n",
+    )
+    .expect("a file");
+    fs::write(folder.path().join("shop.json"), r#"{"item": []}"#).expect("a file");
+    for (line, help) in [
+        (
+            "import har api.yaml",
+            "`cargo loadtest import openapi api.yaml`",
+        ),
+        (
+            "import curl api.yaml",
+            "`cargo loadtest import openapi api.yaml`",
+        ),
+        (
+            "import openapi shop.json",
+            "`cargo loadtest import postman shop.json`",
+        ),
+        (
+            "import postman empty.har",
+            "`cargo loadtest import har empty.har`",
+        ),
+    ] {
+        tool(folder.path(), line).run().exits(2).says(&[help]);
+    }
 }
