@@ -19,6 +19,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_page_is_read_for_its_commands,
         a_command_without_its_dashes_is_told_where_it_stands,
         an_imported_scenario_sends_what_was_copied,
+        an_import_says_what_its_package_lacks,
         an_import_keeps_secrets_out_and_files_as_they_are,
     ]
 }
@@ -418,6 +419,29 @@ fn an_imported_scenario_sends_what_was_copied() {
         };
         assert_eq!(plain(imported), plain(copied));
     }
+}
+
+fn an_import_says_what_its_package_lacks() {
+    const PACKAGE: &str = "[package]\nname = \"site\"\nversion = \"0.1.0\"\n";
+    let folder = folder();
+    fs::write(folder.path().join("Cargo.toml"), PACKAGE).expect("a file");
+    let import = || {
+        let call = tool(
+            folder.path(),
+            "import curl -o tests/pages/visit.rs --force --",
+        );
+        call.args(["curl", "http://127.0.0.1:1/"]).run().exits(0)
+    };
+    import().says(&[
+        "Wrote tests/pages/visit.rs",
+        "`tests/pages/visit.rs` is no load test yet",
+        "path = \"tests/pages/visit.rs\"",
+        "harness = false",
+    ]);
+    let target = "[[test]]\nname = \"visit\"\npath = \"tests/pages/visit.rs\"\nharness = false\n";
+    let manifest = format!("{PACKAGE}\n{target}");
+    fs::write(folder.path().join("Cargo.toml"), manifest).expect("a file");
+    import().says_no("no load test yet");
 }
 
 fn an_import_keeps_secrets_out_and_files_as_they_are() {

@@ -145,6 +145,7 @@ fn finish(requests: &Requests, from: &str, to: &ImportOutput) -> Result<(), Erro
         shell::status("Linked", format_args!("{step}: {value} ({why})"));
     }
     tell(&written.secrets);
+    tell_target(to);
     Ok(())
 }
 
@@ -163,9 +164,59 @@ fn put(to: &ImportOutput, source: &str) -> Result<(), Error> {
     if to.output == Path::new("-") {
         return shell::file(source.as_bytes());
     }
+    if let Some(folder) = to.output.parent() {
+        std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+    }
     files::write(&to.output, source.as_bytes())?;
     shell::status("Wrote", to.output.display());
     Ok(())
+}
+
+/// Says what is missing for the file to be a load test of its package.
+fn tell_target(to: &ImportOutput) {
+    let Ok(file) = to.output.canonicalize() else {
+        return;
+    };
+    if file.extension().is_none_or(|end| end != "rs") {
+        return;
+    }
+    let manifests = file.ancestors().skip(1).map(|folder| {
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).ok();
+        (folder, manifest.and_then(|text| text.parse().ok()))
+    });
+    let package = manifests
+        .filter_map(|(folder, manifest): (&Path, Option<toml::Table>)| Some((folder, manifest?)))
+        .find(|(_, manifest)| manifest.contains_key("package"));
+    let Some((folder, manifest)) = package else {
+        return;
+    };
+    let (Ok(path), Some(name)) = (file.strip_prefix(folder), file.file_stem()) else {
+        return;
+    };
+    if is_load_test(&manifest, path) {
+        return;
+    }
+    let (path, name) = (path.display(), name.display());
+    shell::warning(format_args!(
+        "`{path}` is no load test yet: it needs these lines in `Cargo.toml`, and `loadtest` as a dev-dependency \
+         (`cargo loadtest init` adds that)\n\n    [[test]]\n    name = \"{name}\"\n    path = \"{path}\"\n    \
+         harness = false\n"
+    ));
+}
+
+/// Whether a manifest has the file as a test without a harness of its own.
+fn is_load_test(manifest: &toml::Table, path: &Path) -> bool {
+    let tests = manifest.get("test").and_then(toml::Value::as_array);
+    tests.into_iter().flatten().any(|test| {
+        let has_harness = test.get("harness").and_then(toml::Value::as_bool);
+        let word = |key| test.get(key).and_then(toml::Value::as_str);
+        let is_here = match (word("path"), word("name")) {
+            (Some(named), _) => Path::new(named) == path,
+            (None, Some(name)) => Path::new("tests").join(name).with_extension("rs") == path,
+            (None, None) => false,
+        };
+        is_here && has_harness == Some(false)
+    })
 }
 
 /// What has to be in the environment of its runs.

@@ -71,8 +71,12 @@ pub(super) fn head(
     scenarios: usize,
     secrets: &[Named],
 ) -> String {
-    let mut head =
-        format!("//! Requests that were recorded, imported by `cargo loadtest import {from}`.\n");
+    let (what, how) = match from {
+        "openapi" => ("Operations that a service describes", "described"),
+        "postman" => ("Requests of a collection", "in the collection"),
+        _ => ("Requests that were recorded", "recorded"),
+    };
+    let mut head = format!("//! {what}, imported by `cargo loadtest import {from}`.\n");
     // Of one scenario, it stands there.
     if scenarios > 1 {
         let mut words = String::new();
@@ -111,7 +115,7 @@ pub(super) fn head(
     not_as_recorded.extend(lost_headers(recording));
     not_as_recorded.extend(left_out(recording));
     if !not_as_recorded.is_empty() {
-        head.push_str("//!\n//! Not as recorded:\n");
+        let _ = writeln!(head, "//!\n//! Not as {how}:");
         for words in not_as_recorded {
             item(&mut head, &words);
         }
