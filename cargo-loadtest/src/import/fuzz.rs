@@ -248,6 +248,49 @@ fn fuzz(format: &str, read: &dyn Fn(&Input) -> Result<Recording, Mistake>) {
     }
 }
 
+/// Reads whatever is in a folder of documents that others published, each as what it is.
+#[test]
+fn documents_of_others_are_imported() {
+    let Some(folder) = std::env::var_os("LOADTEST_CORPUS") else {
+        eprintln!("left out: `LOADTEST_CORPUS` names no folder of documents");
+        return;
+    };
+    let mut folders = vec![PathBuf::from(folder)];
+    let mut figures = [0; 2];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let Ok(text) = fs::read_to_string(&path) else {
+                continue;
+            };
+            let input = Input::new(path.display().to_string(), text.as_str());
+            let read: &dyn Fn(&Input) -> Result<Recording, Mistake> = match format(&input) {
+                Some("har") => &|input| read_har(input, &HarOptions::default()),
+                Some("openapi") => &|input| read_openapi(input, &OpenApiOptions::default()),
+                Some("postman") => &|input| read_postman(input, &PostmanOptions::default()),
+                _ => continue,
+            };
+            match read(&input) {
+                Ok(recording) => {
+                    figures[0] += 1;
+                    let requests = recording.exchanges.len();
+                    println!("{}: {requests} requests", path.display());
+                }
+                Err(mistake) => {
+                    figures[1] += 1;
+                    println!("{}: {}", path.display(), mistake.words);
+                }
+            }
+            check(&text, format(&input).unwrap_or_default(), read);
+        }
+    }
+    println!("{} imported, {} refused", figures[0], figures[1]);
+}
+
 #[test]
 fn no_archive_is_too_strange() {
     fuzz("har", &|input| read_har(input, &HarOptions::default()));
