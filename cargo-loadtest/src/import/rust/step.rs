@@ -61,8 +61,15 @@ pub(super) fn write(
     if let Some(mut options) = declared::options(exchange, &mut writing) {
         options.extend(settings(exchange, client));
         attribute::write(source, INDENT, "step", &options);
-        let answer = answer.map_or_else(String::new, |ty| format!(" -> {ty}"));
-        let _ = writeln!(source, "{INDENT}fn {name}(){answer};");
+        let head = format!("{INDENT}fn {name}()");
+        let returned = answer.map_or_else(String::new, |ty| format!("-> {ty}"));
+        let blank = match returned.len() {
+            0 => String::new(),
+            // The formatter lets the end of a head without a body stand out by two.
+            length if head.len() + length <= super::WIDTH => " ".to_owned(),
+            _ => format!("\n{INDENT}"),
+        };
+        let _ = writeln!(source, "{head}{blank}{returned};");
     } else {
         attribute::write(source, INDENT, "step", &settings(exchange, client));
         writing.vault.forget(known);
