@@ -2,6 +2,7 @@ mod law;
 mod rich;
 
 use super::*;
+use crate::import::recording::{Answer, Key, Origin};
 use crate::import::{Files, read_text};
 
 fn written(text: &str) -> Written {
@@ -111,6 +112,34 @@ fn a_formatter_has_nothing_to_change() {
         // Where there is none, nobody can ask it.
         if let Some(formatted) = formatted(&source) {
             pretty_assertions(&formatted, &source);
+        }
+    }
+}
+
+#[test]
+fn a_long_head_is_broken_where_a_formatter_breaks_it() {
+    // Heads of 99 to 106 columns: the name is that of its type, too.
+    for letters in 41..=46 {
+        for more in ["", " 2"] {
+            let mut first = rich::exchange("GET", "/a", 200);
+            first.name = Some(format!("{}{more}", "a".repeat(letters)));
+            first.answer = Some(Answer {
+                body: br#"{"id":"x"}"#.to_vec(),
+                ..Answer::default()
+            });
+            let from = Origin::Body {
+                exchange: 0,
+                path: vec![Key::Field("id".to_owned())],
+            };
+            let recording = Recording {
+                exchanges: vec![first, rich::exchange("GET", "/b/ltm0", 200)],
+                references: vec![rich::reference("ltm0", from, false)],
+                ..Recording::default()
+            };
+            let source = made(&recording).source;
+            if let Some(formatted) = formatted(&source) {
+                pretty_assertions(&formatted, &source);
+            }
         }
     }
 }
