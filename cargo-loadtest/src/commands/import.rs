@@ -99,7 +99,7 @@ pub(crate) fn import(args: &ImportArgs) -> Result<u8, Error> {
         } => {
             may_be_written(to)?;
             let environment = environment.as_deref().map(|path| {
-                let input = recorded::text(path, LARGEST)?;
+                let input = recorded::text(path, LARGEST)?.document();
                 // A mistake in it is shown in it.
                 read_environment(&input)
                     .map_err(|mistake| recorded::refused(&input, mistake, "postman"))
@@ -121,7 +121,8 @@ fn document(
     to: &ImportOutput,
     read: impl FnOnce(&Input) -> Result<Recording, Mistake>,
 ) -> Result<(), Error> {
-    let input = recorded::text(file, LARGEST)?;
+    let input = recorded::text(file, LARGEST)?.document();
+    is_not_written(file, to)?;
     match read(&input) {
         Ok(mut recording) => {
             correlate(&mut recording);
@@ -147,6 +148,17 @@ fn finish(requests: &Requests, from: &str, to: &ImportOutput) -> Result<(), Erro
     tell(&written.secrets);
     tell_target(to);
     Ok(())
+}
+
+/// Refuses to write the scenario over what it is made of.
+fn is_not_written(file: &Path, to: &ImportOutput) -> Result<(), Error> {
+    match (file.canonicalize(), to.output.canonicalize()) {
+        (Ok(file), Ok(output)) if file == output => Err(Error::NoImport {
+            words: format!("`{}` is what is imported", to.output.display()),
+            help: "give another name for the scenario".to_owned(),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses to write over what is there, before anything is read.

@@ -7,6 +7,7 @@ use crate::selection::Found;
 use crate::session;
 use crate::shell;
 use crate::workspace::Binary;
+use loadtest::redact;
 use std::ffi::OsString;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -133,7 +134,7 @@ pub(super) fn refused(input: &Input, mistake: Mistake, from: &str) -> Error {
     });
     Error::Import {
         excerpt: input.excerpt(&mistake.span),
-        words: mistake.words,
+        words: redact::text(&mistake.words).into_owned(),
         help: other.or(mistake.help),
     }
 }
@@ -143,7 +144,8 @@ impl Requests {
     pub(super) fn tell(&self) {
         for note in &self.recording.notes {
             let excerpt = self.input.excerpt(&note.span);
-            shell::warning(format_args!("{}\n{excerpt}", note.words));
+            let words = redact::text(&note.words);
+            shell::warning(format_args!("{words}\n{excerpt}"));
         }
     }
 

@@ -16,6 +16,7 @@ mod postman;
 mod recording;
 mod replayed;
 mod rust;
+mod secrecy;
 mod shell;
 mod source;
 

@@ -1,5 +1,6 @@
 //! The text that an importer reads, and the places in it that something is said about.
 
+use super::secrecy::has_secret;
 use crate::shell::clean;
 use loadtest::redact;
 use std::ops::Range;
@@ -23,6 +24,9 @@ pub(crate) struct Input {
     pub(crate) name: String,
     /// All of it.
     pub(crate) text: String,
+    /// Whether it is a document, of which nothing is shown beside the place that is meant but the name before it:
+    /// what is secret in it, only its reader knows.
+    is_document: bool,
     /// Where its lines end, once somebody asked.
     ends: OnceLock<Vec<usize>>,
 }
@@ -76,7 +80,16 @@ impl Input {
         Self {
             name: name.into(),
             text: text.into(),
+            is_document: false,
             ends: OnceLock::new(),
+        }
+    }
+
+    /// The same as a document.
+    pub(crate) fn document(self) -> Self {
+        Self {
+            is_document: true,
+            ..self
         }
     }
 
@@ -113,8 +126,20 @@ impl Input {
             &self.text[from..until],
             self.text[until..end].trim_end(),
         );
-        let whole = format!("{before}{marked}{after}");
-        let shows_secret = redact::text(&whole) != whole.as_str();
+        let (mut before, mut marked, mut after) = (before, marked, after);
+        let shows_secret = if self.is_document {
+            if !is_name(before) {
+                before = "… ";
+            }
+            after = "";
+            if marked.starts_with(['{', '[']) {
+                marked = &marked[..1];
+            }
+            has_secret(&format!("{before}{marked}"))
+        } else {
+            let whole = format!("{before}{marked}{after}");
+            redact::text(&whole) != whole.as_str()
+        };
         let (mut before, mut after) = (clean(before), clean(after));
         if shows_secret {
             before = if before.is_empty() {
@@ -159,6 +184,15 @@ impl Input {
     }
 }
 
+/// Whether what stands before a value on its line is its name alone, or nothing.
+fn is_name(before: &str) -> bool {
+    let before = before.trim();
+    let name = before.strip_suffix(':').unwrap_or(before);
+    let name = name.trim().trim_start_matches("- ").trim_matches('"');
+    name.chars()
+        .all(|letter| letter.is_alphanumeric() || "_-.$/{}~".contains(letter))
+}
+
 /// As much of the beginning as is so wide.
 fn first(text: &str, width: usize) -> &str {
     let mut used = 0;
@@ -198,6 +232,22 @@ mod tests {
         // Nothing to mark is marked all the same.
         let input = Input::new("x", "a\n".to_owned());
         assert!(input.excerpt(&(9..12)).ends_with("2 | \n  | ^"));
+    }
+
+    #[test]
+    fn of_a_document_the_place_alone_is_shown() {
+        let text = "{\"a\":[{\"key\":\"k\",\"value\":\"S3CR3T\"}],\n  \"url\": \"http://h/\", \"pw\": S3CR3T}";
+        let input = Input::new("made.json", text).document();
+        let shown = |marked: &str, length: usize| {
+            let at = text.find(marked).unwrap();
+            input.excerpt(&(at..at + length))
+        };
+        assert!(shown("[{", 33).contains("\n1 | … [\n"));
+        assert!(shown("\"http", 11).contains("\n2 |   \"url\": \"http://h/\"\n"));
+        for (marked, length) in [("[{", 33), ("\"value", 7), ("\"http", 11), ("S3CR3T}", 1)] {
+            let shown = shown(marked, length);
+            assert!(!shown.contains("S3CR3T"), "{shown}");
+        }
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub(super) fn is_identifier(segment: &str) -> bool {
         || !is_version(segment)
             && (digits * 2 >= segment.len()
                 || segment.len() > 24
+                || segment.len() >= 12 && digits >= 3
                 || segment.len() >= 8 && digits > 0 && segment.bytes().all(is_hexadecimal))
 }
 

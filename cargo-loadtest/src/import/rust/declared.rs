@@ -8,7 +8,7 @@ use super::json::Json;
 use super::scope::{Scope, is_token};
 use super::secrets::Vault;
 use super::template::{Piece, Template};
-use loadtest::redact::is_secret;
+use crate::import::secrecy::{has_secret, is_secret, leads_to_secret, looks_secret};
 
 /// What can be declared.
 pub(super) const METHODS: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
@@ -105,9 +105,9 @@ impl Writing<'_, '_> {
     /// The URL, its secrets apart.
     pub(super) fn url_template(&mut self) -> Template {
         let Some((path, query)) = self.url.split_once('?') else {
-            return self.vault.plain(self.url);
+            return self.path(self.url);
         };
-        let mut template = self.vault.plain(path);
+        let mut template = self.path(path);
         let mut sign = "?";
         for pair in query.split('&') {
             template.push(sign);
@@ -120,8 +120,41 @@ impl Writing<'_, '_> {
                     template.push("=");
                     template.extend(self.vault.secret(&decoded, key, &what));
                 }
+                Some((key, value)) if has_secret(&form_urlencoded_value(value)) => {
+                    let what = format!("`{key}` in the URL of `{}`", self.name);
+                    let value = form_urlencoded_value(value);
+                    template.push(key);
+                    template.push("=");
+                    template.extend(self.vault.secret(&value, key, &what));
+                }
                 _ => template.extend(self.vault.plain(pair)),
             }
+        }
+        template
+    }
+
+    /// A path, secret segments apart: those that look like it, and those after a word that says so.
+    fn path(&mut self, path: &str) -> Template {
+        let mut template = Template::default();
+        let mut before = "";
+        for segment in path.split_inclusive('/') {
+            let (name, slash) = match segment.strip_suffix('/') {
+                Some(name) => (name, "/"),
+                None => (segment, ""),
+            };
+            let is_random = name.len() >= 8
+                && name.bytes().any(|byte| byte.is_ascii_digit())
+                && name
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+            if looks_secret(name) || is_random && leads_to_secret(before) {
+                let what = format!("a part of the path of `{}`", self.name);
+                template.extend(self.vault.secret(name, "path token", &what));
+            } else {
+                template.extend(self.vault.plain(name));
+            }
+            template.push(slash);
+            before = name;
         }
         template
     }
@@ -151,7 +184,7 @@ impl Writing<'_, '_> {
             template.extend(self.vault.secret(token, "api token", &what));
             return Some(template);
         }
-        Some(if is_secret(&name) {
+        Some(if is_secret(&name) || has_secret(value) {
             let what = format!("the header `{name}` of `{step}`");
             self.vault.secret(value, &name, &what)
         } else {
@@ -161,7 +194,7 @@ impl Writing<'_, '_> {
 
     /// The value of a field of a form.
     pub(super) fn field(&mut self, name: &str, value: &str) -> Template {
-        if is_secret(name) {
+        if is_secret(name) || has_secret(value) {
             let what = format!("`{name}` in the body of `{}`", self.name);
             self.vault.secret(value, name, &what)
         } else {
@@ -187,7 +220,7 @@ impl Writing<'_, '_> {
         }
         template.extend(self.vault.plain(&text[end..]));
         let is_safe = |piece: &Piece| match piece {
-            Piece::Text(text) => loadtest::redact::text(text) == *text,
+            Piece::Text(text) => !has_secret(text),
             _ => true,
         };
         if !template.0.iter().all(is_safe) {
@@ -207,7 +240,9 @@ impl Writing<'_, '_> {
 /// The strings whose keys say that they are secret, in their order.
 fn secret_strings<'n>(node: &'n Node<'_>, key: &'n str, places: &mut Vec<(&'n str, &'n Node<'n>)>) {
     match &node.value {
-        Value::Text(text) if is_secret(key) && !text.is_empty() => places.push((key, node)),
+        Value::Text(text) if (is_secret(key) || has_secret(text)) && !text.is_empty() => {
+            places.push((key, node));
+        }
         Value::List(items) => {
             for item in items {
                 secret_strings(item, key, places);

@@ -5,7 +5,7 @@ use super::layout::{Code, variable};
 use super::literal::{code_text, text};
 use super::secrets::Vault;
 use super::{comment, partition::Scenario};
-use loadtest::redact::is_secret;
+use crate::import::secrecy::is_secret;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

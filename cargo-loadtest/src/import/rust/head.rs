@@ -109,7 +109,7 @@ pub(super) fn head(
         })
         .map(|note| {
             let (line, _) = input.place(note.span.start);
-            format!("line {line}: {}", note.words)
+            format!("line {line}: {}", loadtest::redact::text(&note.words))
         })
         .collect();
     not_as_recorded.extend(lost_headers(recording));

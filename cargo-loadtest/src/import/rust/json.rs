@@ -4,7 +4,7 @@ use super::WIDTH;
 use super::declared::Writing;
 use super::literal::text;
 use super::template::Piece;
-use loadtest::redact::is_secret;
+use crate::import::secrecy::is_secret;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
 use std::fmt;
@@ -97,11 +97,21 @@ impl Json {
                 Some(inside("[", items.collect::<Option<_>>()?, "]"))
             }
             Self::Object(fields) => {
+                // `{"name": "password", "value": ".."}`
+                let told = fields.iter().find_map(|(name, value)| match value {
+                    Self::Text(value) if ["name", "key"].contains(&&**name) => Some(value.as_str()),
+                    _ => None,
+                });
+                let told = told.filter(|told| is_secret(told));
                 let fields = fields.iter().map(|(name, value)| {
                     let has_place =
                         name.contains("{{") || writing.vault.plain(name).text().is_none();
                     (!has_place).then_some(())?;
-                    let key = if is_secret(key) { key } else { name };
+                    let key = match told {
+                        Some(told) if name == "value" => told,
+                        _ if is_secret(key) => key,
+                        _ => name,
+                    };
                     let value = value.laid(key, indent + 4, has_types, writing)?;
                     Some(format!("{}: {value}", text(name)))
                 });

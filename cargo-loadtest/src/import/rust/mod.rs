@@ -62,48 +62,11 @@ pub(crate) fn write(recording: &Recording, input: &Input, from: &str) -> Written
         .clone()
         .or(first.map(|first| first.origin.clone()));
     let base = base.unwrap_or_default();
-    let mut uses = Uses::default();
-    let mut linked: Vec<Linked> = Vec::new();
-    let mut body = String::new();
-    for scenario in &scenarios {
-        let references = scenario.references(recording, &needs);
-        let origins = references.iter().map(|at| &recording.references[*at].from);
-        let mut scope = Scope {
-            told: HashSet::new(),
-            recording,
-            types: &types,
-            scenario,
-            above: HashSet::new(),
-            read: origins.filter_map(partition::exchange_of).collect(),
-        };
-        describe(&mut body, recording, scenario, &scope, &vault);
-        let mut options = vec![Choice::text("base", &base)];
-        let exchanges = scenario.steps.iter().map(|at| &recording.exchanges[*at]);
-        let exchanges: Vec<&Exchange> = exchanges.collect();
-        options.extend(client(&recording.client, &exchanges));
-        attribute::write(&mut body, "", "scenario", &options);
-        let _ = writeln!(body, "fn {}() {{", scenario.name);
-        feed::write(&mut body, recording, scenario, &references, &mut vault);
-        for (at, number) in scenario.steps.iter().enumerate() {
-            if at > 0 {
-                body.push('\n');
-            }
-            let exchange = &recording.exchanges[*number];
-            for note in head::notes_of(recording, exchange) {
-                comment::write(&mut body, "    //", &note.words);
-            }
-            let references: Vec<usize> = needs.references[*number].iter().copied().collect();
-            scope.doubts(&mut body, "    //", &references);
-            step::write(&mut body, *number, &base, &scope, &mut vault, &mut uses);
-            for link in scope.linked(scope.step(*number), &references) {
-                if !linked.contains(&link) {
-                    linked.push(link);
-                }
-            }
-            scope.above.insert(*number);
-        }
-        body.push_str("}\n\n");
-    }
+    // A value that is secret in one place is so in all of them, also before it.
+    let parts = (&*scenarios, &needs, &types);
+    functions(recording, parts, &base, &mut vault);
+    vault.seek_known();
+    let (body, uses, linked) = functions(recording, parts, &base, &mut vault);
     let secrets = vault.named();
     let mut source = head::head(recording, input, from, scenarios.len(), &secrets);
     source.push_str(&head::imports(&uses));
@@ -116,6 +79,59 @@ pub(crate) fn write(recording: &Recording, input: &Input, from: &str) -> Written
         secrets,
         linked,
     }
+}
+
+/// The functions of the scenarios, what they use of the rest of the file, and the values they have of earlier answers.
+fn functions(
+    recording: &Recording,
+    (scenarios, needs, types): (&[Scenario], &Needs, &Types),
+    base: &str,
+    vault: &mut Vault,
+) -> (String, Uses, Vec<Linked>) {
+    let mut uses = Uses::default();
+    let mut linked: Vec<Linked> = Vec::new();
+    let mut body = String::new();
+    for scenario in scenarios {
+        let references = scenario.references(recording, needs);
+        let origins = references.iter().map(|at| &recording.references[*at].from);
+        let mut scope = Scope {
+            told: HashSet::new(),
+            recording,
+            types,
+            scenario,
+            above: HashSet::new(),
+            read: origins.filter_map(partition::exchange_of).collect(),
+        };
+        describe(&mut body, recording, scenario, &scope, vault);
+        let mut options = vec![Choice::text("base", base)];
+        let exchanges = scenario.steps.iter().map(|at| &recording.exchanges[*at]);
+        let exchanges: Vec<&Exchange> = exchanges.collect();
+        options.extend(client(&recording.client, &exchanges));
+        attribute::write(&mut body, "", "scenario", &options);
+        let _ = writeln!(body, "fn {}() {{", scenario.name);
+        feed::write(&mut body, recording, scenario, &references, vault);
+        for (at, number) in scenario.steps.iter().enumerate() {
+            if at > 0 {
+                body.push('\n');
+            }
+            let exchange = &recording.exchanges[*number];
+            for note in head::notes_of(recording, exchange) {
+                let words = loadtest::redact::text(&note.words);
+                comment::write(&mut body, "    //", &words);
+            }
+            let references: Vec<usize> = needs.references[*number].iter().copied().collect();
+            scope.doubts(&mut body, "    //", &references);
+            step::write(&mut body, *number, base, &scope, vault, &mut uses);
+            for link in scope.linked(scope.step(*number), &references) {
+                if !linked.contains(&link) {
+                    linked.push(link);
+                }
+            }
+            scope.above.insert(*number);
+        }
+        body.push_str("}\n\n");
+    }
+    (body, uses, linked)
 }
 
 /// The types of all answers that anything is taken of.

@@ -2,10 +2,13 @@
 
 use super::super::recording::Recording;
 use super::template::{Markers, Piece, Template};
-use loadtest::redact;
+use crate::import::secrecy::has_secret;
 
 /// So many letters and digits beside a value that a run has may be a secret themselves.
 const LONG_ENOUGH: usize = 8;
+
+/// A shorter value is a part of anything.
+const SHORTEST_SOUGHT: usize = 8;
 
 /// A secret that a source names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +24,8 @@ pub(super) struct Vault {
     known: Vec<(Named, Vec<u8>)>,
     /// What the input takes from the environment itself, and from earlier answers.
     markers: Markers,
+    /// Whether the values of those that are known are looked for in all texts.
+    seeks: bool,
 }
 
 impl Vault {
@@ -35,6 +40,7 @@ impl Vault {
         Self {
             known: named.collect(),
             markers,
+            seeks: false,
         }
     }
 
@@ -88,7 +94,7 @@ impl Vault {
 
     /// A text in which something may be secret: then all of it is, but for what a run has in it.
     pub(super) fn text(&mut self, text: &str, wanted: &str, what: &str) -> Template {
-        let is_secret = |text: &str| redact::text(text) != text;
+        let is_secret = has_secret;
         if !self.markers.are_in(text) {
             return if is_secret(text) {
                 self.secret(text, wanted, what)
@@ -101,7 +107,45 @@ impl Vault {
 
     /// A value that is not secret.
     pub(super) fn plain(&self, value: &str) -> Template {
-        self.markers.split(value)
+        let template = self.markers.split(value);
+        if !self.seeks {
+            return template;
+        }
+        let mut sought = Template::default();
+        for piece in template.0 {
+            match piece {
+                Piece::Text(text) => self.seek(&text, &mut sought),
+                piece => sought.0.push(piece),
+            }
+        }
+        sought
+    }
+
+    /// A text, the values of secrets that are long enough to be no coincidence apart.
+    fn seek(&self, text: &str, into: &mut Template) {
+        let mut rest = text;
+        loop {
+            let values = self.known.iter().filter_map(|(named, value)| {
+                let value = std::str::from_utf8(value).ok()?;
+                let at = rest
+                    .find(value)
+                    .filter(|_| value.len() >= SHORTEST_SOUGHT)?;
+                Some((at, value.len(), named))
+            });
+            let first = values.min_by_key(|(at, length, _)| (*at, usize::MAX - length));
+            let Some((at, length, named)) = first else {
+                break;
+            };
+            into.push(&rest[..at]);
+            into.0.push(Piece::Secret(named.name.clone()));
+            rest = &rest[at + length..];
+        }
+        into.push(rest);
+    }
+
+    /// From now on the values of all secrets that are known are looked for wherever they are.
+    pub(super) fn seek_known(&mut self) {
+        self.seeks = true;
     }
 
     fn in_pieces(

@@ -9,7 +9,7 @@ use super::scope::is_token;
 use super::step::{INDENT, is_usual};
 use super::template::Piece;
 use crate::import::naming;
-use loadtest::redact::is_secret;
+use crate::import::secrecy::is_secret;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 

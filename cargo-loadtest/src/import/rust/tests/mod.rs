@@ -2,7 +2,7 @@ mod law;
 mod rich;
 
 use super::*;
-use crate::import::recording::{Answer, Key, Origin};
+use crate::import::recording::{Answer, Body, Exchange, Key, Origin};
 use crate::import::{Files, read_text};
 
 fn written(text: &str) -> Written {
@@ -114,6 +114,74 @@ fn a_formatter_has_nothing_to_change() {
             pretty_assertions(&formatted, &source);
         }
     }
+}
+
+#[test]
+fn no_secret_is_in_a_source() {
+    const CANARY: &str = "c4n4ry55value";
+    let sent = |target: &str, ty: &str, body: &str| {
+        let mut exchange = rich::exchange("POST", target, 200);
+        exchange.headers.push(rich::header("content-type", ty));
+        exchange.body = Body::Bytes(body.replace("CANARY", CANARY).into_bytes());
+        exchange
+    };
+    let json = "application/json";
+    let found = |exchange: Exchange| {
+        let recording = Recording {
+            exchanges: vec![exchange],
+            ..Recording::default()
+        };
+        made(&recording).source.contains(CANARY)
+    };
+    for body in [
+        r#"{"password":"CANARY"}"#,
+        r#"{"loginPw":"CANARY"}"#,
+        r#"[{"name":"pin","value":"CANARY"}]"#,
+        r#"{"payload":"{\"token\":\"CANARY\"}"}"#,
+        r#"{"auth":{"kind":"basic","login":["CANARY"]}}"#,
+        r#"{"next":"http://h/?token=CANARY"}"#,
+    ] {
+        assert!(!found(sent("/a", json, body)), "{body}");
+    }
+    assert!(!found(sent(
+        "/a",
+        "text/xml",
+        "<a><x:Password>CANARY</x:Password></a>"
+    )));
+    assert!(!found(sent(
+        "/a",
+        "application/x-www-form-urlencoded",
+        "a=1&otp=CANARY"
+    )));
+    for target in [
+        "/reset/CANARY",
+        "/token/CANARY/x",
+        "/a?sig=CANARY",
+        "/a?next=http%3A%2F%2Fx%2F%3Ftoken%3DCANARY",
+    ] {
+        let exchange = rich::exchange("GET", &target.replace("CANARY", CANARY), 200);
+        assert!(!found(exchange), "{target}");
+    }
+    for name in ["x-session", "ocp-apim-subscription-key", "cookie"] {
+        let mut exchange = rich::exchange("GET", "/a", 200);
+        exchange.headers.push(rich::header(name, CANARY));
+        assert!(!found(exchange), "{name}");
+    }
+    // What is secret in one place is so everywhere, also before it.
+    let mut echo = sent("/echo?x=CANARY", json, r#"{"note":"it is CANARY"}"#);
+    echo.target = echo.target.replace("CANARY", CANARY);
+    let recording = Recording {
+        exchanges: vec![echo, sent("/a", json, r#"{"password":"CANARY"}"#)],
+        ..Recording::default()
+    };
+    let written = made(&recording);
+    assert!(!written.source.contains(CANARY), "{}", written.source);
+    assert!(
+        written
+            .source
+            .contains(r#"post = "/echo?x={{secret.PASSWORD}}""#)
+    );
+    assert_eq!(written.secrets.len(), 1);
 }
 
 #[test]
