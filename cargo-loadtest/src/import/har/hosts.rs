@@ -151,7 +151,7 @@ pub(super) fn passed_over(
     let (page, _) = own.next()?;
     let own_count = own.count() + 1;
     let own = page.url.host_str()?;
-    (count > own_count).then(|| {
+    (count > own_count && own != host).then(|| {
         let words = format!(
             "{count} calls go to a host of another site and are left out: `--host {own} --host {host}` keeps them, too"
         );

@@ -243,6 +243,10 @@ fn urls_are_read_in_all_their_forms() {
             "{url}"
         );
     }
+    // A password without a value takes no host away.
+    let exchange = one(r#""url": "http://ada:{{password}}@h.example/a""#);
+    assert_eq!(exchange.origin, "http://h.example");
+    assert_eq!(exchange.credentials.unwrap().user, b"ada");
 }
 
 #[test]

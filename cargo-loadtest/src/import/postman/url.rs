@@ -51,7 +51,7 @@ pub(super) fn read(
     let mut url = Url::default();
     let mut before = match pieces.as_slice() {
         [Piece::Answer { .. }, ..] => reader.variables.joined(&pieces, false),
-        [Piece::Text(text), rest @ ..] if rest.is_empty() || has_path(text) => {
+        [Piece::Text(text), rest @ ..] if rest.is_empty() || has_path(text) || has_host(rest) => {
             let joined = reader.variables.joined(&pieces, false);
             let (origin, credentials, path) = origin(&joined)?;
             (url.origin, url.credentials) = (origin, credentials);
@@ -110,6 +110,11 @@ pub(super) fn read(
         rooted(&target)
     };
     Ok(url)
+}
+
+/// Whether the host comes after all that has no value: that is who asks, `http://ada:{{password}}@host`.
+fn has_host(pieces: &[Piece]) -> bool {
+    matches!(pieces.last(), Some(Piece::Text(text)) if text.contains('@'))
 }
 
 const QUERY: &str = "\"<>'`{}#";
