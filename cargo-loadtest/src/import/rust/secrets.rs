@@ -175,7 +175,13 @@ impl Vault {
 /// As variables are called.
 fn upper(name: &str) -> String {
     let mut upper = String::new();
+    let mut was_lower = false;
     for letter in name.chars() {
+        // `accessToken` is two words.
+        if letter.is_ascii_uppercase() && was_lower {
+            upper.push('_');
+        }
+        was_lower = letter.is_ascii_lowercase();
         if letter.is_ascii_alphanumeric() {
             upper.push(letter.to_ascii_uppercase());
         } else if !upper.is_empty() && !upper.ends_with('_') {
