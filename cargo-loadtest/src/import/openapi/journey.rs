@@ -139,6 +139,10 @@ fn rank(draft: &Draft<'_>, collections: &HashSet<String>) -> Rank {
     if ["logout", "signout"].contains(&last.as_str()) {
         return Rank::Logout;
     }
+    let is_login = ["login", "signin", "authenticate"].contains(&last.as_str());
+    if is_login && draft.operation.method == "POST" {
+        return Rank::Login;
+    }
     match draft.operation.method.as_str() {
         "POST" if collections.contains(&shape) => Rank::Create,
         "GET" if draft.is_of_item() => Rank::Get,

@@ -437,6 +437,12 @@ fn a_journey_makes_things_before_it_takes_them_away() {
             "DELETE /a/1",
         ]
     );
+    let text = "openapi: 3.0.0\npaths:\n  /logout: {post: {}}\n  /x: {get: {}}\n  /auth/login: {post: {}}\n";
+    let requests = self::requests(text, &OpenApiOptions::default());
+    let paths = requests
+        .iter()
+        .map(|request| request.rsplit('/').next().unwrap());
+    assert_eq!(paths.collect::<Vec<_>>(), ["login", "x", "logout"]);
 }
 
 #[test]
