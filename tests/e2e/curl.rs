@@ -19,6 +19,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_page_is_read_for_its_commands,
         a_command_without_its_dashes_is_told_where_it_stands,
         an_imported_scenario_sends_what_was_copied,
+        every_form_becomes_a_scenario_that_compiles,
         an_import_says_what_its_package_lacks,
         an_import_keeps_secrets_out_and_files_as_they_are,
     ]
@@ -419,6 +420,54 @@ fn an_imported_scenario_sends_what_was_copied() {
         };
         assert_eq!(plain(imported), plain(copied));
     }
+}
+
+fn every_form_becomes_a_scenario_that_compiles() {
+    let table = include_str!("../fixtures/curl/forms.json");
+    let table: Value = serde_json::from_str(table).expect("our own table");
+    let folder = folder();
+    for (name, text) in table["files"].as_object().expect("files") {
+        fs::write(folder.path().join(name), text.as_str().expect("text")).expect("a file");
+    }
+    let forms = table["forms"].as_array().expect("forms");
+    let commands: Vec<_> = forms
+        .iter()
+        .map(|form| form["cmd"].as_str().expect("a command"))
+        .collect();
+    let text = commands.join("\n").replace("PORT", "1");
+    fs::write(folder.path().join("copied.sh"), text).expect("a file");
+    tool(
+        folder.path(),
+        "import curl copied.sh --allow-files -o forms.rs",
+    )
+    .run()
+    .exits(0);
+    let faulty = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/import/postman/faulty.json");
+    tool(folder.path(), "import postman -o faulty.rs")
+        .arg(faulty)
+        .run()
+        .exits(0);
+    let target = |name: &str| format!("[[test]]\nname = \"{name}\"\nharness = false\n\n");
+    let manifest = format!(
+        "{}[dev-dependencies]\nloadtest = {}\n\n{}{}{STANDS_ALONE}",
+        header("forms"),
+        dependency(),
+        target("forms"),
+        target("faulty"),
+    );
+    let source = |name: &str| fs::read_to_string(folder.path().join(name)).expect("a source");
+    let project = Files::new("forms")
+        .file("Cargo.toml", manifest)
+        .file("src/lib.rs", "")
+        .file("tests/forms.rs", source("forms.rs"))
+        .file("tests/faulty.rs", source("faulty.rs"))
+        .create();
+    let output = project.tool("list", "").run().exits(0);
+    let steps = output.stdout.matches("weight 1").count();
+    let requests = forms
+        .iter()
+        .map(|form| form["requests"].as_array().expect("requests").len());
+    assert!(steps > requests.sum(), "{output}");
 }
 
 fn an_import_says_what_its_package_lacks() {
