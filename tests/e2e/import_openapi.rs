@@ -19,6 +19,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         values_of_earlier_answers_are_sent,
         a_part_of_a_document_is_imported,
         what_is_no_document_is_refused_where_it_stands,
+        what_public_services_publish_compiles,
     ]
 }
 
@@ -386,4 +387,71 @@ fn what_is_no_document_is_refused_where_it_stands() {
         .has_one_error()
         .says(&["no OpenAPI document", "api.yaml:1:1"]);
     assert!(!folder.path().join("load.rs").exists());
+}
+
+/// Descriptions and collections that others have published, in packages that only tests depend on.
+const PUBLISHED: [(&str, &str, &str, &str); 7] = [
+    ("openapi", "docker", "openapiv3", "fixtures/docker.yaml"),
+    ("openapi", "fitbit", "openapiv3", "fixtures/fitbit.json"),
+    (
+        "openapi",
+        "advisor",
+        "openapiv3",
+        "fixtures/azure_advisor.yaml",
+    ),
+    ("openapi", "polygon", "openapiv3", "fixtures/polygon.json"),
+    ("openapi", "xkcd", "openapiv3", "fixtures/xkcd.json"),
+    (
+        "postman",
+        "pets_2_0",
+        "postman_collection",
+        "tests/fixtures/collection/swagger-petstore-v2.0.0.json",
+    ),
+    (
+        "postman",
+        "pets_2_1",
+        "postman_collection",
+        "tests/fixtures/collection/swagger-petstore-v2.1.0.json",
+    ),
+];
+
+fn what_public_services_publish_compiles() {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--offline", "--format-version", "1"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo runs");
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("metadata");
+    let packages = metadata["packages"].as_array().expect("packages");
+    let manifest_of = |name: &str| {
+        let package = packages.iter().find(|package| package["name"] == name);
+        let manifest = package.and_then(|package| package["manifest_path"].as_str());
+        Path::new(manifest.expect("a package of ours depends on it")).to_owned()
+    };
+    let mut manifest = format!(
+        "{}[dev-dependencies]\nloadtest = {}\n\n",
+        header("published"),
+        dependency()
+    );
+    let mut files = Files::new("published").file("src/lib.rs", "");
+    let folder = tempfile::tempdir().expect("a folder of the system");
+    for (format, name, package, document) in PUBLISHED {
+        let document = manifest_of(package).with_file_name("").join(document);
+        let output = Call::tool(folder.path())
+            .line(&format!("import {format}"))
+            .arg(&document)
+            .run()
+            .exits(0);
+        let _ = writeln!(manifest, "[[test]]\nname = \"{name}\"\nharness = false\n");
+        files = files.file(&format!("tests/{name}.rs"), output.stdout);
+    }
+    manifest.push_str(STANDS_ALONE);
+    let project = files.file("Cargo.toml", manifest).create();
+    let output = project.tool("list", "").run().exits(0);
+    for (_, name, ..) in PUBLISHED {
+        assert!(
+            output.stdout.contains(&format!("published::{name}::")),
+            "{output}"
+        );
+    }
 }

@@ -248,14 +248,13 @@ fn fuzz(format: &str, read: &dyn Fn(&Input) -> Result<Recording, Mistake>) {
     }
 }
 
-/// Reads whatever is in a folder of documents that others published, each as what it is.
+/// Reads documents that others published, each as what it is: those of packages, or of a folder of one's own.
 #[test]
 fn documents_of_others_are_imported() {
-    let Some(folder) = std::env::var_os("LOADTEST_CORPUS") else {
-        eprintln!("left out: `LOADTEST_CORPUS` names no folder of documents");
-        return;
+    let mut folders = match std::env::var_os("LOADTEST_CORPUS") {
+        Some(folder) => vec![PathBuf::from(folder)],
+        None => published(),
     };
-    let mut folders = vec![PathBuf::from(folder)];
     let mut figures = [0; 2];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap() {
@@ -289,6 +288,26 @@ fn documents_of_others_are_imported() {
         }
     }
     println!("{} imported, {} refused", figures[0], figures[1]);
+    assert!(figures[0] > 0, "{figures:?}");
+}
+
+/// Where packages of others hold documents that public services have published.
+fn published() -> Vec<PathBuf> {
+    let metadata = cargo_metadata::MetadataCommand::new()
+        .manifest_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"))
+        .other_options(["--offline".to_owned()])
+        .exec()
+        .unwrap();
+    let packages = metadata.packages.iter();
+    let held = packages.filter_map(|package| {
+        let folder = match package.name.as_str() {
+            "openapiv3" => "fixtures",
+            "postman_collection" => "tests/fixtures/collection",
+            _ => return None,
+        };
+        Some(package.manifest_path.parent()?.join(folder).into())
+    });
+    held.collect()
 }
 
 #[test]
