@@ -54,17 +54,27 @@ impl Jar {
         }
     }
 
-    /// The value of the `cookie` header for a request for `path` at `origin`, if there is one.
-    pub(super) fn header(&mut self, origin: &Origin, path: &str) -> Option<HeaderValue> {
-        self.text(origin, path, SystemTime::now())
+    /// The value of the `cookie` header for a request for `path` at `origin`, if there is one: all but the cookies that
+    /// the request has in headers of its own.
+    pub(super) fn header<'a>(
+        &mut self,
+        origin: &Origin,
+        path: &str,
+        own: impl Iterator<Item = &'a HeaderValue>,
+    ) -> Option<HeaderValue> {
+        let own: Vec<&[u8]> = own.flat_map(names).collect();
+        self.text(origin, path, &own, SystemTime::now())
             .and_then(|text| HeaderValue::try_from(text).ok())
-            .map(|mut value| {
-                value.set_sensitive(true);
-                value
-            })
+            .map(secret)
     }
 
-    fn text(&mut self, origin: &Origin, path: &str, now: SystemTime) -> Option<String> {
+    fn text(
+        &mut self,
+        origin: &Origin,
+        path: &str,
+        own: &[&[u8]],
+        now: SystemTime,
+    ) -> Option<String> {
         self.cookies.retain(|cookie| !cookie.is_over(now));
         let path = path.split('?').next().unwrap_or(path);
         let host = origin.host.to_string();
@@ -75,6 +85,7 @@ impl Jar {
                 cookie.is_for_host(&host, &origin.host)
                     && path_matches(path, &cookie.path)
                     && (origin.https || !cookie.secure)
+                    && !own.contains(&cookie.name.as_bytes())
             })
             .collect();
         // The sort is stable: those of one length stay in the order of their creation.
@@ -172,6 +183,28 @@ impl Cookie {
     fn pair(&self) -> String {
         format!("{}={}", self.name, self.value)
     }
+}
+
+/// What a request has in a header of its own, after what the jar has for it: in the order of curl.
+pub(super) fn joined(jar: &HeaderValue, own: &HeaderValue) -> HeaderValue {
+    let own = own.as_bytes().trim_ascii();
+    let between: &[u8] = if own.is_empty() { b"" } else { b"; " };
+    let all = [jar.as_bytes(), between, own].concat();
+    HeaderValue::from_bytes(&all).map_or_else(|_| jar.clone(), secret)
+}
+
+/// The names of the cookies in a header.
+fn names(header: &HeaderValue) -> impl Iterator<Item = &[u8]> {
+    let pairs = header.as_bytes().split(|byte| *byte == b';');
+    pairs.map(|pair| {
+        let end = pair.iter().position(|byte| *byte == b'=');
+        pair[..end.unwrap_or(pair.len())].trim_ascii()
+    })
+}
+
+fn secret(mut value: HeaderValue) -> HeaderValue {
+    value.set_sensitive(true);
+    value
 }
 
 /// Whether `host` is `domain` or a name below it.
@@ -287,7 +320,7 @@ mod tests {
 
     fn sent(jar: &mut Jar, url: &str) -> String {
         let (origin, path) = split(url);
-        jar.text(&origin, &path, now()).unwrap_or_default()
+        jar.text(&origin, &path, &[], now()).unwrap_or_default()
     }
 
     /// What goes to `to` after `from` has set `text`.
@@ -415,7 +448,7 @@ mod tests {
         set(&mut jar, url, "a=1; max-age=10");
         let (origin, path) = split(url);
         let later = now() + Duration::from_secs(10);
-        assert_eq!(jar.text(&origin, &path, later), None);
+        assert_eq!(jar.text(&origin, &path, &[], later), None);
         assert!(jar.cookies.is_empty());
     }
 

@@ -1,7 +1,7 @@
 //! What is sent of a step's request.
 
 use super::compression;
-use super::{ErrorKind, Failure};
+use super::{ErrorKind, Failure, cookies};
 use crate::chain::{RequestBuf, RequestTarget};
 use crate::redact;
 use bytes::Bytes;
@@ -36,7 +36,7 @@ pub(super) struct Surroundings<'a> {
     pub(super) run_id: &'a HeaderValue,
     /// The body of the answer is read, and may be compressed.
     pub(super) reads_body: bool,
-    /// What the jar of the user has for it.
+    /// What the jar of the user has for it, but for the cookies that the step sets.
     pub(super) cookie: Option<HeaderValue>,
 }
 
@@ -62,7 +62,8 @@ impl<'a> Outgoing<'a> {
         })
     }
 
-    /// Hands over the headers: those sent by default that the step does not set, and those of the step.
+    /// Hands over the headers: those sent by default that the step does not set, and those of the step. Cookies of
+    /// both kinds go in one.
     ///
     /// The length of a body that is there is not among them, unless the step says it.
     pub(super) fn headers(&self, mut write: impl FnMut(&HeaderName, &HeaderValue)) {
@@ -81,7 +82,8 @@ impl<'a> Outgoing<'a> {
             default(ACCEPT_ENCODING, &compression::ACCEPTED);
         }
         default(RUN, around.run_id);
-        if let Some(cookie) = &around.cookie {
+        let mut cookie = around.cookie.as_ref();
+        if let Some(cookie) = cookie {
             default(COOKIE, cookie);
         }
         let says_length = matches!(buffer.method, Method::POST | Method::PUT | Method::PATCH);
@@ -89,7 +91,10 @@ impl<'a> Outgoing<'a> {
             default(CONTENT_LENGTH, &ZERO);
         }
         for (name, value) in explicit {
-            write(name, value);
+            match cookie.take_if(|_| *name == COOKIE) {
+                Some(cookie) => write(name, &cookies::joined(cookie, value)),
+                None => write(name, value),
+            }
         }
     }
 

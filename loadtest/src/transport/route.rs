@@ -14,7 +14,7 @@ use super::{Call, ErrorKind, Failure, Received, STOP, body, connection, fault, h
 use crate::chain::RequestBuf;
 use crate::targets::{Allowance, Pass};
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, LOCATION, TRANSFER_ENCODING};
+use http::header::{CONTENT_LENGTH, COOKIE, LOCATION, TRANSFER_ENCODING};
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use std::cell::RefCell;
@@ -190,7 +190,9 @@ impl Route {
         let prefix = prefix(lent.network);
         let cookie = match lent.jar.map(RefCell::borrow_mut) {
             Some(mut jar) if !jar.is_empty() => {
-                jar.header(&self.origin, request::path(request, prefix)?.path())
+                let own = request.headers.iter();
+                let own = own.filter_map(|(name, value)| (*name == COOKIE).then_some(value));
+                jar.header(&self.origin, request::path(request, prefix)?.path(), own)
             }
             _ => None,
         };

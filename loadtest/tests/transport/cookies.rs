@@ -96,15 +96,48 @@ fn a_user_keeps_its_own_and_without_a_jar_nothing_is_kept() {
 }
 
 #[test]
-fn a_cookie_that_a_step_sets_stands_in_for_the_jar() {
+fn cookies_that_a_step_sets_go_with_those_of_the_jar_and_in_the_place_of_their_like() {
     let server = shop();
     run(async {
         let mut user = user_of(&server.url(), &Client::DEFAULT).await;
         ok(send(&mut user, &get("/set"), NOTHING).await);
-        let own = with_header(get("/own"), "cookie", "mine=1");
-        ok(send(&mut user, &own, NOTHING).await);
+        for own in [
+            "mine=1",
+            "lang=de; mine=1",
+            "a=1;session=;lang",
+            "sessions=2",
+            "",
+        ] {
+            let own = with_header(get("/own"), "cookie", own);
+            ok(send(&mut user, &own, NOTHING).await);
+        }
+        let twice = with_header(get("/twice"), "cookie", "mine=1");
+        let twice = with_header(twice, "cookie", "session=s-2");
+        ok(send(&mut user, &twice, NOTHING).await);
+        ok(follow(
+            &mut user,
+            &with_header(get("/hop"), "cookie", "mine=1"),
+            NOTHING,
+            1,
+        )
+        .await);
+        // What is the step's alone changes nothing for later.
+        ok(send(&mut user, &get("/end"), NOTHING).await);
     });
-    assert_eq!(cookies(&server.recorded())[1], "/own mine=1");
+    assert_eq!(
+        cookies(&server.recorded())[1..],
+        [
+            "/own session=s-1; lang=en; mine=1",
+            "/own session=s-1; lang=de; mine=1",
+            "/own a=1;session=;lang",
+            "/own session=s-1; lang=en; sessions=2",
+            "/own session=s-1; lang=en",
+            "/twice lang=en; mine=1 | session=s-2",
+            "/hop session=s-1; lang=en; mine=1",
+            "/end session=s-1; lang=en; hop=1; mine=1",
+            "/end session=s-1; lang=en; hop=1",
+        ]
+    );
 }
 
 #[test]

@@ -1,8 +1,6 @@
 //! Which cookies the virtual users have from answers of the recording, and which ones they would have to bring along.
 //!
-//! Cookies that an earlier answer sets come back by themselves. A step with a `cookie` header sends that one and no
-//! other, so it is one or the other: where a request had cookies of both kinds, those of answers are sent - unless the
-//! session is one that was there before the recording.
+//! Cookies that an earlier answer sets come back by themselves. Those of a `cookie` header of a step go with them.
 
 use super::super::source::Note;
 use super::archive::Entry;
@@ -34,10 +32,6 @@ const MEASUREMENTS: [&str; 22] = [
     "mp_*",
     "optanon*",
 ];
-/// What is in the names of cookies by which a server knows a user.
-const SESSIONS: [&str; 9] = [
-    "sess", "sid", "auth", "token", "jwt", "login", "remember", "identity", "user",
-];
 /// The most cookies that are told of.
 const TOLD: usize = 5;
 
@@ -53,50 +47,18 @@ pub(super) struct Cookies {
 impl Cookies {
     /// What the `cookie` header of a request has to be, if it needs one.
     pub(super) fn header(&mut self, entry: &Entry<'_>, notes: &mut Vec<Note>) -> Option<String> {
-        let sent = sent(entry);
         let mut own = Vec::new();
-        let mut has_others = false;
-        let mut others_have_session = false;
-        for (name, value) in sent {
-            match self.is_kept(&name, &entry.url) {
-                Some(true) => {
-                    has_others = true;
-                    others_have_session |= is_session(&name);
-                }
-                Some(false) => {
-                    self.tell(
-                        &name,
-                        "an answer that is left out set the cookie `%`: it is sent as it was recorded",
-                        entry,
-                        notes,
-                    );
-                    own.push((name, value));
-                }
-                None => own.push((name, value)),
+        for (name, value) in sent(entry) {
+            let is_kept = self.is_kept(&name, &entry.url);
+            if is_kept == Some(true) {
+                continue;
             }
+            if is_kept == Some(false) {
+                self.tell(&name, entry, notes);
+            }
+            own.push(format!("{name}={value}"));
         }
-        if own.is_empty() {
-            return None;
-        }
-        if !has_others {
-            return Some(joined(&own));
-        }
-        let has_session = own.iter().any(|(name, _)| is_session(name));
-        if has_session && !others_have_session {
-            self.tell(
-                &own[0].0,
-                "the cookie `%` is older than the recording: with it, all cookies of the request are sent as they were \
-                 recorded, those that answers set too",
-                entry,
-                notes,
-            );
-            return Some(joined(&self::sent(entry)));
-        }
-        for (name, _) in &own {
-            let words = "no answer sets the cookie `%`, and it is left out: a step that names cookies sends no others";
-            self.tell(name, words, entry, notes);
-        }
-        None
+        (!own.is_empty()).then(|| own.join("; "))
     }
 
     /// Takes the cookies of an answer.
@@ -150,10 +112,13 @@ impl Cookies {
         found
     }
 
-    fn tell(&mut self, name: &str, words: &str, entry: &Entry<'_>, notes: &mut Vec<Note>) {
+    fn tell(&mut self, name: &str, entry: &Entry<'_>, notes: &mut Vec<Note>) {
         if self.told.len() < TOLD && self.told.insert(name.to_owned()) {
             let name: String = name.chars().take(60).collect();
-            notes.push(Note::new(entry.span.clone(), words.replace('%', &name)));
+            let words = format!(
+                "an answer that is left out set the cookie `{name}`: it is sent as it was recorded"
+            );
+            notes.push(Note::new(entry.span.clone(), words));
         }
     }
 }
@@ -182,13 +147,6 @@ fn sent(entry: &Entry<'_>) -> Vec<(String, String)> {
         .collect()
 }
 
-fn joined(cookies: &[(String, String)]) -> String {
-    let pairs = cookies
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"));
-    pairs.collect::<Vec<_>>().join("; ")
-}
-
 fn is_measurement(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     MEASUREMENTS
@@ -197,12 +155,4 @@ fn is_measurement(name: &str) -> bool {
             Some(begin) => name.starts_with(begin),
             None => name == *known,
         })
-}
-
-fn is_session(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    // A token against forged requests is none by which a user is known.
-    !name.contains("csrf")
-        && !name.contains("xsrf")
-        && SESSIONS.iter().any(|word| name.contains(word))
 }
