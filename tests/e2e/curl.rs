@@ -343,7 +343,12 @@ fn a_command_without_its_dashes_is_told_where_it_stands() {
             "stands behind `--`",
         ),
         ("import curl http://127.0.0.1:1/", "stands behind `--`"),
-        ("debug -- curl http://127.0.0.1:1/", "takes no curl command"),
+        ("debug curl http://127.0.0.1:1/", "stands behind `--`"),
+        ("debug shop -- curl http://127.0.0.1:1/", "cannot be used"),
+        ("plan --tag x -- curl http://127.0.0.1:1/", "cannot be used"),
+        ("run --mix -- curl http://127.0.0.1:1/", "cannot be used"),
+        ("capacity -- curl http://127.0.0.1:1/", "give `--slo"),
+        ("debug", "were not provided"),
         (
             "run -- curl http://127.0.0.1:1/ --users 2",
             "stand before `--`",

@@ -19,6 +19,7 @@ mod choices;
 mod ci;
 mod client;
 mod configuration;
+mod copied;
 mod curl;
 mod debug;
 mod duplicate;
@@ -103,6 +104,7 @@ fn main() -> ExitCode {
         ci::trials(),
         client::trials(),
         configuration::trials(),
+        copied::trials(),
         curl::trials(),
         debug::trials(),
         duplicate::trials(),

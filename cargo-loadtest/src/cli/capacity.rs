@@ -1,6 +1,6 @@
 //! `cargo loadtest capacity`.
 
-use super::{Export, PdfArgs, ProjectArgs, values};
+use super::{CurlArgs, Export, PdfArgs, ProjectArgs, values};
 use clap::Args;
 use loadtest::definition::slo::{Condition, conditions};
 use std::str::FromStr;
@@ -10,8 +10,8 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 pub(crate) struct CapacityArgs {
     /// The scenario: its identity (`package::module::function`), an end of it, or a part that no other one has
-    #[arg(value_name = "SCENARIO")]
-    pub(crate) scenario: String,
+    #[arg(value_name = "SCENARIO", required_unless_present_any = ["file", "command"], conflicts_with_all = ["file", "command"])]
+    pub(crate) scenario: Option<String>,
     /// What must hold: `p95 < 300ms, errors < 1%`, for one step `login.p95 < 200ms` [default: the thresholds of the scenario]
     #[arg(long, value_name = "SLO")]
     pub(crate) slo: Option<Slo>,
@@ -20,6 +20,8 @@ pub(crate) struct CapacityArgs {
     pub(crate) export: Vec<Export>,
     #[command(flatten)]
     pub(crate) pdf: PdfArgs,
+    #[command(flatten)]
+    pub(crate) curl: CurlArgs,
     #[command(flatten)]
     pub(crate) rates: RateArgs,
     #[command(flatten)]

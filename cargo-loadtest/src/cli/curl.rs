@@ -1,9 +1,37 @@
-//! A curl command in the wrong place of the command line.
+//! A curl command in the command line: in its place, and where it is not.
 
+use clap::{ArgGroup, Args};
 use std::ffi::OsString;
+use std::path::PathBuf;
 
-/// What is wrong where a curl command is given without the `--` that it stands behind, or to a command that takes
-/// none.
+/// Requests from elsewhere, in the place of scenarios.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Without a scenario")]
+pub(crate) struct CurlArgs {
+    /// Take the requests of the curl commands in this text, as it was copied for whatever shell; `-` is standard input
+    #[arg(long = "curl", value_name = "FILE", conflicts_with = "packages")]
+    pub(crate) file: Option<PathBuf>,
+    /// Read the files that curl commands name, such as `-d @body.json`
+    #[arg(long)]
+    pub(crate) allow_files: bool,
+    /// Take the requests of this curl command: a load test without any code
+    #[arg(last = true, value_name = "curl .. URL", conflicts_with_all = ["file", "packages"])]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// The same beside options that select several scenarios, which it excludes.
+pub(super) fn of_no_filter(requests: ArgGroup) -> ArgGroup {
+    requests.conflicts_with_all(["filters", "tags", "mix"])
+}
+
+impl CurlArgs {
+    /// Whether there are requests from elsewhere.
+    pub(crate) fn are_given(&self) -> bool {
+        self.file.is_some() || !self.command.is_empty()
+    }
+}
+
+/// What is wrong where a curl command is given without the `--` that it stands behind.
 pub(super) fn misplaced(all: &[OsString]) -> Option<String> {
     let words: Vec<_> = all
         .iter()
@@ -11,7 +39,7 @@ pub(super) fn misplaced(all: &[OsString]) -> Option<String> {
         .map(|word| word.to_string_lossy())
         .collect();
     let end = words.iter().position(|word| word == "--");
-    let (before, after) = words.split_at(end.unwrap_or(words.len()));
+    let before = &words[..end.unwrap_or(words.len())];
     let first = before.iter().position(|word| !word.starts_with('-'))?;
     let command = before[first].as_ref();
     let import = command == "import" && before.get(first + 1).is_some_and(|word| word == "curl");
@@ -25,21 +53,14 @@ pub(super) fn misplaced(all: &[OsString]) -> Option<String> {
     };
     let is_given =
         (0..rest.len()).any(calls) || import && rest.first().is_some_and(|word| is_url(word));
-    let follows = after
-        .get(1)
-        .is_some_and(|word| word == "curl" || is_url(word));
-    match command {
-        "run" | "import" if is_given && (command == "run" || import) => {
-            let name = if import { "import curl" } else { "run" };
-            Some(format!(
-                "a curl command stands behind `--`: `cargo loadtest {name} [OPTIONS] -- curl ..`"
-            ))
-        }
-        "plan" | "debug" | "capacity" if is_given || follows => Some(format!(
-            "`{command}` takes no curl command: `cargo loadtest import curl` makes a scenario of it first"
-        )),
-        _ => None,
-    }
+    let name = match command {
+        "import" if import => "import curl",
+        "run" | "plan" | "debug" | "capacity" => command,
+        _ => return None,
+    };
+    is_given.then(|| {
+        format!("a curl command stands behind `--`: `cargo loadtest {name} [OPTIONS] -- curl ..`")
+    })
 }
 
 #[cfg(test)]
@@ -66,8 +87,8 @@ mod tests {
                 "loadtest import curl [OPTIONS] -- curl",
             ),
             ("x|import|curl|curl|http://h/", "stands behind `--`"),
-            ("x|debug|--|curl|http://h/", "`debug` takes no curl command"),
-            ("x|plan|curl|http://h/", "`plan` takes no curl command"),
+            ("x|debug|curl|http://h/", "loadtest debug [OPTIONS] -- curl"),
+            ("x|plan|curl|http://h/", "loadtest plan [OPTIONS] -- curl"),
         ] {
             let told = misplaced(line).unwrap_or_else(|| panic!("{line}"));
             assert!(told.contains(words), "{line}: {told}");
@@ -86,6 +107,7 @@ mod tests {
             "x|import|curl|--|curl|http://h/",
             "x|import|har|curl.har",
             "x|debug|curl",
+            "x|debug|--|curl|http://h/",
             "x|report|curl|http://h/",
         ] {
             assert_eq!(misplaced(line), None, "{line}");

@@ -11,6 +11,7 @@ pub(crate) use capacity::{CapacityArgs, RateArgs, Slo};
 use clap::builder::styling::Styles;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+pub(crate) use curl::CurlArgs;
 pub(crate) use import::{ImportArgs, ImportCommand, ImportOutput};
 use loadtest::card::Letter;
 use loadtest::journey::Number;
@@ -89,6 +90,7 @@ pub(crate) enum Color {
 
 /// `cargo loadtest run`.
 #[derive(Debug, Clone, Args)]
+#[command(mut_group("CurlArgs", curl::of_no_filter))]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
@@ -108,28 +110,6 @@ pub(crate) struct RunArgs {
     pub(crate) gate: GateArgs,
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
-}
-
-/// Requests from elsewhere, in the place of scenarios.
-#[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Without a scenario")]
-pub(crate) struct CurlArgs {
-    /// Send the requests of the curl commands in this text, as it was copied for whatever shell; `-` is standard input
-    #[arg(long = "curl", value_name = "FILE", conflicts_with_all = ["filters", "tags", "mix", "packages"])]
-    pub(crate) file: Option<PathBuf>,
-    /// Read the files that curl commands name, such as `-d @body.json`
-    #[arg(long)]
-    pub(crate) allow_files: bool,
-    /// Send the requests of this curl command: a load test without any code
-    #[arg(last = true, value_name = "curl .. URL", conflicts_with_all = ["file", "filters", "tags", "mix", "packages"])]
-    pub(crate) command: Vec<OsString>,
-}
-
-impl CurlArgs {
-    /// Whether there are requests from elsewhere.
-    pub(crate) fn are_given(&self) -> bool {
-        self.file.is_some() || !self.command.is_empty()
-    }
 }
 
 /// What must hold, besides the thresholds of the scenarios.
@@ -172,6 +152,7 @@ pub(crate) enum ResultFormat {
 
 /// `cargo loadtest plan`.
 #[derive(Debug, Args)]
+#[command(mut_group("CurlArgs", curl::of_no_filter))]
 pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
@@ -182,6 +163,8 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_enum, default_value_t, value_name = "FMT")]
     pub(crate) format: ResultFormat,
     #[command(flatten)]
+    pub(crate) curl: CurlArgs,
+    #[command(flatten)]
     pub(crate) load: LoadArgs,
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
@@ -191,11 +174,13 @@ pub(crate) struct PlanArgs {
 #[derive(Debug, Args)]
 pub(crate) struct DebugArgs {
     /// The scenario: its identity (`package::module::function`), an end of it, or a part that no other one has
-    #[arg(value_name = "SCENARIO")]
-    pub(crate) scenario: String,
+    #[arg(value_name = "SCENARIO", required_unless_present_any = ["file", "command"], conflicts_with_all = ["file", "command"])]
+    pub(crate) scenario: Option<String>,
     /// The iteration of a run with this seed and load, counted from 0; `USER.N` in a load of users, each of whom counts its own
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) iteration: Option<Number>,
+    #[command(flatten)]
+    pub(crate) curl: CurlArgs,
     #[command(flatten)]
     pub(crate) load: LoadArgs,
     #[command(flatten)]

@@ -1,12 +1,12 @@
 //! `cargo loadtest capacity`: the highest arrival rate at which a scenario meets an SLO.
 
-use super::{Project, publish, run};
+use super::{Project, publish, recorded, run};
 use crate::cli::{CapacityArgs, Cli, Format, RateArgs, Slo};
 use crate::error::Error;
 use crate::notify::{Planned, Run};
 use crate::policy::{self, Action};
-use crate::selection::{Found, one, similar};
-use crate::session;
+use crate::selection::{Found, similar};
+use crate::session::{self, Program};
 use crate::shell;
 use crate::store::{self, Store};
 use crate::workspace;
@@ -30,7 +30,9 @@ const HIGHEST: f64 = 1_000_000.0;
 /// What prevents the search as a whole.
 pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     let mut exports = publish::Exports::check(&args.export, &args.pdf)?;
-    let project = Project::open(&args.project, cli)?;
+    let given = recorded::requests(&args.curl)?;
+    let measures_itself = given.is_some();
+    let project = Project::open_for(given.as_ref(), &args.project, cli)?;
     let config = project.config()?;
     let webhooks = project.webhooks(&config)?;
     if args.ci {
@@ -38,8 +40,10 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     }
     let store = Store::of(&project.workspace, &config);
     project.permits(Action::Capacity, &config)?;
-    let all = project.scenarios()?;
-    let found = one(&all, &args.scenario)?;
+    let found = &project.one(args.scenario.as_deref(), given)?;
+    if measures_itself {
+        recorded::warn_of_debug_build(cli.quiet);
+    }
     policy::permits_tests(&config, std::slice::from_ref(found))?;
     let seed = args.trials.seed.unwrap_or_else(run::random_seed);
     let goal = goal(args, &found.definition)?;
@@ -86,7 +90,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
         announce(&request, &record);
     }
     let made = session::capacity(
-        session::command(&found.binary, project.offline),
+        Program::of(&found.binary, project.offline),
         &request,
         &folder.request(1),
         &project.interrupts,

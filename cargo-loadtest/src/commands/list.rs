@@ -160,6 +160,7 @@ mod tests {
             package_root: PathBuf::new(),
             target: "test `load`".to_owned(),
             executable: PathBuf::new(),
+            script: None,
         }
     }
 

@@ -60,6 +60,7 @@ mod tests {
             package_root: PathBuf::new(),
             target: "test `load`".to_owned(),
             executable: PathBuf::from(package),
+            script: None,
         }
     }
 

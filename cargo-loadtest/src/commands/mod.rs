@@ -26,11 +26,12 @@ use crate::error::Error;
 use crate::interrupt::Interrupts;
 use crate::notify::Webhooks;
 use crate::policy::{self, Action};
-use crate::selection::{Found, select};
+use crate::selection::{Found, one, select};
 use crate::session;
 use crate::shell;
 use crate::workspace::{self, Binary, Workspace, build};
 use loadtest::protocol::{Listing, OFFLINE_VARIABLE, is_offline_wanted};
+use recorded::Requests;
 
 /// What a command begins with that is about scenarios: the workspace, whose load tests can be built and
 /// asked for them.
@@ -52,6 +53,18 @@ impl<'a> Project<'a> {
     /// The same, or a folder without a package.
     fn open_anywhere(args: &'a ProjectArgs, cli: &'a Cli) -> Result<Self, Error> {
         Self::opened(args, cli, Workspace::load_or_folder)
+    }
+
+    /// Finds what is needed: requests from elsewhere need no workspace.
+    fn open_for(
+        given: Option<&Requests>,
+        args: &'a ProjectArgs,
+        cli: &'a Cli,
+    ) -> Result<Self, Error> {
+        match given {
+            Some(_) => Self::open_anywhere(args, cli),
+            None => Self::open(args, cli),
+        }
     }
 
     fn opened(
@@ -105,6 +118,14 @@ impl<'a> Project<'a> {
             });
         }
         Ok(all)
+    }
+
+    /// The scenario that is meant by a name, or else the one of requests from elsewhere.
+    fn one(&self, name: Option<&str>, given: Option<Requests>) -> Result<Found, Error> {
+        match given {
+            Some(given) => given.scenario(self),
+            None => one(&self.scenarios()?, name.unwrap_or_default()).cloned(),
+        }
     }
 
     /// The scenarios that `selection` is about.
@@ -182,6 +203,7 @@ mod tests {
             package_root: PathBuf::new(),
             target: "test `load`".to_owned(),
             executable: PathBuf::new(),
+            script: None,
         }
     }
 

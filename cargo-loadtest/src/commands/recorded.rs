@@ -1,12 +1,13 @@
 //! Requests from elsewhere as the scenario of a run: copied curl commands.
 
+use super::Project;
 use crate::cli::CurlArgs;
 use crate::error::Error;
 use crate::import::{Files, Input, Mistake, Recording, format, read_text, read_words, replayed};
 use crate::selection::Found;
 use crate::session;
 use crate::shell;
-use crate::workspace::Binary;
+use crate::workspace::{Binary, Script};
 use loadtest::redact;
 use std::ffi::OsString;
 use std::io::Read as _;
@@ -63,6 +64,16 @@ pub(super) fn read(
     match read {
         Ok(recording) => Ok(Requests { input, recording }),
         Err(mistake) => Err(refused(&input, mistake, "curl")),
+    }
+}
+
+/// Warns where this program is to measure what it sends itself, and was not made for it.
+pub(super) fn warn_of_debug_build(quiet: bool) {
+    if cfg!(debug_assertions) && !quiet {
+        shell::warning(
+            "this tool sends the requests itself, and was built without optimisation: each costs it several times the \
+             processor time; install it (`cargo install --path cargo-loadtest`) to measure",
+        );
     }
 }
 
@@ -149,32 +160,26 @@ impl Requests {
         }
     }
 
-    /// The scenario of the requests, and what goes to the process that sends them. What is not done as the
-    /// commands say is told.
-    pub(super) fn scenario(self, root: &Path, quiet: bool) -> Result<(Found, String), Error> {
-        if !quiet {
+    /// The scenario of the requests, which this program sends itself. What is not done as the commands say is told.
+    pub(super) fn scenario(self, project: &Project<'_>) -> Result<Found, Error> {
+        if !project.cli.quiet {
             self.tell();
-            if cfg!(debug_assertions) {
-                shell::warning(
-                    "this tool sends the requests itself, and was built without optimisation: each costs it several times the \
-                     processor time; install it (`cargo install --path cargo-loadtest`) to measure",
-                );
-            }
         }
+        let root = &project.workspace.start;
         let replayed =
             replayed(&self.recording, &self.input, root).map_err(|error| Error::Internal {
                 what: format!("the requests cannot be handed on: {error}"),
             })?;
-        let found = Found {
+        Ok(Found {
             binary: Binary {
                 package: replayed.definition.package.to_string(),
-                package_root: root.to_path_buf(),
+                package_root: root.clone(),
                 target: "curl command".to_owned(),
                 executable: session::own_program()?,
+                script: Some(Script(replayed.script)),
             },
             definition: replayed.definition,
             also_in: Vec::new(),
-        };
-        Ok((found, replayed.script))
+        })
     }
 }

@@ -11,14 +11,14 @@ use crate::live::Live;
 use crate::notify::{Planned, Run};
 use crate::policy::{self, Action};
 use crate::selection::Found;
-use crate::session;
+use crate::session::{self, Program};
 use crate::shell;
 use crate::store::{self, RunFolder, Store};
 use crate::workspace::{self, Binary};
 use loadtest::card::view;
 use loadtest::comparison::Ahead;
 use loadtest::plan::{GradingDefaults, Overrides, Plan};
-use loadtest::protocol::{BASE_URL_VARIABLE, FailureKind, Request, RunRequest};
+use loadtest::protocol::{FailureKind, Request, RunRequest};
 use loadtest::record::{Ending, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord};
 use loadtest::redact;
 use std::hash::{BuildHasher as _, RandomState};
@@ -29,10 +29,7 @@ use std::hash::{BuildHasher as _, RandomState};
 /// What prevents the run as a whole; what prevents one scenario is printed, and the next one runs.
 pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let given = recorded::requests(&args.curl)?;
-    let project = match &given {
-        Some(_) => Project::open_anywhere(&args.project, cli)?,
-        None => Project::open(&args.project, cli)?,
-    };
+    let project = Project::open_for(given.as_ref(), &args.project, cli)?;
     let mut config = project.config()?;
     let args = &config.defaults(args.gate.ci).complete(args);
     let mut exports = publish::Exports::check(&args.export, &args.pdf)?;
@@ -44,12 +41,13 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let webhooks = project.webhooks(&config)?;
     project.permits(Action::Run, &config)?;
     let store = Store::of(&project.workspace, &config);
-    let (chosen, script) = match given {
+    let chosen = match given {
         Some(given) => {
-            let (found, script) = given.scenario(&project.workspace.start, cli.quiet)?;
-            (vec![found], Some(script))
+            let found = given.scenario(&project)?;
+            recorded::warn_of_debug_build(cli.quiet);
+            vec![found]
         }
-        None => (project.selected(&args.selection)?, None),
+        None => project.selected(&args.selection)?,
     };
     policy::permits_tests(&config, &chosen)?;
     let seed = args.load.seed.unwrap_or_else(random_seed);
@@ -94,7 +92,6 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
         interrupts: &project.interrupts,
         offline: project.offline,
         quiet: cli.quiet,
-        script: script.as_deref(),
     };
     let ran = if let Some(binary) = binary {
         series.run_at_once(&chosen, &binary, &mut record)
@@ -149,16 +146,18 @@ fn against(
         baseline,
         chosen.iter().map(|found| found.definition.identity()),
     )?;
-    let given = std::env::var(BASE_URL_VARIABLE).ok();
-    let given = args
-        .load
-        .base_url
-        .clone()
-        .or(given.filter(|url| !url.is_empty()));
+    let given: Vec<_> = chosen
+        .iter()
+        .map(|found| {
+            let flag = args.load.base_url.clone();
+            flag.or_else(|| found.binary.base_url_of_environment())
+        })
+        .collect();
     let ahead: Vec<Ahead<'_>> = chosen
         .iter()
         .zip(plans)
-        .map(|(found, plan)| Ahead {
+        .zip(&given)
+        .map(|((found, plan), given)| Ahead {
             definition: &found.definition,
             load: &plan.load,
             base_url: given.as_deref(),
@@ -266,8 +265,6 @@ struct Series<'a> {
     interrupts: &'a Interrupts,
     offline: bool,
     quiet: bool,
-    /// What is sent, where there is no load test that knows.
-    script: Option<&'a str>,
 }
 
 impl Series<'_> {
@@ -321,7 +318,7 @@ impl Series<'_> {
         }
         let mut live = Live::new(self.quiet, requests.len());
         let results = session::mix(
-            session::command(binary, self.offline),
+            Program::of(binary, self.offline),
             &requests,
             &self.folder.mix(),
             self.interrupts,
@@ -336,13 +333,8 @@ impl Series<'_> {
     fn run(&self, found: &Found, at: usize) -> Result<ScenarioRecord, Error> {
         let hash = workspace::hash(&found.binary.executable)?;
         let mut live = Live::new(self.quiet, 1);
-        let command = match self.script {
-            Some(_) => session::replaying(self.offline)?,
-            None => session::command(&found.binary, self.offline),
-        };
         session::run(
-            command,
-            self.script,
+            Program::of(&found.binary, self.offline),
             &self.request(found, at, hash),
             &self.folder.request(at + 1),
             self.interrupts,

@@ -1,16 +1,13 @@
 //! A search in a child process, followed trial by trial.
 
-use super::group::Group;
 use super::journal::Tail;
-use super::{ABORT_LIMIT, POLL, in_words, now, poll};
+use super::{ABORT_LIMIT, POLL, Program, in_words, now, poll};
 use crate::error::Error;
-use crate::files;
 use crate::interrupt::Interrupts;
 use crate::live::Live;
 use loadtest::capacity::Trial;
-use loadtest::protocol::{CapacityRequest, JournalLine, REQUEST_VARIABLE, Request, SearchLine};
+use loadtest::protocol::{CapacityRequest, JournalLine, Request, SearchLine};
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// The trial that runs.
@@ -20,13 +17,13 @@ struct Running {
     begin: Instant,
 }
 
-/// Makes the search with `command`, and shows the course of each trial; `tell` gets what it came to. What
+/// Makes the search of `program`, and shows the course of each trial; `tell` gets what it came to. What
 /// the search found is in the files that the request names.
 ///
 /// # Errors
 /// When it left no trace.
 pub(crate) fn capacity(
-    mut command: Command,
+    program: Program,
     request: &CapacityRequest,
     request_path: &Path,
     interrupts: &Interrupts,
@@ -34,9 +31,7 @@ pub(crate) fn capacity(
     mut tell: impl FnMut(&Trial),
 ) -> Result<(), Error> {
     let asked = Request::Capacity(Box::new(request.clone()));
-    files::write_json(request_path, &asked)?;
-    command.env(REQUEST_VARIABLE, request_path);
-    let mut group = Group::spawn(command)?;
+    let mut group = program.ask(&asked, request_path)?;
     let mut course = Tail::<SearchLine>::new(&request.search);
     let mut begun = 0;
     let mut has_said = false;

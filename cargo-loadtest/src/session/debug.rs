@@ -1,37 +1,32 @@
 //! One journey in a child process, told line by line.
 
-use super::group::Group;
 use super::journal::Tail;
-use super::{ABORT_LIMIT, in_words, now, poll};
+use super::{ABORT_LIMIT, Program, in_words, now, poll};
 use crate::error::Error;
-use crate::files;
 use crate::interrupt::Interrupts;
 use crate::shell;
 use loadtest::journey::{End, Event};
-use loadtest::protocol::{DebugRequest, REQUEST_VARIABLE, Request};
+use loadtest::protocol::{DebugRequest, Request};
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// How often the journey is looked at.
 const POLL: Duration = Duration::from_millis(5);
 
-/// Runs the journey with `command`; `show` gets what happens, as it happens. What the scenario prints goes
+/// Runs the journey of `program`; `show` gets what happens, as it happens. What the scenario prints goes
 /// to standard error.
 ///
 /// # Errors
 /// When there was no journey, when it broke off, or when `show` fails.
 pub(crate) fn debug(
-    mut command: Command,
+    program: Program,
     request: &DebugRequest,
     request_path: &Path,
     interrupts: &Interrupts,
     mut show: impl FnMut(&Event) -> Result<(), Error>,
 ) -> Result<End, Error> {
     let asked = Request::Debug(Box::new(request.clone()));
-    files::write_json(request_path, &asked)?;
-    command.env(REQUEST_VARIABLE, request_path);
-    let mut group = Group::spawn(command)?;
+    let mut group = program.ask(&asked, request_path)?;
     let mut tail = Tail::<Event>::new(&request.output);
     let mut stopped: Option<Instant> = None;
     let mut result = None;

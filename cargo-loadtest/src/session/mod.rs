@@ -4,24 +4,22 @@ mod capacity;
 mod debug;
 mod group;
 pub(crate) mod journal;
+mod program;
 #[cfg(test)]
 pub(crate) mod sample;
 
 use crate::error::Error;
-use crate::files;
 use crate::interrupt::Interrupts;
 use crate::live::Live;
-use crate::workspace::{Binary, clean};
+use crate::workspace::Binary;
 pub(crate) use capacity::capacity;
 pub(crate) use debug::debug;
 use group::Group;
-use loadtest::protocol::{
-    BASE_URL_VARIABLE, JournalLine, Listing, OFFLINE_VARIABLE, REQUEST_VARIABLE, Request,
-    RunRequest,
-};
+use loadtest::protocol::{JournalLine, Listing, Request, RunRequest};
 use loadtest::record::{Ending, ScenarioRecord};
+pub(crate) use program::Program;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 /// The word by which this program is the load test.
@@ -33,29 +31,6 @@ const POLL: Duration = Duration::from_millis(50);
 const ABORT_LIMIT: Duration = Duration::from_secs(5);
 /// How long a child may take to list its scenarios.
 const LIST_LIMIT: Duration = Duration::from_secs(60);
-
-/// The command that starts `binary` as `cargo test` would: in the folder of its package; and, where `offline`,
-/// in a network of its own.
-pub(crate) fn command(binary: &Binary, offline: bool) -> Command {
-    let mut command = Command::new(&binary.executable);
-    command.current_dir(&binary.package_root);
-    prepared(command, offline)
-}
-
-/// The command that starts this program as the load test of a script.
-pub(crate) fn replaying(offline: bool) -> Result<Command, Error> {
-    let mut command = Command::new(own_program()?);
-    command.arg(REPLAY).env_remove(BASE_URL_VARIABLE);
-    Ok(prepared(command, offline))
-}
-
-fn prepared(mut command: Command, offline: bool) -> Command {
-    clean(&mut command);
-    if offline {
-        command.env(OFFLINE_VARIABLE, "1");
-    }
-    command
-}
 
 /// Asks `binary` for its scenarios.
 ///
@@ -75,10 +50,7 @@ pub(crate) fn list(binary: &Binary, interrupts: &Interrupts) -> Result<Listing, 
     let list = Request::List {
         output: output.clone(),
     };
-    files::write_json(&request, &list)?;
-    let mut command = command(binary, false);
-    command.env(REQUEST_VARIABLE, &request);
-    let mut group = Group::spawn(command)?;
+    let mut group = Program::of(binary, false).ask(&list, &request)?;
     let begin = now();
     let mut printed = Vec::new();
     let status = loop {
@@ -111,22 +83,20 @@ pub(crate) fn list(binary: &Binary, interrupts: &Interrupts) -> Result<Listing, 
     }
 }
 
-/// Runs one scenario with `command` and shows its course. One that comes as data is in `script`, one line, which
-/// goes to the child and nowhere else.
+/// Runs one scenario of `program` and shows its course.
 ///
 /// # Errors
 /// When the scenario did not run, or ended without a trace.
 pub(crate) fn run(
-    command: Command,
-    script: Option<&str>,
+    program: Program,
     request: &RunRequest,
     request_path: &Path,
     interrupts: &Interrupts,
     live: &mut Live,
 ) -> Result<ScenarioRecord, Error> {
     let requests = std::slice::from_ref(request);
-    files::write_json(request_path, &Request::Run(Box::new(request.clone())))?;
-    let ended = follow(command, script, requests, request_path, interrupts, live)?;
+    let asked = Request::Run(Box::new(request.clone()));
+    let ended = follow(program, &asked, requests, request_path, interrupts, live)?;
     ended.result(request, interrupts)
 }
 
@@ -137,21 +107,21 @@ pub(crate) fn own_program() -> Result<PathBuf, Error> {
     })
 }
 
-/// Runs several scenarios at once with `command` and shows their courses; the result has the order of
+/// Runs several scenarios of `program` at once and shows their courses; the result has the order of
 /// the requests.
 ///
 /// # Errors
 /// When nothing could be run at all.
 pub(crate) fn mix(
-    command: Command,
+    program: Program,
     requests: &[RunRequest],
     request_path: &Path,
     interrupts: &Interrupts,
     live: &mut Live,
 ) -> Result<Vec<Result<ScenarioRecord, Error>>, Error> {
     let scenarios = requests.to_vec();
-    files::write_json(request_path, &Request::Mix { scenarios })?;
-    let ended = follow(command, None, requests, request_path, interrupts, live)?;
+    let asked = Request::Mix { scenarios };
+    let ended = follow(program, &asked, requests, request_path, interrupts, live)?;
     Ok(requests
         .iter()
         .map(|request| ended.result(request, interrupts))
@@ -159,18 +129,14 @@ pub(crate) fn mix(
 }
 
 fn follow(
-    mut command: Command,
-    script: Option<&str>,
+    program: Program,
+    asked: &Request,
     requests: &[RunRequest],
     request_path: &Path,
     interrupts: &Interrupts,
     live: &mut Live,
 ) -> Result<ChildEnded, Error> {
-    command.env(REQUEST_VARIABLE, request_path);
-    let mut group = Group::spawn(command)?;
-    if let Some(script) = script {
-        group.say(script);
-    }
+    let mut group = program.ask(asked, request_path)?;
     let watched = watch(&mut group, requests, interrupts, live);
     live.finish();
     watched

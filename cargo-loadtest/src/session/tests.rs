@@ -1,9 +1,11 @@
 //! A shell stands in for the load test: it gets the same variable, pipes and signals.
 
 use super::*;
+use crate::files;
 use loadtest::plan::{GradingDefaults, Overrides};
 use loadtest::protocol::{FailureKind, RunFailure};
 use std::path::PathBuf;
+use std::process::Command;
 
 struct Fixture {
     folder: tempfile::TempDir,
@@ -44,9 +46,12 @@ impl Fixture {
             record: self.path("record"),
         };
         let mut live = Live::new(true, 1);
-        run(
+        let program = Program {
             command,
-            None,
+            script: None,
+        };
+        run(
+            program,
             &request,
             &self.path("request"),
             &self.interrupts,

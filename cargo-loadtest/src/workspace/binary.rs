@@ -1,9 +1,9 @@
 //! Built load tests: known by the bytes they hold, never by running them.
 
 use crate::error::Error;
-use loadtest::protocol::{MARKER_PREFIX, VERSION};
+use loadtest::protocol::{BASE_URL_VARIABLE, MARKER_PREFIX, VERSION};
 use sha2::{Digest as _, Sha256};
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -22,9 +22,31 @@ pub(crate) struct Binary {
     pub(crate) target: String,
     /// The program.
     pub(crate) executable: PathBuf,
+    /// What it sends, where it is this tool and the scenario came as data.
+    pub(crate) script: Option<Script>,
+}
+
+/// A scenario as data: one line, which goes to the program that sends it and nowhere else, since there are secrets in
+/// it.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Script(pub(crate) String);
+
+impl fmt::Debug for Script {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Script")
+    }
 }
 
 impl Binary {
+    /// What the environment gives it as base URL. A copied command says itself where it goes.
+    pub(crate) fn base_url_of_environment(&self) -> Option<String> {
+        let given = match self.script {
+            Some(_) => None,
+            None => std::env::var(BASE_URL_VARIABLE).ok(),
+        };
+        given.filter(|url| !url.is_empty())
+    }
+
     /// Looks for the marker that `loadtest::main!` leaves.
     ///
     /// # Errors

@@ -157,6 +157,7 @@ fn call(
                 package_root: test.package_root.clone(),
                 target: format!("{} `{}`", test.kind, test.name),
                 executable: executable.into_std_path_buf(),
+                script: None,
             })
         })
         .collect()

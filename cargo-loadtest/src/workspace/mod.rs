@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-pub(crate) use binary::{Binary, hash};
+pub(crate) use binary::{Binary, Script, hash};
 pub(crate) use build::build;
 pub(crate) use environment::{clean, record as environment};
 pub(crate) use source::calls_main;

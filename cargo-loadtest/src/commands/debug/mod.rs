@@ -2,12 +2,11 @@
 
 mod transcript;
 
-use super::{Project, run};
+use super::{Project, recorded, run};
 use crate::cli::{Cli, DebugArgs};
 use crate::error::Error;
 use crate::policy::{self, Action};
-use crate::selection::one;
-use crate::session;
+use crate::session::{self, Program};
 use crate::shell;
 use loadtest::protocol::DebugRequest;
 use transcript::Transcript;
@@ -20,16 +19,16 @@ const FAILED: u8 = 99;
 /// # Errors
 /// When there was none, or when it broke off.
 pub(crate) fn debug(args: &DebugArgs, cli: &Cli) -> Result<u8, Error> {
-    let project = Project::open(&args.project, cli)?;
+    let given = recorded::requests(&args.curl)?;
+    let project = Project::open_for(given.as_ref(), &args.project, cli)?;
     let config = project.config()?;
     let load = config.run.load_args(&args.load);
     let overrides = config.overrides(&load)?;
     project.permits(Action::Debug, &config)?;
-    let all = project.scenarios()?;
-    let found = one(&all, &args.scenario)?;
-    policy::permits_tests(&config, std::slice::from_ref(found))?;
+    let found = project.one(args.scenario.as_deref(), given)?;
+    policy::permits_tests(&config, std::slice::from_ref(&found))?;
     let seed = load.seed.unwrap_or_else(run::random_seed);
-    let chosen = std::slice::from_ref(found);
+    let chosen = std::slice::from_ref(&found);
     let plans = run::plan(
         chosen,
         std::slice::from_ref(&overrides),
@@ -51,7 +50,7 @@ pub(crate) fn debug(args: &DebugArgs, cli: &Cli) -> Result<u8, Error> {
         shell::colours_results(),
     );
     let end = session::debug(
-        session::command(&found.binary, project.offline),
+        Program::of(&found.binary, project.offline),
         &request,
         &folder.path().join("request.json"),
         &project.interrupts,

@@ -255,6 +255,7 @@ mod tests {
                     package_root: PathBuf::new(),
                     target: "test `load`".to_owned(),
                     executable: PathBuf::new(),
+                    script: None,
                 },
                 also_in: Vec::new(),
             }

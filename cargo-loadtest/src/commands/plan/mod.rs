@@ -5,7 +5,7 @@ mod destination;
 mod human;
 mod outlook;
 
-use super::{Project, run, words};
+use super::{Project, recorded, run, words};
 use crate::cli::{Cli, PlanArgs, ResultFormat};
 use crate::error::Error;
 use crate::shell;
@@ -13,7 +13,6 @@ use destination::Destination;
 use loadtest::card::view;
 use loadtest::definition::ScenarioDef;
 use loadtest::plan::Plan;
-use loadtest::protocol::BASE_URL_VARIABLE;
 use loadtest::targets::Permissions;
 use outlook::Outlook;
 use serde_json::{Value, json};
@@ -23,21 +22,24 @@ use serde_json::{Value, json};
 /// # Errors
 /// When they cannot be found or built, or when a run would be refused for its load.
 pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<u8, Error> {
-    let project = Project::open(&args.project, cli)?;
+    let given = recorded::requests(&args.curl)?;
+    let project = Project::open_for(given.as_ref(), &args.project, cli)?;
     let config = project.config()?;
     let load = config.run.load_args(&args.load);
     let overrides = config.overrides(&load)?;
-    let chosen = project.selected(&args.selection)?;
+    let chosen = match given {
+        Some(given) => vec![given.scenario(&project)?],
+        None => project.selected(&args.selection)?,
+    };
     let (overrides, _) = run::shares(&chosen, args.mix, overrides)?;
     let seed = load.seed;
     let plans = run::plan(&chosen, &overrides, &config.grading, seed.unwrap_or(0))?;
-    let environment = std::env::var(BASE_URL_VARIABLE).ok();
-    let environment = environment.as_deref().filter(|url| !url.is_empty());
-    let given = args.load.base_url.as_deref();
+    let flag = args.load.base_url.as_deref();
     let prospects: Vec<_> = chosen
         .iter()
         .zip(plans)
         .map(|(found, plan)| {
+            let environment = found.binary.base_url_of_environment();
             let permissions = Permissions {
                 offline: project.offline,
                 ..Permissions::of_package(&found.binary.package_root)
@@ -47,7 +49,12 @@ pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<u8, Error> {
                 scenario: &found.definition,
                 seed,
                 outlook: Outlook::of(&found.definition, &plan),
-                destination: Destination::of(&found.definition, given, environment, &permissions),
+                destination: Destination::of(
+                    &found.definition,
+                    flag,
+                    environment.as_deref(),
+                    &permissions,
+                ),
                 plan,
             })
         })
