@@ -1,6 +1,6 @@
 //! A curl command in the command line: in its place, and where it is not.
 
-use clap::{ArgGroup, Args};
+use clap::{Arg, Args};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -19,9 +19,13 @@ pub(crate) struct CurlArgs {
     pub(crate) command: Vec<OsString>,
 }
 
-/// The same beside options that select several scenarios, which it excludes.
-pub(super) fn of_no_filter(requests: ArgGroup) -> ArgGroup {
-    requests.conflicts_with_all(["filters", "tags", "mix"])
+/// An argument of a command that takes requests from elsewhere or selects scenarios: one excludes the other.
+pub(super) fn beside_filters(argument: Arg) -> Arg {
+    if ["file", "command"].contains(&argument.get_id().as_str()) {
+        argument.conflicts_with_all(["filters", "tags", "mix"])
+    } else {
+        argument
+    }
 }
 
 impl CurlArgs {

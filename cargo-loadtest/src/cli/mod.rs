@@ -90,7 +90,7 @@ pub(crate) enum Color {
 
 /// `cargo loadtest run`.
 #[derive(Debug, Clone, Args)]
-#[command(mut_group("CurlArgs", curl::of_no_filter))]
+#[command(mut_args(curl::beside_filters))]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
@@ -152,7 +152,7 @@ pub(crate) enum ResultFormat {
 
 /// `cargo loadtest plan`.
 #[derive(Debug, Args)]
-#[command(mut_group("CurlArgs", curl::of_no_filter))]
+#[command(mut_args(curl::beside_filters))]
 pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
