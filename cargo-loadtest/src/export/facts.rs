@@ -80,7 +80,7 @@ pub(super) fn trial_cells(
 pub(super) fn run_again(card: &Card, number: &str) -> String {
     let (scenario, seed) = (&card.identity, card.setting.seed);
     if import::is_replayed(scenario) {
-        return "its requests are the same in every iteration: run the copied command itself"
+        return "its requests are the same in every iteration: `cargo loadtest debug -- curl ..` shows them"
             .to_owned();
     }
     let mut words = format!("cargo loadtest debug {scenario} --seed {seed} --iteration {number}");
