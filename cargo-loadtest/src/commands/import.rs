@@ -40,12 +40,14 @@ pub(crate) fn import(args: &ImportArgs) -> Result<u8, Error> {
                     .or_insert_with(|| format!("lt{random:016x}n{number}e"));
                 Some(value.clone())
             };
-            let requests = recorded::read(file, command, *allow_files, &mut lookup)?;
+            let outputs = format!("lt{random:016x}o");
+            let requests =
+                recorded::read(file, command, *allow_files, &mut lookup, Some(&outputs))?;
             let variables = &requests.recording.secrets;
             for exchange in &requests.recording.exchanges {
-                if variables
-                    .iter()
-                    .any(|variable| exchange.origin.contains(&variable.value))
+                let mut variables = variables.iter();
+                if exchange.origin.contains(&outputs)
+                    || variables.any(|variable| exchange.origin.contains(&variable.value))
                 {
                     let mistake = Mistake::new(
                         exchange.span.clone(),

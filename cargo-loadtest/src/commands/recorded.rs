@@ -35,11 +35,13 @@ pub(super) fn requests(args: &CurlArgs) -> Result<Option<Requests>, Error> {
         &args.command,
         args.allow_files,
         &mut |name| std::env::var(name).ok(),
+        None,
     )
     .map(Some)
 }
 
-/// The requests of a text, or else those of a command.
+/// The requests of a text, or else those of a command; what a text takes of answers has markers that begin with
+/// `outputs`, or is not known.
 ///
 /// # Errors
 /// As [`requests`].
@@ -48,6 +50,7 @@ pub(super) fn read(
     command: &[OsString],
     allow_files: bool,
     lookup: &mut dyn FnMut(&str) -> Option<String>,
+    outputs: Option<&str>,
 ) -> Result<Requests, Error> {
     let files = Files {
         folder: std::env::current_dir().map_err(Error::io("enter", PathBuf::from(".")))?,
@@ -56,7 +59,7 @@ pub(super) fn read(
     let (input, read) = match file {
         Some(path) => {
             let input = text(path, LONGEST)?;
-            let read = read_text(&input, &files, lookup);
+            let read = read_text(&input, &files, lookup, outputs);
             (input, read)
         }
         None => read_words(&words(command)?, &files),

@@ -349,13 +349,14 @@ fn no_command_is_too_strange() {
     };
     let read = |input: &Input| {
         let mut known = HashMap::new();
-        read_text(input, &files, &mut |name| {
+        let mut lookup = |name: &str| {
             let number = known.len();
             let value = known
                 .entry(name.to_owned())
                 .or_insert_with(|| format!("lt00n{number}e"));
             Some(value.clone())
-        })
+        };
+        read_text(input, &files, &mut lookup, Some("lt00o"))
     };
     let forms = table["forms"].as_array().unwrap();
     for (number, form) in forms.iter().enumerate() {

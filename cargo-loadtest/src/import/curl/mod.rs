@@ -8,13 +8,14 @@ mod form;
 mod glob;
 mod headers;
 mod options;
+mod outputs;
 mod request;
 #[cfg(test)]
 mod tests;
 mod url;
 
 use super::recording::Recording;
-use super::shell::{self, Command, Stdin, Variables, Word};
+use super::shell::{self, Command, Variables, Word};
 use super::source::{Input, Mistake};
 pub(crate) use files::Files;
 use request::Reading;
@@ -23,13 +24,15 @@ use std::fmt::Write as _;
 /// The most requests that an input may have.
 pub(super) const MOST_REQUESTS: usize = 1000;
 
-/// Reads text as it was copied; variables in it have the value that `lookup` knows.
+/// Reads text as it was copied; variables in it have the value that `lookup` knows. What it takes of answers is a
+/// reference, whose marker begins with `outputs`; else it is not known.
 pub(crate) fn read_text(
     input: &Input,
     files: &Files,
     lookup: &mut dyn FnMut(&str) -> Option<String>,
+    outputs: Option<&str>,
 ) -> Result<Recording, Mistake> {
-    let mut variables = Variables::new(lookup);
+    let mut variables = Variables::new(lookup, outputs);
     let mut recording = Recording::default();
     let commands = shell::commands(&input.text, &mut variables, &mut recording.notes)?;
     let secrets = variables.used;
@@ -42,10 +45,7 @@ pub(crate) fn read_text(
 /// it can be shown.
 pub(crate) fn read_words(words: &[Vec<u8>], files: &Files) -> (Input, Result<Recording, Mistake>) {
     let mut text = String::new();
-    let mut command = Command {
-        words: Vec::new(),
-        stdin: Stdin::Nothing,
-    };
+    let mut command = Command::default();
     for word in words {
         if !text.is_empty() {
             text.push(' ');
@@ -74,11 +74,16 @@ pub(crate) fn read_words(words: &[Vec<u8>], files: &Files) -> (Input, Result<Rec
 
 fn read(commands: &[Command], files: &Files, into: &mut Recording) -> Result<(), Mistake> {
     let mut reading = Reading::new(files);
+    let mut outputs = Vec::new();
     for command in commands {
         let operations = arguments::operations(&command.words[1..], &mut into.notes)?;
         let span = &command.words[0].span;
         reading.command(&operations, &command.stdin, span, into)?;
+        if let Some(output) = &command.output {
+            outputs.push((output, into.exchanges.len()));
+        }
     }
+    outputs::refer(&outputs, into);
     into.notes.sort_by_key(|note| note.span.start);
     Ok(())
 }

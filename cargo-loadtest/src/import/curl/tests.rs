@@ -1,4 +1,4 @@
-use super::super::recording::{BOUNDARY, Exchange};
+use super::super::recording::{BOUNDARY, Exchange, Key, Origin};
 use super::*;
 use proptest::prelude::*;
 use serde::Deserialize;
@@ -30,7 +30,7 @@ struct Sent {
 fn read(text: &str, files: &Files) -> Result<Recording, Mistake> {
     let input = Input::new("copied", text.to_owned());
     let mut lookup = |name: &str| (name == "TOKEN").then(|| "tok123".to_owned());
-    read_text(&input, files, &mut lookup)
+    read_text(&input, files, &mut lookup, Some("output"))
 }
 
 fn no_files() -> Files {
@@ -279,4 +279,93 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn what_a_text_takes_of_answers_is_a_reference() {
+    let text = r#"
+TOKEN=$(curl -s http://h/login --json '{"user":"ada"}' | jq -r '.data.token')
+export ID="$(curl http://h/orders -H "authorization: Bearer $TOKEN" -d a=1 | jq -re '.items[0].id // empty')"
+UNUSED=$(curl http://h/news | jq -r .id)
+curl "http://h/orders/$ID" -u "ada:$TOKEN"
+curl http://h/pay --json "{\"order\": $ID, \"by\": \"ada\"}"
+curl http://h/next?page=$(curl http://h/pages | jq -r .next)
+"#;
+    let recording = read(text, &no_files()).unwrap();
+    let targets: Vec<_> = recording
+        .exchanges
+        .iter()
+        .map(|one| one.target.as_str())
+        .collect();
+    assert_eq!(
+        targets,
+        [
+            "/login",
+            "/orders",
+            "/news",
+            "/orders/output2e",
+            "/pay",
+            "/pages",
+            "/next?page=output4e"
+        ]
+    );
+    let field = |name: &str| Key::Field(name.to_owned());
+    let of = |exchange, path: &[Key]| Origin::Body {
+        exchange,
+        path: path.to_vec(),
+    };
+    let id = [field("items"), Key::Item(0), field("id")];
+    let references: Vec<_> = recording
+        .references
+        .iter()
+        .map(|one| (one.marker.as_str(), one.from.clone(), one.is_bare))
+        .collect();
+    assert_eq!(
+        references,
+        [
+            ("output1e", of(0, &[field("data"), field("token")]), false),
+            ("output2e", of(1, &id), false),
+            ("output2v", of(1, &id), true),
+            ("output4e", of(5, &[field("next")]), false),
+        ]
+    );
+    assert!(recording.secrets.is_empty());
+    let exchanges = &recording.exchanges;
+    assert_eq!(
+        exchanges[1].header("authorization"),
+        Some(&b"Bearer output1e"[..])
+    );
+    assert_eq!(
+        exchanges[3].credentials.as_ref().unwrap().password,
+        b"output1e"
+    );
+    assert_eq!(
+        exchanges[4].body.bytes(),
+        br#"{"order": "output2v", "by": "ada"}"#
+    );
+    // What else is done with an answer is not known.
+    for command in [
+        "TOKEN=$(curl http://h/login | jq .token)",
+        "TOKEN=$(curl http://h/login | jq -r '.a | .b')",
+        "TOKEN=$(curl http://h/login | jq -r .token | tr -d x)",
+        "TOKEN=$(curl http://h/login | grep token)",
+        "TOKEN=$(curl http://h/login)",
+    ] {
+        let text = format!("{command}\ncurl http://h/ -H \"x: $TOKEN\"\n");
+        let recording = read(&text, &no_files()).unwrap();
+        assert_eq!(recording.references, [], "{command}");
+        assert_eq!(recording.secrets[0].name, "TOKEN", "{command}");
+        assert_eq!(recording.exchanges.len(), 2, "{command}");
+    }
+}
+
+#[test]
+fn without_references_what_is_taken_of_answers_is_not_known() {
+    let text = "ID=$(curl http://h/ | jq -r .id)\ncurl http://h/$ID\n";
+    let input = Input::new("copied", text);
+    let mistake = read_text(&input, &no_files(), &mut |_| None, None).unwrap_err();
+    assert_eq!(
+        mistake.words,
+        "`ID` is set to what a program prints, and none is run"
+    );
 }

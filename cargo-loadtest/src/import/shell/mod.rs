@@ -2,6 +2,7 @@
 
 mod cmd;
 mod extent;
+mod output;
 mod passages;
 mod posix;
 mod powershell;
@@ -10,6 +11,7 @@ mod prompt;
 mod variables;
 
 use super::source::{Mistake, Note, Span};
+pub(super) use output::Output;
 use programs::{is_curl, is_mark, program};
 pub(super) use variables::Variables;
 
@@ -32,6 +34,8 @@ pub(super) struct Command {
     pub(super) words: Vec<Word>,
     /// What it would read from its standard input.
     pub(super) stdin: Stdin,
+    /// What the text takes of its answer.
+    pub(super) output: Option<Output>,
 }
 
 /// What a command reads from its standard input.

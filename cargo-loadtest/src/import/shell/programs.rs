@@ -43,11 +43,17 @@ pub(super) fn is_mark(words: &[Word]) -> bool {
 
 /// Whether this is the name of curl.
 pub(super) fn is_curl(program: &[u8]) -> bool {
-    let name = program
+    is_called(program, "curl")
+}
+
+/// Whether a program has this name, wherever it is, also on Windows.
+pub(super) fn is_called(program: &[u8], name: &str) -> bool {
+    let file = program
         .rsplit(|byte| matches!(byte, b'/' | b'\\'))
         .next()
-        .unwrap_or_default();
-    name.eq_ignore_ascii_case(b"curl") || name.eq_ignore_ascii_case(b"curl.exe")
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    file.strip_suffix(b".exe").unwrap_or(&file) == name.as_bytes()
 }
 
 /// Whether a line, without its prompt, calls curl: also as `sudo curl`, `NAME=value curl`.

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 fn all(text: &str) -> Result<Vec<Vec<String>>, Mistake> {
     let mut lookup = |name: &str| (name == "TOKEN").then(|| "tok 1".to_owned());
-    let mut variables = Variables::new(&mut lookup);
+    let mut variables = Variables::new(&mut lookup, None);
     let commands = commands(text, &mut variables, &mut Vec::new())?;
     let shown = |word: Word| String::from_utf8_lossy(&word.text).into_owned();
     let words = |command: Command| command.words.into_iter().map(shown).collect();
@@ -103,7 +103,7 @@ fn several_commands_are_several() {
 fn what_is_not_run_is_told() {
     let mut lookup = |_: &str| None;
     let mut notes = Vec::new();
-    let mut variables = Variables::new(&mut lookup);
+    let mut variables = Variables::new(&mut lookup, None);
     commands("cd x && curl a | jq .", &mut variables, &mut notes).unwrap();
     let told: Vec<_> = notes
         .iter()
@@ -120,7 +120,7 @@ fn what_is_not_run_is_told() {
 /// The URLs of the commands, and what is told of the rest.
 fn told(text: &str) -> (Vec<String>, Vec<String>) {
     let mut lookup = |name: &str| (name == "TOKEN").then(|| "tok".to_owned());
-    let mut variables = Variables::new(&mut lookup);
+    let mut variables = Variables::new(&mut lookup, None);
     let mut notes = Vec::new();
     let found = commands(text, &mut variables, &mut notes);
     let found = found.unwrap_or_else(|mistake| panic!("{text}: {mistake:?}"));
@@ -222,7 +222,7 @@ fn of_many_programs_only_the_first_are_told() {
 fn standard_input_is_what_stands_beside_the_command() {
     let stdin = |text: &str| {
         let mut lookup = |name: &str| (name == "TOKEN").then(|| "t".to_owned());
-        let mut variables = Variables::new(&mut lookup);
+        let mut variables = Variables::new(&mut lookup, None);
         let mut all = commands(text, &mut variables, &mut Vec::new()).unwrap();
         all.remove(0).stdin
     };
@@ -376,7 +376,7 @@ mod real {
             }
             prop_assume!(dialect(&line) == Dialect::Posix);
             let mut lookup = |_: &str| None;
-            let mut variables = Variables::new(&mut lookup);
+            let mut variables = Variables::new(&mut lookup, None);
             let read = commands(&line, &mut variables, &mut Vec::new());
             let read = read.map_err(|mistake| TestCaseError::fail(format!("{line:?} {mistake:?}")))?;
             let read: Vec<_> = read[0].words[1..].iter().map(|word| word.text.clone()).collect();
@@ -410,7 +410,7 @@ mod real {
             prop_assume!(dialect(&line) == Dialect::Posix && !line.contains("$env:"));
             let Some(theirs) = bash(&line) else { return Ok(()) };
             let mut lookup = |_: &str| None;
-            let mut variables = Variables::new(&mut lookup);
+            let mut variables = Variables::new(&mut lookup, None);
             let ours = commands(&line, &mut variables, &mut Vec::new());
             let ours = ours.map_err(|mistake| TestCaseError::fail(format!("{line:?} {mistake:?}")))?;
             let mut bytes = Vec::new();

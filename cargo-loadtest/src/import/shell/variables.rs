@@ -10,6 +10,10 @@ pub(in crate::import) struct Variables<'a> {
     set: HashMap<String, Value>,
     pub(in crate::import) used: Vec<Secret>,
     names: HashSet<String>,
+    /// What the markers begin with that stand for what the text takes of answers; none where nothing can be taken.
+    outputs: Option<String>,
+    /// How many there are.
+    taken: usize,
 }
 
 /// What a text sets a variable to.
@@ -23,13 +27,25 @@ enum Value {
 }
 
 impl<'a> Variables<'a> {
-    pub(in crate::import) fn new(lookup: &'a mut dyn FnMut(&str) -> Option<String>) -> Self {
+    pub(in crate::import) fn new(
+        lookup: &'a mut dyn FnMut(&str) -> Option<String>,
+        outputs: Option<&str>,
+    ) -> Self {
         Self {
             lookup,
             set: HashMap::new(),
             used: Vec::new(),
             names: HashSet::new(),
+            outputs: outputs.map(str::to_owned),
+            taken: 0,
         }
+    }
+
+    /// What stands for another value of an answer.
+    pub(super) fn take(&mut self) -> Option<String> {
+        let begin = self.outputs.as_deref()?;
+        self.taken += 1;
+        Some(format!("{begin}{}e", self.taken))
     }
 
     /// What a variable holds: what the text set it to, or that of the environment.

@@ -218,20 +218,19 @@ impl Reader<'_, '_> {
                 command.words.clear();
             }
         }
-        if calls_curl(&command) {
-            if let Some(mistake) = unknown.into_iter().next() {
-                return Err(mistake);
-            }
-        } else {
-            for heredoc in &mut self.heredocs {
-                heredoc.command += if heredoc.command == done.len() {
-                    inner.len()
-                } else {
-                    0
-                };
-            }
-            done.extend(inner);
+        if calls_curl(&command)
+            && let Some(mistake) = unknown.into_iter().next()
+        {
+            return Err(mistake);
         }
+        for heredoc in &mut self.heredocs {
+            heredoc.command += if heredoc.command == done.len() {
+                inner.len()
+            } else {
+                0
+            };
+        }
+        done.extend(inner);
         if let Some(stdin) = pipe.take()
             && command.stdin == Stdin::Nothing
         {

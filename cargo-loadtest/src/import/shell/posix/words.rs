@@ -2,7 +2,7 @@
 
 use super::printed::constant;
 use super::{Reader, runs, unclosed};
-use crate::import::shell::{Word, begins_name, extent, is_in_name};
+use crate::import::shell::{Output, Word, begins_name, extent, is_in_name, output};
 use crate::import::source::{Mistake, Span};
 
 /// How deep programs within programs are looked into.
@@ -138,8 +138,11 @@ impl Reader<'_, '_> {
                 let Some(end) = self.closing(start + 1) else {
                     return Err(mistake);
                 };
-                self.unknown.push(mistake);
-                self.look_into(start + 2..end - 1)?;
+                let unknown = self.unknown.len();
+                match self.look_into(start + 2..end - 1)? {
+                    Some(marker) => text.extend_from_slice(marker.as_bytes()),
+                    None => self.unknown.insert(unknown, mistake),
+                }
                 self.at = end;
                 Ok(())
             }
@@ -228,10 +231,11 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// Finds the calls of curl in a program whose output is a value.
-    fn look_into(&mut self, span: Span) -> Result<(), Mistake> {
+    /// Finds the calls of curl in a program whose output is a value; what stands for that, where it is one of an
+    /// answer.
+    fn look_into(&mut self, span: Span) -> Result<Option<String>, Mistake> {
         if self.depth >= DEEPEST {
-            return Ok(());
+            return Ok(None);
         }
         let mut reader = Reader {
             text: &self.text[..span.end],
@@ -245,9 +249,15 @@ impl Reader<'_, '_> {
             inner: Vec::new(),
         };
         let mut found = reader.commands()?;
+        let path = output::path(&found);
         found.retain(super::commands::calls_curl);
+        let mut marker = None;
+        if let (Some(path), [request]) = (path, found.as_mut_slice()) {
+            marker = self.variables.take();
+            request.output = marker.clone().map(|marker| Output { marker, path });
+        }
         self.inner.extend(found);
-        Ok(())
+        Ok(marker)
     }
 
     /// The place behind the parenthesis that closes the one at `open`. After one that nothing closes no other is
