@@ -170,9 +170,12 @@ fn recorded(archive: &Value, url: &str) -> Vec<String> {
         .collect()
 }
 
+/// Requests, each with its answer.
+type Log = Arc<Mutex<Vec<(String, Answer)>>>;
+
 /// A server that hands everything on to a shop, and what it handed on.
-fn handing_on(shop: Target) -> (Server, Arc<Mutex<Vec<(String, Answer)>>>) {
-    let log = Arc::<Mutex<Vec<(String, Answer)>>>::default();
+fn handing_on(shop: Target) -> (Server, Log) {
+    let log = Log::default();
     let shared = Arc::clone(&log);
     let server = Server::recording(move |request: &Request| {
         let mut head = format!("{} {} HTTP/1.1\r\n", request.method, request.target);
