@@ -227,6 +227,55 @@ impl Browser {
         }
     }
 
+    /// Waits until there is such a part of the page.
+    #[track_caller]
+    pub(crate) fn wait_until_there_is(&mut self, selector: &str) {
+        self.place_of(selector);
+    }
+
+    /// Clicks on the middle of a part of the page, once it is there.
+    #[track_caller]
+    pub(crate) fn click_on(&mut self, selector: &str) {
+        let place = self.place_of(selector);
+        let [x, y] = [0, 1].map(|at| place[at].as_f64().expect("a place"));
+        self.click(x, y);
+    }
+
+    /// Clicks on a field, and types.
+    #[track_caller]
+    pub(crate) fn fill_in(&mut self, selector: &str, text: &str) {
+        self.click_on(selector);
+        // What is there is selected, so that it is typed over.
+        self.value("document.activeElement.select()");
+        for letter in text.chars() {
+            for (kind, text) in [("keyDown", json!(letter)), ("keyUp", Value::Null)] {
+                let mut parameters = json!({ "type": kind, "key": letter });
+                if !text.is_null() {
+                    parameters["text"] = text;
+                }
+                self.call("Input.dispatchKeyEvent", parameters);
+            }
+        }
+    }
+
+    /// Where the middle of a part of the page is, once it is there and can be used.
+    #[track_caller]
+    fn place_of(&mut self, selector: &str) -> Value {
+        let selector = json!(selector);
+        self.awaited(&format!(
+            "new Promise(found => {{
+                const look = () => {{
+                    const part = document.querySelector({selector});
+                    if (!part?.checkVisibility() || part.disabled) return setTimeout(look, 20);
+                    part.scrollIntoView({{ block: 'center' }});
+                    const {{ x, y, width, height }} = part.getBoundingClientRect();
+                    found([x + width / 2, y + height / 2]);
+                }};
+                look();
+            }})"
+        ))
+    }
+
     /// The addresses that the page asked for since it was opened.
     pub(crate) fn asked_for(&self) -> Vec<String> {
         let asked = self.named("Network.requestWillBeSent");

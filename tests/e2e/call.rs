@@ -407,23 +407,34 @@ pub(crate) fn clean(command: &mut Command) {
 /// The tool of this workspace, built once.
 pub(crate) fn tool() -> &'static Path {
     static TOOL: OnceLock<PathBuf> = OnceLock::new();
-    TOOL.get_or_init(|| {
-        let output = Call::cargo(workspace())
-            .env("CARGO_TARGET_DIR", ours())
-            .line("build --quiet --package cargo-loadtest --message-format json-render-diagnostics")
-            .run()
-            .exits(0);
-        output
-            .stdout
-            .lines()
-            .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
-            .find_map(|message| {
-                let named = message["target"]["name"] == "cargo-loadtest";
-                let path = message["executable"].as_str().filter(|_| named)?;
-                Some(PathBuf::from(path))
-            })
-            .expect("cargo names the tool it built")
-    })
+    TOOL.get_or_init(|| built("cargo-loadtest"))
+}
+
+/// The shop of this workspace, built once.
+#[cfg(unix)]
+pub(crate) fn shop() -> &'static Path {
+    static SHOP: OnceLock<PathBuf> = OnceLock::new();
+    SHOP.get_or_init(|| built("shop"))
+}
+
+/// Builds the program of a package of this workspace that is called like it.
+fn built(package: &str) -> PathBuf {
+    let output = Call::cargo(workspace())
+        .env("CARGO_TARGET_DIR", ours())
+        .line("build --quiet --message-format json-render-diagnostics --package")
+        .arg(package)
+        .run()
+        .exits(0);
+    output
+        .stdout
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .find_map(|message| {
+            let named = message["target"]["name"] == package;
+            let path = message["executable"].as_str().filter(|_| named)?;
+            Some(PathBuf::from(path))
+        })
+        .expect("cargo names the program it built")
 }
 
 /// What came out of a pipe so far.

@@ -44,6 +44,8 @@ mod import_correlation;
 mod import_har;
 mod import_openapi;
 mod import_postman;
+#[cfg(unix)]
+mod import_visit;
 mod import_writer;
 mod init;
 mod interrupts;
@@ -129,6 +131,8 @@ fn main() -> ExitCode {
         import_har::trials(),
         import_postman::trials(),
         import_openapi::trials(),
+        #[cfg(unix)]
+        import_visit::trials(),
         import_writer::trials(),
         init::trials(),
         interrupts::trials(),

@@ -1,10 +1,12 @@
 //! A small shop over HTTP: users, products and orders, kept in `SQLite`.
 //!
-//! It is an ordinary service to load test, and it can be told to be slow or to fail: see [`faults`].
+//! It is an ordinary service to load test, and it can be told to be slow or to fail: see [`faults`]. People have a
+//! [`page`] for it: `cargo run -p shop`, then <http://127.0.0.1:3000>.
 
 mod api;
 mod faults;
 mod options;
+mod page;
 mod store;
 
 use axum::serve::ListenerExt;

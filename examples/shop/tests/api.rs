@@ -21,6 +21,8 @@ fn shop(args: &[&str]) -> Target {
 struct Answer {
     status: u16,
     head: String,
+    text: String,
+    /// The text, where it is JSON.
     body: Value,
 }
 
@@ -65,6 +67,7 @@ fn send(shop: &Target, method: &str, path: &str, token: Option<&str>, body: &str
         status: head.split(' ').nth(1).unwrap().parse().unwrap(),
         body: serde_json::from_str(body).unwrap_or(Value::Null),
         head: head.to_owned(),
+        text: body.to_owned(),
     }
 }
 
@@ -201,6 +204,41 @@ fn what_cannot_be_understood_is_refused_in_json() {
     let wrong = send(&shop, "DELETE", "/orders", Some(&token), "");
     wrong.refused(405, "allow");
     assert_eq!(wrong.header("allow"), Some("GET,HEAD,POST"));
+}
+
+#[test]
+fn people_have_a_page_that_may_ask_the_shop_alone() {
+    let shop = shop(&[]);
+    for (path, kind, part) in [
+        ("/", "text/html", "<title>Tea shop</title>"),
+        ("/style.css", "text/css", "prefers-color-scheme"),
+        ("/shop.js", "text/javascript", "fetch("),
+        ("/logo.svg", "image/svg+xml", "A teapot"),
+    ] {
+        let answer = get(&shop, path);
+        assert_eq!(answer.status, 200, "{path}");
+        let whole = format!("{kind}; charset=utf-8");
+        assert_eq!(answer.header("content-type"), Some(whole.as_str()));
+        assert!(answer.text.contains(part), "{path}");
+        let policy = answer.header("content-security-policy").unwrap();
+        assert!(policy.starts_with("default-src 'none'; "), "{policy}");
+        assert!(
+            !policy.contains("unsafe") && !policy.contains('*'),
+            "{policy}"
+        );
+        // The one address in them is the name of a format.
+        let text = answer.text.replace("http://www.w3.org/2000/svg", "");
+        assert!(!text.contains("://"), "{path}");
+    }
+}
+
+#[test]
+fn the_page_fails_as_the_rest_does_when_told_so() {
+    let shop = shop(&[]);
+    let fault = json!({ "path": "/", "fail_ratio": 1 });
+    assert_eq!(post(&shop, "/faults", &fault).status, 204);
+    get(&shop, "/").refused(503, "on purpose");
+    get(&shop, "/shop.js").refused(503, "on purpose");
 }
 
 #[test]

@@ -129,6 +129,33 @@ pub(super) fn scenario(steps: &[String]) -> String {
     shortened(&name, 2 * LONGEST)
 }
 
+/// A name for requests in their order: after those that change something, where there are several of these among
+/// many, else after all.
+pub(super) fn journey<'a>(steps: impl IntoIterator<Item = (&'a Exchange, &'a str)>) -> String {
+    let all: Vec<(&Exchange, &str)> = steps.into_iter().collect();
+    let changes = |(exchange, _): &&(&Exchange, &str)| {
+        !matches!(exchange.method.as_str(), "GET" | "HEAD" | "OPTIONS")
+    };
+    let name = |(_, name): &(&Exchange, &str)| (*name).to_owned();
+    let changing: Vec<String> = all.iter().filter(changes).map(name).collect();
+    if all.len() > 2 && changing.len() > 1 {
+        return scenario(&changing);
+    }
+    let mut names: Vec<String> = all.iter().map(name).collect();
+    if let Some(last) = names.last_mut().filter(|_| all.len() > 2) {
+        *last = unnumbered(last).to_owned();
+    }
+    scenario(&names)
+}
+
+/// A name without the number that tells it from others: `get_products` of `get_products_2`.
+pub(super) fn unnumbered(name: &str) -> &str {
+    match name.rsplit_once('_') {
+        Some((before, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => before,
+        _ => name,
+    }
+}
+
 /// A function after what somebody calls it; nothing where no letters are left of that.
 pub(super) fn titled(title: &str, otherwise: &str) -> Option<String> {
     let name = shortened(&cleaned(title), LONGEST);
@@ -368,6 +395,24 @@ mod tests {
         let long = named("GET", "/", Some(&"very long words ".repeat(100)));
         assert_eq!(long, "very_long_words_very_long_words_very_long_words");
         assert_eq!(named("GET", "/", Some(&"x".repeat(100))).len(), LONGEST);
+    }
+
+    #[test]
+    fn a_journey_is_named_after_what_it_changes() {
+        let named = |methods: &[&str]| {
+            let exchange = |method: &&str| Exchange {
+                method: (*method).to_owned(),
+                ..Exchange::default()
+            };
+            let exchanges: Vec<_> = methods.iter().map(exchange).collect();
+            let names = ["one", "two_2", "three", "four_2"];
+            journey(exchanges.iter().zip(names))
+        };
+        assert_eq!(named(&["GET", "POST", "GET", "PUT"]), "two_2_then_four_2");
+        assert_eq!(named(&["POST", "POST", "GET", "PUT"]), "one_to_four_2");
+        assert_eq!(named(&["GET", "POST", "GET", "GET"]), "one_to_four");
+        assert_eq!(named(&["POST", "GET"]), "one_then_two_2");
+        assert_eq!(named(&["GET"]), "one");
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub(super) fn options(exchange: &Exchange, writing: &mut Writing<'_, '_>) -> Opt
     }
     let body = body(exchange, writing)?;
     for header in exchange.headers.iter().filter(|header| is_sent(header)) {
-        if body.implies(header) {
+        if body.implies(header) || writing.scope.is_shared(header) {
             continue;
         }
         if header.name.eq_ignore_ascii_case("authorization") {
@@ -69,7 +69,7 @@ pub(super) fn is_sent(header: &Header) -> bool {
         && header.value.iter().all(fits)
 }
 
-fn declared_header(header: &Header, writing: &mut Writing<'_, '_>) -> Option<Choice> {
+pub(super) fn declared_header(header: &Header, writing: &mut Writing<'_, '_>) -> Option<Choice> {
     let name = header.name.to_ascii_lowercase();
     let value = writing.header(header)?;
     let is_ascii = |piece: &Piece| match piece {

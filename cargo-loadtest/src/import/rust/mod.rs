@@ -15,6 +15,7 @@ mod literal;
 mod partition;
 mod scope;
 mod secrets;
+mod shared;
 mod step;
 mod template;
 #[cfg(test)]
@@ -96,6 +97,7 @@ fn functions(
         let origins = references.iter().map(|at| &recording.references[*at].from);
         let mut scope = Scope {
             told: HashSet::new(),
+            shared: Vec::new(),
             recording,
             types,
             scenario,
@@ -107,6 +109,7 @@ fn functions(
         let exchanges = scenario.steps.iter().map(|at| &recording.exchanges[*at]);
         let exchanges: Vec<&Exchange> = exchanges.collect();
         options.extend(client(&recording.client, &exchanges));
+        options.extend(shared::options(&mut scope, vault));
         attribute::write(&mut body, "", "scenario", &options);
         let _ = writeln!(body, "fn {}() {{", scenario.name);
         feed::write(&mut body, recording, scenario, &references, vault);

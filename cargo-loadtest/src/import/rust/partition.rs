@@ -136,13 +136,9 @@ pub(super) fn scenarios(recording: &Recording, needs: &Needs) -> Vec<Scenario> {
         let title = name.map(str::trim).filter(|name| !name.is_empty());
         let titled = title.and_then(|title| naming::titled(title, "scenario"));
         let is_told = titled.is_some();
-        let own_names: Vec<String> = steps
-            .iter()
-            .zip(&names)
-            .filter(|(at, _)| own.contains(at))
-            .map(|(_, name)| name.clone())
-            .collect();
-        let name = titled.unwrap_or_else(|| naming::scenario(&own_names));
+        let own_steps = steps.iter().zip(&names).filter(|(at, _)| own.contains(at));
+        let own_steps = own_steps.map(|(at, name)| (&recording.exchanges[*at], name.as_str()));
+        let name = titled.unwrap_or_else(|| naming::journey(own_steps));
         scenarios.push(Scenario {
             name: naming::unique(&name, &mut used),
             title: title.filter(|_| !is_told).map(str::to_owned),

@@ -1,9 +1,10 @@
 //! What a step can use: the answers of those above it, and the rows of its scenario.
 
-use super::super::recording::{Confidence, Exchange, Origin, Recording};
+use super::super::recording::{Confidence, Exchange, Header, Origin, Recording};
 use super::comment;
 use super::literal::text;
 use super::partition::{Scenario, exchange_of, word};
+use super::shared::is_same;
 use super::template::{Piece, Template};
 use super::types::{Read, Types, key_path, template_path};
 use std::collections::HashSet;
@@ -23,6 +24,8 @@ pub(super) struct Scope<'a> {
     pub(super) read: HashSet<usize>,
     /// The comments on values that are not certain: each stands where the value is used first.
     pub(super) told: HashSet<String>,
+    /// The headers that stand at the scenario.
+    pub(super) shared: Vec<Header>,
 }
 
 /// A value of an earlier answer, as the user is told.
@@ -43,6 +46,11 @@ impl Scope<'_> {
             .names
             .get(&exchange)
             .map_or("", String::as_str)
+    }
+
+    /// Whether a header stands at the scenario, and not at its steps.
+    pub(super) fn is_shared(&self, header: &Header) -> bool {
+        self.shared.iter().any(|shared| is_same(shared, header))
     }
 
     /// Whether the value of a reference is there.

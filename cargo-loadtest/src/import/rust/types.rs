@@ -151,7 +151,7 @@ impl Types {
             let seen: Vec<&Value> = body.iter().collect();
             let method = recording.exchanges[*exchange].method.as_str();
             let is_one = method != "GET" || matches!(body, Some(Value::Array(_)));
-            let wanted = naming::of_type(name, is_one);
+            let wanted = naming::of_type(naming::unnumbered(name), is_one);
             let whose = match body {
                 Some(Value::Array(_)) => format!("One of what `{name}` answers"),
                 _ => format!("What `{name}` answers"),

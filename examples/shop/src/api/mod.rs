@@ -6,6 +6,7 @@ mod products;
 mod sessions;
 
 use crate::faults::{Active, Fault, Faults};
+use crate::page;
 use crate::store::Store;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Query, Request, State};
@@ -43,6 +44,7 @@ pub(crate) fn router(store: Store, faults: Vec<Fault>) -> Router {
             "/faults",
             get(faults_in_force).post(set_fault).delete(clear_faults),
         )
+        .merge(page::router())
         .fallback(async || Error::new(StatusCode::NOT_FOUND, "there is nothing here"))
         .method_not_allowed_fallback(async || {
             Error::new(

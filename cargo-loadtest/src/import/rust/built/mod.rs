@@ -185,7 +185,7 @@ impl Function<'_, '_, '_> {
         };
         for header in exchange.headers.iter().filter(|header| is_sent(header)) {
             let is_told = form.is_some() && header.name.eq_ignore_ascii_case("content-type");
-            if !is_told {
+            if !is_told && !self.writing.scope.is_shared(header) {
                 links.extend(self.header(header, exchange));
             }
         }

@@ -1,5 +1,6 @@
 mod law;
 mod rich;
+mod shared;
 
 use super::*;
 use crate::import::recording::{Answer, Body, Exchange, Key, Origin};
