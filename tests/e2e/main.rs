@@ -43,6 +43,7 @@ mod import_correlation;
 mod import_har;
 mod import_openapi;
 mod import_postman;
+mod import_secrets;
 mod import_writer;
 mod init;
 mod interrupts;
@@ -126,6 +127,7 @@ fn main() -> ExitCode {
         #[cfg(unix)]
         import_har::trials(),
         import_postman::trials(),
+        import_secrets::trials(),
         import_openapi::trials(),
         import_writer::trials(),
         init::trials(),
