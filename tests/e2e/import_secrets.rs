@@ -31,7 +31,7 @@ struct Canaries(Vec<String>);
 
 impl Canaries {
     /// One of this length, of these signs.
-    fn new(&mut self, signs: &str, length: usize) -> String {
+    fn random(&mut self, signs: &str, length: usize) -> String {
         let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(self.0.len() as u64 + 1);
         let signs = signs.as_bytes();
         let letters = (0..length).map(|_| {
@@ -49,7 +49,7 @@ impl Canaries {
     }
 
     fn letters(&mut self) -> String {
-        self.new(
+        self.random(
             "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789",
             32,
         )
@@ -79,6 +79,7 @@ struct Sent {
 }
 
 /// Requests with a secret in every place that one can have.
+#[expect(clippy::too_many_lines, reason = "one of each kind")]
 fn requests(canaries: &mut Canaries) -> Vec<Sent> {
     const HEX: &str = "0123456789abcdef";
     let request = |name: &str, method, target: String| Sent {
@@ -99,8 +100,8 @@ fn requests(canaries: &mut Canaries) -> Vec<Sent> {
         format!(
             "/a/{}?v={}&key={}&n=1&redirect=https%3A%2F%2Fh%2F%3Ftoken%3D{}",
             canaries.letters(),
-            canaries.new(HEX, 40),
-            canaries.new(HEX, 16),
+            canaries.random(HEX, 40),
+            canaries.random(HEX, 16),
             canaries.named(),
         ),
     );
@@ -108,7 +109,7 @@ fn requests(canaries: &mut Canaries) -> Vec<Sent> {
         ("x-device", canaries.letters()),
         ("x-trace-of", repeated.clone()),
         ("x-plain", format!("id=1 {} end", canaries.letters())),
-        ("x-site-key", canaries.new(HEX, 20)),
+        ("x-site-key", canaries.random(HEX, 20)),
         ("x-amz-security-token", canaries.named()),
     ]);
     search.note = format!(
@@ -147,7 +148,7 @@ fn requests(canaries: &mut Canaries) -> Vec<Sent> {
         canaries.named(),
         canaries.letters(),
         canaries.named(),
-        canaries.new(HEX, 18),
+        canaries.random(HEX, 18),
     ));
     all.push(form);
 
@@ -170,7 +171,7 @@ fn requests(canaries: &mut Canaries) -> Vec<Sent> {
     all.push(text);
 
     let mut digest = request("Digest", "GET", "/digest".to_owned());
-    let response = canaries.new(HEX, 32);
+    let response = canaries.random(HEX, 32);
     digest.headers.push((
         "authorization",
         format!("Digest username=\"ada\", response=\"{response}\""),
@@ -196,7 +197,7 @@ fn requests(canaries: &mut Canaries) -> Vec<Sent> {
     let mut reset = request(
         &format!("Reset {token}"),
         "GET",
-        format!("/reset/{}/now", canaries.new(HEX, 12)),
+        format!("/reset/{}/now", canaries.random(HEX, 12)),
     );
     reset.note = format!("token = {}", canaries.named());
     reset.headers.push(("x-seen", token));
@@ -345,7 +346,7 @@ fn openapi(canaries: &mut Canaries) -> String {
                 "parameters": [
                     parameter("share", "path", canaries.letters()),
                     parameter("v", "query", canaries.letters()),
-                    parameter("key", "query", canaries.new("0123456789abcdef", 16)),
+                    parameter("key", "query", canaries.random("0123456789abcdef", 16)),
                     parameter("otp", "query", canaries.named()),
                     parameter("x-device", "header", canaries.letters()),
                 ],

@@ -5,7 +5,7 @@ use super::places::{Document, shortened};
 use super::sample::{Direction, Sampler};
 use super::style::plain;
 use crate::import::document::{Node, Value};
-use crate::import::secrecy::is_secret_value;
+use crate::import::secrecy::is_secret;
 use crate::import::source::Span;
 
 pub(super) const URL_ENCODED: &str = "application/x-www-form-urlencoded";
@@ -128,7 +128,9 @@ fn hide(document: &Document<'_>, value: &mut Node<'_>) {
             for field in fields {
                 match &mut field.node.value {
                     Value::Text(text)
-                        if is_secret_value(&field.name, text) && !document.is_marker(text) =>
+                        if is_secret(&field.name)
+                            && !text.is_empty()
+                            && !document.is_marker(text) =>
                     {
                         let what = format!("`{}` in requests", field.name);
                         *text = document.hide(text, &field.name, &what).into();

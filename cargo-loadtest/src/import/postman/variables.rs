@@ -350,14 +350,13 @@ impl<'a> Variables<'a> {
                 .secrets
                 .iter()
                 .find(|secret| Some(&secret.value) == marker);
-            let name = match known {
-                Some(known) => known.name.clone(),
-                None => {
-                    let wanted = variable(&wanted, "VARIABLE");
-                    let name = names::unique(&wanted, "_", |name| self.names.contains(name));
-                    self.names.insert(name.clone());
-                    name
-                }
+            let name = if let Some(known) = known {
+                known.name.clone()
+            } else {
+                let wanted = variable(&wanted, "VARIABLE");
+                let name = names::unique(&wanted, "_", |name| self.names.contains(name));
+                self.names.insert(name.clone());
+                name
             };
             let what = known.map_or(what, |known| known.what.clone());
             real.push(Secret { name, what, value });

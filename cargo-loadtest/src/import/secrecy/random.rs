@@ -138,8 +138,8 @@ struct Run {
     /// Whether these are hexadecimal digits, of which some are letters.
     is_hex: bool,
     has_both_cases: bool,
-    has_digits: bool,
-    has_letters: bool,
+    /// Whether it has letters and digits, or letters of both cases.
+    is_mixed: bool,
     /// In bits per character.
     entropy: f64,
     /// The share of the pairs that surprise.
@@ -176,21 +176,19 @@ impl Run {
         Self {
             length,
             signs: text.trim_end_matches('=').len() - length,
-            is_hex: !has_others && !(has_upper && has_lower) && (has_upper || has_lower),
+            is_hex: !has_others && has_upper != has_lower,
             has_both_cases: has_upper && has_lower,
-            has_digits: has(b'0', b'9'),
-            has_letters: has_upper || has_lower,
+            is_mixed: has_upper && has_lower || (has_upper || has_lower) && has(b'0', b'9'),
             entropy,
             surprise: surprises as f64 / pairs.max(1) as f64,
         }
     }
 
     fn is_random(&self, place: Place) -> bool {
-        let is_mixed = self.has_letters && (self.has_digits || self.has_both_cases);
         let least_surprise = if self.is_hex { 0.25 } else { 0.45 };
         // Of random ones in Base64, one of 32 is no letter and no digit.
         let is_joined = self.signs > self.length / 16 + 1;
-        is_mixed
+        self.is_mixed
             && !is_joined
             && place.is_enough(self)
             && self.entropy >= place.least_entropy(self)
