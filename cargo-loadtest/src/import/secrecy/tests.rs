@@ -115,6 +115,8 @@ fn a_name_says_how_random_its_value_has_to_be() {
         ("id", SHORT, false),
         ("key", UUID, true),
         ("id", UUID, false),
+        // Long, and of pairs that surprise, but of one pair alone.
+        ("v", "k7k7k7k7k7k7k7k7k7k7k7k7k7", false),
         ("v", UUID, false),
         ("client_id", "7Qx2bV9mTz4KpL8wRn3Yd6Gh", false),
         ("pw", "a", true),
