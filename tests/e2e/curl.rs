@@ -180,12 +180,17 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn nothing_secret_of_a_command_is_kept() {
+    // Nothing but their looks tells these.
+    const UNNAMED: &str = "q7Rb2xVn9KzLm4Tp8Ws1Yd6Gh3Jc5Fa0";
+    const OTHER: &str = "Zk8Wq3Nv7Xt2Bm9Rc4Lp6Hd1Gs5Jf0Ty";
     let server = Server::recording(|request| {
         Reply::status(500).body(format!("{{\"token\":\"{}\"}}", request.text()))
     });
     let folder = folder();
     let text = format!(
         "curl -u ada:canary-1 '{url}/a?token=canary-2'\n\
+         curl -H 'X-Device: {UNNAMED}' '{url}/c?v={UNNAMED}&w=1' --data-raw '{{\"x\":\"{UNNAMED}\",\"y\":\"{OTHER}\"}}'\n\
+         curl '{url}/reset/{OTHER}/a' -d 'see {OTHER}'\n\
          curl -H 'Authorization: Bearer canary-3' -H \"X-Custom: $HIDDEN\" -b 'sid=canary-4' {url}/b -d 'password=canary-5'\n",
         url = server.url()
     );
@@ -208,7 +213,14 @@ fn nothing_secret_of_a_command_is_kept() {
         );
     }
     // `ada:canary-1` in base64.
-    let secrets = ["canary-", "YWRhOmNhbmFyeS0x"];
+    let secrets = [
+        "canary-",
+        "YWRhOmNhbmFyeS0x",
+        UNNAMED,
+        OTHER,
+        &OTHER.to_lowercase(),
+    ];
+    assert!(sent.contains(UNNAMED) && sent.contains(OTHER), "{sent}");
     for secret in secrets {
         assert!(
             !output.stdout.contains(secret) && !output.stderr.contains(secret),

@@ -44,6 +44,7 @@ mod import_correlation;
 mod import_har;
 mod import_openapi;
 mod import_postman;
+mod import_secrets;
 #[cfg(unix)]
 mod import_visit;
 mod import_writer;
@@ -130,6 +131,7 @@ fn main() -> ExitCode {
         #[cfg(unix)]
         import_har::trials(),
         import_postman::trials(),
+        import_secrets::trials(),
         import_openapi::trials(),
         #[cfg(unix)]
         import_visit::trials(),

@@ -61,7 +61,7 @@ pub(crate) fn import(args: &ImportArgs) -> Result<u8, Error> {
                     ));
                 }
             }
-            finish(&requests, "curl", to)?;
+            finish(requests, "curl", to)?;
         }
         ImportCommand::Har {
             file,
@@ -128,14 +128,15 @@ fn document(
     match read(&input) {
         Ok(mut recording) => {
             correlate(&mut recording);
-            finish(&Requests { input, recording }, from, to)
+            finish(Requests { input, recording }, from, to)
         }
         Err(mistake) => Err(recorded::refused(&input, mistake, from)),
     }
 }
 
 /// Writes the scenario, and tells all that the user should know.
-fn finish(requests: &Requests, from: &str, to: &ImportOutput) -> Result<(), Error> {
+fn finish(mut requests: Requests, from: &str, to: &ImportOutput) -> Result<(), Error> {
+    requests.silence();
     requests.tell();
     for dropped in &requests.recording.dropped {
         let (what, why) = (shell::clean(&dropped.what), &dropped.why);

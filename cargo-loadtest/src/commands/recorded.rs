@@ -3,12 +3,14 @@
 use super::Project;
 use crate::cli::CurlArgs;
 use crate::error::Error;
-use crate::import::{Files, Input, Mistake, Recording, format, read_text, read_words, replayed};
+use crate::import::{
+    Files, Input, Mistake, Recording, Secret, format, read_text, read_words, replayed, silence,
+    without_secrets,
+};
 use crate::selection::Found;
 use crate::session;
 use crate::shell;
 use crate::workspace::{Binary, Script};
-use loadtest::redact;
 use std::ffi::OsString;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -148,31 +150,41 @@ pub(super) fn refused(input: &Input, mistake: Mistake, from: &str) -> Error {
     });
     Error::Import {
         excerpt: input.excerpt(&mistake.span),
-        words: redact::text(&mistake.words).into_owned(),
+        words: without_secrets(&mistake.words, &[]),
         help: other.or(mistake.help),
     }
 }
 
 impl Requests {
+    /// Takes the secrets out of all that is said about the requests, and says which they are.
+    pub(super) fn silence(&mut self) -> Vec<Secret> {
+        let secrets = silence(&mut self.recording);
+        let values = secrets.iter().map(|secret| secret.value.clone());
+        self.input.hide(values.collect::<Vec<_>>());
+        secrets
+    }
+
     /// Warns of what is not done as the input says.
     pub(super) fn tell(&self) {
         for note in &self.recording.notes {
             let excerpt = self.input.excerpt(&note.span);
-            let words = redact::text(&note.words);
+            let words = without_secrets(&note.words, &[]);
             shell::warning(format_args!("{words}\n{excerpt}"));
         }
     }
 
     /// The scenario of the requests, which this program sends itself. What is not done as the commands say is told.
-    pub(super) fn scenario(self, project: &Project<'_>) -> Result<Found, Error> {
+    pub(super) fn scenario(mut self, project: &Project<'_>) -> Result<Found, Error> {
+        let recording = self.recording.clone();
+        let secrets = self.silence();
         if !project.cli.quiet {
             self.tell();
         }
         let root = &project.workspace.start;
-        let replayed =
-            replayed(&self.recording, &self.input, root).map_err(|error| Error::Internal {
-                what: format!("the requests cannot be handed on: {error}"),
-            })?;
+        let replayed = replayed(&recording, (&self.recording, &secrets), &self.input, root);
+        let replayed = replayed.map_err(|error| Error::Internal {
+            what: format!("the requests cannot be handed on: {error}"),
+        })?;
         Ok(Found {
             binary: Binary {
                 package: replayed.definition.package.to_string(),

@@ -187,6 +187,7 @@ fn check(text: &str, from: &str, read: &dyn Fn(&Input) -> Result<Recording, Mist
                 input.excerpt(&note.span);
             }
             correlate(&mut recording);
+            silence(&mut recording);
             let source = write(&recording, &input, from).source;
             if let Err(error) = syn::parse_file(&source) {
                 panic!("{error}\n{source}");

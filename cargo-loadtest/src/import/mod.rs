@@ -18,6 +18,7 @@ mod replayed;
 mod rust;
 mod secrecy;
 mod shell;
+mod silence;
 mod source;
 
 pub(crate) use correlation::correlate;
@@ -26,7 +27,9 @@ pub(crate) use document::format;
 pub(crate) use har::{HarOptions, read_har};
 pub(crate) use openapi::{OpenApiOptions, read_openapi};
 pub(crate) use postman::{PostmanOptions, read_environment, read_postman};
-pub(crate) use recording::Recording;
+pub(crate) use recording::{Recording, Secret};
 pub(crate) use replayed::{is_replayed, replayed};
 pub(crate) use rust::{Linked, Named, write};
+pub(crate) use secrecy::without as without_secrets;
+pub(crate) use silence::silence;
 pub(crate) use source::{Input, Mistake};

@@ -13,6 +13,11 @@ pub(crate) struct Recording {
     pub(crate) notes: Vec<Note>,
     /// Values that belong to nobody who reads what becomes of them.
     pub(crate) secrets: Vec<Secret>,
+    /// What secrets are in the input itself, which may stand in any place of it: the value here is the real one, and
+    /// the name that of one of [`Self::secrets`], or one that is free.
+    pub(crate) hidden: Vec<Secret>,
+    /// The names of headers, parameters and cookies that the input says hold keys, in small letters.
+    pub(crate) keys: Vec<String>,
     /// How the requests are sent.
     pub(crate) client: Client,
     /// What the input is called, if it has a name.

@@ -2,6 +2,7 @@
 
 use super::naming;
 use super::recording::{Body, Exchange, Http, Recording, Secret};
+use super::secrecy::{forms, texts_in_base64};
 use super::source::Input;
 use loadtest::definition::{
     BodyDef, BodyKind, Client, Cookies, DEFAULT_TIMEOUT, Expect, HeaderDef, HttpVersion,
@@ -40,16 +41,20 @@ pub(crate) struct Replayed {
 }
 
 /// Makes a scenario of a recording, whose files are relative to `root`.
+///
+/// The names of its steps are those of `silent`, the same recording without secrets; `found` are these.
 pub(crate) fn replayed(
     recording: &Recording,
+    (silent, found): (&Recording, &[Secret]),
     input: &Input,
     root: &Path,
 ) -> Result<Replayed, serde_json::Error> {
-    let exchanges = recording.exchanges.iter();
-    let names = naming::steps(
-        exchanges.map(|exchange| (exchange, exchange.target.as_str())),
-        &[],
-    );
+    let exchanges = silent.exchanges.iter().map(|exchange| {
+        let target = exchange.pattern.as_ref().unwrap_or(&exchange.target);
+        (exchange, target.as_str())
+    });
+    let names = naming::steps(exchanges, &[]);
+    let secrets: Vec<Secret> = recording.secrets.iter().chain(found).cloned().collect();
     let base = recording
         .exchanges
         .first()
@@ -63,7 +68,7 @@ pub(crate) fn replayed(
             format!("{}{}", exchange.origin, exchange.target)
         };
         let request = request(exchange, url);
-        steps.push(step(exchange, &request, name, input, &recording.secrets));
+        steps.push(step(exchange, &request, name, input, &secrets));
         requests.push(request);
     }
     let mut definition = ScenarioDef::new(naming::scenario(&names), steps);
@@ -90,10 +95,9 @@ pub(crate) fn replayed(
         definition: definition.clone(),
         root: root.to_path_buf(),
         requests,
-        secrets: recording
-            .secrets
-            .iter()
-            .map(|secret| (secret.name.clone(), secret.value.clone()))
+        secrets: secrets
+            .into_iter()
+            .map(|secret| (secret.name, secret.value))
             .collect(),
     };
     Ok(Replayed {
@@ -152,9 +156,21 @@ fn step(
 fn without(text: &str, secrets: &[Secret]) -> String {
     let mut text = text.to_owned();
     for Secret { name, value, .. } in secrets {
-        if value.len() >= SHORTEST_SECRET && text.contains(value.as_str()) {
-            text = text.replace(value.as_str(), &format!("{{{{secret.{name}}}}}"));
+        for form in forms(value) {
+            if value.len() >= SHORTEST_SECRET && text.contains(&form) {
+                text = text.replace(&form, &format!("{{{{secret.{name}}}}}"));
+            }
         }
+    }
+    let encoded = texts_in_base64(&text).filter_map(|(_, word, decoded)| {
+        let is_in = |secret: &&Secret| {
+            secret.value.len() >= SHORTEST_SECRET && decoded.contains(&secret.value)
+        };
+        let secret = secrets.iter().find(is_in)?;
+        Some((word.to_owned(), format!("{{{{secret.{}}}}}", secret.name)))
+    });
+    for (word, place) in encoded.collect::<Vec<_>>() {
+        text = text.replace(&word, &place);
     }
     text
 }

@@ -1,8 +1,7 @@
 //! The text that an importer reads, and the places in it that something is said about.
 
-use super::secrecy::has_secret;
+use super::secrecy::{found, has_secret, without};
 use crate::shell::clean;
-use loadtest::redact;
 use std::ops::Range;
 use std::sync::OnceLock;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
@@ -27,6 +26,8 @@ pub(crate) struct Input {
     /// Whether it is a document, of which nothing is shown beside the place that is meant but the name before it:
     /// what is secret in it, only its reader knows.
     is_document: bool,
+    /// Values in it that are shown nowhere.
+    known: Vec<String>,
     /// Where its lines end, once somebody asked.
     ends: OnceLock<Vec<usize>>,
 }
@@ -81,6 +82,7 @@ impl Input {
             name: name.into(),
             text: text.into(),
             is_document: false,
+            known: Vec::new(),
             ends: OnceLock::new(),
         }
     }
@@ -91,6 +93,15 @@ impl Input {
             is_document: true,
             ..self
         }
+    }
+
+    /// Shows these values nowhere.
+    pub(crate) fn hide(&mut self, values: impl IntoIterator<Item = String>) {
+        self.known.extend(values);
+    }
+
+    fn shows_secret(&self, text: &str) -> bool {
+        has_secret(text) || !found(text).is_empty() || without(text, &self.known) != text
     }
 
     /// The line and the column of a place, counted from one, the column in characters.
@@ -135,10 +146,9 @@ impl Input {
             if marked.starts_with(['{', '[']) {
                 marked = &marked[..1];
             }
-            has_secret(&format!("{before}{marked}"))
+            self.shows_secret(&format!("{before}{marked}"))
         } else {
-            let whole = format!("{before}{marked}{after}");
-            redact::text(&whole) != whole.as_str()
+            self.shows_secret(&format!("{before}{marked}{after}"))
         };
         let (mut before, mut after) = (clean(before), clean(after));
         if shows_secret {
@@ -156,7 +166,7 @@ impl Input {
         if before.width() > BEFORE {
             before = format!("…{}", last(&before, BEFORE));
         }
-        let mut marked = clean(&redact::text(marked));
+        let mut marked = clean(&without(marked, &self.known));
         if marked.width() > WIDTH - BEFORE {
             marked = format!("{}…", first(&marked, WIDTH - BEFORE));
         }

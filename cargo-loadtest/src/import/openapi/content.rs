@@ -5,8 +5,8 @@ use super::places::{Document, shortened};
 use super::sample::{Direction, Sampler};
 use super::style::plain;
 use crate::import::document::{Node, Value};
+use crate::import::secrecy::is_secret;
 use crate::import::source::Span;
-use loadtest::redact::is_secret;
 
 pub(super) const URL_ENCODED: &str = "application/x-www-form-urlencoded";
 
@@ -133,7 +133,7 @@ fn hide(document: &Document<'_>, value: &mut Node<'_>) {
                             && !document.is_marker(text) =>
                     {
                         let what = format!("`{}` in requests", field.name);
-                        *text = document.secret(&field.name, &what).into();
+                        *text = document.hide(text, &field.name, &what).into();
                     }
                     _ => hide(document, &mut field.node),
                 }

@@ -69,6 +69,8 @@ pub(crate) fn read_openapi(input: &Input, options: &OpenApiOptions) -> Result<Re
     told_once(&document, &drafts);
     exchanges(drafts, journey, &mut recording);
     let sent = markers(&document, &recording);
+    recording.hidden = document.hidden();
+    recording.keys = security::keys(&document);
     let (notes, secrets) = document.finish();
     recording.notes = notes;
     recording.secrets = secrets

@@ -1,6 +1,7 @@
 //! The document and what is said about it: `$ref`s are followed when they are needed, so that one which leads
 //! nowhere costs nothing but what it stands for.
 
+use super::super::secrecy::variable;
 use super::notes::Notes;
 use crate::import::document::Node;
 use crate::import::recording::Secret;
@@ -10,6 +11,8 @@ use std::collections::{HashMap, HashSet};
 
 /// How many `$ref`s may lead from one to the next.
 const LONGEST_WAY: usize = 32;
+/// How many values of secrets are looked for elsewhere.
+const MOST_HIDDEN: usize = 1000;
 /// How large all values of requests and answers may be together, in bytes.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 
@@ -19,6 +22,8 @@ pub(super) struct Document<'a> {
     notes: RefCell<Notes>,
     known: RefCell<HashMap<&'a str, Option<&'a Node<'a>>>>,
     secrets: RefCell<Vec<Secret>>,
+    /// The values that the document has for secrets.
+    hidden: RefCell<Vec<Secret>>,
     /// The numbers of secrets by their names.
     names: RefCell<HashMap<String, usize>>,
     /// How many bytes values may still have.
@@ -40,6 +45,7 @@ impl<'a> Document<'a> {
             notes: RefCell::default(),
             known: RefCell::default(),
             secrets: RefCell::default(),
+            hidden: RefCell::default(),
             names: RefCell::default(),
             left: Cell::new(MOST_BYTES),
             prefix,
@@ -58,7 +64,7 @@ impl<'a> Document<'a> {
 
     /// What stands for a secret of this name, which is written as variables are.
     pub(super) fn secret(&self, name: &str, what: &str) -> String {
-        let name = variable(name);
+        let name = variable(name, "SECRET");
         let mut secrets = self.secrets.borrow_mut();
         let mut names = self.names.borrow_mut();
         if let Some(known) = names.get(&name) {
@@ -72,6 +78,24 @@ impl<'a> Document<'a> {
             value: value.clone(),
         });
         value
+    }
+
+    /// The same, where the document has a value for it, which may stand elsewhere, too.
+    pub(super) fn hide(&self, value: &str, name: &str, what: &str) -> String {
+        let marker = self.secret(name, what);
+        let mut hidden = self.hidden.borrow_mut();
+        if hidden.len() < MOST_HIDDEN && hidden.iter().all(|known| known.value != value) {
+            let value = value.to_owned();
+            let name = variable(name, "SECRET");
+            let what = what.to_owned();
+            hidden.push(Secret { name, what, value });
+        }
+        marker
+    }
+
+    /// What was hidden.
+    pub(super) fn hidden(&self) -> Vec<Secret> {
+        self.hidden.borrow().clone()
     }
 
     /// Whether a text is such a marker.
@@ -192,31 +216,6 @@ pub(super) fn last_name(reference: &str) -> &str {
     reference.rsplit('/').next().unwrap_or_default()
 }
 
-/// As variables are called: `petstore_auth` as `PETSTORE_AUTH`.
-fn variable(name: &str) -> String {
-    let mut variable = String::new();
-    let mut was_lower = false;
-    for letter in name.chars().take(60) {
-        if letter.is_ascii_alphanumeric() {
-            if letter.is_ascii_uppercase() && was_lower {
-                variable.push('_');
-            }
-            was_lower = letter.is_ascii_lowercase();
-            variable.push(letter.to_ascii_uppercase());
-        } else if !variable.is_empty() && !variable.ends_with('_') {
-            variable.push('_');
-            was_lower = false;
-        }
-    }
-    let variable = variable.trim_end_matches('_');
-    match variable.bytes().next() {
-        Some(first) if first.is_ascii_alphabetic() => variable.to_owned(),
-        _ => format!("SECRET_{variable}")
-            .trim_end_matches('_')
-            .to_owned(),
-    }
-}
-
 /// So much of a text that a line can hold it.
 pub(super) fn shortened(text: &str) -> String {
     match text.char_indices().nth(80) {
@@ -294,7 +293,7 @@ mod tests {
             ("é1", "SECRET_1"),
             ("", "SECRET"),
         ] {
-            assert_eq!(variable(name), expected);
+            assert_eq!(variable(name, "SECRET"), expected);
         }
     }
 }

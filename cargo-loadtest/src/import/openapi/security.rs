@@ -58,6 +58,17 @@ fn schemes<'a>(document: &Document<'a>) -> Option<&'a Node<'a>> {
         .or_else(|| root.get("securityDefinitions"))
 }
 
+/// The names of what holds the keys of a service.
+pub(super) fn keys(document: &Document<'_>) -> Vec<String> {
+    let fields = schemes(document).map_or(&[][..], Node::fields);
+    let keys = fields.iter().filter_map(|field| {
+        let scheme = document.follow(&field.node)?;
+        let is_key = scheme.text_of("type") == Some("apiKey");
+        scheme.text_of("name").filter(|_| is_key)
+    });
+    keys.map(str::to_lowercase).collect()
+}
+
 fn add<'a>(
     document: &Document<'a>,
     name: &str,

@@ -87,6 +87,7 @@ pub(super) fn apply(
             let what = format!("the API key `{name}`");
             let text = get("value").unwrap_or_default();
             let text = secret(&text, &name, &what, reader, scope);
+            reader.keys.push(name.to_ascii_lowercase());
             if get("in").as_deref() == Some("query") {
                 query(exchange, &name, &text);
             } else if !super::request::is_header_name(&name) {

@@ -42,6 +42,8 @@ struct Reader<'a> {
     variables: Variables<'a>,
     dropped: Vec<Dropped>,
     is_insecure: bool,
+    /// The names of headers and parameters that hold keys.
+    keys: Vec<String>,
     /// What is told once only.
     told: HashSet<String>,
 }
@@ -122,6 +124,7 @@ pub(crate) fn read_postman(input: &Input, options: &PostmanOptions) -> Result<Re
         variables: Variables::new(&input.text, options.environment.as_ref()),
         dropped: Vec::new(),
         is_insecure: false,
+        keys: Vec::new(),
         told: HashSet::new(),
     };
     let collection = collection::read(root, &mut reader.variables.notes)?;
@@ -138,9 +141,11 @@ pub(crate) fn read_postman(input: &Input, options: &PostmanOptions) -> Result<Re
         redirects: request::REDIRECTS,
         ..Client::default()
     };
+    recording.hidden = reader.variables.real();
     recording.notes = reader.variables.notes;
     recording.dropped = reader.dropped;
     recording.secrets = reader.variables.secrets;
+    recording.keys = reader.keys;
     recording.references = reader.variables.references;
     let prefix = &reader.variables.prefix;
     folders::group(&mut recording, &entries, &collection, &selected, prefix);

@@ -1,6 +1,7 @@
 //! What `{{name}}` stands for: the value of a scope, a part of an earlier answer, or a secret.
 
 use super::super::recording::{Confidence, Key, Origin, Reference, Secret};
+use super::super::secrecy::variable;
 use super::super::source::{Note, Span};
 use super::dynamic;
 use super::environment::{Environment, Layer, Variable};
@@ -69,6 +70,8 @@ pub(super) struct Variables<'a> {
     known: HashMap<String, String>,
     /// The names of secrets.
     names: HashSet<String>,
+    /// What is known of the values that secrets have in the input: a key of `known`, a name, what it is.
+    hidden: HashMap<String, (String, String, String)>,
     /// The references that are used.
     pub(super) references: Vec<Reference>,
     pub(super) notes: Vec<Note>,
@@ -96,6 +99,7 @@ impl<'a> Variables<'a> {
             secrets: Vec::new(),
             known: HashMap::new(),
             names: HashSet::new(),
+            hidden: HashMap::new(),
             references: Vec::new(),
             notes: Vec::new(),
             told: HashSet::new(),
@@ -150,9 +154,17 @@ impl<'a> Variables<'a> {
             .iter()
             .all(|piece| *piece == Piece::Text(String::new()));
         let is_text = pieces.iter().all(|piece| matches!(piece, Piece::Text(_)));
+        let text: String = pieces
+            .iter()
+            .map(|piece| match piece {
+                Piece::Text(text) => text.as_str(),
+                _ => "",
+            })
+            .collect();
         if is_empty {
             self.set.remove(name);
-        } else if is_text && self.is_secret(name, "") {
+        } else if is_text && self.is_secret(name, &text) {
+            self.hide(name, &text);
             self.set.insert(
                 name.to_owned(),
                 vec![Piece::Hidden {
@@ -236,6 +248,8 @@ impl<'a> Variables<'a> {
             return;
         };
         if variable.is_secret || self.is_secret(name, &variable.value) {
+            let value = variable.value.clone();
+            self.hide(name, &value);
             pieces.push(hidden(false));
         } else {
             let value = variable.value.clone();
@@ -309,7 +323,45 @@ impl<'a> Variables<'a> {
 
     /// The marker of a value that is secret itself.
     pub(super) fn hidden(&mut self, value: &str, wanted: &str, what: &str) -> String {
-        self.keep(format!("value {value}"), wanted, what.to_owned())
+        let key = format!("value {value}");
+        let hidden = (key.clone(), wanted.to_owned(), what.to_owned());
+        self.hidden.entry(value.to_owned()).or_insert(hidden);
+        self.keep(key, wanted, what.to_owned())
+    }
+
+    /// Keeps the value of a variable out of all texts.
+    fn hide(&mut self, name: &str, value: &str) {
+        if value.is_empty() || value.contains("{{") || self.hidden.len() >= MOST_SECRETS {
+            return;
+        }
+        let what = format!("the variable `{name}` of the collection");
+        let hidden = (format!("variable {name}"), name.to_owned(), what);
+        self.hidden.entry(value.to_owned()).or_insert(hidden);
+    }
+
+    /// The secrets that have a value in the input, with it.
+    pub(super) fn real(&mut self) -> Vec<Secret> {
+        let mut hidden: Vec<_> = std::mem::take(&mut self.hidden).into_iter().collect();
+        hidden.sort();
+        let mut real = Vec::new();
+        for (value, (key, wanted, what)) in hidden {
+            let marker = self.known.get(&key);
+            let known = self
+                .secrets
+                .iter()
+                .find(|secret| Some(&secret.value) == marker);
+            let name = if let Some(known) = known {
+                known.name.clone()
+            } else {
+                let wanted = variable(&wanted, "VARIABLE");
+                let name = names::unique(&wanted, "_", |name| self.names.contains(name));
+                self.names.insert(name.clone());
+                name
+            };
+            let what = known.map_or(what, |known| known.what.clone());
+            real.push(Secret { name, what, value });
+        }
+        real
     }
 
     fn keep(&mut self, key: String, wanted: &str, what: String) -> String {
@@ -320,7 +372,9 @@ impl<'a> Variables<'a> {
             // More than anybody could give.
             return "x".to_owned();
         }
-        let name = names::unique(&names::upper(wanted), "_", |name| self.names.contains(name));
+        let name = names::unique(&variable(wanted, "VARIABLE"), "_", |name| {
+            self.names.contains(name)
+        });
         self.names.insert(name.clone());
         let value = self.marker();
         self.known.insert(key, value.clone());

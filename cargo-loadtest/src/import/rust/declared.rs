@@ -4,11 +4,15 @@ use super::super::document::{self, Node, Value};
 use super::super::recording::{Body, Exchange, Header, Part};
 use super::super::source::Input;
 use super::attribute::Choice;
+use super::comment::quoted;
 use super::json::Json;
 use super::scope::{Scope, is_token};
 use super::secrets::Vault;
 use super::template::{Piece, Template};
-use crate::import::secrecy::{has_secret, is_secret, leads_to_secret, looks_secret};
+use crate::import::secrecy::{
+    found, has_secret, is_callback, is_harmless, is_secret, is_secret_number, is_secret_segment,
+    is_secret_value,
+};
 
 /// What can be declared.
 pub(super) const METHODS: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
@@ -102,32 +106,64 @@ pub(super) fn bearer(name: &str, value: &Template) -> Option<Template> {
 }
 
 impl Writing<'_, '_> {
+    /// Whether a value is secret, by its name, by its looks, or because the input says that its name holds a key.
+    fn is_secret(&self, name: &str, value: &str) -> bool {
+        !value.is_empty()
+            && (self.is_key(name)
+                || !self.vault.has_markers(value) && is_secret_value(name, value)
+                || is_secret(name))
+    }
+
+    fn is_key(&self, name: &str) -> bool {
+        let keys = &self.scope.recording.keys;
+        keys.iter().any(|key| key.eq_ignore_ascii_case(name))
+    }
+
+    /// A value: a secret, or what is none of it.
+    fn value(&mut self, name: &str, value: &str, what: &str) -> Template {
+        let is_named = is_secret(name) || self.is_key(name);
+        if is_named || !is_text(value) && self.is_secret(name, value) {
+            return self.vault.secret(value, name, what);
+        }
+        if is_text(value) && !is_harmless(name) || self.vault.has_markers(value) {
+            return self.vault.text(value, name, what);
+        }
+        if has_secret(value) {
+            return self.vault.secret(value, name, what);
+        }
+        self.vault.plain(value)
+    }
+
     /// The URL, its secrets apart.
     pub(super) fn url_template(&mut self) -> Template {
         let Some((path, query)) = self.url.split_once('?') else {
             return self.path(self.url);
         };
         let mut template = self.path(path);
+        let names: Vec<&str> = query
+            .split('&')
+            .map(|pair| pair.split('=').next().unwrap_or_default())
+            .collect();
+        let is_called_back = is_callback(&names);
         let mut sign = "?";
         for pair in query.split('&') {
             template.push(sign);
             sign = "&";
-            match pair.split_once('=') {
-                Some((key, value)) if is_secret(key) && !value.is_empty() => {
-                    let decoded = form_urlencoded_value(value);
-                    let what = format!("`{key}` in the URL of `{}`", self.name);
-                    template.push(key);
-                    template.push("=");
-                    template.extend(self.vault.secret(&decoded, key, &what));
-                }
-                Some((key, value)) if has_secret(&form_urlencoded_value(value)) => {
-                    let what = format!("`{key}` in the URL of `{}`", self.name);
-                    let value = form_urlencoded_value(value);
-                    template.push(key);
-                    template.push("=");
-                    template.extend(self.vault.secret(&value, key, &what));
-                }
-                _ => template.extend(self.vault.plain(pair)),
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let decoded = form_urlencoded_value(value);
+            let name = form_urlencoded_value(key);
+            let has_parts = is_text(&decoded) && !is_harmless(&name);
+            let is_whole = self.is_secret(&name, &decoded)
+                || is_called_back && name == "code" && !decoded.is_empty()
+                || !self.vault.has_markers(&decoded) && has_secret(&decoded)
+                || has_parts && !found(&decoded).is_empty() && !self.vault.has_markers(&decoded);
+            if is_whole {
+                let what = format!("{} in the URL of `{}`", quoted(&name), self.name);
+                template.extend(self.vault.url(key));
+                template.push("=");
+                template.extend(self.vault.secret(&decoded, &name, &what));
+            } else {
+                template.extend(self.vault.url(pair));
             }
         }
         template
@@ -142,16 +178,12 @@ impl Writing<'_, '_> {
                 Some(name) => (name, "/"),
                 None => (segment, ""),
             };
-            let is_random = name.len() >= 8
-                && name.bytes().any(|byte| byte.is_ascii_digit())
-                && name
-                    .bytes()
-                    .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
-            if looks_secret(name) || is_random && leads_to_secret(before) {
+            let decoded = form_urlencoded_value(&name.replace('+', "%2B"));
+            if !self.vault.has_markers(name) && is_secret_segment(before, &decoded) {
                 let what = format!("a part of the path of `{}`", self.name);
-                template.extend(self.vault.secret(name, "path token", &what));
+                template.extend(self.vault.secret(&decoded, "path token", &what));
             } else {
-                template.extend(self.vault.plain(name));
+                template.extend(self.vault.url(name));
             }
             template.push(slash);
             before = name;
@@ -184,22 +216,32 @@ impl Writing<'_, '_> {
             template.extend(self.vault.secret(token, "api token", &what));
             return Some(template);
         }
-        Some(if is_secret(&name) || has_secret(value) {
-            let what = format!("the header `{name}` of `{step}`");
-            self.vault.secret(value, &name, &what)
-        } else {
-            self.vault.plain(value)
-        })
+        let what = format!("the header `{name}` of `{step}`");
+        Some(self.value(&name, value, &what))
     }
 
     /// The value of a field of a form.
     pub(super) fn field(&mut self, name: &str, value: &str) -> Template {
-        if is_secret(name) || has_secret(value) {
-            let what = format!("`{name}` in the body of `{}`", self.name);
-            self.vault.secret(value, name, &what)
-        } else {
-            self.vault.plain(value)
-        }
+        let what = format!("{} in the body of `{}`", quoted(name), self.name);
+        self.value(name, value, &what)
+    }
+
+    /// The name of a file, which may be called after a secret.
+    pub(super) fn file_name(&mut self, name: &str) -> Template {
+        let what = format!("a file name in the body of `{}`", self.name);
+        self.vault.text(name, "file name", &what)
+    }
+
+    /// The value of a header of a part of a form.
+    pub(super) fn part_header(&mut self, name: &str, value: &str) -> Template {
+        let what = format!("the header `{name}` of a part in `{}`", self.name);
+        self.value(name, value, &what)
+    }
+
+    /// The value of a field within a text, which is a secret as a whole or not at all.
+    fn whole(&mut self, name: &str, value: &str) -> Template {
+        let what = format!("{} in the body of `{}`", quoted(name), self.name);
+        self.vault.secret(value, name, &what)
     }
 
     /// A text of JSON, the secret ones of its strings apart; nothing where it has secrets elsewhere.
@@ -208,14 +250,21 @@ impl Writing<'_, '_> {
         let root = document::read(&input).ok()?;
         let known = self.vault.count();
         let mut places = Vec::new();
-        secret_strings(&root, "", &mut places);
+        let is_told = |key: &str, text: &str| {
+            self.is_secret(key, text)
+                || !self.vault.has_markers(text) && (has_secret(text) || has_parts(key, text))
+        };
+        secret_values(&root, "", &is_told, &mut places);
         let mut template = Template::default();
         let mut end = 0;
         for (key, node) in places {
             // The quotes stay.
-            let inner = node.span.start + 1..node.span.end - 1;
+            let (inner, value) = match node.text() {
+                Some(value) => (node.span.start + 1..node.span.end - 1, value.to_owned()),
+                None => (node.span.clone(), text[node.span.clone()].to_owned()),
+            };
             template.extend(self.vault.plain(&text[end..inner.start]));
-            template.extend(self.field(key, node.text().unwrap_or_default()));
+            template.extend(self.whole(key, &value));
             end = inner.end;
         }
         template.extend(self.vault.plain(&text[end..]));
@@ -237,21 +286,38 @@ impl Writing<'_, '_> {
     }
 }
 
-/// The strings whose keys say that they are secret, in their order.
-fn secret_strings<'n>(node: &'n Node<'_>, key: &'n str, places: &mut Vec<(&'n str, &'n Node<'n>)>) {
+/// Whether a value is a text with parts of its own, not a single word.
+fn is_text(value: &str) -> bool {
+    value.contains("://")
+        || value.starts_with('/')
+        || value
+            .contains(|letter: char| letter.is_whitespace() || "{}[]<>&;?\"'`,:".contains(letter))
+}
+
+/// Whether one of these parts is secret.
+fn has_parts(name: &str, value: &str) -> bool {
+    is_text(value) && !is_harmless(name) && !found(value).is_empty()
+}
+
+/// The values whose keys or looks say that they are secret, in their order: strings, and numbers such as a PIN.
+fn secret_values<'n>(
+    node: &'n Node<'_>,
+    key: &'n str,
+    is_told: &dyn Fn(&str, &str) -> bool,
+    places: &mut Vec<(&'n str, &'n Node<'n>)>,
+) {
     match &node.value {
-        Value::Text(text) if (is_secret(key) || has_secret(text)) && !text.is_empty() => {
-            places.push((key, node));
-        }
+        Value::Text(text) if !text.is_empty() && is_told(key, text) => places.push((key, node)),
+        Value::Number(number) if is_secret_number(key, number) => places.push((key, node)),
         Value::List(items) => {
             for item in items {
-                secret_strings(item, key, places);
+                secret_values(item, key, is_told, places);
             }
         }
         Value::Object(fields) => {
             for field in fields {
                 let key = if is_secret(key) { key } else { &field.name };
-                secret_strings(&field.node, key, places);
+                secret_values(&field.node, key, is_told, places);
             }
         }
         _ => {}

@@ -5,7 +5,7 @@ use super::layout::{Code, variable};
 use super::literal::{code_text, text};
 use super::secrets::Vault;
 use super::{comment, partition::Scenario};
-use crate::import::secrecy::is_secret;
+use crate::import::secrecy::is_secret_value;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -52,7 +52,7 @@ pub(super) fn write(
 
 fn row(data: &Data, values: &[String], bare: &BTreeSet<&str>, vault: &mut Vault) -> String {
     let fields = data.fields.iter().zip(values).map(|(field, value)| {
-        let value = if is_secret(field) && !value.is_empty() {
+        let value = if is_secret_value(field, value) || vault.knows(value) {
             let what = format!(
                 "{} of the data {}",
                 comment::quoted(field),

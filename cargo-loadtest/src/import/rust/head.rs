@@ -6,6 +6,7 @@ use super::built::{Uses, part_header};
 use super::comment;
 use super::secrets::Named;
 use crate::import::recording::Body;
+use crate::import::secrecy::without;
 use std::fmt::Write as _;
 
 const BETWEEN: &str = "\
@@ -145,7 +146,7 @@ fn lost_headers(recording: &Recording) -> Vec<String> {
         .flat_map(|part| &part.headers)
         .filter(|line| part_header(line).is_none())
         .map(|line| {
-            let line = comment::quoted(&String::from_utf8_lossy(line));
+            let line = comment::quoted(&without(&String::from_utf8_lossy(line), &[]));
             format!("the header {line} of a part is left out")
         })
         .collect()

@@ -4,7 +4,7 @@ use super::WIDTH;
 use super::declared::Writing;
 use super::literal::text;
 use super::template::Piece;
-use crate::import::secrecy::is_secret;
+use crate::import::secrecy::{is_callback, is_secret, is_secret_number};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
 use std::fmt;
@@ -71,6 +71,8 @@ impl Json {
             format!("{open}\n{}{margin}{close}", items.concat())
         };
         match self {
+            // No template can be a number.
+            Self::Plain(value) if is_secret_number(key, value) && is_number(value) => None,
             Self::Plain(value) => Some(value.clone()),
             Self::Text(value) => {
                 let template = writing.field(key, value);
@@ -103,6 +105,8 @@ impl Json {
                     _ => None,
                 });
                 let told = told.filter(|told| is_secret(told));
+                let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
+                let is_called_back = is_callback(&names);
                 let fields = fields.iter().map(|(name, value)| {
                     let has_place =
                         name.contains("{{") || writing.vault.plain(name).text().is_none();
@@ -110,6 +114,7 @@ impl Json {
                     let key = match told {
                         Some(told) if name == "value" => told,
                         _ if is_secret(key) => key,
+                        None if is_called_back && name == "code" => "auth_code",
                         _ => name,
                     };
                     let value = value.laid(key, indent + 4, has_types, writing)?;
@@ -119,6 +124,10 @@ impl Json {
             }
         }
     }
+}
+
+fn is_number(value: &str) -> bool {
+    value.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }
 
 impl<'de> Deserialize<'de> for Json {

@@ -22,7 +22,7 @@ mod template;
 mod tests;
 mod types;
 
-use super::recording::{Client, Exchange, Http, Recording};
+use super::recording::{Client, Exchange, Http, Recording, Secret};
 use super::source::Input;
 use attribute::Choice;
 use built::Uses;
@@ -68,7 +68,7 @@ pub(crate) fn write(recording: &Recording, input: &Input, from: &str) -> Written
     functions(recording, parts, &base, &mut vault);
     vault.seek_known();
     let (body, uses, linked) = functions(recording, parts, &base, &mut vault);
-    let secrets = vault.named();
+    let secrets = vault.named(&body);
     let mut source = head::head(recording, input, from, scenarios.len(), &secrets);
     source.push_str(&head::imports(&uses));
     source.push_str(&types.source);
@@ -80,6 +80,17 @@ pub(crate) fn write(recording: &Recording, input: &Input, from: &str) -> Written
         secrets,
         linked,
     }
+}
+
+/// What is secret in a recording, and in the environment of its runs.
+pub(crate) fn secrets(recording: &Recording) -> Vec<Secret> {
+    let markers = Markers::new(recording);
+    let needs = Needs::of(recording, &markers);
+    let scenarios = partition::scenarios(recording, &needs);
+    let mut vault = Vault::new(recording, markers);
+    let types = types(recording, &needs, &scenarios);
+    functions(recording, (&scenarios, &needs, &types), "", &mut vault);
+    vault.values()
 }
 
 /// The functions of the scenarios, what they use of the rest of the file, and the values they have of earlier answers.
@@ -159,7 +170,7 @@ fn describe(
     recording: &Recording,
     scenario: &Scenario,
     scope: &Scope<'_>,
-    vault: &Vault,
+    vault: &mut Vault,
 ) {
     let begin = source.len();
     if let Some(title) = &scenario.title {
@@ -190,7 +201,7 @@ fn describe(
 }
 
 /// The path of a request, as people see it.
-fn path(exchange: &Exchange, scope: &Scope<'_>, vault: &Vault) -> String {
+fn path(exchange: &Exchange, scope: &Scope<'_>, vault: &mut Vault) -> String {
     let target = exchange.pattern.as_deref().unwrap_or(&exchange.target);
     let path = target.split('?').next().unwrap_or_default();
     comment::bounded(&partition::shown(scope.recording, &vault.plain(path)), 80)

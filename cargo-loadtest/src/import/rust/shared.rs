@@ -120,7 +120,7 @@ fn named(exchange: &Exchange, name: &str) -> usize {
 fn first_step(scope: &Scope<'_>, vault: &Vault, header: &Header) -> Option<usize> {
     let value = std::str::from_utf8(&header.value).ok()?;
     let mut first = 0;
-    for piece in vault.plain(value).0 {
+    for piece in vault.split(value).0 {
         let Piece::Value(at) = piece else { continue };
         let answered = exchange_of(&scope.recording.references[at].from)?;
         let mut steps = scope.scenario.steps.iter();

@@ -7,8 +7,8 @@ mod text;
 
 use super::places::Document;
 use crate::import::document::{Field, Node, Value};
+use crate::import::secrecy::is_secret;
 use crate::import::source::Span;
-use loadtest::redact::is_secret;
 pub(super) use shape::{Kind, Shape};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -99,7 +99,12 @@ impl<'a, 'd> Sampler<'a, 'd> {
         let is_hidden = shape.text_of("format") == Some("password") || is_secret(name);
         if is_request && kind == Kind::Text && is_hidden && shape.get("enum").is_none() {
             let name = if name.is_empty() { "password" } else { name };
-            let marker = self.document.secret(name, &format!("`{name}` in requests"));
+            let what = format!("`{name}` in requests");
+            let example = shape.example().and_then(Node::text);
+            let marker = match example.filter(|example| !example.is_empty()) {
+                Some(example) => self.document.hide(example, name, &what),
+                None => self.document.secret(name, &what),
+            };
             return Some(made(schema, Value::Text(marker.into())));
         }
         if kind == Kind::Object {

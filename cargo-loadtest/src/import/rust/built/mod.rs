@@ -264,6 +264,13 @@ impl Function<'_, '_, '_> {
             }
         }
         let Some(value) = self.writing.header(&header) else {
+            if is_secret(&name) {
+                // What is no text is secret, and as near to it as text comes.
+                let what = format!("the header `{name}` of `{}`", self.writing.name);
+                let secret_name = self.writing.vault.name(&header.value, &name, &what);
+                let name = Code::atom(text(&name));
+                return Some(Code::call(".header", vec![name, secret(&secret_name)]));
+            }
             let value = Code::atom(format!("{}.as_slice()", bytes(&header.value)));
             return Some(Code::call(".header", vec![Code::atom(text(&name)), value]));
         };
@@ -300,11 +307,7 @@ impl Function<'_, '_, '_> {
         for part in parts {
             let name = String::from_utf8_lossy(&part.name);
             let content = if let Ok(content) = std::str::from_utf8(&part.content) {
-                let template = if is_secret(&name) {
-                    self.writing.field(&name, content)
-                } else {
-                    self.writing.text(content)
-                };
+                let template = self.writing.field(&name, content);
                 let content = self.owned(&template, &name);
                 Code::call("Part::text", vec![content])
             } else {
@@ -313,8 +316,9 @@ impl Function<'_, '_, '_> {
             };
             let mut settings = Vec::new();
             if let Some(file_name) = &part.file_name {
-                let file_name = code_text(&String::from_utf8_lossy(file_name));
-                settings.push(Code::call(".file_name", vec![Code::atom(file_name)]));
+                let file_name = self.writing.file_name(&String::from_utf8_lossy(file_name));
+                let file_name = self.owned(&file_name, "file name");
+                settings.push(Code::call(".file_name", vec![file_name]));
             }
             if let Some(content_type) = &part.content_type {
                 settings.push(Code::call(
@@ -342,8 +346,16 @@ impl Function<'_, '_, '_> {
             .iter()
             .filter_map(|line| part_header(line))
             .map(|(name, value)| {
+                let template = self.writing.part_header(&name, &value);
                 let name = Code::atom(format!("HeaderName::from_static({})", text(&name)));
-                let value = Code::atom(format!("HeaderValue::from_static({})", text(&value)));
+                let value = if let Some(constant) = template.text() {
+                    Code::atom(format!("HeaderValue::from_static({})", text(constant)))
+                } else {
+                    let value = self.lent(&template, "value");
+                    let read = Code::call("HeaderValue::from_str", vec![value]);
+                    let expect = Code::call(".expect", vec![Code::atom("\"a header\"")]);
+                    Code::chain(read, vec![expect])
+                };
                 Code::call("", vec![name, value])
             })
             .collect();

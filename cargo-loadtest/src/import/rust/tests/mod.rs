@@ -220,3 +220,49 @@ fn pretty_assertions(formatted: &str, source: &str) {
     }
     assert_eq!(formatted, source);
 }
+
+#[test]
+fn a_secret_is_one_wherever_and_however_it_is_written() {
+    const RANDOM: &str = "q7Rb2xVn9KzLm4Tp8Ws1Yd6Gh3Jc5Fa0";
+    let hex = "3f9a1c527b0e4d2a9c418e6f5a1b2c3d";
+    let other = "b71e0d94c3a25f6890de4b7a1c3f5826";
+    let text = format!(
+        "curl http://h/a -H 'X-Device: {RANDOM}' -H 'etag-of: {other}' -H 'X-Request-Id: {hex}' -H 'If-Match: \"{hex}\"';
+         curl 'http://h/b?code=tiny-1&state=x&page=2' -d 'password=s%2Fp+a-long&n=1';
+         curl http://h/c -H 'Content-Type: application/json' -d '{{\"pin\":4711,\"note\":\"a {RANDOM} b\"}}';
+         curl http://h/d -H 'X-Encoded: to s%2Fp%20a-long' -H 'X-Basic: YWRhOnE3UmIyeFZuOUt6TG00VHA4V3MxWWQ2R2gzSmM1RmEw';
+         curl http://h/e -d 'code=SUMMER2024&key=name&client_id=7Qx2bV9mTz4KpL8wRn3Yd6Gh&v=1.2.3';
+         curl http://h/f -H 'Content-Type: application/json' -d '{{\"max_tokens\":1024,\"s\":\"{RANDOM}\"}}'"
+    );
+    let written = written(&text);
+    let source = &written.source;
+    for part in [
+        "(\"x-device\", \"{{secret.X_DEVICE}}\")",
+        "/b?code={{secret.CODE}}&state=x&page=2",
+        "secret(\"PIN\")",
+        "\"max_tokens\": 1024",
+        "{{secret.X_BASIC}}",
+        "\"code\": \"SUMMER2024\"",
+        "\"key\": \"name\"",
+        "\"client_id\": \"7Qx2bV9mTz4KpL8wRn3Yd6Gh\"",
+        "\"v\": \"1.2.3\"",
+    ] {
+        assert!(source.contains(part), "{part}: {source}");
+    }
+    for part in [RANDOM, "tiny-1", "4711", "s/p a", "s%2Fp", "YWRhO"] {
+        assert!(!source.contains(part), "{part}: {source}");
+    }
+    // The traces of a request are as random, and no secret.
+    assert!(
+        source.contains(&format!("\"x-request-id\", \"{hex}\"")),
+        "{source}"
+    );
+    assert!(
+        source.contains(&format!("\"if-match\", \"\\\"{hex}")),
+        "{source}"
+    );
+    assert!(
+        !source.contains(&format!("\"etag-of\", \"{other}")),
+        "{source}"
+    );
+}

@@ -1,0 +1,225 @@
+//! What is secret, and what is not.
+
+use super::*;
+
+#[test]
+fn names_tell_secrets() {
+    for name in [
+        "pass",
+        "login_pw",
+        "userPwd",
+        "PIN",
+        "sid",
+        "connect.sid",
+        "cardNumber",
+        "x-session",
+        "SAMLResponse",
+        "X-Amz-Signature",
+        "ocp-apim-subscription-key",
+        "access_token",
+        "contraseña",
+        "verification_code",
+    ] {
+        assert!(is_secret(name), "{name}");
+    }
+    for name in [
+        "passenger",
+        "compass",
+        "pinned",
+        "author",
+        "key",
+        "code",
+        "sort_key",
+        "design",
+        "side",
+        "spin",
+        "signal",
+        "AddressSid",
+    ] {
+        assert!(!is_secret(name), "{name}");
+    }
+}
+
+#[test]
+fn values_tell_secrets() {
+    assert!(looks_secret("sk_live_4eC39HqLyjWDarjtT1zdp7dc"));
+    assert!(looks_secret(
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"
+    ));
+    assert!(!looks_secret("sk_live_"));
+    assert!(!looks_secret("eyJ and so on, a text. And. More of it."));
+    assert!(has_secret(
+        "<e><wsse:Password Type=\"x\">abc</wsse:Password></e>"
+    ));
+    assert!(!has_secret("<e><password/><b>abc</b></e>"));
+    assert!(!has_secret("a < b and c > d"));
+}
+
+/// How a row of the corpus is judged.
+fn is_told((name, value): &corpus::Row) -> bool {
+    match name.strip_prefix('/') {
+        Some(before) => is_secret_segment(before, value),
+        None => is_secret_value(name, value),
+    }
+}
+
+/// How many secrets of a half are told, and how many of its other values.
+fn told(secrets: &[corpus::Row], friends: &[corpus::Row]) -> (usize, usize) {
+    let count = |rows: &[corpus::Row], is_right: bool| {
+        let told = rows.iter().filter(|row| is_told(row));
+        for row in rows.iter().filter(|row| is_told(row) != is_right) {
+            println!("{}: {row:?}", if is_right { "missed" } else { "needless" });
+        }
+        told.count()
+    };
+    (count(secrets, true), count(friends, false))
+}
+
+#[test]
+fn random_values_are_told_from_those_that_look_like_them() {
+    let all = (corpus::TUNED_SECRETS.len(), 0);
+    assert_eq!(told(&corpus::TUNED_SECRETS, &corpus::TUNED_FRIENDS), all);
+}
+
+/// Of the half that the rule was not made with, 62 of 65 secrets are told (a recall of 95 %), and none of 92 others (a
+/// precision of 100 %).
+#[test]
+fn the_rule_holds_for_values_that_it_was_not_made_with() {
+    let (secrets, friends) = told(&corpus::HELD_OUT_SECRETS, &corpus::HELD_OUT_FRIENDS);
+    assert!(
+        secrets >= 62,
+        "{secrets} of {}",
+        corpus::HELD_OUT_SECRETS.len()
+    );
+    assert!(
+        friends == 0,
+        "{friends} of {}",
+        corpus::HELD_OUT_FRIENDS.len()
+    );
+}
+
+#[test]
+fn a_name_says_how_random_its_value_has_to_be() {
+    const SHORT: &str = "7Qx2bV9mTz4K";
+    const UUID: &str = "3f9a1c52-7b0e-4d2a-9c41-8e6f5a1b2c3d";
+    for (name, value, is) in [
+        ("key", SHORT, true),
+        ("x-site-key", SHORT, true),
+        ("sort_key", "createdAt", false),
+        ("code", SHORT, true),
+        ("code", "SUMMER2024", false),
+        ("state", SHORT, true),
+        ("nonce", SHORT, true),
+        ("hash", SHORT, true),
+        ("v", SHORT, false),
+        ("id", SHORT, false),
+        ("key", UUID, true),
+        ("id", UUID, false),
+        // Long, and of pairs that surprise, but of one pair alone.
+        ("v", "k7k7k7k7k7k7k7k7k7k7k7k7k7", false),
+        ("v", UUID, false),
+        ("client_id", "7Qx2bV9mTz4KpL8wRn3Yd6Gh", false),
+        ("pw", "a", true),
+        ("SAMLRequest", "fZJNT", true),
+        ("otp", "123456", true),
+    ] {
+        assert_eq!(is_secret_value(name, value), is, "{name}={value}");
+    }
+    assert!(is_callback(&["code", "state"]) && !is_callback(&["code", "page"]));
+    assert!(is_secret_number("pin", "4711") && !is_secret_number("max_tokens", "1024"));
+}
+
+#[test]
+fn secret_parts_of_a_text_are_found() {
+    for (text, parts) in [
+        ("password: xyz", vec!["xyz"]),
+        ("use token = abc, then go", vec!["abc"]),
+        ("The password is `hunter2`.", vec!["hunter2"]),
+        ("The password is required.", vec![]),
+        ("see https://ada:canary@h/a?page=2", vec!["canary"]),
+        ("see https://h/a?token=canary&page=2#x", vec!["canary"]),
+        ("https://h/reset/7Qx2bV9mTz4K/now", vec!["7Qx2bV9mTz4K"]),
+        (
+            r#"{"pin":"1 2","n":1,"password":"a\"b"}"#,
+            vec!["1 2", r#"a\"b"#],
+        ),
+        (r#"{\"password\":\"p\",\"id\":1}"#, vec!["p"]),
+        ("<a><w:Password x='1'> abc </w:Password></a>", vec!["abc"]),
+        (
+            "Authorization: Bearer canary-token-1",
+            vec!["Bearer canary-token-1"],
+        ),
+        ("send Bearer 7Qx2bV9mTz4K in it", vec!["7Qx2bV9mTz4K"]),
+        ("with Basic authentication and a Bearer token", vec![]),
+        (
+            "a q7Rb2xVn9KzLm4Tp8Ws1Yd in a text.",
+            vec!["q7Rb2xVn9KzLm4Tp8Ws1Yd"],
+        ),
+        ("etag=3f9a1c527b0e4d2a9c418e6f5a1b2c3d", vec![]),
+        ("token={{token}} and password: <yours>", vec![]),
+        ("a < b > c, 'd' : \"e\", f=g=h=i", vec![]),
+        ("sent at 2024-11-22T10:11:54.123Z from 10.0.0.1", vec![]),
+    ] {
+        let found = found(text).into_iter().map(|found| &text[found.span]);
+        assert_eq!(found.collect::<Vec<_>>(), parts, "{text}");
+    }
+}
+
+#[test]
+fn a_text_for_people_has_none_of_the_known_values() {
+    let known = [
+        "s p/a\"c-long".to_owned(),
+        "tiny-1".to_owned(),
+        "hello".to_owned(),
+    ];
+    for (text, shown) in [
+        ("is s p/a\"c-long it", "is [redacted] it"),
+        ("is s%20p%2Fa%22c-long it", "is [redacted] it"),
+        ("is s+p%2Fa%22c-long it", "is [redacted] it"),
+        (r#"is s p/a\"c-long it"#, "is [redacted] it"),
+        // `ada:s p/a"c-long`
+        ("is YWRhOnMgcC9hImMtbG9uZw== it", "is [redacted] it"),
+        ("tiny-1 and tiny-12, hello", "[redacted] and tiny-12, hello"),
+    ] {
+        assert_eq!(without(text, &known), shown);
+    }
+}
+
+#[test]
+fn any_text_is_searched_in_time() {
+    // Where each sign were a reason to look through the rest, these would take hours.
+    for unit in [
+        "a=", "<", "a=\"", "a=\\\"b", "://", "a='b=\"", "Bearer a", "a: /", "<a b", "a is ",
+    ] {
+        let text = unit.repeat(60_000 / unit.len());
+        let _ = found(&text);
+        let _ = without(&text, &["canary-of-a-test".to_owned()]);
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn the_parts_of_any_text_are_in_order(text in "(token|=|\\PC| |&|\"|<|>|/|://|@|:|\\\\|pin|Bearer |é){0,40}") {
+        let mut end = 0;
+        for found in found(&text) {
+            assert!(end <= found.span.start && found.span.start < found.span.end);
+            assert!(text.get(found.span.clone()).is_some());
+            end = found.span.end;
+        }
+        let _ = without(&text, &[]);
+    }
+}
+
+#[test]
+fn variables_are_named_as_in_an_environment() {
+    for (name, named) in [
+        ("apiKey", "API_KEY"),
+        ("x-api-key 2", "X_API_KEY_2"),
+        ("path", "API_PATH"),
+        ("cargo_home", "API_CARGO_HOME"),
+        ("2fa", "SECRET_2FA"),
+        ("é", "SECRET"),
+    ] {
+        assert_eq!(variable(name, "SECRET"), named);
+    }
+}
