@@ -61,6 +61,18 @@ fn values_fit_their_schemas() {
             "{type: array, items: {type: integer}, minItems: 2}",
             "[1,1]",
         ),
+        (
+            "{type: array, items: {type: integer}, minItems: 3, uniqueItems: true}",
+            "[1,2,3]",
+        ),
+        (
+            "{type: array, items: {type: string}, minItems: 2, uniqueItems: true}",
+            "[\"example\",\"example2\"]",
+        ),
+        (
+            "{type: array, items: {enum: [a, b]}, minItems: 3, uniqueItems: true}",
+            "[\"a\",\"b\"]",
+        ),
         ("{type: array, items: {type: integer}, maxItems: 0}", "[]"),
         ("{type: array}", "[]"),
         (

@@ -2,6 +2,7 @@
 
 mod any;
 mod requests;
+mod told;
 mod variables;
 
 use super::super::recording::{Body, Exchange, Origin};
