@@ -45,7 +45,7 @@ fn main() -> ExitCode {
         Command::Run(args) => commands::run::run(args, &cli),
         Command::Debug(args) => commands::debug::debug(args, &cli),
         Command::Capacity(args) => commands::capacity::capacity(args, &cli),
-        Command::Import(args) => commands::import::import(args),
+        Command::Import(args) => commands::import::import(args, cli.quiet),
         Command::Export(args) => commands::export::export(args, &cli),
         Command::Duplicate(args) => commands::duplicate::duplicate(args, &cli),
         Command::Report(args) => commands::report::report(args, &cli),

@@ -20,6 +20,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         what_is_left_out_is_told,
         nothing_of_an_archive_is_shown_that_is_secret,
         a_mistake_says_what_to_do,
+        a_quiet_import_says_what_is_not_as_recorded_alone,
     ];
     trials.extend(trials![needing "chromium":
         a_visit_is_made_again_by_the_scenario_of_its_archive,
@@ -378,4 +379,61 @@ fn a_mistake_says_what_to_do() {
     ] {
         tool(folder.path(), line).run().exits(2).says(&[help]);
     }
+    let text = "{\n  \"log\": {\"entries\": []}}";
+    let marked: Vec<u16> = format!("\u{feff}{text}").encode_utf16().collect();
+    let files: [(&str, Vec<u8>, &str); 5] = [
+        (
+            "little.har",
+            marked.iter().flat_map(|unit| unit.to_le_bytes()).collect(),
+            "little.har:1:1: this is UTF-16",
+        ),
+        (
+            "big.har",
+            marked.iter().flat_map(|unit| unit.to_be_bytes()).collect(),
+            "big.har:1:1: this is UTF-16",
+        ),
+        (
+            "bare.har",
+            marked[1..]
+                .iter()
+                .flat_map(|unit| unit.to_le_bytes())
+                .collect(),
+            "bare.har:1:1: this is UTF-16",
+        ),
+        (
+            "latin.har",
+            [&b"{\n  \"\xc3\xa9"[..], &b"\xe9\": 1}"[..]].concat(),
+            "latin.har:2:5: this is not UTF-8",
+        ),
+        (
+            "marked.har",
+            format!("\u{feff}{text}").into_bytes(),
+            "marked.har:2:22",
+        ),
+    ];
+    for (name, bytes, words) in files {
+        fs::write(folder.path().join(name), bytes).expect("a file");
+        let line = format!("import har {name}");
+        tool(folder.path(), &line).run().exits(2).says(&[words]);
+    }
+}
+
+fn a_quiet_import_says_what_is_not_as_recorded_alone() {
+    let folder = folder();
+    let imported = |line: &str| {
+        tool(folder.path(), "import har")
+            .arg(fixture("chrome.har"))
+            .line(line)
+            .run()
+            .exits(0)
+    };
+    let told = imported("-o told.rs");
+    told.says(&["Dropped GET", "Wrote told.rs", "Secret ", "warning: "]);
+    let mut quiet = imported("--quiet -o quiet.rs");
+    for word in ["Dropped ", "Wrote ", "Secret ", "Linked "] {
+        quiet = quiet.says_no(word);
+    }
+    quiet.says(&["warning: "]);
+    let source = |name: &str| fs::read_to_string(folder.path().join(name)).expect("a source");
+    assert_eq!(source("told.rs"), source("quiet.rs"));
 }

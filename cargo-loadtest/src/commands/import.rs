@@ -10,6 +10,7 @@ use crate::import::{
 };
 use crate::shell;
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::Path;
 
@@ -20,7 +21,8 @@ const LARGEST: u64 = 256 * 1024 * 1024;
 ///
 /// # Errors
 /// [`Error::Import`]; a file that is there already, or cannot be written.
-pub(crate) fn import(args: &ImportArgs) -> Result<u8, Error> {
+pub(crate) fn import(args: &ImportArgs, quiet: bool) -> Result<u8, Error> {
+    let told = Told { quiet };
     match &args.command {
         ImportCommand::Curl {
             file,
@@ -61,7 +63,7 @@ pub(crate) fn import(args: &ImportArgs) -> Result<u8, Error> {
                     ));
                 }
             }
-            finish(requests, "curl", to)?;
+            told.finish(requests, "curl", to)?;
         }
         ImportCommand::Har {
             file,
@@ -76,7 +78,7 @@ pub(crate) fn import(args: &ImportArgs) -> Result<u8, Error> {
                 keeps_static: *keep_static,
                 drops_pauses: *no_think,
             };
-            document(file, "har", to, |input| read_har(input, &options))?;
+            told.document(file, "har", to, |input| read_har(input, &options))?;
         }
         ImportCommand::Openapi {
             file,
@@ -91,7 +93,7 @@ pub(crate) fn import(args: &ImportArgs) -> Result<u8, Error> {
                 operations: operation.clone(),
                 base: base_url.clone(),
             };
-            document(file, "openapi", to, |input| read_openapi(input, &options))?;
+            told.document(file, "openapi", to, |input| read_openapi(input, &options))?;
         }
         ImportCommand::Postman {
             file,
@@ -110,47 +112,76 @@ pub(crate) fn import(args: &ImportArgs) -> Result<u8, Error> {
                 folders: folder.clone(),
                 environment: environment.transpose()?,
             };
-            document(file, "postman", to, |input| read_postman(input, &options))?;
+            told.document(file, "postman", to, |input| read_postman(input, &options))?;
         }
     }
     Ok(0)
 }
 
-/// Reads a document, finds what its requests have from earlier answers, and writes the scenario.
-fn document(
-    file: &Path,
-    from: &str,
-    to: &ImportOutput,
-    read: impl FnOnce(&Input) -> Result<Recording, Mistake>,
-) -> Result<(), Error> {
-    let input = recorded::text(file, LARGEST)?.document();
-    is_not_written(file, to)?;
-    match read(&input) {
-        Ok(mut recording) => {
-            correlate(&mut recording);
-            finish(Requests { input, recording }, from, to)
-        }
-        Err(mistake) => Err(recorded::refused(&input, mistake, from)),
-    }
+/// What the user is told beside warnings: nothing, where that is asked for.
+#[derive(Debug, Clone, Copy)]
+struct Told {
+    quiet: bool,
 }
 
-/// Writes the scenario, and tells all that the user should know.
-fn finish(mut requests: Requests, from: &str, to: &ImportOutput) -> Result<(), Error> {
-    requests.silence();
-    requests.tell();
-    for dropped in &requests.recording.dropped {
-        let (what, why) = (shell::clean(&dropped.what), &dropped.why);
-        shell::status("Dropped", format_args!("{what} ({why})"));
+impl Told {
+    /// Reads a document, finds what its requests have from earlier answers, and writes the scenario.
+    fn document(
+        self,
+        file: &Path,
+        from: &str,
+        to: &ImportOutput,
+        read: impl FnOnce(&Input) -> Result<Recording, Mistake>,
+    ) -> Result<(), Error> {
+        let input = recorded::text(file, LARGEST)?.document();
+        is_not_written(file, to)?;
+        match read(&input) {
+            Ok(mut recording) => {
+                correlate(&mut recording);
+                self.finish(Requests { input, recording }, from, to)
+            }
+            Err(mistake) => Err(recorded::refused(&input, mistake, from)),
+        }
     }
-    let written = write(&requests.recording, &requests.input, from);
-    put(to, &written.source)?;
-    for Linked { step, value, why } in &written.linked {
-        let (value, why) = (shell::clean(value), shell::clean(why));
-        shell::status("Linked", format_args!("{step}: {value} ({why})"));
+
+    /// Writes the scenario, and tells all that the user should know.
+    fn finish(self, mut requests: Requests, from: &str, to: &ImportOutput) -> Result<(), Error> {
+        requests.silence();
+        requests.tell();
+        for dropped in &requests.recording.dropped {
+            let (what, why) = (shell::clean(&dropped.what), &dropped.why);
+            self.status("Dropped", format_args!("{what} ({why})"));
+        }
+        let written = write(&requests.recording, &requests.input, from);
+        self.put(to, &written.source)?;
+        for Linked { step, value, why } in &written.linked {
+            let (value, why) = (shell::clean(value), shell::clean(why));
+            self.status("Linked", format_args!("{step}: {value} ({why})"));
+        }
+        for Named { name, what } in &written.secrets {
+            self.status("Secret", format_args!("{name}: {}", shell::clean(what)));
+        }
+        tell_target(to);
+        Ok(())
     }
-    tell(&written.secrets);
-    tell_target(to);
-    Ok(())
+
+    fn put(self, to: &ImportOutput, source: &str) -> Result<(), Error> {
+        if to.output == Path::new("-") {
+            return shell::file(source.as_bytes());
+        }
+        if let Some(folder) = to.output.parent() {
+            std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        }
+        files::write(&to.output, source.as_bytes())?;
+        self.status("Wrote", to.output.display());
+        Ok(())
+    }
+
+    fn status(self, verb: &str, object: impl Display) {
+        if !self.quiet {
+            shell::status(verb, object);
+        }
+    }
 }
 
 /// Refuses to write the scenario over what it is made of.
@@ -173,18 +204,6 @@ fn may_be_written(to: &ImportOutput) -> Result<(), Error> {
         words: format!("`{}` is there already", to.output.display()),
         help: "give `--force` to write over it, or another name".to_owned(),
     })
-}
-
-fn put(to: &ImportOutput, source: &str) -> Result<(), Error> {
-    if to.output == Path::new("-") {
-        return shell::file(source.as_bytes());
-    }
-    if let Some(folder) = to.output.parent() {
-        std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-    }
-    files::write(&to.output, source.as_bytes())?;
-    shell::status("Wrote", to.output.display());
-    Ok(())
 }
 
 /// Says what is missing for the file to be a load test of its package.
@@ -232,11 +251,4 @@ fn is_load_test(manifest: &toml::Table, path: &Path) -> bool {
         };
         is_here && has_harness == Some(false)
     })
-}
-
-/// What has to be in the environment of its runs.
-fn tell(secrets: &[Named]) {
-    for Named { name, what } in secrets {
-        shell::status("Secret", format_args!("{name}: {}", shell::clean(what)));
-    }
 }

@@ -126,11 +126,24 @@ pub(super) fn text(path: &Path, most: u64) -> Result<Input, Error> {
             help: "import a part of it".to_owned(),
         });
     }
+    if is_utf_16(&bytes) {
+        return Err(Error::NoImport {
+            words: format!("{}:1:1: this is UTF-16", shell::clean(&name)),
+            help: "save the text as UTF-8; in PowerShell, write it with `Set-Content -Encoding utf8` and not with `>`"
+                .to_owned(),
+        });
+    }
     let text = String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = before.split(|byte| *byte == b'\n').count();
+        let before = String::from_utf8_lossy(before);
+        let line = before.matches('\n').count() + 1;
+        let column = before
+            .rsplit('\n')
+            .next()
+            .map_or(0, |last| last.chars().count())
+            + 1;
         Error::NoImport {
-            words: format!("{name}:{line}: this is not UTF-8"),
+            words: format!("{}:{line}:{column}: this is not UTF-8", shell::clean(&name)),
             help: "save the text as UTF-8".to_owned(),
         }
     })?;
@@ -139,6 +152,20 @@ pub(super) fn text(path: &Path, most: u64) -> Result<Input, Error> {
         .strip_prefix('\u{feff}')
         .map_or(text.clone(), str::to_owned);
     Ok(Input::new(name, text))
+}
+
+/// Whether a text is of two bytes for each letter: by its mark, or since every other byte of its beginning is zero.
+fn is_utf_16(bytes: &[u8]) -> bool {
+    let is_text = |bytes: &[u8]| bytes.iter().all(|byte| (1..128).contains(byte));
+    let pairs = |first: usize, second: usize| {
+        let begin: Vec<&[u8]> = bytes.chunks_exact(2).take(8).collect();
+        let text: Vec<u8> = begin.iter().map(|pair| pair[first]).collect();
+        !begin.is_empty() && is_text(&text) && begin.iter().all(|pair| pair[second] == 0)
+    };
+    bytes.starts_with(&[0xff, 0xfe])
+        || bytes.starts_with(&[0xfe, 0xff])
+        || pairs(0, 1)
+        || pairs(1, 0)
 }
 
 /// Why an input cannot be imported as `from`; the help is to import it as what it is, where that is something else.

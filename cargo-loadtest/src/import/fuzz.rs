@@ -185,6 +185,7 @@ fn check(text: &str, from: &str, read: &dyn Fn(&Input) -> Result<Recording, Mist
             for note in &recording.notes {
                 assert!(note.span.start <= text.len(), "{note:?}");
                 input.excerpt(&note.span);
+                is_placed(&input, &note.span, from);
             }
             correlate(&mut recording);
             silence(&mut recording);
@@ -197,8 +198,21 @@ fn check(text: &str, from: &str, read: &dyn Fn(&Input) -> Result<Recording, Mist
             assert!(!mistake.words.is_empty());
             assert!(mistake.span.start <= text.len(), "{mistake:?}");
             assert!(input.excerpt(&mistake.span).contains("input:"));
+            is_placed(&input, &mistake.span, from);
         }
     }
+}
+
+/// Of a document that is one of its format, what is said has a place in it that is not where all of it begins: a
+/// value within, or the name of one.
+fn is_placed(input: &Input, span: &source::Span, from: &str) {
+    if format(input) != Some(from) {
+        return;
+    }
+    let root = document::read(input).unwrap();
+    let is_name = root.fields().iter().any(|field| field.span == *span);
+    let is_within = root.span.start < span.start && span.end <= root.span.end;
+    assert!(is_name || is_within, "{span:?} {}", input.excerpt(span));
 }
 
 fn rounds() -> u64 {

@@ -14,6 +14,8 @@ mod naming;
 mod openapi;
 mod postman;
 mod recording;
+#[cfg(test)]
+mod refusals;
 mod replayed;
 mod rust;
 mod secrecy;

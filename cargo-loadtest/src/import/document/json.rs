@@ -8,14 +8,17 @@ use std::fmt;
 
 /// Reads a document.
 pub(super) fn read(text: &str) -> Result<Node<'_>, Mistake> {
-    let raw: &RawValue = serde_json::from_str(text).map_err(|error| {
-        let at = offset(text, error.line(), error.column());
-        let words = error.to_string();
-        let words = words.split(" at line ").next().unwrap_or_default();
-        Mistake::new(at..at + 1, format!("this is not JSON: {words}"))
-    })?;
+    let raw: &RawValue = serde_json::from_str(text).map_err(|error| mistake(text, 0, &error))?;
     let reader = Reader { text };
     reader.node(raw.get(), 0, &mut Budget::new())
+}
+
+/// What is wrong with a text, which begins at `start` of the document.
+fn mistake(text: &str, start: usize, error: &serde_json::Error) -> Mistake {
+    let at = start + offset(text, error.line(), error.column());
+    let words = error.to_string();
+    let words = words.split(" at line ").next().unwrap_or_default();
+    Mistake::new(at..at + 1, format!("this is not JSON: {words}"))
 }
 
 /// The place that the reader of JSON names.
@@ -39,9 +42,7 @@ impl<'a> Reader<'a> {
         let start = raw.as_ptr() as usize - self.text.as_ptr() as usize;
         let span = start..start + raw.len();
         budget.take(1, &span)?;
-        let broken = |error: serde_json::Error| {
-            Mistake::new(span.clone(), format!("this is not JSON: {error}"))
-        };
+        let broken = |error: serde_json::Error| mistake(raw, start, &error);
         let value = match raw.as_bytes().first() {
             Some(b'{' | b'[') if depth == DEEPEST => return Err(too_deep(&span)),
             Some(b'{') => {

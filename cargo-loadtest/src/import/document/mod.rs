@@ -6,14 +6,17 @@
 mod json;
 mod yaml;
 
-use super::source::{Input, Mistake, Span};
+use super::source::{Input, Mistake, Note, Span};
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 /// The most values that a document may have.
 const MOST_VALUES: usize = 4_000_000;
 /// How deep they may be within each other.
 const DEEPEST: usize = 200;
+/// Of how many names that are there twice something is said.
+const MOST_DOUBLES: usize = 3;
 
 /// A value, and where it stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +57,69 @@ pub(super) fn read(input: &Input) -> Result<Node<'_>, Mistake> {
         json::read(&input.text)
     } else {
         yaml::read(&input.text)
+    }
+}
+
+/// What tells a document of one format from those of others.
+const TELLING: [&str; 10] = [
+    "openapi",
+    "swagger",
+    "log",
+    "info",
+    "item",
+    "requests",
+    "values",
+    "collections",
+    "collection",
+    "_postman_variable_scope",
+];
+
+/// The place that shows best what a document is: the name that tells its format, else its first one.
+pub(super) fn told_by(root: &Node<'_>) -> Span {
+    let fields = root.fields();
+    let telling = TELLING.iter().find_map(|name| root.name(name));
+    let first = || fields.first().map(|field| field.span.clone());
+    telling.or_else(first).unwrap_or_else(|| root.beginning())
+}
+
+/// Takes what is there twice under one name out of all objects, but for the last, as JSON has it; what is said of
+/// each that is taken out.
+pub(super) fn without_doubles(root: &mut Node<'_>) -> Vec<Note> {
+    let (mut notes, mut count) = (Vec::new(), 0);
+    take_doubles(root, &mut notes, &mut count);
+    let more = count - notes.len();
+    if let Some(last) = notes.last_mut().filter(|_| more > 0) {
+        let _ = write!(last.words, " (and {more} more like this)");
+    }
+    notes
+}
+
+fn take_doubles(node: &mut Node<'_>, notes: &mut Vec<Note>, count: &mut usize) {
+    match &mut node.value {
+        Value::List(items) => items
+            .iter_mut()
+            .for_each(|item| take_doubles(item, notes, count)),
+        Value::Object(fields) => {
+            let mut seen = HashSet::with_capacity(fields.len());
+            let later = fields.iter().rev();
+            let later: Vec<bool> = later.map(|field| !seen.insert(&*field.name)).collect();
+            let mut is_doubled = later.into_iter().rev();
+            fields.retain(|field| {
+                let is_doubled = is_doubled.next().unwrap_or(false);
+                *count += usize::from(is_doubled);
+                if is_doubled && notes.len() < MOST_DOUBLES {
+                    let name: String = field.name.chars().take(80).collect();
+                    let words =
+                        format!("`{name}` is there again further down, and that one counts");
+                    notes.push(Note::new(field.span.clone(), words));
+                }
+                !is_doubled
+            });
+            for field in fields {
+                take_doubles(&mut field.node, notes, count);
+            }
+        }
+        _ => {}
     }
 }
 
@@ -110,6 +176,24 @@ impl<'a> Node<'a> {
     /// The value at the end of a path of names.
     pub(super) fn at(&self, path: &[&str]) -> Option<&Node<'a>> {
         path.iter().try_fold(self, |node, name| node.get(name))
+    }
+
+    /// Where the name of a field stands.
+    pub(super) fn name(&self, name: &str) -> Option<Span> {
+        let mut fields = self.fields().iter().rev();
+        fields
+            .find(|field| field.name == name)
+            .map(|field| field.span.clone())
+    }
+
+    /// The place at which it begins: all of it may be the whole document.
+    pub(super) fn beginning(&self) -> Span {
+        match self.value {
+            Value::List(_) | Value::Object(_) => {
+                self.span.start..(self.span.start + 1).min(self.span.end)
+            }
+            _ => self.span.clone(),
+        }
     }
 
     /// The text of a field.

@@ -1,18 +1,16 @@
 //! The entries of an archive, read leniently: whatever is missing, null or of another type than the format has it is
 //! as if it was not there.
 
-use super::super::document::Node;
+use super::super::document::{self, Node};
 use super::super::recording::Dropped;
 use super::super::source::{Mistake, Note, Span};
+use super::times::{duration, moment};
 use super::why;
 use crate::shell::clean;
-use jiff::Timestamp;
-use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
 use url::Url;
 
-/// No request takes longer, in milliseconds.
-const LONGEST: f64 = 86_400_000.0;
+/// The longest method.
+const LONGEST_METHOD: usize = 32;
 /// How much of a URL is shown.
 const SHOWN: usize = 160;
 
@@ -35,7 +33,16 @@ pub(super) struct Entry<'a> {
     pub(super) headers: Vec<(String, String)>,
     /// Those of the answer.
     pub(super) answered: Vec<(String, String)>,
-    node: &'a Node<'a>,
+    pub(super) node: &'a Node<'a>,
+}
+
+/// Why there is no request of an entry.
+#[derive(Debug)]
+pub(super) enum Left {
+    /// It is none that is sent over HTTP.
+    Dropped(Dropped),
+    /// It cannot be read.
+    Unreadable(Note),
 }
 
 /// The list of entries.
@@ -51,9 +58,8 @@ pub(super) fn entries<'a>(root: &'a Node<'a>) -> Result<&'a Node<'a>, Mistake> {
             ),
         )),
         None => {
-            let end = root.span.start + 1;
             let words = "this is no archive of requests (HAR): it has no `log.entries`";
-            Err(Mistake::new(root.span.start..end, words).help(
+            Err(Mistake::new(document::told_by(root), words).help(
                 "export one with the network tools of a browser: \"Save all as HAR\", \"Export HAR\"",
             ))
         }
@@ -118,51 +124,72 @@ pub(super) fn sort(entries: &mut Vec<Entry<'_>>) {
 
 impl<'a> Entry<'a> {
     /// Reads an entry, unless it is no request over HTTP.
-    pub(super) fn read(node: &'a Node<'a>) -> Result<Self, Dropped> {
-        let dropped = |span: &Span, what: String, why: &str| Dropped {
-            span: span.clone(),
-            what,
-            why: why.to_owned(),
-        };
+    pub(super) fn read(node: &'a Node<'a>) -> Result<Self, Left> {
         let request = node.get("request").unwrap_or(node);
-        let method = request.text_of("method").unwrap_or("GET").trim();
-        let Some(place) = request.get("url") else {
-            return Err(dropped(
-                &node.span,
-                "an entry without a URL".to_owned(),
-                why::UNREADABLE,
-            ));
+        let unreadable = |span: Span, words: String| {
+            let words = format!("{words}: it is left out");
+            Left::Unreadable(Note::new(span, words))
         };
-        let text = place.text().unwrap_or_default().trim();
-        let scheme = text
-            .split(':')
-            .next()
-            .unwrap_or_default()
-            .to_ascii_lowercase();
-        let is_method = !method.is_empty() && method.len() <= 32 && is_token(method);
-        if method.eq_ignore_ascii_case("CONNECT") {
-            return Err(dropped(&place.span, shown(method, text), why::TUNNEL));
+        let Some(place) = request.get("url") else {
+            let what = if node.is_object() {
+                request.kind()
+            } else {
+                node.kind()
+            };
+            let words =
+                format!("an entry has a request with a `url`, and this is {what} without one");
+            return Err(unreadable(request.beginning(), words));
+        };
+        let Some(text) = place.text().map(str::trim) else {
+            let words = format!("a URL is a string, and this is {}", place.kind());
+            return Err(unreadable(place.beginning(), words));
+        };
+        let method = request.text_of("method").unwrap_or("GET").trim();
+        let dropped = |why: &str| {
+            Left::Dropped(Dropped {
+                span: place.span.clone(),
+                what: shown(method, text),
+                why: why.to_owned(),
+            })
+        };
+        if method.len() > LONGEST_METHOD || !is_token(method) {
+            let span = request.get("method").map(Node::beginning);
+            let words = "this is no method of HTTP".to_owned();
+            return Err(unreadable(span.unwrap_or(place.span.clone()), words));
         }
+        if method.eq_ignore_ascii_case("CONNECT") {
+            return Err(dropped(why::TUNNEL));
+        }
+        let scheme = text.split_once(':').map(|(scheme, _)| scheme);
+        let scheme = scheme.unwrap_or_default().to_ascii_lowercase();
         match scheme.as_str() {
             "http" | "https" => {}
-            "ws" | "wss" => return Err(dropped(&place.span, shown(method, text), why::SOCKET)),
-            _ if !is_method || scheme.is_empty() || !text.contains(':') => {
-                return Err(dropped(&place.span, shown(method, text), why::UNREADABLE));
+            "ws" | "wss" => return Err(dropped(why::SOCKET)),
+            _ if !is_scheme(&scheme) => {
+                let words = "this URL does not begin with `http://` or `https://`".to_owned();
+                return Err(unreadable(place.span.clone(), words));
             }
             scheme => {
                 let what = format!("{method} {}:", clean(scheme));
-                return Err(dropped(
-                    &place.span,
-                    what.chars().take(SHOWN).collect(),
-                    why::NOT_SENT,
-                ));
+                return Err(Left::Dropped(Dropped {
+                    span: place.span.clone(),
+                    what: what.chars().take(SHOWN).collect(),
+                    why: why::NOT_SENT.to_owned(),
+                }));
             }
         }
-        let url = Url::parse(text)
-            .ok()
-            .filter(|url| url.has_host() && is_method);
-        let Some(url) = url else {
-            return Err(dropped(&place.span, shown(method, text), why::UNREADABLE));
+        let url = match Url::parse(text) {
+            Ok(url) if url.has_host() => url,
+            Ok(_) => {
+                return Err(unreadable(
+                    place.span.clone(),
+                    "this URL has no host".to_owned(),
+                ));
+            }
+            Err(error) => {
+                let words = format!("this URL cannot be read ({error})");
+                return Err(unreadable(place.span.clone(), words));
+            }
         };
         let started = node.text_of("startedDateTime").and_then(moment);
         let response = node.get("response");
@@ -295,7 +322,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    fn request(&self) -> &'a Node<'a> {
+    pub(super) fn request(&self) -> &'a Node<'a> {
         self.node.get("request").unwrap_or(self.node)
     }
 }
@@ -304,6 +331,12 @@ impl<'a> Entry<'a> {
 pub(super) fn is_token(text: &str) -> bool {
     let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(is_sign)
+}
+
+/// Whether a URL can begin with it (RFC 3986, section 3.1).
+fn is_scheme(text: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+    text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.bytes().all(is_letter)
 }
 
 fn first<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
@@ -330,42 +363,6 @@ fn pairs(part: Option<&Node<'_>>) -> Vec<(String, String)> {
         pairs.extend(lines.map(|line| (name.clone(), line.to_owned())));
     }
     pairs
-}
-
-/// A moment in milliseconds; without a time zone, as if it was universal time.
-fn moment(text: &str) -> Option<i64> {
-    let text = text.trim();
-    let moment = text.parse::<Timestamp>().ok();
-    let moment = moment.or_else(|| {
-        let moment = text.parse::<DateTime>().ok()?;
-        moment
-            .to_zoned(TimeZone::UTC)
-            .ok()
-            .map(|zoned| zoned.timestamp())
-    });
-    moment.map(Timestamp::as_millisecond)
-}
-
-/// How long an entry took, in milliseconds.
-fn duration(node: &Node<'_>) -> i64 {
-    let time = node
-        .get("time")
-        .and_then(Node::number)
-        .filter(|time| *time >= 0.0);
-    let time = time.unwrap_or_else(|| {
-        let timings = node.get("timings").map(Node::fields).unwrap_or_default();
-        // The handshake of TLS is a part of connecting.
-        let phases = timings
-            .iter()
-            .filter(|field| field.name != "ssl" && !field.name.starts_with('_'));
-        phases
-            .filter_map(|field| field.node.number())
-            .filter(|time| *time > 0.0)
-            .sum()
-    });
-    #[expect(clippy::cast_possible_truncation, reason = "it is within bounds")]
-    let time = time.min(LONGEST) as i64;
-    time
 }
 
 /// A request in a few words, without its query.

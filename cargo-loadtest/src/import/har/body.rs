@@ -42,6 +42,15 @@ pub(super) fn of_request(entry: &Entry<'_>, notes: &mut Vec<Note>) -> (Body, Opt
     let text = data.text_of("text").unwrap_or_default();
     if !text.is_empty() {
         let bytes = decoded(text, data);
+        let is_base64 = data
+            .text_of("encoding")
+            .is_some_and(|encoding| encoding.eq_ignore_ascii_case("base64"));
+        if is_base64 && bytes == text.as_bytes() {
+            note(
+                "its body is not the base64 that it is said to be: it is sent as it stands"
+                    .to_owned(),
+            );
+        }
         let text = std::str::from_utf8(&bytes).unwrap_or_default();
         if is("multipart/form-data")
             && let Some(boundary) = multipart::boundary(content_type)

@@ -3,7 +3,7 @@
 use super::super::recording::{Answer, Exchange, Header};
 use super::super::source::Note;
 use super::archive::Entry;
-use super::{body, headers};
+use super::{body, faults, headers};
 use url::Url;
 
 /// The words for an answer of a cache's question.
@@ -52,6 +52,9 @@ impl Reading {
                 "the browser had the answer in its cache: it is asked for as at a first visit"
                     .to_owned(),
             );
+        }
+        for (span, words) in faults::faults(entry) {
+            notes.push(Note::new(span, words));
         }
         let (body, content_type) = body::of_request(entry, notes);
         let kept = headers::kept(entry, content_type.as_deref());

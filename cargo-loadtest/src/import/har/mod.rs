@@ -9,6 +9,7 @@ mod archive;
 mod body;
 mod cookies;
 mod exchange;
+mod faults;
 mod headers;
 mod hosts;
 mod kinds;
@@ -19,12 +20,13 @@ mod rows;
 #[cfg(test)]
 mod tests;
 mod things;
+mod times;
 mod values;
 
-use super::document;
+use super::document::{self, Node};
 use super::recording::{Dropped, Recording};
-use super::source::{Input, Mistake, Span};
-use archive::Entry;
+use super::source::{Input, Mistake, Note};
+use archive::{Entry, Left};
 use cookies::Cookies;
 use exchange::Reading;
 use hosts::Hosts;
@@ -34,6 +36,8 @@ use std::fmt::Write as _;
 
 /// The most requests that are kept.
 const MOST_REQUESTS: usize = 1000;
+/// How many entries that cannot be read are shown.
+const MOST_UNREADABLE: usize = 3;
 
 /// Why an entry is left out.
 mod why {
@@ -47,7 +51,6 @@ mod why {
     pub(super) const UNANSWERED: &str = "without an answer: blocked, cancelled or failed";
     pub(super) const INTERNAL: &str = "answered by the browser itself, without a server";
     pub(super) const NOT_SENT: &str = "no requests over HTTP";
-    pub(super) const UNREADABLE: &str = "no requests that could be read";
 }
 
 /// What is taken of an archive.
@@ -74,14 +77,18 @@ struct Kept {
 
 /// Reads an archive.
 pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording, Mistake> {
-    let root = document::read(input)?;
+    let mut root = document::read(input)?;
+    let mut recording = Recording {
+        notes: document::without_doubles(&mut root),
+        ..Recording::default()
+    };
     let list = archive::entries(&root)?;
-    let mut recording = Recording::default();
-    let mut entries = Vec::new();
+    let (mut entries, mut unreadable) = (Vec::new(), Vec::new());
     for node in list.items() {
         match Entry::read(node) {
             Ok(entry) => entries.push(entry),
-            Err(dropped) => recording.dropped.push(dropped),
+            Err(Left::Dropped(dropped)) => recording.dropped.push(dropped),
+            Err(Left::Unreadable(note)) => unreadable.push(note),
         }
     }
     archive::sort(&mut entries);
@@ -89,18 +96,21 @@ pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording,
     let kept = judged(&entries, &kinds, options, &mut recording.dropped);
     let number = kept.iter().flatten().count();
     if number == 0 {
-        return Err(nothing_left(
-            &recording.dropped,
-            &entries,
-            list.span.clone(),
-        ));
+        return Err(nothing_left(&recording.dropped, unreadable, &entries, list));
     }
+    recording.notes.extend(shortened(unreadable));
     if number > MOST_REQUESTS {
         let words = format!(
-            "{number} requests are kept of it, and {MOST_REQUESTS} are the most that can be"
+            "{number} requests are kept of it, and {MOST_REQUESTS} are the most that can be: this is the first above"
         );
-        return Err(Mistake::new(list.span.clone(), words)
-            .help("record a shorter visit, or keep fewer hosts with `--host`"));
+        let mut above = entries.iter().zip(&kept).filter(|(_, kept)| kept.is_some());
+        let above = above
+            .nth(MOST_REQUESTS)
+            .map(|(entry, _)| entry.span.clone());
+        return Err(
+            Mistake::new(above.unwrap_or_else(|| list.beginning()), words)
+                .help("record a shorter visit, or keep fewer hosts with `--host`"),
+        );
     }
     recording.notes.extend(archive::sanitised(&root, &entries));
     if options.hosts.is_empty() {
@@ -191,31 +201,72 @@ fn judged<'e>(
     judged
 }
 
-/// Says that nothing is left, and what to do.
-fn nothing_left(dropped: &[Dropped], entries: &[Entry<'_>], span: Span) -> Mistake {
+/// The first of some notes, and how many there are.
+fn shortened(mut notes: Vec<Note>) -> Vec<Note> {
+    let more = notes.len().saturating_sub(MOST_UNREADABLE);
+    notes.truncate(MOST_UNREADABLE);
+    if let Some(last) = notes.last_mut().filter(|_| more > 0) {
+        let _ = write!(last.words, " (and {more} more that cannot be read)");
+    }
+    notes
+}
+
+/// Says that nothing is left, and what to do: where the first of those is that the help is for.
+fn nothing_left(
+    dropped: &[Dropped],
+    unreadable: Vec<Note>,
+    entries: &[Entry<'_>],
+    list: &Node<'_>,
+) -> Mistake {
     if dropped.is_empty() {
-        return Mistake::new(span, "there are no requests in it")
-            .help("open the network tools of the browser first, then load the page, and export what they list");
+        let number = unreadable.len();
+        let Some(first) = unreadable.into_iter().next() else {
+            return Mistake::new(list.beginning(), "there are no requests in it")
+                .help("open the network tools of the browser first, then load the page, and export what they list");
+        };
+        let words = match number {
+            1 => format!("{}, and it is the only request", first.words),
+            _ => format!("{}, as are all {number} requests", first.words),
+        };
+        return Mistake::new(first.span, words)
+            .help("export the archive again, or write the URL with its scheme and host");
     }
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     for dropped in dropped {
         *reasons.entry(dropped.why.as_str()).or_default() += 1;
     }
-    let has = |why: &str| reasons.contains_key(why);
-    let mut words = format!("nothing is left of its {} requests: ", dropped.len());
-    for (number, (why, count)) in reasons.iter().enumerate() {
-        let comma = if number > 0 { "; " } else { "" };
-        let _ = write!(words, "{comma}{count} {why}");
+    if !unreadable.is_empty() {
+        reasons.insert("that cannot be read", unreadable.len());
     }
-    let help = if has(why::THIRD_PARTY) || has(why::OTHER_HOST) {
-        match hosts::busiest(entries.iter()) {
+    let words = match dropped {
+        [only] if unreadable.is_empty() => {
+            format!("its only request is left out: {}", only.why)
+        }
+        _ => {
+            let number = dropped.len() + unreadable.len();
+            let reasons = reasons.iter().map(|(why, count)| format!("{count} {why}"));
+            let reasons: Vec<String> = reasons.collect();
+            format!(
+                "nothing is left of its {number} requests: {}",
+                reasons.join("; ")
+            )
+        }
+    };
+    let first_of = |kinds: &[&str]| {
+        let mut of_kind = dropped.iter();
+        of_kind.find(|dropped| kinds.contains(&dropped.why.as_str()))
+    };
+    let (first, help) = if let Some(first) = first_of(&[why::THIRD_PARTY, why::OTHER_HOST]) {
+        let help = match hosts::busiest(entries.iter()) {
             Some(host) => format!("`--host {host}` keeps the requests to that host"),
             None => "`--host` with a host of the archive keeps the requests to it".to_owned(),
-        }
-    } else if has(why::STATIC) {
-        "`--keep-static` keeps static files".to_owned()
+        };
+        (first, help)
+    } else if let Some(first) = first_of(&[why::STATIC]) {
+        (first, "`--keep-static` keeps static files".to_owned())
     } else {
-        "record a visit in which a page is loaded from the server that is to be tested".to_owned()
+        let help = "record a visit in which a page is loaded from the server that is to be tested";
+        (&dropped[0], help.to_owned())
     };
-    Mistake::new(span, words).help(help)
+    Mistake::new(first.span.clone(), words).help(help)
 }

@@ -3,7 +3,7 @@
 use super::content::{self, Content, Media};
 use super::operations::Operation;
 use super::parameters::example_of;
-use super::places::Document;
+use super::places::{Document, shortened};
 use super::sample::{Direction, Sampler, made};
 use super::style::Manner;
 use crate::import::document::{Field, Node, Value};
@@ -36,6 +36,15 @@ pub(super) fn answers<'a>(document: &Document<'a>, operation: &Operation<'a>) ->
             responses.kind()
         );
         document.note(&responses.span, words);
+    }
+    for field in responses.fields() {
+        if !is_status(&field.name) {
+            let name = shortened(&field.name);
+            document.note(
+                &field.span,
+                format!("`{name}` is no status: it is left out"),
+            );
+        }
     }
     let mut expect = statuses(responses, 200..300);
     if expect.is_empty() && response(responses, &["2xx", "default"]).is_none() {
@@ -90,6 +99,17 @@ pub(super) fn answers<'a>(document: &Document<'a>, operation: &Operation<'a>) ->
         links: response.get("links").map_or(&[][..], Node::fields),
         sets_cookies,
     }
+}
+
+/// Whether responses can be told under a name: `200`, `2XX`, `default`.
+fn is_status(name: &str) -> bool {
+    let name = name.trim();
+    let is_known = name.eq_ignore_ascii_case("default") || name == "$ref" || name.starts_with("x-");
+    let digits = name.as_bytes();
+    let is_range = digits.len() == 3
+        && (b'1'..=b'5').contains(&digits[0])
+        && (digits[1..].iter().all(u8::is_ascii_digit) || digits[1..].eq_ignore_ascii_case(b"XX"));
+    is_known || is_range
 }
 
 /// The statuses of a range that are told one by one.

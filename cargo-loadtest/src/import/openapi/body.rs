@@ -3,7 +3,7 @@
 use super::content::{self, Content, Media, URL_ENCODED};
 use super::operations::Operation;
 use super::parameters::Parameter;
-use super::places::Document;
+use super::places::{Document, shortened};
 use super::sample::{Direction, Shape, made};
 use super::style::{Manner, plain};
 use crate::import::document::{Field, Node, Value};
@@ -56,9 +56,23 @@ pub(super) fn body<'a>(
         let is_required = request.get("required").and_then(Node::boolean) == Some(true);
         let has_none = matches!(operation.method.as_str(), "GET" | "HEAD" | "TRACE");
         if has_none && !is_required {
+            let words = format!(
+                "a `{}` is sent without a body that is not required",
+                operation.method
+            );
+            if let Some(span) = operation.node.name("requestBody") {
+                document.note(&span, words);
+            }
             return Sent::default();
         }
         let content = request.get("content");
+        if content.is_none() {
+            let words = format!(
+                "a body has `content`, and this is {} without: none is sent",
+                request.kind()
+            );
+            document.note(&request.beginning(), words);
+        }
         let content =
             content.and_then(|content| content::content(document, content, Direction::Request));
         return content.map_or_else(Sent::default, |content| sent(document, operation, content));
@@ -78,6 +92,17 @@ fn of_version_two<'a>(
     let body = parameters
         .iter()
         .find(|parameter| parameter.place == "body");
+    let others = parameters.iter().filter(|parameter| match parameter.place {
+        "body" => body.is_some_and(|body| !std::ptr::eq(*parameter, body)),
+        place => place == "formData" && body.is_some(),
+    });
+    for other in others {
+        let words = format!(
+            "`{}` is left out: another parameter is the body",
+            shortened(other.name)
+        );
+        document.note(&other.node.beginning(), words);
+    }
     if let Some(body) = body {
         let best = types.iter().min_by_key(|name| Media::of(name));
         let name = best.copied().unwrap_or("application/json");
@@ -243,7 +268,11 @@ fn parts<'a>(document: &Document<'a>, content: &Content<'a>) -> Option<Sent<'a>>
         let mut properties = properties.iter();
         let property = properties.find(|(name, _)| *name == field.name);
         let is_file = property.is_some_and(|(_, property)| is_binary(document, property));
-        let said = encoding(content, &field.name).and_then(|node| node.text_of("contentType"));
+        let encoding = encoding(content, &field.name);
+        if let Some(span) = encoding.and_then(|encoding| encoding.name("headers")) {
+            document.note(&span, "headers of a part of a form are left out");
+        }
+        let said = encoding.and_then(|node| node.text_of("contentType"));
         let content_type = said.and_then(|said| said.split(',').next()).map(str::trim);
         let content_type = content_type.filter(|said| said.contains('/') && !said.contains('*'));
         if is_file {

@@ -77,6 +77,14 @@ impl<'a> Draft<'a> {
         };
         for parameter in &parameters {
             draft.add(document, parameter);
+            if parameter.place == "path" && !draft.has_piece(parameter.name) {
+                let words = format!(
+                    "`{}` is no part of `{}`: it is left out",
+                    shortened(parameter.name),
+                    shortened(&draft.operation.path)
+                );
+                document.note(&parameter.node.beginning(), words);
+            }
         }
         draft
     }
@@ -119,6 +127,12 @@ impl<'a> Draft<'a> {
                 }
             }
         }
+    }
+
+    /// Whether the path has a value of this name.
+    fn has_piece(&self, wanted: &str) -> bool {
+        let mut pieces = self.pieces.iter();
+        pieces.any(|piece| matches!(piece, Piece::Value { name, .. } if name == wanted))
     }
 
     /// Whether a security scheme has this name already.

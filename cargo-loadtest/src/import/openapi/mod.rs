@@ -47,8 +47,12 @@ pub(crate) struct OpenApiOptions {
 /// # Errors
 /// The text is no description of a service, or none of its operations is asked for.
 pub(crate) fn read_openapi(input: &Input, options: &OpenApiOptions) -> Result<Recording, Mistake> {
-    let root = document::read(input)?;
+    let mut root = document::read(input)?;
+    let doubles = document::without_doubles(&mut root);
     let document = Document::new(&root, &input.text);
+    for doubled in doubles {
+        document.note(&doubled.span, doubled.words);
+    }
     version(&document)?;
     let operations = operations::operations(&document, options)?;
     let servers = Servers::new(&document, options.base.as_deref())?;
@@ -83,7 +87,7 @@ pub(crate) fn read_openapi(input: &Input, options: &OpenApiOptions) -> Result<Re
 /// Whether it is such a description, of a version that is known.
 fn version(document: &Document<'_>) -> Result<(), Mistake> {
     let root = document.root;
-    let start = root.span.start..root.span.start + 1;
+    let start = document.start();
     let said = root.get("openapi").or_else(|| root.get("swagger"));
     let Some(said) = said else {
         if root.get("paths").is_some_and(Node::is_object) {
@@ -113,6 +117,13 @@ fn version(document: &Document<'_>) -> Result<(), Mistake> {
             shortened(&version)
         );
         document.note(&said.span, words);
+    }
+    if let (Some(_), Some(swagger)) = (root.get("openapi"), root.name("swagger")) {
+        let words = format!(
+            "the document says `openapi` {} and `swagger`: it is read as the former, with what it has of the latter",
+            shortened(&version)
+        );
+        document.note(&swagger, words);
     }
     if !root.get("info").is_some_and(Node::is_object) {
         document.note(&start, "the document has no `info`: it has no name");
@@ -292,10 +303,15 @@ fn told_once(document: &Document<'_>, drafts: &[Draft<'_>]) {
     }
     let callbacks = drafts
         .iter()
-        .find_map(|draft| draft.operation.node.get("callbacks"));
-    if let Some(callbacks) = callbacks {
-        let words = "callbacks are what the service sends: they are left out";
-        document.note(&callbacks.span, words);
+        .find_map(|draft| draft.operation.node.name("callbacks"));
+    for (sent, what) in [
+        (callbacks, "callbacks"),
+        (document.root.name("webhooks"), "webhooks"),
+    ] {
+        if let Some(span) = sent {
+            let words = format!("{what} are what the service sends: they are left out");
+            document.note(&span, words);
+        }
     }
 }
 

@@ -20,6 +20,29 @@ const OF_PATH: [&str; 6] = [
     "parameters",
     "additionalOperations",
 ];
+/// What a document may have beside `paths`.
+const OF_DOCUMENT: [&str; 20] = [
+    "openapi",
+    "swagger",
+    "$self",
+    "info",
+    "jsonSchemaDialect",
+    "servers",
+    "webhooks",
+    "components",
+    "security",
+    "tags",
+    "externalDocs",
+    "host",
+    "basePath",
+    "schemes",
+    "consumes",
+    "produces",
+    "definitions",
+    "parameters",
+    "responses",
+    "securityDefinitions",
+];
 /// What an operation may have.
 const OF_OPERATION: [&str; 15] = [
     "tags",
@@ -66,6 +89,17 @@ pub(super) fn operations<'a>(
     options: &OpenApiOptions,
 ) -> Result<Vec<Operation<'a>>, Mistake> {
     let root = document.root;
+    for field in root.fields() {
+        let is_known = field.name == "paths" || OF_DOCUMENT.contains(&&*field.name);
+        if !is_known && !field.name.starts_with("x-") {
+            let known = OF_DOCUMENT.into_iter().chain(["paths"]);
+            if let Some(like) = similar(&field.name, known) {
+                let name = shortened(&field.name);
+                let words = format!("`{name}` means nothing; did you mean `{like}`?");
+                document.note(&field.span, words);
+            }
+        }
+    }
     let mut all = Vec::new();
     let paths = root.get("paths");
     for path in paths.map_or(&[][..], Node::fields) {
@@ -74,15 +108,7 @@ pub(super) fn operations<'a>(
         }
     }
     if all.is_empty() {
-        let span = paths.map_or(root.span.start..root.span.start + 1, |paths| {
-            paths.span.clone()
-        });
-        let mistake = Mistake::new(span, "there is no operation in this document");
-        return Err(if root.get("webhooks").is_some() {
-            mistake.help("webhooks are what the service sends; a load test sends to `paths`")
-        } else {
-            mistake.help("the operations are in `paths`: `{\"/users\": {\"get\": {..}}}`")
-        });
+        return Err(none(document));
     }
     same_names(document, &all);
     let mut taken = chosen(document, all, options)?;
@@ -97,14 +123,48 @@ pub(super) fn operations<'a>(
     Ok(taken)
 }
 
+/// Says that there is no operation, and where they should be.
+fn none(document: &Document<'_>) -> Mistake {
+    let root = document.root;
+    let words = "there is no operation in this document";
+    let names = root.fields().iter().map(|field| &*field.name);
+    let like = similar("paths", names.filter(|name| !OF_DOCUMENT.contains(name)));
+    if let Some(span) = root.name("paths") {
+        return Mistake::new(span, words)
+            .help("the operations are in `paths`: `{\"/users\": {\"get\": {..}}}`");
+    }
+    if let Some(span) = root.name("webhooks") {
+        return Mistake::new(span, words)
+            .help("webhooks are what the service sends; a load test sends to `paths`");
+    }
+    if let Some((like, span)) = like.and_then(|like| Some((like, root.name(like)?))) {
+        let help = format!("`{}` means nothing; did you mean `paths`?", shortened(like));
+        return Mistake::new(span, words).help(help);
+    }
+    Mistake::new(document.start(), words)
+        .help("the operations are in `paths`: `{\"/users\": {\"get\": {..}}}`")
+}
+
 fn of_path<'a>(document: &Document<'a>, path: &'a Field<'a>, all: &mut Vec<Operation<'a>>) {
     let Some(item) = document.follow(&path.node) else {
         return;
     };
     if !item.is_object() {
         let words = format!("a path has operations, and this is {}", item.kind());
-        document.note(&item.span, words);
+        document.note(&item.beginning(), words);
         return;
+    }
+    let beside = path
+        .node
+        .fields()
+        .iter()
+        .find(|field| field.name != "$ref" && !field.name.starts_with("x-"));
+    if let Some(beside) = beside.filter(|_| path.node.text_of("$ref").is_some()) {
+        let name = shortened(&beside.name);
+        document.note(
+            &beside.span,
+            format!("`{name}` stands beside a `$ref`, and is left out"),
+        );
     }
     let mut template = path.name.trim().to_owned();
     if !template.starts_with('/') {
@@ -158,7 +218,16 @@ fn operation<'a>(
             }
         }
     }
-    let tags = node.get("tags").map_or(&[][..], Node::items);
+    let said = node.get("tags");
+    let odd =
+        said.filter(|tags| !tags.is_list() || tags.items().iter().any(|tag| tag.text().is_none()));
+    if let Some(odd) = odd {
+        document.note(
+            &odd.beginning(),
+            "tags are a list of strings: what else is there is left out",
+        );
+    }
+    let tags = said.map_or(&[][..], Node::items);
     let id = node.text_of("operationId").map(str::trim);
     Some(Operation {
         path: path.to_owned(),
@@ -197,7 +266,12 @@ fn chosen<'a>(
     for tag in &options.tags {
         if !known.iter().any(|known| known.eq_ignore_ascii_case(tag)) {
             let words = format!("no operation has the tag `{tag}`");
-            return Err(Mistake::new(place(document, "tags"), words).help(instead(tag, &known)));
+            let help = if known.is_empty() {
+                "no operation of this document has any tag: leave `--tag` out, or take `--operation`".to_owned()
+            } else {
+                instead(tag, &known)
+            };
+            return Err(Mistake::new(place_of_tag(document, &all, tag, &known), words).help(help));
         }
     }
     let known: Vec<String> = all.iter().map(Operation::name).collect();
@@ -205,7 +279,11 @@ fn chosen<'a>(
     for wanted in &options.operations {
         if !all.iter().any(|operation| operation.is(wanted)) {
             let words = format!("there is no operation `{wanted}`");
-            return Err(Mistake::new(place(document, "paths"), words).help(instead(wanted, &known)));
+            let like = similar(wanted, known.iter().copied());
+            let like = all.iter().find(|one| like == Some(one.name().as_str()));
+            let place = like.or(all.first()).map(|one| one.span.clone());
+            let place = place.unwrap_or_else(|| document.start());
+            return Err(Mistake::new(place, words).help(instead(wanted, &known)));
         }
     }
     let is_taken = |operation: &Operation<'_>| {
@@ -217,21 +295,33 @@ fn chosen<'a>(
         (options.tags.is_empty() || options.tags.iter().any(has_tag))
             && (options.operations.is_empty() || options.operations.iter().any(is))
     };
+    let asked = all
+        .iter()
+        .find(|one| options.operations.iter().any(|wanted| one.is(wanted)));
+    let asked = asked.map(|one| one.node.name("tags").unwrap_or_else(|| one.span.clone()));
     let taken: Vec<_> = all.into_iter().filter(is_taken).collect();
     if taken.is_empty() {
         let words = "none of these operations has such a tag";
-        return Err(Mistake::new(place(document, "paths"), words)
-            .help("give `--tag` or `--operation`, or those that go together"));
+        return Err(
+            Mistake::new(asked.unwrap_or_else(|| document.start()), words)
+                .help("give `--tag` or `--operation`, or those that go together"),
+        );
     }
     Ok(taken)
 }
 
-/// Where something of the document begins.
-fn place(document: &Document<'_>, name: &str) -> Span {
-    let mut fields = document.root.fields().iter();
-    let field = fields.find(|field| field.name == name);
-    let start = document.root.span.start;
-    field.map_or(start..start + 1, |field| field.span.clone())
+/// Where a tag is that might have been meant, or else the first one, or what could have one.
+fn place_of_tag(document: &Document<'_>, all: &[Operation<'_>], tag: &str, known: &[&str]) -> Span {
+    let like = similar(tag, known.iter().copied());
+    let nodes = all.iter().filter_map(|one| one.node.get("tags"));
+    let mut tags = nodes.flat_map(Node::items);
+    let place = match like {
+        Some(like) => tags.find(|tag| tag.text() == Some(like)),
+        None => tags.find(|tag| tag.text().is_some()),
+    };
+    let place = place.map(|tag| tag.span.clone());
+    let first = || all.first().map(|one| one.span.clone());
+    place.or_else(first).unwrap_or_else(|| document.start())
 }
 
 impl Operation<'_> {

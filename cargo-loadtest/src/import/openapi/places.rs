@@ -3,7 +3,7 @@
 
 use super::super::secrecy::variable;
 use super::notes::Notes;
-use crate::import::document::Node;
+use crate::import::document::{self, Node};
 use crate::import::recording::Secret;
 use crate::import::source::{Note, Span};
 use std::cell::{Cell, RefCell};
@@ -50,6 +50,11 @@ impl<'a> Document<'a> {
             left: Cell::new(MOST_BYTES),
             prefix,
         }
+    }
+
+    /// Where something is shown that is said of all of it.
+    pub(super) fn start(&self) -> Span {
+        document::told_by(self.root)
     }
 
     /// Says something about a place.
@@ -125,8 +130,7 @@ impl<'a> Document<'a> {
         if left.is_none() {
             let most = MOST_BYTES / (1024 * 1024);
             let words = format!("values have more than {most} MiB together: the rest is left out");
-            let start = self.root.span.start;
-            self.note(&(start..start + 1), words);
+            self.note(&self.start(), words);
         }
         self.left.set(left.unwrap_or(0));
         left.map(|_| value)

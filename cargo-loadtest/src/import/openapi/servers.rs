@@ -34,14 +34,25 @@ impl Servers {
         let root = document.root;
         let base = match base {
             None => None,
-            Some(text) => Some(of_url(text).ok_or_else(|| {
-                let words = format!("`--base-url {text}` is no URL of a service");
-                Mistake::new(root.span.start..root.span.start + 1, words)
-                    .help("write `http://host:port`, with the path that all operations begin with")
-            })?),
+            Some(text) => {
+                let refused = |words: String| {
+                    let said = ["servers", "host"].iter().find_map(|name| root.name(name));
+                    Mistake::new(said.unwrap_or_else(|| document.start()), words).help(
+                        "write `http://host:port`, with the path that all operations begin with",
+                    )
+                };
+                let server = of_url(text).ok_or_else(|| {
+                    refused(format!("`--base-url {text}` is no URL of a service"))
+                })?;
+                if let Some(rest) = left_out(text) {
+                    return Err(refused(format!("`--base-url` has {rest}, and takes none")));
+                }
+                Some(server)
+            }
         };
         let is_given = base.is_some();
-        let usual = if root.get("servers").is_some() || root.get("swagger").is_none() {
+        let is_version_two = root.get("swagger").is_some();
+        let usual = if root.get("servers").is_some() || !is_version_two {
             listed(document, root, is_given)
         } else {
             Some(of_version_two(document, is_given))
@@ -51,7 +62,7 @@ impl Servers {
                 "the document does not say where the service is: `{NOWHERE}` is taken; `--base-url` names another one"
             );
             if !is_given {
-                document.note(&(root.span.start..root.span.start + 1), words);
+                document.note(&document.start(), words);
             }
             nowhere("")
         });
@@ -83,8 +94,21 @@ impl Servers {
                 ..own
             },
             Some(own) => own,
-            None => self.usual.clone(),
+            None => self.by_scheme(document, operation),
         }
+    }
+
+    /// The usual place, by the scheme that an operation of version 2 has of its own.
+    fn by_scheme(&self, document: &Document<'_>, operation: &Node<'_>) -> Server {
+        let mut server = self.usual.clone();
+        let said = operation.get("schemes").filter(|_| !self.is_given);
+        if let Some(scheme) = said.and_then(|schemes| scheme(document, schemes))
+            && let Some((_, host)) = server.origin.split_once("://")
+            && server.origin != NOWHERE
+        {
+            server.origin = format!("{scheme}://{host}");
+        }
+        server
     }
 }
 
@@ -110,35 +134,54 @@ fn given(base: Option<Server>, usual: Server) -> Server {
 /// The first of a list of servers that can be used.
 fn listed(document: &Document<'_>, node: &Node<'_>, is_given: bool) -> Option<Server> {
     let servers = node.get("servers")?;
+    if !servers.is_list() {
+        let words = format!("servers are a list, and this is {}", servers.kind());
+        document.note(&servers.beginning(), words);
+    }
     for server in servers.items() {
         let Some(url) = server.get("url").and_then(Node::text) else {
-            document.note(&server.span, "a server has a `url`, and this has none");
+            document.note(
+                &server.beginning(),
+                "a server has a `url`, and this has none",
+            );
             continue;
+        };
+        let place = server
+            .get("url")
+            .map_or(server.beginning(), |url| url.span.clone());
+        let tell = |url: &str| {
+            if let Some(rest) = left_out(url).filter(|_| !is_given) {
+                let words = format!("the URL of the server has {rest}: that is left out");
+                document.note(&place, words);
+            }
         };
         let url = with_defaults(url, server.get("variables"));
         if let Some(server) = of_url(&url) {
+            tell(&url);
             return Some(server);
         }
         if let Some(rest) = url.strip_prefix("//")
             && let Some(server) = of_url(&format!("https://{rest}"))
         {
+            tell(&format!("https://{rest}"));
             return Some(server);
         }
         if !url.contains("://") && !url.contains(['{', ' ']) {
             let url = url.trim_start_matches(['.', '/']);
             let whole = of_url(&format!("{NOWHERE}/{url}"));
             if let Some(whole) = whole {
+                tell(&format!("{NOWHERE}/{url}"));
                 if !is_given {
                     let words = format!(
                         "the server is where the document is, which is not known: `{NOWHERE}` is taken; `--base-url` names another one"
                     );
-                    document.note(&server.span, words);
+                    document.note(&place, words);
                 }
                 return Some(nowhere(&whole.prefix));
             }
         }
         let words = format!("`{}` is no URL of a service", shortened(&url));
-        document.note(&server.span, words);
+        document.note(&place, words);
     }
     None
 }
@@ -171,22 +214,15 @@ fn with_defaults(url: &str, variables: Option<&Node<'_>>) -> String {
 fn of_version_two(document: &Document<'_>, is_given: bool) -> Server {
     let root = document.root;
     let prefix = root.text_of("basePath").unwrap_or_default();
-    let schemes: Vec<_> = root
-        .get("schemes")
-        .map_or(&[][..], Node::items)
-        .iter()
-        .filter_map(Node::text)
-        .collect();
-    let scheme = ["https", "http"]
-        .into_iter()
-        .find(|scheme| schemes.contains(scheme));
+    let schemes = root.get("schemes").filter(|_| !is_given);
+    let scheme = schemes.and_then(|schemes| scheme(document, schemes));
     let prefix = format!("/{}", prefix.trim_start_matches('/'));
     let Some(host) = root.get("host") else {
         let words = format!(
             "the document does not say its `host`: `{NOWHERE}` is taken; `--base-url` names another one"
         );
         if !is_given {
-            document.note(&(root.span.start..root.span.start + 1), words);
+            document.note(&document.start(), words);
         }
         return of_url(&format!("{NOWHERE}{prefix}")).unwrap_or_else(|| nowhere(""));
     };
@@ -200,6 +236,34 @@ fn of_version_two(document: &Document<'_>, is_given: bool) -> Server {
         document.note(&host.span, words);
         nowhere(&prefix)
     })
+}
+
+/// The scheme of HTTP among those of version 2, of which others are told.
+fn scheme(document: &Document<'_>, schemes: &Node<'_>) -> Option<&'static str> {
+    let names: Vec<_> = schemes.items().iter().filter_map(Node::text).collect();
+    let scheme = ["https", "http"]
+        .into_iter()
+        .find(|scheme| names.contains(scheme));
+    if scheme.is_none() && !names.is_empty() {
+        let words = format!(
+            "`{}` is not HTTP, which is sent all the same",
+            shortened(&names.join("`, `"))
+        );
+        document.note(&schemes.beginning(), words);
+    }
+    scheme
+}
+
+/// What a URL has that is no part of a place.
+fn left_out(text: &str) -> Option<&'static str> {
+    let url = Url::parse(text.trim()).ok()?;
+    let has_user = !url.username().is_empty() || url.password().is_some();
+    match (has_user, url.query().is_some_and(|query| !query.is_empty())) {
+        (true, true) => Some("credentials and a query"),
+        (true, false) => Some("credentials"),
+        (false, true) => Some("a query"),
+        (false, false) => None,
+    }
 }
 
 /// A URL of HTTP with a host, in its parts.

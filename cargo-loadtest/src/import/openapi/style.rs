@@ -1,5 +1,6 @@
 //! How values are written into URLs and headers: the styles of version 3, the collection formats of version 2.
 
+use super::content::Media;
 use super::places::Document;
 use crate::import::document::{Node, Value};
 use std::fmt::Write as _;
@@ -40,7 +41,10 @@ impl Manner {
             style: usual,
             explodes: usual == Style::Form && node.get("schema").is_some(),
             keeps_reserved: node.get("allowReserved").and_then(Node::boolean) == Some(true),
-            is_json: node.get("content").is_some(),
+            is_json: node.get("content").is_some_and(|content| {
+                let first = content.fields().first();
+                first.is_none_or(|field| Media::of(&field.name).is_json())
+            }),
         };
         if let Some(format) = node.text_of("collectionFormat") {
             (manner.style, manner.explodes) = match format {

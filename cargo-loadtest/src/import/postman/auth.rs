@@ -92,7 +92,7 @@ pub(super) fn apply(
                 query(exchange, &name, &text);
             } else if !super::request::is_header_name(&name) {
                 reader.note(
-                    &auth.span,
+                    &auth.name(kind).unwrap_or_else(|| auth.beginning()),
                     "the name of the API key can be no header, and it is left out",
                 );
             } else {
@@ -126,7 +126,10 @@ pub(super) fn apply(
             let words = format!(
                 "credentials of the kind `{other}` are made anew for each request, which is not done: the requests are sent without"
             );
-            reader.note_at_once(&auth.span, words);
+            let span = auth
+                .get("type")
+                .map_or_else(|| auth.beginning(), Node::beginning);
+            reader.note_at_once(&span, words);
         }
     }
 }

@@ -5,7 +5,7 @@ use super::super::recording::{BOUNDARY, Body, Part};
 use super::super::source::Input;
 use super::Reader;
 use super::dynamic;
-use super::environment::value;
+use super::environment::{place, value};
 use super::variables::{Piece, Scope, next};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -39,6 +39,8 @@ pub(super) fn read(
             .unwrap_or("none")
     });
     let content = body.get(mode);
+    let at = body.name(mode).unwrap_or_else(|| body.beginning());
+    let scope = Scope { at: &at, ..scope };
     match (mode, content) {
         ("raw", Some(content)) => {
             let text = value(content);
@@ -58,7 +60,7 @@ pub(super) fn read(
         ("none" | "", _) | (_, None) => nothing,
         (other, Some(_)) => {
             let words = format!("a body of the kind `{other}` is not known, and left out");
-            reader.note(scope.span, words);
+            reader.note(scope.at, words);
             nothing
         }
     }
@@ -128,7 +130,7 @@ fn json_text(text: &str, reader: &mut Reader<'_>, scope: Scope<'_>) -> String {
     match dynamic::without_kinds(&json) {
         Some(known) => {
             let words = "kinds of values, such as `<string>`, are replaced by a value of that kind";
-            reader.note_once(scope.span, words);
+            reader.note_once(scope.at, words);
             known
         }
         None => json,
@@ -191,6 +193,17 @@ fn without_comments(json: &str) -> String {
     plain
 }
 
+/// Whether there is something to send, as far as can be told without reading it.
+pub(super) fn is_something(body: &Node<'_>) -> bool {
+    let mode = body.text_of("mode").unwrap_or("none");
+    let is_off = body.get("disabled").and_then(Node::boolean) == Some(true);
+    let has_content = body.get(mode).is_some_and(|content| {
+        let text = value(content);
+        !matches!(text.as_str(), "" | "{}" | "[]")
+    });
+    has_content && !is_off
+}
+
 /// The fields of a form that are sent, with their names.
 fn fields<'n, 'a>(list: &'n Node<'a>) -> impl Iterator<Item = (String, &'n Node<'a>)> {
     list.items().iter().filter_map(|field| {
@@ -209,6 +222,8 @@ fn urlencoded(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>) -> 
     }
     let mut form = url::form_urlencoded::Serializer::new(String::new());
     for (name, field) in fields(content) {
+        let at = place(field);
+        let scope = Scope { at: &at, ..scope };
         let text = field.get("value").map(value).unwrap_or_default();
         let name = reader.known(&name, scope);
         form.append_pair(&name, &reader.variables.text(&text, scope));
@@ -223,8 +238,19 @@ fn urlencoded(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>) -> 
 fn form(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>) -> Typed {
     let mut parts = Vec::new();
     for (name, field) in fields(content) {
+        let at = place(field);
+        let scope = Scope { at: &at, ..scope };
         let name = reader.known(&name, scope);
-        let content_type = field.text_of("contentType").filter(|kind| is_type(kind));
+        let said = field
+            .get("contentType")
+            .filter(|kind| kind.text() != Some(""));
+        let content_type = said.and_then(Node::text).filter(|kind| is_type(kind));
+        if let Some(said) = said.filter(|said| content_type.is_none() && said.kind() != "null") {
+            reader.note(
+                &said.beginning(),
+                "this is no type of a part: it is left out",
+            );
+        }
         let part = Part {
             name: name.clone().into_bytes(),
             content_type: content_type.map(str::to_owned),
@@ -247,7 +273,7 @@ fn form(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>) -> Typed 
             let words = format!(
                 "the file `{file}` of the field `{name}` is not read, and a placeholder is sent; `file(\"..\")` sends one"
             );
-            reader.note(scope.span, words);
+            reader.note(scope.at, words);
             parts.push(Part {
                 file_name: Some(file.into_bytes()),
                 content: PLACEHOLDER.as_bytes().to_vec(),
@@ -296,13 +322,17 @@ fn file(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>) -> Typed 
     let words = format!(
         "the file `{file}`, which is the body, is not read, and a placeholder is sent; `body = file(\"..\")` sends it"
     );
-    reader.note(scope.span, words);
+    reader.note(scope.at, words);
     (Body::Bytes(PLACEHOLDER.as_bytes().to_vec()), content_type)
 }
 
 fn graphql(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>) -> Typed {
     let query = content.get("query").map(value).unwrap_or_default();
     let query = reader.variables.text(&query, scope);
+    let at = content
+        .name("variables")
+        .unwrap_or_else(|| scope.at.clone());
+    let scope = Scope { at: &at, ..scope };
     let variables = content.get("variables").map(value).unwrap_or_default();
     let variables = json_text(&variables, reader, scope);
     // In the order of their keys.
@@ -310,7 +340,7 @@ fn graphql(content: &Node<'_>, reader: &mut Reader<'_>, scope: Scope<'_>) -> Typ
     let variables = if input.text.trim().is_empty() || !is_json(&input.text) {
         if !input.text.trim().is_empty() {
             reader.note(
-                scope.span,
+                scope.at,
                 "the variables of the query are no JSON, and are left out",
             );
         }

@@ -1,8 +1,8 @@
 //! What a document of Postman is, and what is in it: folders within folders, and requests.
 
-use super::super::document::Node;
+use super::super::document::{self, Node};
 use super::super::source::{Mistake, Note, Span};
-use super::environment::{Layer, layer};
+use super::environment::{Layer, faults, layer};
 
 /// The most requests that a collection may have.
 const MOST_REQUESTS: usize = 5000;
@@ -36,6 +36,8 @@ pub(super) struct Entry<'n, 'a> {
 pub(super) struct Collection<'n, 'a> {
     pub(super) folders: Vec<Folder<'n, 'a>>,
     pub(super) entries: Vec<Entry<'n, 'a>>,
+    /// What is no request and no folder.
+    pub(super) left: Vec<Note>,
 }
 
 /// The collection in a document.
@@ -44,7 +46,7 @@ pub(super) fn found<'n, 'a>(root: &'n Node<'a>) -> Result<&'n Node<'a>, Mistake>
         .get("collection")
         .filter(|inner| inner.is_object())
         .unwrap_or(root);
-    let start = root.span.start..root.span.start + 1;
+    let place = |name: &str| root.name(name).unwrap_or_else(|| document::told_by(root));
     let has = |name: &str| root.get(name).is_some();
     let schema = root
         .at(&["info", "schema"])
@@ -53,7 +55,11 @@ pub(super) fn found<'n, 'a>(root: &'n Node<'a>) -> Result<&'n Node<'a>, Mistake>
     let export = "in Postman, choose Export and then Collection v2.1; what was exported earlier is imported first";
     if has("requests") && !has("item") || schema.contains("/v1.") {
         let words = "this is a collection of version 1, which Postman has not exported for years";
-        return Err(Mistake::new(start, words).help(export));
+        let span = match root.at(&["info", "schema"]) {
+            Some(schema) if !has("requests") => schema.span.clone(),
+            _ => place("requests"),
+        };
+        return Err(Mistake::new(span, words).help(export));
     }
     if has("values") && !has("item") {
         let is_global = root.text_of("_postman_variable_scope") == Some("globals");
@@ -64,11 +70,11 @@ pub(super) fn found<'n, 'a>(root: &'n Node<'a>) -> Result<&'n Node<'a>, Mistake>
         };
         let words = format!("these are the variables of {what}, and no collection");
         let help = "give the collection, and this file with `--environment`";
-        return Err(Mistake::new(start, words).help(help));
+        return Err(Mistake::new(place("values"), words).help(help));
     }
     if has("collections") {
         let words = "this holds all data of Postman, and not one collection";
-        return Err(Mistake::new(start, words).help(export));
+        return Err(Mistake::new(place("collections"), words).help(export));
     }
     match root.get("item") {
         Some(items) if items.is_list() => Ok(root),
@@ -77,11 +83,11 @@ pub(super) fn found<'n, 'a>(root: &'n Node<'a>) -> Result<&'n Node<'a>, Mistake>
                 "`item` is {}, and should be a list of requests and folders",
                 items.kind()
             );
-            Err(Mistake::new(items.span.clone(), words).help(export))
+            Err(Mistake::new(items.beginning(), words).help(export))
         }
         None => {
             let words = "this is no collection of Postman: it has no `item`";
-            Err(Mistake::new(start, words).help(export))
+            Err(Mistake::new(document::told_by(root), words).help(export))
         }
     }
 }
@@ -93,14 +99,24 @@ pub(super) fn read<'n, 'a>(
 ) -> Result<Collection<'n, 'a>, Mistake> {
     let name = root.at(&["info", "name"]).and_then(Node::text);
     let mut collection = Collection {
-        folders: vec![folder(root, name.unwrap_or("requests"), None)],
+        folders: vec![folder(root, name.unwrap_or("requests"), None, notes)],
         entries: Vec::new(),
+        left: Vec::new(),
     };
     collection.walk(root, 0, notes)?;
+    notes.extend(collection.left.iter().cloned());
     Ok(collection)
 }
 
-fn folder<'n, 'a>(node: &'n Node<'a>, name: &str, parent: Option<usize>) -> Folder<'n, 'a> {
+fn folder<'n, 'a>(
+    node: &'n Node<'a>,
+    name: &str,
+    parent: Option<usize>,
+    notes: &mut Vec<Note>,
+) -> Folder<'n, 'a> {
+    if let Some(variables) = node.get("variable") {
+        faults(variables, notes);
+    }
     Folder {
         node,
         name: name.trim().to_owned(),
@@ -122,7 +138,7 @@ impl<'n, 'a> Collection<'n, 'a> {
                     "`item` is {}, and should be a list: the folder is left out",
                     items.kind()
                 );
-                notes.push(Note::new(items.span.clone(), words));
+                self.left.push(Note::new(items.beginning(), words));
             }
             return Ok(());
         };
@@ -137,7 +153,7 @@ impl<'n, 'a> Collection<'n, 'a> {
                 .is_some_and(|inner| inner.is_list() || item.get("request").is_none())
             {
                 self.folders
-                    .push(folder(item, name.unwrap_or("folder"), Some(within)));
+                    .push(folder(item, name.unwrap_or("folder"), Some(within), notes));
                 self.walk(item, self.folders.len() - 1, notes)?;
                 continue;
             }
@@ -155,7 +171,7 @@ impl<'n, 'a> Collection<'n, 'a> {
                         item.kind()
                     ),
                 };
-                notes.push(Note::new(shown(item), words));
+                self.left.push(Note::new(shown(item), words));
                 continue;
             };
             if self.entries.len() == MOST_REQUESTS {
@@ -196,7 +212,7 @@ impl<'n, 'a> Collection<'n, 'a> {
 }
 
 /// Where an item is shown: its name, on one line.
-fn shown(item: &Node<'_>) -> Span {
+pub(super) fn shown(item: &Node<'_>) -> Span {
     let part = item
         .get("name")
         .filter(|name| name.text().is_some_and(|name| !name.is_empty()));

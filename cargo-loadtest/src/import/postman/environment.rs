@@ -1,7 +1,7 @@
 //! Variables with their values, as a collection, a folder or an exported environment lists them.
 
 use super::super::document::{self, Node};
-use super::super::source::{Input, Mistake};
+use super::super::source::{Input, Mistake, Note, Span};
 use std::collections::HashMap;
 
 /// The variables of one place, by name.
@@ -14,6 +14,8 @@ pub(super) struct Variable {
     pub(super) value: String,
     /// Whether it is marked as secret.
     pub(super) is_secret: bool,
+    /// Where its name stands, if that is in the collection.
+    pub(super) span: Option<Span>,
 }
 
 /// An environment, or the variables that hold everywhere.
@@ -29,8 +31,8 @@ pub(crate) fn read_environment(input: &Input) -> Result<Environment, Mistake> {
     let root = document::read(input)?;
     let root = root.get("environment").unwrap_or(&root);
     let Some(values) = root.get("values") else {
-        let start = root.span.start..root.span.start + 1;
-        let mistake = Mistake::new(start, "this is no environment: it has no `values`");
+        let telling = document::told_by(root);
+        let mistake = Mistake::new(telling, "this is no environment: it has no `values`");
         let help = if root.get("item").is_some() || root.get("requests").is_some() {
             "it is a collection; the environment of `--environment` is exported apart from it"
         } else {
@@ -43,10 +45,14 @@ pub(crate) fn read_environment(input: &Input) -> Result<Environment, Mistake> {
             "`values` is {}, and should be a list of variables",
             values.kind()
         );
-        return Err(Mistake::new(values.span.clone(), words));
+        return Err(Mistake::new(values.beginning(), words));
+    }
+    let mut variables = layer(values);
+    for variable in variables.values_mut() {
+        variable.span = None;
     }
     Ok(Environment {
-        variables: layer(values),
+        variables,
         is_global: root.text_of("_postman_variable_scope") == Some("globals"),
     })
 }
@@ -64,11 +70,42 @@ pub(super) fn layer(list: &Node<'_>) -> Layer {
         else {
             continue;
         };
-        let is_secret = variable.text_of("type") == Some("secret");
-        let value = variable.get("value").map(value).unwrap_or_default();
-        layer.insert(name.to_owned(), Variable { value, is_secret });
+        let known = Variable {
+            value: variable.get("value").map(value).unwrap_or_default(),
+            is_secret: variable.text_of("type") == Some("secret"),
+            span: Some(place(variable)),
+        };
+        layer.insert(name.to_owned(), known);
     }
     layer
+}
+
+/// Says what of a list of variables is none.
+pub(super) fn faults(list: &Node<'_>, notes: &mut Vec<Note>) {
+    if !list.is_list() && list.kind() != "null" {
+        let words = format!(
+            "`variable` is {}, and should be a list: it is left out",
+            list.kind()
+        );
+        notes.push(Note::new(list.beginning(), words));
+    }
+    for variable in list.items() {
+        let named = ["key", "id"]
+            .iter()
+            .any(|name| variable.text_of(name).is_some());
+        if !named {
+            let words = "a variable has a `key`, and this has none: it is left out";
+            notes.push(Note::new(variable.beginning(), words));
+        }
+    }
+}
+
+/// Where something with a name is shown.
+pub(super) fn place(node: &Node<'_>) -> Span {
+    let named = ["key", "id", "name"].iter().find_map(|name| node.get(name));
+    named
+        .filter(|name| name.text().is_some_and(|text| !text.is_empty()))
+        .map_or_else(|| node.beginning(), |name| name.span.clone())
 }
 
 /// A value as text.

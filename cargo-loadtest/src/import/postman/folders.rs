@@ -2,8 +2,8 @@
 
 use super::super::document::Node;
 use super::super::recording::{Exchange, Group, Origin, Recording};
-use super::super::source::Mistake;
-use super::collection::Collection;
+use super::super::source::{Mistake, Note};
+use super::collection::{Collection, shown};
 use super::names::unique;
 use super::request::description;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -53,8 +53,13 @@ fn no_folder(collection: &Collection<'_, '_>, wanted: &str, root: &Node<'_>) -> 
         .iter()
         .min_by_key(|name| distance(name))
         .filter(|name| distance(name) <= NEAR);
+    let mut folders = collection.folders[1..].iter();
+    let place = folders.find(|folder| near.is_none_or(|near| folder.name == *near));
+    let place = place
+        .map(|folder| shown(folder.node))
+        .or_else(|| root.name("item"));
     let mistake = Mistake::new(
-        root.span.start..root.span.start + 1,
+        place.unwrap_or_else(|| root.beginning()),
         format!("there is no folder `{wanted}` in it"),
     );
     match near {
@@ -69,6 +74,36 @@ fn no_folder(collection: &Collection<'_, '_>, wanted: &str, root: &Node<'_>) -> 
             mistake.help(format!("it has {}", some.join(", ")))
         }
     }
+}
+
+/// Says why nothing can be sent: `left` is what was left out.
+pub(super) fn nothing_left(
+    collection: &Collection<'_, '_>,
+    selected: &[usize],
+    left: &[Note],
+    root: &Node<'_>,
+) -> Mistake {
+    let within = |note: &&Note| {
+        let mut folders = selected.iter().map(|number| &collection.folders[*number]);
+        selected.is_empty() || folders.any(|folder| folder.node.span.contains(&note.span.start))
+    };
+    let left: Vec<&Note> = left.iter().chain(&collection.left).filter(within).collect();
+    let Some(first) = left.iter().min_by_key(|note| note.span.start) else {
+        let folder = selected
+            .first()
+            .map(|number| collection.folders[*number].node);
+        let place = folder.map(shown).or_else(|| root.name("item"));
+        let words = "there is no request in it that can be sent";
+        return Mistake::new(place.unwrap_or_else(|| root.beginning()), words);
+    };
+    let words = match left.len() {
+        1 => format!("{}, and there is no other request", first.words),
+        number => format!(
+            "{}, and none of the {number} requests can be sent",
+            first.words
+        ),
+    };
+    Mistake::new(first.span.clone(), words)
 }
 
 /// Leaves out what is not asked for, and puts requests into scenarios: one for each folder at the top, one for the

@@ -5,6 +5,7 @@
 
 mod answers;
 mod auth;
+mod behaviour;
 mod body;
 mod collection;
 mod dynamic;
@@ -41,6 +42,8 @@ pub(crate) struct PostmanOptions {
 struct Reader<'a> {
     variables: Variables<'a>,
     dropped: Vec<Dropped>,
+    /// All requests that cannot be sent, and why.
+    left: Vec<Note>,
     is_insecure: bool,
     /// The names of headers and parameters that hold keys.
     keys: Vec<String>,
@@ -83,9 +86,28 @@ impl Reader<'_> {
         }
         if !is_known {
             let words = format!("a name is the same in every run, and here `{name}`");
-            self.note(scope.span, words);
+            self.note(scope.at, words);
         }
         name
+    }
+
+    /// Leaves a request out that is none of HTTP, or cannot be sent.
+    fn leave(&mut self, span: &Span, what: String, why: &Fault) {
+        let words = match why {
+            Fault::NotHttp => {
+                let why = "not HTTP".to_owned();
+                let words = format!("`{what}` is not HTTP");
+                let span = span.clone();
+                self.dropped.push(Dropped { span, what, why });
+                words
+            }
+            Fault::Other(why) => {
+                let words = format!("{why}: `{what}` is left out");
+                self.note(span, words.as_str());
+                words
+            }
+        };
+        self.left.push(Note::new(span.clone(), words));
     }
 
     /// Says where requests go whose host has no value.
@@ -109,24 +131,37 @@ impl Reader<'_> {
     }
 }
 
+/// Why a request cannot be sent.
+enum Fault {
+    /// It is of another protocol.
+    NotHttp,
+    /// In words.
+    Other(String),
+}
+
 /// The scripts of a request.
 #[derive(Default)]
 struct Scripts {
     before: Vec<Script>,
     after: Vec<Script>,
+    /// Where it is said when they run.
+    places: [Option<Span>; 2],
 }
 
 /// Reads a collection.
 pub(crate) fn read_postman(input: &Input, options: &PostmanOptions) -> Result<Recording, Mistake> {
-    let document = document::read(input)?;
+    let mut document = document::read(input)?;
+    let doubles = document::without_doubles(&mut document);
     let root = collection::found(&document)?;
     let mut reader = Reader {
         variables: Variables::new(&input.text, options.environment.as_ref()),
         dropped: Vec::new(),
+        left: Vec::new(),
         is_insecure: false,
         keys: Vec::new(),
         told: HashSet::new(),
     };
+    reader.variables.notes = doubles;
     let collection = collection::read(root, &mut reader.variables.notes)?;
     let selected = folders::selected(&collection, &options.folders, root)?;
     let (mut recording, entries) = exchanges(&collection, &mut reader);
@@ -152,8 +187,12 @@ pub(crate) fn read_postman(input: &Input, options: &PostmanOptions) -> Result<Re
     folders::base(&mut recording);
     recording.notes.sort_by_key(|note| note.span.start);
     if recording.exchanges.is_empty() {
-        let words = "there is no request in it that can be sent";
-        return Err(Mistake::new(root.span.start..root.span.start + 1, words));
+        return Err(folders::nothing_left(
+            &collection,
+            &selected,
+            &reader.left,
+            root,
+        ));
     }
     Ok(recording)
 }
@@ -187,6 +226,7 @@ fn exchanges(collection: &Collection<'_, '_>, reader: &mut Reader<'_>) -> (Recor
         let scope = Scope {
             layers: &layers,
             span: &entry.span,
+            at: &entry.span,
         };
         let name = entry.name.as_deref().unwrap_or("a request without a name");
         for (variable, parts) in scripts.before.iter().flat_map(|script| &script.sets) {
@@ -231,10 +271,8 @@ fn scripts(collection: &Collection<'_, '_>, reader: &mut Reader<'_>) -> Vec<Scri
                 !script.sets.is_empty() || !script.deeds.is_empty() || !script.statuses.is_empty()
             });
             if does_something {
-                let span = folder
-                    .node
-                    .get("event")
-                    .map_or(0..0, |event| event.span.start..event.span.start + 1);
+                let span = folder.node.name("event");
+                let span = span.unwrap_or_else(|| folder.node.beginning());
                 let words = format!(
                     "not run: the script of {what} {when} each of its requests{}",
                     deeds(scripts)
@@ -270,35 +308,38 @@ fn of(item: &Node<'_>) -> Scripts {
         let exec = node.get("exec").unwrap_or(node);
         let lines: Vec<_> = exec.items().iter().filter_map(Node::text).collect();
         let text = exec.text().map_or_else(|| lines.join("\n"), str::to_owned);
-        match event.text_of("listen") {
-            Some("prerequest") => scripts.before.push(script::read(&text)),
-            Some("test") => scripts.after.push(script::read(&text)),
-            _ => {}
-        }
+        let Some(listen) = event.get("listen") else {
+            continue;
+        };
+        let (scripts, place) = match listen.text() {
+            Some("prerequest") => (&mut scripts.before, &mut scripts.places[0]),
+            Some("test") => (&mut scripts.after, &mut scripts.places[1]),
+            _ => continue,
+        };
+        scripts.push(script::read(&text));
+        place.get_or_insert_with(|| listen.span.clone());
     }
     scripts
 }
 
 /// Says what the scripts of a request do that is not done.
 fn tell(entry: &Entry<'_, '_>, scripts: &Scripts, name: &str, reader: &mut Reader<'_>) {
-    for (scripts, what) in [
-        (&scripts.before, "pre-request script"),
-        (&scripts.after, "test script"),
+    let [before, after] = &scripts.places;
+    for (place, scripts, what) in [
+        (before, &scripts.before, "pre-request script"),
+        (after, &scripts.after, "test script"),
     ] {
         let deeds = deeds(scripts);
         if !deeds.is_empty() {
-            reader.note(
-                &entry.span,
-                format!("not run: the {what} of `{name}`{deeds}"),
-            );
+            let span = place.as_ref().unwrap_or(&entry.span);
+            reader.note(span, format!("not run: the {what} of `{name}`{deeds}"));
         }
     }
-    if let Some(event) = entry.item.get("event")
+    if let Some(place) = after
         && scripts.after.iter().any(|script| script.checks_more)
     {
         let words = "of what scripts check, here and elsewhere, only the status is checked";
-        let start = event.span.start;
-        reader.note_once(&(start..start + 1), words);
+        reader.note_once(place, words);
     }
 }
 

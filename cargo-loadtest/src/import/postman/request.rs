@@ -1,18 +1,17 @@
 //! One request: method, URL, headers, credentials and body.
 
 use super::super::document::Node;
-use super::super::recording::{Body, Dropped, Exchange, Header};
+use super::super::recording::{Body, Exchange, Header};
+use super::behaviour::Behaviour;
 use super::collection::{Collection, Entry};
-use super::environment::value;
+use super::environment::{place, value};
 use super::variables::{Piece, Scope};
-use super::{Reader, auth, body, url};
+use super::{Fault, Reader, auth, body, url};
 
 /// The methods whose body Postman does not send, unless it is told to.
 const WITHOUT_BODY: [&str; 6] = ["GET", "HEAD", "COPY", "PURGE", "UNLOCK", "VIEW"];
 /// How many redirects Postman follows.
 pub(super) const REDIRECTS: u32 = 10;
-/// How many can be followed.
-const MOST_REDIRECTS: u32 = 50;
 /// What is set by whoever sends.
 const SENDERS_OWN: [&str; 5] = [
     "content-length",
@@ -42,25 +41,33 @@ pub(super) fn read(
     };
     let node = node
         .filter(|node| node.is_object() || node.text().is_some_and(|text| !text.trim().is_empty()));
-    let url = match node {
-        _ if !is_header_name(&method) => Err("its method is none".to_owned()),
-        None => Err("it has no URL".to_owned()),
-        Some(node) => url::read(node, reader, scope),
+    let url_span = node.map(url::place);
+    let scope_of_url = Scope {
+        at: url_span.as_ref().unwrap_or(&entry.span),
+        ..scope
+    };
+    let (url, at) = match node {
+        _ if !is_header_name(&method) => {
+            let why = Fault::Other("this is no method of HTTP".to_owned());
+            (Err(why), request.get("method").map(Node::beginning))
+        }
+        None => {
+            let why = Fault::Other("there is no URL".to_owned());
+            (Err(why), request.name("url").or(request.name("method")))
+        }
+        Some(node) => (url::read(node, reader, scope_of_url), url_span.clone()),
     };
     let url = match url {
         Ok(url) => url,
         Err(why) => {
             let name = entry.name.as_deref().unwrap_or("without a name");
-            reader.dropped.push(Dropped {
-                span: entry.span.clone(),
-                what: format!("{method} {name}"),
-                why,
-            });
+            let span = at.unwrap_or_else(|| entry.span.clone());
+            reader.leave(&span, format!("{method} {name}"), &why);
             return None;
         }
     };
-    if let (Some(names), Some(node)) = (&url.unknown, node) {
-        reader.unknown_host(&node.span, names);
+    if let Some(names) = &url.unknown {
+        reader.unknown_host(scope_of_url.at, names);
     }
     let mut exchange = Exchange {
         span: entry.span.clone(),
@@ -76,25 +83,21 @@ pub(super) fn read(
     };
     headers(request, &mut exchange, reader, scope);
     let behaviour = Behaviour { entry, collection };
-    let sends_body = behaviour.is("disableBodyPruning", true)
-        || !WITHOUT_BODY.contains(&exchange.method.as_str());
-    if let Some(node) = request.get("body").filter(|_| sends_body) {
-        add_body(node, &mut exchange, reader, scope);
+    if let Some(node) = request.get("body") {
+        if behaviour.is("disableBodyPruning", true)
+            || !WITHOUT_BODY.contains(&exchange.method.as_str())
+        {
+            add_body(node, &mut exchange, reader, scope);
+        } else if body::is_something(node) {
+            let words = format!(
+                "a `{}` is sent without a body, as in Postman, unless `disableBodyPruning` is set",
+                exchange.method
+            );
+            let span = request.name("body");
+            reader.note(&span.unwrap_or_else(|| node.beginning()), words);
+        }
     }
-    if behaviour.is("followRedirects", false) {
-        exchange.redirects = 0;
-    } else if let Some(most) = behaviour.get("maxRedirects").and_then(Node::number) {
-        let all = (0..=MOST_REDIRECTS).rev();
-        exchange.redirects = all
-            .filter(|count| f64::from(*count) <= most)
-            .max()
-            .unwrap_or(0);
-    }
-    if behaviour.is("strictSSL", false) {
-        reader.is_insecure = true;
-        let words = "certificates go unchecked for all requests, since they do for this one";
-        reader.note_once(&entry.span, words);
-    }
+    behaviour.apply(&mut exchange, reader);
     let inherited = collection
         .way(entry.folder)
         .into_iter()
@@ -103,31 +106,12 @@ pub(super) fn read(
     // `null` is as nothing: the folder says.
     let auth = nodes.find_map(|node| {
         let auth = node.get("auth");
-        auth.filter(|auth| auth.text_of("type").is_some())
+        auth.filter(|auth| auth.text_of("type").is_some_and(|kind| kind != "inherit"))
     });
     if let Some(auth) = auth {
         auth::apply(auth, &mut exchange, reader, scope);
     }
     Some(exchange)
-}
-
-/// How a request is sent, where it or a folder says so.
-struct Behaviour<'b, 'n, 'a> {
-    entry: &'b Entry<'n, 'a>,
-    collection: &'b Collection<'n, 'a>,
-}
-
-impl<'n, 'a> Behaviour<'_, 'n, 'a> {
-    fn get(&self, name: &str) -> Option<&'n Node<'a>> {
-        let way = self.collection.way(self.entry.folder);
-        let inherited = way.into_iter().map(|folder| folder.node);
-        let mut nodes = std::iter::once(self.entry.item).chain(inherited);
-        nodes.find_map(|node| node.at(&["protocolProfileBehavior", name]))
-    }
-
-    fn is(&self, name: &str, value: bool) -> bool {
-        self.get(name).and_then(Node::boolean) == Some(value)
-    }
 }
 
 fn add_body(node: &Node<'_>, exchange: &mut Exchange, reader: &mut Reader<'_>, scope: Scope<'_>) {
@@ -165,6 +149,8 @@ fn headers(request: &Node<'_>, exchange: &mut Exchange, reader: &mut Reader<'_>,
     let Some(list) = request.get("header") else {
         return;
     };
+    let at = request.name("header").unwrap_or_else(|| list.beginning());
+    let scope = Scope { at: &at, ..scope };
     if let Some(text) = list.text() {
         for line in text
             .lines()
@@ -177,6 +163,8 @@ fn headers(request: &Node<'_>, exchange: &mut Exchange, reader: &mut Reader<'_>,
         return;
     }
     for node in list.items() {
+        let at = place(node);
+        let scope = Scope { at: &at, ..scope };
         if node.get("disabled").and_then(Node::boolean) == Some(true) {
             continue;
         }
@@ -189,6 +177,14 @@ fn headers(request: &Node<'_>, exchange: &mut Exchange, reader: &mut Reader<'_>,
         {
             let value = node.get("value").map(value).unwrap_or_default();
             header(&name, &value, exchange, reader, scope);
+        } else if node
+            .get("value")
+            .is_some_and(|value| value.text() != Some(""))
+        {
+            reader.note(
+                &at,
+                "a header has a name as its `key`, and this has none: it is left out",
+            );
         }
     }
     if !list.is_list() && !matches!(list.kind(), "null") {
@@ -196,7 +192,7 @@ fn headers(request: &Node<'_>, exchange: &mut Exchange, reader: &mut Reader<'_>,
             "`header` is {}, and should be a list: it is left out",
             list.kind()
         );
-        reader.note(&list.span, words);
+        reader.note(&list.beginning(), words);
     }
 }
 
@@ -232,7 +228,7 @@ fn header(
             .any(|byte| matches!(byte, 0..=8 | 10..=31 | 127))
     {
         reader.note(
-            scope.span,
+            scope.at,
             "a header whose name or value has letters that no header has is left out",
         );
         return;

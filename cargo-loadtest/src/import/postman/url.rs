@@ -2,10 +2,11 @@
 
 use super::super::document::Node;
 use super::super::recording::Credentials;
-use super::Reader;
+use super::super::source::Span;
 use super::dynamic;
 use super::environment::value;
 use super::variables::{Piece, Scope, next};
+use super::{Fault, Reader};
 use std::fmt::Write as _;
 
 /// Where requests go whose host is not known.
@@ -45,9 +46,9 @@ pub(super) fn read(
     node: &Node<'_>,
     reader: &mut Reader<'_>,
     scope: Scope<'_>,
-) -> Result<Url, String> {
+) -> Result<Url, Fault> {
     let parts = parts(node);
-    let pieces = reader.variables.pieces(parts.authority.trim(), scope);
+    let pieces = reader.variables.host(parts.authority.trim(), scope);
     let mut url = Url::default();
     let mut before = match pieces.as_slice() {
         [Piece::Answer { .. }, ..] => reader.variables.joined(&pieces, false),
@@ -112,6 +113,16 @@ pub(super) fn read(
     Ok(url)
 }
 
+/// Where a URL is shown: on one line.
+pub(super) fn place(node: &Node<'_>) -> Span {
+    let has_text = |node: &&Node<'_>| node.text().is_some_and(|text| !text.is_empty());
+    let raw = node.get("raw").filter(has_text);
+    let host = node.get("host");
+    let label = host.and_then(|host| host.items().first()).or(host);
+    let shown = raw.or(label.filter(has_text)).unwrap_or(node);
+    shown.beginning()
+}
+
 /// Whether the host comes after all that has no value: that is who asks, `http://ada:{{password}}@host`.
 fn has_host(pieces: &[Piece]) -> bool {
     matches!(pieces.last(), Some(Piece::Text(text)) if text.contains('@'))
@@ -145,11 +156,11 @@ fn has_path(text: &str) -> bool {
 }
 
 /// The origin of a URL, its credentials, and what follows.
-fn origin(text: &str) -> Result<(String, Option<Credentials>, String), String> {
+fn origin(text: &str) -> Result<(String, Option<Credentials>, String), Fault> {
     let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
     let scheme = scheme.to_ascii_lowercase();
     if scheme != "http" && scheme != "https" {
-        return Err("not HTTP".to_owned());
+        return Err(Fault::NotHttp);
     }
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
@@ -157,8 +168,13 @@ fn origin(text: &str) -> Result<(String, Option<Credentials>, String), String> {
         Some((who, host)) => (Some(who), host),
         None => (None, authority),
     };
+    if matches!(host.trim(), "http:" | "https:") {
+        let words = "this URL has two schemes, one of which is that of a variable";
+        return Err(Fault::Other(words.to_owned()));
+    }
     let url = url::Url::parse(&format!("{scheme}://{}/", host.trim()));
-    let url = url.map_err(|_| "its host is none".to_owned())?;
+    let url =
+        url.map_err(|error| Fault::Other(format!("the host of this URL is none ({error})")))?;
     let credentials = who.map(|who| {
         let (user, password) = who.split_once(':').unwrap_or((who, ""));
         Credentials {

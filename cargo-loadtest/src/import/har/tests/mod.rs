@@ -3,6 +3,7 @@
 mod any;
 mod fixtures;
 mod folded;
+mod told;
 
 use super::super::recording::{Body, Exchange};
 use super::*;
@@ -82,8 +83,8 @@ fn what_is_no_archive_says_what_to_do() {
         ),
         (
             r#"{"log":{"entries":[1,{},{"request":{"url":7}}]}}"#,
-            "3 no requests that could be read",
-            "record",
+            "this is a number without one: it is left out, as are all 3 requests",
+            "export",
         ),
         ("{\"log\":", "not JSON", ""),
     ] {
@@ -113,7 +114,7 @@ fn when_nothing_is_left_the_help_fits() {
     };
     assert_eq!(
         mistake(std::slice::from_ref(&script), ""),
-        "nothing is left of its 1 requests: 1 static files; `--keep-static` keeps static files"
+        "its only request is left out: static files; `--keep-static` keeps static files"
     );
     assert_eq!(
         mistake(&[entry(0, "GET", "http://h/a", 200), script], "other"),

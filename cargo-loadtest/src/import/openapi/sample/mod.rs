@@ -1,5 +1,6 @@
 //! Values that fit a schema: an example where there is one, else the smallest that somebody would write.
 
+mod fit;
 mod number;
 mod pattern;
 mod shape;
@@ -108,13 +109,19 @@ impl<'a, 'd> Sampler<'a, 'd> {
             return Some(made(schema, Value::Text(marker.into())));
         }
         if kind == Kind::Object {
-            return Some(self.object(shape, schema));
+            let made = self.object(shape, schema);
+            self.tell_unfit(shape, &made);
+            return Some(made);
         }
         if let Some(example) = shape.example() {
             return Some(example.clone());
         }
         let value = match kind {
-            Kind::List => return self.list(shape, name, schema),
+            Kind::List => {
+                let made = self.list(shape, name, schema)?;
+                self.tell_unfit(shape, &made);
+                return Some(made);
+            }
             Kind::Text => Value::Text(text::text(self.document, shape, name).into()),
             Kind::Integer => Value::Number(number::number(shape, true).into()),
             Kind::Number => Value::Number(number::number(shape, false).into()),
@@ -124,7 +131,18 @@ impl<'a, 'd> Sampler<'a, 'd> {
             Kind::Any => Value::Text("example".into()),
             Kind::Never | Kind::Object => return None,
         };
-        Some(made(schema, value))
+        let made = made(schema, value);
+        self.tell_unfit(shape, &made);
+        Some(made)
+    }
+
+    /// Says what is asked of a value that is sent and does not fit.
+    fn tell_unfit(&self, shape: &Shape<'a>, value: &Node<'a>) {
+        if self.direction == Direction::Request {
+            for (span, words) in fit::faults(shape, value) {
+                self.document.note(&span, words);
+            }
+        }
     }
 
     fn list(&self, shape: &Shape<'a>, name: &str, schema: &'a Node<'a>) -> Option<Node<'a>> {
@@ -143,11 +161,21 @@ impl<'a, 'd> Sampler<'a, 'd> {
             let name = singular(name);
             let wanted = count("minItems").unwrap_or(1.0).max(1.0).min(most);
             let item = self.within_bounds(of, name, false);
+            let are_unique = shape.get("uniqueItems").and_then(Node::boolean) == Some(true);
+            let of = Shape::new(self.document, of, &[]);
+            let mut number = 0;
             while let Some(item) = &item
                 && items.len() < MOST_ITEMS
                 && (items.len() as f64) < wanted
             {
-                items.push(item.clone());
+                let another = if are_unique {
+                    fit::another(&of, item, number)
+                } else {
+                    Some(item.clone())
+                };
+                let Some(another) = another else { break };
+                items.push(another);
+                number += 1;
             }
         }
         Some(made(schema, Value::List(items)))

@@ -1,12 +1,13 @@
 //! What `{{name}}` stands for: the value of a scope, a part of an earlier answer, or a secret.
 
-use super::super::recording::{Confidence, Key, Origin, Reference, Secret};
-use super::super::secrecy::variable;
-use super::super::source::{Note, Span};
+mod markers;
+
 use super::dynamic;
 use super::environment::{Environment, Layer, Variable};
 use super::names;
 use super::script::Part;
+use crate::import::recording::{Key, Origin, Reference, Secret};
+use crate::import::source::{Note, Span};
 use std::collections::{HashMap, HashSet};
 
 /// How deep variables may be within each other, as in Postman.
@@ -15,8 +16,8 @@ const DEEPEST: usize = 20;
 const MOST_LOOKUPS: usize = 200_000;
 /// How many bytes their values may come to.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
-/// How many variables may be given at run time.
-const MOST_SECRETS: usize = 1000;
+/// How many variables on the way from one to itself are shown.
+const MOST_SHOWN: usize = 8;
 /// The longest name.
 const LONGEST_NAME: usize = 100;
 
@@ -50,6 +51,8 @@ pub(super) struct Scope<'a> {
     pub(super) layers: &'a [&'a Layer],
     /// The request.
     pub(super) span: &'a Span,
+    /// Where what is said of the text is shown.
+    pub(super) at: &'a Span,
 }
 
 /// All variables, as they are when a request is sent.
@@ -77,6 +80,16 @@ pub(super) struct Variables<'a> {
     pub(super) notes: Vec<Note>,
     /// The made up values that were told, with the place of their request.
     told: HashSet<(usize, String)>,
+    /// What else was told.
+    told_once: HashSet<String>,
+    /// The variables whose values are being looked at.
+    open: Vec<String>,
+    /// Those that stand for themselves.
+    round: HashSet<String>,
+    /// Whether one of those that are open is such.
+    is_round: bool,
+    /// Whether the text is a host, which is no secret.
+    is_host: bool,
     made_up: usize,
     lookups: usize,
     bytes: usize,
@@ -103,6 +116,11 @@ impl<'a> Variables<'a> {
             references: Vec::new(),
             notes: Vec::new(),
             told: HashSet::new(),
+            told_once: HashSet::new(),
+            open: Vec::new(),
+            round: HashSet::new(),
+            is_round: false,
+            is_host: false,
             made_up: 0,
             lookups: 0,
             bytes: 0,
@@ -184,6 +202,20 @@ impl<'a> Variables<'a> {
         pieces
     }
 
+    /// Scheme, credentials, host and port in pieces: variables that are the host are there with their values,
+    /// whatever they are marked as.
+    pub(super) fn host(&mut self, text: &str, scope: Scope<'_>) -> Vec<Piece> {
+        let (who, host) = match text.rsplit_once('@') {
+            Some((who, host)) => (format!("{who}@"), host),
+            None => (String::new(), text),
+        };
+        let mut pieces = self.pieces(&who, scope);
+        self.is_host = true;
+        self.expand(host, scope, 0, &mut pieces);
+        self.is_host = false;
+        pieces
+    }
+
     /// A text with markers in the place of what is not known yet.
     pub(super) fn text(&mut self, text: &str, scope: Scope<'_>) -> String {
         let pieces = self.pieces(text, scope);
@@ -223,7 +255,16 @@ impl<'a> Variables<'a> {
             name: name.to_owned(),
             is_missing,
         };
-        if depth >= DEEPEST || self.lookups > MOST_LOOKUPS || self.bytes > MOST_BYTES {
+        let is_large = self.lookups > MOST_LOOKUPS || self.bytes > MOST_BYTES;
+        if depth >= DEEPEST || is_large {
+            let words = if is_large {
+                "variables stand for more than can be kept, here and further down: they are asked for at run time".to_owned()
+            } else {
+                format!(
+                    "variables within variables end after {DEEPEST} levels: `{name}` is asked for at run time"
+                )
+            };
+            self.note_once(scope.at, words);
             pieces.push(hidden(true));
             return;
         }
@@ -247,13 +288,59 @@ impl<'a> Variables<'a> {
             pieces.push(hidden(true));
             return;
         };
+        let variable = variable.clone();
         if variable.is_secret || self.is_secret(name, &variable.value) {
-            let value = variable.value.clone();
-            self.hide(name, &value);
-            pieces.push(hidden(false));
-        } else {
-            let value = variable.value.clone();
-            self.expand(&value, scope, depth + 1, pieces);
+            if !self.is_host {
+                self.hide(name, &variable.value);
+                pieces.push(hidden(false));
+                return;
+            }
+            let words = format!(
+                "the value of `{name}`, which is the host, is in the scenario, also where it is marked as secret"
+            );
+            let span = variable.span.clone();
+            self.note_once(&span.unwrap_or_else(|| scope.at.clone()), words);
+        }
+        if self.open.iter().any(|open| open == name) {
+            let way = self.open.iter().map(String::as_str);
+            let way = way.skip_while(|open| *open != name).chain([name]);
+            let way: Vec<_> = way
+                .take(MOST_SHOWN)
+                .map(|name| format!("`{name}`"))
+                .collect();
+            let words = format!(
+                "`{name}` stands for itself ({}): it has no value, and is asked for at run time",
+                way.join(" → ")
+            );
+            let span = variable.span.clone();
+            if self.round.insert(name.to_owned()) {
+                self.note_once(&span.unwrap_or_else(|| scope.at.clone()), words);
+            }
+            self.is_round = true;
+            return;
+        }
+        self.open.push(name.to_owned());
+        let mut own = Vec::new();
+        self.expand(&variable.value, scope, depth + 1, &mut own);
+        self.open.pop();
+        if self.is_round {
+            // Nothing of it is a value, up to the variable that the text has.
+            self.is_round = !self.open.is_empty();
+            self.round.insert(name.to_owned());
+            pieces.push(hidden(true));
+            return;
+        }
+        for piece in own {
+            match piece {
+                Piece::Text(text) => push_text(&text, pieces),
+                piece => pieces.push(piece),
+            }
+        }
+    }
+
+    fn note_once(&mut self, span: &Span, words: String) {
+        if self.told_once.insert(words.clone()) {
+            self.notes.push(Note::new(span.clone(), words));
         }
     }
 
@@ -284,123 +371,20 @@ impl<'a> Variables<'a> {
         if self.told.insert((scope.span.start, kind.to_owned())) {
             let instead = match kind {
                 "guid" | "randomUUID" => "; a step with a body has `vu.uuid()`",
+                "randomInt" => "; a step with a body has `vu.random_range(0..=1000)`",
                 _ if kind.starts_with("random") => {
                     "; a `#[feed]` has a row of data for each journey"
                 }
                 _ => "",
             };
             self.notes.push(Note::new(
-                scope.span.clone(),
+                scope.at.clone(),
                 format!(
                     "`{{{{${kind}}}}}` is new with each request in Postman, and here always `{value}`{instead}"
                 ),
             ));
         }
         push_text(&value, pieces);
-    }
-
-    fn marker(&mut self) -> String {
-        self.markers += 1;
-        format!("{}{}e", self.prefix, self.markers)
-    }
-
-    /// The marker of a variable that is given at run time.
-    pub(super) fn secret(&mut self, name: &str, is_missing: bool) -> String {
-        let key = format!("variable {name}");
-        let what = match self.set_by.get(name) {
-            Some(request) if is_missing => {
-                format!(
-                    "the variable `{name}`, which `{request}` sets only later or in a way that is not known"
-                )
-            }
-            _ if is_missing => {
-                format!("the variable `{name}`, which has no value in the collection")
-            }
-            _ => format!("the variable `{name}` of the collection"),
-        };
-        self.keep(key, name, what)
-    }
-
-    /// The marker of a value that is secret itself.
-    pub(super) fn hidden(&mut self, value: &str, wanted: &str, what: &str) -> String {
-        let key = format!("value {value}");
-        let hidden = (key.clone(), wanted.to_owned(), what.to_owned());
-        self.hidden.entry(value.to_owned()).or_insert(hidden);
-        self.keep(key, wanted, what.to_owned())
-    }
-
-    /// Keeps the value of a variable out of all texts.
-    fn hide(&mut self, name: &str, value: &str) {
-        if value.is_empty() || value.contains("{{") || self.hidden.len() >= MOST_SECRETS {
-            return;
-        }
-        let what = format!("the variable `{name}` of the collection");
-        let hidden = (format!("variable {name}"), name.to_owned(), what);
-        self.hidden.entry(value.to_owned()).or_insert(hidden);
-    }
-
-    /// The secrets that have a value in the input, with it.
-    pub(super) fn real(&mut self) -> Vec<Secret> {
-        let mut hidden: Vec<_> = std::mem::take(&mut self.hidden).into_iter().collect();
-        hidden.sort();
-        let mut real = Vec::new();
-        for (value, (key, wanted, what)) in hidden {
-            let marker = self.known.get(&key);
-            let known = self
-                .secrets
-                .iter()
-                .find(|secret| Some(&secret.value) == marker);
-            let name = if let Some(known) = known {
-                known.name.clone()
-            } else {
-                let wanted = variable(&wanted, "VARIABLE");
-                let name = names::unique(&wanted, "_", |name| self.names.contains(name));
-                self.names.insert(name.clone());
-                name
-            };
-            let what = known.map_or(what, |known| known.what.clone());
-            real.push(Secret { name, what, value });
-        }
-        real
-    }
-
-    fn keep(&mut self, key: String, wanted: &str, what: String) -> String {
-        if let Some(known) = self.known.get(&key) {
-            return known.clone();
-        }
-        if self.secrets.len() >= MOST_SECRETS {
-            // More than anybody could give.
-            return "x".to_owned();
-        }
-        let name = names::unique(&variable(wanted, "VARIABLE"), "_", |name| {
-            self.names.contains(name)
-        });
-        self.names.insert(name.clone());
-        let value = self.marker();
-        self.known.insert(key, value.clone());
-        self.secrets.push(Secret {
-            name,
-            what,
-            value: value.clone(),
-        });
-        value
-    }
-
-    fn reference(&mut self, from: &Origin, why: &str, is_bare: bool) -> String {
-        let key = format!("{is_bare} {from:?}");
-        if let Some(known) = self.known.get(&key) {
-            return known.clone();
-        }
-        let marker = self.marker();
-        self.known.insert(key, marker.clone());
-        self.references.push(Reference {
-            marker: marker.clone(),
-            from: from.clone(),
-            is_bare,
-            confidence: Confidence::Certain,
-            why: why.to_owned(),
-        });
-        marker
     }
 }
 

@@ -1,0 +1,90 @@
+//! What is not done as an archive says, and where that is told: a `«` stands before it.
+
+use super::*;
+
+#[test]
+fn what_is_left_out_of_a_request_is_told_where_it_is() {
+    for (rest, words) in [
+        (
+            r#""headers": «{"a": "b"}"#,
+            "`headers` is a list, and this is an object",
+        ),
+        (
+            r#""cookies": «"a=b""#,
+            "`cookies` is a list, and this is a string",
+        ),
+        (
+            r#""postData": «"a=b""#,
+            "`postData` is an object, and this is a string",
+        ),
+        (
+            r#""headers": [{"name": «"a b", "value": "c"}]"#,
+            "no name of a header",
+        ),
+    ] {
+        let text =
+            format!(r#"{{"log": {{"entries": [{{"request": {{"url": "http://h/", {rest}}}}}]}}}}"#);
+        told_at(&text, words);
+    }
+    let entries = |entries: &str| format!(r#"{{"log": {{"entries": [{entries}]}}}}"#);
+    told_at(
+        &entries(r#"{"startedDateTime": «"never", "request": {"url": "http://h/"}}"#),
+        "this is no time",
+    );
+    let kept = r#"{"request": {"url": "http://h/"}}"#;
+    for (other, words) in [
+        (
+            r#"{"request": {"url": «"http://[::1"}}"#,
+            "this URL cannot be read",
+        ),
+        (
+            r#"{"request": {"url": "http://h/b", "method": «"A B"}}"#,
+            "this is no method",
+        ),
+        (r#"{"request": «7}"#, "an entry has a request"),
+    ] {
+        let recording = told_at(&entries(&format!("{kept}, {other}")), words);
+        assert_eq!(recording.exchanges.len(), 1);
+    }
+    told_at(
+        &entries(&format!(
+            "{kept}, {}",
+            r#"{"request": {"url": "/a", "url": "http://h/b"}}"#.replacen(
+                r#""url""#,
+                r#"«"url""#,
+                1
+            )
+        )),
+        "`url` is there again",
+    );
+    let many = entries(&format!(
+        "{kept}{}",
+        r#", {"request": {"url": "/a"}}"#.repeat(5)
+    ));
+    let input = Input::new("visit.har", many);
+    let recording = read_har(&input, &HarOptions::default()).unwrap();
+    assert_eq!(recording.notes.len(), 3);
+    assert!(
+        recording.notes[2]
+            .words
+            .ends_with("(and 2 more that cannot be read)")
+    );
+    let body = r#"{"request": {"method": "POST", "url": «"http://h/", "postData": {"mimeType": "a/b", "text": "%%", "encoding": "base64"}}}"#;
+    let recording = told_at(&entries(body), "is not the base64");
+    assert_eq!(recording.exchanges[0].body.bytes(), b"%%");
+    let usual = entries(
+        r#"{"startedDateTime": "2026-03-01T10:00:00Z", "request": {"url": "http://h/", "headers": [{"name": ":path", "value": "/"}], "cookies": null, "postData": null}}"#,
+    );
+    let input = Input::new("visit.har", usual);
+    assert_eq!(read_har(&input, &HarOptions::default()).unwrap().notes, []);
+}
+
+fn told_at(text: &str, words: &str) -> Recording {
+    let at = text.find('«').unwrap();
+    let input = Input::new("visit.har", text.replace('«', ""));
+    let recording = read_har(&input, &HarOptions::default()).unwrap();
+    let mut notes = recording.notes.iter();
+    let is_told = notes.any(|note| note.span.start == at && note.words.contains(words));
+    assert!(is_told, "{text}\n{words}\n{:?}", recording.notes);
+    recording
+}

@@ -1,0 +1,243 @@
+//! Which operations are taken, in which order, where the service is, and who asks.
+
+use super::*;
+
+#[test]
+fn a_part_of_the_operations_can_be_taken() {
+    let options = |tags: &[&str], operations: &[&str]| OpenApiOptions {
+        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+        operations: operations.iter().map(|name| (*name).to_owned()).collect(),
+        base: None,
+    };
+    let taken = requests(PETS, &options(&["Keepers"], &[]));
+    assert_eq!(
+        taken,
+        [
+            "POST http://127.0.0.1:8080/v2/keeper",
+            "GET http://127.0.0.1:8080/v2/keeper/login?username=ada&password=ltq0s0e",
+            "GET http://127.0.0.1:8080/v2/keeper/ada",
+            "DELETE http://127.0.0.1:8080/v2/keeper/ada",
+        ]
+    );
+    let taken = requests(
+        PETS,
+        &options(&[], &["getPet", "delete /keeper/{username}"]),
+    );
+    assert_eq!(
+        taken,
+        [
+            "DELETE http://127.0.0.1:8080/v2/keeper/ada",
+            "GET http://127.0.0.1:8080/v2/pet/1",
+        ]
+    );
+    for (tags, operations, words, help) in [
+        (
+            &["keeper"][..],
+            &[][..],
+            "has the tag `keeper`",
+            "did you mean `keepers`?",
+        ),
+        (&["x"], &[], "has the tag `x`", "there is `pets`, `keepers`"),
+        (
+            &[],
+            &["getpet"],
+            "no operation `getpet`",
+            "did you mean `getPet`?",
+        ),
+        (
+            &[],
+            &["GET /pets/{petId}"],
+            "no operation `GET /pets/{petId}`",
+            "there is `addPet`, ",
+        ),
+        (
+            &["keepers"],
+            &["getPet"],
+            "none of these operations",
+            "go together",
+        ),
+    ] {
+        let mistake = read_openapi(&input(PETS), &options(tags, operations)).unwrap_err();
+        assert!(mistake.words.contains(words), "{mistake:?}");
+        let told = mistake.help.unwrap_or_default();
+        assert!(told.contains(help), "{told}");
+        assert!(mistake.span.start > 0);
+    }
+}
+
+#[test]
+fn the_service_is_where_the_user_says() {
+    let at = |text: &str, base: &str| {
+        let options = OpenApiOptions {
+            base: Some(base.to_owned()),
+            ..OpenApiOptions::default()
+        };
+        let recording = read_openapi(&input(text), &options).unwrap();
+        let told = recording
+            .notes
+            .iter()
+            .any(|note| note.words.contains("base-url"));
+        assert!(!told, "{:?}", recording.notes);
+        let last = recording.exchanges.last().unwrap();
+        (
+            recording.base.clone().unwrap(),
+            format!("{}{}", last.origin, last.target),
+        )
+    };
+    // The path of the document is kept, unless another one is given.
+    let (base, last) = at(LIBRARY, "http://127.0.0.1:9000/");
+    assert_eq!(base, "http://127.0.0.1:9000");
+    assert_eq!(
+        last, "http://127.0.0.1:9000/v2/media",
+        "whatever server it has"
+    );
+    let (_, last) = at(BARE, "http://[::1]:9000/here/");
+    assert!(last.starts_with("http://[::1]:9000/here/things/"), "{last}");
+    for base in ["h:1", "ftp://h/", "", "http://"] {
+        let options = OpenApiOptions {
+            base: Some(base.to_owned()),
+            ..OpenApiOptions::default()
+        };
+        let mistake = read_openapi(&input(BARE), &options).unwrap_err();
+        assert!(mistake.words.contains("--base-url"), "{mistake:?}");
+    }
+}
+
+#[test]
+fn servers_are_found_where_a_document_has_them() {
+    for (servers, expected) in [
+        (
+            "servers: [{url: 'https://h.example:8443/a/'}]",
+            "https://h.example:8443/a/x",
+        ),
+        ("servers: [{url: //h.example}]", "https://h.example/x"),
+        (
+            "servers: [{url: 'https://{r}.h/{v}', variables: {r: {enum: [eu]}, v: {default: 2}}}]",
+            "https://eu.h/2/x",
+        ),
+        (
+            "servers: [{url: 'https://{r}.h'}, {url: 'http://other'}]",
+            "http://other/x",
+        ),
+        ("servers: [{url: ./v1}]", "http://127.0.0.1:8080/v1/x"),
+        ("servers: []", "http://127.0.0.1:8080/x"),
+        ("a: 1", "http://127.0.0.1:8080/x"),
+    ] {
+        let text = format!("openapi: 3.0.0\n{servers}\npaths: {{/x: {{get: {{}}}}}}\n");
+        let expected = format!("GET {expected}");
+        assert_eq!(
+            requests(&text, &OpenApiOptions::default()),
+            [expected],
+            "{servers}"
+        );
+    }
+    for (rest, expected) in [
+        ("host: h.example\nbasePath: v1", "https://h.example/v1/x"),
+        (
+            "host: h.example\nschemes: [wss, http]",
+            "http://h.example/x",
+        ),
+        ("host: 127.0.0.1:3000", "http://127.0.0.1:3000/x"),
+        ("basePath: /v1", "http://127.0.0.1:8080/v1/x"),
+        ("host: 'a b'", "http://127.0.0.1:8080/x"),
+    ] {
+        let text = format!("swagger: '2.0'\n{rest}\npaths: {{/x: {{get: {{}}}}}}\n");
+        let expected = format!("GET {expected}");
+        assert_eq!(
+            requests(&text, &OpenApiOptions::default()),
+            [expected],
+            "{rest}"
+        );
+    }
+}
+
+#[test]
+fn a_journey_makes_things_before_it_takes_them_away() {
+    let text = "openapi: 3.0.0\npaths:\n  /a/{id}: {delete: {}, put: {}, get: {}}\n  /a/{id}/b/{b}: {delete: {}}\n  /a/{id}/b: {post: {}, get: {}}\n  /a/{id}/close: {post: {}}\n  /a: {get: {}, post: {}}\n";
+    let requests = requests(text, &OpenApiOptions::default());
+    let requests: Vec<_> = requests
+        .iter()
+        .map(|request| request.replace("http://127.0.0.1:8080", ""))
+        .collect();
+    assert_eq!(
+        requests,
+        [
+            "POST /a",
+            "POST /a/1/b",
+            "GET /a/1/b",
+            "GET /a",
+            "GET /a/1",
+            "POST /a/1/close",
+            "PUT /a/1",
+            "DELETE /a/1/b/1",
+            "DELETE /a/1",
+        ]
+    );
+    let text = "openapi: 3.0.0\npaths:\n  /logout: {post: {}}\n  /x: {get: {}}\n  /auth/login: {post: {}}\n";
+    let requests = self::requests(text, &OpenApiOptions::default());
+    let paths = requests
+        .iter()
+        .map(|request| request.rsplit('/').next().unwrap());
+    assert_eq!(paths.collect::<Vec<_>>(), ["login", "x", "logout"]);
+}
+
+/// What is sent to be let in, by the schemes of a document.
+fn access(schemes: &str, security: &str) -> String {
+    let text = format!(
+        "openapi: 3.0.0\npaths: {{/x: {{get: {{security: {security}}}}}}}\ncomponents: {{securitySchemes: {{{schemes}}}}}\n"
+    );
+    let recording = read(&text);
+    let exchange = &recording.exchanges[0];
+    let told = exchange_told(exchange);
+    let lines: Vec<_> = told.lines().skip(3).map(str::trim).collect();
+    let mut told = lines[..lines.len() - 1].join(" ") + &exchange.target[2..];
+    for secret in &recording.secrets {
+        told = told.replace(&secret.value, &secret.name);
+    }
+    told
+}
+
+#[test]
+fn whoever_asks_is_let_in_as_the_document_says() {
+    let bearer = "b: {type: http, scheme: bearer}";
+    let key = "appKey: {type: apiKey, in: query, name: k}";
+    for (schemes, security, expected) in [
+        (bearer, "[{b: []}]", "authorization: Bearer API_TOKEN"),
+        (bearer, "[]", ""),
+        (bearer, "[{}, {b: []}]", ""),
+        (
+            bearer,
+            "[{gone: []}, {b: []}]",
+            "authorization: Bearer API_TOKEN",
+        ),
+        (
+            "b: {type: http, scheme: bearer}, o: {type: openIdConnect}",
+            "[{o: []}]",
+            "authorization: Bearer O_TOKEN",
+        ),
+        (
+            "b: {type: http, scheme: basic}",
+            "[{b: []}]",
+            "as API_USER:API_PASSWORD",
+        ),
+        ("b: {type: http, scheme: digest}", "[{b: []}]", ""),
+        (key, "[{appKey: []}]", "?k=APP_KEY"),
+        (
+            "s: {type: apiKey, in: cookie, name: sid}",
+            "[{s: []}]",
+            "cookie: sid=S_KEY",
+        ),
+        (
+            "Bearer: {type: apiKey, in: header, name: Authorization, description: 'Bearer and a token'}",
+            "[{Bearer: []}]",
+            "authorization: Bearer API_TOKEN",
+        ),
+        (
+            "a: {type: apiKey, in: header, name: X-A}, b: {type: http, scheme: bearer}",
+            "[{a: [], b: []}]",
+            "authorization: Bearer API_TOKEN x-a: A_KEY",
+        ),
+    ] {
+        assert_eq!(access(schemes, security), expected, "{schemes} {security}");
+    }
+}

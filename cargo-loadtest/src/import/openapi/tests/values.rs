@@ -1,0 +1,152 @@
+//! The values that are sent for schemas.
+
+use super::*;
+
+/// The JSON that is sent for a schema.
+fn sent(schema: &str) -> String {
+    let text = format!(
+        "openapi: 3.1.0\npaths:\n  /x:\n    post:\n      requestBody: {{content: {{application/json: {{schema: {schema}}}}}}}\n"
+    );
+    let recording = read(&text);
+    String::from_utf8(recording.exchanges[0].body.bytes()).unwrap()
+}
+
+#[test]
+fn values_fit_their_schemas() {
+    for (schema, expected) in [
+        ("{type: integer}", "1"),
+        ("{type: integer, minimum: 5}", "5"),
+        ("{type: integer, maximum: -5}", "-5"),
+        ("{type: integer, minimum: 5, exclusiveMinimum: true}", "6"),
+        ("{type: integer, exclusiveMinimum: 5}", "6"),
+        ("{type: integer, maximum: 0, exclusiveMaximum: true}", "-1"),
+        ("{type: integer, minimum: 1.5}", "2"),
+        ("{type: integer, minimum: 7, multipleOf: 5}", "10"),
+        (
+            "{type: integer, maximum: 9, minimum: 7, multipleOf: 4}",
+            "8",
+        ),
+        ("{type: number, minimum: 0.2, maximum: 0.3}", "0.3"),
+        (
+            "{type: number, exclusiveMinimum: 0, exclusiveMaximum: 0.5}",
+            "0.25",
+        ),
+        ("{type: number, multipleOf: 0.1, maximum: 0.35}", "0.3"),
+        (
+            "{type: integer, format: int64, minimum: 9007199254740991}",
+            "9007199254740991",
+        ),
+        ("{type: number, minimum: 1e300}", "1e+300"),
+        ("{type: string, minLength: 9}", "\"exampleex\""),
+        ("{type: string, maxLength: 2}", "\"ex\""),
+        ("{type: string, maxLength: 0}", "\"\""),
+        (
+            "{type: string, format: uuid}",
+            "\"9b2f6c1e-4d3a-4f5b-8c7d-0e1f2a3b4c5d\"",
+        ),
+        (
+            "{type: string, format: date-time}",
+            "\"2026-01-31T12:00:00Z\"",
+        ),
+        ("{type: string, format: unheard-of}", "\"example\""),
+        ("{type: string, pattern: '^x{3}$'}", "\"xxx\""),
+        ("{type: boolean}", "true"),
+        ("{type: 'null'}", "null"),
+        ("{type: ['null', string]}", "\"example\""),
+        ("{enum: [null, 2, 3]}", "2"),
+        ("{const: false}", "false"),
+        ("{type: string, default: d, examples: [e]}", "\"e\""),
+        ("{type: string, example: null, default: d}", "\"d\""),
+        (
+            "{type: array, items: {type: integer}, minItems: 2}",
+            "[1,1]",
+        ),
+        (
+            "{type: array, items: {type: integer}, minItems: 3, uniqueItems: true}",
+            "[1,2,3]",
+        ),
+        (
+            "{type: array, items: {type: string}, minItems: 2, uniqueItems: true}",
+            "[\"example\",\"example2\"]",
+        ),
+        (
+            "{type: array, items: {enum: [a, b]}, minItems: 3, uniqueItems: true}",
+            "[\"a\",\"b\"]",
+        ),
+        ("{type: array, items: {type: integer}, maxItems: 0}", "[]"),
+        ("{type: array}", "[]"),
+        (
+            "{type: array, prefixItems: [{const: a}, {type: integer}]}",
+            "[\"a\",1]",
+        ),
+        ("{}", "{}"),
+        ("{type: object}", "{}"),
+        ("{additionalProperties: {type: integer}}", "{\"key\":1}"),
+        ("{additionalProperties: true}", "{}"),
+        ("{required: [a]}", "{\"a\":\"a\"}"),
+        (
+            "{properties: {a: {type: integer, readOnly: true}, b: {type: integer, writeOnly: true}}}",
+            "{\"b\":1}",
+        ),
+        (
+            "{properties: {a: {type: integer}, b: {type: integer}}, required: [b], example: {a: 5, c: 6}}",
+            "{\"a\":5,\"b\":1,\"c\":6}",
+        ),
+        (
+            "{allOf: [{properties: {a: {type: integer}}}, {properties: {b: {example: 2}}}]}",
+            "{\"a\":1,\"b\":2}",
+        ),
+        ("{anyOf: [{type: 'null'}, {type: integer}]}", "1"),
+        ("{oneOf: [{$ref: '#/nothing'}, {type: integer}]}", "1"),
+        (
+            "{$anchor: a, type: object, properties: {b: {anyOf: [{$ref: '#/paths/~1x/post/requestBody/content/application~1json/schema'}, {type: 'null'}]}}}",
+            "{}",
+        ),
+        (
+            "{type: object, required: [b], properties: {b: {anyOf: [{$ref: '#/paths/~1x/post/requestBody/content/application~1json/schema'}, {type: 'null'}]}}}",
+            "{\"b\":null}",
+        ),
+    ] {
+        assert_eq!(sent(schema), expected, "{schema}");
+    }
+}
+
+#[test]
+fn a_secret_of_an_example_is_none_of_the_source() {
+    let text = "openapi: 3.0.0\npaths:\n  /x:\n    post:\n      requestBody: {content: {application/json: {example: {users: [{name: Ada, password: canary, api_token: ''}]}}}}\n";
+    let recording = read(text);
+    let sent = String::from_utf8(recording.exchanges[0].body.bytes()).unwrap();
+    let secret = &recording.secrets[0];
+    assert_eq!(secret.name, "PASSWORD");
+    let sent = sent.replace(&secret.value, "<PASSWORD>");
+    assert_eq!(
+        sent,
+        "{\"users\":[{\"name\":\"Ada\",\"password\":\"<PASSWORD>\",\"api_token\":\"\"}]}"
+    );
+}
+
+#[test]
+fn an_object_with_many_properties_is_sent_with_the_necessary_ones() {
+    let many: Vec<_> = (0..30)
+        .map(|number| format!("p{number}: {{type: integer}}"))
+        .collect();
+    let schema = format!(
+        "{{required: [p7], properties: {{{}, known: {{example: x}}}}}}",
+        many.join(", ")
+    );
+    assert_eq!(sent(&schema), "{\"p7\":1,\"known\":\"x\"}");
+}
+
+#[test]
+fn a_discriminator_says_which_schema_is_sent() {
+    let text = "openapi: 3.0.0\npaths:\n  /x:\n    post:\n      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Cat'}}}}\n\
+        components:\n  schemas:\n    Pet: {type: object, required: [kind], discriminator: {propertyName: kind, mapping: {dog: Dog, puss: '#/components/schemas/Cat'}}, properties: {kind: {type: string}}}\n\
+        \x20   Cat: {allOf: [{$ref: '#/components/schemas/Pet'}, {properties: {lives: {type: integer, minimum: 9}}}]}\n";
+    let sent = |text: &str| String::from_utf8(read(text).exchanges[0].body.bytes()).unwrap();
+    assert_eq!(sent(text), "{\"kind\":\"puss\",\"lives\":9}");
+    let unmapped = text.replace(
+        ", mapping: {dog: Dog, puss: '#/components/schemas/Cat'}",
+        "",
+    );
+    assert_eq!(sent(&unmapped), "{\"kind\":\"Cat\",\"lives\":9}");
+}

@@ -1,0 +1,505 @@
+//! Every refusal of every importer, and the place in the input that it shows: a `«` stands before it.
+//!
+//! A refusal that is new is one more line in a table.
+
+use super::*;
+use postman::read_environment;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// An input that is refused: with these options, as `--tag x`, and with these words.
+type Row<'a> = (&'a str, &'a str, &'a str);
+
+fn options(line: &str, name: &str) -> Vec<String> {
+    let words: Vec<&str> = line.split(' ').collect();
+    let pairs = words.chunks_exact(2);
+    let pairs = pairs.filter(|pair| pair[0] == format!("--{name}"));
+    pairs.map(|pair| pair[1].to_owned()).collect()
+}
+
+fn refusal(from: &str, given: &str, input: &Input) -> Mistake {
+    let read = match from {
+        "har" => read_har(
+            input,
+            &HarOptions {
+                hosts: options(given, "host"),
+                ..HarOptions::default()
+            },
+        ),
+        "openapi" => {
+            let options = OpenApiOptions {
+                tags: options(given, "tag"),
+                operations: options(given, "operation"),
+                base: options(given, "base-url").pop(),
+            };
+            read_openapi(input, &options)
+        }
+        "postman" => read_postman(
+            input,
+            &PostmanOptions {
+                folders: options(given, "folder"),
+                environment: None,
+            },
+        ),
+        "environment" => read_environment(input).map(|_| Recording::default()),
+        _ => {
+            let files = Files {
+                folder: PathBuf::from("/nowhere"),
+                are_permitted: given == "--allow-files",
+            };
+            read_text(input, &files, &mut |_| None)
+        }
+    };
+    match read {
+        Ok(recording) => panic!("{from} is read: {}\n{recording:?}", input.text),
+        Err(mistake) => mistake,
+    }
+}
+
+fn check(from: &str, rows: &[Row<'_>]) {
+    let mut wrong = String::new();
+    for (text, given, words) in rows {
+        assert_eq!(text.matches('«').count(), 1, "{text}");
+        let at = text.find('«').unwrap();
+        let input = Input::new("input", text.replace('«', ""));
+        let mistake = refusal(from, given, &input);
+        let (line, column) = input.place(at);
+        let place = format!("--> input:{line}:{column}\n");
+        let shown = input.excerpt(&mistake.span);
+        if !shown.contains(&place) || !mistake.words.contains(words) {
+            let start: String = text.chars().take(200).collect();
+            let _ = writeln!(
+                wrong,
+                "{start}\n  {given} has {words:?} at {place}  {}\n{shown}",
+                mistake.words
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "{from}\n{wrong}");
+}
+
+#[test]
+fn what_is_no_document_is_refused_where_it_goes_wrong() {
+    let deep = format!("{}«[", "[".repeat(200));
+    let closed = format!("{deep}{}", "]".repeat(201));
+    let rows = [
+        ("«", "", "nothing in it"),
+        ("«  \n", "", "nothing in it"),
+        ("{\"a\": «}", "", "not JSON: expected value"),
+        ("{\n  \"a\": 1,\n«}", "", "not JSON: key must be a string"),
+        ("{\"a\": [1, «2", "", "not JSON: EOF"),
+        ("{\"a\": 1}\n«x", "", "not JSON: trailing characters"),
+        (
+            "{\"a\": {\"é\": \"x\", «y}}",
+            "",
+            "not JSON: key must be a string",
+        ),
+        (&closed, "", "deeper than 200 levels"),
+        ("a: [1, 2\nb«: 3", "", "not YAML"),
+        ("a: 1\n? «[x, y]\n: 2", "", "cannot be a name"),
+        ("a: «*nowhere", "", "not YAML"),
+        ("a: &a [«*a]", "", "it is itself in"),
+        ("a: 1\n«---\nb: 2", "", "second document"),
+    ];
+    for from in ["har", "openapi", "postman", "environment"] {
+        check(from, &rows);
+    }
+}
+
+#[test]
+fn what_is_something_else_is_refused_where_it_shows() {
+    for (from, words) in [
+        ("har", "no archive of requests"),
+        ("openapi", "no OpenAPI document"),
+        ("postman", "no collection of Postman"),
+        ("environment", "no environment"),
+    ] {
+        check(
+            from,
+            &[
+                ("«{}", "", words),
+                ("  «[1, 2]", "", words),
+                ("«7", "", words),
+                ("«just a text\n", "", words),
+                ("{\n  «\"a\": 1,\n  \"b\": 2\n}", "", words),
+                ("# a comment\n«a: 1\nb: 2\n", "", words),
+            ],
+        );
+    }
+    let har = "{\"x\": 1, «\"log\": {\"entries\": []}}";
+    let api = "{\"x\": 1, «\"openapi\": \"3.0.0\", \"paths\": {}}";
+    let collection = "{\"x\": 1, «\"info\": {}, \"item\": []}";
+    check(
+        "har",
+        &[(api, "", "no archive"), (collection, "", "no archive")],
+    );
+    check(
+        "openapi",
+        &[(har, "", "no OpenAPI"), (collection, "", "no OpenAPI")],
+    );
+    check(
+        "postman",
+        &[(har, "", "no collection"), (api, "", "no collection")],
+    );
+    check(
+        "environment",
+        &[
+            (har, "", "no environment"),
+            (collection, "", "no environment"),
+        ],
+    );
+}
+
+/// An archive of these entries.
+fn entries(entries: &str) -> String {
+    format!("{{\n\"log\": {{\n\"entries\": [\n{entries}\n]}}}}")
+}
+
+/// An archive of one request with these fields.
+fn request(request: &str) -> String {
+    entries(&format!("{{\"request\": {{{request}}}}}"))
+}
+
+/// Checks rows whose texts are put together.
+fn check_all(from: &str, rows: &[(String, &str, &str)]) {
+    let rows = rows.iter();
+    let rows: Vec<Row<'_>> = rows
+        .map(|(text, given, words)| (text.as_str(), *given, *words))
+        .collect();
+    check(from, &rows);
+}
+
+#[test]
+fn refusals_of_archives() {
+    let entry = "{\"request\": {\"method\": \"GET\", \"url\": \"http://h/a\"}, \"response\": {\"status\": 200}}";
+    let many = format!(
+        "{{\"log\": {{\"entries\": [{}{}]}}}}",
+        format!("{entry},").repeat(1000),
+        entry.replace("\"http", "«\"http")
+    );
+    let texts: Vec<(String, &str, &str)> = vec![
+        (
+            "{\"x\": 1, «\"log\": {\"pages\": []}}".to_owned(),
+            "",
+            "no `log.entries`",
+        ),
+        (
+            "{\"log\": {\"entries\": «{}}}".to_owned(),
+            "",
+            "this is an object",
+        ),
+        (
+            "{\"log\": {\"entries\": «\"x\"}}".to_owned(),
+            "",
+            "this is a string",
+        ),
+        (
+            "{\"log\": {\"entries\": «[]}}".to_owned(),
+            "",
+            "no requests in it",
+        ),
+        (many, "", "1001 requests are kept"),
+        (entries("«7"), "", "this is a number without one"),
+        (
+            entries("{\"request\": «{}}"),
+            "",
+            "this is an object without one",
+        ),
+        (request("\"url\": «7"), "", "this is a number"),
+        (request("\"url\": «{\"a\":\n 1}"), "", "this is an object"),
+        (
+            request("\"url\": «\"\""),
+            "",
+            "does not begin with `http://`",
+        ),
+        (
+            request("\"url\": «\"/a/b\""),
+            "",
+            "does not begin with `http://`",
+        ),
+        (
+            request("\"url\": «\"http://[::1\""),
+            "",
+            "cannot be read (invalid IPv6",
+        ),
+        (
+            request("\"url\": «\"http://\""),
+            "",
+            "cannot be read (empty host)",
+        ),
+        (
+            request("\"method\": \"GET\",\n \"url\": «\"http://h:99999/\""),
+            "",
+            "invalid port",
+        ),
+        (
+            request("\"url\": \"http://h/\",\n \"method\": «\"GE T\""),
+            "",
+            "no method of HTTP",
+        ),
+        (
+            entries("{\"request\": {\"url\": «\"http://\"}},\n{\"request\": {\"url\": 7}}"),
+            "",
+            "as are all 2 requests",
+        ),
+    ];
+    check_all("har", &texts);
+}
+
+#[test]
+fn refusals_of_archives_of_which_nothing_is_left() {
+    let answered = |url: &str, status: u16| {
+        format!("{{\"request\": {{\"url\": {url}}}, \"response\": {{\"status\": {status}}}}}")
+    };
+    let texts: Vec<(String, &str, &str)> = vec![
+        (
+            request("\"url\": «\"wss://h/\""),
+            "",
+            "only request is left out: sockets",
+        ),
+        (
+            request("\"url\": «\"data:text/plain,x\""),
+            "",
+            "only request is left out: no requests over HTTP",
+        ),
+        (
+            request("\"method\": \"CONNECT\", \"url\": «\"h:443\""),
+            "",
+            "left out: tunnels",
+        ),
+        (
+            entries(&format!(
+                "{},\n{}",
+                answered("\"data:,\"", 200),
+                answered("«\"http://h/a.js\"", 200)
+            )),
+            "",
+            "1 no requests over HTTP; 1 static files",
+        ),
+        (
+            entries(&format!(
+                "{},\n{}",
+                answered("\"http://h/a.js\"", 200),
+                answered("«\"http://h/a\"", 200)
+            ))
+            .replace("«", "")
+            .replacen("\"http://h/a.js", "«\"http://h/a.js", 1),
+            "--host other",
+            "2 other hosts",
+        ),
+        (
+            entries(&format!(
+                "{},\n{{\"request\": {{\"url\": \"http://\"}}}}",
+                answered("«\"http://h/a.js\"", 200)
+            )),
+            "",
+            "1 static files; 1 that cannot be read",
+        ),
+    ];
+    check_all("har", &texts);
+}
+
+#[test]
+fn refusals_of_descriptions() {
+    let tagged = "openapi: 3.0.0\npaths:\n  /a:\n    get: {tags: [x]}\n    put:\n      operationId: putA\n      tags: [orders]\n";
+    let tag = tagged.replace("[orders]", "[«orders]");
+    let first_tag = tagged.replace("[x]", "[«x]");
+    let operation = tagged.replace("put:", "«put:");
+    let first = tagged.replace("get:", "«get:");
+    let tags = tagged.replace("tags: [orders]", "«tags: [orders]");
+    let untagged = "openapi: 3.0.0\npaths:\n  /a:\n    «get: {}\n";
+    check(
+        "openapi",
+        &[
+            ("{\"x\": 1, «\"openapi\": \"3.1.0\"}", "", "no operation"),
+            ("openapi: 3.1.0\n«paths: {}", "", "no operation"),
+            (
+                "openapi: 3.1.0\n«paths:\n  /a: {parameters: []}\n  /b: 7\n",
+                "",
+                "no operation",
+            ),
+            (
+                "openapi: 3.1.0\n«pathes: {/a: {get: {}}}",
+                "",
+                "no operation",
+            ),
+            (
+                "openapi: 3.1.0\ninfo: {}\n«webhooks: {a: {post: {}}}",
+                "",
+                "no operation",
+            ),
+            ("swagger: «'1.2'\napis: []", "", "Swagger 1"),
+            (
+                "a: 1\nswaggerVersion: '1.2'\n"
+                    .replacen("a:", "«a:", 1)
+                    .as_str(),
+                "",
+                "no OpenAPI document",
+            ),
+            (&tag, "--tag order", "has the tag `order`"),
+            (
+                &first_tag,
+                "--tag nothing-like-it",
+                "has the tag `nothing-like-it`",
+            ),
+            (untagged, "--tag x", "has the tag `x`"),
+            (&operation, "--operation puta", "no operation `puta`"),
+            (
+                &first,
+                "--operation nothing-like-it",
+                "no operation `nothing-like-it`",
+            ),
+            (
+                &tags,
+                "--tag x --operation putA",
+                "none of these operations",
+            ),
+            (
+                "openapi: 3.0.0\n«servers: [{url: http://h}]\npaths: {/a: {get: {}}}",
+                "--base-url ftp://h",
+                "`--base-url ftp://h` is no URL",
+            ),
+            (
+                "swagger: '2.0'\n«host: h\npaths: {/a: {get: {}}}",
+                "--base-url x",
+                "is no URL",
+            ),
+            (
+                "a: 1\n«openapi: 3.0.0\npaths: {/a: {get: {}}}",
+                "--base-url http://ada:canary@h",
+                "`--base-url` has credentials, and takes none",
+            ),
+            (
+                "«openapi: 3.0.0\npaths: {/a: {get: {}}}",
+                "--base-url http://h/?a=1",
+                "has a query",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn refusals_of_collections() {
+    let items =
+        |items: &str| format!("{{\n\"info\": {{\"name\": \"c\"}},\n\"item\": [\n{items}\n]}}");
+    let url = |url: &str| {
+        items(&format!(
+            "{{\"name\": \"r\",\n\"request\": {{\"method\": \"GET\",\n\"url\": {url}}}}}"
+        ))
+    };
+    let many = items(&"{\"name\": \"r\", \"request\": \"http://h/\"},".repeat(5000)).replace(
+        ",\n]}",
+        ",\n{\"name\": «\"last\", \"request\": \"http://h/\"}]}",
+    );
+    let folders = items(
+        "{\"name\": \"One\", \"item\": [{\"request\": \"http://h/\"}]}, {\"name\": \"Two\", \"item\": [{\"request\": {\"url\": \"ws://h/\"}}]}, {\"name\": \"None\", \"item\": []}",
+    );
+    let texts: Vec<(String, &str, &str)> = vec![
+        ("{\"id\": 1, «\"requests\": []}".to_owned(), "", "version 1"),
+        (
+            "{\"info\": {\"schema\": «\"https://schema.getpostman.com/json/collection/v1.0.0/\"}, \"item\": []}".to_owned(),
+            "",
+            "version 1",
+        ),
+        ("{\"id\": 1, «\"values\": []}".to_owned(), "", "variables of an environment"),
+        ("{\"id\": 1, «\"collections\": []}".to_owned(), "", "all data of Postman"),
+        ("{\"x\": 1, «\"info\": {}}".to_owned(), "", "has no `item`"),
+        ("{\"info\": {}, \"item\": «{\"a\":\n1}}".to_owned(), "", "`item` is an object"),
+        ("{\"collection\": {«\"info\": {}}}".to_owned(), "", "has no `item`"),
+        ("{\"info\": {}, «\"item\": []}".to_owned(), "", "no request in it"),
+        (items("«7"), "", "a number without a `request`, and is left out, and there is no other"),
+        (many, "", "more than 5000 requests"),
+        (url("«\"ws://h/a\""), "", "`GET r` is not HTTP, and there is no other request"),
+        (url("«\"http://[::1/a\""), "", "the host of this URL is none (invalid IPv6"),
+        (url("{\n\"raw\": «\"http://[::1/a\"\n}"), "", "the host of this URL is none"),
+        (url("{\n\"host\": [\n«\"a b\"],\n\"path\": [\"x\"]\n}"), "", "the host of this URL is none"),
+        (url("«\"http://https://h/\""), "", "two schemes"),
+        (url("null").replace("\"url\"", "«\"url\""), "", "there is no URL: `GET r` is left out"),
+        (url("\"http://h/\"").replace("\"GET\"", "«\"GE T\""), "", "no method of HTTP"),
+        (
+            items("{\"name\": \"a\", \"request\": «\"ws://h/\"},\n{\"name\": \"b\", \"request\": \"http://[\"}"),
+            "",
+            "`GET a` is not HTTP, and none of the 2 requests can be sent",
+        ),
+        (folders.replace("\"One\"", "«\"One\""), "--folder on", "no folder `on`"),
+        (folders.replace("\"One\"", "«\"One\""), "--folder nothing-like-it", "no folder `nothing-like-it`"),
+        (folders.replace("\"ws:", "«\"ws:"), "--folder Two", "is not HTTP"),
+        (folders.replace("\"None\"", "«\"None\""), "--folder None", "no request in it"),
+        (items("{\"request\": \"http://h/\"}").replace("\"item\"", "«\"item\""), "--folder a", "no folder `a`"),
+    ];
+    check_all("postman", &texts);
+    check(
+        "environment",
+        &[
+            (
+                "{\"id\": 1, \"values\": «{\"a\":\n1}}",
+                "",
+                "`values` is an object",
+            ),
+            ("{\"id\": 1, \"values\": «7}", "", "`values` is a number"),
+            ("{\"x\": 1, «\"item\": []}", "", "no environment"),
+        ],
+    );
+}
+
+#[test]
+fn refusals_of_commands() {
+    let known = HashMap::from([("--allow-files", "curl -d «@/nowhere/at/all http://h/")]);
+    check(
+        "curl",
+        &[
+            ("«", "", "no curl command"),
+            ("\n  «wget http://h/", "", "no curl command"),
+            ("«curl -s", "", "no URL"),
+            ("curl \\\n  «--nope http://h/", "", "no option `--nope`"),
+            (
+                "curl «-y1 -€ http://h/".replace("«-y1 ", "-y1 «").as_str(),
+                "",
+                "no option",
+            ),
+            ("curl http://h/ «-d", "", "needs a value"),
+            ("curl «-K cfg http://h/", "", "`--config`"),
+            ("curl «--expand-url http://h/", "", "variables of curl"),
+            ("curl «-Uri http://h/", "", "Invoke-WebRequest"),
+            ("curl «ftp://h/", "", "only `http` and `https`"),
+            ("curl «http:///a", "", "no host"),
+            ("curl «'http://a b/'", "", "host or a port that is none"),
+            ("curl «'http://h/a b'", "", "a blank"),
+            ("curl «'http://h/{a'", "", "this is none"),
+            ("curl «'http://h/[1-900]'", "", "stands for 201 requests"),
+            ("curl «-H 'a b: c' http://h/", "", "name of a header"),
+            ("curl «-X 'GE T' http://h/", "", "no method"),
+            ("curl «-m soon http://h/", "", "number of seconds"),
+            ("curl «--max-redirs x http://h/", "", "a number is expected"),
+            ("curl «-u ada http://h/", "", "password of this user"),
+            ("curl «-F a http://h/", "", "has no `=`"),
+            ("curl «-F 'a=(b' http://h/", "", "forms within forms"),
+            ("curl -d a «-F b=c http://h/", "", "only one of"),
+            ("curl «-d @body.json http://h/", "", "not permitted"),
+            (
+                known["--allow-files"]
+                    .replace("«@", "@")
+                    .replace("-d", "«-d")
+                    .as_str(),
+                "--allow-files",
+                "/nowhere",
+            ),
+            ("curl «-d @- http://h/", "", "standard input"),
+            ("curl http://h/ -d «'a", "", "never closed"),
+            ("curl http://h/«$(id)", "", "run a program"),
+            ("curl http://h/«`id`", "", "run a program"),
+            ("curl «${A", "", "never closed"),
+            ("curl http://h/«$A", "", "not in the environment"),
+            ("curl http://h/«$1", "", "only a shell"),
+            ("curl http://h/?a=1«&b=2", "", "ends the command"),
+            (
+                "curl http://h/\n«-H 'a: b'",
+                "",
+                "not a part of the command above",
+            ),
+            ("curl http://h/«<id>", "", "a value of your own"),
+            ("curl «“http://h/”", "", "this quote"),
+        ],
+    );
+}
