@@ -1,10 +1,9 @@
 //! A load test from a copied curl command: no package, no code.
 
 use crate::call::Call;
-use crate::project::{Files, LOAD_TEST, STANDS_ALONE, dependency, header};
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest_tests::{Reply, Request, Server};
+use loadtest_tests::{Copied, Reply, Sent, Server};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,102 +17,53 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_mistake_is_shown_where_it_stands,
         a_page_is_read_for_its_commands,
         a_command_without_its_dashes_is_told_where_it_stands,
-        an_imported_scenario_sends_what_was_copied,
-        every_form_becomes_a_scenario_that_compiles,
-        an_import_says_what_its_package_lacks,
-        an_import_keeps_secrets_out_and_files_as_they_are,
     ]
 }
 
 /// An empty folder, in no workspace.
-fn folder() -> tempfile::TempDir {
+pub(crate) fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder of the system")
 }
 
-fn tool(folder: &Path, line: &str) -> Call {
+pub(crate) fn tool(folder: &Path, line: &str) -> Call {
     Call::tool(folder).line(line)
 }
 
-/// Method, target, headers and body, as far as they are not the sender's own.
-type Sent = (String, String, Vec<(String, String)>, String);
-
-fn sent(request: &Request) -> Sent {
-    let content_type = request.header("content-type").unwrap_or_default();
-    let boundary = content_type
-        .split_once("boundary=")
-        .map(|(_, boundary)| boundary);
-    // Ours; that of a browser stays.
-    let boundary = boundary.filter(|boundary| boundary.contains("loadtest"));
-    let plain = |text: &str| text.replace(boundary.unwrap_or("BOUNDARY"), "BOUNDARY");
-    let is_own = |name: &str, value: &str| {
-        matches!(
-            name,
-            "host" | "content-length" | "connection" | "loadtest-run"
-        ) || name == "user-agent" && value.starts_with("loadtest/")
-    };
-    let mut headers: Vec<_> = request
-        .headers
-        .iter()
-        .filter(|(name, value)| !is_own(name, value))
-        .map(|(name, value)| (name.clone(), plain(value)))
-        .collect();
-    headers.sort();
-    let body = plain(&request.text());
-    (
-        request.method.clone(),
-        request.target.clone(),
-        headers,
-        body,
-    )
+/// The table of forms of commands, with what curl sends of each.
+pub(crate) fn forms() -> Value {
+    let table = include_str!("../fixtures/curl/forms.json");
+    serde_json::from_str(table).expect("our own table")
 }
 
-/// The same of a request of the table.
-fn recorded(request: &Value) -> Sent {
-    let text = |value: &Value| value.as_str().expect("text").to_owned();
-    let pairs = request["headers"].as_array().expect("headers").iter();
-    let mut headers: Vec<_> = pairs
-        .map(|pair| (text(&pair[0]), text(&pair[1])))
-        .filter(|(name, value)| !(name == "user-agent" && value.starts_with("curl/")))
+/// Writes the commands of the table, and the files that they name.
+pub(crate) fn write_forms(table: &Value, folder: &Path, port: &str) {
+    for (name, text) in table["files"].as_object().expect("files") {
+        fs::write(folder.join(name), text.as_str().expect("text")).expect("a file");
+    }
+    let forms = table["forms"].as_array().expect("forms").iter();
+    let commands: Vec<_> = forms
+        .map(|form| form["cmd"].as_str().expect("a command"))
         .collect();
-    headers.sort();
-    let body = text(&request["body"]);
-    (
-        text(&request["method"]),
-        text(&request["target"]),
-        headers,
-        body,
-    )
+    let text = commands.join("\n").replace("PORT", port);
+    fs::write(folder.join("copied.sh"), text).expect("a file");
 }
 
 fn every_form_is_sent_as_curl_sends_it() {
     let server = Server::recording(|_| Reply::text("ok"));
     let port = server.address().port().to_string();
-    let table = include_str!("../fixtures/curl/forms.json");
-    let table: Value = serde_json::from_str(table).expect("our own table");
+    let table = forms();
     let folder = folder();
-    for (name, text) in table["files"].as_object().expect("files") {
-        fs::write(folder.path().join(name), text.as_str().expect("text")).expect("a file");
-    }
-    let forms = table["forms"].as_array().expect("forms");
-    let commands: Vec<_> = forms
-        .iter()
-        .map(|form| form["cmd"].as_str().expect("a command"))
-        .collect();
-    let text = commands.join("\n").replace("PORT", &port);
-    fs::write(folder.path().join("copied.sh"), text).expect("a file");
+    write_forms(&table, folder.path(), &port);
     let call = tool(
         folder.path(),
         "run --iterations 1 --curl copied.sh --allow-files",
     );
     call.env("TOKEN", "tok123").run().measured();
-    let ours: Vec<_> = server.recorded().iter().map(sent).collect();
-    let requests = forms
-        .iter()
-        .flat_map(|form| form["requests"].as_array().expect("requests"));
-    let theirs: Vec<_> = requests.map(recorded).collect();
-    assert_eq!(ours.len(), theirs.len());
-    for (ours, theirs) in ours.iter().zip(&theirs) {
-        assert_eq!(ours, theirs);
+    let copied = Copied::new(&table);
+    let ours = server.recorded();
+    assert_eq!(ours.len(), copied.count());
+    for (ours, theirs) in ours.iter().zip(copied.wanted()) {
+        assert_eq!(&Sent::of(ours, theirs), theirs);
     }
 }
 
@@ -372,203 +322,4 @@ fn a_command_without_its_dashes_is_told_where_it_stands() {
             .has_one_error()
             .says(&[words]);
     }
-}
-
-fn an_imported_scenario_sends_what_was_copied() {
-    let server = Server::recording(|_| Reply::text("ok"));
-    let url = server.url();
-    let text = format!(
-        "curl '{url}/products?page=2' -H 'X-Shop: 7 \"a\"' -H 'accept: text/html' ;
-         curl '{url}/orders' -H 'content-type: application/json' --data-raw '{{\"product\":7,\"notes\":[\"a b\",null,1.5]}}' ;
-         curl '{url}/search' -d 'q=a+b&n=1%2F2' ;
-         curl '{url}/raw' -H 'content-type: text/plain' --data-binary 'it'\\''s {{}} \\n' ;
-         curl '{url}/form' -F a=b -F 'c=d e' ;
-         curl '{url}/parts' -F 'c={{\"x\":1}};type=application/json' ;
-         curl -X PROPFIND '{url}/dav' ;
-         curl '{url}/bytes' -H 'content-type: a/b' --data-binary $'\\xff{{{{x}}}}' ;
-         curl -I '{url}/head' -L -m 3\n"
-    );
-    let folder = folder();
-    fs::write(folder.path().join("copied.sh"), text).expect("a file");
-    let output = tool(folder.path(), "import curl copied.sh -o load.rs")
-        .run()
-        .exits(0);
-    output.says(&["Wrote load.rs"]);
-    let source = fs::read_to_string(folder.path().join("load.rs")).expect("a source");
-    let manifest = format!(
-        "{}[dev-dependencies]\nloadtest = {}\n\n{LOAD_TEST}\n{STANDS_ALONE}",
-        header("imported"),
-        dependency()
-    );
-    let project = Files::new("imported")
-        .file("Cargo.toml", manifest)
-        .file("src/lib.rs", "")
-        .file("tests/load.rs", source)
-        .create();
-    project
-        .tool("run", "--iterations 1")
-        .args(["--base-url", &url])
-        .run()
-        .measured();
-    let imported: Vec<_> = server.recorded().iter().map(sent).collect();
-    tool(folder.path(), "run --iterations 1 --curl copied.sh")
-        .run()
-        .measured();
-    let copied: Vec<_> = server
-        .recorded()
-        .iter()
-        .skip(imported.len())
-        .map(sent)
-        .collect();
-    assert_eq!(imported.len(), 9);
-    for (imported, copied) in imported.iter().zip(&copied) {
-        // A form of the source has a boundary of its own.
-        let boundary = |sent: &Sent| {
-            let mut headers = sent.2.iter();
-            let header = headers.find(|(name, _)| name == "content-type");
-            let boundary = header.and_then(|(_, value)| value.split_once("boundary="));
-            boundary.map_or("BOUNDARY".to_owned(), |(_, boundary)| boundary.to_owned())
-        };
-        let plain = |sent: &Sent| {
-            let boundary = boundary(sent);
-            format!("{sent:?}")
-                .replace(&boundary, "BOUNDARY")
-                .to_lowercase()
-        };
-        assert_eq!(plain(imported), plain(copied));
-    }
-}
-
-fn every_form_becomes_a_scenario_that_compiles() {
-    let table = include_str!("../fixtures/curl/forms.json");
-    let table: Value = serde_json::from_str(table).expect("our own table");
-    let folder = folder();
-    for (name, text) in table["files"].as_object().expect("files") {
-        fs::write(folder.path().join(name), text.as_str().expect("text")).expect("a file");
-    }
-    let forms = table["forms"].as_array().expect("forms");
-    let commands: Vec<_> = forms
-        .iter()
-        .map(|form| form["cmd"].as_str().expect("a command"))
-        .collect();
-    let text = commands.join("\n").replace("PORT", "1");
-    fs::write(folder.path().join("copied.sh"), text).expect("a file");
-    tool(
-        folder.path(),
-        "import curl copied.sh --allow-files -o forms.rs",
-    )
-    .run()
-    .exits(0);
-    let faulty = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/import/postman/faulty.json");
-    tool(folder.path(), "import postman -o faulty.rs")
-        .arg(faulty)
-        .run()
-        .exits(0);
-    let target = |name: &str| format!("[[test]]\nname = \"{name}\"\nharness = false\n\n");
-    let manifest = format!(
-        "{}[dev-dependencies]\nloadtest = {}\n\n{}{}{STANDS_ALONE}",
-        header("forms"),
-        dependency(),
-        target("forms"),
-        target("faulty"),
-    );
-    let source = |name: &str| fs::read_to_string(folder.path().join(name)).expect("a source");
-    let project = Files::new("forms")
-        .file("Cargo.toml", manifest)
-        .file("src/lib.rs", "")
-        .file("tests/forms.rs", source("forms.rs"))
-        .file("tests/faulty.rs", source("faulty.rs"))
-        .create();
-    let output = project.tool("list", "").run().exits(0);
-    let steps = output.stdout.matches("weight 1").count();
-    let requests = forms
-        .iter()
-        .map(|form| form["requests"].as_array().expect("requests").len());
-    assert!(steps > requests.sum(), "{output}");
-}
-
-fn an_import_says_what_its_package_lacks() {
-    const PACKAGE: &str = "[package]\nname = \"site\"\nversion = \"0.1.0\"\n";
-    let folder = folder();
-    fs::write(folder.path().join("Cargo.toml"), PACKAGE).expect("a file");
-    let import = || {
-        let call = tool(
-            folder.path(),
-            "import curl -o tests/pages/visit.rs --force --",
-        );
-        call.args(["curl", "http://127.0.0.1:1/"]).run().exits(0)
-    };
-    import().says(&[
-        "Wrote tests/pages/visit.rs",
-        "`tests/pages/visit.rs` is no load test yet",
-        "path = \"tests/pages/visit.rs\"",
-        "harness = false",
-    ]);
-    let target = "[[test]]\nname = \"visit\"\npath = \"tests/pages/visit.rs\"\nharness = false\n";
-    let manifest = format!("{PACKAGE}\n{target}");
-    fs::write(folder.path().join("Cargo.toml"), manifest).expect("a file");
-    import().says_no("no load test yet");
-}
-
-fn an_import_keeps_secrets_out_and_files_as_they_are() {
-    let folder = folder();
-    let call = tool(
-        folder.path(),
-        "import curl -- curl http://h/a?token=canary-1 -u ada:canary-2",
-    );
-    let output = call
-        .args(["-H", "X-Api-Key: canary-3", "-d", "password=canary-4"])
-        .run()
-        .exits(0);
-    output.says(&["Secret PASSWORD"]);
-    let output = tool(
-        folder.path(),
-        "import curl -- curl http://h/a?token=canary-1",
-    )
-    .run()
-    .exits(0);
-    assert!(
-        !output.stdout.contains("canary") && !output.stderr.contains("canary"),
-        "{output}"
-    );
-    let output = output.prints(&["get = \"/a?token={{secret.TOKEN}}\"", "fn get_a();"]);
-    assert!(
-        output
-            .stderr
-            .contains("TOKEN: `token` in the URL of `get_a`"),
-        "{output}"
-    );
-    fs::write(folder.path().join("load.rs"), "mine").expect("a file");
-    let call = || tool(folder.path(), "import curl -o load.rs");
-    call()
-        .args(["--", "curl", "http://h/"])
-        .run()
-        .exits(2)
-        .says(&["is there already", "--force"]);
-    assert_eq!(
-        fs::read_to_string(folder.path().join("load.rs")).expect("a file"),
-        "mine"
-    );
-    call()
-        .args(["--force", "--", "curl", "http://h/"])
-        .run()
-        .exits(0);
-    assert_ne!(
-        fs::read_to_string(folder.path().join("load.rs")).expect("a file"),
-        "mine"
-    );
-    fs::write(folder.path().join("host.sh"), "curl \"https://$HOST/\"").expect("a file");
-    tool(folder.path(), "import curl host.sh")
-        .run()
-        .exits(2)
-        .says(&["host.sh:1:6", "host comes from a variable"]);
-    fs::write(
-        folder.path().join("host.sh"),
-        "curl http://h/ -H \"X-A: b $NAME\"",
-    )
-    .expect("a file");
-    tool(folder.path(), "import curl host.sh")
-        .run()
-        .exits(0)
-        .prints(&["\"b {{secret.NAME}}\""]);
 }

@@ -1,30 +1,25 @@
-//! Scenarios from OpenAPI documents: they compile as they are written, and pass against a service that answers as
-//! the document says.
+//! Scenarios from OpenAPI documents: what is taken of them, what is refused, and what of an answer is sent again.
 
-use crate::call::{Call, Output};
-use crate::project::{Files, Project, STANDS_ALONE, dependency, header};
+use crate::call::Call;
+use crate::project::{Files, Project};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Request, Server};
 use serde_json::{Value, json};
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 pub(crate) fn trials() -> Vec<Trial> {
     trials![
-        what_is_imported_passes_against_what_the_document_says,
         values_of_earlier_answers_are_sent,
         a_part_of_a_document_is_imported,
         what_is_no_document_is_refused_where_it_stands,
-        what_public_services_publish_compiles,
     ]
 }
 
 /// Names of load tests, and the documents they are of.
-const DOCUMENTS: [(&str, &str); 5] = [
+pub(crate) const DOCUMENTS: [(&str, &str); 5] = [
     ("shop", "shop-3.0.yaml"),
     ("library", "library-3.1.json"),
     ("pets", "pets-2.0.json"),
@@ -32,179 +27,21 @@ const DOCUMENTS: [(&str, &str); 5] = [
     ("bare", "bare-2.0.yaml"),
 ];
 
-fn fixture(name: &str) -> PathBuf {
+pub(crate) fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("fixtures/import/openapi")
         .join(name)
 }
 
-/// What a document is imported as.
-fn imported(name: &str) -> Output {
-    let folder = tempfile::tempdir().expect("a folder of the system");
-    Call::tool(folder.path())
-        .line("import openapi --base-url http://127.0.0.1:8080")
-        .arg(fixture(name))
-        .run()
-        .exits(0)
-}
-
-/// A package with a load test of each document.
+/// A package with a load test of the shop.
 fn project() -> Project {
-    let mut manifest = format!(
-        "{}[dev-dependencies]\nloadtest = {}\n\n",
-        header("imported-openapi"),
-        dependency()
-    );
-    let mut files = Files::new("imported_openapi").file("src/lib.rs", "//! Nothing.\n");
-    for (name, document) in DOCUMENTS {
-        let _ = writeln!(manifest, "[[test]]\nname = \"{name}\"\nharness = false\n");
-        files = files.file(&format!("tests/{name}.rs"), imported(document).stdout);
-    }
-    manifest.push_str(STANDS_ALONE);
-    files.file("Cargo.toml", manifest).create()
-}
-
-/// The smoke test of a load test, with all secrets that the documents ask for.
-fn smoke(project: &Project, name: &str, server: &Server) -> Output {
-    let mut call = project
-        .cargo(&format!("test --quiet --test {name}"))
-        .env("LOADTEST_BASE_URL", server.url());
-    for secret in ["API_TOKEN", "API_KEY", "KEY", "PASSWORD", "PIN", "COOKIE"] {
-        call = call.env(secret, format!("{}-value", secret.to_lowercase()));
-    }
-    call.run()
-}
-
-/// Whether a path is one of a template, in which `{}` is any segment.
-fn is_of(template: &str, path: &str) -> bool {
-    let (template, path): (Vec<_>, Vec<_>) =
-        (template.split('/').collect(), path.split('/').collect());
-    template.len() == path.len()
-        && template
-            .iter()
-            .zip(&path)
-            .all(|(one, other)| *one == "{}" && !other.is_empty() || one == other)
-}
-
-/// What the documents declare: method, path, status, body.
-const DECLARED: [(&str, &str, &str, u16, &str); 26] = [
-    (
-        "library",
-        "GET",
-        "/api/books",
-        200,
-        r#"{"books":[{"isbn":"9780140449136","title":"example"}]}"#,
-    ),
-    ("library", "QUERY", "/api/books", 200, ""),
-    (
-        "library",
-        "GET",
-        "/api/books/9780140449136",
-        200,
-        r#"{"isbn":"9780140449136","title":"example"}"#,
-    ),
-    (
-        "library",
-        "GET",
-        "/api/books/9780140449136/pages/;range=3;range=9",
-        206,
-        "exampleex",
-    ),
-    (
-        "library",
-        "POST",
-        "/v2/media",
-        201,
-        r#"{"id":1,"kind":"film","minutes":0.5}"#,
-    ),
-    ("library", "PATCH", "/api/books/9780140449136", 200, ""),
-    ("library", "PUT", "/v2/media", 303, ""),
-    ("pets", "POST", "/v2/pet", 200, r#"{"id":77,"name":"Rex"}"#),
-    (
-        "pets",
-        "GET",
-        "/v2/pet/findByStatus",
-        200,
-        r#"[{"id":1,"name":"Rex","photoUrls":[]}]"#,
-    ),
-    (
-        "pets",
-        "GET",
-        "/v2/pet/77",
-        200,
-        r#"{"id":77,"name":"Rex","photoUrls":[]}"#,
-    ),
-    ("pets", "POST", "/v2/pet/77", 200, ""),
-    ("pets", "POST", "/v2/pet/77/photo", 200, r#"{"code":1}"#),
-    ("pets", "DELETE", "/v2/pet/77", 204, ""),
-    ("pets", "POST", "/v2/keeper", 200, ""),
-    ("pets", "GET", "/v2/keeper/login", 200, "\"example\""),
-    (
-        "pets",
-        "GET",
-        "/v2/keeper/ada",
-        200,
-        r#"{"username":"ada","email":"ada@example.com"}"#,
-    ),
-    ("pets", "DELETE", "/v2/keeper/ada", 200, ""),
-    ("faulty", "GET", "/things/", 200, ""),
-    ("faulty", "POST", "/things/", 201, ""),
-    ("faulty", "PUT", "/things/", 200, ""),
-    ("faulty", "PATCH", "/things/", 200, ""),
-    ("faulty", "GET", "/things/1/1/..", 200, "{\"id\": 1}"),
-    ("faulty", "GET", "/things/1/", 200, "{\"id\": 1}"),
-    ("bare", "GET", "/things/", 200, ""),
-    ("bare", "POST", "/things/", 200, ""),
-    ("bare", "GET", "/things/1/", 200, ""),
-];
-
-/// A service that answers what a document declares, and nothing else.
-fn declared(document: &'static str) -> Server {
-    Server::recording(move |request| {
-        let known = DECLARED.iter().find(|(name, method, template, ..)| {
-            *name == document && *method == request.method && is_of(template, &request.path)
-        });
-        match known {
-            Some((.., status, body)) if body.starts_with(['{', '[', '"']) => Reply::status(*status)
-                .header("content-type", "application/json")
-                .body(*body),
-            Some((.., status, body)) => Reply::status(*status).body(*body),
-            None => Reply::status(404).body("not declared"),
-        }
-    })
-}
-
-fn what_is_imported_passes_against_what_the_document_says() {
-    let project = project();
-    for document in ["library", "pets", "faulty", "bare"] {
-        let server = declared(document);
-        smoke(&project, document, &server).exits(0);
-        let asked = server.recorded();
-        for (.., method, path, _, _) in DECLARED
-            .iter()
-            .filter(|(name, ..)| *name == document)
-            .map(|(name, method, path, status, body)| (name, method, path, status, body))
-        {
-            let is_asked = asked
-                .iter()
-                .any(|request| request.method == *method && is_of(path, &request.path));
-            assert!(is_asked || document == "faulty", "{method} {path}");
-        }
-    }
-    // As rustfmt would have written it.
-    for (name, _) in DOCUMENTS {
-        let mut rustfmt = Command::new("rustfmt");
-        rustfmt.args(["--check", "--edition", "2024"]);
-        let output = rustfmt
-            .arg(project.path(&format!("tests/{name}.rs")))
-            .output()
-            .expect("rustfmt");
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stdout)
-        );
-    }
+    let folder = tempfile::tempdir().expect("a folder of the system");
+    let output = Call::tool(folder.path())
+        .line("import openapi --base-url http://127.0.0.1:8080")
+        .arg(fixture("shop-3.0.yaml"))
+        .run()
+        .exits(0);
+    Files::single("imported_openapi", &output.stdout).create()
 }
 
 /// A shop whose customers, addresses, orders and tokens are others than those of the document.
@@ -323,9 +160,12 @@ fn values_of_earlier_answers_are_sent() {
         let mut shop = state.lock().expect("no test has panicked");
         shop.answer(request)
     });
-    smoke(&project, "shop", &server)
-        .exits(0)
-        .prints(&["3 passed"]);
+    let call = project
+        .cargo("test --quiet --test load")
+        .env("LOADTEST_BASE_URL", server.url())
+        .env("API_TOKEN", "token-value")
+        .env("PASSWORD", "password-value");
+    call.run().exits(0).prints(&["3 passed"]);
     let shop = shop.lock().expect("no test has panicked");
     assert!(!shop.orders.is_empty() && !shop.addresses.is_empty());
     let asked = server.recorded();
@@ -387,79 +227,4 @@ fn what_is_no_document_is_refused_where_it_stands() {
         .has_one_error()
         .says(&["no OpenAPI document", "api.yaml:1:1"]);
     assert!(!folder.path().join("load.rs").exists());
-}
-
-/// Descriptions and collections that others have published, in packages that only tests depend on.
-const PUBLISHED: [(&str, &str, &str, &str); 7] = [
-    ("openapi", "docker", "openapiv3", "fixtures/docker.yaml"),
-    ("openapi", "fitbit", "openapiv3", "fixtures/fitbit.json"),
-    (
-        "openapi",
-        "advisor",
-        "openapiv3",
-        "fixtures/azure_advisor.yaml",
-    ),
-    ("openapi", "polygon", "openapiv3", "fixtures/polygon.json"),
-    ("openapi", "xkcd", "openapiv3", "fixtures/xkcd.json"),
-    (
-        "postman",
-        "pets_2_0",
-        "postman_collection",
-        "tests/fixtures/collection/swagger-petstore-v2.0.0.json",
-    ),
-    (
-        "postman",
-        "pets_2_1",
-        "postman_collection",
-        "tests/fixtures/collection/swagger-petstore-v2.1.0.json",
-    ),
-];
-
-fn what_public_services_publish_compiles() {
-    // Of other systems nothing is downloaded.
-    let rustc = Command::new("rustc")
-        .arg("-vV")
-        .output()
-        .expect("rustc runs");
-    let rustc = String::from_utf8(rustc.stdout).expect("text");
-    let host = rustc.lines().find_map(|line| line.strip_prefix("host: "));
-    let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--filter-platform"])
-        .arg(host.expect("a host"))
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .expect("cargo runs");
-    let metadata: Value = serde_json::from_slice(&output.stdout).expect("metadata");
-    let packages = metadata["packages"].as_array().expect("packages");
-    let manifest_of = |name: &str| {
-        let package = packages.iter().find(|package| package["name"] == name);
-        let manifest = package.and_then(|package| package["manifest_path"].as_str());
-        Path::new(manifest.expect("a package of ours depends on it")).to_owned()
-    };
-    let mut manifest = format!(
-        "{}[dev-dependencies]\nloadtest = {}\n\n",
-        header("published"),
-        dependency()
-    );
-    let mut files = Files::new("published").file("src/lib.rs", "");
-    let folder = tempfile::tempdir().expect("a folder of the system");
-    for (format, name, package, document) in PUBLISHED {
-        let document = manifest_of(package).with_file_name("").join(document);
-        let output = Call::tool(folder.path())
-            .line(&format!("import {format}"))
-            .arg(&document)
-            .run()
-            .exits(0);
-        let _ = writeln!(manifest, "[[test]]\nname = \"{name}\"\nharness = false\n");
-        files = files.file(&format!("tests/{name}.rs"), output.stdout);
-    }
-    manifest.push_str(STANDS_ALONE);
-    let project = files.file("Cargo.toml", manifest).create();
-    let output = project.tool("list", "").run().exits(0);
-    for (_, name, ..) in PUBLISHED {
-        assert!(
-            output.stdout.contains(&format!("published::{name}::")),
-            "{output}"
-        );
-    }
 }

@@ -43,7 +43,7 @@ fn answer(request: &Request) -> Reply {
         ),
         ("POST", "/orders") => Reply::status(201).header("location", "/orders/o%201"),
         ("GET", "/orders/o%201") => json(200, r#"[{"id":"o 1","lines":[{"sku":"s+1"}]}]"#),
-        ("DELETE", _) => Reply::status(204),
+        ("DELETE", "/orders/o%201/lines") => Reply::status(204),
         ("GET", "/login") => Reply::text(r#"<input name="csrf" value="c 1">"#),
         ("POST", "/login") => {
             let body = r#"{"token":"t 1","user":{"id":7},"ids":[1,2]}"#;
@@ -53,8 +53,12 @@ fn answer(request: &Request) -> Reply {
             200,
             r#"{"hits":[{"id":1,"email":"a@b"},{"id":2}],"mixed":[1,"x \"y\""]}"#,
         ),
-        ("PROPFIND", _) => Reply::status(207),
-        _ => Reply::status(200),
+        ("PROPFIND", "/orders/2") => Reply::status(207),
+        ("PUT", "/note") | ("POST", "/form" | "/photos" | "/t" | "/upload/t%201/of/c%201") => {
+            Reply::status(200)
+        }
+        ("GET", "/a|b" | "/a%7Cb") => Reply::status(200),
+        _ => Reply::status(404),
     }
 }
 

@@ -40,6 +40,8 @@ mod history;
 mod holes;
 #[cfg(unix)]
 mod import_correlation;
+mod import_curl;
+mod import_described;
 #[cfg(unix)]
 mod import_har;
 mod import_openapi;
@@ -128,6 +130,8 @@ fn main() -> ExitCode {
         history::trials(),
         #[cfg(unix)]
         import_correlation::trials(),
+        import_curl::trials(),
+        import_described::trials(),
         #[cfg(unix)]
         import_har::trials(),
         import_postman::trials(),

@@ -13,12 +13,18 @@
 //! println!("{} was sent {} requests", server.url(), server.requests());
 //! ```
 
+mod collection;
+mod copied;
+mod described;
 mod parse;
 mod replay;
 mod reply;
 mod serve;
 mod tls;
 
+pub use collection::{Collection, Serving};
+pub use copied::{Copied, Sent, Taking};
+pub use described::{Described, Service};
 pub use parse::Request;
 pub use replay::{Refusals, Replay, Replayed};
 pub use reply::Reply;

@@ -254,7 +254,7 @@ impl Replay {
     }
 
     /// A text with the values of a journey.
-    fn fresh(&self, text: &str, number: u64) -> String {
+    pub(crate) fn fresh(&self, text: &str, number: u64) -> String {
         let mut fresh = String::with_capacity(text.len());
         let mut rest = text;
         let mut before = None;
@@ -281,7 +281,7 @@ impl Replay {
 }
 
 impl Refusals {
-    fn put(&self, why: String) {
+    pub(crate) fn put(&self, why: String) {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -360,19 +360,19 @@ fn has_cookies(is: &str, wanted: &str) -> bool {
 }
 
 /// `http://host:port` of a URL.
-fn origin(url: &str) -> String {
+pub(crate) fn origin(url: &str) -> String {
     let host = url.find("://").map_or(0, |at| at + 3);
     let end = url[host..].find('/').map_or(url.len(), |at| host + at);
     url[..end].to_owned()
 }
 
 /// The pairs of a form or a query, decoded.
-fn pairs(text: &str) -> Vec<String> {
+pub(crate) fn pairs(text: &str) -> Vec<String> {
     let pairs = text.split('&').filter(|pair| !pair.is_empty());
     pairs.map(|pair| decoded(pair, true)).collect()
 }
 
-fn decoded(text: &str, is_form: bool) -> String {
+pub(crate) fn decoded(text: &str, is_form: bool) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let [first, after @ ..] = rest {

@@ -120,8 +120,17 @@ impl<'a> Draft<'a> {
                 }
                 let sent = (name.to_owned(), text.trim().to_owned());
                 if place == "cookie" {
+                    let is_known = self.access.cookies.iter().any(|(key, _)| key == name);
                     let pairs = manner.query(name, &value).into_iter();
-                    self.cookies.extend(pairs.map(given));
+                    let secret = |(sent, text): (String, String)| {
+                        if document.is_marker(&text) {
+                            return given((sent, text));
+                        }
+                        let what = format!("the cookie `{}`", shortened(&sent));
+                        let marker = document.secret(&sent, &what);
+                        given((sent, marker))
+                    };
+                    self.cookies.extend(pairs.filter(|_| !is_known).map(secret));
                 } else if !self.is_key(name) {
                     self.headers.push(given(sent));
                 }

@@ -70,11 +70,12 @@ fn want(
         document.note(&parameter.span, words);
         None
     })?;
-    let (from, is_bare) = from(&drafts[origin], &parameter.node).or_else(|| {
+    let found = from(&drafts[origin], &parameter.node).or_else(|| {
         let words = "what this says of an answer cannot be honoured";
         document.note(&parameter.node.span, words);
         None
-    })?;
+    });
+    let (from, is_bare) = there(document, &drafts[origin], parameter, found?)?;
     // An operation cannot wait for itself.
     (origin != user).then(|| Want {
         user,
@@ -85,6 +86,47 @@ fn want(
         confidence: Confidence::Certain,
         why: format!("a link of `{}` says so", drafts[origin].operation.title()),
     })
+}
+
+/// The same where the answer that is described has it; in a list, it is that of the first item.
+fn there(
+    document: &Document<'_>,
+    origin: &Draft<'_>,
+    parameter: &Field<'_>,
+    (from, is_bare): (From, bool),
+) -> Option<(From, bool)> {
+    let (From::Body(path), Some(answer)) = (&from, &origin.answers.value) else {
+        return Some((from, is_bare));
+    };
+    let is_there = |path: &[Key]| value_at(Some(answer), path).is_some();
+    if is_there(path) || is_open(answer, path) {
+        return Some((from, is_bare));
+    }
+    let mut of_first = vec![Key::Item(0)];
+    of_first.extend(path.iter().cloned());
+    let value = value_at(Some(answer), &of_first);
+    let words = match value {
+        Some(_) => "the answer is a list: this is looked for in its first item",
+        None => "the answer that is described has no such value: the link is left out",
+    };
+    document.note(&parameter.node.span, words);
+    let is_bare = value.is_some_and(super::flow::is_bare);
+    value.map(|_| (From::Body(of_first), is_bare))
+}
+
+/// Whether more than is described may be where the way ends: there is nothing in it.
+fn is_open(answer: &Node<'_>, path: &[Key]) -> bool {
+    let mut value = answer;
+    for key in path {
+        if value.is_object() && value.fields().is_empty() {
+            return true;
+        }
+        match at(value, key) {
+            Some(next) => value = next,
+            None => return false,
+        }
+    }
+    false
 }
 
 /// Where a parameter goes: its name, or `path.name`.
