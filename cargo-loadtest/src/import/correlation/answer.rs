@@ -1,19 +1,27 @@
 //! What answers have to offer.
 
 use super::super::document::{self, Node, Value};
-use super::super::recording::{Answer, Exchange, Header, Key, Origin};
+use super::super::recording::{Answer, Exchange, Key, Origin, Reading, Spelling};
 use super::super::source::Input;
 use super::kind::{Kind, kind};
 use super::label::Label;
 use super::page;
+use super::spelling::meant;
+use super::wanted::Hashes;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
-use url::Url;
+use std::rc::Rc;
+
+mod web;
 
 /// The longest body that a run reads.
 const LONGEST: usize = 16 * 1024 * 1024;
 /// From how many places a value is taken at most: the first ones.
 const MOST: usize = 32;
+/// How many places are remembered at most.
+const MOST_OFFERS: usize = 250_000;
+/// How deep JSON is in texts of JSON.
+const DEEPEST: usize = 3;
 /// Headers that are no values to send back.
 const SILENT_HEADERS: [&str; 16] = [
     "date",
@@ -44,22 +52,44 @@ pub(super) struct Offer {
     pub(super) is_number: bool,
     /// As a person is told of it: `product.id`, in quotes.
     pub(super) name: String,
+    /// Which item of how many it is in, where there are several: the first is 1.
+    pub(super) item: Option<(usize, usize)>,
+    /// Whether it is a URL with its host.
+    pub(super) is_absolute: bool,
+}
+
+impl Offer {
+    /// Whether it is a part of what leads somewhere.
+    pub(super) fn is_of_link(&self) -> bool {
+        let mut origin = &self.origin;
+        while let Origin::Within { outer, reading } = origin {
+            if matches!(reading, Reading::Between { .. }) {
+                return true;
+            }
+            origin = outer;
+        }
+        matches!(origin, Origin::Part { .. })
+    }
 }
 
 /// What requests want, and what the answers so far have of it.
 #[derive(Debug, Default)]
 pub(super) struct Offers {
     /// All values that stand in requests, but for those that nobody looks for.
-    pub(super) wanted: HashSet<String>,
-    /// All targets of requests, and what they begin with.
-    pub(super) wanted_targets: HashSet<String>,
+    pub(super) wanted: Hashes,
+    /// All URLs of requests, and what they begin with.
+    pub(super) wanted_targets: Hashes,
     /// By the value.
     values: HashMap<String, Vec<Offer>>,
-    /// By the target that a link leads to.
+    /// How many these are.
+    count: usize,
+    /// By the URL that a link leads to.
     links: HashMap<String, Offer>,
-    /// What requests had: that of the user, and what answers have told before.
-    sent: HashMap<String, Vec<Label>>,
-    sent_targets: HashSet<String>,
+    /// What requests had: that of the user, and what answers have told before; by the hash of the value.
+    sent: HashMap<u64, Vec<Rc<Label>>>,
+    /// What no answer has told.
+    users: HashMap<u64, Vec<Rc<Label>>>,
+    sent_targets: Hashes,
 }
 
 impl Offers {
@@ -68,21 +98,30 @@ impl Offers {
         self.values.get(value).map_or(&[], Vec::as_slice)
     }
 
-    /// The link that leads to a target.
-    pub(super) fn link(&self, target: &str) -> Option<&Offer> {
-        self.links.get(target)
+    /// The link that leads to a URL.
+    pub(super) fn link(&self, url: &str) -> Option<&Offer> {
+        self.links.get(url)
     }
 
     /// Remembers that a value was sent, so that an answer that has it later is an echo.
-    pub(super) fn sent(&mut self, value: &str, label: &Label) {
-        let labels = self.sent.entry(value.to_owned()).or_default();
-        if labels.len() < MOST && !labels.contains(label) {
-            labels.push(label.clone());
+    pub(super) fn sent(&mut self, value: &str, label: &Rc<Label>, is_users: bool) {
+        let hash = self.wanted.hash(value);
+        for known in [
+            Some(&mut self.sent),
+            Some(&mut self.users).filter(|_| is_users),
+        ]
+        .into_iter()
+        .flatten()
+        {
+            let labels = known.entry(hash).or_default();
+            if labels.len() < MOST && !labels.contains(label) {
+                labels.push(Rc::clone(label));
+            }
         }
     }
 
-    pub(super) fn sent_target(&mut self, target: &str) {
-        self.sent_targets.insert(target.to_owned());
+    pub(super) fn sent_target(&mut self, url: &str) {
+        self.sent_targets.insert(url);
     }
 
     /// Takes what the answer of an exchange has.
@@ -94,6 +133,7 @@ impl Offers {
             offers: self,
             number,
             exchange,
+            items: Vec::new(),
         };
         let text = match std::str::from_utf8(&answer.body) {
             Ok(text) if text.len() <= LONGEST => text.trim_start_matches('\u{feff}'),
@@ -107,23 +147,25 @@ impl Offers {
             let name = header.name.to_ascii_lowercase();
             let value = std::str::from_utf8(&header.value).unwrap_or_default();
             if name == "set-cookie" {
-                taker.cookie(header, value);
+                taker.cookie(value);
+            } else if name == "link" {
+                taker.links(value);
             } else if seen.insert(name.clone()) && !SILENT_HEADERS.contains(&&*name) {
                 taker.header(&name, value);
             }
         }
     }
 
-    /// Whether a value was sent before in such a place.
-    pub(super) fn was_sent(&self, value: &str, label: &Label) -> bool {
-        self.sent
-            .get(value)
-            .is_some_and(|labels| labels.contains(label))
+    /// Whether a value that no answer has told was sent before in such a place.
+    pub(super) fn is_users(&self, value: &str, label: &Label) -> bool {
+        let labels = self.users.get(&self.wanted.hash(value));
+        labels.is_some_and(|labels| labels.iter().any(|known| **known == *label))
     }
 
     /// Whether the answer repeats what was sent before.
     fn is_echo(&self, value: &str, label: &Label) -> bool {
-        self.sent.get(value).is_some_and(|labels| {
+        let labels = self.sent.get(&self.wanted.hash(value));
+        labels.is_some_and(|labels| {
             kind(value) >= Kind::Rare || labels.iter().any(|sent| sent.fits(label) > 0)
         })
     }
@@ -133,6 +175,8 @@ struct Taker<'a> {
     offers: &'a mut Offers,
     number: usize,
     exchange: &'a Exchange,
+    /// The lists that are gone through: which item of how many.
+    items: Vec<(usize, usize)>,
 }
 
 impl Taker<'_> {
@@ -143,47 +187,57 @@ impl Taker<'_> {
         if self.offers.is_echo(value, &label) && !is_news {
             return;
         }
+        let item = self.items.iter().rev().find(|(_, of)| *of > 1).copied();
         let offers = self.offers.values.entry(value.to_owned()).or_default();
-        if offers.len() < MOST {
+        if offers.len() < MOST && self.offers.count < MOST_OFFERS {
+            self.offers.count += 1;
             offers.push(Offer {
                 exchange: self.number,
                 origin,
                 label,
                 is_number,
                 name,
+                item,
+                is_absolute: false,
             });
         }
     }
 
     /// A link, where requests went there later.
-    fn link(&mut self, url: &str, origin: impl FnOnce() -> Origin, path: &[Key]) {
-        let target = if url.starts_with('/') && !url.starts_with("//") {
-            url.split('#').next().unwrap_or_default()
-        } else if let Some(rest) = url.strip_prefix(self.exchange.origin.as_str()) {
-            rest.split('#')
-                .next()
-                .filter(|rest| rest.starts_with('/'))
-                .unwrap_or_default()
-        } else {
-            return;
+    fn link(&mut self, url: &str, origin: impl FnOnce() -> Origin, name: impl FnOnce() -> String) {
+        let url = url.split('#').next().unwrap_or_default();
+        let is_absolute = web::is_absolute(url);
+        let whole = match url {
+            _ if is_absolute => url.to_owned(),
+            _ if url.starts_with('/') && !url.starts_with("//") => {
+                format!("{}{url}", self.exchange.origin)
+            }
+            _ => return,
         };
         let offers = &mut *self.offers;
-        let is_known = offers.links.contains_key(target) || offers.sent_targets.contains(target);
-        if is_known || !offers.wanted_targets.contains(target) {
+        let is_known = offers.links.contains_key(&whole) || offers.sent_targets.has(&whole);
+        if is_known || !offers.wanted_targets.has(&whole) || offers.count >= MOST_OFFERS {
             return;
         }
+        offers.count += 1;
         let offer = Offer {
             exchange: self.number,
             origin: origin(),
             label: Label::default(),
             is_number: false,
-            name: format!("the link `{}`", spelled(path)),
+            name: name(),
+            item: None,
+            is_absolute,
         };
-        offers.links.insert(target.to_owned(), offer);
+        offers.links.insert(whole, offer);
     }
 
     /// The leaves of JSON; whether it is that.
     fn json(&mut self, text: &str) -> bool {
+        self.json_in(text, &Within::default())
+    }
+
+    fn json_in(&mut self, text: &str, within: &Within<'_>) -> bool {
         if !text.trim_start().starts_with(['{', '[']) {
             return false;
         }
@@ -191,16 +245,18 @@ impl Taker<'_> {
         let Ok(node) = document::read(&input) else {
             return false;
         };
-        self.node(&node, &mut Vec::new());
+        self.node(&node, &mut Vec::new(), within);
         true
     }
 
-    fn node(&mut self, node: &Node<'_>, path: &mut Vec<Key>) {
+    fn node(&mut self, node: &Node<'_>, path: &mut Vec<Key>, within: &Within<'_>) {
         let (value, is_number) = match &node.value {
             Value::List(items) => {
                 for (number, item) in items.iter().enumerate() {
                     path.push(Key::Item(number));
-                    self.node(item, path);
+                    self.items.push((number + 1, items.len()));
+                    self.node(item, path, within);
+                    self.items.pop();
                     path.pop();
                 }
                 return;
@@ -213,7 +269,7 @@ impl Taker<'_> {
                 for (at, field) in fields.iter().enumerate() {
                     if last.get(&*field.name) == Some(&at) {
                         path.push(Key::Field(field.name.to_string()));
-                        self.node(&field.node, path);
+                        self.node(&field.node, path, within);
                         path.pop();
                     }
                 }
@@ -224,145 +280,136 @@ impl Taker<'_> {
             Value::Null | Value::Bool(_) => return,
         };
         let exchange = self.number;
-        let origin = |path: &[Key]| Origin::Body {
-            exchange,
-            path: path.to_vec(),
+        let origin = |path: &[Key]| match within.root {
+            None => Origin::Body {
+                exchange,
+                path: path.to_vec(),
+            },
+            Some(root) => root.clone().within(Reading::Json(path.to_vec())),
         };
-        if self.offers.wanted.contains(value) {
+        let told = |path: &[Key]| format!("{}{}", within.outer, spelled(path));
+        if self.offers.wanted.has(value) {
             let names: Vec<_> = path.iter().filter_map(Key::name).collect();
             let (last, outer) = names
                 .split_last()
                 .map_or(("", &[][..]), |(last, outer)| (*last, outer));
             let label = Label::field(last, outer.iter().copied(), &self.exchange.target);
-            let name = format!("`{}`", spelled(path));
+            let name = format!("`{}`", told(path));
             self.put(value, origin(path), label, is_number, name);
         }
-        if !is_number && value.contains('/') {
-            self.link(value, || origin(path), path);
+        if is_number {
+            return;
+        }
+        let begins_json = value.trim_start().starts_with(['{', '[']);
+        if begins_json && within.depth < DEEPEST {
+            let inner = Within {
+                root: Some(&origin(path)),
+                outer: format!("{} > ", told(path)),
+                depth: within.depth + 1,
+            };
+            if self.json_in(value, &inner) {
+                return;
+            }
+        }
+        if value.contains('/') {
+            let name = || format!("the link `{}`", told(path));
+            self.link(value, || origin(path), name);
+            let name = format!("a part of `{}`", told(path));
+            let part = |before: &str, after: &str| {
+                origin(path).within(Reading::Between {
+                    before: before.to_owned(),
+                    after: after.to_owned(),
+                })
+            };
+            if web::is_absolute(value) || value.starts_with('/') {
+                self.url(value, &name, &part);
+            }
         }
     }
 
     /// What a page has in its forms, its head and its scripts.
     fn page(&mut self, text: &str) {
         let wanted = &self.offers.wanted;
-        let found = page::found(text, &|value| wanted.contains(value));
+        let found = page::found(text, &|value| wanted.has(value));
         for found in found {
-            let origin = Origin::Between {
+            let mut origin = Origin::Between {
                 exchange: self.number,
                 before: found.before.to_owned(),
                 after: found.after.to_owned(),
             };
+            if let Some(spelling) = found.spelling {
+                origin = origin.within(Reading::Decoded(spelling));
+            }
             let label = Label::field(found.name, [].into_iter(), &self.exchange.target);
             let name = format!("`{}`", found.name);
-            self.put(found.value, origin, label, false, name);
+            self.put(&found.value, origin, label, false, name);
         }
     }
 
     fn header(&mut self, name: &str, value: &str) {
         let exchange = self.number;
+        let told = format!("the header `{name}`");
         let whole = Origin::Header {
             exchange,
             name: name.to_owned(),
         };
-        if self.offers.wanted.contains(value) {
-            self.put(
-                value,
-                whole.clone(),
-                Label::name(name),
-                false,
-                format!("the header `{name}`"),
-            );
-        }
-        if !matches!(name, "location" | "content-location") {
-            return;
-        }
-        self.link(value, || whole, &[Key::Field(name.to_owned())]);
-        let url = Url::parse(&self.exchange.origin).and_then(|base| base.join(value));
-        let Ok(url) = url else { return };
-        let mut label = Label::default();
-        for segment in url.path_segments().into_iter().flatten() {
-            if !label.around.is_empty() || kind(segment) > Kind::Word {
-                label.key = vec!["id".to_owned()];
-                self.part(name, value, segment, &label);
-            }
-            if kind(segment) <= Kind::Word {
-                label = Label::segment(segment);
-            }
-        }
-        for pair in url.query().unwrap_or_default().split('&') {
-            if let Some((key, part)) = pair.split_once('=') {
-                self.part(name, value, part, &Label::field(key, [].into_iter(), ""));
-            }
-        }
-    }
-
-    /// A part of a header: what is before it has to be there for the first time.
-    fn part(&mut self, name: &str, value: &str, part: &str, label: &Label) {
-        let is_number = matches!(kind(part), Kind::Number(_));
-        if !(is_number || kind(part) >= Kind::Rare) || !self.offers.wanted.contains(part) {
-            return;
-        }
-        let is_bound =
-            |letter: Option<char>| letter.is_none_or(|letter| "/?&=;# ".contains(letter));
-        let at = value.match_indices(part).map(|(at, _)| at).find(|at| {
-            is_bound(value[..*at].chars().next_back())
-                && is_bound(value[at + part.len()..].chars().next())
-        });
-        let Some(at) = at else { return };
-        let Some(before) = leading(value, at) else {
-            return;
-        };
-        let after = value[at + part.len()..].chars().next();
-        let origin = Origin::Part {
-            exchange: self.number,
+        let part = |before: &str, after: &str| Origin::Part {
+            exchange,
             name: name.to_owned(),
             before: before.to_owned(),
-            after: after.map_or_else(String::new, String::from),
+            after: after.to_owned(),
         };
-        let told = format!("a part of the header `{name}`");
-        self.put(part, origin, label.clone(), false, told);
+        if self.offers.wanted.has(value) {
+            self.put(value, whole.clone(), Label::name(name), false, told);
+        }
+        if name == "etag" {
+            // Some send it on without its quotes.
+            let tag = value.split('"').nth(1).unwrap_or_default();
+            if self.offers.wanted.has(tag) {
+                let told = format!("a part of the header `{name}`");
+                self.put(tag, part("\"", "\""), Label::name(name), false, told);
+            }
+        }
+        if matches!(name, "location" | "content-location") {
+            self.link(value, || whole, || format!("the link `{name}`"));
+            self.url(value, &format!("a part of the header `{name}`"), &part);
+        }
     }
 
     /// The value of a cookie, which some requests repeat elsewhere.
-    fn cookie(&mut self, header: &Header, value: &str) {
+    fn cookie(&mut self, value: &str) {
         let pair = value.split(';').next().unwrap_or_default();
         let Some((name, content)) = pair.split_once('=') else {
             return;
         };
-        let is_wanted = self.offers.wanted.contains(content) && kind(content) >= Kind::Rare;
-        if !is_wanted || pair.len() > header.value.len() {
-            return;
-        }
+        let is_ended = value.len() > pair.len();
         let origin = Origin::Part {
             exchange: self.number,
             name: "set-cookie".to_owned(),
             before: format!("{name}="),
-            after: if value.len() > pair.len() {
-                ";".to_owned()
-            } else {
-                String::new()
-            },
+            after: if is_ended { ";" } else { "" }.to_owned(),
         };
-        let told = format!("the cookie `{name}`");
-        self.put(content, origin, Label::name(name), false, told);
+        let told = || format!("the cookie `{name}`");
+        if self.offers.wanted.has(content) && kind(content) >= Kind::Rare {
+            self.put(content, origin.clone(), Label::name(name), false, told());
+        }
+        if let Some(meant) = meant(content, Spelling::Percent)
+            && self.offers.wanted.has(&meant)
+            && kind(&meant) >= Kind::Rare
+        {
+            let origin = origin.within(Reading::Decoded(Spelling::Percent));
+            self.put(&meant, origin, Label::name(name), false, told());
+        }
     }
 }
 
-/// The shortest text that leads to a part of a location and nowhere else, without a value in it; neither host nor
-/// port, which differ from one target to the next.
-fn leading(value: &str, at: usize) -> Option<&str> {
-    let path = value.find("://").map_or(Some(0), |scheme| {
-        let slash = value[scheme + 3..].find('/')?;
-        Some(scheme + 3 + slash)
-    })?;
-    let mut starts = value.get(path..at)?.rmatch_indices(['/', '?', '&', ';']);
-    let before = starts.find_map(|(start, _)| {
-        let before = &value[path + start..at];
-        let is_named = before.bytes().any(|byte| byte.is_ascii_alphabetic());
-        (is_named && value.find(before) == Some(path + start)).then_some(before)
-    })?;
-    let mut words = before.split(['/', '?', '&', '=', ';']);
-    words.all(|word| kind(word) < Kind::Rare).then_some(before)
+/// In what the JSON is that is gone through: in the answer itself, or in a text that it has.
+#[derive(Default)]
+struct Within<'a> {
+    root: Option<&'a Origin>,
+    /// What leads there, for people.
+    outer: String,
+    depth: usize,
 }
 
 impl Key {
