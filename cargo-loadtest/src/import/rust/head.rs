@@ -60,16 +60,16 @@ const DECODED: &str = "\
 /// A value of a URL, as it is meant.
 fn decoded(value: &str) -> String {
     let mut decoded = Vec::new();
-    let mut bytes = value.bytes();
+    let mut bytes = value.as_bytes().iter();
     while let Some(byte) = bytes.next() {
-        let code = bytes.as_slice().get(..2).filter(|_| byte == b'%');
+        let code = bytes.as_slice().get(..2).filter(|_| *byte == b'%');
         let code = code.and_then(|code| str::from_utf8(code).ok());
         match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
             Some(code) => {
                 decoded.push(code);
                 bytes.nth(1);
             }
-            None => decoded.push(byte),
+            None => decoded.push(*byte),
         }
     }
     String::from_utf8_lossy(&decoded).into_owned()
