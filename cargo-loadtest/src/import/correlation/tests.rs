@@ -1,4 +1,6 @@
-use super::super::recording::{Answer, Body, Credentials, Header, Key, Part, Reading, Reference};
+use super::super::recording::{
+    Answer, Body, Credentials, Header, Key, Origin, Part, Reading, Reference,
+};
 use super::*;
 use proptest::prelude::*;
 use std::fmt::Write as _;
@@ -398,19 +400,19 @@ fn thousands_of_exchanges_take_time_in_proportion() {
 #[test]
 fn what_is_looked_at_grows_with_the_recording_and_no_faster() {
     let looked_at = |exchanges: usize, values: usize| {
-        let text: String = (0..exchanges)
-            .map(|number| {
-                let list = |of: usize| {
-                    let items = (0..values).map(|item| format!("\"v{of}x{item}q9f8e7d6c5b\""));
-                    items.collect::<Vec<_>>().join(",")
-                };
-                let sent = list(number.saturating_sub(1));
-                format!(
-                    "> POST /things/{number}\n> content-type: application/json\n>\n> {{\"v\":[{sent}]}}\n< 200\n<\n< {{\"v\":[{}]}}\n\n",
-                    list(number)
-                )
-            })
-            .collect();
+        let list = |of: usize| {
+            let items = (0..values).map(|item| format!("\"v{of}x{item}q9f8e7d6c5b\""));
+            items.collect::<Vec<_>>().join(",")
+        };
+        let mut text = String::new();
+        for number in 0..exchanges {
+            let sent = list(number.saturating_sub(1));
+            let _ = write!(
+                text,
+                "> POST /things/{number}\n> content-type: application/json\n>\n> {{\"v\":[{sent}]}}\n< 200\n<\n< {{\"v\":[{}]}}\n\n",
+                list(number)
+            );
+        }
         let mut recording = script(&text).recording;
         let before = kind::ASKED.get();
         correlate(&mut recording);

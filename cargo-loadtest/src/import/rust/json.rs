@@ -172,7 +172,7 @@ impl Json {
     fn numbers<'a>(&'a self, found: &mut Vec<&'a str>) {
         match self {
             Self::Plain(value) => {
-                found.extend(Some(value.as_str()).filter(|value| is_number(value)))
+                found.extend(Some(value.as_str()).filter(|value| is_number(value)));
             }
             Self::Text(_) => {}
             Self::List(items) => items.iter().for_each(|item| item.numbers(found)),
@@ -324,7 +324,7 @@ mod tests {
     fn what_cannot_be_said_without_a_change_is_left() {
         for body in [
             r#"{"a":1.0,"b":1e5,"c":-0.5,"d":1.50,"e":0,"f":-0,"g":9007199254740993}"#,
-            r#"[18446744073709551615,-9223372036854775808,0.1,1E-7]"#,
+            "[18446744073709551615,-9223372036854775808,0.1,1E-7]",
             r#"{"text":"1.00000000000000000001"}"#,
         ] {
             assert!(Json::structured(body).is_some(), "{body}");
@@ -332,8 +332,8 @@ mod tests {
         for body in [
             r#"{"a":0.12345678901234567890123}"#,
             r#"{"a":18446744073709551616}"#,
-            r#"[1e400]"#,
-            r#"[1e-400]"#,
+            "[1e400]",
+            "[1e-400]",
             r#""text""#,
             r#"{"a":1} {"#,
         ] {
