@@ -122,7 +122,7 @@ fn imported_scenarios_compile_and_send_values_of_earlier_answers() {
         "GET /login ",
         "POST /login?t=c%201 user=ada&password=password_2+of+mine&csrf=c+1&n=ada&both=a-c+1",
         "POST /upload/t%201/of/c%201?pin_token=pin_token%20of%20mine ",
-        r#"PROPFIND /orders/2 {"{{secret.X}}":1,"id":"2","token":"t 1","text":"say t 1","user":7,"list":[1,2],"mixed":"x \"y\""}"#,
+        r#"PROPFIND /orders/2 {"id":"2","list":[1,2],"mixed":"x \"y\"","text":"say t 1","token":"t 1","user":7,"{{secret.X}}":1}"#,
         "GET /a|b?user=ada&n=1 ",
         "POST /t {{login.response.token}} and {{secret.NAME}} {a.b} }}",
     ];

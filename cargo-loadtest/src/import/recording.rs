@@ -94,8 +94,57 @@ pub(crate) enum Origin {
         before: String,
         after: String,
     },
+    /// The target of the link with this relation, in the `link` headers of that answer
+    /// (<https://www.rfc-editor.org/rfc/rfc8288>).
+    Link { exchange: usize, rel: String },
+    /// What another one gives, read once more.
+    Within {
+        outer: Box<Origin>,
+        reading: Reading,
+    },
     /// A field of [`Recording::data`] with this number.
     Row { data: usize, field: String },
+}
+
+/// How a text is read once more.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Reading {
+    /// As JSON.
+    Json(Vec<Key>),
+    /// What is between two texts, the first time; to its end, where `after` is empty.
+    Between { before: String, after: String },
+    /// As what it means, where it is written like this.
+    Decoded(Spelling),
+}
+
+/// How letters are written that would mean something else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Spelling {
+    /// `%2F`, as in URLs.
+    Percent,
+    /// `&amp;`, as in HTML.
+    Html,
+    /// `\/`, as in strings of JSON and scripts.
+    Json,
+}
+
+impl Origin {
+    /// Where what is read once more is from.
+    pub(crate) fn root(&self) -> &Self {
+        let mut origin = self;
+        while let Self::Within { outer, .. } = origin {
+            origin = outer;
+        }
+        origin
+    }
+
+    /// The same, read once more.
+    pub(crate) fn within(self, reading: Reading) -> Self {
+        Self::Within {
+            outer: Box::new(self),
+            reading,
+        }
+    }
 }
 
 /// A step of the way to a value in JSON.

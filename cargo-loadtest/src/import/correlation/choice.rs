@@ -29,7 +29,7 @@ pub(super) fn choose<'a>(place: &Place, offers: &'a [Offer]) -> Option<Choice<'a
         .min()?;
     let rank = |offer: &Offer| match &offer.origin {
         Origin::Body { path, .. } => path.len(),
-        Origin::Header { .. } => 100,
+        Origin::Header { .. } | Origin::Link { .. } => 100,
         _ => 200,
     };
     let best = offers.iter().filter(can_be).min_by_key(|offer| {
@@ -37,8 +37,13 @@ pub(super) fn choose<'a>(place: &Place, offers: &'a [Offer]) -> Option<Choice<'a
         (std::cmp::Reverse(fit), offer.exchange, rank(offer))
     })?;
     let fit = place.label.fits(&best.label);
-    let is_only = best.exchange == first && (fit >= 2 || offers.len() == 1);
-    let confidence = confidence(place, best, fit, is_only)?;
+    let are_one = || offers.iter().all(|offer| offer.exchange == first);
+    let is_only = best.exchange == first && (fit >= 2 || are_one());
+    let mut confidence = confidence(place, best, fit, is_only)?;
+    // Which of several a user takes, nobody knows.
+    if best.item.is_some() {
+        confidence = confidence.min(Confidence::Likely);
+    }
     Some(Choice {
         offer: best,
         confidence,

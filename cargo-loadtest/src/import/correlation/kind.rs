@@ -26,8 +26,16 @@ const LONGEST_WORD: usize = 20;
 /// The longest value that is looked for.
 const LONGEST: usize = 16 * 1024;
 
+#[cfg(test)]
+thread_local! {
+    /// How often it was asked.
+    pub(super) static ASKED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// Says it of a value.
 pub(super) fn kind(value: &str) -> Kind {
+    #[cfg(test)]
+    ASKED.set(ASKED.get() + 1);
     let is_known = matches!(value, "" | "true" | "false" | "null" | "undefined" | "NaN");
     let has_blank = value
         .chars()

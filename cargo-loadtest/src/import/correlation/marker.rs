@@ -35,7 +35,7 @@ impl Markers {
         offer: &Offer,
         is_bare: bool,
         confidence: Confidence,
-        why: String,
+        why: impl FnOnce() -> String,
     ) -> String {
         let key = (offer.origin.clone(), is_bare, confidence);
         let next = self.new.len();
@@ -46,7 +46,7 @@ impl Markers {
                 from: offer.origin.clone(),
                 is_bare,
                 confidence,
-                why,
+                why: why(),
             });
         }
         self.new[number].marker.clone()

@@ -13,10 +13,12 @@ mod marker;
 mod page;
 mod replaced;
 mod request;
+mod spelling;
 #[cfg(test)]
 mod tests;
+mod wanted;
 
-use super::recording::{Confidence, Exchange, Origin, Recording};
+use super::recording::{Confidence, Exchange, Recording};
 use super::source::Note;
 use answer::{Offer, Offers};
 use choice::{Choice, choose};
@@ -43,12 +45,14 @@ pub(crate) fn correlate(recording: &mut Recording) {
     let taken = Taken::new(recording);
     let mut offers = Offers::default();
     for exchange in &recording.exchanges {
-        let values = places(exchange).into_iter().map(|place| place.value);
-        offers
-            .wanted
-            .extend(values.filter(|value| kind(value) > Kind::Plain));
-        let targets = beginnings(&exchange.target).map(|end| exchange.target[..end].to_owned());
-        offers.wanted_targets.extend(targets);
+        for place in places(exchange, false) {
+            if kind(&place.value) > Kind::Plain {
+                offers.wanted.insert(&place.value);
+            }
+        }
+        for end in beginnings(&exchange.target) {
+            offers.wanted_targets.insert(&url(exchange, end));
+        }
     }
     let base = recording
         .exchanges
@@ -60,19 +64,19 @@ pub(crate) fn correlate(recording: &mut Recording) {
         let exchange = &recording.exchanges[number];
         let mut replaced = Replaced::default();
         let mut possible = Vec::new();
-        let mut found = places(exchange);
+        let mut found = places(exchange, true);
         found.retain(|place| !taken.touches(place));
         let chosen: Vec<_> = found
             .iter()
             .map(|place| choose(place, offers.of(&place.value)))
             .collect();
-        let link = link(exchange, &found, &chosen, &offers).filter(|_| exchange.origin == base);
+        let link = link(exchange, &found, &chosen, &offers, exchange.origin == base);
         // Of a target that is a marker, nothing is left to name it by.
         let pattern = link
             .filter(|_| exchange.pattern.is_none())
             .map(|_| pattern(&exchange.target));
         if let Some((end, offer, confidence)) = link {
-            let why = format!("{} of its answer leads there", offer.name);
+            let why = || format!("{} of its answer leads there", offer.name);
             let marker = markers.of(offer, false, confidence, why);
             replaced.put(Slot::Target, 0..end, marker);
         }
@@ -86,12 +90,8 @@ pub(crate) fn correlate(recording: &mut Recording) {
                 continue;
             }
             let is_number = choice.offer.is_number && matches!(place.form, Form::Number);
-            let marker = markers.of(
-                choice.offer,
-                is_number,
-                choice.confidence,
-                why(place, choice),
-            );
+            let why = || why(place, choice);
+            let marker = markers.of(choice.offer, is_number, choice.confidence, why);
             let marker = if is_number {
                 format!("\"{marker}\"")
             } else {
@@ -104,10 +104,10 @@ pub(crate) fn correlate(recording: &mut Recording) {
             .map(|words| Note::new(exchange.span.clone(), words));
         recording.notes.extend(note);
         for place in &found {
-            offers.sent(&place.value, &place.label);
+            offers.sent(&place.value, &place.label, !replaced.has(place));
         }
         for end in beginnings(&exchange.target) {
-            offers.sent_target(&exchange.target[..end]);
+            offers.sent_target(&url(exchange, end));
         }
         if let Some(answer) = &exchange.answer {
             offers.take(number, exchange, answer);
@@ -133,6 +133,11 @@ fn beginnings(target: &str) -> impl Iterator<Item = usize> {
     ends.into_iter().rev()
 }
 
+/// The URL of a request, its target up to this end.
+fn url(exchange: &Exchange, end: usize) -> String {
+    format!("{}{}", exchange.origin, &exchange.target[..end])
+}
+
 /// The longest beginning of the target that an earlier answer leads to, where it has something in it that no field
 /// of an answer gives.
 fn link<'a>(
@@ -140,23 +145,30 @@ fn link<'a>(
     places: &[Place],
     chosen: &[Option<Choice<'_>>],
     offers: &'a Offers,
+    is_of_base: bool,
 ) -> Option<(usize, &'a Offer, Confidence)> {
+    let whole = exchange.target.len();
+    if !is_of_base {
+        // A URL of somewhere else is what the answer says, all of it.
+        let offer = offers.link(&url(exchange, whole));
+        let offer = offer.filter(|offer| offer.is_absolute)?;
+        return Some((whole, offer, Confidence::Certain));
+    }
     let open = places.iter().zip(chosen).filter(|(place, choice)| {
         let is_given = choice.is_some_and(|choice| {
-            choice.confidence > Confidence::Possible
-                && !matches!(choice.offer.origin, Origin::Part { .. })
+            choice.confidence > Confidence::Possible && !choice.offer.is_of_link()
         });
         place.slot == Slot::Target && place.form == Form::Whole && !is_given
     });
     let open: Vec<_> = open
         .filter(|(place, choice)| {
-            let is_users = choice.is_none() && offers.was_sent(&place.value, &place.label);
-            kind(&place.value) > Kind::Word && !is_users
+            let is_users = choice.is_none() && offers.is_users(&place.value, &place.label);
+            (kind(&place.value) > Kind::Word || begins_with_number(&place.value)) && !is_users
         })
         .map(|(place, _)| place)
         .collect();
     beginnings(&exchange.target).find_map(|end| {
-        let offer = offers.link(&exchange.target[..end])?;
+        let offer = offers.link(&url(exchange, end))?;
         let mut within = open.iter().filter(|place| place.range.end <= end);
         let first = within.next()?;
         let is_unique = kind(&first.value) == Kind::Unique
@@ -170,10 +182,19 @@ fn link<'a>(
     })
 }
 
+/// `43-tea`, which is one of many as `43` is.
+fn begins_with_number(segment: &str) -> bool {
+    segment.len() >= 4 && segment.starts_with(|first: char| first.is_ascii_digit())
+}
+
 /// Why a value is thought to be from there; never the value.
 fn why(place: &Place, choice: &Choice<'_>) -> String {
     let name = &choice.offer.name;
-    match kind(&place.value) {
+    let which = match choice.offer.item {
+        Some((item, of)) => format!("; item {item} of {of} is taken"),
+        None => String::new(),
+    };
+    let why = match kind(&place.value) {
         Kind::Unique | Kind::Rare => {
             let length = place.value.chars().count();
             format!("this value of {length} characters is {name} of its answer")
@@ -183,7 +204,8 @@ fn why(place: &Place, choice: &Choice<'_>) -> String {
         }
         Kind::Number(_) => format!("{name} of its answer is this number"),
         _ => format!("{name} of its answer is this value, and the names fit"),
-    }
+    };
+    format!("{why}{which}")
 }
 
 /// What is said of values that might come from answers.

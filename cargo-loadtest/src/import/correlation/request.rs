@@ -6,6 +6,7 @@ use super::super::source::Input;
 use super::label::Label;
 use super::layer::Layer;
 use std::ops::Range;
+use std::rc::Rc;
 
 /// The longest part of a request that is looked through.
 const LONGEST: usize = 1024 * 1024;
@@ -13,6 +14,8 @@ const LONGEST: usize = 1024 * 1024;
 const MOST: usize = 50_000;
 /// How deep texts are within each other: JSON in a string of JSON in a query.
 const DEEPEST: usize = 3;
+/// The longest value between quotes of a text.
+const LONGEST_QUOTED: usize = 512;
 /// What says nothing that an answer has told, or that is not the step's own.
 const SILENT_HEADERS: [&str; 14] = [
     "cookie",
@@ -51,10 +54,10 @@ pub(super) struct Place {
     /// What it says.
     pub(super) value: String,
     /// What it is called.
-    pub(super) label: Label,
+    pub(super) label: Rc<Label>,
     pub(super) form: Form,
     /// As a person is told of it: `product_id` in the body.
-    pub(super) name: String,
+    pub(super) name: Rc<str>,
 }
 
 /// How a value stands there.
@@ -68,10 +71,15 @@ pub(super) enum Form {
     Within,
 }
 
-/// All places of a request, outer ones before those in them.
-pub(super) fn places(exchange: &Exchange) -> Vec<Place> {
+/// What a value is called, here and by people.
+type Called = (Rc<Label>, Rc<str>);
+
+/// All places of a request, outer ones before those in them; without their names where only the values are of
+/// interest.
+pub(super) fn places(exchange: &Exchange, has_names: bool) -> Vec<Place> {
     let mut finder = Finder {
         places: Vec::new(),
+        nameless: (!has_names).then(|| (Rc::default(), Rc::from(""))),
         slot: Slot::Target,
         target: &exchange.target,
     };
@@ -91,7 +99,8 @@ pub(super) fn places(exchange: &Exchange) -> Vec<Place> {
         ] {
             if let Ok(value) = std::str::from_utf8(bytes) {
                 finder.slot = slot;
-                finder.whole(&Layer::new(value), &Label::name(name), name);
+                let called = finder.called(|| (Label::name(name), name.to_owned()));
+                finder.whole(&Layer::new(value), &called);
             }
         }
     }
@@ -109,8 +118,11 @@ pub(super) fn places(exchange: &Exchange) -> Vec<Place> {
                 if let (Ok(text), true) = (std::str::from_utf8(&part.content), is_short) {
                     finder.slot = Slot::Part(number);
                     let name = String::from_utf8_lossy(&part.name);
-                    let label = Label::field(&name, [].into_iter(), finder.target);
-                    finder.leaf(&Layer::new(text), &label, &name, 0);
+                    let called = finder.called(|| {
+                        let label = Label::field(&name, [].into_iter(), finder.target);
+                        (label, name.to_string())
+                    });
+                    finder.leaf(&Layer::new(text), &called, 0);
                 }
             }
         }
@@ -128,19 +140,22 @@ fn content_type(exchange: &Exchange) -> &str {
 
 struct Finder<'a> {
     places: Vec<Place>,
+    /// What all are called, where nobody wants to know.
+    nameless: Option<Called>,
     slot: Slot,
     target: &'a str,
 }
 
 impl Finder<'_> {
-    fn put(
-        &mut self,
-        layer: &Layer<'_>,
-        range: &Range<usize>,
-        label: &Label,
-        form: Form,
-        name: &str,
-    ) {
+    fn called(&self, call: impl FnOnce() -> (Label, String)) -> Called {
+        if let Some(nameless) = &self.nameless {
+            return nameless.clone();
+        }
+        let (label, name) = call();
+        (Rc::new(label), Rc::from(name))
+    }
+
+    fn put(&mut self, layer: &Layer<'_>, range: &Range<usize>, called: &Called, form: Form) {
         if range.is_empty() || self.places.len() >= MOST {
             return;
         }
@@ -148,14 +163,14 @@ impl Finder<'_> {
             slot: self.slot,
             range: layer.place(range),
             value: layer.text[range.clone()].to_owned(),
-            label: label.clone(),
+            label: Rc::clone(&called.0),
             form,
-            name: name.to_owned(),
+            name: Rc::clone(&called.1),
         });
     }
 
-    fn whole(&mut self, layer: &Layer<'_>, label: &Label, name: &str) {
-        self.put(layer, &(0..layer.text.len()), label, Form::Whole, name);
+    fn whole(&mut self, layer: &Layer<'_>, called: &Called) {
+        self.put(layer, &(0..layer.text.len()), called, Form::Whole);
     }
 
     /// A path and its query.
@@ -173,20 +188,22 @@ impl Finder<'_> {
         let mut before = "";
         for segment in parts(&layer.text, '/') {
             let raw = &layer.text[segment.clone()];
-            let label = Label::segment(before);
-            let name = format!("the path after `{before}`");
+            let called = self.called(|| {
+                let name = format!("the path after `{before}`");
+                (Label::segment(before), name)
+            });
             let part = layer.part(segment.clone());
             if let Some(decoded) = part.percent_decoded(false) {
                 let is_whole = !decoded.text.contains('/');
                 if is_whole {
-                    self.put(&decoded, &(0..decoded.text.len()), &label, form, &name);
+                    self.put(&decoded, &(0..decoded.text.len()), &called, form);
                 }
                 // `17.json`.
                 let stem = decoded.text.rfind('.').filter(|at| *at > 0);
                 if let Some(stem) = stem.filter(|at| decoded.text.len() - at <= 6 && is_whole) {
-                    self.put(&decoded, &(0..stem), &label, form, &name);
+                    self.put(&decoded, &(0..stem), &called, form);
                 }
-                self.words(&decoded, &label, &name);
+                self.words(&decoded, &called);
             }
             let is_number = raw.bytes().all(|byte| byte.is_ascii_digit());
             if !raw.is_empty() && !is_number {
@@ -214,40 +231,41 @@ impl Finder<'_> {
             let (last, outer) = inner
                 .split_last()
                 .map_or((name, &[][..]), |(last, outer)| (*last, outer));
-            let label = Label::field(last, outer.iter().copied(), self.target);
-            let told = format!("`{name}` in {of}");
+            let called = self.called(|| {
+                let label = Label::field(last, outer.iter().copied(), self.target);
+                (label, format!("`{name}` in {of}"))
+            });
             let part = layer.part(pair.end - value.len()..pair.end);
             let Some(decoded) = part.percent_decoded(true) else {
                 continue;
             };
             if form == Form::Within {
-                self.put(&decoded, &(0..decoded.text.len()), &label, form, &told);
+                self.put(&decoded, &(0..decoded.text.len()), &called, form);
                 continue;
             }
-            self.leaf(&decoded, &label, &told, depth);
+            self.leaf(&decoded, &called, depth);
             // Base64 that was not encoded as it should be.
             if value.contains('+')
                 && let Some(decoded) = part.percent_decoded(false)
             {
-                self.put(&decoded, &(0..decoded.text.len()), &label, form, &told);
+                self.put(&decoded, &(0..decoded.text.len()), &called, form);
             }
         }
     }
 
     fn header(&mut self, name: &str, layer: &Layer<'_>) {
-        let label = Label::name(name);
-        let told = format!("the header `{name}`");
+        let called = self.called(|| (Label::name(name), format!("the header `{name}`")));
         let text = &*layer.text;
-        self.whole(layer, &label, &told);
+        self.whole(layer, &called);
         let scheme = text.find(' ').filter(|at| {
             let is_word = text[..*at].bytes().all(|byte| byte.is_ascii_alphabetic());
             is_word && !text[at + 1..].contains([' ', ','])
         });
         if let Some(at) = scheme {
-            self.put(layer, &(at + 1..text.len()), &label, Form::Whole, &told);
+            self.put(layer, &(at + 1..text.len()), &called, Form::Whole);
         }
-        if !self.json(layer, false, &told, 0) {
-            self.inside(layer, &label, &told, 0);
+        if !self.json(layer, false, &called.1, 0) {
+            self.inside(layer, &called, 0);
         }
     }
 
@@ -260,7 +278,8 @@ impl Finder<'_> {
         if is_form {
             self.pairs(layer, "the form", Form::Whole, 0);
         } else if !self.json(layer, false, "the body", 0) {
-            self.inside(layer, &Label::name("body"), "the body", 0);
+            let called = self.called(|| (Label::name("body"), "the body".to_owned()));
+            self.inside(layer, &called, 0);
         }
     }
 
@@ -273,57 +292,66 @@ impl Finder<'_> {
         let Ok(node) = document::read(&input) else {
             return false;
         };
-        self.node(&node, layer, &mut Vec::new(), is_body, of, depth);
+        self.node(&node, layer, &mut Vec::new(), None, (is_body, of, depth));
         true
     }
 
+    /// The leaves of a part of JSON; those of a list are called as it is.
     fn node<'n>(
         &mut self,
         node: &'n Node<'_>,
         layer: &Layer<'_>,
         outer: &mut Vec<&'n str>,
-        is_body: bool,
-        of: &str,
-        depth: usize,
+        called: Option<&Called>,
+        of: (bool, &str, usize),
     ) {
-        for item in node.items() {
-            self.node(item, layer, outer, is_body, of, depth);
-        }
+        let (is_body, told, depth) = of;
         for field in node.fields() {
             outer.push(&field.name);
-            self.node(&field.node, layer, outer, is_body, of, depth);
+            self.node(&field.node, layer, outer, None, of);
             outer.pop();
         }
-        let (name, outer) = outer
-            .split_last()
-            .map_or(("", &[][..]), |(last, outer)| (*last, outer));
-        let label = || Label::field(name, outer.iter().copied(), self.target);
-        let told = || format!("`{name}` in {of}");
+        if matches!(node.value, Value::Object(_) | Value::Null | Value::Bool(_)) {
+            return;
+        }
+        let called = match called {
+            Some(called) => called.clone(),
+            None => self.called(|| {
+                let (name, outer) = outer
+                    .split_last()
+                    .map_or(("", &[][..]), |(last, outer)| (*last, outer));
+                let label = Label::field(name, outer.iter().copied(), self.target);
+                (label, format!("`{name}` in {told}"))
+            }),
+        };
+        for item in node.items() {
+            self.node(item, layer, outer, Some(&called), of);
+        }
         match &node.value {
             Value::Text(_) => {
                 let part = layer.part(node.span.start + 1..node.span.end - 1);
                 if let Some(text) = part.unescaped() {
-                    self.leaf(&text, &label(), &told(), depth + 1);
+                    self.leaf(&text, &called, depth + 1);
                 }
             }
             Value::Number(_) => {
                 let form = if is_body { Form::Number } else { Form::Whole };
-                self.put(layer, &node.span, &label(), form, &told());
+                self.put(layer, &node.span, &called, form);
             }
             _ => {}
         }
     }
 
     /// A text on its own, and what is in it.
-    fn leaf(&mut self, layer: &Layer<'_>, label: &Label, name: &str, depth: usize) {
-        self.whole(layer, label, name);
-        if !self.json(layer, false, name, depth) {
-            self.inside(layer, label, name, depth);
+    fn leaf(&mut self, layer: &Layer<'_>, called: &Called, depth: usize) {
+        self.whole(layer, called);
+        if !self.json(layer, false, &called.1, depth) {
+            self.inside(layer, called, depth);
         }
     }
 
     /// What is in a text.
-    fn inside(&mut self, layer: &Layer<'_>, label: &Label, name: &str, depth: usize) {
+    fn inside(&mut self, layer: &Layer<'_>, called: &Called, depth: usize) {
         let text = &*layer.text;
         let is_web = text.starts_with("http://") || text.starts_with("https://");
         let path = if is_web {
@@ -339,20 +367,53 @@ impl Finder<'_> {
                 self.path(&layer.part(path..query), Form::Within);
             }
             if query < end {
-                self.pairs(&layer.part(query + 1..end), name, Form::Within, depth);
+                self.pairs(&layer.part(query + 1..end), &called.1, Form::Within, depth);
             }
         }
-        self.words(layer, label, name);
+        self.quoted(layer, called);
+        self.words(layer, called);
+    }
+
+    /// What is between two quotes: what the word before says it is, as in the text of a query.
+    fn quoted(&mut self, layer: &Layer<'_>, called: &Called) {
+        let text = &*layer.text;
+        let mut begin = None;
+        for (at, _) in text.match_indices('"') {
+            let gap = begin.replace(at + 1).map(|begin: usize| begin..at);
+            let Some(gap) = gap.filter(|gap| (4..=LONGEST_QUOTED).contains(&gap.len())) else {
+                continue;
+            };
+            if text[gap.clone()].contains(char::is_whitespace) {
+                continue;
+            }
+            let before = text[..gap.start - 1].trim_end();
+            let Some(before) = before.strip_suffix([':', '=']).map(str::trim_end) else {
+                self.put(layer, &gap, called, Form::Within);
+                continue;
+            };
+            let start = before.rfind(|letter: char| !letter.is_alphanumeric() && letter != '_');
+            let word = start.map_or(before, |start| {
+                before[start..].trim_start_matches(|letter: char| !letter.is_alphanumeric())
+            });
+            let called = self.called(|| {
+                let label = Label::field(word, [].into_iter(), self.target);
+                (label, format!("`{word}` in {}", called.1))
+            });
+            self.put(layer, &gap, &called, Form::Whole);
+        }
     }
 
     /// What is between delimiters: first with what tokens may have in them, then without.
-    fn words(&mut self, layer: &Layer<'_>, label: &Label, name: &str) {
+    fn words(&mut self, layer: &Layer<'_>, called: &Called) {
         let all = layer.text.len();
+        if all < 8 || layer.text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            return;
+        }
         for more in ["-_.~+/=", "-_", ""] {
             let is_inner = |letter: char| letter.is_alphanumeric() || more.contains(letter);
             for word in parts_by(&layer.text, |letter| !is_inner(letter)) {
                 if word.len() >= 8 && word.len() < all {
-                    self.put(layer, &word, label, Form::Within, name);
+                    self.put(layer, &word, called, Form::Within);
                 }
             }
         }

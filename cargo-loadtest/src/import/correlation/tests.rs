@@ -1,7 +1,11 @@
-use super::super::recording::{Answer, Body, Credentials, Header, Key, Part, Reference};
+use super::super::recording::{
+    Answer, Body, Credentials, Header, Key, Origin, Part, Reading, Reference,
+};
 use super::*;
 use proptest::prelude::*;
 use std::fmt::Write as _;
+
+const OURS: &str = "http://shop.test";
 
 /// Reads a recording of our own: `>` begins a line of a request, `<` one of its answer, an empty one the body. `=`
 /// says how the line before it reads with references; `~` how somebody would have written it, where we do not.
@@ -24,16 +28,22 @@ fn script(text: &str) -> Script {
         let rest = rest.strip_prefix(' ').unwrap_or(rest);
         let exchanges = &mut script.recording.exchanges;
         let is_request = rest.split_once(' ').is_some_and(|(method, target)| {
-            target.starts_with('/') && method.bytes().all(|byte| byte.is_ascii_uppercase())
+            (target.starts_with('/') || target.starts_with("https://"))
+                && method.bytes().all(|byte| byte.is_ascii_uppercase())
         });
         match mark {
             "" | "#" => in_body = false,
             ">" if is_request && !in_body => {
                 let (method, target) = rest.split_once(' ').unwrap();
+                let slash = target.find("://").map_or(0, |scheme| {
+                    scheme + 3 + target[scheme + 3..].find('/').unwrap()
+                });
+                let (origin, target) = target.split_at(slash);
+                let origin = if slash == 0 { OURS } else { origin };
                 exchanges.push(Exchange {
                     span: number..number + 1,
                     method: method.to_owned(),
-                    origin: "http://shop.test".to_owned(),
+                    origin: origin.to_owned(),
                     target: target.to_owned(),
                     ..Exchange::default()
                 });
@@ -90,22 +100,7 @@ fn header(line: &str) -> Header {
 fn shown(text: &str, references: &[Reference]) -> String {
     let mut text = text.to_owned();
     for reference in references {
-        let from = match &reference.from {
-            Origin::Body { exchange, path } => format!("{exchange}.{}", path_of(path)),
-            Origin::Between {
-                exchange,
-                before,
-                after,
-            } => format!("{exchange} {before}..{after}"),
-            Origin::Header { exchange, name } => format!("{exchange}#{name}"),
-            Origin::Part {
-                exchange,
-                name,
-                before,
-                after,
-            } => format!("{exchange}#{name} {before}..{after}"),
-            Origin::Row { .. } => unreachable!(),
-        };
+        let from = origin(&reference.from);
         let from = format!("{{{{{from}}}}}");
         if reference.is_bare {
             text = text.replace(&format!("\"{}\"", reference.marker), &from);
@@ -113,6 +108,37 @@ fn shown(text: &str, references: &[Reference]) -> String {
         text = text.replace(&reference.marker, &from);
     }
     text
+}
+
+fn origin(of: &Origin) -> String {
+    match of {
+        Origin::Body { exchange, path } => format!("{exchange}.{}", path_of(path)),
+        Origin::Between {
+            exchange,
+            before,
+            after,
+        } => format!("{exchange} {before}..{after}"),
+        Origin::Header { exchange, name } => format!("{exchange}#{name}"),
+        Origin::Part {
+            exchange,
+            name,
+            before,
+            after,
+        } => format!("{exchange}#{name} {before}..{after}"),
+        Origin::Link { exchange, rel } => format!("{exchange}#link {rel}"),
+        Origin::Within { outer, reading } => match reading {
+            Reading::Json(path) => format!("{}|json.{}", origin(outer), path_of(path)),
+            Reading::Between { before, after } => format!("{} {before}..{after}", origin(outer)),
+            Reading::Decoded(spelling) => {
+                format!(
+                    "{}|{}",
+                    origin(outer),
+                    format!("{spelling:?}").to_lowercase()
+                )
+            }
+        },
+        Origin::Row { .. } => unreachable!(),
+    }
 }
 
 fn path_of(path: &[Key]) -> String {
@@ -125,7 +151,13 @@ fn path_of(path: &[Key]) -> String {
 
 /// The lines of a request.
 fn lines(exchange: &Exchange, references: &[Reference]) -> Vec<String> {
-    let mut lines = vec![format!("{} {}", exchange.method, exchange.target)];
+    let begins_with_path = exchange.target.starts_with('/') && exchange.origin != OURS;
+    let origin = if begins_with_path {
+        &*exchange.origin
+    } else {
+        ""
+    };
+    let mut lines = vec![format!("{} {origin}{}", exchange.method, exchange.target)];
     for header in &exchange.headers {
         lines.push(format!(
             "{}: {}",
@@ -162,7 +194,7 @@ fn measured(text: &str) -> ([usize; 3], String) {
     ([right, missed, wrong], other)
 }
 
-const RECORDINGS: [(&str, &str); 16] = [
+const RECORDINGS: [(&str, &str); 24] = [
     ("shop", include_str!("recordings/shop.txt")),
     ("pages", include_str!("recordings/pages.txt")),
     ("cookies", include_str!("recordings/cookies.txt")),
@@ -179,6 +211,14 @@ const RECORDINGS: [(&str, &str); 16] = [
     ("front", include_str!("recordings/front.txt")),
     ("booking", include_str!("recordings/booking.txt")),
     ("identity", include_str!("recordings/identity.txt")),
+    ("rails", include_str!("recordings/rails.txt")),
+    ("laravel", include_str!("recordings/laravel.txt")),
+    ("storefront", include_str!("recordings/storefront.txt")),
+    ("hypermedia", include_str!("recordings/hypermedia.txt")),
+    ("pkce", include_str!("recordings/pkce.txt")),
+    ("admin", include_str!("recordings/admin.txt")),
+    ("upload", include_str!("recordings/upload.txt")),
+    ("pagination", include_str!("recordings/pagination.txt")),
 ];
 
 #[test]
@@ -212,8 +252,8 @@ fn every_reference_says_how_certain_it_is_and_never_the_value() {
     insta::assert_debug_snapshot!(told, @r#"
     [
         "certain: this value of 81 characters is `token` of its answer",
-        "likely: `items[1].id` of its answer is this number, and the names fit",
-        "likely: `items[1].id` of its answer is this number, and the names fit",
+        "likely: `items[1].id` of its answer is this number, and the names fit; item 2 of 3 is taken",
+        "likely: `items[1].id` of its answer is this number, and the names fit; item 2 of 3 is taken",
         "likely: `variants[0].sku` of its answer is this value, and the names fit",
         "certain: this value of 14 characters is `cart.id` of its answer",
         "likely: `id` of its answer is this number, and the names fit",
@@ -357,6 +397,79 @@ fn thousands_of_exchanges_take_time_in_proportion() {
     assert_eq!(recording.references.len(), 2 * (3000 - 8));
 }
 
+#[test]
+fn what_is_looked_at_grows_with_the_recording_and_no_faster() {
+    let looked_at = |exchanges: usize, values: usize| {
+        let list = |of: usize| {
+            let items = (0..values).map(|item| format!("\"v{of}x{item}q9f8e7d6c5b\""));
+            items.collect::<Vec<_>>().join(",")
+        };
+        let mut text = String::new();
+        for number in 0..exchanges {
+            let sent = list(number.saturating_sub(1));
+            let _ = write!(
+                text,
+                "> POST /things/{number}\n> content-type: application/json\n>\n> {{\"v\":[{sent}]}}\n< 200\n<\n< {{\"v\":[{}]}}\n\n",
+                list(number)
+            );
+        }
+        let mut recording = script(&text).recording;
+        let before = kind::ASKED.get();
+        correlate(&mut recording);
+        assert_eq!(recording.references.len(), (exchanges - 2) * values);
+        kind::ASKED.get() - before
+    };
+    // The first request names what nobody has told, and the second the same.
+    let few = looked_at(22, 20);
+    for (exchanges, values) in [(42, 20), (22, 40), (82, 20), (22, 80)] {
+        let times = (exchanges - 2) * values / (20 * 20);
+        let many = looked_at(exchanges, values);
+        assert!(
+            many <= few * times * 5 / 4,
+            "{few} for one, {many} for {times} times as much"
+        );
+    }
+}
+
+#[test]
+fn no_more_places_are_remembered_than_there_is_room_for() {
+    let value = |number: usize| format!("v{number}x9f8e7d6c5bq");
+    let values = |count: usize| {
+        let values: Vec<_> = (0..count)
+            .map(|number| format!("\"{}\"", value(number)))
+            .collect();
+        values.join(",")
+    };
+    let most = 250_000;
+    let mut text = String::new();
+    for _ in 0..3 {
+        let _ = write!(text, "> GET /a\n< 200\n<\n< [{}]\n\n", values(100_000));
+    }
+    let ids = [0, 99_999].map(|number| format!("> GET /a/{}\n< 200\n\n", value(number)));
+    text.push_str(&ids.concat());
+    // All are wanted, by a request that is longer than what is looked through at once.
+    for from in (0..100_000).step_by(40_000) {
+        let sent: Vec<_> = (from..(from + 40_000).min(100_000))
+            .map(|number| format!("\"{}\"", value(number)))
+            .collect();
+        let _ = write!(text, "> POST /b\n>\n> [{}]\n< 200\n\n", sent.join(","));
+    }
+    let recording = script(&text).recording;
+    let mut offers = Offers::default();
+    for exchange in &recording.exchanges {
+        for place in places(exchange, false) {
+            offers.wanted.insert(&place.value);
+        }
+    }
+    for (number, exchange) in recording.exchanges.iter().enumerate() {
+        offers.take(number, exchange, exchange.answer.as_ref().unwrap());
+    }
+    let remembered: usize = (0..100_000)
+        .map(|number| offers.of(&value(number)).len())
+        .sum();
+    assert_eq!(remembered, most);
+}
+
 /// A request with values of an alphabet so small that they are often the same.
 fn any_script() -> impl Strategy<Value = String> {
     let value = prop::sample::select(vec![
@@ -409,6 +522,10 @@ fn any_script() -> impl Strategy<Value = String> {
 
 /// The value that a reference had.
 fn recorded(reference: &Reference, exchanges: &[Exchange]) -> String {
+    value_of(&reference.from, exchanges)
+}
+
+fn value_of(origin: &Origin, exchanges: &[Exchange]) -> String {
     let answer = |exchange: usize| exchanges[exchange].answer.as_ref().unwrap();
     let between = |text: &str, before: &str, after: &str| {
         let start = text.find(before)? + before.len();
@@ -428,17 +545,10 @@ fn recorded(reference: &Reference, exchanges: &[Exchange]) -> String {
             .map(|header| String::from_utf8(header.value.clone()).unwrap())
             .collect::<Vec<_>>()
     };
-    match &reference.from {
+    match origin {
         Origin::Body { exchange, path } => {
             let json: serde_json::Value = serde_json::from_slice(&answer(*exchange).body).unwrap();
-            let value = path.iter().fold(&json, |value, key| match key {
-                Key::Field(name) => &value[name],
-                Key::Item(number) => &value[number],
-            });
-            assert_eq!(reference.is_bare, reference.is_bare && value.is_number());
-            value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned)
+            in_json(&json, path)
         }
         Origin::Between {
             exchange,
@@ -461,8 +571,37 @@ fn recorded(reference: &Reference, exchanges: &[Exchange]) -> String {
                 .find_map(|text| between(text, before, after))
                 .unwrap()
         }
+        Origin::Link { exchange, rel } => headers(*exchange, "link")
+            .iter()
+            .flat_map(|links| links.split('<'))
+            .find_map(|link| {
+                let (target, parameters) = link.split_once('>')?;
+                parameters.contains(rel.as_str()).then(|| target.to_owned())
+            })
+            .unwrap(),
+        Origin::Within { outer, reading } => {
+            let text = value_of(outer, exchanges);
+            match reading {
+                Reading::Json(path) => {
+                    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+                    in_json(&json, path)
+                }
+                Reading::Between { before, after } => between(&text, before, after).unwrap(),
+                Reading::Decoded(spelling) => spelling::meant(&text, *spelling).unwrap(),
+            }
+        }
         Origin::Row { .. } => unreachable!(),
     }
+}
+
+fn in_json(json: &serde_json::Value, path: &[Key]) -> String {
+    let value = path.iter().fold(json, |value, key| match key {
+        Key::Field(name) => &value[name],
+        Key::Item(number) => &value[number],
+    });
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// A request with the recorded values in the place of the markers, decoded as its parts are read.
@@ -511,7 +650,7 @@ proptest! {
         // No step needs one that comes later.
         for reference in &recording.references {
             let (Origin::Body { exchange, .. } | Origin::Between { exchange, .. } | Origin::Header { exchange, .. }
-                | Origin::Part { exchange, .. }) = reference.from else { panic!() };
+                | Origin::Part { exchange, .. } | Origin::Link { exchange, .. }) = *reference.from.root() else { panic!() };
             let users = recording.exchanges.iter().map(|exchange| restored(exchange, &[], &[]));
             for (number, text) in users.enumerate() {
                 prop_assert!(!text.contains(&reference.marker) || number > exchange);

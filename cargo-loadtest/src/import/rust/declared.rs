@@ -5,7 +5,7 @@ use super::super::recording::{Body, Exchange, Header, Part};
 use super::super::source::Input;
 use super::attribute::Choice;
 use super::comment::quoted;
-use super::json::Json;
+use super::json::{self, Json};
 use super::scope::{Scope, is_token};
 use super::secrets::Vault;
 use super::template::{Piece, Template};
@@ -383,10 +383,10 @@ fn body(exchange: &Exchange, writing: &mut Writing<'_, '_>) -> Option<Declared> 
     };
     let body = std::str::from_utf8(bytes).ok()?;
     let content_type = content_type(exchange)?;
-    if content_type.starts_with("application/json")
+    if json::is_type(content_type)
         && let Some(json) = Json::structured(body)
     {
-        let json = json.write("", 0, writing)?;
+        let json = json.write("", writing)?;
         return Some(Declared {
             option: Some(Choice::Own(format!("json = {json}"))),
             content_type: Some("application/json"),

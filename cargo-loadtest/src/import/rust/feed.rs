@@ -4,7 +4,7 @@ use super::super::recording::{Data, Origin, Recording};
 use super::layout::{Code, variable};
 use super::literal::{code_text, text};
 use super::secrets::Vault;
-use super::{comment, partition::Scenario};
+use super::{comment, json, partition::Scenario};
 use crate::import::secrecy::is_secret_value;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -61,7 +61,7 @@ fn row(data: &Data, values: &[String], bare: &BTreeSet<&str>, vault: &mut Vault)
             let name = vault.name(value.as_bytes(), field, &what);
             format!("secret({}).expose()", text(&name))
         } else if bare.contains(field.as_str()) && is_plain(value) {
-            value.clone()
+            json::code(value)
         } else {
             code_text(value)
         };

@@ -39,6 +39,82 @@ fn header_part<'a, T>(
 
 ";
 
+const LINK: &str = "\
+/// The target of the link with this relation, of the `link` headers of an answer.
+fn link<'a, T>(answer: &'a Response<T>, rel: &str) -> Option<&'a str> {
+    let links = answer.headers().get_all(\"link\").iter();
+    links.flat_map(|links| links.to_str()).find_map(|links| {
+        links.split('<').skip(1).find_map(|link| {
+            let (target, parameters) = link.split_once('>')?;
+            let is_wanted = parameters.split([';', ',']).any(|parameter| {
+                let rels = parameter.trim().strip_prefix(\"rel=\");
+                rels.is_some_and(|rels| rels.trim_matches('\"').split(' ').any(|one| one == rel))
+            });
+            is_wanted.then_some(target)
+        })
+    })
+}
+
+";
+
+const DECODED: &str = "\
+/// A value of a URL, as it is meant.
+fn decoded(value: &str) -> String {
+    let mut decoded = Vec::new();
+    let mut bytes = value.as_bytes().iter();
+    while let Some(byte) = bytes.next() {
+        let code = bytes.as_slice().get(..2).filter(|_| *byte == b'%');
+        let code = code.and_then(|code| str::from_utf8(code).ok());
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(code) => {
+                decoded.push(code);
+                bytes.nth(1);
+            }
+            None => decoded.push(*byte),
+        }
+    }
+    String::from_utf8_lossy(&decoded).into_owned()
+}
+
+";
+
+const UNESCAPED: &str = "\
+/// A text of HTML, as it is meant.
+fn unescaped(text: &str) -> String {
+    let mut parts = text.split('&');
+    let mut unescaped = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (name, rest) = part.split_once(';').unwrap_or((\"\", part));
+        let letter = match name {
+            \"amp\" => Some('&'),
+            \"lt\" => Some('<'),
+            \"gt\" => Some('>'),
+            \"quot\" => Some('\"'),
+            \"apos\" => Some('\\''),
+            name => {
+                let code = match name.strip_prefix(\"#x\").or(name.strip_prefix(\"#X\")) {
+                    Some(code) => u32::from_str_radix(code, 16).ok(),
+                    None => name.strip_prefix('#').and_then(|code| code.parse().ok()),
+                };
+                code.and_then(char::from_u32)
+            }
+        };
+        match letter {
+            Some(letter) => {
+                unescaped.push(letter);
+                unescaped.push_str(rest);
+            }
+            None => {
+                unescaped.push('&');
+                unescaped.push_str(part);
+            }
+        }
+    }
+    unescaped
+}
+
+";
+
 const ENCODED: &str = "\
 /// A value as it stands in a URL.
 fn encoded(value: &str) -> String {
@@ -210,8 +286,17 @@ pub(super) fn functions(uses: &Uses) -> String {
     if uses.between {
         functions.push_str(BETWEEN);
     }
+    if uses.link {
+        functions.push_str(LINK);
+    }
     if uses.encoded {
         functions.push_str(ENCODED);
+    }
+    if uses.decoded {
+        functions.push_str(DECODED);
+    }
+    if uses.unescaped {
+        functions.push_str(UNESCAPED);
     }
     functions
 }

@@ -102,6 +102,7 @@ fn functions(
 ) -> (String, Uses, Vec<Linked>) {
     let mut uses = Uses::default();
     let mut linked: Vec<Linked> = Vec::new();
+    let mut known: HashSet<Linked> = HashSet::new();
     let mut body = String::new();
     for scenario in scenarios {
         let references = scenario.references(recording, needs);
@@ -136,11 +137,8 @@ fn functions(
             let references: Vec<usize> = needs.references[*number].iter().copied().collect();
             scope.doubts(&mut body, "    //", &references);
             step::write(&mut body, *number, base, &scope, vault, &mut uses);
-            for link in scope.linked(scope.step(*number), &references) {
-                if !linked.contains(&link) {
-                    linked.push(link);
-                }
-            }
+            let links = scope.linked(scope.step(*number), &references);
+            linked.extend(links.into_iter().filter(|link| known.insert(link.clone())));
             scope.above.insert(*number);
         }
         body.push_str("}\n\n");

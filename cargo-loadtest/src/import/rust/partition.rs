@@ -1,7 +1,7 @@
 //! Which requests become which scenario, and in which order: none comes before one whose answer it needs.
 
 use super::super::naming;
-use super::super::recording::{Exchange, Origin, Recording, Reference};
+use super::super::recording::{Exchange, Origin, Reading, Recording, Reference};
 use super::template::{Markers, Piece, Template};
 use super::types::last_key;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -86,8 +86,18 @@ pub(super) fn shown(recording: &Recording, template: &Template) -> String {
 
 /// A word for the value of a reference.
 pub(super) fn word(reference: &Reference) -> &str {
-    match &reference.from {
+    word_of(&reference.from)
+}
+
+fn word_of(origin: &Origin) -> &str {
+    match origin {
         Origin::Body { path, .. } => last_key(path).unwrap_or("value"),
+        Origin::Link { rel, .. } => rel,
+        Origin::Within { outer, reading } => match reading {
+            Reading::Json(path) => last_key(path).unwrap_or_else(|| word_of(outer)),
+            Reading::Between { before, .. } => word_before(before),
+            Reading::Decoded(_) => word_of(outer),
+        },
         Origin::Between { before, .. } | Origin::Part { before, .. } => word_before(before),
         Origin::Header { name, .. } => name,
         Origin::Row { field, .. } => field,
@@ -109,12 +119,13 @@ fn word_before(before: &str) -> &str {
 
 /// The exchange whose answer has the value.
 pub(super) fn exchange_of(origin: &Origin) -> Option<usize> {
-    match origin {
+    match origin.root() {
         Origin::Body { exchange, .. }
+        | Origin::Link { exchange, .. }
         | Origin::Between { exchange, .. }
         | Origin::Header { exchange, .. }
         | Origin::Part { exchange, .. } => Some(*exchange),
-        Origin::Row { .. } => None,
+        Origin::Row { .. } | Origin::Within { .. } => None,
     }
 }
 

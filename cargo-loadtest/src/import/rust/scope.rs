@@ -29,7 +29,7 @@ pub(super) struct Scope<'a> {
 }
 
 /// A value of an earlier answer, as the user is told.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Linked {
     /// The step that uses it.
     pub(crate) step: String,
@@ -120,7 +120,10 @@ impl Scope<'_> {
                 let feed = self.scenario.feeds.get(data)?;
                 Some(format!("{feed}{}", key_path(field, true, is_in_text)?))
             }
-            Origin::Between { .. } | Origin::Part { .. } => None,
+            Origin::Between { .. }
+            | Origin::Part { .. }
+            | Origin::Link { .. }
+            | Origin::Within { .. } => None,
         }
     }
 

@@ -121,14 +121,18 @@ impl Types {
         let mut paths: HashMap<usize, Vec<&[Key]>> = HashMap::new();
         let mut texts = HashSet::new();
         for at in references {
-            match &recording.references[*at].from {
+            match recording.references[*at].from.root() {
                 Origin::Body { exchange, path } => {
                     paths.entry(*exchange).or_default().push(path);
                 }
                 Origin::Between { exchange, .. } => {
                     texts.insert(*exchange);
                 }
-                Origin::Header { .. } | Origin::Part { .. } | Origin::Row { .. } => {}
+                Origin::Header { .. }
+                | Origin::Part { .. }
+                | Origin::Link { .. }
+                | Origin::Within { .. }
+                | Origin::Row { .. } => {}
             }
         }
         let mut maker = Maker {

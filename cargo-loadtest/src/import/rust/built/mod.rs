@@ -13,6 +13,7 @@ use crate::import::secrecy::is_secret;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
+mod json;
 mod text;
 mod values;
 
@@ -31,8 +32,14 @@ pub(super) struct Uses {
     pub(super) between: bool,
     /// The function `header_part`.
     pub(super) header_part: bool,
+    /// The function `link`.
+    pub(super) link: bool,
     /// The function `encoded`.
     pub(super) encoded: bool,
+    /// The function `decoded`.
+    pub(super) decoded: bool,
+    /// The function `unescaped`.
+    pub(super) unescaped: bool,
 }
 
 /// What a variable is for.
@@ -46,12 +53,33 @@ enum Place {
     Json,
 }
 
+/// What an expression is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    /// A `&str`.
+    Lent,
+    /// A `String`.
+    Owned,
+    /// A number or the like.
+    Other,
+}
+
 /// A variable of the function.
 #[derive(Debug, Clone)]
 struct Local {
     name: String,
-    /// Whether it is a `&str`; else a number or the like, or a `String`.
-    is_text: bool,
+    sort: Sort,
+}
+
+impl Local {
+    /// It, where it is text.
+    fn lent(&self) -> Option<String> {
+        match self.sort {
+            Sort::Lent => Some(self.name.clone()),
+            Sort::Owned => Some(format!("{}.as_str()", self.name)),
+            Sort::Other => None,
+        }
+    }
 }
 
 /// A function that is being written.
@@ -63,6 +91,7 @@ struct Function<'a, 'b, 'c> {
     takes: Vec<Origin>,
     used: HashSet<String>,
     known: HashMap<(Piece, Place), Local>,
+    alike: HashMap<(&'c Origin, bool), Piece>,
     is_fallible: bool,
 }
 
@@ -84,6 +113,7 @@ pub(super) fn write(
         variables: String::new(),
         takes: Vec::new(),
         known: HashMap::new(),
+        alike: HashMap::new(),
         is_fallible: false,
     };
     let request = function.request(exchange);
@@ -133,9 +163,13 @@ impl Function<'_, '_, '_> {
             if takes.is_empty() {
                 continue;
             }
-            let reads_headers = takes
-                .iter()
-                .any(|origin| matches!(origin, Origin::Header { .. } | Origin::Part { .. }));
+            let is_header = |origin: &&Origin| {
+                matches!(
+                    origin.root(),
+                    Origin::Header { .. } | Origin::Part { .. } | Origin::Link { .. }
+                )
+            };
+            let reads_headers = takes.iter().any(is_header);
             let ty = match (scope.answer(*exchange), reads_headers) {
                 (Some(read), true) => format!("Response<{}>", read.ty()),
                 (Some(read), false) => read.lent(),
@@ -183,8 +217,18 @@ impl Function<'_, '_, '_> {
             }
             _ => None,
         };
+        let json = match &exchange.body {
+            Body::Bytes(body) if content_type(exchange).is_some_and(json::is_type) => {
+                std::str::from_utf8(body)
+                    .ok()
+                    .and_then(|body| self.sayable(body))
+                    .and_then(|json| self.json_macro(&json))
+            }
+            _ => None,
+        };
         for header in exchange.headers.iter().filter(|header| is_sent(header)) {
-            let is_told = form.is_some() && header.name.eq_ignore_ascii_case("content-type");
+            let is_told = header.name.eq_ignore_ascii_case("content-type")
+                && (form.is_some() || json.is_some() && header.value == b"application/json");
             if !is_told && !self.writing.scope.is_shared(header) {
                 links.extend(self.header(header, exchange));
             }
@@ -195,6 +239,9 @@ impl Function<'_, '_, '_> {
                 let form = self.form(parts);
                 self.variables.push_str(&variable("form", &form, DEPTH));
                 links.push(Code::call(".multipart", vec![Code::atom("form")]));
+            }
+            Body::Bytes(_) if json.is_some() => {
+                links.extend(json.map(|json| Code::call(".json", vec![json])));
             }
             Body::Bytes(body) => match (form, std::str::from_utf8(body)) {
                 (Some(pairs), _) => {

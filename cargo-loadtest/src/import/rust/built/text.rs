@@ -3,7 +3,7 @@
 use super::super::layout::{Code, variable};
 use super::super::literal::{code_text, format_text};
 use super::super::template::{Piece, Template};
-use super::{DEPTH, Function, Place, secret};
+use super::{DEPTH, Function, Place, Sort, secret};
 use crate::import::naming;
 use std::fmt::Write as _;
 
@@ -15,8 +15,8 @@ impl Function<'_, '_, '_> {
         }
         if let [piece] = template.0.as_slice() {
             let local = self.local(piece, Place::Plain, wanted);
-            if local.is_text {
-                return Code::atom(local.name);
+            if let Some(text) = local.lent() {
+                return Code::atom(text);
             }
         }
         self.format(template, Place::Plain)
@@ -34,10 +34,10 @@ impl Function<'_, '_, '_> {
             ),
             [piece @ Piece::Value(_)] => {
                 let local = self.local(piece, Place::Plain, wanted);
-                let method = if local.is_text {
-                    ".to_owned"
-                } else {
-                    ".to_string"
+                let method = match local.sort {
+                    Sort::Lent => ".to_owned",
+                    Sort::Owned => ".clone",
+                    Sort::Other => ".to_string",
                 };
                 Code::chain(Code::atom(local.name), vec![Code::call(method, Vec::new())])
             }
@@ -60,8 +60,8 @@ impl Function<'_, '_, '_> {
             }
             [piece] => {
                 let local = self.local(piece, Place::Plain, wanted);
-                if local.is_text {
-                    return Code::atom(local.name);
+                if let Some(text) = local.lent() {
+                    return Code::atom(text);
                 }
             }
             _ => {}

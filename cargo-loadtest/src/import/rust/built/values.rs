@@ -4,18 +4,19 @@ use super::super::layout::{Code, variable};
 use super::super::literal::{code_text, text};
 use super::super::template::Piece;
 use super::super::types::{Read, Shape, identifier};
-use super::{DEPTH, Function, Local, Place, secret};
+use super::{DEPTH, Function, Local, Place, Sort, secret};
 use crate::import::naming;
-use crate::import::recording::{Key, Origin};
+use crate::import::recording::{Key, Origin, Reading, Spelling};
 
 impl Function<'_, '_, '_> {
     /// The variable that has the value of a place.
     pub(super) fn local(&mut self, piece: &Piece, place: Place, wanted: &str) -> Local {
+        let piece = &self.first_alike(piece);
         let key = (piece.clone(), place);
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
-        let (code, is_text, wanted) = match piece {
+        let (code, sort, wanted) = match piece {
             Piece::Secret(name) => {
                 let exposed = vec![Code::call(".expose", Vec::new())];
                 let code = if place == Place::Url {
@@ -26,36 +27,54 @@ impl Function<'_, '_, '_> {
                         .push_str(&variable(&held, &secret(name), DEPTH));
                     Code::chain(Code::atom(held), exposed)
                 };
-                (code, true, name.to_lowercase())
+                (code, Sort::Lent, name.to_lowercase())
             }
             Piece::Value(at) if self.writing.scope.has(*at) => {
-                let (code, is_text) = self.value(*at);
-                (code, is_text, self.writing.scope.word(*at).to_owned())
+                let word = self.writing.scope.word(*at).to_owned();
+                let (code, sort) = self.value(*at);
+                (code, sort, word)
             }
             Piece::Value(_) | Piece::Text(_) => {
-                (Code::atom("\"unknown\""), true, wanted.to_owned())
+                (Code::atom("\"unknown\""), Sort::Lent, wanted.to_owned())
             }
         };
-        let (code, is_text) = match place {
-            Place::Plain => (code, is_text),
+        let (code, sort) = match (place, sort) {
+            (Place::Plain, sort) => (code, sort),
             // A number has nothing to encode.
-            Place::Url if !is_text => (code, false),
-            Place::Url => {
+            (Place::Url, Sort::Other) => (code, Sort::Other),
+            (Place::Url, Sort::Lent) => {
                 self.uses.encoded = true;
-                (Code::call("encoded", vec![code]), false)
+                (Code::call("encoded", vec![code]), Sort::Owned)
             }
-            Place::Json if self.is_bare(piece) => (code, false),
-            Place::Json if is_text => (Code::json(code), false),
-            Place::Json => {
+            (Place::Url, Sort::Owned) => {
+                self.uses.encoded = true;
+                let name = naming::variable(&wanted, &mut self.used);
+                self.variables.push_str(&variable(&name, &code, DEPTH));
+                let lent = Code::atom(format!("&{name}"));
+                (Code::call("encoded", vec![lent]), Sort::Owned)
+            }
+            (Place::Json, _) if self.is_bare(piece) => (code, Sort::Other),
+            (Place::Json, Sort::Other) => {
                 let text = Code::chain(code, vec![Code::call(".to_string", Vec::new())]);
-                (Code::json(text), false)
+                (Code::json(text), Sort::Other)
             }
+            (Place::Json, _) => (Code::json(code), Sort::Other),
         };
         let name = naming::variable(&wanted, &mut self.used);
         self.variables.push_str(&variable(&name, &code, DEPTH));
-        let local = Local { name, is_text };
+        let local = Local { name, sort };
         self.known.insert(key, local.clone());
         local
+    }
+
+    /// Of values that differ in how certain they are alone, the first.
+    pub(super) fn first_alike(&mut self, piece: &Piece) -> Piece {
+        let Piece::Value(at) = piece else {
+            return piece.clone();
+        };
+        let reference = &self.writing.scope.recording.references[*at];
+        let alike = self.alike.entry((&reference.from, reference.is_bare));
+        alike.or_insert_with(|| piece.clone()).clone()
     }
 
     pub(super) fn is_bare(&self, piece: &Piece) -> bool {
@@ -63,16 +82,28 @@ impl Function<'_, '_, '_> {
         matches!(piece, Piece::Value(at) if references[*at].is_bare)
     }
 
-    /// An expression for the value of a reference, and whether it is a `&str`.
-    pub(super) fn value(&mut self, reference: usize) -> (Code, bool) {
-        let scope = self.writing.scope;
-        let reference = &scope.recording.references[reference];
+    /// An expression for the value of a reference.
+    pub(super) fn value(&mut self, reference: usize) -> (Code, Sort) {
+        let reference = &self.writing.scope.recording.references[reference];
         self.takes.push(reference.from.clone());
-        match &reference.from {
+        self.origin(&reference.from, reference.is_bare)
+    }
+
+    fn origin(&mut self, origin: &Origin, is_bare: bool) -> (Code, Sort) {
+        let scope = self.writing.scope;
+        match origin {
+            Origin::Link { exchange, rel } => {
+                self.is_fallible = true;
+                self.uses.link = true;
+                let step = Code::atom(scope.step(*exchange));
+                let code = Code::tried("link", vec![step, Code::atom(code_text(rel))]);
+                (code, Sort::Lent)
+            }
+            Origin::Within { outer, reading } => self.within(outer, reading, is_bare),
             Origin::Body { exchange, path } => {
                 let step = scope.step(*exchange).to_owned();
                 if let Some(Read::Json(shape)) = scope.answer(*exchange) {
-                    self.json(&step, shape, path, reference.is_bare)
+                    self.json(&step, shape, path, is_bare)
                 } else {
                     self.is_fallible = true;
                     let answer = naming::variable("answer", &mut self.used);
@@ -84,7 +115,7 @@ impl Function<'_, '_, '_> {
                         ],
                     );
                     self.variables.push_str(&variable(&answer, &parsed, DEPTH));
-                    self.json(&answer, &Shape::Any, path, reference.is_bare)
+                    self.json(&answer, &Shape::Any, path, is_bare)
                 }
             }
             Origin::Between {
@@ -102,7 +133,7 @@ impl Function<'_, '_, '_> {
                         Code::atom(code_text(after)),
                     ],
                 );
-                (code, true)
+                (code, Sort::Lent)
             }
             Origin::Header { exchange, name } => {
                 self.is_fallible = true;
@@ -115,7 +146,7 @@ impl Function<'_, '_, '_> {
                         Code::tried(".ok", Vec::new()),
                     ],
                 );
-                (code, true)
+                (code, Sort::Lent)
             }
             Origin::Part {
                 exchange,
@@ -134,14 +165,88 @@ impl Function<'_, '_, '_> {
                         Code::atom(code_text(after)),
                     ],
                 );
-                (code, true)
+                (code, Sort::Lent)
             }
             Origin::Row { data, field } => {
                 let feed = scope.scenario.feeds.get(data).cloned().unwrap_or_default();
                 let path = [Key::Field(field.clone())];
-                self.json(&feed, &Shape::Any, &path, reference.is_bare)
+                self.json(&feed, &Shape::Any, &path, is_bare)
             }
         }
+    }
+
+    /// What another value says when it is read once more.
+    fn within(&mut self, outer: &Origin, reading: &Reading, is_bare: bool) -> (Code, Sort) {
+        let (outer, sort) = self.origin(outer, false);
+        match reading {
+            Reading::Json(path) => {
+                self.is_fallible = true;
+                let answer = naming::variable("inner", &mut self.used);
+                let parsed = Code::chain(
+                    outer,
+                    vec![
+                        Code::call(".parse::<Value>", Vec::new()),
+                        Code::tried(".ok", Vec::new()),
+                    ],
+                );
+                self.variables.push_str(&variable(&answer, &parsed, DEPTH));
+                self.json(&answer, &Shape::Any, path, is_bare)
+            }
+            Reading::Between { before, after } => {
+                self.is_fallible = true;
+                let before = Code::atom(code_text(before));
+                let code = if after.is_empty() {
+                    let split = Code::tried(".split_once", vec![before]);
+                    Code::chain(outer, vec![split, Code::atom(".1")])
+                } else {
+                    self.uses.between = true;
+                    let text = self.lent_code(outer, sort);
+                    Code::tried("between", vec![text, before, Code::atom(code_text(after))])
+                };
+                (code, Sort::Lent)
+            }
+            Reading::Decoded(Spelling::Json) => {
+                self.is_fallible = true;
+                let quoted = naming::variable("quoted", &mut self.used);
+                self.variables.push_str(&variable(&quoted, &outer, DEPTH));
+                let value = naming::variable("value", &mut self.used);
+                let parsed = Code::chain(
+                    Code::format(format!("\"\\\"{{{quoted}}}\\\"\"")),
+                    vec![
+                        Code::call(".parse::<Value>", Vec::new()),
+                        Code::tried(".ok", Vec::new()),
+                    ],
+                );
+                self.variables.push_str(&variable(&value, &parsed, DEPTH));
+                let text = vec![Code::tried(".as_str", Vec::new())];
+                (Code::chain(Code::atom(value), text), Sort::Lent)
+            }
+            Reading::Decoded(spelling) => {
+                let function = if *spelling == Spelling::Html {
+                    self.uses.unescaped = true;
+                    "unescaped"
+                } else {
+                    self.uses.decoded = true;
+                    "decoded"
+                };
+                let text = self.lent_code(outer, sort);
+                (Code::call(function, vec![text]), Sort::Owned)
+            }
+        }
+    }
+
+    /// A text as it is lent.
+    fn lent_code(&mut self, code: Code, sort: Sort) -> Code {
+        if sort == Sort::Lent {
+            return code;
+        }
+        let code = match sort {
+            Sort::Other => Code::chain(code, vec![Code::call(".to_string", Vec::new())]),
+            _ => code,
+        };
+        let name = naming::variable("text", &mut self.used);
+        self.variables.push_str(&variable(&name, &code, DEPTH));
+        Code::atom(format!("&{name}"))
     }
 
     /// The way through JSON.
@@ -151,7 +256,7 @@ impl Function<'_, '_, '_> {
         shape: &Shape,
         path: &[Key],
         is_bare: bool,
-    ) -> (Code, bool) {
+    ) -> (Code, Sort) {
         let mut links = Vec::new();
         let mut shape = Some(shape);
         let mut is_optional = false;
@@ -192,22 +297,22 @@ impl Function<'_, '_, '_> {
             Some(Shape::Text) if is_optional => {
                 self.is_fallible = true;
                 links.push(Code::tried(".as_deref", Vec::new()));
-                (Code::chain(head, links), true)
+                (Code::chain(head, links), Sort::Lent)
             }
             Some(Shape::Text) => {
                 links.push(Code::call(".as_str", Vec::new()));
-                (Code::chain(head, links), true)
+                (Code::chain(head, links), Sort::Lent)
             }
             Some(Shape::Plain(_)) => {
                 if is_optional && let Some(Code::Atom(field)) = links.last_mut() {
                     self.is_fallible = true;
                     field.push('?');
                 }
-                (Code::chain(head, links), false)
+                (Code::chain(head, links), Sort::Other)
             }
             Some(Shape::List(_)) => {
                 let list = Code::chain(Code::atom(format!("&{begin}")), links);
-                (Code::json(list), false)
+                (Code::json(list), Sort::Other)
             }
             _ => {
                 if is_optional {
@@ -222,11 +327,11 @@ impl Function<'_, '_, '_> {
                     } else {
                         Code::atom(format!("&{begin}"))
                     };
-                    return (Code::chain(head, links), false);
+                    return (Code::chain(head, links), Sort::Other);
                 }
                 self.is_fallible = true;
                 links.push(Code::tried(".as_str", Vec::new()));
-                (Code::chain(head, links), true)
+                (Code::chain(head, links), Sort::Lent)
             }
         }
     }
