@@ -219,7 +219,7 @@ fn what_is_no_document_is_refused_where_it_stands() {
     let output = import("openapi: 3.1.0\npaths:\n  /a: {parameters: []}\n").exits(2);
     output
         .has_one_error()
-        .says(&["there is no operation", "--> api.yaml:3:3"]);
+        .says(&["there is no operation", "--> api.yaml:2:1"]);
     let output = import("openapi: 3.1.0\npaths: {\n").exits(2);
     output.has_one_error().says(&["not YAML", "--> api.yaml:"]);
     import("a: 1\n")

@@ -266,13 +266,13 @@ fn a_mistake_is_shown_in_the_file_it_is_in() {
     };
     import("version-1.json", None, "").says(&[
         "version 1",
-        "version-1.json:1:1",
+        "version-1.json:9:2",
         "Collection v2.1",
     ]);
     import("globals.json", None, "").says(&["the globals", "--environment"]);
     import("shop.json", Some("tickets.json"), "").says(&[
         "this is no environment",
-        "tickets.json:1:1",
+        "tickets.json:2:2",
         "it is a collection",
     ]);
     import("shop.json", None, "--folder Sesion").says(&["no folder `Sesion`", "`Session`"]);
