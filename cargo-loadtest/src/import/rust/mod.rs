@@ -224,17 +224,15 @@ fn client(client: &Client, exchanges: &[&Exchange]) -> Vec<Choice> {
     if client.redirects > 0 {
         options.push(Choice::Plain(format!("redirects = {}", client.redirects)));
     }
-    // A step that sends cookies of its own sends no others; the rest were recorded without.
+    // Those of answers would go with what a step sends itself, and were recorded without.
     let sends_own = |exchange: &&Exchange| {
         let mut headers = exchange.headers.iter();
         headers.any(|header| header.name.eq_ignore_ascii_case("cookie"))
     };
-    let own = exchanges
-        .iter()
-        .copied()
-        .filter(|exchange| sends_own(exchange))
-        .count();
-    if !client.keeps_cookies && own > 0 && own < exchanges.len() {
+    let asks_again = exchanges.len() > 1
+        || client.redirects > 0
+        || exchanges.iter().any(|exchange| exchange.redirects > 0);
+    if !client.keeps_cookies && asks_again && exchanges.iter().any(sends_own) {
         options.push(Choice::Own("cookies = off".to_owned()));
     }
     options

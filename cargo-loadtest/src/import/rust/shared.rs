@@ -14,8 +14,8 @@ use std::collections::HashMap;
 
 /// So often it has to be there.
 const FEWEST: usize = 3;
-/// What belongs to a body, a connection, or keeps the cookies of answers from being sent.
-const OWN: [&str; 4] = ["content-length", "content-type", "cookie", "host"];
+/// What belongs to a body or a connection.
+const OWN: [&str; 3] = ["content-length", "content-type", "host"];
 
 /// The headers in common, as options of the scenario; the scope knows them from then on.
 pub(super) fn options(scope: &mut Scope<'_>, vault: &mut Vault) -> Vec<Choice> {

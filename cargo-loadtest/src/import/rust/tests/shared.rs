@@ -105,7 +105,11 @@ fn the_value_that_most_steps_have_is_that_of_the_scenario() {
     );
     assert_eq!(source.matches("application/json").count(), 1, "{source}");
     assert_eq!(source.matches("text/html").count(), 1, "{source}");
-    // A step that sends cookies of its own sends no others.
-    assert!(!scenario.contains("cookie"), "{source}");
+    // No cookies were recorded but these.
+    assert!(
+        scenario.contains("header(\"cookie\", \"{{secret.COOKIE}}\")"),
+        "{source}"
+    );
+    assert!(scenario.contains("cookies = off"), "{source}");
     assert!(source.contains("Request::new"), "{source}");
 }
