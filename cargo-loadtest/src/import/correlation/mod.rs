@@ -110,7 +110,15 @@ pub(crate) fn correlate(recording: &mut Recording) {
             offers.sent_target(&url(exchange, end));
         }
         if let Some(answer) = &exchange.answer {
+            let had_room = offers.has_room();
             offers.take(number, exchange, answer);
+            if had_room && !offers.has_room() {
+                let words = "later requests repeat more values of answers than are remembered: of those that come after \
+                             this one, nothing is found";
+                recording
+                    .notes
+                    .push(Note::new(exchange.span.clone(), words));
+            }
         }
         let exchange = &mut recording.exchanges[number];
         exchange.pattern = pattern.or(exchange.pattern.take());
@@ -199,10 +207,19 @@ fn why(place: &Place, choice: &Choice<'_>) -> String {
             let length = place.value.chars().count();
             format!("this value of {length} characters is {name} of its answer")
         }
-        Kind::Number(_) if choice.fit > 0 => {
-            format!("{name} of its answer is this number, and the names fit")
+        Kind::Number(_) => {
+            let what = if choice.offer.is_number {
+                "number"
+            } else {
+                "value"
+            };
+            let names = if choice.fit > 0 {
+                ", and the names fit"
+            } else {
+                ""
+            };
+            format!("{name} of its answer is this {what}{names}")
         }
-        Kind::Number(_) => format!("{name} of its answer is this number"),
         _ => format!("{name} of its answer is this value, and the names fit"),
     };
     format!("{why}{which}")

@@ -468,6 +468,14 @@ fn no_more_places_are_remembered_than_there_is_room_for() {
         .map(|number| offers.of(&value(number)).len())
         .sum();
     assert_eq!(remembered, most);
+    let mut recording = recording;
+    correlate(&mut recording);
+    let told: Vec<_> = recording
+        .notes
+        .iter()
+        .filter(|note| note.words.contains("than are remembered"))
+        .collect();
+    assert_eq!(told.len(), 1);
 }
 
 /// A request with values of an alphabet so small that they are often the same.

@@ -93,6 +93,11 @@ pub(super) struct Offers {
 }
 
 impl Offers {
+    /// Whether more places can be remembered.
+    pub(super) fn has_room(&self) -> bool {
+        self.count < MOST_OFFERS
+    }
+
     /// The places from which a value could be.
     pub(super) fn of(&self, value: &str) -> &[Offer] {
         self.values.get(value).map_or(&[], Vec::as_slice)
@@ -188,8 +193,9 @@ impl Taker<'_> {
             return;
         }
         let item = self.items.iter().rev().find(|(_, of)| *of > 1).copied();
+        let has_room = self.offers.has_room();
         let offers = self.offers.values.entry(value.to_owned()).or_default();
-        if offers.len() < MOST && self.offers.count < MOST_OFFERS {
+        if offers.len() < MOST && has_room {
             self.offers.count += 1;
             offers.push(Offer {
                 exchange: self.number,
@@ -216,7 +222,7 @@ impl Taker<'_> {
         };
         let offers = &mut *self.offers;
         let is_known = offers.links.contains_key(&whole) || offers.sent_targets.has(&whole);
-        if is_known || !offers.wanted_targets.has(&whole) || offers.count >= MOST_OFFERS {
+        if is_known || !offers.wanted_targets.has(&whole) || !offers.has_room() {
             return;
         }
         offers.count += 1;
