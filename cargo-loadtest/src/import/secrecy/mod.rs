@@ -246,7 +246,8 @@ pub(super) fn is_secret(name: &str) -> bool {
 
 /// Whether a value is secret that has this name.
 pub(super) fn is_secret_value(name: &str, value: &str) -> bool {
-    if value.is_empty() {
+    // `off_session=true`
+    if ["", "true", "false", "null"].contains(&value) {
         return false;
     }
     match says(name) {

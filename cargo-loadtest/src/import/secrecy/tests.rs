@@ -122,6 +122,8 @@ fn a_name_says_how_random_its_value_has_to_be() {
         ("pw", "a", true),
         ("SAMLRequest", "fZJNT", true),
         ("otp", "123456", true),
+        ("off_session", "true", false),
+        ("session", "truely", true),
     ] {
         assert_eq!(is_secret_value(name, value), is, "{name}={value}");
     }
