@@ -113,6 +113,10 @@ pub(super) fn kind(entry: &Entry<'_>) -> Kind {
     match resource {
         "stylesheet" | "image" | "imageset" | "media" | "font" | "script" | "texttrack"
         | "manifest" | "signedexchange" => return Kind::Static,
+        // Some calls are answered with a script.
+        "xhr" | "fetch" | "xmlhttprequest" if is_script(&mime) => {
+            return by_content(entry, "", Kind::Call);
+        }
         "xhr" | "fetch" | "xmlhttprequest" => return by_content(entry, &mime, Kind::Call),
         _ => {}
     }
@@ -135,9 +139,8 @@ pub(super) fn kind(entry: &Entry<'_>) -> Kind {
 
 /// A static file where the answer or the path says so, else what it seems to be.
 fn by_content(entry: &Entry<'_>, mime: &str, otherwise: Kind) -> Kind {
-    let is_script = mime.ends_with("javascript") || mime.ends_with("ecmascript");
     let is_font = mime.contains("font");
-    if is_script || is_font || TYPES.iter().any(|known| mime.starts_with(known)) {
+    if is_script(mime) || is_font || TYPES.iter().any(|known| mime.starts_with(known)) {
         return Kind::Static;
     }
     let path = entry.url.path();
@@ -154,6 +157,10 @@ fn by_content(entry: &Entry<'_>, mime: &str, otherwise: Kind) -> Kind {
         return Kind::Static;
     }
     otherwise
+}
+
+fn is_script(mime: &str) -> bool {
+    mime.ends_with("javascript") || mime.ends_with("ecmascript")
 }
 
 fn is_socket(entry: &Entry<'_>, resource: &str, mime: &str) -> bool {

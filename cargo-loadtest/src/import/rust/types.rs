@@ -219,7 +219,8 @@ impl Maker {
         }
         let mut names = HashSet::new();
         let mut fields = Vec::new();
-        // The type itself is written above those of its fields.
+        // The type itself has its name before those of its fields, and is written above them.
+        let name = naming::unique_type(wanted, &mut self.used);
         let place = self.source.len();
         for (key, paths) in &needed {
             let values = || seen.iter().map(|value| value.get(key));
@@ -233,9 +234,9 @@ impl Maker {
             let field = naming::field(key);
             let ty = naming::of_type(&field, is_list);
             let whose = if is_list {
-                format!("One of the `{field}` of `{wanted}`")
+                format!("One of the `{field}` of `{name}`")
             } else {
-                format!("The `{field}` of `{wanted}`")
+                format!("The `{field}` of `{name}`")
             };
             fields.push(Field {
                 key: (*key).to_owned(),
@@ -246,9 +247,10 @@ impl Maker {
         }
         let (begin, body) = (attributes(&fields), definition(&fields));
         let key = (wanted.to_owned(), format!("{begin}{body}"));
-        let known = self.known.get(&key).cloned();
-        let name = known.unwrap_or_else(|| {
-            let name = naming::unique_type(wanted, &mut self.used);
+        let name = if let Some(known) = self.known.get(&key) {
+            self.used.remove(&name);
+            known.clone()
+        } else {
             let mut source = String::new();
             let others = others(seen, &needed);
             let also = if others.is_empty() {
@@ -261,7 +263,7 @@ impl Maker {
             self.source.insert_str(place, &source);
             self.known.insert(key, name.clone());
             name
-        });
+        };
         Shape::Struct(name, fields)
     }
 }

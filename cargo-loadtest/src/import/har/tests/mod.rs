@@ -303,6 +303,22 @@ fn a_kind_is_told_without_the_browser_saying_it() {
         ),
         ("http://h/x", vec![("_resourceType", json!("ping"))], false),
         (
+            "http://h/x?callback=f",
+            vec![
+                ("_resourceType", json!("xhr")),
+                ("response.content.mimeType", json!("application/javascript")),
+            ],
+            true,
+        ),
+        (
+            "http://h/x.js",
+            vec![
+                ("_resourceType", json!("fetch")),
+                ("response.content.mimeType", json!("text/javascript")),
+            ],
+            false,
+        ),
+        (
             "http://h/x",
             vec![("response.content.mimeType", json!("text/event-stream"))],
             false,

@@ -113,3 +113,35 @@ fn the_value_that_most_steps_have_is_that_of_the_scenario() {
     assert!(scenario.contains("cookies = off"), "{source}");
     assert!(source.contains("Request::new"), "{source}");
 }
+
+#[test]
+fn a_type_has_its_name_before_those_of_its_fields() {
+    let mut made_order = exchange("POST", "/orders", 201);
+    made_order.answer = Some(Answer {
+        status: 201,
+        headers: Vec::new(),
+        body: br#"{"order":{"id":7}}"#.to_vec(),
+        is_example: false,
+    });
+    let path = ["order", "id"].map(|key| Key::Field(key.to_owned()));
+    let from = Origin::Body {
+        exchange: 0,
+        path: path.to_vec(),
+    };
+    let recording = Recording {
+        exchanges: vec![
+            made_order,
+            exchange("GET", &format!("/orders/{MARKER}"), 200),
+        ],
+        references: vec![reference(MARKER, from, false)],
+        ..Recording::default()
+    };
+    let source = made(&recording).source;
+    for part in [
+        "struct Order {\n    order: Order2,\n}",
+        "/// The `order` of `Order`.\n#[response]\nstruct Order2 {",
+        "-> Order;",
+    ] {
+        assert!(source.contains(part), "{part}: {source}");
+    }
+}
