@@ -114,7 +114,10 @@ pub(super) fn wants(drafts: &[Draft<'_>], links: Vec<Want>) -> Vec<Want> {
             let Some(collection) = draft.collection(number) else {
                 continue;
             };
-            let created = creators.get(&collection).filter(|origin| **origin != user);
+            let created = creators
+                .get(&collection)
+                .or_else(|| creators.get(&of_one(&collection)?))
+                .filter(|origin| **origin != user);
             let created = created.and_then(|origin| of_creator(drafts, *origin, name, &collection));
             let listed = lists.get(&collection).filter(|origin| **origin != user);
             let listed = || listed.and_then(|origin| of_list(drafts, *origin, name, &collection));
@@ -131,6 +134,13 @@ pub(super) fn wants(drafts: &[Draft<'_>], links: Vec<Want>) -> Vec<Want> {
     wants.extend(fields(drafts, &creators));
     wants.extend(tokens(drafts));
     wants
+}
+
+/// `/user` of `/users`: some services make a thing there.
+fn of_one(collection: &str) -> Option<String> {
+    let (before, last) = collection.rsplit_once('/')?;
+    let one = singular(last);
+    (one != last && last != "{}").then(|| format!("{before}/{one}"))
 }
 
 /// What is known of a value of one path is so of those that begin with the same.

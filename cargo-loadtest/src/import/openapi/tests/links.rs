@@ -64,3 +64,18 @@ fn the_value_of_a_cookie_is_a_secret_and_its_name_is_not() {
     // Sent once, though it is described twice.
     assert_eq!(cookies(&two, "[{s: []}]"), "theme=<THEME>; sid=<S_KEY>");
 }
+
+#[test]
+fn a_thing_may_be_made_under_the_name_of_one() {
+    let recording = read(
+        "openapi: 3.0.0\npaths:\n  /users/{userId}: {get: {parameters: [{in: path, name: userId, schema: {type: integer}}]}}\n\
+         \x20 /user: {post: {responses: {200: {content: {application/json: {schema: {properties: {id: {type: integer}}}}}}}}}\n",
+    );
+    let from: Vec<_> = recording.references.iter().map(|one| &one.from).collect();
+    let id = Origin::Body {
+        exchange: 0,
+        path: vec![Key::Field("id".to_owned())],
+    };
+    assert_eq!(from, [&id]);
+    assert_eq!(recording.exchanges[0].target, "/user");
+}
