@@ -1,7 +1,7 @@
 //! A request as the options of a step, where they can say it.
 
 use super::super::document::{self, Node, Value};
-use super::super::recording::{Body, Exchange, Header, Part};
+use super::super::recording::{Body, Credentials, Exchange, Header, Part};
 use super::super::source::Input;
 use super::attribute::Choice;
 use super::comment::quoted;
@@ -11,7 +11,7 @@ use super::secrets::Vault;
 use super::template::{Piece, Template};
 use crate::import::secrecy::{
     found, has_secret, is_callback, is_harmless, is_secret, is_secret_number, is_secret_segment,
-    is_secret_value,
+    is_secret_user, is_secret_value,
 };
 
 /// What can be declared.
@@ -41,9 +41,9 @@ pub(super) fn options(exchange: &Exchange, writing: &mut Writing<'_, '_>) -> Opt
     let mut is_authorized = false;
     if exchange.credentials.is_some() {
         is_authorized = true;
+        let has_colon = |credentials: &Credentials| credentials.user.contains(&b':');
+        (!exchange.credentials.as_ref().is_some_and(has_colon)).then_some(())?;
         let (user, password) = writing.credentials(exchange)?;
-        let has_colon = |piece: &Piece| matches!(piece, Piece::Text(text) if text.contains(':'));
-        (!user.0.iter().any(has_colon)).then_some(())?;
         options.push(Choice::Own(format!(
             "basic = ({}, {})",
             writing.scope.literal(&user)?,
@@ -197,8 +197,17 @@ impl Writing<'_, '_> {
         let user = std::str::from_utf8(&credentials.user).ok()?;
         let password = std::str::from_utf8(&credentials.password).ok()?;
         let what = format!("the password of `{}`", self.name);
-        let password = self.vault.secret(password, "password", &what);
-        Some((self.vault.plain(user), password))
+        let password_template = self.vault.secret(password, "password", &what);
+        Some((self.user(user, password), password_template))
+    }
+
+    /// Who asks: a key, where a service takes it in the place of a user.
+    pub(super) fn user(&mut self, user: &str, password: &str) -> Template {
+        if self.vault.has_markers(user) || !is_secret_user(user, password) {
+            return self.vault.plain(user);
+        }
+        let what = format!("the user of `{}`, which looks like a key", self.name);
+        self.vault.secret(user, "api key", &what)
     }
 
     /// The value of a header, secrets apart; nothing where it is no text.

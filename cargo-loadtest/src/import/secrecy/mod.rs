@@ -257,6 +257,13 @@ pub(super) fn is_secret_value(name: &str, value: &str) -> bool {
     }
 }
 
+/// Whether a user name is a key: by its looks, or since it is long and no password guards it.
+pub(super) fn is_secret_user(user: &str, password: &str) -> bool {
+    let is_key = |letter: char| letter.is_ascii_alphanumeric() || "_-.~+/=".contains(letter);
+    let is_alone = password.is_empty() && user.len() >= SHORTEST_KEY && user.chars().all(is_key);
+    is_alone || looks_secret(user) || is_random(user, Place::Any)
+}
+
 /// Whether a name says that its value lets nobody in, however random it is.
 pub(super) fn is_harmless(name: &str) -> bool {
     says(name) == Says::Harmless

@@ -132,6 +132,20 @@ fn a_name_says_how_random_its_value_has_to_be() {
 }
 
 #[test]
+fn a_user_name_may_be_a_key() {
+    for (user, password, is) in [
+        ("sk_live_51Hq8ZbKx2mNvPq7RtYw3EuIo", "", true),
+        ("q7Rb2xVn9KzLm4Tp8Ws1", "x-oauth-basic", true),
+        ("a-name-as-long-as-a-key", "", true),
+        ("a-name-as-long-as-a-key", "hunter2", false),
+        ("ada.lovelace@example.com", "", false),
+        ("ada", "", false),
+    ] {
+        assert_eq!(is_secret_user(user, password), is, "{user}:{password}");
+    }
+}
+
+#[test]
 fn secret_parts_of_a_text_are_found() {
     for (text, parts) in [
         ("password: xyz", vec!["xyz"]),
@@ -139,6 +153,10 @@ fn secret_parts_of_a_text_are_found() {
         ("The password is `hunter2`.", vec!["hunter2"]),
         ("The password is required.", vec![]),
         ("see https://ada:canary@h/a?page=2", vec!["canary"]),
+        (
+            "see https://sk_live_51Hq8ZbKx2mNvPq7RtYw3EuIo:@h/a",
+            vec!["sk_live_51Hq8ZbKx2mNvPq7RtYw3EuIo"],
+        ),
         ("see https://h/a?token=canary&page=2#x", vec!["canary"]),
         ("https://h/reset/7Qx2bV9mTz4K/now", vec!["7Qx2bV9mTz4K"]),
         (

@@ -291,7 +291,8 @@ impl Function<'_, '_, '_> {
                 .vault
                 .name(&credentials.password, "password", &what);
             let user = String::from_utf8_lossy(&credentials.user);
-            (Code::atom(code_text(&user)), secret(&password))
+            let user = self.writing.user(&user, &password);
+            (self.text(&user, "user"), secret(&password))
         };
         let password = Code::call("Some", vec![password]);
         Some(Code::call(".basic_auth", vec![user, password]))

@@ -5,6 +5,7 @@ mod shared;
 use super::*;
 use crate::import::recording::{Answer, Body, Exchange, Key, Origin};
 use crate::import::{Files, read_text};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 
 fn written(text: &str) -> Written {
     let input = Input::new("copied.sh", text.to_owned());
@@ -47,6 +48,33 @@ fn a_scenario_is_as_somebody_would_write_it() {
             "TOKEN_3"
         ]
     );
+}
+
+#[test]
+fn a_key_in_the_place_of_a_user_is_a_secret() {
+    const KEY: &str = "sk_live_51Hq8ZbKx2mNvPq7RtYw3EuIo";
+    let encoded = BASE64_STANDARD.encode(format!("{KEY}:"));
+    for credentials in [
+        format!("http://a/b -u {KEY}:"),
+        format!("http://{KEY}:@a/b"),
+        format!("http://a/b -H 'Authorization: Basic {encoded}'"),
+    ] {
+        for (method, basic) in [
+            ("POST", "basic = (\"{{secret.API_KEY}}\", \"\")"),
+            // Such a step is built.
+            ("PROPFIND", ".basic_auth(api_key_2, Some(\"\"))"),
+        ] {
+            let written = written(&format!("curl {credentials} -X {method} -d amount=1"));
+            let source = &written.source;
+            assert!(source.contains(basic), "{credentials}: {source}");
+            assert!(
+                !source.contains(KEY) && !source.contains(&encoded),
+                "{source}"
+            );
+            let named = written.secrets.iter().map(|secret| &*secret.name);
+            assert_eq!(named.collect::<Vec<_>>(), ["API_KEY"], "{credentials}");
+        }
+    }
 }
 
 #[test]
