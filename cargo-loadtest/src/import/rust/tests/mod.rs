@@ -5,7 +5,6 @@ mod shared;
 use super::*;
 use crate::import::recording::{Answer, Body, Exchange, Key, Origin};
 use crate::import::{Files, read_text};
-use base64::prelude::{BASE64_STANDARD, Engine as _};
 
 fn written(text: &str) -> Written {
     let input = Input::new("copied.sh", text.to_owned());
@@ -53,11 +52,9 @@ fn a_scenario_is_as_somebody_would_write_it() {
 #[test]
 fn a_key_in_the_place_of_a_user_is_a_secret() {
     const KEY: &str = "sk_live_51Hq8ZbKx2mNvPq7RtYw3EuIo";
-    let encoded = BASE64_STANDARD.encode(format!("{KEY}:"));
     for credentials in [
         format!("http://a/b -u {KEY}:"),
         format!("http://{KEY}:@a/b"),
-        format!("http://a/b -H 'Authorization: Basic {encoded}'"),
     ] {
         for (method, basic) in [
             ("POST", "basic = (\"{{secret.API_KEY}}\", \"\")"),
@@ -67,14 +64,35 @@ fn a_key_in_the_place_of_a_user_is_a_secret() {
             let written = written(&format!("curl {credentials} -X {method} -d amount=1"));
             let source = &written.source;
             assert!(source.contains(basic), "{credentials}: {source}");
-            assert!(
-                !source.contains(KEY) && !source.contains(&encoded),
-                "{source}"
-            );
+            assert!(!source.contains(KEY), "{source}");
             let named = written.secrets.iter().map(|secret| &*secret.name);
             assert_eq!(named.collect::<Vec<_>>(), ["API_KEY"], "{credentials}");
         }
     }
+}
+
+#[test]
+fn a_form_has_no_secrets_however_it_is_encoded() {
+    for (body, canary) in [
+        // Others would write `%2F` and `%20`.
+        ("grant_type=authorization_code&code=4/0canary", "4/0canary"),
+        ("grant_type=authorization_code&code=4%2F0canary", "0canary"),
+        ("code=canary%20x&state=a", "canary"),
+        ("user[pin]=canary/1&a=b", "canary"),
+        ("to=/a&pw=canary", "canary"),
+    ] {
+        for method in ["POST", "PROPFIND"] {
+            let written = written(&format!("curl -X {method} http://a/token -d '{body}'"));
+            assert!(!written.source.contains(canary), "{}", written.source);
+            assert_eq!(written.secrets.len(), 1, "{}", written.source);
+        }
+    }
+    let written = written("curl http://a/token -d 'a=b/c&page=2&code=x/1'");
+    assert!(
+        written.source.contains("a=b/c&page=2&code=x/1"),
+        "{}",
+        written.source
+    );
 }
 
 #[test]
