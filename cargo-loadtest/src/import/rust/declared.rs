@@ -253,6 +253,11 @@ impl Writing<'_, '_> {
 
     /// A text of JSON, the secret ones of its strings apart; nothing where it has secrets elsewhere.
     pub(super) fn json(&mut self, text: &str) -> Option<Template> {
+        self.json_parts(text, false)
+    }
+
+    /// The same; where it `is_raw`, its strings stay escaped as they are.
+    fn json_parts(&mut self, text: &str, is_raw: bool) -> Option<Template> {
         let input = Input::new(String::new(), text.to_owned());
         let root = document::read(&input).ok()?;
         let known = self.vault.count();
@@ -267,7 +272,11 @@ impl Writing<'_, '_> {
         for (key, node) in places {
             // The quotes stay.
             let (inner, value) = match node.text() {
-                Some(value) => (node.span.start + 1..node.span.end - 1, value.to_owned()),
+                Some(value) => {
+                    let inner = node.span.start + 1..node.span.end - 1;
+                    let raw = text[inner.clone()].to_owned();
+                    (inner, if is_raw { raw } else { value.to_owned() })
+                }
                 None => (node.span.clone(), text[node.span.clone()].to_owned()),
             };
             template.extend(self.vault.plain(&text[end..inner.start]));
@@ -291,7 +300,9 @@ impl Writing<'_, '_> {
         if content_type.is_some_and(is_url_encoded) && is_form(body) {
             return self.form(body);
         }
-        self.text(body)
+        let is_json = body.trim_start().starts_with(['{', '[']);
+        let json = is_json.then(|| self.json_parts(body, true)).flatten();
+        json.unwrap_or_else(|| self.text(body))
     }
 
     /// A form as it is written, its secrets apart, which stay encoded as they are.

@@ -19,6 +19,10 @@ fn names_tell_secrets() {
         "access_token",
         "contraseña",
         "verification_code",
+        "user[pin]",
+        "secretary_password",
+        "api_tokens",
+        "hint_token",
     ] {
         assert!(is_secret(name), "{name}");
     }
@@ -35,6 +39,13 @@ fn names_tell_secrets() {
         "spin",
         "signal",
         "AddressSid",
+        "secretary",
+        "secretaryName",
+        "password_hint",
+        "password-reset-url",
+        "tokenType",
+        "max_tokens",
+        "maxOutputTokens",
     ] {
         assert!(!is_secret(name), "{name}");
     }
@@ -53,6 +64,9 @@ fn values_tell_secrets() {
     ));
     assert!(!has_secret("<e><password/><b>abc</b></e>"));
     assert!(!has_secret("a < b and c > d"));
+    assert!(!has_secret(r#"{"max_tokens": 1024, "secretary": "ada"}"#));
+    assert!(has_secret(r#"{"max_tokens": 1024, "token": "abc"}"#));
+    assert!(has_secret(r#"{"secretary_password": "abc"}"#));
 }
 
 /// How a row of the corpus is judged.

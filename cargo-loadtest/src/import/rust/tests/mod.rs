@@ -96,6 +96,21 @@ fn a_form_has_no_secrets_however_it_is_encoded() {
 }
 
 #[test]
+fn json_that_is_sent_as_a_form_has_only_the_secrets_of_json() {
+    let body =
+        r#"{"max_tokens": 1024, "secretary": "ada", "password_hint": "my dog", "pw": "a\"canary"}"#;
+    for method in ["POST", "PROPFIND"] {
+        let written = written(&format!("curl -X {method} http://a/b -d '{body}'"));
+        let names: Vec<_> = written.secrets.iter().map(|secret| &*secret.name).collect();
+        assert_eq!(names, ["PW"], "{}", written.source);
+        for plain in ["1024", "ada", "my dog"] {
+            assert!(written.source.contains(plain), "{}", written.source);
+        }
+        assert!(!written.source.contains("canary"), "{}", written.source);
+    }
+}
+
+#[test]
 fn every_form_becomes_a_source_that_is_rust() {
     let forms = include_str!("../../../../../tests/fixtures/curl/forms.json");
     let forms: serde_json::Value = serde_json::from_str(forms).unwrap();
