@@ -163,6 +163,25 @@ mod tests {
     }
 
     #[test]
+    fn a_key_in_the_place_of_a_user_is_found_in_basic_credentials() {
+        let pair = BASE64_STANDARD.encode(format!("{CANARY}:x"));
+        let mut recording = Recording {
+            exchanges: vec![Exchange {
+                method: "GET".to_owned(),
+                target: "/".to_owned(),
+                headers: vec![Header {
+                    name: "authorization".to_owned(),
+                    value: format!("Basic {pair}").into_bytes(),
+                }],
+                ..Exchange::default()
+            }],
+            ..Recording::default()
+        };
+        let secrets = silence(&mut recording);
+        assert!(secrets.iter().any(|secret| secret.value == CANARY));
+    }
+
+    #[test]
     fn of_basic_credentials_the_user_is_told() {
         for (value, user) in [
             ("Basic YWRhOmh1bnRlcjI=", Some("ada")),

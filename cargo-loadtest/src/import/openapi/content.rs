@@ -121,7 +121,7 @@ pub(super) fn value<'a>(
 }
 
 /// Puts secrets in the place of what an example has for them.
-fn hide(document: &Document<'_>, value: &mut Node<'_>) {
+pub(super) fn hide(document: &Document<'_>, value: &mut Node<'_>) {
     match &mut value.value {
         Value::List(items) => items.iter_mut().for_each(|item| hide(document, item)),
         Value::Object(fields) => {

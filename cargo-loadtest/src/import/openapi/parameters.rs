@@ -1,10 +1,12 @@
 //! What an operation is given: its parameters, with a value for each that is sent.
 
+use super::content::hide;
 use super::operations::Operation;
 use super::places::{Document, shortened};
 use super::sample::{Direction, Sampler, Shape, made};
 use super::style::Manner;
 use crate::import::document::{Node, Value};
+use crate::import::secrecy::{is_secret, is_secret_number};
 
 /// Headers that other parts of a document describe.
 const DESCRIBED_ELSEWHERE: [&str; 3] = ["accept", "content-type", "authorization"];
@@ -117,11 +119,14 @@ impl<'a> Parameter<'a> {
     /// The value that is sent.
     pub(super) fn value(&self, document: &Document<'a>) -> Node<'a> {
         let sampler = Sampler::new(document, Direction::Request);
-        let value = self
+        let mut value = self
             .example(document)
             .or_else(|| sampler.sample(self.schema()?, self.name))
             .filter(|value| value.value != Value::Null)
             .and_then(|value| document.kept(value));
+        if let Some(value) = &mut value {
+            self.hide(document, value);
+        }
         value.unwrap_or_else(|| {
             let is_empty = self.place != "path";
             made(
@@ -129,6 +134,31 @@ impl<'a> Parameter<'a> {
                 Value::Text(if is_empty { "example" } else { "1" }.into()),
             )
         })
+    }
+
+    /// Puts a secret in the place of what the document has for it, where the name says that it is one.
+    fn hide(&self, document: &Document<'a>, value: &mut Node<'a>) {
+        let is_one_of = self.schema().is_some_and(|schema| {
+            let shape = Shape::new(document, schema, &[]);
+            shape.get("enum").is_some() || shape.get("const").is_some()
+        });
+        if is_one_of {
+            return;
+        }
+        if let Value::List(items) = &mut value.value {
+            return items.iter_mut().for_each(|item| self.hide(document, item));
+        }
+        let text = match &value.value {
+            Value::Text(text) if is_secret(self.name) => text.as_ref(),
+            Value::Number(number) if is_secret_number(self.name, number) => number.as_ref(),
+            Value::Object(_) => return hide(document, value),
+            _ => return,
+        };
+        if !text.is_empty() && !document.is_marker(text) {
+            let what = format!("the {} parameter `{}`", self.place, shortened(self.name));
+            let marker = document.hide(text, self.name, &what);
+            value.value = Value::Text(marker.into());
+        }
     }
 
     pub(super) fn manner(&self, document: &Document<'a>) -> Manner {

@@ -1,7 +1,7 @@
 //! A request as the options of a step, where they can say it.
 
 use super::super::document::{self, Node, Value};
-use super::super::recording::{Body, Exchange, Header, Part};
+use super::super::recording::{Body, Credentials, Exchange, Header, Part};
 use super::super::source::Input;
 use super::attribute::Choice;
 use super::comment::quoted;
@@ -11,7 +11,7 @@ use super::secrets::Vault;
 use super::template::{Piece, Template};
 use crate::import::secrecy::{
     found, has_secret, is_callback, is_harmless, is_secret, is_secret_number, is_secret_segment,
-    is_secret_value,
+    is_secret_user, is_secret_value,
 };
 
 /// What can be declared.
@@ -41,9 +41,9 @@ pub(super) fn options(exchange: &Exchange, writing: &mut Writing<'_, '_>) -> Opt
     let mut is_authorized = false;
     if exchange.credentials.is_some() {
         is_authorized = true;
+        let has_colon = |credentials: &Credentials| credentials.user.contains(&b':');
+        (!exchange.credentials.as_ref().is_some_and(has_colon)).then_some(())?;
         let (user, password) = writing.credentials(exchange)?;
-        let has_colon = |piece: &Piece| matches!(piece, Piece::Text(text) if text.contains(':'));
-        (!user.0.iter().any(has_colon)).then_some(())?;
         options.push(Choice::Own(format!(
             "basic = ({}, {})",
             writing.scope.literal(&user)?,
@@ -140,11 +140,7 @@ impl Writing<'_, '_> {
             return self.path(self.url);
         };
         let mut template = self.path(path);
-        let names: Vec<&str> = query
-            .split('&')
-            .map(|pair| pair.split('=').next().unwrap_or_default())
-            .collect();
-        let is_called_back = is_callback(&names);
+        let is_called_back = is_callback(&names_of(query));
         let mut sign = "?";
         for pair in query.split('&') {
             template.push(sign);
@@ -152,12 +148,7 @@ impl Writing<'_, '_> {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             let decoded = form_urlencoded_value(value);
             let name = form_urlencoded_value(key);
-            let has_parts = is_text(&decoded) && !is_harmless(&name);
-            let is_whole = self.is_secret(&name, &decoded)
-                || is_called_back && name == "code" && !decoded.is_empty()
-                || !self.vault.has_markers(&decoded) && has_secret(&decoded)
-                || has_parts && !found(&decoded).is_empty() && !self.vault.has_markers(&decoded);
-            if is_whole {
+            if self.is_whole(&name, &decoded, is_called_back) {
                 let what = format!("{} in the URL of `{}`", quoted(&name), self.name);
                 template.extend(self.vault.url(key));
                 template.push("=");
@@ -167,6 +158,13 @@ impl Writing<'_, '_> {
             }
         }
         template
+    }
+
+    /// Whether a value of a query or a form is a secret, where it is encoded and has no parts to tell.
+    fn is_whole(&self, name: &str, value: &str, is_called_back: bool) -> bool {
+        self.is_secret(name, value)
+            || is_called_back && name == "code" && !value.is_empty()
+            || !self.vault.has_markers(value) && (has_secret(value) || has_parts(name, value))
     }
 
     /// A path, secret segments apart: those that look like it, and those after a word that says so.
@@ -197,8 +195,17 @@ impl Writing<'_, '_> {
         let user = std::str::from_utf8(&credentials.user).ok()?;
         let password = std::str::from_utf8(&credentials.password).ok()?;
         let what = format!("the password of `{}`", self.name);
-        let password = self.vault.secret(password, "password", &what);
-        Some((self.vault.plain(user), password))
+        let password_template = self.vault.secret(password, "password", &what);
+        Some((self.user(user, password), password_template))
+    }
+
+    /// Who asks: a key, where a service takes it in the place of a user.
+    pub(super) fn user(&mut self, user: &str, password: &str) -> Template {
+        if self.vault.has_markers(user) || !is_secret_user(user, password) {
+            return self.vault.plain(user);
+        }
+        let what = format!("the user of `{}`, which looks like a key", self.name);
+        self.vault.secret(user, "api key", &what)
     }
 
     /// The value of a header, secrets apart; nothing where it is no text.
@@ -246,6 +253,11 @@ impl Writing<'_, '_> {
 
     /// A text of JSON, the secret ones of its strings apart; nothing where it has secrets elsewhere.
     pub(super) fn json(&mut self, text: &str) -> Option<Template> {
+        self.json_parts(text, false)
+    }
+
+    /// The same; where it `is_raw`, its strings stay escaped as they are.
+    fn json_parts(&mut self, text: &str, is_raw: bool) -> Option<Template> {
         let input = Input::new(String::new(), text.to_owned());
         let root = document::read(&input).ok()?;
         let known = self.vault.count();
@@ -260,7 +272,11 @@ impl Writing<'_, '_> {
         for (key, node) in places {
             // The quotes stay.
             let (inner, value) = match node.text() {
-                Some(value) => (node.span.start + 1..node.span.end - 1, value.to_owned()),
+                Some(value) => {
+                    let inner = node.span.start + 1..node.span.end - 1;
+                    let raw = text[inner.clone()].to_owned();
+                    (inner, if is_raw { raw } else { value.to_owned() })
+                }
                 None => (node.span.clone(), text[node.span.clone()].to_owned()),
             };
             template.extend(self.vault.plain(&text[end..inner.start]));
@@ -279,11 +295,78 @@ impl Writing<'_, '_> {
         Some(template)
     }
 
+    /// A body that is sent as it is written: a form that others would encode otherwise, a text.
+    pub(super) fn body(&mut self, body: &str, content_type: Option<&str>) -> Template {
+        if content_type.is_some_and(is_url_encoded) && is_form(body) {
+            return self.form(body);
+        }
+        let is_json = body.trim_start().starts_with(['{', '[']);
+        let json = is_json.then(|| self.json_parts(body, true)).flatten();
+        json.unwrap_or_else(|| self.text(body))
+    }
+
+    /// A form as it is written, its secrets apart, which stay encoded as they are.
+    fn form(&mut self, body: &str) -> Template {
+        let is_called_back = is_callback(&names_of(body));
+        let mut template = Template::default();
+        for (at, pair) in body.split('&').enumerate() {
+            template.push(if at == 0 { "" } else { "&" });
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let name = form_urlencoded_value(key);
+            if !self.is_whole(&name, &form_urlencoded_value(value), is_called_back) {
+                template.extend(self.text(pair));
+                continue;
+            }
+            let what = format!("{} in the body of `{}`", quoted(&name), self.name);
+            template.extend(self.text(key));
+            template.push("=");
+            template.extend(
+                self.vault
+                    .secret(value, told_name(&name, is_called_back), &what),
+            );
+        }
+        template
+    }
+
     /// A text, or what of it is not secret.
-    pub(super) fn text(&mut self, text: &str) -> Template {
+    fn text(&mut self, text: &str) -> Template {
         let what = format!("the body of `{}`, which has a secret in it", self.name);
         self.vault.text(text, &format!("{} body", self.name), &what)
     }
+}
+
+/// The names of a query or a form.
+fn names_of(pairs: &str) -> Vec<String> {
+    let keys = pairs.split('&').map(|pair| pair.split('=').next());
+    keys.map(|key| form_urlencoded_value(key.unwrap_or_default()))
+        .collect()
+}
+
+/// What a value is called by where it is the `code` of an authorization server.
+pub(super) fn told_name(name: &str, is_called_back: bool) -> &str {
+    if is_called_back && name == "code" {
+        "auth_code"
+    } else {
+        name
+    }
+}
+
+fn is_url_encoded(content_type: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or_default();
+    essence.trim().eq_ignore_ascii_case(URL_ENCODED)
+}
+
+/// Whether a text has the names of a form: what else is sent as one, such as JSON, has none.
+fn is_form(body: &str) -> bool {
+    let is_other = |letter: char| letter.is_whitespace() || "\"'`{}<>".contains(letter);
+    body.contains('=')
+        && body.split('&').all(|pair| {
+            !pair
+                .split('=')
+                .next()
+                .unwrap_or_default()
+                .contains(is_other)
+        })
 }
 
 /// Whether a value is a text with parts of its own, not a single word.
@@ -404,7 +487,7 @@ fn body(exchange: &Exchange, writing: &mut Writing<'_, '_>) -> Option<Declared> 
     if body.is_empty() {
         return None;
     }
-    let template = writing.text(body);
+    let template = writing.body(body, Some(content_type));
     let literal = writing.scope.literal(&template)?;
     Some(Declared {
         option: Some(Choice::Plain(format!("body = {literal}"))),

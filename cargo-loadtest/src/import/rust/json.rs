@@ -2,7 +2,7 @@
 //! places.
 
 use super::WIDTH;
-use super::declared::Writing;
+use super::declared::{Writing, told_name};
 use super::literal::text;
 use super::template::Piece;
 use crate::import::document::{self, Node, Value};
@@ -116,7 +116,7 @@ impl Json {
                     let key = match told {
                         Some(told) if name == "value" => told,
                         _ if is_secret(key) => key,
-                        None if is_called_back && name == "code" => "auth_code",
+                        None => told_name(name, is_called_back),
                         _ => name,
                     };
                     let name = notation.name(name)?;

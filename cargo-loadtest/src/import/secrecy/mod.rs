@@ -72,6 +72,61 @@ const JOINED: [&str; 20] = [
     "subscriptionkey",
     "verificationcode",
 ];
+/// Words that a name ends with that is about a secret, and has none.
+const ABOUT: [&str; 24] = [
+    "count",
+    "enabled",
+    "endpoint",
+    "expiration",
+    "expires",
+    "expiry",
+    "field",
+    "help",
+    "hint",
+    "hints",
+    "label",
+    "length",
+    "limit",
+    "limits",
+    "placeholder",
+    "policy",
+    "required",
+    "strength",
+    "ttl",
+    "type",
+    "uri",
+    "uris",
+    "url",
+    "urls",
+];
+/// Words that have one of a secret in them, and mean something else.
+const ALIKE: [&str; 8] = [
+    "passwordless",
+    "secretarial",
+    "secretariat",
+    "secretaries",
+    "secretary",
+    "tokenization",
+    "tokenize",
+    "tokenizer",
+];
+/// Words before `tokens` that are counted.
+const COUNTED: [&str; 14] = [
+    "budget",
+    "cached",
+    "completion",
+    "input",
+    "max",
+    "maximum",
+    "min",
+    "minimum",
+    "num",
+    "output",
+    "prompt",
+    "reasoning",
+    "total",
+    "used",
+];
 /// Words in a path before what is mailed to one person alone.
 const LEADING: [&str; 7] = [
     "activat",
@@ -229,19 +284,26 @@ fn words_of(name: &str) -> Vec<String> {
 
 /// Whether what has this name is secret.
 pub(super) fn is_secret(name: &str) -> bool {
-    if redact::is_secret(name) {
+    let mut words = words_of(name);
+    let count = words.iter().filter(|word| !word.is_empty()).count();
+    words.retain(|word| !word.is_empty() && !ALIKE.contains(&word.as_str()));
+    let Some(last) = words.last().map(String::as_str) else {
+        return false;
+    };
+    let is_counted = last == "tokens" && words.iter().any(|word| COUNTED.contains(&word.as_str()));
+    if is_counted || ABOUT.contains(&last) {
+        return false;
+    }
+    let is_whole = words.len() == count;
+    if is_whole && redact::is_secret(name) || redact::is_secret(&words.join("-")) {
         return true;
     }
-    let words = words_of(name);
     let joined = words.concat();
     // Identifiers of things are called so, too, but by more than this.
     if ["sid", "connectsid"].contains(&joined.as_str()) {
         return true;
     }
-    words
-        .last()
-        .is_some_and(|word| WORDS.contains(&word.as_str()))
-        || JOINED.iter().any(|secret| joined.contains(secret))
+    WORDS.contains(&last) || JOINED.iter().any(|secret| joined.contains(secret))
 }
 
 /// Whether a value is secret that has this name.
@@ -255,6 +317,13 @@ pub(super) fn is_secret_value(name: &str, value: &str) -> bool {
         Says::Harmless => looks_secret(value),
         Says::Nothing(place) => looks_secret(value) || is_random(value, place),
     }
+}
+
+/// Whether a user name is a key: by its looks, or since it is long and no password guards it.
+pub(super) fn is_secret_user(user: &str, password: &str) -> bool {
+    let is_key = |letter: char| letter.is_ascii_alphanumeric() || "_-.~+/=".contains(letter);
+    let is_alone = password.is_empty() && user.len() >= SHORTEST_KEY && user.chars().all(is_key);
+    is_alone || looks_secret(user) || is_random(user, Place::Any)
 }
 
 /// Whether a name says that its value lets nobody in, however random it is.
@@ -325,7 +394,26 @@ pub(super) fn has_secret(text: &str) -> bool {
 }
 
 fn has_named_secret(text: &str) -> bool {
-    redact::text(text) != text || looks_secret(text) || has_element(text)
+    let named = without_alike(text);
+    redact::text(&named) != named || looks_secret(text) || has_element(text)
+}
+
+/// A text without the names that only sound like those of secrets.
+fn without_alike(text: &str) -> String {
+    let is_part = |letter: char| letter.is_alphanumeric() || "_-".contains(letter);
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(begin) = rest.find(is_part) {
+        let (before, after) = rest.split_at(begin);
+        plain.push_str(before);
+        let end = after.find(|letter| !is_part(letter));
+        let (name, after) = after.split_at(end.unwrap_or(after.len()));
+        let is_alike = redact::is_secret(name) && !is_secret(name);
+        plain.push_str(if is_alike { "name" } else { name });
+        rest = after;
+    }
+    plain.push_str(rest);
+    plain
 }
 
 /// Whether it has an element of XML that is called like a secret, and is not empty.

@@ -1,7 +1,7 @@
 //! What of a text is secret: after a name (`token = ..`, `"pin": ".."`, `<Password>..`), in a URL, or by its looks.
 
 use super::random::{Place, is_random, text_in_base64, words};
-use super::{is_secret, is_secret_segment, is_secret_value, looks_secret};
+use super::{is_secret, is_secret_segment, is_secret_user, is_secret_value, looks_secret};
 use loadtest::redact::{self, REDACTED};
 use std::ops::Range;
 
@@ -170,7 +170,12 @@ impl<'a> Search<'a> {
         };
         let to = from + user.len();
         match user.split_once(':') {
-            Some((name, _)) => self.take(from + name.len() + 1..to, Some("password")),
+            Some((name, password)) => {
+                if is_secret_user(name, password) {
+                    self.take(from..from + name.len(), Some("api key"));
+                }
+                self.take(from + name.len() + 1..to, Some("password"));
+            }
             None => self.take(from..to, Some("user")),
         }
         self.at = from + authority.len();

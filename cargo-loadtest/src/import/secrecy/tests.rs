@@ -19,6 +19,10 @@ fn names_tell_secrets() {
         "access_token",
         "contraseña",
         "verification_code",
+        "user[pin]",
+        "secretary_password",
+        "api_tokens",
+        "hint_token",
     ] {
         assert!(is_secret(name), "{name}");
     }
@@ -35,6 +39,13 @@ fn names_tell_secrets() {
         "spin",
         "signal",
         "AddressSid",
+        "secretary",
+        "secretaryName",
+        "password_hint",
+        "password-reset-url",
+        "tokenType",
+        "max_tokens",
+        "maxOutputTokens",
     ] {
         assert!(!is_secret(name), "{name}");
     }
@@ -53,6 +64,9 @@ fn values_tell_secrets() {
     ));
     assert!(!has_secret("<e><password/><b>abc</b></e>"));
     assert!(!has_secret("a < b and c > d"));
+    assert!(!has_secret(r#"{"max_tokens": 1024, "secretary": "ada"}"#));
+    assert!(has_secret(r#"{"max_tokens": 1024, "token": "abc"}"#));
+    assert!(has_secret(r#"{"secretary_password": "abc"}"#));
 }
 
 /// How a row of the corpus is judged.
@@ -132,6 +146,20 @@ fn a_name_says_how_random_its_value_has_to_be() {
 }
 
 #[test]
+fn a_user_name_may_be_a_key() {
+    for (user, password, is) in [
+        ("sk_live_51Hq8ZbKx2mNvPq7RtYw3EuIo", "", true),
+        ("q7Rb2xVn9KzLm4Tp8Ws1", "x-oauth-basic", true),
+        ("a-name-as-long-as-a-key", "", true),
+        ("a-name-as-long-as-a-key", "hunter2", false),
+        ("ada.lovelace@example.com", "", false),
+        ("ada", "", false),
+    ] {
+        assert_eq!(is_secret_user(user, password), is, "{user}:{password}");
+    }
+}
+
+#[test]
 fn secret_parts_of_a_text_are_found() {
     for (text, parts) in [
         ("password: xyz", vec!["xyz"]),
@@ -139,6 +167,10 @@ fn secret_parts_of_a_text_are_found() {
         ("The password is `hunter2`.", vec!["hunter2"]),
         ("The password is required.", vec![]),
         ("see https://ada:canary@h/a?page=2", vec!["canary"]),
+        (
+            "see https://sk_live_51Hq8ZbKx2mNvPq7RtYw3EuIo:@h/a",
+            vec!["sk_live_51Hq8ZbKx2mNvPq7RtYw3EuIo"],
+        ),
         ("see https://h/a?token=canary&page=2#x", vec!["canary"]),
         ("https://h/reset/7Qx2bV9mTz4K/now", vec!["7Qx2bV9mTz4K"]),
         (

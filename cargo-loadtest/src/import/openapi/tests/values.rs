@@ -150,3 +150,28 @@ fn a_discriminator_says_which_schema_is_sent() {
     );
     assert_eq!(sent(&unmapped), "{\"kind\":\"Cat\",\"lives\":9}");
 }
+
+#[test]
+fn parameters_with_the_names_of_secrets_are_secrets() {
+    for (path, place, name, example) in [
+        ("/a/{token}", "path", "token", "hunter2hhh"),
+        ("/a/{pin}", "path", "pin", "471147114711"),
+        ("/a/{token}", "path", "token", "[hunter2hhh]"),
+        ("/a", "query", "password", "hunter2hhh"),
+        ("/a", "header", "x-session", "hunter2hhh"),
+        ("/a", "cookie", "sid", "hunter2hhh"),
+    ] {
+        let text = format!(
+            "openapi: 3.0.3\ninfo: {{title: a, version: '1'}}\npaths:\n  {path}:\n    get:\n      parameters:\n      \
+             - {{name: {name}, in: {place}, required: true, example: {example}}}\n      \
+             responses: {{'200': {{description: ok}}}}\n"
+        );
+        let recording = read(&text);
+        let canary = example.trim_matches(['[', ']']);
+        let exchange = &recording.exchanges[0];
+        assert!(!format!("{exchange:?}").contains(canary), "{exchange:?}");
+        assert_eq!(recording.secrets.len(), 1, "{text}");
+        // What is said of the document does not tell it either.
+        assert_eq!(recording.hidden[0].value, canary, "{text}");
+    }
+}

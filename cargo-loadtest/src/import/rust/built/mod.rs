@@ -1,7 +1,7 @@
 //! A step that builds its request in a function: what no attribute can say.
 
 use super::super::recording::{BOUNDARY, Body, Exchange, Header, Origin, Part};
-use super::declared::{URL_ENCODED, Writing, bearer, content_type, is_sent, pairs};
+use super::declared::{URL_ENCODED, Writing, bearer, content_type, is_sent, pairs, told_name};
 use super::layout::{Code, variable};
 use super::literal::{bytes, code_text, text};
 use super::partition::exchange_of;
@@ -9,7 +9,7 @@ use super::scope::is_token;
 use super::step::{INDENT, is_usual};
 use super::template::Piece;
 use crate::import::naming;
-use crate::import::secrecy::is_secret;
+use crate::import::secrecy::{is_callback, is_secret};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
@@ -256,7 +256,8 @@ impl Function<'_, '_, '_> {
                     } else {
                         None
                     };
-                    let template = template.unwrap_or_else(|| self.writing.text(body));
+                    let template =
+                        template.unwrap_or_else(|| self.writing.body(body, content_type(exchange)));
                     let mut body = self.body(&template, is_json);
                     if matches!(&body, Code::Call { is_macro: true, .. }) {
                         let name = naming::unique("body", &mut self.used);
@@ -291,7 +292,8 @@ impl Function<'_, '_, '_> {
                 .vault
                 .name(&credentials.password, "password", &what);
             let user = String::from_utf8_lossy(&credentials.user);
-            (Code::atom(code_text(&user)), secret(&password))
+            let user = self.writing.user(&user, &password);
+            (self.text(&user, "user"), secret(&password))
         };
         let password = Code::call("Some", vec![password]);
         Some(Code::call(".basic_auth", vec![user, password]))
@@ -339,8 +341,11 @@ impl Function<'_, '_, '_> {
     }
 
     fn fields(&mut self, pairs: Vec<(String, String)>) -> Code {
+        let names: Vec<&str> = pairs.iter().map(|(name, _)| name.as_str()).collect();
+        let is_called_back = is_callback(&names);
         let fields = pairs.into_iter().map(|(name, value)| {
-            let template = self.writing.field(&name, &value);
+            let told = told_name(&name, is_called_back);
+            let template = self.writing.field(told, &value);
             let value = self.lent(&template, &name);
             Code::call("", vec![Code::atom(code_text(&name)), value])
         });

@@ -50,6 +50,67 @@ fn a_scenario_is_as_somebody_would_write_it() {
 }
 
 #[test]
+fn a_key_in_the_place_of_a_user_is_a_secret() {
+    const KEY: &str = "sk_live_51Hq8ZbKx2mNvPq7RtYw3EuIo";
+    for credentials in [
+        format!("http://a/b -u {KEY}:"),
+        format!("http://{KEY}:@a/b"),
+    ] {
+        for (method, basic) in [
+            ("POST", "basic = (\"{{secret.API_KEY}}\", \"\")"),
+            // Such a step is built.
+            ("PROPFIND", ".basic_auth(api_key_2, Some(\"\"))"),
+        ] {
+            let written = written(&format!("curl {credentials} -X {method} -d amount=1"));
+            let source = &written.source;
+            assert!(source.contains(basic), "{credentials}: {source}");
+            assert!(!source.contains(KEY), "{source}");
+            let named = written.secrets.iter().map(|secret| &*secret.name);
+            assert_eq!(named.collect::<Vec<_>>(), ["API_KEY"], "{credentials}");
+        }
+    }
+}
+
+#[test]
+fn a_form_has_no_secrets_however_it_is_encoded() {
+    for (body, canary) in [
+        // Others would write `%2F` and `%20`.
+        ("grant_type=authorization_code&code=4/0canary", "4/0canary"),
+        ("grant_type=authorization_code&code=4%2F0canary", "0canary"),
+        ("code=canary%20x&state=a", "canary"),
+        ("user[pin]=canary/1&a=b", "canary"),
+        ("to=/a&pw=canary", "canary"),
+    ] {
+        for method in ["POST", "PROPFIND"] {
+            let written = written(&format!("curl -X {method} http://a/token -d '{body}'"));
+            assert!(!written.source.contains(canary), "{}", written.source);
+            assert_eq!(written.secrets.len(), 1, "{}", written.source);
+        }
+    }
+    let written = written("curl http://a/token -d 'a=b/c&page=2&code=x/1'");
+    assert!(
+        written.source.contains("a=b/c&page=2&code=x/1"),
+        "{}",
+        written.source
+    );
+}
+
+#[test]
+fn json_that_is_sent_as_a_form_has_only_the_secrets_of_json() {
+    let body =
+        r#"{"max_tokens": 1024, "secretary": "ada", "password_hint": "my dog", "pw": "a\"canary"}"#;
+    for method in ["POST", "PROPFIND"] {
+        let written = written(&format!("curl -X {method} http://a/b -d '{body}'"));
+        let names: Vec<_> = written.secrets.iter().map(|secret| &*secret.name).collect();
+        assert_eq!(names, ["PW"], "{}", written.source);
+        for plain in ["1024", "ada", "my dog"] {
+            assert!(written.source.contains(plain), "{}", written.source);
+        }
+        assert!(!written.source.contains("canary"), "{}", written.source);
+    }
+}
+
+#[test]
 fn every_form_becomes_a_source_that_is_rust() {
     let forms = include_str!("../../../../../tests/fixtures/curl/forms.json");
     let forms: serde_json::Value = serde_json::from_str(forms).unwrap();
