@@ -119,7 +119,7 @@ impl<'a> Parameter<'a> {
         let sampler = Sampler::new(document, Direction::Request);
         let value = self
             .example(document)
-            .or_else(|| sampler.sample(self.schema()?, self.name))
+            .or_else(|| self.sampled(document, &sampler))
             .filter(|value| value.value != Value::Null)
             .and_then(|value| document.kept(value));
         value.unwrap_or_else(|| {
@@ -129,6 +129,22 @@ impl<'a> Parameter<'a> {
                 Value::Text(if is_empty { "example" } else { "1" }.into()),
             )
         })
+    }
+
+    /// A value for its schema. The fields of an object that stand for themselves are parameters, of which those are
+    /// left out that need not be there and have no example.
+    fn sampled(&self, document: &Document<'a>, sampler: &Sampler<'a, '_>) -> Option<Node<'a>> {
+        let schema = self.schema()?;
+        let mut value = sampler.sample(schema, self.name)?;
+        if let Value::Object(fields) = &mut value.value
+            && self.place == "query"
+            && self.manner(document).is_exploded()
+        {
+            let shape = Shape::new(document, schema, &[]);
+            let free = shape.free();
+            fields.retain(|field| !free.contains(&*field.name));
+        }
+        Some(value)
     }
 
     pub(super) fn manner(&self, document: &Document<'a>) -> Manner {

@@ -200,6 +200,21 @@ impl<'a> Shape<'a> {
         names.filter(|name| seen.insert(*name)).collect()
     }
 
+    /// The properties that need not be there and have no example.
+    pub(in super::super) fn free(&self) -> HashSet<&'a str> {
+        let required = self.required();
+        let examples = self.examples();
+        let properties = self.properties().into_iter();
+        properties
+            .filter(|(name, property)| {
+                let has_example = super::has_example(property)
+                    || examples.iter().any(|example| example.get(name).is_some());
+                !required.contains(name) && !has_example
+            })
+            .map(|(name, _)| name)
+            .collect()
+    }
+
     pub(in super::super) fn kind(&self) -> Kind {
         if self.is_never {
             return Kind::Never;

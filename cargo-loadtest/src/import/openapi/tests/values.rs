@@ -126,6 +126,23 @@ fn a_secret_of_an_example_is_none_of_the_source() {
 }
 
 #[test]
+fn an_object_in_a_query_is_its_fields() {
+    let target = |required: &str, sort: &str| {
+        let text = format!(
+            "openapi: 3.0.1\npaths:\n  /api/orders:\n    get:\n      parameters: [{{name: pageable, in: query, required: true, schema: {{$ref: '#/components/schemas/Pageable'}}}}]\n\
+            components: {{schemas: {{Pageable: {{type: object, required: [{required}], properties: {{page: {{minimum: 0, type: integer, format: int32}}, size: {{minimum: 1, type: integer}}, sort: {{type: array, items: {{type: string}}{sort}}}}}}}}}}}\n"
+        );
+        read(&text).exchanges[0].target.clone()
+    };
+    assert_eq!(target("", ""), "/api/orders");
+    assert_eq!(target("sort", ""), "/api/orders?sort=example");
+    assert_eq!(
+        target("size", ", example: ['name,asc', id]"),
+        "/api/orders?size=1&sort=name%2Casc,id"
+    );
+}
+
+#[test]
 fn an_object_with_many_properties_is_sent_with_the_necessary_ones() {
     let many: Vec<_> = (0..30)
         .map(|number| format!("p{number}: {{type: integer}}"))
