@@ -138,7 +138,7 @@ impl<'a> Parameter<'a> {
         let mut value = sampler.sample(schema, self.name)?;
         if let Value::Object(fields) = &mut value.value
             && self.place == "query"
-            && self.manner(document).is_exploded()
+            && self.manner(document).is_of_fields()
         {
             let shape = Shape::new(document, schema, &[]);
             let free = shape.free();

@@ -151,9 +151,9 @@ impl Manner {
         }
     }
 
-    /// Whether each field of an object stands for itself.
-    pub(super) fn is_exploded(self) -> bool {
-        self.explodes && !self.is_json
+    /// Whether each field of an object stands for itself, under its own name.
+    pub(super) fn is_of_fields(self) -> bool {
+        self.style == Style::Form && self.explodes && !self.is_json
     }
 
     /// The pairs of a query.
