@@ -2,7 +2,7 @@
 
 use super::operations::Operation;
 use super::places::{Document, shortened};
-use super::sample::{Direction, Sampler, Shape, made};
+use super::sample::{Direction, Sampler, Shape, made, typed};
 use super::style::Manner;
 use crate::import::document::{Node, Value};
 
@@ -117,8 +117,12 @@ impl<'a> Parameter<'a> {
     /// The value that is sent.
     pub(super) fn value(&self, document: &Document<'a>) -> Node<'a> {
         let sampler = Sampler::new(document, Direction::Request);
-        let value = self
-            .example(document)
+        let example = self.example(document);
+        let example = example.map(|example| match self.schema() {
+            Some(schema) => typed(document, schema, example),
+            None => example,
+        });
+        let value = example
             .or_else(|| self.sampled(document, &sampler))
             .filter(|value| value.value != Value::Null)
             .and_then(|value| document.kept(value));

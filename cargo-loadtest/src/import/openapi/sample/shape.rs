@@ -215,6 +215,19 @@ impl<'a> Shape<'a> {
             .collect()
     }
 
+    /// Whether this type is said, and beside it none but `null`.
+    pub(super) fn is_only(&self, name: &str) -> bool {
+        let has_choice = ["oneOf", "anyOf"].iter().any(|key| self.get(key).is_some());
+        let is_it = |said: &Node<'_>| said.text() == Some(name);
+        !has_choice
+            && self.get("type").is_some_and(|said| {
+                let mut names = said.items().iter();
+                is_it(said)
+                    || said.items().iter().any(is_it)
+                        && names.all(|said| is_it(said) || said.text() == Some("null"))
+            })
+    }
+
     pub(in super::super) fn kind(&self) -> Kind {
         if self.is_never {
             return Kind::Never;
