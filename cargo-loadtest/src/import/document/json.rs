@@ -8,9 +8,29 @@ use std::fmt;
 
 /// Reads a document.
 pub(super) fn read(text: &str) -> Result<Node<'_>, Mistake> {
+    check_depth(text)?;
     let raw: &RawValue = serde_json::from_str(text).map_err(|error| mistake(text, 0, &error))?;
     let reader = Reader { text };
     reader.node(raw.get(), 0, &mut Budget::new())
+}
+
+/// Refuses what is nested too deep before anything of it is read: what is within a value is read once more with each
+/// level.
+fn check_depth(text: &str) -> Result<(), Mistake> {
+    let (mut depth, mut is_text, mut is_escaped) = (0_usize, false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_text,
+            b'"' => is_text = !is_text,
+            _ if is_text => {}
+            b'{' | b'[' if depth == DEEPEST => return Err(too_deep(&(at..at + 1))),
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// What is wrong with a text, which begins at `start` of the document.
@@ -198,5 +218,17 @@ mod tests {
         let deep = nested(100_000);
         let mistake = read(&deep).unwrap_err();
         assert_eq!(mistake.span.start, DEEPEST);
+        // Nothing of it is read: that it ends nowhere is not found.
+        let mistake = read(&"[{\"a\": ".repeat(100_000)).unwrap_err();
+        assert_eq!(mistake.span, 7 * DEEPEST / 2..7 * DEEPEST / 2 + 1);
+        assert!(mistake.words.contains("deeper than"), "{mistake:?}");
+        let flat = format!(
+            "[\"{}\\\\\", \"\\\"{}\"]",
+            "[{".repeat(1_000),
+            "[{".repeat(1_000)
+        );
+        assert!(read(&flat).is_ok());
+        let wide = format!("[{}]", vec![nested(DEEPEST - 1); 9].join(","));
+        assert!(read(&wide).is_ok());
     }
 }

@@ -3,7 +3,7 @@
 mod words;
 
 use super::recording::Exchange;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use words::{cleaned, singular, word};
 
 /// The longest name.
@@ -174,10 +174,30 @@ pub(super) fn steps<'a>(
     taken: &[String],
 ) -> Vec<String> {
     let mut used: HashSet<String> = taken.iter().cloned().collect();
+    let mut numbers: HashMap<String, usize> = HashMap::new();
     let exchanges = exchanges.into_iter();
     exchanges
-        .map(|(exchange, target)| unique(&step(exchange, target), &mut used))
+        .map(|(exchange, target)| numbered(step(exchange, target), &mut used, &mut numbers))
         .collect()
+}
+
+/// A name that none of the others has; `numbers` has the last number of each, behind which the next is looked for.
+fn numbered(
+    name: String,
+    used: &mut HashSet<String>,
+    numbers: &mut HashMap<String, usize>,
+) -> String {
+    if used.insert(name.clone()) {
+        return name;
+    }
+    let number = numbers.entry(name.clone()).or_insert(1);
+    loop {
+        *number += 1;
+        let unique = format!("{name}_{number}");
+        if used.insert(unique.clone()) {
+            return unique;
+        }
+    }
 }
 
 /// A name for all of them.
@@ -504,6 +524,17 @@ mod tests {
             steps(exchanges, &["get_b".to_owned()]),
             ["get_a", "get_a_2", "get_b_2"]
         );
+    }
+
+    #[test]
+    fn the_next_name_is_looked_for_behind_the_last() {
+        let (mut used, mut numbers) = (HashSet::new(), HashMap::new());
+        for _ in 0..3 {
+            numbered("a".to_owned(), &mut used, &mut numbers);
+        }
+        assert_eq!(numbers["a"], 3);
+        used.remove("a_2");
+        assert_eq!(numbered("a".to_owned(), &mut used, &mut numbers), "a_4");
     }
 
     #[test]

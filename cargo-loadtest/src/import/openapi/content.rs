@@ -2,7 +2,7 @@
 
 use super::parameters::example_of;
 use super::places::{Document, shortened};
-use super::sample::{Direction, Sampler};
+use super::sample::{Direction, Sampler, typed};
 use super::style::plain;
 use crate::import::document::{Node, Value};
 use crate::import::secrecy::is_secret;
@@ -112,6 +112,10 @@ pub(super) fn value<'a>(
     schema: Option<&'a Node<'a>>,
     direction: Direction,
 ) -> Option<Node<'a>> {
+    let example = example.map(|example| match schema {
+        Some(schema) => typed(document, schema, example),
+        None => example,
+    });
     let value = example.or_else(|| Sampler::new(document, direction).sample(schema?, ""))?;
     let mut value = document.kept(value)?;
     if direction == Direction::Request {

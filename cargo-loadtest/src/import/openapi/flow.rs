@@ -56,7 +56,7 @@ pub(super) struct Want {
 }
 
 /// Where in the request it stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Place {
     /// The piece of the path with this number.
     Piece(usize),
@@ -96,11 +96,12 @@ pub(super) fn wants(drafts: &[Draft<'_>], links: Vec<Want>) -> Vec<Want> {
             _ => continue,
         };
     }
+    let told = wants.iter();
+    let told: HashSet<(usize, Place)> = told.map(|want| (want.user, want.place.clone())).collect();
     for (user, draft) in drafts.iter().enumerate() {
         for (number, piece) in draft.pieces.iter().enumerate() {
             let place = Place::Piece(number);
-            let is_told = |want: &Want| want.user == user && want.place == place;
-            if wants.iter().any(is_told) {
+            if told.contains(&(user, place.clone())) {
                 continue;
             }
             let Piece::Value {

@@ -6,7 +6,7 @@ use super::places::{Document, shortened};
 use super::style::{escaped, plain};
 use crate::import::document::{Field, Node};
 use crate::import::recording::{Confidence, Key};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What the links of all answers say.
 pub(super) fn links<'a>(document: &Document<'a>, drafts: &[Draft<'a>]) -> Vec<Want> {
@@ -19,6 +19,7 @@ pub(super) fn links<'a>(document: &Document<'a>, drafts: &[Draft<'a>]) -> Vec<Wa
         by_place.insert(std::ptr::from_ref(draft.operation.node), number);
     }
     let mut wants: Vec<Want> = Vec::new();
+    let mut told: HashSet<(usize, Place)> = HashSet::new();
     for (origin, draft) in drafts.iter().enumerate() {
         for field in draft.answers.links {
             let Some(link) = document.follow(&field.node) else {
@@ -45,10 +46,7 @@ pub(super) fn links<'a>(document: &Document<'a>, drafts: &[Draft<'a>]) -> Vec<Wa
             };
             for parameter in link.get("parameters").map_or(&[][..], Node::fields) {
                 let want = want(document, drafts, (origin, user), parameter);
-                let is_free = |want: &Want| {
-                    let mut known = wants.iter();
-                    !known.any(|known| known.user == want.user && known.place == want.place)
-                };
+                let is_free = |want: &Want| told.insert((want.user, want.place.clone()));
                 wants.extend(want.filter(is_free));
             }
         }

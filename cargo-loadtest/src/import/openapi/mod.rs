@@ -177,11 +177,8 @@ fn references(
             Some(from) => {
                 let key = format!("{from:?} {:?}", want.confidence);
                 let number = all.len();
-                let marker = known
-                    .entry(key)
-                    .or_insert_with(|| document.marker('r', number))
-                    .clone();
-                if all.iter().all(|reference| reference.marker != marker) {
+                let new = || {
+                    let marker = document.marker('r', number);
                     all.push(Reference {
                         marker: marker.clone(),
                         from,
@@ -189,8 +186,9 @@ fn references(
                         confidence: want.confidence,
                         why: want.why.clone(),
                     });
-                }
-                marker
+                    marker
+                };
+                known.entry(key).or_insert_with(new).clone()
             }
         };
         put(&mut drafts[want.user], &want.place, marker);
@@ -250,6 +248,7 @@ fn put(draft: &mut Draft<'_>, place: &Place, value: String) {
 fn made_up(document: &Document<'_>, drafts: &[Draft<'_>], filled: &[(usize, usize)]) {
     let filled: HashSet<_> = filled.iter().copied().collect();
     let mut users: Vec<(&str, &str, usize, usize)> = Vec::new();
+    let mut known: HashMap<(&str, &str), usize> = HashMap::new();
     for (number, draft) in drafts.iter().enumerate() {
         for (at, piece) in draft.pieces.iter().enumerate() {
             let Piece::Value {
@@ -263,11 +262,11 @@ fn made_up(document: &Document<'_>, drafts: &[Draft<'_>], filled: &[(usize, usiz
             if filled.contains(&(number, at)) {
                 continue;
             }
-            let mut known = users.iter_mut();
-            match known.find(|(known, value, ..)| known == name && value == text) {
-                Some((.., count)) => *count += 1,
-                None => users.push((name, text, number, 1)),
-            }
+            let user = *known.entry((name, text)).or_insert_with(|| {
+                users.push((name, text, number, 0));
+                users.len() - 1
+            });
+            users[user].3 += 1;
         }
     }
     for (name, value, first, count) in users {

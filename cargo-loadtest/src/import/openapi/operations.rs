@@ -6,7 +6,7 @@ use crate::import::document::{Field, Node};
 use crate::import::source::{Mistake, Span};
 
 /// The most operations that are taken.
-const MOST_OPERATIONS: usize = 5_000;
+const MOST_OPERATIONS: usize = 10_000;
 /// The methods that a path has under their names.
 const METHODS: [&str; 9] = [
     "get", "put", "post", "delete", "options", "head", "patch", "trace", "query",
@@ -111,14 +111,14 @@ pub(super) fn operations<'a>(
         return Err(none(document));
     }
     same_names(document, &all);
-    let mut taken = chosen(document, all, options)?;
-    if taken.len() > MOST_OPERATIONS {
+    let taken = chosen(document, all, options)?;
+    if let Some(first) = taken.get(MOST_OPERATIONS) {
         let words = format!(
-            "of {} operations the first {MOST_OPERATIONS} are taken; `--tag` and `--operation` take a part",
+            "there are {} operations, and {MOST_OPERATIONS} are the most that can be: this is the first above",
             taken.len()
         );
-        document.note(&taken[0].span, words);
-        taken.truncate(MOST_OPERATIONS);
+        return Err(Mistake::new(first.span.clone(), words)
+            .help("take a part of them with `--tag` or `--operation`"));
     }
     Ok(taken)
 }

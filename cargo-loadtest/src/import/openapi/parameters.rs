@@ -3,7 +3,7 @@
 use super::content::hide;
 use super::operations::Operation;
 use super::places::{Document, shortened};
-use super::sample::{Direction, Sampler, Shape, made};
+use super::sample::{Direction, Sampler, Shape, made, typed};
 use super::style::Manner;
 use crate::import::document::{Node, Value};
 use crate::import::secrecy::{is_secret, is_secret_number};
@@ -119,9 +119,13 @@ impl<'a> Parameter<'a> {
     /// The value that is sent.
     pub(super) fn value(&self, document: &Document<'a>) -> Node<'a> {
         let sampler = Sampler::new(document, Direction::Request);
-        let mut value = self
-            .example(document)
-            .or_else(|| sampler.sample(self.schema()?, self.name))
+        let example = self.example(document);
+        let example = example.map(|example| match self.schema() {
+            Some(schema) => typed(document, schema, example),
+            None => example,
+        });
+        let mut value = example
+            .or_else(|| self.sampled(document, &sampler))
             .filter(|value| value.value != Value::Null)
             .and_then(|value| document.kept(value));
         if let Some(value) = &mut value {
@@ -159,6 +163,22 @@ impl<'a> Parameter<'a> {
             let marker = document.hide(text, self.name, &what);
             value.value = Value::Text(marker.into());
         }
+    }
+
+    /// A value for its schema. The fields of an object that stand for themselves are parameters, of which those are
+    /// left out that need not be there and have no example.
+    fn sampled(&self, document: &Document<'a>, sampler: &Sampler<'a, '_>) -> Option<Node<'a>> {
+        let schema = self.schema()?;
+        let mut value = sampler.sample(schema, self.name)?;
+        if let Value::Object(fields) = &mut value.value
+            && self.place == "query"
+            && self.manner(document).is_of_fields()
+        {
+            let shape = Shape::new(document, schema, &[]);
+            let free = shape.free();
+            fields.retain(|field| !free.contains(&*field.name));
+        }
+        Some(value)
     }
 
     pub(super) fn manner(&self, document: &Document<'a>) -> Manner {

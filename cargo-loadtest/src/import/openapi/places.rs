@@ -19,6 +19,7 @@ const MOST_BYTES: usize = 64 * 1024 * 1024;
 /// A document that is being read.
 pub(super) struct Document<'a> {
     pub(super) root: &'a Node<'a>,
+    text: &'a str,
     notes: RefCell<Notes>,
     known: RefCell<HashMap<&'a str, Option<&'a Node<'a>>>>,
     secrets: RefCell<Vec<Secret>>,
@@ -33,7 +34,7 @@ pub(super) struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn new(root: &'a Node<'a>, text: &str) -> Self {
+    pub(super) fn new(root: &'a Node<'a>, text: &'a str) -> Self {
         let mut number = 0;
         let mut prefix = "ltq0".to_owned();
         while text.contains(&prefix) {
@@ -42,6 +43,7 @@ impl<'a> Document<'a> {
         }
         Self {
             root,
+            text,
             notes: RefCell::default(),
             known: RefCell::default(),
             secrets: RefCell::default(),
@@ -55,6 +57,11 @@ impl<'a> Document<'a> {
     /// Where something is shown that is said of all of it.
     pub(super) fn start(&self) -> Span {
         document::told_by(self.root)
+    }
+
+    /// What stands in a place.
+    pub(super) fn written(&self, span: &Span) -> Option<&'a str> {
+        self.text.get(span.clone())
     }
 
     /// Says something about a place.

@@ -99,27 +99,27 @@ impl Manner {
     pub(super) fn path(self, name: &str, value: &Node<'_>) -> String {
         let name = escaped(name, false);
         let write = |text: &str| escaped(text, false);
-        match (self.style, parts(value, self.is_json)) {
+        match (self.style, parts(value, self.is_json, write)) {
             (Style::Label, parts) => {
                 let separator = if self.explodes { "." } else { "," };
-                format!(".{}", self.joined(&parts, separator, write))
+                format!(".{}", self.joined(&parts, separator))
             }
-            (Style::Matrix, Parts::One(text)) => format!(";{name}={}", write(&text)),
+            (Style::Matrix, Parts::One(text)) => format!(";{name}={text}"),
             (Style::Matrix, parts) if !self.explodes => {
-                format!(";{name}={}", self.joined(&parts, ",", write))
+                format!(";{name}={}", self.joined(&parts, ","))
             }
             (Style::Matrix, Parts::Many(items)) => {
-                let items = items.iter().map(|item| format!(";{name}={}", write(item)));
+                let items = items.iter().map(|item| format!(";{name}={item}"));
                 items.collect()
             }
-            (Style::Matrix, parts) => format!(";{}", self.joined(&parts, ";", write)),
-            (_, parts) => self.joined(&parts, ",", write),
+            (Style::Matrix, parts) => format!(";{}", self.joined(&parts, ";")),
+            (_, parts) => self.joined(&parts, ","),
         }
     }
 
     /// As it stands in a header.
     pub(super) fn header(self, value: &Node<'_>) -> String {
-        self.joined(&parts(value, self.is_json), ",", str::to_owned)
+        self.joined(&parts(value, self.is_json, str::to_owned), ",")
     }
 
     /// The pairs of a query or a form, with their names; `write` escapes.
@@ -141,19 +141,19 @@ impl Manner {
             deep(name, value, write, &mut pairs);
             return pairs;
         }
-        match parts(value, self.is_json) {
+        match parts(value, self.is_json, write) {
             Parts::Many(items) if self.explodes => {
-                let items = items.iter();
-                items.map(|item| (write(name), write(item))).collect()
+                let items = items.into_iter();
+                items.map(|item| (write(name), item)).collect()
             }
-            Parts::Named(fields) if self.explodes => {
-                let fields = fields.iter();
-                fields
-                    .map(|(name, value)| (write(name), write(value)))
-                    .collect()
-            }
-            parts => one(self.joined(&parts, &separator, write)),
+            Parts::Named(fields) if self.explodes => fields,
+            parts => one(self.joined(&parts, &separator)),
         }
+    }
+
+    /// Whether each field of an object stands for itself, under its own name.
+    pub(super) fn is_of_fields(self) -> bool {
+        self.style == Style::Form && self.explodes && !self.is_json
     }
 
     /// The pairs of a query.
@@ -161,18 +161,15 @@ impl Manner {
         self.pairs(name, value, |text| escaped(text, self.keeps_reserved))
     }
 
-    fn joined(self, parts: &Parts, separator: &str, write: impl Fn(&str) -> String) -> String {
+    fn joined(self, parts: &Parts, separator: &str) -> String {
         match parts {
-            Parts::One(text) => write(text),
-            Parts::Many(items) => {
-                let items: Vec<_> = items.iter().map(|item| write(item)).collect();
-                items.join(separator)
-            }
+            Parts::One(text) => text.clone(),
+            Parts::Many(items) => items.join(separator),
             Parts::Named(fields) => {
                 let between = if self.explodes { "=" } else { separator };
                 let fields: Vec<_> = fields
                     .iter()
-                    .map(|(name, value)| format!("{}{between}{}", write(name), write(value)))
+                    .map(|(name, value)| format!("{name}{between}{value}"))
                     .collect();
                 fields.join(separator)
             }
@@ -207,26 +204,40 @@ fn deep(
     }
 }
 
+/// What a value is made of, escaped.
 enum Parts {
     One(String),
     Many(Vec<String>),
     Named(Vec<(String, String)>),
 }
 
-fn parts(value: &Node<'_>, is_json: bool) -> Parts {
+fn parts(value: &Node<'_>, is_json: bool, write: impl Fn(&str) -> String + Copy) -> Parts {
     match &value.value {
-        _ if is_json => Parts::One(value.json()),
-        Value::List(items) => Parts::Many(items.iter().map(plain).collect()),
+        _ if is_json => Parts::One(write(&value.json())),
+        Value::List(items) => Parts::Many(items.iter().map(|item| write(&plain(item))).collect()),
         Value::Object(fields) => {
             let fields = fields.iter();
             Parts::Named(
                 fields
-                    .map(|field| (field.name.to_string(), plain(&field.node)))
+                    .map(|field| (write(&field.name), of_field(&field.node, write)))
                     .collect(),
             )
         }
-        _ => Parts::One(plain(value)),
+        _ => Parts::One(write(&plain(value))),
     }
+}
+
+/// The value of a field: what is within it has commas between, since no standard says more.
+fn of_field(value: &Node<'_>, write: impl Fn(&str) -> String + Copy) -> String {
+    let parts: Vec<String> = match &value.value {
+        Value::List(items) => items.iter().map(|item| of_field(item, write)).collect(),
+        Value::Object(fields) => fields
+            .iter()
+            .flat_map(|field| [write(&field.name), of_field(&field.node, write)])
+            .collect(),
+        _ => vec![write(&plain(value))],
+    };
+    parts.join(",")
 }
 
 /// What a value within another is in text.
@@ -329,6 +340,18 @@ mod tests {
             ("header", "", list, "blue,black"),
             ("query", "", list, "color=blue&color=black"),
             ("query", "", object, "R=100&G=200"),
+            (
+                "query",
+                "",
+                "{\"R\":[\"a b\",2],\"G\":{\"x\":[true,null]},\"B\":[]}",
+                "R=a%20b,2&G=x,true,&B=",
+            ),
+            (
+                "query",
+                ", \"explode\": false",
+                "{\"R\":[1,2],\"G\":{\"x\":3}}",
+                "color=R,1,2,G,x,3",
+            ),
             ("query", ", \"explode\": false", list, "color=blue,black"),
             ("query", ", \"explode\": false", object, "color=R,100,G,200"),
             (

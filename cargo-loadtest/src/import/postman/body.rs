@@ -115,6 +115,21 @@ fn json_text(text: &str, reader: &mut Reader<'_>, scope: Scope<'_>) -> String {
             json.push_str(&text);
         } else {
             let is_bare = pieces.len() == 1;
+            let is_missing = |piece: &Piece| {
+                matches!(
+                    piece,
+                    Piece::Hidden {
+                        is_missing: true,
+                        ..
+                    }
+                )
+            };
+            if pieces.iter().any(is_missing) {
+                let words = format!(
+                    "`{variable}` stands in JSON without quotes and has no value: it is sent as a string"
+                );
+                reader.note_once(scope.at, &words);
+            }
             let text = reader.variables.joined(&pieces, is_bare);
             json.push_str(&serde_json::Value::from(text).to_string());
         }

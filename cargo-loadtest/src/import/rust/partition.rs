@@ -147,7 +147,9 @@ pub(super) fn scenarios(recording: &Recording, needs: &Needs) -> Vec<Scenario> {
         let title = name.map(str::trim).filter(|name| !name.is_empty());
         let titled = title.and_then(|title| naming::titled(title, "scenario"));
         let is_told = titled.is_some();
-        let own_steps = steps.iter().zip(&names).filter(|(at, _)| own.contains(at));
+        let is_own: HashSet<usize> = own.iter().copied().collect();
+        let own_steps = steps.iter().zip(&names);
+        let own_steps = own_steps.filter(|(at, _)| is_own.contains(at));
         let own_steps = own_steps.map(|(at, name)| (&recording.exchanges[*at], name.as_str()));
         let name = titled.unwrap_or_else(|| naming::journey(own_steps));
         scenarios.push(Scenario {
@@ -160,31 +162,37 @@ pub(super) fn scenarios(recording: &Recording, needs: &Needs) -> Vec<Scenario> {
         });
     };
     let (name, description) = (recording.name.as_deref(), recording.description.as_deref());
-    let of_group = |group: Option<&str>| -> Vec<usize> {
-        let exchanges = recording.exchanges.iter().enumerate();
-        exchanges
-            .filter(|(_, exchange)| group_of(recording, exchange) == group)
-            .map(|(at, _)| at)
-            .collect()
-    };
-    add(name, description, &of_group(None));
-    let mut known = HashSet::new();
+    let exchanges = recording.exchanges.iter();
+    let mut members = members(
+        recording.groups.iter().map(|group| group.name.as_str()),
+        exchanges.map(|exchange| exchange.group.as_deref()),
+    );
+    add(
+        name,
+        description,
+        &members.remove(&None).unwrap_or_default(),
+    );
     for group in &recording.groups {
-        if known.insert(&group.name) {
-            let own = of_group(Some(&group.name));
+        // Of several groups with a name, the first has them all.
+        if let Some(own) = members.remove(&Some(group.name.as_str())) {
             add(Some(&group.name), group.description.as_deref(), &own);
         }
     }
     scenarios
 }
 
-/// The group that an exchange is in, where there is one of that name.
-fn group_of<'a>(recording: &'a Recording, exchange: &Exchange) -> Option<&'a str> {
-    let name = exchange.group.as_ref()?;
-    let mut groups = recording.groups.iter();
-    groups
-        .find(|group| group.name == *name)
-        .map(|group| group.name.as_str())
+/// The numbers of the exchanges that are in each group, by the names that these say, and of those in none.
+fn members<'a>(
+    groups: impl Iterator<Item = &'a str>,
+    said: impl Iterator<Item = Option<&'a str>>,
+) -> HashMap<Option<&'a str>, Vec<usize>> {
+    let groups: HashSet<&str> = groups.collect();
+    let mut members: HashMap<Option<&str>, Vec<usize>> = HashMap::new();
+    for (at, name) in said.enumerate() {
+        let group = name.filter(|name| groups.contains(name));
+        members.entry(group).or_default().push(at);
+    }
+    members
 }
 
 /// What others have to answer first, then the own ones, each behind what it needs.
@@ -249,4 +257,29 @@ fn feeds(recording: &Recording, needs: &Needs, steps: &[usize]) -> HashMap<usize
         }
     }
     feeds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn groups_find_their_exchanges_in_one_look_at_each() {
+        let names: Vec<String> = (0..1_000).map(|number| format!("g{number}")).collect();
+        let looks = Cell::new(0);
+        let look = |name: &'_ _| {
+            looks.set(looks.get() + 1);
+            let _: &Option<&str> = name;
+        };
+        let said = names.iter().chain(&names).map(|name| Some(name.as_str()));
+        let said = said.chain([None, Some("nowhere")]);
+        let groups = names.iter().map(String::as_str);
+        let groups = groups.inspect(|name| look(&Some(name)));
+        let members = members(groups, said.inspect(look));
+        assert_eq!(looks.get(), 3_002);
+        assert_eq!(members[&Some("g7")], [7, 1_007]);
+        assert_eq!(members[&None], [2_000, 2_001]);
+        assert_eq!(members.len(), 1_001);
+    }
 }

@@ -5,6 +5,7 @@ mod number;
 mod pattern;
 mod shape;
 mod text;
+mod typed;
 
 use super::places::Document;
 use crate::import::document::{Field, Node, Value};
@@ -13,6 +14,7 @@ use crate::import::source::Span;
 pub(super) use shape::{Kind, Shape};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
+pub(super) use typed::typed;
 
 /// How deep values may be within each other.
 const DEEPEST: usize = 12;
@@ -114,7 +116,7 @@ impl<'a, 'd> Sampler<'a, 'd> {
             return Some(made);
         }
         if let Some(example) = shape.example() {
-            return Some(example.clone());
+            return Some(typed(self.document, schema, example.clone()));
         }
         let value = match kind {
             Kind::List => {
@@ -213,7 +215,8 @@ impl<'a, 'd> Sampler<'a, 'd> {
             }
             if let Some(example) = example {
                 self.left.set(self.left.get().saturating_sub(1));
-                add(name, &property.span, example.clone());
+                let example = typed(self.document, property, example.clone());
+                add(name, &property.span, example);
                 continue;
             }
             if !is_required && !examples.is_empty() {

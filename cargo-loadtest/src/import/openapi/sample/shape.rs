@@ -200,6 +200,34 @@ impl<'a> Shape<'a> {
         names.filter(|name| seen.insert(*name)).collect()
     }
 
+    /// The properties that need not be there and have no example.
+    pub(in super::super) fn free(&self) -> HashSet<&'a str> {
+        let required = self.required();
+        let examples = self.examples();
+        let properties = self.properties().into_iter();
+        properties
+            .filter(|(name, property)| {
+                let has_example = super::has_example(property)
+                    || examples.iter().any(|example| example.get(name).is_some());
+                !required.contains(name) && !has_example
+            })
+            .map(|(name, _)| name)
+            .collect()
+    }
+
+    /// Whether this type is said, and beside it none but `null`.
+    pub(super) fn is_only(&self, name: &str) -> bool {
+        let has_choice = ["oneOf", "anyOf"].iter().any(|key| self.get(key).is_some());
+        let is_it = |said: &Node<'_>| said.text() == Some(name);
+        !has_choice
+            && self.get("type").is_some_and(|said| {
+                let mut names = said.items().iter();
+                is_it(said)
+                    || said.items().iter().any(is_it)
+                        && names.all(|said| is_it(said) || said.text() == Some("null"))
+            })
+    }
+
     pub(in super::super) fn kind(&self) -> Kind {
         if self.is_never {
             return Kind::Never;

@@ -126,6 +126,59 @@ fn a_secret_of_an_example_is_none_of_the_source() {
 }
 
 #[test]
+fn an_example_is_read_as_its_schema_says() {
+    for (schema, expected) in [
+        ("{type: string, example: 007}", "\"007\""),
+        ("{type: string, example: 0x1F}", "\"0x1F\""),
+        ("{type: string, example: 1.10}", "\"1.10\""),
+        ("{type: string, example: True}", "\"True\""),
+        ("{type: string, default: 12}", "\"12\""),
+        ("{type: [string, 'null'], example: 007}", "\"007\""),
+        ("{type: [string, integer], example: 7}", "7"),
+        (
+            "{oneOf: [{type: string}, {type: integer}], example: 7}",
+            "7",
+        ),
+        ("{type: integer, example: 7}", "7"),
+        ("{type: boolean, example: yes}", "true"),
+        ("{type: boolean, example: Off}", "false"),
+        ("{type: boolean, example: maybe}", "\"maybe\""),
+        ("{type: string, example: yes}", "\"yes\""),
+        (
+            "{type: object, properties: {zip: {type: string}, on: {type: boolean}, of: {type: array, items: {type: string}}}, example: {zip: 01234, on: no, of: [1, 02], other: 03}}",
+            "{\"zip\":\"01234\",\"on\":false,\"of\":[\"1\",\"02\"],\"other\":3}",
+        ),
+        (
+            "{type: object, properties: {zip: {type: string, example: 01234}}}",
+            "{\"zip\":\"01234\"}",
+        ),
+    ] {
+        assert_eq!(sent(schema), expected, "{schema}");
+    }
+    let body = "openapi: 3.0.0\npaths:\n  /x/{zip}:\n    post:\n      parameters: [{name: zip, in: path, required: true, schema: {type: string}, example: 007}, {name: q, in: query, schema: {type: string, example: 1.0}}]\n      requestBody: {content: {application/json: {schema: {type: object, properties: {zip: {type: string}}}, example: {zip: 08}}}}\n";
+    let exchange = &read(body).exchanges[0];
+    assert_eq!(exchange.target, "/x/007?q=1.0");
+    assert_eq!(exchange.body.bytes(), b"{\"zip\":\"08\"}");
+}
+
+#[test]
+fn an_object_in_a_query_is_its_fields() {
+    let target = |required: &str, sort: &str| {
+        let text = format!(
+            "openapi: 3.0.1\npaths:\n  /api/orders:\n    get:\n      parameters: [{{name: pageable, in: query, required: true, schema: {{$ref: '#/components/schemas/Pageable'}}}}]\n\
+            components: {{schemas: {{Pageable: {{type: object, required: [{required}], properties: {{page: {{minimum: 0, type: integer, format: int32}}, size: {{minimum: 1, type: integer}}, sort: {{type: array, items: {{type: string}}{sort}}}}}}}}}}}\n"
+        );
+        read(&text).exchanges[0].target.clone()
+    };
+    assert_eq!(target("", ""), "/api/orders");
+    assert_eq!(target("sort", ""), "/api/orders?sort=example");
+    assert_eq!(
+        target("size", ", example: ['name,asc', id]"),
+        "/api/orders?size=1&sort=name%2Casc,id"
+    );
+}
+
+#[test]
 fn an_object_with_many_properties_is_sent_with_the_necessary_ones() {
     let many: Vec<_> = (0..30)
         .map(|number| format!("p{number}: {{type: integer}}"))

@@ -13,13 +13,52 @@ fn nothing_grows_without_bounds() {
         r#"{{"variable": [{variables} {{"key": "v60", "value": "x"}}], "item": [{{"request": {{"url": "http://h/{{{{v0}}}}"}}}}]}}"#
     );
     let recording = read(&text);
-    assert!(recording.exchanges[0].target.len() < 100 * 1024 * 1024);
+    assert_eq!(
+        resolved(&recording.exchanges[0].target, &recording),
+        "/<V0>"
+    );
+    assert!(
+        recording
+            .notes
+            .iter()
+            .any(|note| note.words.contains("more than can be kept"))
+    );
     let mut many = String::new();
     for number in 0..20_000 {
         let _ = write!(many, "{{{{a-{number}}}}}/{{{{A{number}}}}}/");
     }
     let recording = read(&items(&format!(r#"{{"request": "http://h/{many}"}}"#)));
     assert!(recording.secrets.len() <= 1000);
+}
+
+#[test]
+fn a_value_that_is_too_large_is_asked_for_and_others_are_kept() {
+    let target = |variables: &str, path: &str| {
+        let text = format!(
+            r#"{{"variable": [{variables}], "item": [{{"request": {{"url": "http://h/{path}"}}}}]}}"#
+        );
+        let recording = read(&text);
+        resolved(&recording.exchanges[0].target, &recording)
+    };
+    let nested = |size: usize| {
+        let part = "x".repeat(size);
+        format!(
+            r#"{{"key": "a", "value": "{{{{b}}}}"}}, {{"key": "b", "value": "{part}"}}, {{"key": "c", "value": "{{{{d}}}}"}}, {{"key": "d", "value": "y"}}"#
+        )
+    };
+    let kept = 64 * 1024 - "{{b}}".len();
+    let path = "{{a}}/{{c}}/{{d}}";
+    assert_eq!(
+        target(&nested(kept), path),
+        format!("/{}/y/y", "x".repeat(kept))
+    );
+    assert_eq!(target(&nested(kept + 1), path), "/<A>/y/y");
+    // All of them come to 1 MiB.
+    let all = target(&nested(kept), &"{{a}}/".repeat(18));
+    assert_eq!(all.matches("<A>").count(), 2);
+    // A text without variables in it is as large as it is.
+    let plain = target(&nested(100_000), "{{b}}");
+    assert_eq!(plain.len(), 100_001);
 }
 
 /// What stands in the place of a value that is as it should be.

@@ -141,4 +141,17 @@ fn json_keeps_its_types() {
         resolved(&body, &recording),
         r#"{"a": "<0.id bare>", "b": "<0.id>", "c": 7, "d": "x-<0.id>", "e": "<GONE>", "gone": 1, "f": "\"<0.id>"}"#
     );
+    let told: Vec<_> = recording
+        .notes
+        .iter()
+        .filter(|note| note.words.contains("without quotes"))
+        .map(|note| (&text[note.span.clone()], note.words.as_str()))
+        .collect();
+    assert_eq!(
+        told,
+        [(
+            "\"raw\"",
+            "`{{gone}}` stands in JSON without quotes and has no value: it is sent as a string"
+        )]
+    );
 }

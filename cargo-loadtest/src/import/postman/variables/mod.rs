@@ -16,6 +16,12 @@ const DEEPEST: usize = 20;
 const MOST_LOOKUPS: usize = 200_000;
 /// How many bytes their values may come to.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
+/// The same of one value that has variables in it.
+const MOST_BYTES_OF_ONE: usize = 64 * 1024;
+/// The same of all such values.
+const MOST_BYTES_NESTED: usize = 1024 * 1024;
+/// As how many bytes a piece counts that is no text.
+const BYTES_OF_PIECE: usize = 64;
 /// How many variables on the way from one to itself are shown.
 const MOST_SHOWN: usize = 8;
 /// The longest name.
@@ -93,6 +99,12 @@ pub(super) struct Variables<'a> {
     made_up: usize,
     lookups: usize,
     bytes: usize,
+    /// What the value that is being looked at has come to.
+    bytes_of_one: usize,
+    /// What all values with variables in them have come to.
+    bytes_nested: usize,
+    /// Whether the value that is being looked at is too large.
+    is_cut: bool,
 }
 
 impl<'a> Variables<'a> {
@@ -124,6 +136,9 @@ impl<'a> Variables<'a> {
             made_up: 0,
             lookups: 0,
             bytes: 0,
+            bytes_of_one: 0,
+            bytes_nested: 0,
+            is_cut: false,
         }
     }
 
@@ -142,6 +157,7 @@ impl<'a> Variables<'a> {
             return;
         };
         let mut pieces = Vec::new();
+        let is_nested = parts.iter().any(|part| matches!(part, Part::Variable(_)));
         for part in parts {
             let why = || format!("the script of `{of}` keeps it as `{name}`");
             match (part, exchange) {
@@ -167,6 +183,11 @@ impl<'a> Variables<'a> {
                     return;
                 }
             }
+        }
+        if is_nested && pieces.iter().map(size).sum::<usize>() > MOST_BYTES_OF_ONE {
+            self.tell_large(scope);
+            self.set.remove(name);
+            return;
         }
         let is_empty = pieces
             .iter()
@@ -240,13 +261,34 @@ impl<'a> Variables<'a> {
 
     fn expand(&mut self, text: &str, scope: Scope<'_>, depth: usize, pieces: &mut Vec<Piece>) {
         self.bytes = self.bytes.saturating_add(text.len());
+        let is_nested = depth > 1 || depth == 1 && next(text).is_some();
+        if is_nested && !self.has_room(text.len()) {
+            self.is_cut = true;
+            self.tell_large(scope);
+            return;
+        }
         let mut rest = text;
         while let Some((before, name, after)) = next(rest) {
             push_text(before, pieces);
             self.look_up(name, scope, depth, pieces);
+            if self.is_cut {
+                return;
+            }
             rest = after;
         }
         push_text(rest, pieces);
+    }
+
+    /// Counts what a value with variables in it has come to; whether it may be so much.
+    fn has_room(&mut self, bytes: usize) -> bool {
+        self.bytes_of_one = self.bytes_of_one.saturating_add(bytes);
+        self.bytes_nested = self.bytes_nested.saturating_add(bytes);
+        self.bytes_of_one <= MOST_BYTES_OF_ONE && self.bytes_nested <= MOST_BYTES_NESTED
+    }
+
+    fn tell_large(&mut self, scope: Scope<'_>) {
+        let words = "variables stand for more than can be kept, here and further down: they are asked for at run time";
+        self.note_once(scope.at, words.to_owned());
     }
 
     fn look_up(&mut self, name: &str, scope: Scope<'_>, depth: usize, pieces: &mut Vec<Piece>) {
@@ -256,14 +298,15 @@ impl<'a> Variables<'a> {
             is_missing,
         };
         let is_large = self.lookups > MOST_LOOKUPS || self.bytes > MOST_BYTES;
-        if depth >= DEEPEST || is_large {
-            let words = if is_large {
-                "variables stand for more than can be kept, here and further down: they are asked for at run time".to_owned()
-            } else {
-                format!(
-                    "variables within variables end after {DEEPEST} levels: `{name}` is asked for at run time"
-                )
-            };
+        if is_large {
+            self.tell_large(scope);
+            pieces.push(hidden(true));
+            return;
+        }
+        if depth >= DEEPEST {
+            let words = format!(
+                "variables within variables end after {DEEPEST} levels: `{name}` is asked for at run time"
+            );
             self.note_once(scope.at, words);
             pieces.push(hidden(true));
             return;
@@ -273,14 +316,17 @@ impl<'a> Variables<'a> {
             return;
         }
         if let Some(set) = self.set.get(name) {
+            let bytes = set.iter().map(size).sum();
             for piece in set {
                 match piece {
-                    Piece::Text(text) => {
-                        self.bytes = self.bytes.saturating_add(text.len());
-                        push_text(text, pieces);
-                    }
+                    Piece::Text(text) => push_text(text, pieces),
                     piece => pieces.push(piece.clone()),
                 }
+            }
+            self.bytes = self.bytes.saturating_add(bytes);
+            if depth > 0 && !self.has_room(bytes) {
+                self.is_cut = true;
+                self.tell_large(scope);
             }
             return;
         }
@@ -319,10 +365,20 @@ impl<'a> Variables<'a> {
             self.is_round = true;
             return;
         }
+        if self.open.is_empty() {
+            self.bytes_of_one = 0;
+        }
         self.open.push(name.to_owned());
         let mut own = Vec::new();
         self.expand(&variable.value, scope, depth + 1, &mut own);
         self.open.pop();
+        if self.is_cut {
+            // A part of a value is no value.
+            self.is_cut = !self.open.is_empty();
+            self.is_round &= !self.open.is_empty();
+            pieces.push(hidden(true));
+            return;
+        }
         if self.is_round {
             // Nothing of it is a value, up to the variable that the text has.
             self.is_round = !self.open.is_empty();
@@ -385,6 +441,14 @@ impl<'a> Variables<'a> {
             ));
         }
         push_text(&value, pieces);
+    }
+}
+
+/// As how many bytes a piece counts.
+fn size(piece: &Piece) -> usize {
+    match piece {
+        Piece::Text(text) => text.len(),
+        _ => BYTES_OF_PIECE,
     }
 }
 
