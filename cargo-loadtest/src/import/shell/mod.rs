@@ -75,10 +75,14 @@ pub(super) fn commands(
     let dialect = dialect(text);
     let shown = passages::commands_only(text, dialect);
     let all = match dialect {
-        Dialect::Posix => posix::commands(&shown, variables)?,
-        Dialect::Cmd => cmd::commands(&shown, variables)?,
-        Dialect::PowerShell => powershell::commands(&shown, variables)?,
+        Dialect::Posix => posix::commands(&shown, variables),
+        Dialect::Cmd => cmd::commands(&shown, variables),
+        Dialect::PowerShell => powershell::commands(&shown, variables),
     };
+    if let Some(mistake) = variables.beyond.take() {
+        return Err(mistake);
+    }
+    let all = all?;
     let mut found = Vec::new();
     let mut left_out = Vec::new();
     for mut command in all {

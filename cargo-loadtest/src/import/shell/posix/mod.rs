@@ -181,6 +181,7 @@ impl Reader<'_, '_> {
     fn read_heredocs(&mut self, done: &mut [Command]) -> Result<(), Mistake> {
         for heredoc in std::mem::take(&mut self.heredocs) {
             let mut text = Vec::new();
+            self.variables.begin();
             loop {
                 if self.at >= self.text.len() {
                     return Err(endless(&heredoc));

@@ -15,6 +15,7 @@ impl Reader<'_, '_> {
     pub(super) fn word(&mut self) -> Result<Word, Mistake> {
         let start = self.at;
         let mut text = Vec::new();
+        self.variables.begin();
         self.look_for_typography();
         while let Some(byte) = self.peek(0) {
             match byte {
@@ -155,8 +156,7 @@ impl Reader<'_, '_> {
                     .collect();
                 let span = start..start + 1 + name.len();
                 self.at = span.end;
-                self.put(&name, &span, text);
-                Ok(())
+                self.put(&name, &span, text)
             }
             Some(b'0'..=b'9' | b'@' | b'*' | b'#' | b'?' | b'$' | b'!') => {
                 let words = "only a shell that runs knows this value";
@@ -198,10 +198,11 @@ impl Reader<'_, '_> {
             return Ok(());
         }
         let Some(default) = default else {
-            self.put(name, &span, text);
-            return Ok(());
+            return self.put(name, &span, text);
         };
-        let value = self.variables.value(&String::from_utf8_lossy(name));
+        let value = self
+            .variables
+            .value(&String::from_utf8_lossy(name), &span)?;
         match value.filter(|value| !value.is_empty()) {
             Some(value) => text.extend(value),
             None => text.extend_from_slice(default),
@@ -210,11 +211,13 @@ impl Reader<'_, '_> {
     }
 
     /// The value of a variable that has to be there.
-    fn put(&mut self, name: &[u8], span: &Span, text: &mut Vec<u8>) {
-        match self.variables.needed(&String::from_utf8_lossy(name), span) {
-            Ok(value) => text.extend(value),
-            Err(mistake) => self.unknown.push(mistake),
+    fn put(&mut self, name: &[u8], span: &Span, text: &mut Vec<u8>) -> Result<(), Mistake> {
+        let name = String::from_utf8_lossy(name);
+        match self.variables.value(&name, span)? {
+            Some(value) => text.extend(value),
+            None => self.unknown.push(self.variables.missing(&name, span)),
         }
+        Ok(())
     }
 
     /// A program within backticks, which is not run.
