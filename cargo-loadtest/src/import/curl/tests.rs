@@ -360,6 +360,17 @@ curl http://h/next?page=$(curl http://h/pages | jq -r .next)
 }
 
 #[test]
+fn no_message_has_the_password_of_a_certificate() {
+    let (_, words) = refusal("curl --cert me.pem:certpass123 https://h/");
+    assert_eq!(
+        words,
+        "this reads the file `me.pem`, which is not permitted"
+    );
+    let (_, words) = refusal("curl --user=ada:hunter2 https://h/");
+    assert_eq!(words, "curl has no option `--user`");
+}
+
+#[test]
 fn without_references_what_is_taken_of_answers_is_not_known() {
     let text = "ID=$(curl http://h/ | jq -r .id)\ncurl http://h/$ID\n";
     let input = Input::new("copied", text);
