@@ -349,6 +349,9 @@ curl http://h/next?page=$(curl http://h/pages | jq -r .next)
         "TOKEN=$(curl http://h/login | jq -r '.a | .b')",
         "TOKEN=$(curl http://h/login | jq -r .token | tr -d x)",
         "TOKEN=$(curl http://h/login | grep token)",
+        "TOKEN=`curl http://h/login | jq .token`",
+        "TOKEN=`curl http://h/login | jq -r \".token\" | tr -d x`",
+        "TOKEN=`curl -d \\$A http://h/login | jq -r .token`",
         "TOKEN=$(curl http://h/login)",
     ] {
         let text = format!("{command}\ncurl http://h/ -H \"x: $TOKEN\"\n");
@@ -356,6 +359,23 @@ curl http://h/next?page=$(curl http://h/pages | jq -r .next)
         assert_eq!(recording.references, [], "{command}");
         assert_eq!(recording.secrets[0].name, "TOKEN", "{command}");
         assert_eq!(recording.exchanges.len(), 2, "{command}");
+    }
+}
+
+#[test]
+fn backticks_take_of_answers_as_parentheses_do() {
+    for text in [
+        "TOKEN=`curl -s http://h/login -d user=ada | jq -r .token`\ncurl http://h/ -H \"x: $TOKEN\"\n",
+        "TOKEN=\"`curl -s http://h/login \\\n  -d user=ada | jq -r .token`\"\ncurl http://h/ -H \"x: $TOKEN\"\n",
+        "TOKEN=`curl -s http://h/login \\\n  -d user=ada | jq -r .token`\ncurl http://h/ -H \"x: $TOKEN\"\n",
+    ] {
+        let recording = read(text, &no_files()).unwrap_or_else(|why| panic!("{text}: {why:?}"));
+        assert_eq!(recording.exchanges.len(), 2, "{text}");
+        assert_eq!(recording.references.len(), 1, "{text}");
+        let path = vec![Key::Field("token".to_owned())];
+        let from = Origin::Body { exchange: 0, path };
+        assert_eq!(recording.references[0].from, from, "{text}");
+        assert!(recording.secrets.is_empty(), "{text}");
     }
 }
 

@@ -235,7 +235,7 @@ impl Reader<'_, '_> {
                     self.at += 2;
                 }
                 b'$' => self.variable(into)?,
-                b'`' => self.backticks()?,
+                b'`' => self.backticks(into)?,
                 byte => {
                     into.push(byte);
                     self.at += 1;

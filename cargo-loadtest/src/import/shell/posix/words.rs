@@ -63,7 +63,7 @@ impl Reader<'_, '_> {
                         }
                     }
                 },
-                b'`' => self.backticks()?,
+                b'`' => self.backticks(&mut text)?,
                 byte => {
                     text.push(byte);
                     self.at += 1;
@@ -115,7 +115,7 @@ impl Reader<'_, '_> {
                     }
                 },
                 b'$' => self.variable(text)?,
-                b'`' => self.backticks()?,
+                b'`' => self.backticks(text)?,
                 byte => {
                     text.push(byte);
                     self.at += 1;
@@ -221,15 +221,22 @@ impl Reader<'_, '_> {
     }
 
     /// A program within backticks, which is not run.
-    pub(super) fn backticks(&mut self) -> Result<(), Mistake> {
+    pub(super) fn backticks(&mut self, text: &mut Vec<u8>) -> Result<(), Mistake> {
         let mistake = runs(self.at..self.at + 1);
         let inside = self.at + 1;
         let length = self.text[inside..].iter().position(|byte| *byte == b'`');
         let Some(length) = length else {
             return Err(mistake);
         };
-        self.unknown.push(mistake);
-        self.look_into(inside..inside + length)?;
+        let unknown = self.unknown.len();
+        let span = inside..inside + length;
+        // An escape in it is another one than within `$(..)`.
+        let is_escape = |pair: &[u8]| pair[0] == b'\\' && b"$\"\\".contains(&pair[1]);
+        let has_escapes = self.text[span.clone()].windows(2).any(is_escape);
+        match self.look_into(span)? {
+            Some(marker) if !has_escapes => text.extend_from_slice(marker.as_bytes()),
+            _ => self.unknown.insert(unknown, mistake),
+        }
         self.at = inside + length + 1;
         Ok(())
     }
