@@ -380,6 +380,23 @@ fn backticks_take_of_answers_as_parentheses_do() {
 }
 
 #[test]
+fn a_host_that_the_text_has_as_a_default_is_that() {
+    let text = "BASE=\"${TOKEN:-http://127.0.0.1:8080}\"\ncurl \"$BASE/health\"\n";
+    let recording = read(text, &no_files()).unwrap();
+    assert_eq!(recording.exchanges[0].origin, "http://127.0.0.1:8080");
+    assert!(recording.secrets.is_empty());
+    // What the text sets goes before, and so does the environment where its values are taken.
+    let set = format!("TOKEN=http://there\n{text}");
+    assert_eq!(exchanges(&set)[0].origin, "http://there");
+    let input = Input::new("copied", text);
+    let mut lookup = |_: &str| Some("http://here".to_owned());
+    let recording = read_text(&input, &no_files(), &mut lookup, None).unwrap();
+    assert_eq!(recording.exchanges[0].origin, "http://here");
+    let text = "curl http://h/ -d \"${TOKEN:-a}\"";
+    assert_eq!(read(text, &no_files()).unwrap().secrets.len(), 1);
+}
+
+#[test]
 fn no_message_has_the_password_of_a_certificate() {
     let (_, words) = refusal("curl --cert me.pem:certpass123 https://h/");
     assert_eq!(

@@ -121,6 +121,11 @@ impl<'a> Variables<'a> {
         Some(value.into_bytes())
     }
 
+    /// Whether something like nothing else would stand for it in a source, which has to name its host.
+    pub(super) fn is_stood_for(&self, name: &str) -> bool {
+        self.outputs.is_some() && !self.is_set(name)
+    }
+
     /// Whether the text sets it.
     pub(super) fn is_set(&self, name: &str) -> bool {
         self.set.contains_key(name)

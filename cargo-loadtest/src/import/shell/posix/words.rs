@@ -200,6 +200,12 @@ impl Reader<'_, '_> {
         let Some(default) = default else {
             return self.put(name, &span, text);
         };
+        if default.starts_with(b"http")
+            && self.variables.is_stood_for(&String::from_utf8_lossy(name))
+        {
+            text.extend_from_slice(default);
+            return Ok(());
+        }
         let value = self
             .variables
             .value(&String::from_utf8_lossy(name), &span)?;
