@@ -1,5 +1,6 @@
 //! The text that an importer reads, and the places in it that something is said about.
 
+use super::curl::credentials;
 use super::secrecy::{found, has_secret, without};
 use crate::shell::clean;
 use std::ops::Range;
@@ -148,7 +149,15 @@ impl Input {
             }
             self.shows_secret(&format!("{before}{marked}"))
         } else {
-            self.shows_secret(&format!("{before}{marked}{after}"))
+            // A value may stand on another line than its option.
+            let around = &self.text[self.boundary(from.saturating_sub(NEAR))..near];
+            credentials::are_in(around) || self.shows_secret(&format!("{before}{marked}{after}"))
+        };
+        let marked = if self.is_document {
+            marked.to_owned()
+        } else {
+            let near = self.boundary(from.saturating_sub(NEAR));
+            credentials::without(marked, &self.text[near..from])
         };
         let (mut before, mut after) = (clean(before), clean(after));
         if shows_secret {
@@ -166,7 +175,7 @@ impl Input {
         if before.width() > BEFORE {
             before = format!("…{}", last(&before, BEFORE));
         }
-        let mut marked = clean(&without(marked, &self.known));
+        let mut marked = clean(&without(&marked, &self.known));
         if marked.width() > WIDTH - BEFORE {
             marked = format!("{}…", first(&marked, WIDTH - BEFORE));
         }

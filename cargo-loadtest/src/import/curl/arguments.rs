@@ -201,10 +201,11 @@ impl Word {
 }
 
 fn unknown(word: &Word, name: &str) -> Mistake {
-    let shown: String = name.chars().take(40).collect();
+    let (plain, value) = name.split_once('=').unwrap_or((name, ""));
+    // What follows may be a password.
+    let shown: String = plain.chars().take(40).collect();
     let shown = crate::shell::clean(&shown);
     let mistake = Mistake::new(word.span.clone(), format!("curl has no option `--{shown}`"));
-    let (plain, value) = name.split_once('=').unwrap_or((name, ""));
     match options::long(plain) {
         Some((known, _)) if !value.is_empty() => mistake.help(format!(
             "curl takes no `=` after an option: write `--{} ..`",

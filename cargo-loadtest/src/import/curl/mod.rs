@@ -2,6 +2,7 @@
 
 mod arguments;
 mod cookies;
+pub(super) mod credentials;
 mod data;
 mod files;
 mod form;

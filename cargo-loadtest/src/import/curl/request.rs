@@ -187,7 +187,7 @@ impl Draft {
             "http2" => into.client.http = None,
             "http2-prior-knowledge" => into.client.http = Some(Http::Two),
             "cacert" => into.client.ca = Some(path(value, span, reads)?),
-            "cert" => into.client.identity = Some(path(value, span, reads)?),
+            "cert" => into.client.identity = Some(certificate(value, span, reads)?),
             // Those that make no other request.
             _ => {}
         }
@@ -357,6 +357,15 @@ fn user(value: &[u8], span: &Span) -> Result<Credentials, Mistake> {
         user: value[..at].to_vec(),
         password: value[at + 1..].to_vec(),
     })
+}
+
+/// A path that may have a password behind it, which is in no message.
+fn certificate(value: &[u8], span: &Span, reads: &Reads<'_>) -> Result<String, Mistake> {
+    // The colon of `C:\me.pem` is none before a password.
+    let colon = value.iter().skip(2).position(|byte| *byte == b':');
+    let plain = &value[..colon.map_or(value.len(), |at| at + 2)];
+    path(plain, span, reads)?;
+    path(value, span, reads)
 }
 
 fn path(value: &[u8], span: &Span, reads: &Reads<'_>) -> Result<String, Mistake> {

@@ -349,6 +349,9 @@ curl http://h/next?page=$(curl http://h/pages | jq -r .next)
         "TOKEN=$(curl http://h/login | jq -r '.a | .b')",
         "TOKEN=$(curl http://h/login | jq -r .token | tr -d x)",
         "TOKEN=$(curl http://h/login | grep token)",
+        "TOKEN=`curl http://h/login | jq .token`",
+        "TOKEN=`curl http://h/login | jq -r \".token\" | tr -d x`",
+        "TOKEN=`curl -d \\$A http://h/login | jq -r .token`",
         "TOKEN=$(curl http://h/login)",
     ] {
         let text = format!("{command}\ncurl http://h/ -H \"x: $TOKEN\"\n");
@@ -357,6 +360,51 @@ curl http://h/next?page=$(curl http://h/pages | jq -r .next)
         assert_eq!(recording.secrets[0].name, "TOKEN", "{command}");
         assert_eq!(recording.exchanges.len(), 2, "{command}");
     }
+}
+
+#[test]
+fn backticks_take_of_answers_as_parentheses_do() {
+    for text in [
+        "TOKEN=`curl -s http://h/login -d user=ada | jq -r .token`\ncurl http://h/ -H \"x: $TOKEN\"\n",
+        "TOKEN=\"`curl -s http://h/login \\\n  -d user=ada | jq -r .token`\"\ncurl http://h/ -H \"x: $TOKEN\"\n",
+        "TOKEN=`curl -s http://h/login \\\n  -d user=ada | jq -r .token`\ncurl http://h/ -H \"x: $TOKEN\"\n",
+    ] {
+        let recording = read(text, &no_files()).unwrap_or_else(|why| panic!("{text}: {why:?}"));
+        assert_eq!(recording.exchanges.len(), 2, "{text}");
+        assert_eq!(recording.references.len(), 1, "{text}");
+        let path = vec![Key::Field("token".to_owned())];
+        let from = Origin::Body { exchange: 0, path };
+        assert_eq!(recording.references[0].from, from, "{text}");
+        assert!(recording.secrets.is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn a_host_that_the_text_has_as_a_default_is_that() {
+    let text = "BASE=\"${TOKEN:-http://127.0.0.1:8080}\"\ncurl \"$BASE/health\"\n";
+    let recording = read(text, &no_files()).unwrap();
+    assert_eq!(recording.exchanges[0].origin, "http://127.0.0.1:8080");
+    assert!(recording.secrets.is_empty());
+    // What the text sets goes before, and so does the environment where its values are taken.
+    let set = format!("TOKEN=http://there\n{text}");
+    assert_eq!(exchanges(&set)[0].origin, "http://there");
+    let input = Input::new("copied", text);
+    let mut lookup = |_: &str| Some("http://here".to_owned());
+    let recording = read_text(&input, &no_files(), &mut lookup, None).unwrap();
+    assert_eq!(recording.exchanges[0].origin, "http://here");
+    let text = "curl http://h/ -d \"${TOKEN:-a}\"";
+    assert_eq!(read(text, &no_files()).unwrap().secrets.len(), 1);
+}
+
+#[test]
+fn no_message_has_the_password_of_a_certificate() {
+    let (_, words) = refusal("curl --cert me.pem:certpass123 https://h/");
+    assert_eq!(
+        words,
+        "this reads the file `me.pem`, which is not permitted"
+    );
+    let (_, words) = refusal("curl --user=ada:hunter2 https://h/");
+    assert_eq!(words, "curl has no option `--user`");
 }
 
 #[test]

@@ -10,7 +10,7 @@ type Placed = (u8, usize);
 /// The commands, also those that do not call curl.
 pub(super) fn commands(text: &str, variables: &mut Variables<'_>) -> Result<Vec<Command>, Mistake> {
     let mut commands = Vec::new();
-    for line in lines(text.as_bytes(), variables) {
+    for line in lines(text.as_bytes(), variables)? {
         let words = words(&line)?;
         if !words.is_empty() {
             commands.push(Command {
@@ -23,7 +23,8 @@ pub(super) fn commands(text: &str, variables: &mut Variables<'_>) -> Result<Vec<
 }
 
 /// The command lines that the prompt would hand to programs.
-fn lines(text: &[u8], variables: &mut Variables<'_>) -> Vec<Vec<Placed>> {
+fn lines(text: &[u8], variables: &mut Variables<'_>) -> Result<Vec<Vec<Placed>>, Mistake> {
+    variables.begin();
     let mut lines = Vec::new();
     let mut line: Vec<Placed> = Vec::new();
     let mut is_quoted = false;
@@ -50,7 +51,7 @@ fn lines(text: &[u8], variables: &mut Variables<'_>) -> Vec<Vec<Placed>> {
                 is_quoted = !is_quoted;
                 taken = Some(byte);
             }
-            b'%' => match variable(&text[at..], variables) {
+            b'%' => match variable(text, at, variables)? {
                 Some((value, length)) => {
                     line.extend(value.into_iter().map(|byte| (byte, place)));
                     at += length - 1;
@@ -74,11 +75,12 @@ fn lines(text: &[u8], variables: &mut Variables<'_>) -> Vec<Vec<Placed>> {
         at += 1;
     }
     end(&mut lines, &mut line, variables);
-    lines
+    Ok(lines)
 }
 
 /// Ends a line, which is kept if it may be a command; `set` holds for the lines below.
 fn end(lines: &mut Vec<Vec<Placed>>, line: &mut Vec<Placed>, variables: &mut Variables<'_>) {
+    variables.begin();
     let line = std::mem::take(line);
     let text: Vec<u8> = line.iter().map(|(byte, _)| *byte).collect();
     let text = text.trim_ascii();
@@ -132,17 +134,23 @@ fn line_end(text: &[u8], at: usize) -> usize {
 }
 
 /// `%NAME%`, where there is such a variable; else the text stays as it is.
-fn variable(text: &[u8], variables: &mut Variables<'_>) -> Option<(Vec<u8>, usize)> {
+fn variable(
+    text: &[u8],
+    at: usize,
+    variables: &mut Variables<'_>,
+) -> Result<Option<(Vec<u8>, usize)>, Mistake> {
     const LONGEST: usize = 256;
-    let inside = &text[1..text.len().min(LONGEST)];
-    let end = inside.iter().position(|byte| *byte == b'%')?;
-    let name = &inside[..end];
-    let is_name = begins_name(*name.first()?) && name.iter().all(|byte| is_in_name(*byte));
+    let inside = &text[at + 1..text.len().min(at + LONGEST)];
+    let end = inside.iter().position(|byte| *byte == b'%');
+    let name = &inside[..end.unwrap_or(0)];
+    let is_name = name.first().is_some_and(|byte| begins_name(*byte))
+        && name.iter().all(|byte| is_in_name(*byte));
     if !is_name {
-        return None;
+        return Ok(None);
     }
-    let value = variables.value(&String::from_utf8_lossy(name))?;
-    Some((value, end + 2))
+    let length = name.len() + 2;
+    let value = variables.value(&String::from_utf8_lossy(name), &(at..at + length))?;
+    Ok(value.map(|value| (value, length)))
 }
 
 /// The words, by the rules of Microsoft's C runtime

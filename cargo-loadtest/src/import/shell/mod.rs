@@ -75,10 +75,14 @@ pub(super) fn commands(
     let dialect = dialect(text);
     let shown = passages::commands_only(text, dialect);
     let all = match dialect {
-        Dialect::Posix => posix::commands(&shown, variables)?,
-        Dialect::Cmd => cmd::commands(&shown, variables)?,
-        Dialect::PowerShell => powershell::commands(&shown, variables)?,
+        Dialect::Posix => posix::commands(&shown, variables),
+        Dialect::Cmd => cmd::commands(&shown, variables),
+        Dialect::PowerShell => powershell::commands(&shown, variables),
     };
+    if let Some(mistake) = variables.beyond.take() {
+        return Err(mistake);
+    }
+    let all = all?;
     let mut found = Vec::new();
     let mut left_out = Vec::new();
     for mut command in all {
@@ -177,10 +181,10 @@ fn is_lost_option(word: &Word, before: Option<&Command>, text: &str) -> bool {
 
 /// The shell that the text was copied for: only cmd ends a line with `^`, only PowerShell with a backtick.
 fn dialect(text: &str) -> Dialect {
-    let ends_with = |mark: char| {
+    let continues = || {
         let mut lines = text.lines();
         lines.next_back();
-        lines.any(|line| line.trim_end().ends_with(mark) && !line.trim_end().ends_with("```"))
+        lines.any(|line| line.trim_end().ends_with('^'))
     };
     let begins_with = |words: &[&str]| {
         let begins = |line: &str| {
@@ -191,9 +195,9 @@ fn dialect(text: &str) -> Dialect {
     };
     if let Some(dialect) = passages::asking(text) {
         dialect
-    } else if text.contains("^\"") || ends_with('^') {
+    } else if text.contains("^\"") || continues() {
         Dialect::Cmd
-    } else if ends_with('`')
+    } else if continues_with_backtick(text)
         || text.contains("$env:")
         || text.contains("Invoke-WebRequest")
         || text.lines().any(powershell::assigns)
@@ -204,6 +208,25 @@ fn dialect(text: &str) -> Dialect {
     } else {
         Dialect::Posix
     }
+}
+
+/// Whether a line ends with a backtick that closes nothing, as to a POSIX shell the second one of a pair does.
+fn continues_with_backtick(text: &str) -> bool {
+    let mut lines = text.lines();
+    lines.next_back();
+    let mut is_open = false;
+    for line in lines.map(str::trim) {
+        if line.is_empty() || line.starts_with("```") {
+            is_open = false;
+            continue;
+        }
+        let is_odd = line.matches('`').count() % 2 == 1;
+        if line.ends_with('`') && !line.ends_with("```") && is_odd != is_open {
+            return true;
+        }
+        is_open ^= is_odd;
+    }
+    false
 }
 
 /// Why there is nothing to import.

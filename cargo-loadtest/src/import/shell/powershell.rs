@@ -180,6 +180,7 @@ impl Reader<'_, '_> {
 
     fn word(&mut self) -> Result<Word, Mistake> {
         let start = self.at;
+        self.variables.begin();
         let mut text = Vec::new();
         while let Some(byte) = self.peek(0) {
             match byte {

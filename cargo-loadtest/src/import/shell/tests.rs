@@ -45,6 +45,56 @@ fn words_of_a_posix_shell() {
     }
 }
 
+/// What a text is refused for, where that is, and how much came of variables until then.
+fn excess(text: &str) -> (String, usize, usize) {
+    let mut lookup = |_: &str| None;
+    let mut variables = Variables::new(&mut lookup, None);
+    let mistake = commands(text, &mut variables, &mut Vec::new()).expect_err(text);
+    let line = text[..mistake.span.start].matches('\n').count() + 1;
+    let shown = format!("{}: {}", &text[mistake.span.clone()], mistake.words);
+    (shown, line, variables.spent)
+}
+
+#[test]
+fn what_comes_of_variables_is_bounded() {
+    let ten = |one: &str| one.repeat(10);
+    let posix = format!("A=xxxxxxxxxx\n{}", format!("A={}\n", ten("$A")).repeat(12));
+    let braces = posix.replace("$A", "${A}");
+    let defaults = posix.replace("$A", "${A:-b}");
+    let cmd = format!(
+        "set AAA=xxxxxxxxxx\n{}curl.exe ",
+        format!("set AAA={}\n", ten("%AAA%")).repeat(12)
+    );
+    let powershell = format!(
+        "$a = 'xxxxxxxxxx'\n{}",
+        format!("$a = \"{}\"\n", ten("$a")).repeat(12)
+    );
+    let end = "curl http://127.0.0.1/";
+    for (text, name) in [
+        (format!("{posix}{end}$A"), "$A"),
+        (format!("{braces}{end}${{A}}"), "${A}"),
+        (format!("{defaults}{end}$A"), "${A:-b}"),
+        (format!("{cmd}{end}%AAA%"), "%AAA%"),
+        (format!("{powershell}{end}$a"), "$a"),
+    ] {
+        let (words, line, spent) = excess(&text);
+        let expected = format!("{name}: with this variable the text here comes to more than 1 MiB");
+        assert_eq!((words, line), (expected, 7), "{text}");
+        assert!(spent <= variables::LONGEST_VALUE * 4, "{text}: {spent}");
+    }
+    // A here-document is one text, whatever its lines are.
+    let long = "x".repeat(variables::LONGEST_VALUE / 2);
+    let text = format!("A={long}\ncat <<E | {end} -d @-\n$A\n$A\n$A\nE\n");
+    assert_eq!(excess(&text).1, 5);
+    // Many words of which none is too long.
+    let text = format!("A={long}\n{}", format!("{end} -d \"$A\"\n").repeat(40));
+    let (words, line, spent) = excess(&text);
+    assert_eq!((line, spent), (34, variables::MOST_VALUES));
+    assert!(words.ends_with("all values in the text come to more than 16 MiB"));
+    let text = format!("A={long}\n{end} -d $A$A");
+    assert_eq!(one(&text)[3].len(), variables::LONGEST_VALUE);
+}
+
 #[test]
 fn words_of_the_command_prompt() {
     for (text, words) in [

@@ -4,6 +4,11 @@ use super::super::recording::Secret;
 use super::super::source::{Mistake, Span};
 use std::collections::{HashMap, HashSet};
 
+/// What the values of one word, line or here-document come to at most, in bytes.
+pub(super) const LONGEST_VALUE: usize = 1024 * 1024;
+/// And all that come of variables in one text.
+pub(super) const MOST_VALUES: usize = 16 * 1024 * 1024;
+
 /// The variables of the environment, and which of them were asked for.
 pub(in crate::import) struct Variables<'a> {
     lookup: &'a mut dyn FnMut(&str) -> Option<String>,
@@ -14,6 +19,12 @@ pub(in crate::import) struct Variables<'a> {
     outputs: Option<String>,
     /// How many there are.
     taken: usize,
+    /// What was put in the place of variables since the last [`Variables::begin`], in bytes.
+    here: usize,
+    /// And in all.
+    pub(super) spent: usize,
+    /// Where that was too much first; also what is passed over counts.
+    pub(super) beyond: Option<Mistake>,
 }
 
 /// What a text sets a variable to.
@@ -38,6 +49,9 @@ impl<'a> Variables<'a> {
             names: HashSet::new(),
             outputs: outputs.map(str::to_owned),
             taken: 0,
+            here: 0,
+            spent: 0,
+            beyond: None,
         }
     }
 
@@ -48,8 +62,49 @@ impl<'a> Variables<'a> {
         Some(format!("{begin}{}e", self.taken))
     }
 
-    /// What a variable holds: what the text set it to, or that of the environment.
-    pub(super) fn value(&mut self, name: &str) -> Option<Vec<u8>> {
+    /// Begins a word, a line or a here-document.
+    pub(super) fn begin(&mut self) {
+        self.here = 0;
+    }
+
+    /// What a variable holds, to be put where it is named.
+    ///
+    /// # Errors
+    /// Where the values would come to more than a text may make of them: a few lines can double one again and again.
+    pub(super) fn value(&mut self, name: &str, span: &Span) -> Result<Option<Vec<u8>>, Mistake> {
+        let known = match self.set.get(name) {
+            Some(Value::Known(value)) => value.len(),
+            _ => 0,
+        };
+        self.look_for_space(known, span)?;
+        let Some(value) = self.held(name) else {
+            return Ok(None);
+        };
+        self.look_for_space(value.len(), span)?;
+        self.here += value.len();
+        self.spent += value.len();
+        Ok(Some(value))
+    }
+
+    fn look_for_space(&mut self, length: usize, span: &Span) -> Result<(), Mistake> {
+        const MIB: usize = 1024 * 1024;
+        let words = if self.here + length > LONGEST_VALUE {
+            let most = LONGEST_VALUE / MIB;
+            format!("with this variable the text here comes to more than {most} MiB")
+        } else if self.spent + length > MOST_VALUES {
+            let most = MOST_VALUES / MIB;
+            format!("with this variable all values in the text come to more than {most} MiB")
+        } else {
+            return Ok(());
+        };
+        let help = "write a shorter value, or the text itself in the place of the variable";
+        let mistake = Mistake::new(span.clone(), words).help(help);
+        self.beyond.get_or_insert_with(|| mistake.clone());
+        Err(mistake)
+    }
+
+    /// What the text set it to, or that of the environment.
+    fn held(&mut self, name: &str) -> Option<Vec<u8>> {
         match self.set.get(name) {
             Some(Value::Known(value)) => return Some(value.clone()),
             Some(Value::Looped) => return None,
@@ -64,6 +119,11 @@ impl<'a> Variables<'a> {
             });
         }
         Some(value.into_bytes())
+    }
+
+    /// Whether something like nothing else would stand for it in a source, which has to name its host.
+    pub(super) fn is_stood_for(&self, name: &str) -> bool {
+        self.outputs.is_some() && !self.is_set(name)
     }
 
     /// Whether the text sets it.
@@ -91,11 +151,16 @@ impl<'a> Variables<'a> {
 
     /// What it holds, of one that has to be there.
     pub(super) fn needed(&mut self, name: &str, span: &Span) -> Result<Vec<u8>, Mistake> {
-        if let Some(value) = self.value(name) {
-            return Ok(value);
+        match self.value(name, span)? {
+            Some(value) => Ok(value),
+            None => Err(self.missing(name, span)),
         }
+    }
+
+    /// Why there is no value.
+    pub(super) fn missing(&self, name: &str, span: &Span) -> Mistake {
         let mistake = |words: String| Mistake::new(span.clone(), words);
-        Err(match self.set.get(name) {
+        match self.set.get(name) {
             Some(Value::Looped) => {
                 mistake(format!("a loop gives `{name}` its values, and is not run"))
                     .help("write the value itself, or a range into the URL: `[1-3]`")
@@ -108,6 +173,6 @@ impl<'a> Variables<'a> {
             )),
             None => mistake(format!("the variable `{name}` is not in the environment"))
                 .help("export it first; it is never sent with an empty value"),
-        })
+        }
     }
 }

@@ -181,6 +181,7 @@ impl Reader<'_, '_> {
     fn read_heredocs(&mut self, done: &mut [Command]) -> Result<(), Mistake> {
         for heredoc in std::mem::take(&mut self.heredocs) {
             let mut text = Vec::new();
+            self.variables.begin();
             loop {
                 if self.at >= self.text.len() {
                     return Err(endless(&heredoc));
@@ -234,7 +235,7 @@ impl Reader<'_, '_> {
                     self.at += 2;
                 }
                 b'$' => self.variable(into)?,
-                b'`' => self.backticks()?,
+                b'`' => self.backticks(into)?,
                 byte => {
                     into.push(byte);
                     self.at += 1;

@@ -15,6 +15,7 @@ impl Reader<'_, '_> {
     pub(super) fn word(&mut self) -> Result<Word, Mistake> {
         let start = self.at;
         let mut text = Vec::new();
+        self.variables.begin();
         self.look_for_typography();
         while let Some(byte) = self.peek(0) {
             match byte {
@@ -62,7 +63,7 @@ impl Reader<'_, '_> {
                         }
                     }
                 },
-                b'`' => self.backticks()?,
+                b'`' => self.backticks(&mut text)?,
                 byte => {
                     text.push(byte);
                     self.at += 1;
@@ -114,7 +115,7 @@ impl Reader<'_, '_> {
                     }
                 },
                 b'$' => self.variable(text)?,
-                b'`' => self.backticks()?,
+                b'`' => self.backticks(text)?,
                 byte => {
                     text.push(byte);
                     self.at += 1;
@@ -155,8 +156,7 @@ impl Reader<'_, '_> {
                     .collect();
                 let span = start..start + 1 + name.len();
                 self.at = span.end;
-                self.put(&name, &span, text);
-                Ok(())
+                self.put(&name, &span, text)
             }
             Some(b'0'..=b'9' | b'@' | b'*' | b'#' | b'?' | b'$' | b'!') => {
                 let words = "only a shell that runs knows this value";
@@ -198,10 +198,17 @@ impl Reader<'_, '_> {
             return Ok(());
         }
         let Some(default) = default else {
-            self.put(name, &span, text);
-            return Ok(());
+            return self.put(name, &span, text);
         };
-        let value = self.variables.value(&String::from_utf8_lossy(name));
+        if default.starts_with(b"http")
+            && self.variables.is_stood_for(&String::from_utf8_lossy(name))
+        {
+            text.extend_from_slice(default);
+            return Ok(());
+        }
+        let value = self
+            .variables
+            .value(&String::from_utf8_lossy(name), &span)?;
         match value.filter(|value| !value.is_empty()) {
             Some(value) => text.extend(value),
             None => text.extend_from_slice(default),
@@ -210,23 +217,32 @@ impl Reader<'_, '_> {
     }
 
     /// The value of a variable that has to be there.
-    fn put(&mut self, name: &[u8], span: &Span, text: &mut Vec<u8>) {
-        match self.variables.needed(&String::from_utf8_lossy(name), span) {
-            Ok(value) => text.extend(value),
-            Err(mistake) => self.unknown.push(mistake),
+    fn put(&mut self, name: &[u8], span: &Span, text: &mut Vec<u8>) -> Result<(), Mistake> {
+        let name = String::from_utf8_lossy(name);
+        match self.variables.value(&name, span)? {
+            Some(value) => text.extend(value),
+            None => self.unknown.push(self.variables.missing(&name, span)),
         }
+        Ok(())
     }
 
     /// A program within backticks, which is not run.
-    pub(super) fn backticks(&mut self) -> Result<(), Mistake> {
+    pub(super) fn backticks(&mut self, text: &mut Vec<u8>) -> Result<(), Mistake> {
         let mistake = runs(self.at..self.at + 1);
         let inside = self.at + 1;
         let length = self.text[inside..].iter().position(|byte| *byte == b'`');
         let Some(length) = length else {
             return Err(mistake);
         };
-        self.unknown.push(mistake);
-        self.look_into(inside..inside + length)?;
+        let unknown = self.unknown.len();
+        let span = inside..inside + length;
+        // An escape in it is another one than within `$(..)`.
+        let is_escape = |pair: &[u8]| pair[0] == b'\\' && b"$\"\\".contains(&pair[1]);
+        let has_escapes = self.text[span.clone()].windows(2).any(is_escape);
+        match self.look_into(span)? {
+            Some(marker) if !has_escapes => text.extend_from_slice(marker.as_bytes()),
+            _ => self.unknown.insert(unknown, mistake),
+        }
         self.at = inside + length + 1;
         Ok(())
     }
