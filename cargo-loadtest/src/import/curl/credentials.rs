@@ -149,7 +149,7 @@ mod tests {
             assert!(input.excerpt(&(at..at + 2)).contains("-K"), "{line}");
         }
         let line = "curl -u 'a\nhunter2' -K x";
-        let shown = Input::new("copied", line).excerpt(&(19..21));
+        let shown = Input::new("copied", line).excerpt(&(20..22));
         assert!(
             !shown.contains("hunter2") && shown.contains("… -K …"),
             "{shown}"

@@ -80,7 +80,7 @@ fn read(commands: &[Command], files: &Files, into: &mut Recording) -> Result<(),
         let operations = arguments::operations(&command.words[1..], &mut into.notes)?;
         let span = &command.words[0].span;
         reading.command(&operations, &command.stdin, span, into)?;
-        if let Some(output) = &command.output {
+        for output in &command.outputs {
             outputs.push((output, into.exchanges.len()));
         }
     }

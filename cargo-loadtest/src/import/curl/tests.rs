@@ -380,6 +380,47 @@ fn backticks_take_of_answers_as_parentheses_do() {
 }
 
 #[test]
+fn a_variable_with_an_answer_is_asked_for_its_values() {
+    for ask in [
+        r#"TOKEN=$(echo "$RESP" | jq -r .token)"#,
+        r#"TOKEN=$(echo $RESP | jq -r '.token // empty')"#,
+        r#"TOKEN="$(jq -r .token <<< "$RESP")""#,
+        r#"export TOKEN=$(printf '%s' "${RESP}" | jq -r .token)"#,
+        r#"TOKEN=$(printf '%s\n' "$RESP" | jq -r .token)"#,
+        r#"TOKEN=`echo "$RESP" | jq -r .token`"#,
+    ] {
+        let text = format!(
+            "RESP=$(curl -s http://h/login -d a=b)\n{ask}\nID=$(echo \"$RESP\" | jq -r .id)\n\
+             curl http://h/$ID -H \"x: $TOKEN\"\n"
+        );
+        let recording = read(&text, &no_files()).unwrap_or_else(|why| panic!("{text}: {why:?}"));
+        let taken: Vec<_> = recording.references.iter().map(|one| &one.from).collect();
+        let of = |name: &str| Origin::Body {
+            exchange: 0,
+            path: vec![Key::Field(name.to_owned())],
+        };
+        assert_eq!(taken, [&of("token"), &of("id")], "{text}");
+        assert!(recording.secrets.is_empty(), "{text}");
+        assert_eq!(recording.exchanges[1].target, "/output2e", "{text}");
+    }
+    for (answer, ask) in [
+        ("curl http://h/", r#"echo "$RESP" | jq .token"#),
+        ("curl http://h/", r#"echo "x$RESP" | jq -r .token"#),
+        ("curl http://h/", r#"echo "$RESP" | jq -r ".a$KEY""#),
+        ("curl http://h/ | head -1", r#"echo "$RESP" | jq -r .token"#),
+    ] {
+        let text =
+            format!("KEY=.b\nRESP=$({answer})\nTOKEN=$({ask})\ncurl http://h/ -H \"x: $TOKEN\"\n");
+        let mut lookup = |_: &str| Some("tok123".to_owned());
+        let input = Input::new("copied", text.as_str());
+        let recording = read_text(&input, &no_files(), &mut lookup, Some("output")).unwrap();
+        assert_eq!(recording.references, [], "{text}");
+        let is_secret = recording.secrets.iter().any(|one| one.name == "TOKEN");
+        assert!(is_secret, "{text}");
+    }
+}
+
+#[test]
 fn a_host_that_the_text_has_as_a_default_is_that() {
     let text = "BASE=\"${TOKEN:-http://127.0.0.1:8080}\"\ncurl \"$BASE/health\"\n";
     let recording = read(text, &no_files()).unwrap();

@@ -35,7 +35,9 @@ pub(super) struct Command {
     /// What it would read from its standard input.
     pub(super) stdin: Stdin,
     /// What the text takes of its answer.
-    pub(super) output: Option<Output>,
+    pub(super) outputs: Vec<Output>,
+    /// The number of its answer, where a variable has all of it.
+    answer: Option<usize>,
 }
 
 /// What a command reads from its standard input.
@@ -82,7 +84,8 @@ pub(super) fn commands(
     if let Some(mistake) = variables.beyond.take() {
         return Err(mistake);
     }
-    let all = all?;
+    let mut all = all?;
+    variables.hand_out(&mut all);
     let mut found = Vec::new();
     let mut left_out = Vec::new();
     for mut command in all {

@@ -15,13 +15,18 @@ pub(in crate::import) struct Output {
 
 /// The way to the value that these commands print, where they are one request and a filter that says it.
 pub(super) fn path(commands: &[Command]) -> Option<Vec<Key>> {
-    let [_, filter] = commands else {
+    let [_, command] = commands else {
         return None;
     };
+    matches!(command.stdin, Stdin::Program(_)).then(|| filtered(command))?
+}
+
+/// The way to the value that a filter prints of what it reads.
+pub(super) fn filtered(filter: &Command) -> Option<Vec<Key>> {
     let [program, arguments @ ..] = filter.words.as_slice() else {
         return None;
     };
-    if !is_called(&program.text, "jq") || !matches!(filter.stdin, Stdin::Program(_)) {
+    if !is_called(&program.text, "jq") {
         return None;
     }
     let mut is_raw = false;

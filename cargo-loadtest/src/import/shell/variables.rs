@@ -1,7 +1,8 @@
 //! Variables, as far as a text sets them or the environment has them.
 
-use super::super::recording::Secret;
+use super::super::recording::{Key, Secret};
 use super::super::source::{Mistake, Span};
+use super::{Command, Output};
 use std::collections::{HashMap, HashSet};
 
 /// What the values of one word, line or here-document come to at most, in bytes.
@@ -19,6 +20,10 @@ pub(in crate::import) struct Variables<'a> {
     outputs: Option<String>,
     /// How many there are.
     taken: usize,
+    /// How many answers are those of variables.
+    answers: usize,
+    /// What was taken of them.
+    asked: Vec<(usize, Output)>,
     /// What was put in the place of variables since the last [`Variables::begin`], in bytes.
     here: usize,
     /// And in all.
@@ -33,6 +38,8 @@ enum Value {
     Known(Vec<u8>),
     /// What a program prints; the environment may have it.
     Printed,
+    /// The whole answer of this number, which only a filter gets; else as what a program prints.
+    Answer(usize),
     /// Another one each time.
     Looped,
 }
@@ -49,6 +56,8 @@ impl<'a> Variables<'a> {
             names: HashSet::new(),
             outputs: outputs.map(str::to_owned),
             taken: 0,
+            answers: 0,
+            asked: Vec::new(),
             here: 0,
             spent: 0,
             beyond: None,
@@ -60,6 +69,53 @@ impl<'a> Variables<'a> {
         let begin = self.outputs.as_deref()?;
         self.taken += 1;
         Some(format!("{begin}{}e", self.taken))
+    }
+
+    /// The number of another answer that a variable is to have.
+    pub(super) fn answer(&mut self) -> Option<usize> {
+        self.outputs.as_ref()?;
+        self.answers += 1;
+        Some(self.answers)
+    }
+
+    pub(super) fn has_answers(&self) -> bool {
+        self.answers > 0
+    }
+
+    /// The number of the answer that a variable has.
+    pub(super) fn answer_of(&self, name: &str) -> Option<usize> {
+        match self.set.get(name) {
+            Some(Value::Answer(answer)) => Some(*answer),
+            _ => None,
+        }
+    }
+
+    /// What stands for a value of such an answer; the same for the same one.
+    pub(super) fn take_of(&mut self, answer: usize, path: Vec<Key>) -> Option<String> {
+        const NEAR: usize = 100;
+        let is_same = |asked: &&(usize, Output)| asked.0 == answer && asked.1.path == path;
+        if let Some((_, output)) = self.asked.iter().rev().take(NEAR).find(is_same) {
+            return Some(output.marker.clone());
+        }
+        let marker = self.take()?;
+        let output = Output {
+            marker: marker.clone(),
+            path,
+        };
+        self.asked.push((answer, output));
+        Some(marker)
+    }
+
+    /// Gives the commands what was taken of their answers.
+    pub(super) fn hand_out(&mut self, commands: &mut [Command]) {
+        let mut asked: HashMap<usize, Vec<Output>> = HashMap::new();
+        for (answer, output) in self.asked.drain(..) {
+            asked.entry(answer).or_default().push(output);
+        }
+        for command in commands {
+            let outputs = command.answer.and_then(|answer| asked.remove(&answer));
+            command.outputs.extend(outputs.unwrap_or_default());
+        }
     }
 
     /// Begins a word, a line or a here-document.
@@ -108,7 +164,7 @@ impl<'a> Variables<'a> {
         match self.set.get(name) {
             Some(Value::Known(value)) => return Some(value.clone()),
             Some(Value::Looped) => return None,
-            Some(Value::Printed) | None => {}
+            Some(Value::Printed | Value::Answer(_)) | None => {}
         }
         let value = (self.lookup)(name)?;
         if !value.is_empty() && self.names.insert(name.to_owned()) {
@@ -138,6 +194,11 @@ impl<'a> Variables<'a> {
     /// Sets it to what is not known without running a program.
     pub(super) fn set_to_output(&mut self, name: &str) {
         self.put(name, Value::Printed);
+    }
+
+    /// Sets it to all of an answer.
+    pub(super) fn set_to_answer(&mut self, name: &str, answer: usize) {
+        self.put(name, Value::Answer(answer));
     }
 
     /// Sets it to what a loop goes through.

@@ -185,6 +185,7 @@ impl Reader<'_, '_> {
         let mut command = std::mem::take(current);
         let unknown = std::mem::take(&mut self.unknown);
         let inner = std::mem::take(&mut self.inner);
+        let whole = std::mem::take(&mut self.whole);
         let start = program(&command.words);
         let assigned = command.words[start..]
             .iter()
@@ -205,10 +206,17 @@ impl Reader<'_, '_> {
                 };
                 let is_in =
                     |span: &Span| word.span.start <= span.start && span.end <= word.span.end;
-                if unknown.iter().any(|mistake| is_in(&mistake.span)) {
-                    self.variables.set_to_output(&name);
-                } else {
-                    self.variables.set(&name, value);
+                let mut unknown = unknown.iter().filter(|mistake| is_in(&mistake.span));
+                match (unknown.next(), unknown.next()) {
+                    (None, _) => self.variables.set(&name, value),
+                    (Some(only), None) if value.is_empty() => {
+                        let answer = whole.iter().find(|(at, _)| *at == only.span.end);
+                        match answer {
+                            Some((_, answer)) => self.variables.set_to_answer(&name, *answer),
+                            None => self.variables.set_to_output(&name),
+                        }
+                    }
+                    _ => self.variables.set_to_output(&name),
                 }
             }
             command.words.clear();

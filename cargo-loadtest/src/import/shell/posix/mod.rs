@@ -20,6 +20,7 @@ pub(super) fn commands(text: &str, variables: &mut Variables<'_>) -> Result<Vec<
         is_open: false,
         unknown: Vec::new(),
         inner: Vec::new(),
+        whole: Vec::new(),
     };
     reader.commands()
 }
@@ -40,6 +41,8 @@ pub(super) struct Reader<'a, 'v> {
     unknown: Vec<Mistake>,
     /// The calls of curl in the `$(..)` of the current command.
     inner: Vec<Command>,
+    /// Where those of them begin whose whole answer is a value, and the number of that answer.
+    whole: Vec<(usize, usize)>,
 }
 
 struct Heredoc {

@@ -20,6 +20,8 @@ pub(super) fn constant(text: &[u8]) -> Option<(Vec<u8>, usize)> {
 pub(super) fn printed(words: &[Word]) -> Option<Vec<u8>> {
     let texts: Vec<&[u8]> = words.iter().map(|word| &word.text[..]).collect();
     match texts.as_slice() {
+        [b"printf", b"%s", value] => Some(value.to_vec()),
+        [b"printf", b"%s\\n", value] => Some([value, &b"\n"[..]].concat()),
         [b"printf", format] => formatted(format),
         [b"echo", b"-n", rest @ ..] => Some(rest.join(&b' ')),
         [b"echo", first, ..] if first.starts_with(b"-") => None,

@@ -2,7 +2,9 @@
 
 use super::printed::constant;
 use super::{Reader, runs, unclosed};
-use crate::import::shell::{Output, Word, begins_name, extent, is_in_name, output};
+use crate::import::shell::{
+    Output, Stdin, Variables, Word, begins_name, extent, is_in_name, output,
+};
 use crate::import::source::{Mistake, Span};
 
 /// How deep programs within programs are looked into.
@@ -253,6 +255,10 @@ impl Reader<'_, '_> {
         if self.depth >= DEEPEST {
             return Ok(None);
         }
+        if let Some(marker) = self.asked(&span) {
+            return Ok(Some(marker));
+        }
+        let from = span.start;
         let mut reader = Reader {
             text: &self.text[..span.end],
             at: span.start,
@@ -263,17 +269,66 @@ impl Reader<'_, '_> {
             is_open: false,
             unknown: Vec::new(),
             inner: Vec::new(),
+            whole: Vec::new(),
         };
         let mut found = reader.commands()?;
         let path = output::path(&found);
+        let is_whole = found.len() == 1;
         found.retain(super::commands::calls_curl);
         let mut marker = None;
         if let (Some(path), [request]) = (path, found.as_mut_slice()) {
             marker = self.variables.take();
-            request.output = marker.clone().map(|marker| Output { marker, path });
+            let output = marker.clone().map(|marker| Output { marker, path });
+            request.outputs.extend(output);
+        } else if let ([request], true) = (found.as_mut_slice(), is_whole) {
+            request.answer = self.variables.answer();
+            self.whole
+                .extend(request.answer.map(|answer| (from, answer)));
         }
         self.inner.extend(found);
         Ok(marker)
+    }
+
+    /// What stands for a value of an answer that a variable has, where a program prints just that:
+    /// `echo "$RESP" | jq -r .token`.
+    fn asked(&mut self, span: &Span) -> Option<String> {
+        const LONGEST: usize = 4096;
+        if span.len() > LONGEST || !self.variables.has_answers() {
+            return None;
+        }
+        let known = &*self.variables;
+        let mut is_known = true;
+        let mut lookup = |name: &str| {
+            let answer = known
+                .answer_of(name)
+                .map(|answer| format!("answer{answer}"));
+            is_known &= answer.is_some();
+            answer
+        };
+        let mut variables = Variables::new(&mut lookup, None);
+        let mut reader = Reader {
+            text: &self.text[..span.end],
+            at: span.start,
+            variables: &mut variables,
+            heredocs: Vec::new(),
+            groups: 0,
+            depth: self.depth + 1,
+            is_open: false,
+            unknown: Vec::new(),
+            inner: Vec::new(),
+            whole: Vec::new(),
+        };
+        let found = reader.commands().ok()?;
+        let [filter] = found.as_slice() else {
+            return None;
+        };
+        let Stdin::Text(text) = &filter.stdin else {
+            return None;
+        };
+        let number = text.trim_ascii_end().strip_prefix(b"answer")?;
+        let answer = std::str::from_utf8(number).ok()?.parse().ok()?;
+        let path = output::filtered(filter).filter(|_| is_known)?;
+        self.variables.take_of(answer, path)
     }
 
     /// The place behind the parenthesis that closes the one at `open`. After one that nothing closes no other is
