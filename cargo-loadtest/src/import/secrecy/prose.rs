@@ -10,6 +10,11 @@ const LONG: usize = 8;
 /// And as a word of its own if it is as long, and no word.
 const SHORT: usize = 5;
 
+/// A redacted value, and the quote behind it.
+const CLOSED: &str = "[redacted]`";
+/// Ends all values, and is in no text for people.
+const DISTANCE: &str = "\r\u{c}";
+
 /// A longer one is no value.
 const LONGEST_VALUE: usize = 16 * 1024;
 /// Nor is a longer one the tag of a value.
@@ -64,7 +69,18 @@ pub(crate) fn without(text: &str, known: &[String]) -> String {
         end = found.span.end;
     }
     plain.push_str(&shown[end..]);
-    redact::text(&plain).into_owned()
+    // A quote that closes behind is no part of the value: it is kept at a distance from it.
+    let mut apart = String::with_capacity(plain.len());
+    let mut rest = plain.as_str();
+    while let Some(at) = rest.find(CLOSED) {
+        let (before, after) = rest.split_at(at + REDACTED.len());
+        apart.push_str(before);
+        let goes_on = after[1..].starts_with(|next: char| next.is_alphanumeric());
+        apart.push_str(if goes_on { "" } else { DISTANCE });
+        rest = after;
+    }
+    apart.push_str(rest);
+    redact::text(&apart).replace(DISTANCE, "")
 }
 
 /// How a value may be written: as it is, in a URL, in a form, in JSON.
@@ -216,7 +232,8 @@ impl<'a> Search<'a> {
             self.take(from + value.start..from + value.end, Some("token"));
             return;
         }
-        if let Some(value) = announced(name, after) {
+        let is_assigned = self.text[..self.at].ends_with('$') && is_assigned_command(after);
+        if let Some(value) = announced(name, after).filter(|_| !is_assigned) {
             self.value(
                 name,
                 self.at + length + value.start..self.at + length + value.end,
@@ -361,6 +378,22 @@ fn announced(name: &str, after: &str) -> Option<Range<usize>> {
     let has_digit = value_end.bytes().any(|byte| byte.is_ascii_digit());
     let is_value = !value_end.is_empty() && (!is_sentence || has_digit && is_secret(name));
     is_value.then(|| at(value)..at(value) + value_end.len())
+}
+
+/// Whether a variable gets what a program of PowerShell answers: `$session = New-Object Microsoft..`.
+fn is_assigned_command(after: &str) -> bool {
+    let Some(command) = after.trim_start_matches(' ').strip_prefix('=') else {
+        return false;
+    };
+    let command = command.trim_start_matches(' ');
+    let end = command.find(char::is_whitespace).unwrap_or(command.len());
+    let is_capital = |word: &str| {
+        word.starts_with(|first: char| first.is_ascii_uppercase())
+            && word.bytes().all(|byte| byte.is_ascii_alphabetic())
+    };
+    command[..end]
+        .split_once('-')
+        .is_some_and(|(verb, noun)| is_capital(verb) && is_capital(noun))
 }
 
 /// As much of the beginning, in bytes.

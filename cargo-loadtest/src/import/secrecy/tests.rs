@@ -214,6 +214,17 @@ fn a_text_for_people_has_none_of_the_known_values() {
         // `ada:s p/a"c-long`
         ("is YWRhOnMgcC9hImMtbG9uZw== it", "is [redacted] it"),
         ("tiny-1 and tiny-12, hello", "[redacted] and tiny-12, hello"),
+        (
+            "the file `token=hunter2` of the field `f`",
+            "the file `token=[redacted]` of the field `f`",
+        ),
+        ("the file `token=ab`cd`", "the file `token=[redacted]"),
+        (
+            "$session = New-Object Microsoft.PowerShell.Commands.WebRequestSession",
+            "$session = New-Object Microsoft.PowerShell.Commands.WebRequestSession",
+        ),
+        ("$session = Hunter-2 x", "$session = [redacted] x"),
+        ("session = New-Object x", "session = [redacted] x"),
     ] {
         assert_eq!(without(text, &known), shown);
     }
