@@ -79,12 +79,11 @@ fn named(long: &str) -> Option<usize> {
     let is_name = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     let length = long.find(|letter| !is_name(letter)).unwrap_or(long.len());
     let name = &long[..length];
-    let is_secret = match options::long(name) {
-        Some((known, _)) => SECRET.contains(&known.long),
-        None => {
-            let name = name.to_ascii_lowercase();
-            TELLING.iter().any(|part| name.contains(part))
-        }
+    let is_secret = if let Some((known, _)) = options::long(name) {
+        SECRET.contains(&known.long)
+    } else {
+        let name = name.to_ascii_lowercase();
+        TELLING.iter().any(|part| name.contains(part))
     };
     is_secret.then_some(length)
 }

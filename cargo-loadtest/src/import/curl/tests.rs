@@ -383,7 +383,7 @@ fn backticks_take_of_answers_as_parentheses_do() {
 fn a_variable_with_an_answer_is_asked_for_its_values() {
     for ask in [
         r#"TOKEN=$(echo "$RESP" | jq -r .token)"#,
-        r#"TOKEN=$(echo $RESP | jq -r '.token // empty')"#,
+        r"TOKEN=$(echo $RESP | jq -r '.token // empty')",
         r#"TOKEN="$(jq -r .token <<< "$RESP")""#,
         r#"export TOKEN=$(printf '%s' "${RESP}" | jq -r .token)"#,
         r#"TOKEN=$(printf '%s\n' "$RESP" | jq -r .token)"#,
