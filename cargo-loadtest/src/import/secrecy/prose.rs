@@ -15,6 +15,18 @@ const CLOSED: &str = "[redacted]`";
 /// Ends all values, and is in no text for people.
 const DISTANCE: &str = "\r\u{c}";
 
+/// How the commands of PowerShell begin whose answer a variable gets.
+const VERBS: [&str; 8] = [
+    "ConvertFrom",
+    "ConvertTo",
+    "Get",
+    "Import",
+    "Invoke",
+    "New",
+    "Read",
+    "Start",
+];
+
 /// A longer one is no value.
 const LONGEST_VALUE: usize = 16 * 1024;
 /// Nor is a longer one the tag of a value.
@@ -387,13 +399,13 @@ fn is_assigned_command(after: &str) -> bool {
     };
     let command = command.trim_start_matches(' ');
     let end = command.find(char::is_whitespace).unwrap_or(command.len());
-    let is_capital = |word: &str| {
-        word.starts_with(|first: char| first.is_ascii_uppercase())
-            && word.bytes().all(|byte| byte.is_ascii_alphabetic())
+    let is_noun = |noun: &str| {
+        noun.starts_with(|first: char| first.is_ascii_uppercase())
+            && noun.bytes().all(|byte| byte.is_ascii_alphabetic())
     };
     command[..end]
         .split_once('-')
-        .is_some_and(|(verb, noun)| is_capital(verb) && is_capital(noun))
+        .is_some_and(|(verb, noun)| VERBS.contains(&verb) && is_noun(noun))
 }
 
 /// As much of the beginning, in bytes.

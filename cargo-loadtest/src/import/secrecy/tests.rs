@@ -223,7 +223,7 @@ fn a_text_for_people_has_none_of_the_known_values() {
             "$session = New-Object Microsoft.PowerShell.Commands.WebRequestSession",
             "$session = New-Object Microsoft.PowerShell.Commands.WebRequestSession",
         ),
-        ("$session = Hunter-2 x", "$session = [redacted] x"),
+        ("$session = Correct-Horse x", "$session = [redacted] x"),
         ("session = New-Object x", "session = [redacted] x"),
     ] {
         assert_eq!(without(text, &known), shown);
