@@ -340,18 +340,6 @@ mod tests {
             ("header", "", list, "blue,black"),
             ("query", "", list, "color=blue&color=black"),
             ("query", "", object, "R=100&G=200"),
-            (
-                "query",
-                "",
-                "{\"R\":[\"a b\",2],\"G\":{\"x\":[true,null]},\"B\":[]}",
-                "R=a%20b,2&G=x,true,&B=",
-            ),
-            (
-                "query",
-                ", \"explode\": false",
-                "{\"R\":[1,2],\"G\":{\"x\":3}}",
-                "color=R,1,2,G,x,3",
-            ),
             ("query", ", \"explode\": false", list, "color=blue,black"),
             ("query", ", \"explode\": false", object, "color=R,100,G,200"),
             (
@@ -409,5 +397,15 @@ mod tests {
                 "{place}{rest} {value}"
             );
         }
+    }
+
+    #[test]
+    fn what_is_within_a_field_has_commas_between() {
+        let object = "{\"R\":[\"a b\",2],\"G\":{\"x\":[true,null]},\"B\":[]}";
+        let fields = "R=a%20b,2&G=x,true,&B=";
+        assert_eq!(written("query", "", object), fields);
+        let object = "{\"R\":[1,2],\"G\":{\"x\":3}}";
+        let together = written("query", ", \"explode\": false", object);
+        assert_eq!(together, "color=R,1,2,G,x,3");
     }
 }
