@@ -67,6 +67,12 @@ pub(crate) fn trials() -> Vec<Trial> {
                      `rustup component add rust-analyzer rust-src`",
                 ));
             }
+            if !is_library_known() {
+                return Ok(Completion::ignored_with(
+                    "the dependencies of the standard library are not fetched: `RUSTC_BOOTSTRAP=1 cargo fetch \
+                     --locked --manifest-path $(rustc --print sysroot)/lib/rustlib/src/rust/library/Cargo.toml`",
+                ));
+            }
             a_scenario_is_understood_while_it_is_written();
             Ok(Completion::Completed)
         },
@@ -85,6 +91,25 @@ fn is_installed() -> bool {
                 .join("lib/rustlib/src/rust/library")
                 .is_dir()
         })
+}
+
+/// Whether the server can read the standard library, which it does as a workspace of cargo: else it knows no type of a
+/// value within a `Vec`.
+fn is_library_known() -> bool {
+    let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output();
+    let Ok(sysroot) = sysroot else { return false };
+    let sysroot = String::from_utf8_lossy(&sysroot.stdout);
+    let library = Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library");
+    let mut metadata = Command::new(env!("CARGO"));
+    metadata
+        .args(["metadata", "--format-version", "1", "--locked", "--offline"])
+        .arg("--manifest-path")
+        .arg(library.join("sysroot/Cargo.toml"))
+        // As the server does it: the library uses what is not stable.
+        .env("RUSTC_BOOTSTRAP", "1");
+    metadata
+        .output()
+        .is_ok_and(|output| output.status.success())
 }
 
 fn a_scenario_is_understood_while_it_is_written() {
