@@ -70,7 +70,12 @@ fn a_run_that_became_slower_than_its_baseline_fails() {
     if slower.status.code() == Some(99) {
         slower.prints(&["p95 of `ask` regressed against the baseline `main`"]);
         let record = desk.runs().last().expect("a run").record();
-        assert_eq!(regressed(&record), ["p50", "p95", "p99"]);
+        // How long the longest take is up to the machine, too.
+        let found = regressed(&record);
+        assert!(
+            found == ["p50", "p95"] || found == ["p50", "p95", "p99"],
+            "{found:?}"
+        );
         // The same runs, the same words: compared once more, and graded once more.
         let compared = desk
             .tool("compare", "main latest --format json")
