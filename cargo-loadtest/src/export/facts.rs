@@ -1,7 +1,7 @@
 //! What all formats say of a card beyond its figures.
 
+use crate::console::clean;
 use crate::import;
-use crate::shell::clean;
 use loadtest::capacity::Trial;
 use loadtest::card::{Capacity, Card, DependencyFailure, Report, StepRow, view};
 use loadtest::chain::RootCause;
