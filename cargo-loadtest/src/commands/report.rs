@@ -4,11 +4,10 @@ use super::{baseline, publish};
 use crate::baselines::Against;
 use crate::cli::{Cli, ReportArgs};
 use crate::error::Error;
-use crate::process;
 use crate::store::{self, Store};
 use crate::workspace::Workspace;
-use loadtest::plan::GradingDefaults;
-use std::path::Path;
+use loadtest_model::plan::GradingDefaults;
+use std::path::PathBuf;
 
 /// Prints and exports the card of a run.
 ///
@@ -20,9 +19,7 @@ pub(crate) fn report(args: &ReportArgs, _cli: &Cli) -> Result<u8, Error> {
     if args.ci {
         // A record may be read far from its sources.
         let workspace = Workspace::load_or_folder(&args.cargo);
-        let root = workspace.map_or(process::resolve(Path::new(".")), |found| {
-            found.root().to_path_buf()
-        });
+        let root = workspace.map_or(PathBuf::from("."), |found| found.root().to_path_buf());
         exports = exports.for_ci(&root);
     }
     if let Some(name) = &args.baseline {
