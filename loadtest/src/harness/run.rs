@@ -13,7 +13,9 @@ use crate::journey::{self, Event, Tls, Watcher};
 use crate::machine::{self, Need, Shortage};
 use crate::metrics::Frame;
 use crate::plan::{GradingDefaults, Overrides, Plan};
-use crate::protocol::{BASE_URL_VARIABLE, DebugRequest, FailureKind, RunFailure};
+use crate::protocol::{
+    BASE_URL_VARIABLE, DebugRequest, FailureKind, RunFailure, VALIDITY_VARIABLE, is_validity_off,
+};
 use crate::record::{End, Ending, Start};
 use crate::redact;
 use crate::secrets::{self, Missing};
@@ -35,6 +37,7 @@ pub(crate) struct Ready {
     prepared: Prepared,
     network: Arc<Network>,
     sender: Sender,
+    validity_off: bool,
 }
 
 /// Runs the setups, asks for permission, and looks whether the target is there; what was set up in
@@ -54,6 +57,8 @@ pub(crate) fn begin(
             help: denied.help.clone(),
         });
     }
+    let validity_off = is_validity_off(std::env::var(VALIDITY_VARIABLE).ok().as_deref())
+        .map_err(|message| usage(message, None))?;
     has_secrets(&scenario.definition)?;
     let runtime = runtime()?;
     let known = known_base(given.as_deref(), &scenario.definition);
@@ -106,6 +111,7 @@ pub(crate) fn begin(
             prepared,
             network: Arc::new(network),
             sender: sender.clone(),
+            validity_off,
         }),
         Err(failure) => {
             tear_down(scenario, &prepared, &context);
@@ -131,6 +137,7 @@ impl Ready {
             target_in_process: target.is_some_and(Target::is_in_process),
             permits: self.network.permits(),
             offline: offline::proof().cloned(),
+            validity_off: self.validity_off,
             executable_hash: executable_hash.to_owned(),
             workers,
             started_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
