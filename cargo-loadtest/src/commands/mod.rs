@@ -30,7 +30,7 @@ use crate::selection::{Found, one, select};
 use crate::session;
 use crate::shell;
 use crate::workspace::{self, Binary, Workspace, build};
-use loadtest::protocol::{
+use loadtest_model::protocol::{
     Listing, OFFLINE_VARIABLE, VALIDITY_VARIABLE, is_offline_wanted, is_validity_off,
 };
 use recorded::Requests;
@@ -215,7 +215,7 @@ fn join(listings: Vec<(Binary, Listing)>) -> Result<Vec<Found>, Error> {
 mod tests {
     use super::*;
     use crate::session::sample;
-    use loadtest::definition::ScenarioDef;
+    use loadtest_model::definition::ScenarioDef;
     use std::path::PathBuf;
 
     fn binary(package: &str) -> Binary {
