@@ -18,7 +18,9 @@ use loadtest_model::definition::ScenarioDef;
 use loadtest_model::failure::{FailureKind, RunFailure};
 use loadtest_model::metrics::Frame;
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
-use loadtest_model::protocol::{BASE_URL_VARIABLE, DebugRequest};
+use loadtest_model::protocol::{
+    BASE_URL_VARIABLE, DebugRequest, VALIDITY_VARIABLE, is_validity_off,
+};
 use loadtest_model::record::{End, Ending, Start};
 use std::path::Path;
 use std::sync::Arc;
