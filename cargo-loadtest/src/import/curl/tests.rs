@@ -1,4 +1,4 @@
-use super::super::recording::{BOUNDARY, Exchange};
+use super::super::marked::{BOUNDARY, Exchange};
 use super::*;
 use proptest::prelude::*;
 use serde::Deserialize;

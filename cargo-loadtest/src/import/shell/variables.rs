@@ -1,6 +1,6 @@
 //! Variables that a text sets, or that the environment has.
 
-use super::super::recording::Secret;
+use super::super::marked::Secret;
 use super::super::source::{Mistake, Span};
 use std::collections::{HashMap, HashSet};
 
