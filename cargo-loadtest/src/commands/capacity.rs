@@ -1,6 +1,6 @@
 //! `cargo loadtest capacity`: the highest arrival rate at which a scenario meets an SLO.
 
-use super::{Project, publish, recorded, run};
+use super::{Project, publish, recorded, require_judged_validity, run};
 use crate::cli::{CapacityArgs, Cli, Format, RateArgs, Slo};
 use crate::error::Error;
 use crate::notify::{Planned, Run};
@@ -29,6 +29,7 @@ const HIGHEST: f64 = 1_000_000.0;
 /// # Errors
 /// What prevents the search as a whole.
 pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
+    require_judged_validity(args.ci.then_some("--ci"))?;
     let mut exports = publish::Exports::check(&args.export, &args.pdf)?;
     let given = recorded::requests(&args.curl)?;
     let measures_itself = given.is_some();

@@ -1,6 +1,6 @@
 //! `cargo loadtest run`: one scenario after another or all at once, one record of all.
 
-use super::{Project, mix, publish, recorded};
+use super::{Project, mix, publish, recorded, require_judged_validity};
 use crate::baselines::{Against, Baseline, Baselines};
 use crate::cli::{Cli, Format, RunArgs};
 use crate::config::Config;
@@ -35,6 +35,8 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let project = Project::open_for(given.as_ref(), &args.project, cli)?;
     let mut config = project.config()?;
     let args = &config.defaults(args.gate.ci).complete(args);
+    let gate = args.gate.baseline.as_ref().map(|_| "--baseline");
+    require_judged_validity(args.gate.ci.then_some("--ci").or(gate))?;
     let mut exports = publish::Exports::check(&args.export, &args.pdf)?;
     if args.gate.ci {
         exports = exports.for_ci(project.workspace.root());

@@ -312,6 +312,7 @@ fn start(definition: ScenarioDef) -> ScenarioRecord {
         target_in_process: false,
         permits: Vec::new(),
         offline: None,
+        validity_off: false,
         executable_hash: "c0ffee5a1e9b3d4a6c7e8f90123f2a1c94b7e0d8865a5c2f1e9b3d4a6c7e8f90"
             .to_owned(),
         workers: 2,
