@@ -260,7 +260,7 @@ fn shorten(text: &str) -> String {
     if shown.len() < text.len() {
         shown.push('…');
     }
-    crate::shell::clean(&shown)
+    crate::console::clean(&shown)
 }
 
 /// Returns the name of a variable at the beginning of a text, if one is there.
