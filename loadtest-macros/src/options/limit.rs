@@ -77,7 +77,7 @@ const SYNONYMS: [(&str, &str); 8] = [
 /// A condition, as a constant of the library.
 pub(crate) struct Limit {
     pub(crate) metric: Metric,
-    /// The variant of `Comparison`.
+    /// The variant of `Comparator`.
     pub(crate) comparison: &'static str,
     pub(crate) bound: Bound,
     /// The delay after the start of the steady part until the limit may abort the run.

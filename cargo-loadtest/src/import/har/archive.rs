@@ -6,7 +6,7 @@ use super::super::marked::Dropped;
 use super::super::source::{Mistake, Note, Span};
 use super::times::{duration, moment};
 use super::why;
-use crate::shell::clean;
+use crate::console::clean;
 use url::Url;
 
 /// The longest method.
