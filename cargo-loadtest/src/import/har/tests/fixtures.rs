@@ -11,13 +11,9 @@ fn shown(text: &str) -> String {
         let think = exchange
             .think
             .map_or(String::new(), |think| format!(", think {think:?}"));
-        let pattern = exchange
-            .pattern
-            .as_deref()
-            .map_or(String::new(), |pattern| format!(" as {pattern}"));
         let _ = writeln!(
             shown,
-            "{} {}{}{pattern} -> {:?}{think}",
+            "{} {}{} -> {:?}{think}",
             exchange.method, exchange.origin, exchange.target, exchange.expect
         );
         for header in &exchange.headers {
@@ -57,20 +53,6 @@ fn shown(text: &str) -> String {
         if let Some(body) = answer.filter(|body| !body.is_empty()) {
             let _ = writeln!(shown, "  < {}", String::from_utf8_lossy(body));
         }
-    }
-    for data in &recording.data {
-        let _ = writeln!(
-            shown,
-            "data {} {:?} {:?}",
-            data.name, data.fields, data.rows
-        );
-    }
-    for reference in &recording.references {
-        let _ = writeln!(
-            shown,
-            "{} from {:?}: {}",
-            reference.marker, reference.from, reference.why
-        );
     }
     for note in &recording.notes {
         let _ = writeln!(shown, "note {}: {}", &text[note.span.clone()], note.words);

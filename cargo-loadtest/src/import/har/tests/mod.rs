@@ -1,8 +1,8 @@
 //! What becomes of archives.
 
 mod any;
+mod between;
 mod fixtures;
-mod folded;
 mod told;
 
 use super::super::recording::{Body, Exchange};
