@@ -1,7 +1,7 @@
 //! A recording as a scenario that can be run at once, without any code.
 
+use super::marked::{Body, Exchange, Http, Recording, Secret};
 use super::naming;
-use super::recording::{Body, Exchange, Http, Recording, Secret};
 use super::secrecy::{forms, texts_in_base64};
 use super::source::Input;
 use loadtest::definition::{

@@ -1,7 +1,7 @@
 //! Reads the bodies of requests and answers.
 
 use super::super::document::Node;
-use super::super::recording::{BOUNDARY, Body, Part};
+use super::super::recording::{BOUNDARY, Body, Part, Text};
 use super::super::source::Note;
 use super::entry::HarEntry;
 use super::multipart::{find_boundary, parse_parts};
@@ -16,7 +16,7 @@ const LARGEST_ANSWER: usize = 1024 * 1024;
 const ALL_ANSWERS: usize = 64 * 1024 * 1024;
 
 /// Body of a request, and the `content-type` to send instead of the recorded one.
-type TypedBody = (Body, Option<Vec<u8>>);
+type TypedBody = (Body, Option<String>);
 
 /// Reads the body of a request.
 pub(super) fn read_request_body(entry: &HarEntry<'_>, notes: &mut Vec<Note>) -> TypedBody {
@@ -31,9 +31,7 @@ pub(super) fn read_request_body(entry: &HarEntry<'_>, notes: &mut Vec<Note>) -> 
             .filter(|mime| is_media_type(mime));
         let content_type = recorded.or(mime).unwrap_or_default();
         // A header of the request stays as it is.
-        let missing_type = mime
-            .filter(|_| recorded.is_none())
-            .map(|mime| mime.as_bytes().to_vec());
+        let missing_type = mime.filter(|_| recorded.is_none()).map(str::to_owned);
         let text = data.text_of("text").unwrap_or_default();
         if !text.is_empty() {
             return read_text(data, text, content_type, missing_type, &mut warn);
@@ -53,7 +51,7 @@ fn read_text(
     data: &Node<'_>,
     text: &str,
     content_type: &str,
-    missing_type: Option<Vec<u8>>,
+    missing_type: Option<String>,
     warn: &mut dyn FnMut(String),
 ) -> TypedBody {
     let bytes = decode_text(text, data);
@@ -62,7 +60,7 @@ fn read_text(
         warn(words.to_owned());
     }
     let Ok(text) = std::str::from_utf8(&bytes) else {
-        return (Body::Bytes(bytes), missing_type);
+        return (Body::Text(Text::from_bytes(bytes)), missing_type);
     };
     let parts = find_boundary(content_type).and_then(|boundary| parse_parts(text, boundary));
     if let Some(parts) = parts {
@@ -76,13 +74,13 @@ fn read_text(
     } else {
         text
     };
-    (Body::Bytes(text.as_bytes().to_vec()), missing_type)
+    (Body::Text(Text::literal(text)), missing_type)
 }
 
 fn read_params(
     params: &[Node<'_>],
     content_type: &str,
-    missing_type: Option<Vec<u8>>,
+    missing_type: Option<String>,
     warn: &mut dyn FnMut(String),
 ) -> TypedBody {
     let has_files = params
@@ -97,21 +95,19 @@ fn read_params(
         && (!is_type(content_type, URL_ENCODED) || name.starts_with(['{', '[']))
     {
         // A proxy that takes any text for a form has all of it as the name of a field.
-        return (Body::Bytes(name.clone().into_bytes()), missing_type);
+        return (Body::Text(Text::literal(name)), missing_type);
     }
     let mut form = url::form_urlencoded::Serializer::new(String::new());
-    let form = form.extend_pairs(&pairs).finish().into_bytes();
-    let usual_type = content_type
-        .is_empty()
-        .then(|| URL_ENCODED.as_bytes().to_vec());
-    (Body::Bytes(form), usual_type.or(missing_type))
+    let form = form.extend_pairs(&pairs).finish();
+    let usual_type = content_type.is_empty().then(|| URL_ENCODED.to_owned());
+    (Body::Text(Text::literal(form)), usual_type.or(missing_type))
 }
 
 /// Returns a form with our own boundary, and warns of files without content.
 fn to_form(parts: Vec<Part>, warn: &mut dyn FnMut(String)) -> TypedBody {
     for part in parts.iter().filter(|part| part.content.is_empty()) {
-        let name = part.file_name.as_deref().unwrap_or_default();
-        let name: String = String::from_utf8_lossy(name).chars().take(60).collect();
+        let name = part.file_name.as_ref().and_then(Text::as_literal);
+        let name: String = name.unwrap_or_default().chars().take(60).collect();
         if !name.is_empty() {
             warn(format!(
                 "the content of the file `{name}` is not in the archive: an empty one is sent"
@@ -119,7 +115,7 @@ fn to_form(parts: Vec<Part>, warn: &mut dyn FnMut(String)) -> TypedBody {
         }
     }
     let content_type = format!("multipart/form-data; boundary={BOUNDARY}");
-    (Body::Multipart(parts), Some(content_type.into_bytes()))
+    (Body::Multipart(parts), Some(content_type))
 }
 
 fn read_pair(param: &Node<'_>) -> (String, String) {
@@ -134,15 +130,13 @@ fn read_part(param: &Node<'_>) -> Part {
     let (name, value) = read_pair(param);
     let content_type = param.text_of("contentType").map(str::trim);
     Part {
-        name: name.into_bytes(),
-        file_name: param
-            .text_of("fileName")
-            .map(|name| name.as_bytes().to_vec()),
+        name: Text::literal(name),
+        file_name: param.text_of("fileName").map(Text::from),
         content_type: content_type
             .filter(|text| is_media_type(text))
             .map(str::to_owned),
         headers: Vec::new(),
-        content: value.into_bytes(),
+        content: Text::literal(value),
     }
 }
 

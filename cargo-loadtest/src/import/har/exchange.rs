@@ -1,6 +1,6 @@
 //! Makes the exchange of an entry: the request to send, and the answer to expect.
 
-use super::super::recording::{Answer, Exchange, Header};
+use super::super::recording::{Answer, Exchange, Header, Text};
 use super::super::source::Note;
 use super::body::{AnswerBudget, read_answer_body, read_request_body};
 use super::entry::HarEntry;
@@ -43,15 +43,12 @@ impl ExchangeReader {
             notes.push(Note::new(entry.span.clone(), words));
         }
         let mut headers = selected.headers;
-        headers.extend(cookie.map(|cookie| Header {
-            name: "cookie".to_owned(),
-            value: cookie.into_bytes(),
-        }));
+        headers.extend(cookie.map(|cookie| Header::new("cookie", cookie)));
         Exchange {
             span: entry.span.clone(),
             method: entry.method.clone(),
             origin: entry.url.origin().ascii_serialization(),
-            target: format_target(&entry.url),
+            target: Text::literal(format_target(&entry.url)),
             headers,
             credentials: selected.credentials,
             body,
@@ -63,10 +60,7 @@ impl ExchangeReader {
 
     fn read_answer(&mut self, entry: &HarEntry<'_>, status: u16) -> Answer {
         let headers = entry.answer_headers.iter();
-        let headers = headers.map(|(name, value)| Header {
-            name: name.clone(),
-            value: value.clone().into_bytes(),
-        });
+        let headers = headers.map(|(name, value)| Header::new(name, value.as_str()));
         Answer {
             status,
             headers: headers.collect(),

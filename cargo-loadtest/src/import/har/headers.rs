@@ -1,6 +1,6 @@
 //! Selects the request headers that belong to the application, not to the browser or the connection.
 
-use super::super::recording::{Credentials, Header};
+use super::super::recording::{Credentials, Header, Text};
 use super::entry::HarEntry;
 use super::lists::is_listed;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -24,7 +24,7 @@ pub(super) struct RequestHeaders {
 }
 
 /// Returns the headers of a request without its cookies. `content_type` replaces the recorded one.
-pub(super) fn select_headers(entry: &HarEntry<'_>, content_type: Option<&[u8]>) -> RequestHeaders {
+pub(super) fn select_headers(entry: &HarEntry<'_>, content_type: Option<&str>) -> RequestHeaders {
     let mut selected = RequestHeaders::default();
     let mut has_authorization = false;
     for (name, value) in &entry.request_headers {
@@ -47,15 +47,10 @@ pub(super) fn select_headers(entry: &HarEntry<'_>, content_type: Option<&[u8]>) 
         let is_page =
             name == "accept" && value.starts_with("text/html,") && value.contains("*/*;q=");
         let value = if is_page { PAGE_ACCEPT } else { value };
-        selected.headers.push(Header {
-            name: name.clone(),
-            value: value.as_bytes().to_vec(),
-        });
+        selected.headers.push(Header::new(name, value));
     }
-    selected.headers.extend(content_type.map(|value| Header {
-        name: "content-type".to_owned(),
-        value: value.to_vec(),
-    }));
+    let content_type = content_type.map(|value| Header::new("content-type", value));
+    selected.headers.extend(content_type);
     if !has_authorization {
         selected.credentials = read_url_credentials(entry);
     }
@@ -87,8 +82,8 @@ fn parse_basic(value: &str) -> Option<Credentials> {
     let pair = String::from_utf8(pair).ok()?;
     let (user, password) = pair.split_once(':')?;
     Some(Credentials {
-        user: user.as_bytes().to_vec(),
-        password: password.as_bytes().to_vec(),
+        user: Text::literal(user),
+        password: Text::literal(password),
     })
 }
 
@@ -102,10 +97,9 @@ fn read_url_credentials(entry: &HarEntry<'_>) -> Option<Credentials> {
 }
 
 /// Decodes `%41`, but leaves `+` alone.
-fn decode_percent(text: &str) -> Vec<u8> {
+fn decode_percent(text: &str) -> Text {
     let text = text.replace('+', "%2B");
     let mut pairs = url::form_urlencoded::parse(text.as_bytes());
-    pairs
-        .next()
-        .map_or_else(Vec::new, |(name, _)| name.into_owned().into_bytes())
+    let decoded = pairs.next().map(|(name, _)| name.into_owned());
+    Text::literal(decoded.unwrap_or_default())
 }

@@ -2,7 +2,7 @@
 //!
 //! Anything unusual is sent as the bytes that were recorded.
 
-use super::super::recording::Part;
+use super::super::recording::{Part, Text};
 
 /// Returns the boundary that a `content-type` names.
 pub(super) fn find_boundary(content_type: &str) -> Option<&str> {
@@ -34,7 +34,7 @@ pub(super) fn parse_parts(body: &str, boundary: &str) -> Option<Vec<Part>> {
 
 fn parse_part(head: &str, content: &str) -> Option<Part> {
     let mut part = Part {
-        content: content.as_bytes().to_vec(),
+        content: Text::literal(content),
         ..Part::default()
     };
     for line in head.split("\r\n") {
@@ -55,10 +55,12 @@ fn parse_part(head: &str, content: &str) -> Option<Part> {
 }
 
 /// Returns a parameter of `content-disposition`, with the characters that browsers escape.
-fn find_parameter(value: &str, name: &str) -> Option<Vec<u8>> {
+fn find_parameter(value: &str, name: &str) -> Option<Text> {
     let (_, rest) = value.split_once(&format!("; {name}=\""))?;
     let text = rest.split_once('"')?.0.replace("%22", "\"");
-    Some(text.replace("%0D", "\r").replace("%0A", "\n").into_bytes())
+    Some(Text::literal(
+        text.replace("%0D", "\r").replace("%0A", "\n"),
+    ))
 }
 
 #[cfg(test)]
@@ -74,11 +76,9 @@ mod tests {
         let [first, second] = parts.as_slice() else {
             panic!("{parts:?}")
         };
-        assert_eq!(
-            (&first.name[..], &first.content[..]),
-            (&b"a"[..], &b"1\r\n2"[..])
-        );
-        assert_eq!(second.file_name.as_deref(), Some(&b"x\".csv"[..]));
+        assert_eq!(first.name, Text::literal("a"));
+        assert_eq!(first.content, Text::literal("1\r\n2"));
+        assert_eq!(second.file_name, Some(Text::literal("x\".csv")));
         assert_eq!(second.content_type.as_deref(), Some("text/csv"));
         assert!(second.content.is_empty());
     }

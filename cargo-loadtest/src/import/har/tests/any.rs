@@ -80,7 +80,7 @@ proptest! {
             match read(&archive, &options) {
                 Ok(recording) => {
                     prop_assert!(!recording.exchanges.is_empty());
-                    prop_assert!(recording.exchanges.iter().all(|exchange| exchange.target.starts_with('/')));
+                    prop_assert!(recording.exchanges.iter().all(|exchange| exchange.target.start().starts_with('/')));
                     prop_assert!(recording.notes.iter().all(|note| note.span.end <= length));
                 }
                 Err(mistake) => prop_assert!(mistake.span.end <= length),

@@ -19,7 +19,7 @@ fn cookies_of_answers_come_back_by_themselves() {
     let cookie = |entries: &[Value]| {
         let recording = recording(entries);
         let cookie = recording.exchanges.last().unwrap().header("cookie");
-        let cookie = cookie.map(|cookie| String::from_utf8(cookie.to_vec()).unwrap());
+        let cookie = cookie.map(show_text);
         (cookie, notes(&recording))
     };
     assert_eq!(

@@ -14,33 +14,30 @@ fn shown(text: &str) -> String {
         let _ = writeln!(
             shown,
             "{} {}{} -> {:?}{think}",
-            exchange.method, exchange.origin, exchange.target, exchange.expect
+            exchange.method,
+            exchange.origin,
+            show_text(&exchange.target),
+            exchange.expect
         );
         for header in &exchange.headers {
-            let _ = writeln!(
-                shown,
-                "  {}: {}",
-                header.name,
-                String::from_utf8_lossy(&header.value)
-            );
+            let _ = writeln!(shown, "  {}: {}", header.name, show_text(&header.value));
         }
         if let Some(credentials) = &exchange.credentials {
-            let _ = writeln!(shown, "  {:?}", String::from_utf8_lossy(&credentials.user));
+            let _ = writeln!(shown, "  {:?}", show_text(&credentials.user));
         }
         match &exchange.body {
             Body::None => {}
-            Body::Bytes(bytes) => {
-                let _ = writeln!(shown, "  {}", String::from_utf8_lossy(bytes));
+            Body::Text(text) => {
+                let _ = writeln!(shown, "  {}", show_text(text));
             }
             Body::Multipart(parts) => {
                 for part in parts {
-                    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-                    let file = part.file_name.as_deref().map(text);
+                    let file = part.file_name.as_ref().map(show_text);
                     let _ = writeln!(
                         shown,
                         "  {} = {:?} {file:?} {:?}",
-                        text(&part.name),
-                        text(&part.content),
+                        show_text(&part.name),
+                        show_text(&part.content),
                         part.content_type
                     );
                 }

@@ -1,5 +1,13 @@
-//! What every reader makes of its input: the requests in their order, and all that is known of them.
+//! Recordings whose values are markers: strings like nothing else in the input, in the place of a secret or of a value
+//! of an earlier answer.
+//!
+//! Readers that still make these are converted by [`Recording::typed`].
 
+mod convert;
+
+pub(crate) use super::recording::{
+    BOUNDARY, Client, Confidence, Data, Dropped, Group, Http, Key, Origin, Reading, Spelling,
+};
 use super::source::{Note, Span};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use std::time::Duration;
@@ -36,26 +44,6 @@ pub(crate) struct Recording {
     pub(crate) base: Option<String>,
 }
 
-/// Requests that belong together: those with its name in [`Exchange::group`].
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Group {
-    /// What it is called.
-    pub(crate) name: String,
-    /// What is said about it.
-    pub(crate) description: Option<String>,
-}
-
-/// A request that is not imported.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Dropped {
-    /// Where it stands in the input.
-    pub(crate) span: Span,
-    /// The request in a few words: `GET https://cdn.example/logo.png`.
-    pub(crate) what: String,
-    /// Why, in words that are the same for all of a kind: `static files`.
-    pub(crate) why: String,
-}
-
 /// A value that a run has from an earlier answer, or from its data. Its marker, which is like nothing else in the
 /// input, stands in the place of the value: in [`Exchange::target`], a header, a body, credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,122 +61,6 @@ pub(crate) struct Reference {
     pub(crate) why: String,
 }
 
-/// Where a value is from.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Origin {
-    /// The JSON of the answer to the exchange with this number.
-    Body { exchange: usize, path: Vec<Key> },
-    /// The text of that answer, which is no JSON: what is between two texts, the first time.
-    Between {
-        exchange: usize,
-        before: String,
-        after: String,
-    },
-    /// A header of that answer.
-    Header { exchange: usize, name: String },
-    /// A part of such a header: what is between two texts, in the first of that name that has both. An empty `before`
-    /// is its beginning, an empty `after` its end.
-    Part {
-        exchange: usize,
-        name: String,
-        before: String,
-        after: String,
-    },
-    /// The target of the link with this relation, in the `link` headers of that answer
-    /// (<https://www.rfc-editor.org/rfc/rfc8288>).
-    Link { exchange: usize, rel: String },
-    /// What another one gives, read once more.
-    Within {
-        outer: Box<Origin>,
-        reading: Reading,
-    },
-    /// A field of [`Recording::data`] with this number.
-    Row { data: usize, field: String },
-}
-
-/// How a text is read once more.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Reading {
-    /// As JSON.
-    Json(Vec<Key>),
-    /// What is between two texts, the first time; to its end, where `after` is empty.
-    Between { before: String, after: String },
-    /// As what it means, where it is written like this.
-    Decoded(Spelling),
-}
-
-/// How letters are written that would mean something else.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Spelling {
-    /// `%2F`, as in URLs.
-    Percent,
-    /// `&amp;`, as in HTML.
-    Html,
-    /// `\/`, as in strings of JSON and scripts.
-    Json,
-}
-
-impl Origin {
-    /// Where what is read once more is from.
-    pub(crate) fn root(&self) -> &Self {
-        let mut origin = self;
-        while let Self::Within { outer, .. } = origin {
-            origin = outer;
-        }
-        origin
-    }
-
-    /// The same, read once more.
-    pub(crate) fn within(self, reading: Reading) -> Self {
-        Self::Within {
-            outer: Box::new(self),
-            reading,
-        }
-    }
-}
-
-/// A step of the way to a value in JSON.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Key {
-    /// The field of an object.
-    Field(String),
-    /// The item of a list, from zero.
-    Item(usize),
-}
-
-/// How certain it is that a value comes from where it is thought to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Confidence {
-    /// It fits, and might be a coincidence.
-    Possible,
-    /// It is hardly a coincidence.
-    Likely,
-    /// The input says so, or the value is like no other.
-    Certain,
-}
-
-impl Confidence {
-    /// In a word.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Possible => "possible",
-            Self::Likely => "likely",
-            Self::Certain => "certain",
-        }
-    }
-}
-
-/// Rows of data.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Data {
-    /// What a row is called.
-    pub(crate) name: String,
-    /// The names of its fields.
-    pub(crate) fields: Vec<String>,
-    /// As many values in each as there are fields.
-    pub(crate) rows: Vec<Vec<String>>,
-}
-
 /// A value that comes from the environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Secret {
@@ -198,32 +70,6 @@ pub(crate) struct Secret {
     pub(crate) what: String,
     /// What stands for it in the requests.
     pub(crate) value: String,
-}
-
-/// How requests are sent: one way for all of a scenario.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Client {
-    /// Whether certificates go unchecked.
-    pub(crate) insecure: bool,
-    /// The version of HTTP, where the input asks for one.
-    pub(crate) http: Option<Http>,
-    /// Whether cookies that answers set are sent back.
-    pub(crate) keeps_cookies: bool,
-    /// How many redirects are followed unless an [`Exchange`] has another number.
-    pub(crate) redirects: u32,
-    /// A file of certificates to trust.
-    pub(crate) ca: Option<String>,
-    /// A file with the certificate of the client and its key.
-    pub(crate) identity: Option<String>,
-}
-
-/// A version of HTTP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Http {
-    /// HTTP/1.1.
-    One,
-    /// HTTP/2 from the first byte.
-    Two,
 }
 
 /// A request, and its answer where that is known.
@@ -321,9 +167,6 @@ pub(crate) struct Part {
     /// The bytes.
     pub(crate) content: Vec<u8>,
 }
-
-/// What separates the parts of a form: always the same, so that every run sends the same bytes.
-pub(crate) const BOUNDARY: &str = "------------------------loadtest8Zq4vC1xWm";
 
 #[cfg(test)]
 impl Exchange {
