@@ -1,6 +1,6 @@
 //! `cargo loadtest capacity`: the highest arrival rate at which a scenario meets an SLO.
 
-use super::{Project, publish, recorded, run};
+use super::{Project, publish, recorded, require_judged_validity, run};
 use crate::cli::{CapacityArgs, Cli, Format, RateArgs, Slo};
 use crate::error::Error;
 use crate::notify::{Planned, Run};
@@ -10,13 +10,13 @@ use crate::session::{self, Program};
 use crate::shell;
 use crate::store::{self, Store};
 use crate::workspace;
-use loadtest::capacity::{Goal, Outcome, Purpose, Search, Trial};
-use loadtest::card::view;
-use loadtest::definition::slo::Mistake;
-use loadtest::definition::{Bound, Load, Metric, Part, ScenarioDef, Threshold};
-use loadtest::plan::{PlanError, ScopedThreshold, with_error_limit};
-use loadtest::protocol::CapacityRequest;
-use loadtest::record::{RunRecord, SCHEMA_VERSION};
+use loadtest_model::capacity::{Goal, Outcome, Purpose, Search, Trial};
+use loadtest_model::card::view;
+use loadtest_model::definition::slo::Mistake;
+use loadtest_model::definition::{Bound, Load, Metric, Part, ScenarioDef, Threshold};
+use loadtest_model::plan::{PlanError, ScopedThreshold, with_error_limit};
+use loadtest_model::protocol::CapacityRequest;
+use loadtest_model::record::{RunRecord, SCHEMA_VERSION};
 use std::time::Duration;
 
 /// The first rate where the scenario declares none.
@@ -29,6 +29,7 @@ const HIGHEST: f64 = 1_000_000.0;
 /// # Errors
 /// What prevents the search as a whole.
 pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
+    require_judged_validity(args.ci.then_some("--ci"))?;
     let mut exports = publish::Exports::check(&args.export, &args.pdf)?;
     let given = recorded::requests(&args.curl)?;
     let measures_itself = given.is_some();

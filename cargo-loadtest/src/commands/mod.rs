@@ -30,7 +30,9 @@ use crate::selection::{Found, one, select};
 use crate::session;
 use crate::shell;
 use crate::workspace::{self, Binary, Workspace, build};
-use loadtest::protocol::{Listing, OFFLINE_VARIABLE, is_offline_wanted};
+use loadtest_model::protocol::{
+    Listing, OFFLINE_VARIABLE, VALIDITY_VARIABLE, is_offline_wanted, is_validity_off,
+};
 use recorded::Requests;
 
 /// What a command begins with that is about scenarios: the workspace, whose load tests can be built and
@@ -143,6 +145,25 @@ fn is_offline() -> Result<bool, Error> {
     })
 }
 
+/// Refuses a gate over a run whose validity the environment says not to judge.
+///
+/// # Errors
+/// [`Error::Config`].
+fn require_judged_validity(flag: Option<&str>) -> Result<(), Error> {
+    let value = std::env::var(VALIDITY_VARIABLE).ok();
+    let mistake = match (is_validity_off(value.as_deref()), flag) {
+        (Err(mistake), _) => mistake,
+        (Ok(true), Some(flag)) => format!(
+            "`{VALIDITY_VARIABLE}=off` is for tests of a tool, and not possible with `{flag}`: a gate needs a \
+             measurement that was judged"
+        ),
+        _ => return Ok(()),
+    };
+    Err(Error::Config {
+        mistakes: vec![mistake],
+    })
+}
+
 /// The scenarios of all programs in the order (package, file, line). One that a library brings into
 /// several programs is there once.
 fn join(listings: Vec<(Binary, Listing)>) -> Result<Vec<Found>, Error> {
@@ -194,7 +215,7 @@ fn join(listings: Vec<(Binary, Listing)>) -> Result<Vec<Found>, Error> {
 mod tests {
     use super::*;
     use crate::session::sample;
-    use loadtest::definition::ScenarioDef;
+    use loadtest_model::definition::ScenarioDef;
     use std::path::PathBuf;
 
     fn binary(package: &str) -> Binary {

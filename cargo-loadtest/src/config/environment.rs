@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 /// What all variables begin with.
 const PREFIX: &str = "LOADTEST_";
 /// Those that are no keys: the base URL, whether there is a network, who the caller is, and what tool and load test say to each other.
-const OTHERS: [&str; 5] = ["BASE_URL", "OFFLINE", "USER", "REQUEST", "SOURCE"];
+const OTHERS: [&str; 6] = [
+    "BASE_URL", "OFFLINE", "VALIDITY", "USER", "REQUEST", "SOURCE",
+];
 
 /// The variables of this tool, and where it was called.
 #[derive(Debug, Clone, Default)]

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::interrupt::Interrupts;
 use crate::shell;
 use loadtest::journey::{End, Event};
-use loadtest::protocol::{DebugRequest, Request};
+use loadtest_model::protocol::{DebugRequest, Request};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
