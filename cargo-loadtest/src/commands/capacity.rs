@@ -2,12 +2,12 @@
 
 use super::{Project, publish, recorded, require_judged_validity, run};
 use crate::cli::{CapacityArgs, Cli, Format, RateArgs, Slo};
+use crate::console;
 use crate::error::Error;
 use crate::notify::{Planned, Run};
 use crate::policy::{self, Action};
 use crate::selection::{Found, similar};
 use crate::session::{self, Program};
-use crate::shell;
 use crate::store::{self, Store};
 use crate::workspace;
 use loadtest_model::capacity::{Goal, Outcome, Purpose, Search, Trial};
@@ -104,7 +104,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     );
     let read = made.and_then(|()| folder.fold_search(&mut record));
     if let Err(error) = read {
-        shell::error(&error);
+        console::error(&error);
         record.not_run.push(run::not_run(found, &error));
         record.capacity = None;
     }
@@ -272,7 +272,7 @@ fn conditions(record: &RunRecord) -> String {
 /// Says what is searched for, and how long that takes at most.
 fn announce(request: &CapacityRequest, record: &RunRecord) {
     let goal = &request.goal;
-    shell::status(
+    console::status(
         "Searching",
         format_args!(
             "the highest rate at which {} meets {}, seed {}",
@@ -283,7 +283,7 @@ fn announce(request: &CapacityRequest, record: &RunRecord) {
     );
     let (trials, confirmations) = goal.most();
     let longest = Duration::from_secs(goal.longest().as_secs());
-    shell::status(
+    console::status(
         "At most",
         format_args!(
             "{} ({trials} trials and {confirmations} confirmations), and up to 30 s for the last answers \
@@ -313,7 +313,7 @@ fn tell(trial: &Trial, request: &CapacityRequest) {
         line = format!("{line}  over {}", view::span(request.goal.confirm));
     }
     for reason in trial.reasons.iter().take(1) {
-        line = format!("{line}: {}", shell::clean(reason));
+        line = format!("{line}: {}", console::clean(reason));
     }
-    shell::verdict(trial.attempt.outcome == Outcome::Met, verb, line);
+    console::verdict(trial.attempt.outcome == Outcome::Met, verb, line);
 }

@@ -4,7 +4,7 @@ use super::super::document::{self, Node};
 use super::super::source::{Mistake, Note};
 use super::entry::HarEntry;
 use super::times::parse_moment;
-use crate::shell::clean;
+use crate::console::clean;
 
 /// Longest name of a program that is shown.
 const LONGEST_PROGRAM: usize = 60;

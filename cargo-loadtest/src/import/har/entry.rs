@@ -5,7 +5,7 @@ use super::super::recording::Dropped;
 use super::super::source::{Note, Span};
 use super::reason;
 use super::times::{parse_moment, read_duration};
-use crate::shell::clean;
+use crate::console::clean;
 use url::Url;
 
 /// Longest method of HTTP that is accepted.

@@ -254,7 +254,7 @@ fn short(text: &str) -> String {
     if shown.len() < text.len() {
         shown.push('…');
     }
-    crate::shell::clean(&shown)
+    crate::console::clean(&shown)
 }
 
 /// Whether a letter can begin the name of a variable.
