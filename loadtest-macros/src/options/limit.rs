@@ -113,7 +113,7 @@ impl TokenText {
         }
     }
 
-    /// Returns the span of the token at `place`; the end of the attribute if there is none.
+    /// Returns the span of the tokens at `place`; that of the last token for the end of the text.
     fn span_at(&self, place: &Range<usize>) -> Span {
         let mut spans = self
             .spans
@@ -125,7 +125,7 @@ impl TokenText {
                 .last()
                 .and_then(|last| first.join(last))
                 .unwrap_or(first),
-            None => Span::call_site(),
+            None => (self.spans.last()).map_or_else(Span::call_site, |(_, span)| *span),
         }
     }
 }
