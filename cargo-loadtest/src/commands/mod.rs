@@ -22,13 +22,13 @@ mod words;
 
 use crate::cli::{CargoArgs, Cli, ProjectArgs, SelectionArgs};
 use crate::config::Config;
+use crate::console;
 use crate::error::Error;
 use crate::interrupt::Interrupts;
 use crate::notify::Webhooks;
 use crate::policy::{self, Action};
 use crate::selection::{Found, one, select};
 use crate::session;
-use crate::shell;
 use crate::workspace::{self, Binary, Workspace, build};
 use loadtest_model::protocol::{
     Listing, OFFLINE_VARIABLE, VALIDITY_VARIABLE, is_offline_wanted, is_validity_off,
@@ -94,7 +94,9 @@ impl<'a> Project<'a> {
             return Webhooks::of(&config.notify);
         }
         if !config.notify.is_empty() {
-            shell::warning("no webhook is told of an offline run (`--offline`, LOADTEST_OFFLINE)");
+            console::warning(
+                "no webhook is told of an offline run (`--offline`, LOADTEST_OFFLINE)",
+            );
         }
         Webhooks::of(&[])
     }
@@ -138,7 +140,7 @@ impl<'a> Project<'a> {
 
 /// Whether the environment asks for runs without a network.
 fn is_offline() -> Result<bool, Error> {
-    let value = std::env::var_os(OFFLINE_VARIABLE);
+    let value = crate::process::variable_os(OFFLINE_VARIABLE);
     let value = value.as_ref().map(|value| value.to_string_lossy());
     is_offline_wanted(value.as_deref()).map_err(|mistake| Error::Config {
         mistakes: vec![mistake],

@@ -4,6 +4,7 @@ use super::{Project, mix, publish, recorded, require_judged_validity};
 use crate::baselines::{Against, Baseline, Baselines};
 use crate::cli::{Cli, Format, RunArgs};
 use crate::config::Config;
+use crate::console;
 use crate::error::Error;
 use crate::files;
 use crate::interrupt::Interrupts;
@@ -12,7 +13,6 @@ use crate::notify::{Planned, Run};
 use crate::policy::{self, Action};
 use crate::selection::Found;
 use crate::session::{self, Program};
-use crate::shell;
 use crate::store::{self, RunFolder, Store};
 use crate::workspace::{self, Binary};
 use loadtest::redact;
@@ -129,7 +129,7 @@ fn baseline(baselines: &Baselines, name: &str, is_ci: bool) -> Result<Baseline, 
     match baselines.open(name) {
         Err(error @ Error::UnknownBaseline { .. }) if is_ci && !baselines.is_slip(name)? => {
             let help = error.help().unwrap_or_default();
-            shell::warning(format_args!("{error}: nothing is compared; {help}"));
+            console::warning(format_args!("{error}: nothing is compared; {help}"));
             baselines.new_or_not(name)
         }
         found => found,
@@ -205,7 +205,7 @@ fn keep(found: &Found, result: Result<ScenarioRecord, Error>, record: &mut RunRe
     match result {
         Ok(scenario) => record.scenarios.push(scenario),
         Err(error) => {
-            shell::error(&error);
+            console::error(&error);
             record.not_run.push(not_run(found, &error));
         }
     }
@@ -298,7 +298,7 @@ impl Series<'_> {
             }
             if !self.quiet && chosen.len() > 1 {
                 let identity = found.definition.identity();
-                shell::status(
+                console::status(
                     "Running",
                     format_args!("{identity} ({}/{})", i + 1, chosen.len()),
                 );
@@ -317,7 +317,7 @@ impl Series<'_> {
         record: &mut RunRecord,
     ) -> Result<(), Error> {
         if !self.quiet && chosen.len() > 1 {
-            shell::status("Running", format_args!("{} at once", chosen.len()));
+            console::status("Running", format_args!("{} at once", chosen.len()));
         }
         let hash = workspace::hash(&binary.executable)?;
         let requests: Vec<_> = chosen
