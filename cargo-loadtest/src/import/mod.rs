@@ -26,7 +26,7 @@ mod silence;
 mod source;
 
 pub(crate) use correlation::correlate;
-pub(crate) use curl::{Files, read_text, read_words};
+pub(crate) use curl::Files;
 pub(crate) use document::format;
 pub(crate) use har::HarOptions;
 pub(crate) use marked::{Recording, Secret};
@@ -48,7 +48,22 @@ pub(crate) fn read_openapi(input: &Input, options: &OpenApiOptions) -> Result<Re
     openapi::read_openapi(input, options).map(|recording| recording.typed(false).marked())
 }
 
+/// Reads copied curl commands. Without an environment, variables have no values.
+pub(crate) fn read_text(
+    input: &Input,
+    files: &Files,
+    environment: Option<&mut dyn FnMut(&str) -> Option<String>>,
+) -> Result<Recording, Mistake> {
+    curl::read_text(input, files, environment).map(recording::Recording::marked)
+}
+
+/// Reads the words of a curl command.
+pub(crate) fn read_words(words: &[Vec<u8>], files: &Files) -> (Input, Result<Recording, Mistake>) {
+    let (input, read) = curl::read_words(words, files);
+    (input, read.map(recording::Recording::marked))
+}
+
 /// Reads a Postman collection.
 pub(crate) fn read_postman(input: &Input, options: &PostmanOptions) -> Result<Recording, Mistake> {
-    postman::read_postman(input, options).map(|recording| recording.typed(false).marked())
+    postman::read_postman(input, options).map(recording::Recording::marked)
 }

@@ -247,6 +247,36 @@ pub(crate) struct Secret {
     pub(crate) is_variable: bool,
 }
 
+impl Secret {
+    /// Makes a secret of a variable that the input names.
+    pub(crate) fn variable(
+        name: impl Into<String>,
+        what: impl Into<String>,
+        value: Option<String>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            what: what.into(),
+            value,
+            is_variable: true,
+        }
+    }
+
+    /// Makes a secret of a value, which is replaced wherever it occurs.
+    pub(crate) fn known(
+        name: impl Into<String>,
+        what: impl Into<String>,
+        value: impl Into<String>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            what: what.into(),
+            value: Some(value.into()),
+            is_variable: false,
+        }
+    }
+}
+
 /// Settings of the HTTP client, the same for all requests of a scenario.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Client {
