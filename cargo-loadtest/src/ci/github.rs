@@ -48,7 +48,7 @@ impl Step {
 
     /// Summary, outputs and annotations of a run.
     pub(super) fn tell(&self, run: &Published<'_>) {
-        self.summarise(|room| export::markdown::within(run.report, room));
+        self.summarise(|room| export::markdown::render_within(run.report, room));
         self.put(&outputs::of(run));
         let notes = annotation::all(run.report);
         self.annotate(&notes, run.sources);

@@ -4,7 +4,7 @@
 //! The header is published: columns are added at its end, and none is renamed or moved. Every text is on one
 //! line, and none is a formula to a spreadsheet.
 
-use super::facts::{identities, micros, regraded, step_names};
+use super::labels::{describe_regrading, label_scenarios, label_steps, round_to_micros};
 use crate::shell::clean;
 use loadtest::card::{Card, Quantiles, Report, StepRow, Verdict};
 use loadtest::comparison::{Beside, Outcome};
@@ -81,13 +81,13 @@ pub(crate) fn render(report: &Report) -> String {
 }
 
 fn rows(report: &Report) -> Vec<Vec<String>> {
-    let names = identities(report);
+    let names = label_scenarios(report);
     let (ran, not_run) = names.split_at(report.cards.len());
     let mut rows = Vec::new();
     for (card, identity) in report.cards.iter().zip(ran) {
         let begin = |kind| Row::new(report, identity, kind);
         rows.push(begin("journey").journey(card));
-        for (step, name) in card.steps.iter().zip(step_names(card)) {
+        for (step, name) in card.steps.iter().zip(label_steps(card)) {
             rows.push(begin("step").step(step, &name));
             for request in &step.inner {
                 let row = begin("request").text("name", &request.name);
@@ -197,7 +197,7 @@ impl Row {
             .times(&headline.time);
         let row = row
             .text("min_grade", card.min_grade.map_or("", |least| least.name()))
-            .text("regraded", &regraded(card).unwrap_or_default());
+            .text("regraded", &describe_regrading(card).unwrap_or_default());
         let row = match &card.comparison {
             Some(beside) => row
                 .text("baseline", &beside.baseline)
@@ -272,7 +272,7 @@ impl Row {
     fn time(self, column: &str, time: Option<Duration>) -> Self {
         self.set(
             column,
-            time.map_or_else(String::new, |time| micros(time).to_string()),
+            time.map_or_else(String::new, |time| round_to_micros(time).to_string()),
         )
     }
 

@@ -3,8 +3,8 @@
 //! Colours are roles, so that a page can give them other values in the dark; each shape carries the
 //! light value as well, for viewers that ignore styles.
 
+use super::markup::escape;
 use crate::shell::clean;
-use minijinja::HtmlEscape;
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -158,7 +158,7 @@ impl Scene {
         let mut out = format!(
             r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 {strip} {width} {}" role="img" aria-label="{}">"#,
             height - strip,
-            HtmlEscape(&clean(label))
+            escape(&clean(label))
         );
         for (i, shape) in self.shapes.iter().enumerate() {
             for group in self.groups.iter().filter(|group| group.start == i) {
@@ -243,7 +243,7 @@ fn svg_of(shape: &Shape, out: &mut String) {
                 Anchor::End => "end",
             },
             paint.role(),
-            HtmlEscape(&clean(text))
+            escape(&clean(text))
         ),
     };
     done.expect("a string takes any text");

@@ -30,7 +30,7 @@ pub(crate) use har::{HarOptions, read_har};
 pub(crate) use openapi::{OpenApiOptions, read_openapi};
 pub(crate) use postman::{PostmanOptions, read_environment, read_postman};
 pub(crate) use recording::{Recording, Secret};
-pub(crate) use replayed::{is_replayed, replayed};
+pub(crate) use replayed::replayed;
 pub(crate) use rust::{Linked, Named, write};
 pub(crate) use secrecy::without as without_secrets;
 pub(crate) use silence::silence;

@@ -2,7 +2,7 @@
 
 use super::job;
 use crate::config::Event;
-use crate::export::facts::micros;
+use crate::export::labels::round_to_micros;
 use loadtest::card::{Capacity, Card, Letter, Reason, Report, Verdict};
 use loadtest::comparison::{Figure, Outcome};
 use loadtest::definition::ScenarioDef;
@@ -225,9 +225,9 @@ impl Graded {
             verdict: card.verdict,
             grade: card.grade.letter,
             score: card.grade.score,
-            p50_us: headline.time.p50.map(micros),
-            p95_us: headline.time.p95.map(micros),
-            p99_us: headline.time.p99.map(micros),
+            p50_us: headline.time.p50.map(round_to_micros),
+            p95_us: headline.time.p95.map(round_to_micros),
+            p99_us: headline.time.p99.map(round_to_micros),
             error_rate: headline.error_rate,
             achieved_per_second: headline.achieved_per_second,
             target_per_second: headline.target_per_second,

@@ -5,7 +5,7 @@
 
 use super::payload::{Graded, Payload, Scenario};
 use crate::config::Event;
-use crate::export::facts::NOT_RUN;
+use crate::export::labels::NOT_RUN;
 use crate::shell::clean;
 use loadtest::card::{Verdict, view};
 use serde_json::{Value, json};

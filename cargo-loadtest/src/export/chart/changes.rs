@@ -2,7 +2,8 @@
 
 use super::Chart;
 use super::slowest::cut;
-use crate::export::beside::{JOURNEY, gravity, mark};
+use crate::export::labels::JOURNEY;
+use crate::export::page::comparison::{gravity, mark};
 use crate::export::scene::{Anchor, Paint, Scene, Shape};
 use loadtest::card::Card;
 use loadtest::comparison::{Change, Compared, Comparison, Figure, Outcome, Subject};

@@ -1,7 +1,7 @@
 //! The cases of what must hold beyond the thresholds: the least grade, and nothing worse than the baseline.
 
 use super::{NOT_DECIDED, case, plain_lines};
-use crate::export::beside::JOURNEY;
+use crate::export::labels::JOURNEY;
 use crate::shell::clean;
 use loadtest::card::{Card, ReasonKind};
 use loadtest::comparison::{Change, Compared, Comparison, Outcome, Skipped, Subject};

@@ -9,7 +9,9 @@ mod gate;
 #[cfg(test)]
 mod tests;
 
-use crate::export::facts::{NOT_RUN, identities, regraded, step_names, unique};
+use crate::export::labels::{
+    NOT_RUN, describe_regrading, label_scenarios, label_steps, unique_names,
+};
 use crate::shell::clean;
 use loadtest::card::{Capacity, Card, ReasonKind, Report, StepRow, ThresholdRow, Verdict, view};
 use loadtest::definition::Metric;
@@ -26,7 +28,7 @@ const NOT_DECIDED: &str = "not decided: the run came to nothing that it could be
 /// The report as JUnit XML.
 pub(crate) fn render(report: &Report) -> String {
     let mut all = quick_junit::Report::new("loadtest");
-    let names = identities(report);
+    let names = label_scenarios(report);
     let (ran, not_run) = names.split_at(report.cards.len());
     for (card, identity) in report.cards.iter().zip(ran) {
         all.add_test_suite(suite(report, card, identity));
@@ -84,7 +86,7 @@ fn suite(report: &Report, card: &Card, identity: &str) -> TestSuite {
     if let Some(least) = card.min_grade {
         property(&mut suite, "min_grade", least.name());
     }
-    if let Some(policy) = regraded(card) {
+    if let Some(policy) = describe_regrading(card) {
         property(&mut suite, "regraded", &policy);
     }
     if let Some(beside) = &card.comparison {
@@ -118,7 +120,7 @@ fn cases(report: &Report, card: &Card, identity: &str) -> Vec<TestCase> {
         cases.extend(gate::of_min_grade(card, identity).map(|case| (case, None)));
         cases.extend(gate::of_comparison(card, identity));
     }
-    let names = step_names(card);
+    let names = label_steps(card);
     let steps = card.steps.iter().zip(&names);
     cases.extend(steps.map(|(step, name)| {
         let broken = report
@@ -130,7 +132,7 @@ fn cases(report: &Report, card: &Card, identity: &str) -> Vec<TestCase> {
         (case, Some(step.name.as_str()))
     }));
     let names = cases.iter().map(|(case, _)| case.name.as_str().to_owned());
-    let told_apart = unique(names);
+    let told_apart = unique_names(names);
     let cases = cases.into_iter().zip(told_apart);
     cases
         .map(|((mut case, step), name)| {

@@ -2,7 +2,7 @@
 
 use super::Scenario;
 use super::page::{Page, Sums};
-use crate::export::facts::unique;
+use crate::export::labels::unique_names;
 use crate::shell::clean;
 use loadtest::comparison::{Change, Compared, Outcome};
 
@@ -114,7 +114,7 @@ fn of_figures(page: &mut Page, name: &str, scenario: &Scenario<'_>, value: fn(&C
         let step = subject.step.as_deref();
         step.map(clean).unwrap_or_default()
     });
-    for (subject, step) in comparison.subjects.iter().zip(unique(names)) {
+    for (subject, step) in comparison.subjects.iter().zip(unique_names(names)) {
         for figure in &subject.figures {
             let labels = [
                 ("scenario", scenario.identity),

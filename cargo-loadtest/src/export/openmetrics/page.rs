@@ -1,6 +1,6 @@
 //! The text of OpenMetrics: families, and samples with their labels.
 
-use crate::export::facts::micros;
+use crate::export::labels::round_to_micros;
 use crate::shell::clean;
 use loadtest::card::Quantiles;
 use std::fmt::Write as _;
@@ -52,7 +52,11 @@ impl Page {
             ("1.0", times.max),
         ] {
             let labels = [labels, &[("quantile", quantile)]].concat();
-            self.figure(name, &labels, time.map(|time| micros(time) as f64 / 1e6));
+            self.figure(
+                name,
+                &labels,
+                time.map(|time| round_to_micros(time) as f64 / 1e6),
+            );
         }
         let samples = times.samples as f64;
         self.sample(&format!("{name}_count"), labels, samples);

@@ -2,7 +2,7 @@
 
 use super::Scenario;
 use super::page::Page;
-use crate::export::facts::unique;
+use crate::export::labels::unique_names;
 use crate::shell::clean;
 use loadtest::card::{Quantiles, StepRow};
 
@@ -101,7 +101,7 @@ pub(super) fn of_requests(page: &mut Page, cards: &[Scenario<'_>]) {
     {
         return;
     }
-    let names = |step: &StepRow| unique(step.inner.iter().map(|row| clean(&row.name)));
+    let names = |step: &StepRow| unique_names(step.inner.iter().map(|row| clean(&row.name)));
     page.family(
         "loadtest_requests",
         "counter",

@@ -2,7 +2,7 @@
 
 use super::SUB;
 use super::flow::Flow;
-use super::text::plain;
+use super::text::{plain, prose};
 use std::collections::BTreeMap;
 
 /// Scripts and a free font of each: from, to, what it is, the usual name of the file.
@@ -83,7 +83,7 @@ pub(super) fn place(flow: &mut Flow<'_>) {
     flow.heading("Characters that are not shown");
     let words = "The fonts of this document lack these characters, which stand above by their numbers. \
                  A font file that has them is added with `--pdf-font FILE`.";
-    flow.paragraph(&super::prose(words, SUB));
+    flow.paragraph(&prose(words, SUB));
     flow.gap(4.0);
     for ((script, file), letters) in scripts {
         let mut words: Vec<String> = letters
