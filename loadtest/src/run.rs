@@ -1,14 +1,14 @@
 //! A scenario as a value: run from ordinary code, in a program or a test of one's own.
 
-use crate::card::Card;
 use crate::chain::Scenario;
-use crate::definition::{Load, ScenarioDef};
 use crate::engine::{self, Control, Phase, Staff};
 use crate::harness::run::{begin, fit, given_base_url, internal, plan};
 use crate::harness::sender::Sender;
-use crate::plan::{GradingDefaults, Overrides};
-use crate::protocol::{FailureKind, RunFailure};
-use crate::record::ScenarioRecord;
+use loadtest_model::card::Card;
+use loadtest_model::definition::{Load, ScenarioDef};
+use loadtest_model::failure::{FailureKind, RunFailure};
+use loadtest_model::plan::{GradingDefaults, Overrides};
+use loadtest_model::record::ScenarioRecord;
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
 use std::thread;

@@ -6,11 +6,11 @@
 )]
 
 use loadtest::chain::{Scenario, SetupContext};
-use loadtest::definition::Load;
 use loadtest::engine::{self, Control, Staff};
-use loadtest::plan::{GradingDefaults, Overrides, Plan};
 use loadtest::prelude::*;
 use loadtest::transport::{HttpTransport, Network};
+use loadtest_model::definition::Load;
+use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
 use loadtest_tests::{Reply, Server};
 use std::sync::Arc;
 use std::time::Duration;

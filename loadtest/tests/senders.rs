@@ -7,10 +7,11 @@
 
 use loadtest::chain::{Scenario, SetupContext};
 use loadtest::engine::{self, Control, Staff};
-use loadtest::metrics::{Frame, StepTally, Tally};
-use loadtest::plan::{GradingDefaults, Overrides, Plan};
 use loadtest::prelude::*;
-use loadtest::transport::{ErrorKind, HttpTransport, Network};
+use loadtest::transport::{HttpTransport, Network};
+use loadtest_model::metrics::ErrorKind;
+use loadtest_model::metrics::{Frame, StepTally, Tally};
+use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
 use loadtest_tests::{Reply, Server};
 use std::collections::HashMap;
 use std::error::Error as StdError;

@@ -3,9 +3,9 @@
 use super::kept::Kept;
 use super::{Baseline, files, in_force, name, read, remove};
 use crate::error::Error;
-use loadtest::card::{Card, Report, Trust, Verdict, view};
-use loadtest::comparison::{Differs, Refusal, SHORTEST};
-use loadtest::record::{Ending, RunRecord, ScenarioRecord};
+use loadtest_model::card::{Card, Report, Trust, Verdict, view};
+use loadtest_model::comparison::{Differs, Refusal, SHORTEST};
+use loadtest_model::record::{Ending, RunRecord, ScenarioRecord};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -175,6 +175,12 @@ fn judged(
         return Err(Refused::new(
             "it is a search for the capacity, whose load changes",
             "save a run of `cargo loadtest run`",
+        ));
+    }
+    if scenario.validity_off {
+        return Err(Refused::new(
+            "its validity was not judged",
+            "save a run that was made without `LOADTEST_VALIDITY`",
         ));
     }
     let reasons = || {

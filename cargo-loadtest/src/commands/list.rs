@@ -2,11 +2,11 @@
 
 use super::{Project, weights, words};
 use crate::cli::{Cli, ListArgs, ResultFormat};
+use crate::console::{self, clean};
 use crate::error::Error;
 use crate::selection::Found;
-use crate::shell::{self, clean};
-use loadtest::card::view;
-use loadtest::definition::{Load, ScenarioDef};
+use loadtest_model::card::view;
+use loadtest_model::definition::{Load, ScenarioDef};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -20,9 +20,9 @@ pub(crate) fn list(args: &ListArgs, cli: &Cli) -> Result<u8, Error> {
     match args.format {
         ResultFormat::Human => {
             let shown: Vec<_> = found.iter().map(|found| human(&found.definition)).collect();
-            shell::result(shown.join("\n").trim_end())?;
+            console::result(shown.join("\n").trim_end())?;
         }
-        ResultFormat::Json => shell::result(data(&found)?)?,
+        ResultFormat::Json => console::result(data(&found)?)?,
     }
     Ok(0)
 }
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use crate::session::sample;
     use crate::workspace::Binary;
-    use loadtest::definition::{Client, Cookies, Dns, FeedDef, HttpVersion, Retry, Until};
+    use loadtest_model::definition::{Client, Cookies, Dns, FeedDef, HttpVersion, Retry, Until};
     use std::path::PathBuf;
 
     fn binary() -> Binary {

@@ -1,7 +1,7 @@
 //! Labels and units that every data format shares, so that a name or a figure is the same wherever it is read.
 
-use crate::shell::clean;
-use loadtest::card::{Card, Report, view};
+use crate::console::clean;
+use loadtest_model::card::{Card, Report, view};
 use std::collections::HashSet;
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! Text from outside, made harmless in HTML and SVG.
 
-use crate::shell::clean_lines;
+use crate::console::clean_lines;
 use std::fmt::Write as _;
 
 /// Escapes a text for use between tags.

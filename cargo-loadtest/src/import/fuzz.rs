@@ -2,7 +2,7 @@
 //! place in it. `LOADTEST_FUZZ=100000` makes more of them than the few of every test run.
 
 use super::*;
-use crate::import::recording::Recording;
+use crate::import::marked::Recording;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fs;
@@ -371,7 +371,7 @@ fn no_command_is_too_strange() {
                 .or_insert_with(|| format!("lt00n{number}e"));
             Some(value.clone())
         };
-        read_text(input, &files, &mut lookup, Some("lt00o"))
+        read_text(input, &files, &mut lookup, true)
     };
     let forms = table["forms"].as_array().unwrap();
     for (number, form) in forms.iter().enumerate() {

@@ -2,11 +2,11 @@
 
 use super::journal::Tail;
 use super::{ABORT_LIMIT, Program, in_words, now, poll};
+use crate::console;
 use crate::error::Error;
 use crate::interrupt::Interrupts;
-use crate::shell;
 use loadtest::journey::{End, Event};
-use loadtest::protocol::{DebugRequest, Request};
+use loadtest_model::protocol::{DebugRequest, Request};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -37,7 +37,7 @@ pub(crate) fn debug(
             None => group.output(),
         };
         for line in printed {
-            shell::progress(line);
+            console::progress(line);
         }
         for event in tail.read() {
             show(&event)?;

@@ -1,7 +1,7 @@
 //! Built load tests: known by the bytes they hold, never by running them.
 
 use crate::error::Error;
-use loadtest::protocol::{BASE_URL_VARIABLE, MARKER_PREFIX, VERSION};
+use loadtest_model::protocol::{BASE_URL_VARIABLE, MARKER_PREFIX, VERSION};
 use sha2::{Digest as _, Sha256};
 use std::fmt::{self, Write as _};
 use std::fs::File;
@@ -42,7 +42,7 @@ impl Binary {
     pub(crate) fn base_url_of_environment(&self) -> Option<String> {
         let given = match self.script {
             Some(_) => None,
-            None => std::env::var(BASE_URL_VARIABLE).ok(),
+            None => crate::process::variable(BASE_URL_VARIABLE),
         };
         given.filter(|url| !url.is_empty())
     }

@@ -74,7 +74,7 @@ const SYNONYMS: [(&str, &str); 8] = [
 /// A condition, as a constant of the library.
 pub(crate) struct Limit {
     pub(crate) metric: Metric,
-    /// The variant of `Comparison`.
+    /// The variant of `Comparator`.
     pub(crate) comparison: &'static str,
     pub(crate) bound: Bound,
     /// How long after the beginning of the steady part it may end the run.

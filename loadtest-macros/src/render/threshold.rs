@@ -46,7 +46,7 @@ pub(super) fn threshold(limit: &Limit) -> TokenStream {
     quote! {
         ::loadtest::__private::Threshold {
             metric: ::loadtest::__private::Metric::#metric,
-            comparison: ::loadtest::__private::Comparison::#comparison,
+            comparison: ::loadtest::__private::Comparator::#comparison,
             bound: ::loadtest::__private::Bound::#bound,
             abort_after: #abort_after,
         }

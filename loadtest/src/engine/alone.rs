@@ -5,10 +5,10 @@ use super::desk::{Desk, turn};
 use super::iteration::{Arrival, Observer, VirtualUser};
 use super::seed;
 use crate::chain::{Scenario, Shared, Vu};
-use crate::journey::Number;
-use crate::plan::Plan;
-use crate::schedule::{Model, Schedule};
 use crate::transport::Transport;
+use loadtest_model::metrics::Number;
+use loadtest_model::plan::Plan;
+use loadtest_model::schedule::{Model, Schedule};
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -133,9 +133,10 @@ pub(crate) async fn journey<T: Transport, O: Observer>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::definition::Load;
-    use crate::definition::sample::{self, step};
-    use crate::plan::{GradingDefaults, Overrides};
+    use loadtest_model::definition::Load;
+    use loadtest_model::definition::sample;
+    use loadtest_model::definition::sample::step;
+    use loadtest_model::plan::{GradingDefaults, Overrides};
     use std::time::Duration;
 
     fn placed(load: Load, number: Option<&str>) -> Result<(u64, u64, u64), String> {

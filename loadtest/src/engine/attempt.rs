@@ -3,12 +3,14 @@
 
 use super::desk::Desk;
 use super::iteration::Observer;
-use crate::chain::{Cause, Chain, RawResponse, RequestBuf, RootCause};
-use crate::definition::{Retry, StepDef, Trigger, Until};
-use crate::metrics::StepTally;
-use crate::schedule::Window;
-use crate::transport::{Call, ErrorKind, Exchange, Failure, Received, Traffic, Transport};
+use crate::chain::{Chain, RawResponse, RequestBuf};
+use crate::transport::{Call, Exchange, Failure, Received, Transport};
 use http::StatusCode;
+use loadtest_model::definition::{Retry, StepDef, Trigger, Until};
+use loadtest_model::metrics::StepTally;
+use loadtest_model::metrics::{Cause, RootCause};
+use loadtest_model::metrics::{ErrorKind, Traffic};
+use loadtest_model::schedule::Window;
 use std::cell::Cell;
 use std::time::Duration;
 use tokio::time::Instant;

@@ -3,10 +3,10 @@
 
 use super::control::Phase;
 use super::panics;
-use crate::definition::{Draw, ScenarioDef};
-use crate::metrics::{Frame, Tally, Windows};
-use crate::plan::Plan;
-use crate::schedule::{Schedule, Window};
+use loadtest_model::definition::{Draw, ScenarioDef};
+use loadtest_model::metrics::{Frame, Tally, Windows};
+use loadtest_model::plan::Plan;
+use loadtest_model::schedule::{Schedule, Window};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -33,14 +33,14 @@ pub(crate) use outcome::Outcome;
 pub(crate) use panics::catch;
 
 use crate::chain::{Scenario, Shared};
-use crate::definition::ScenarioDef;
 use crate::machine::Contention;
-use crate::metrics::{Broken, Frame, Panicked};
-use crate::plan::Plan;
-use crate::schedule::{Model, Schedule};
 use crate::transport::Transport;
 use desk::Busy;
 use limits::Limits;
+use loadtest_model::definition::ScenarioDef;
+use loadtest_model::metrics::{Broken, Frame, Panicked};
+use loadtest_model::plan::Plan;
+use loadtest_model::schedule::{Model, Schedule};
 use pacer::Pacer;
 use panics::{Panicking, Places};
 use std::collections::BTreeMap;
@@ -416,8 +416,8 @@ fn fnv(bytes: &[u8]) -> u64 {
 mod staff {
     use super::worker::Done;
     use super::*;
-    use crate::definition::{Bound, Comparison, Load, Metric, Threshold};
-    use crate::plan::{GradingDefaults, Overrides};
+    use loadtest_model::definition::{Bound, Comparator, Load, Metric, Threshold};
+    use loadtest_model::plan::{GradingDefaults, Overrides};
 
     #[test]
     fn a_second_is_told_when_all_who_still_work_have_told_it() {
@@ -488,7 +488,7 @@ mod staff {
             load: Some(Load::users(2, Duration::from_secs(60))),
             thresholds: vec![Threshold {
                 abort_after: Some(Duration::ZERO),
-                ..Threshold::new(Metric::Errors, Comparison::Less, Bound::Ratio(0.1))
+                ..Threshold::new(Metric::Errors, Comparator::Less, Bound::Ratio(0.1))
             }]
             .into(),
             ..ScenarioDef::new("visit".to_owned(), Vec::new())

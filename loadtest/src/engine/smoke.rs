@@ -4,11 +4,12 @@ use super::alone::{Place, journey};
 use super::iteration::Observer;
 use super::outcome::Outcome;
 use crate::chain::{RequestBuf, Scenario, Shared};
-use crate::definition::{Reads, ScenarioDef};
-use crate::plan::Plan;
 use crate::redact;
-use crate::transport::{ErrorKind, Exchange, Transport};
+use crate::transport::{Exchange, Transport};
 use http::{HeaderMap, HeaderName, HeaderValue};
+use loadtest_model::definition::{Reads, ScenarioDef};
+use loadtest_model::metrics::ErrorKind;
+use loadtest_model::plan::Plan;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -184,7 +185,8 @@ fn body(text: &mut String, mark: char, bytes: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::{Failure, Phases, Traffic};
+    use crate::transport::Failure;
+    use loadtest_model::metrics::{Phases, Traffic};
 
     #[test]
     fn where_a_redirect_led_is_shown_without_secrets() {

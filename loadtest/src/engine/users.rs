@@ -2,8 +2,8 @@
 
 use super::desk::Desk;
 use super::iteration::{Unobserved, VirtualUser};
-use crate::schedule::Window;
 use crate::transport::Transport;
+use loadtest_model::schedule::Window;
 use std::future::Future;
 use std::rc::Rc;
 use tokio::task::JoinSet;

@@ -2,7 +2,7 @@
 //! scenario kept it.
 
 use super::desk::{Busy, Turn};
-use crate::metrics::Health;
+use loadtest_model::metrics::Health;
 use std::time::Duration;
 use tokio::time::Instant;
 

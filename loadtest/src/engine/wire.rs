@@ -3,12 +3,13 @@
 
 use super::desk::Desk;
 use crate::chain::{Error, Fault, HttpError, Local, RawResponse, RequestBuf, RequestTarget, Wire};
-use crate::definition::{Expect, Reads, StepDef};
-use crate::metrics::{OTHERS, StepTally};
 use crate::redact;
-use crate::schedule::Window;
-use crate::transport::{Call, ErrorKind, Exchange, Failure, Phases, Received, Traffic, Transport};
+use crate::transport::{Call, Exchange, Failure, Received, Transport};
 use http::StatusCode;
+use loadtest_model::definition::{Expect, Reads, StepDef};
+use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
+use loadtest_model::metrics::{OTHERS, StepTally};
+use loadtest_model::schedule::Window;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -254,8 +255,8 @@ impl Log {
             }
             let row = tally.inner(&self.rows[ended.row]);
             match &ended.result {
-                Ok(status) => row.answered(status.as_u16(), ended.time),
-                Err((kind, message)) => row.unanswered(*kind, message, ended.time),
+                Ok(status) => row.answered(status.as_u16(), ended.time, || status.to_string()),
+                Err((kind, message)) => row.unanswered(*kind, &redact::text(message), ended.time),
             }
         }
     }

@@ -3,14 +3,15 @@
 use super::run::{Ready, begin, fit, given_base_url, internal, plan, usage};
 use super::sender::Sender;
 use super::{complain, unwritten, write_json};
-use crate::card::Card;
 use crate::chain::Scenario;
 use crate::engine::{self, Control, Phase, Staff};
-use crate::protocol::{FailureKind, JournalLine, RunFailure, RunRequest};
-use crate::record::ScenarioRecord;
 use crate::registry::Registry;
 use crate::secrets;
 use crate::targets;
+use loadtest_model::card::Card;
+use loadtest_model::failure::{FailureKind, RunFailure};
+use loadtest_model::protocol::{JournalLine, RunRequest};
+use loadtest_model::record::ScenarioRecord;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufRead as _, Write as _};

@@ -5,16 +5,15 @@ use super::asked::{Journal, find, listen};
 use super::run::{Ready, begin, fit, given_base_url, internal, usage};
 use super::sender::Sender;
 use super::write_json;
-use crate::capacity::{Next, Outcome, Purpose, SearchEnding, Trial, judge, next};
-use crate::card::{Card, Verdict};
-use crate::definition::ScenarioDef;
 use crate::engine::{self, Control, Phase, Staff};
-use crate::plan::Plan;
-use crate::protocol::{
-    CapacityRequest, FailureKind, JournalLine, RunFailure, SearchLine, TrialFiles,
-};
-use crate::record::{Ending, ScenarioRecord};
 use crate::registry::Registry;
+use loadtest_model::capacity::{Next, Outcome, Purpose, SearchEnding, Trial, judge, next};
+use loadtest_model::card::{Card, Verdict};
+use loadtest_model::definition::ScenarioDef;
+use loadtest_model::failure::{FailureKind, RunFailure};
+use loadtest_model::plan::Plan;
+use loadtest_model::protocol::{CapacityRequest, JournalLine, SearchLine, TrialFiles};
+use loadtest_model::record::{Ending, ScenarioRecord};
 use std::io;
 use std::thread;
 use std::time::Duration;

@@ -5,9 +5,10 @@ use super::run::{begin, given_base_url, interrupted, plan, usage};
 use super::sender::Sender;
 use crate::engine::{Control, Phase, Place};
 use crate::journey::Event;
-use crate::plan::GradingDefaults;
-use crate::protocol::{DebugRequest, RunFailure};
 use crate::registry::Registry;
+use loadtest_model::failure::RunFailure;
+use loadtest_model::plan::GradingDefaults;
+use loadtest_model::protocol::DebugRequest;
 use std::io;
 
 /// Runs the journey, and writes down what happens.

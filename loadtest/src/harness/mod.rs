@@ -11,11 +11,11 @@ pub(crate) mod run;
 pub(crate) mod sender;
 mod smoke;
 
-use crate::protocol::{Listing, REQUEST_VARIABLE, Request};
 use crate::registry::Registry;
 use crate::replay::Replay;
 use crate::secrets;
 use crate::targets::offline;
+use loadtest_model::protocol::{Listing, REQUEST_VARIABLE, Request};
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
@@ -42,7 +42,7 @@ macro_rules! main {
     };
 }
 
-/// [`MARKER_PREFIX`](crate::protocol::MARKER_PREFIX) and [`VERSION`](crate::protocol::VERSION).
+/// [`MARKER_PREFIX`](loadtest_model::protocol::MARKER_PREFIX) and [`VERSION`](loadtest_model::protocol::VERSION).
 #[doc(hidden)]
 pub const MARKER: &[u8; 28] = b"\0loadtest-binary\0protocol=02";
 

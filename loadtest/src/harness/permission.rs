@@ -2,11 +2,11 @@
 
 use super::sender::Sender;
 use crate::chain::{RequestBuf, RequestTarget, Scenario};
-use crate::definition::{Expect, Reads, ScenarioDef};
-use crate::plan::Plan;
 use crate::targets::{LONGEST_PROOF, Listed, PROOF_PATH, Permissions, Statement, Why, offline};
 use crate::transport::{Call, HttpTransport, Network, NetworkError, Origin, Transport as _};
 use http::{HeaderValue, Uri};
+use loadtest_model::definition::{Expect, Reads, ScenarioDef};
+use loadtest_model::plan::Plan;
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! A definition as it may be kept and shown: without the secrets that its source spells out.
 
-use crate::definition::{BodyDef, BodyKind, HeaderDef, ScenarioDef};
 use crate::redact::{self, REDACTED};
+use loadtest_model::definition::{BodyDef, BodyKind, HeaderDef, ScenarioDef};
 
 /// The definition as it may be kept; its placeholders stay.
 pub fn recorded(definition: &ScenarioDef) -> ScenarioDef {
@@ -157,7 +157,7 @@ fn string_end(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::definition::StepDef;
+    use loadtest_model::definition::StepDef;
     use proptest::prelude::*;
 
     #[test]

@@ -5,20 +5,23 @@ use super::errands::Errands;
 use super::permission::{self, permitted, reach};
 use super::recorded::recorded;
 use super::sender::Sender;
-use crate::card;
 use crate::chain::{Prepared, Scenario, SetupContext, SetupError};
-use crate::definition::ScenarioDef;
 use crate::engine::{self, Control, Ended, Going, How, Phase, Place, Staff};
 use crate::journey::{self, Event, Tls, Watcher};
 use crate::machine::{self, Need, Shortage};
-use crate::metrics::Frame;
-use crate::plan::{GradingDefaults, Overrides, Plan};
-use crate::protocol::{BASE_URL_VARIABLE, DebugRequest, FailureKind, RunFailure};
-use crate::record::{End, Ending, Start};
 use crate::redact;
 use crate::secrets::{self, Missing};
 use crate::targets::{Target, offline};
 use crate::transport::{HttpTransport, Network, NetworkError};
+use loadtest_model::card;
+use loadtest_model::definition::ScenarioDef;
+use loadtest_model::failure::{FailureKind, RunFailure};
+use loadtest_model::metrics::Frame;
+use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
+use loadtest_model::protocol::{
+    BASE_URL_VARIABLE, DebugRequest, VALIDITY_VARIABLE, is_validity_off,
+};
+use loadtest_model::record::{End, Ending, Start};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -35,6 +38,7 @@ pub(crate) struct Ready {
     prepared: Prepared,
     network: Arc<Network>,
     sender: Sender,
+    validity_off: bool,
 }
 
 /// Runs the setups, asks for permission, and looks whether the target is there; what was set up in
@@ -54,6 +58,8 @@ pub(crate) fn begin(
             help: denied.help.clone(),
         });
     }
+    let validity_off = is_validity_off(std::env::var(VALIDITY_VARIABLE).ok().as_deref())
+        .map_err(|message| usage(message, None))?;
     has_secrets(&scenario.definition)?;
     let runtime = runtime()?;
     let known = known_base(given.as_deref(), &scenario.definition);
@@ -106,6 +112,7 @@ pub(crate) fn begin(
             prepared,
             network: Arc::new(network),
             sender: sender.clone(),
+            validity_off,
         }),
         Err(failure) => {
             tear_down(scenario, &prepared, &context);
@@ -131,6 +138,7 @@ impl Ready {
             target_in_process: target.is_some_and(Target::is_in_process),
             permits: self.network.permits(),
             offline: offline::proof().cloned(),
+            validity_off: self.validity_off,
             executable_hash: executable_hash.to_owned(),
             workers,
             started_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),

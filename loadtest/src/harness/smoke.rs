@@ -10,12 +10,12 @@ use super::run::{
 use super::sender::Sender;
 use crate::chain::{Scenario, SetupContext};
 use crate::engine;
-use crate::plan::{GradingDefaults, Overrides, Plan};
 use crate::registry::Registry;
 use crate::secrets::{self, Missing};
 use crate::targets::offline::{self, Denied};
 use crate::transport::HttpTransport;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio::runtime;
@@ -221,7 +221,7 @@ fn smoke(scenario: &'static Scenario, given: Option<String>) -> Result<Completio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::definition::ScenarioDef;
+    use loadtest_model::definition::ScenarioDef;
 
     fn of(arguments: &[&str]) -> (Option<String>, Vec<String>) {
         let all = ["load"].iter().chain(arguments).map(ToString::to_string);

@@ -3,13 +3,13 @@
 use super::Curl;
 use super::secrets::{self, Vault};
 use super::shell::{Piece, are_shown, printer, word};
-use crate::definition::Client;
 use crate::redact::{self, Part};
 use crate::transport::Hop;
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderName,
 };
 use http::{Method, Version};
+use loadtest_model::definition::Client;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 

@@ -4,11 +4,11 @@ use super::curl::{self, Tls};
 use super::secrets::{self, Vault};
 use super::{Answer, Event, Exchange, Hop, Outcome, Problem, Step, body};
 use crate::chain::{RequestBuf, RequestTarget};
-use crate::definition::{Reads, ScenarioDef};
 use crate::engine::{self, Observer};
 use crate::redact;
 use crate::transport::{self, Failure, HopAnswer};
 use http::{HeaderMap, Version};
+use loadtest_model::definition::{Reads, ScenarioDef};
 use std::time::Duration;
 
 /// Sees what happens in a journey and tells it.

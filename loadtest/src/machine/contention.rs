@@ -1,7 +1,7 @@
 //! How much processor time this process is denied while it runs.
 
 use super::group;
-use crate::metrics::Health;
+use loadtest_model::metrics::Health;
 use std::fs::read_to_string;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,19 +1,9 @@
 //! A network of this process's own, in which there is nothing but loopback: what no list of targets can
 //! promise, since a scenario is code that may open sockets of its own.
 
-use crate::protocol::{OFFLINE_VARIABLE, is_offline_wanted};
-use serde::{Deserialize, Serialize};
-use std::fmt;
+use loadtest_model::protocol::{OFFLINE_VARIABLE, is_offline_wanted};
+use loadtest_model::record::Offline;
 use std::sync::OnceLock;
-
-/// That this process reaches nothing but loopback, and by what that is known.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Offline {
-    /// The network namespace, as the system names it: `net:[4026532561]`.
-    pub namespace: String,
-    /// All its network interfaces.
-    pub interfaces: Vec<String>,
-}
 
 /// Why this process cannot be kept from the network.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,13 +14,6 @@ pub(crate) struct Denied {
 
 /// What became of the question, which is asked once.
 static STATE: OnceLock<Result<Option<Offline>, Denied>> = OnceLock::new();
-
-impl fmt::Display for Offline {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = self.interfaces.join(", ");
-        write!(f, "only {all} in its network {}", self.namespace)
-    }
-}
 
 /// Leaves the network behind where the environment asks for it; to be called while nothing else runs.
 pub(crate) fn enter() {

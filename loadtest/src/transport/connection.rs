@@ -8,7 +8,6 @@ use super::origin::Origin;
 use super::progress::add;
 use super::tls::H2;
 use super::{ErrorKind, Failure, Phases, fault};
-use crate::definition::HttpVersion;
 use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode, Version};
 use http_body::Body as _;
@@ -16,6 +15,7 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http2;
 use hyper_util::rt::TokioIo;
+use loadtest_model::definition::HttpVersion;
 use std::future::poll_fn;
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -238,7 +238,7 @@ async fn connect(addresses: &Addresses, preferred: &mut usize) -> Result<TcpStre
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::ErrorKind;
+    use loadtest_model::metrics::ErrorKind;
     use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 
     #[tokio::test]

@@ -9,11 +9,11 @@ use super::redirect::Redirect;
 use super::route::{Lent, Route};
 use super::{Call, ErrorKind, Exchange, Failure, Received, Transport, body};
 use crate::chain::{RequestBuf, RequestTarget};
-use crate::definition::Cookies;
 use crate::redact;
 use crate::targets::Allowance;
 use http::HeaderValue;
 use http::uri::Authority;
+use loadtest_model::definition::Cookies;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::pin::pin;
@@ -315,7 +315,7 @@ impl fmt::Debug for HttpTransport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::definition::{Expect, Reads};
+    use loadtest_model::definition::{Expect, Reads};
 
     #[tokio::test]
     async fn a_request_on_its_way_is_small() {

@@ -4,10 +4,10 @@
 use crate::commands::words;
 use crate::export::terminal::text::{BAD, BOLD, DIM, FAIR, GOOD, PLAIN, clean};
 use anstyle::Style;
-use loadtest::card::view;
-use loadtest::definition::{Load, ScenarioDef};
 use loadtest::journey::{Answer, Body, End, Event, Exchange, Hop, Outcome, Start, Step};
-use loadtest::transport::Phases;
+use loadtest_model::card::view;
+use loadtest_model::definition::{Load, ScenarioDef};
+use loadtest_model::metrics::Phases;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -282,10 +282,10 @@ fn took(service_time: Duration, phases: &Phases) -> String {
 mod tests {
     use super::*;
     use crate::session::sample;
-    use loadtest::chain::RootCause;
-    use loadtest::definition::{StepDef, Think};
     use loadtest::journey::{Curl, Problem};
-    use loadtest::transport::ErrorKind;
+    use loadtest_model::definition::{StepDef, Think};
+    use loadtest_model::metrics::ErrorKind;
+    use loadtest_model::metrics::RootCause;
 
     fn definition() -> ScenarioDef {
         let mut definition = sample::definition("visit", &[]);

@@ -14,7 +14,7 @@ use crate::export::page::{
     Block, Cell, Charts, Column, ColumnKind, Form, Page, Row, Section, Sentence, Sheet, Table,
     Tile, Tone,
 };
-use loadtest::card::Report;
+use loadtest_model::card::Report;
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("../report.css");

@@ -9,13 +9,15 @@ mod gate;
 #[cfg(test)]
 mod tests;
 
+use crate::console::clean;
 use crate::export::labels::{
     NOT_RUN, describe_regrading, label_scenarios, label_steps, unique_names,
 };
-use crate::shell::clean;
-use loadtest::card::{Capacity, Card, ReasonKind, Report, StepRow, ThresholdRow, Verdict, view};
-use loadtest::definition::Metric;
-use loadtest::record::NotRun;
+use loadtest_model::card::{
+    Capacity, Card, ReasonKind, Report, StepRow, ThresholdRow, Verdict, view,
+};
+use loadtest_model::definition::Metric;
+use loadtest_model::record::NotRun;
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 use std::fmt::Write as _;
 use std::time::Duration;

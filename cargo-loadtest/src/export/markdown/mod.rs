@@ -11,7 +11,7 @@ use crate::export::page::{
     Table, Tile, Tone,
 };
 use crate::export::terminal::text::bar;
-use loadtest::card::{Report, view};
+use loadtest_model::card::{Report, view};
 use std::fmt::Write as _;
 use text::{code, prose};
 

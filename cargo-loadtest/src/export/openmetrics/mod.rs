@@ -9,9 +9,9 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
+use crate::console::clean;
 use crate::export::labels::{describe_regrading, label_scenarios, label_steps, unique_names};
-use crate::shell::clean;
-use loadtest::card::{Capacity, Card, Report, StepRow, Trust};
+use loadtest_model::card::{Capacity, Card, Report, StepRow, Trust};
 use page::{Page, Sums};
 
 /// The report as the text of OpenMetrics.

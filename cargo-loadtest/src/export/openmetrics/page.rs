@@ -1,8 +1,8 @@
 //! The text of OpenMetrics: families, and samples with their labels.
 
+use crate::console::clean;
 use crate::export::labels::round_to_micros;
-use crate::shell::clean;
-use loadtest::card::Quantiles;
+use loadtest_model::card::Quantiles;
 use std::fmt::Write as _;
 
 /// The labels of a sample.

@@ -4,9 +4,9 @@ use super::{
     Badge, Sentence, Sheet, SheetKind, Tile, Tone, anchor, comparison, findings,
     is_error_rate_alarming, steps, tone_of_letter, tone_of_verdict,
 };
-use crate::shell::clean;
-use loadtest::card::{Card, Reason, ReasonKind, Report, view};
-use loadtest::comparison::Outcome;
+use crate::console::clean;
+use loadtest_model::card::{Card, Reason, ReasonKind, Report, view};
+use loadtest_model::comparison::Outcome;
 use std::fmt::Write as _;
 
 /// Of more regressions than these the verdict names some, and counts the rest.

@@ -2,11 +2,11 @@
 //! rows, the rest as sentences.
 
 use super::{Block, Cell, Charts, Column, Section, Sentence, Table, Tone};
+use crate::console::clean;
 use crate::export::chart;
 use crate::export::labels::JOURNEY;
-use crate::shell::clean;
-use loadtest::card::{Card, view};
-use loadtest::comparison::{
+use loadtest_model::card::{Card, view};
+use loadtest_model::comparison::{
     Beside, Change, Compared, Comparison, Figure, Margin, Outcome, Skipped, Subject,
 };
 use std::fmt;

@@ -2,7 +2,7 @@
 
 use super::{Block, Cell, Charts, Column, Form, Section, Sentence, Table, Tone};
 use crate::export::chart::{self, Chart};
-use loadtest::card::{Card, Report, Trust, view};
+use loadtest_model::card::{Card, Report, Trust, view};
 use std::time::Duration;
 
 /// The most rows of figures over time.

@@ -14,8 +14,9 @@ mod tests;
 use super::chart::Chart;
 use super::labels::NOT_RUN;
 use super::scene::Paint;
-use loadtest::card::{Card, Letter, Report, Verdict, view};
-use loadtest::record::NotRun;
+use loadtest_model::card::{Card, Report, Verdict, view};
+use loadtest_model::definition::Letter;
+use loadtest_model::record::NotRun;
 
 /// The whole report.
 #[derive(Debug)]
@@ -606,7 +607,7 @@ impl Cell {
 
 /// Returns whether a threshold on the errors of the journey is broken, so that their rate is alarming.
 fn is_error_rate_alarming(card: &Card) -> bool {
-    use loadtest::definition::Metric;
+    use loadtest_model::definition::Metric;
     card.thresholds
         .iter()
         .any(|row| row.metric == Metric::Errors && row.step.is_none() && !row.passed)

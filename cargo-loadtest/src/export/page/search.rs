@@ -3,9 +3,9 @@
 use super::{
     Badge, Block, Cell, Column, Form, Section, Sentence, Sheet, SheetKind, Table, Tone, findings,
 };
-use loadtest::capacity::{Outcome, Trial};
-use loadtest::card::{Capacity, CapacityVerdict, Report, Tone as RemarkTone, view};
-use loadtest::definition::Metric;
+use loadtest_model::capacity::{Outcome, Trial};
+use loadtest_model::card::{Capacity, CapacityVerdict, Report, Tone as RemarkTone, view};
+use loadtest_model::definition::Metric;
 
 pub(super) fn sheet(report: &Report, found: &Capacity) -> Sheet {
     let tone = match found.verdict {

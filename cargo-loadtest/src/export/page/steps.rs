@@ -4,8 +4,8 @@ use super::{
     Block, Cell, Charts, Column, Form, Row, Section, Sentence, Table, Tone, tone_of_letter,
 };
 use crate::export::chart::{self, paint_of};
-use loadtest::card::{Card, DependencyFailure, InnerRow, LossKind, SlowRow, StepRow, view};
-use loadtest::chain::RootCause;
+use loadtest_model::card::{Card, DependencyFailure, InnerRow, LossKind, SlowRow, StepRow, view};
+use loadtest_model::metrics::RootCause;
 use std::cmp::Reverse;
 use std::time::Duration;
 

@@ -24,7 +24,7 @@ use block::{Block, Item};
 use flow::{Flow, Mark, WIDTH};
 use fonts::Fonts;
 pub(crate) use fonts::{Font, NoFont};
-use loadtest::card::Report;
+use loadtest_model::card::Report;
 use text::{ALARM, Colour, FAIR, GOOD, INK, MUTED, Style, plain};
 use write::About;
 

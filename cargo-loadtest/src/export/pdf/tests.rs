@@ -3,7 +3,7 @@
 use super::*;
 use crate::export::labels::NOT_RUN;
 use crate::export::sample;
-use loadtest::card::view;
+use loadtest_model::card::view;
 use std::sync::LazyLock;
 
 /// Text that would break out of wherever something stands in a PDF file.

@@ -9,7 +9,7 @@ use crate::export::page::{
     Block, Cell, ColumnKind, Page, Section, Sentence, Sheet, SheetKind, Table, Tile, Tone,
 };
 use anstyle::Style;
-use loadtest::card::Report;
+use loadtest_model::card::Report;
 use table::{Column, Table as TextTable, TextCell};
 use text::{ACCENT, BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, bar, clean, shorten, width, wrap};
 

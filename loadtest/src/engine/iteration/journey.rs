@@ -3,8 +3,8 @@
 use super::super::desk::Desk;
 use super::super::outcome::Outcome;
 use super::observer::Observer;
-use crate::metrics::{SlowStep, micros};
-use crate::schedule::Window;
+use loadtest_model::metrics::{SlowStep, micros};
+use loadtest_model::schedule::Window;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! What the engine says of itself, and what it says of a target that stalls.
 
 use super::*;
-use crate::card::{Card, Trust};
-use crate::record::{End, Ending, ScenarioRecord, Start};
+use loadtest_model::card::{Card, Trust};
+use loadtest_model::record::{End, Ending, ScenarioRecord, Start};
 use proptest::prelude::*;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -75,6 +75,7 @@ fn a_stall_of_the_generator_makes_the_run_invalid_and_one_of_the_target_does_not
             target_in_process: false,
             permits: Vec::new(),
             offline: None,
+            validity_off: false,
             executable_hash: String::new(),
             workers: 1,
             started_at: String::new(),
@@ -187,7 +188,7 @@ proptest! {
             .map(|(from, to, time)| Stage { from, to, duration: ms(time) })
             .collect();
         let load = || Load::new(Shape::RateStages { stages: stages.clone().into() });
-        prop_assume!(crate::schedule::Schedule::new(&load()).arrivals() > 0);
+        prop_assume!(loadtest_model::schedule::Schedule::new(&load()).arrivals() > 0);
         let steps = || vec![step("a"), step("b")];
         let one = run(load(), steps(), quick);
         let many = run_workers(load(), steps(), workers, &Control::new(), None, quick);

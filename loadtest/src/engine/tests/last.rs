@@ -1,8 +1,8 @@
 //! Steps that run once for each user, after its last journey.
 
 use super::*;
-use crate::chain::RowLimit;
-use crate::metrics::StepTally;
+use loadtest_model::metrics::StepTally;
+use loadtest_model::plan::RowLimit;
 
 const NEVER: Duration = Duration::ZERO;
 

@@ -18,16 +18,19 @@ use super::control::{Control, Orders, Phase};
 use super::pacer::Pacer;
 use super::worker::{Crew, Done, work};
 use crate::chain::{
-    Cause, Chain, Halt, Http, Local, Prepared, RawResponse, RequestBuf, RootCause, Scenario,
-    SetupContext, SetupError, Shared, Unmet, Vu,
+    Chain, Halt, Http, Local, Prepared, RawResponse, RequestBuf, Scenario, SetupContext,
+    SetupError, Shared, Unmet, Vu,
 };
-use crate::definition::sample::{self, step};
-use crate::definition::{Load, Shape, Stage, StepDef, Think};
-use crate::metrics::{Frame, Tally, Windows};
-use crate::plan::{GradingDefaults, Overrides, Plan};
-use crate::transport::{Call, ErrorKind, Exchange, Failure, Phases, Received, Traffic, Transport};
+use crate::transport::{Call, Exchange, Failure, Received, Transport};
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
+use loadtest_model::definition::sample;
+use loadtest_model::definition::sample::step;
+use loadtest_model::definition::{Load, Shape, Stage, StepDef, Think};
+use loadtest_model::metrics::{Cause, RootCause};
+use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
+use loadtest_model::metrics::{Frame, Tally, Windows};
+use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};

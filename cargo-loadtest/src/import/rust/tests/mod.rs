@@ -3,7 +3,7 @@ mod rich;
 mod shared;
 
 use super::*;
-use crate::import::recording::{Answer, Body, Exchange, Key, Origin};
+use crate::import::marked::{Answer, Body, Exchange, Key, Origin};
 use crate::import::{Files, read_text};
 
 fn written(text: &str) -> Written {
@@ -13,7 +13,7 @@ fn written(text: &str) -> Written {
         are_permitted: false,
     };
     let mut lookup = |name: &str| (name == "TOKEN").then(|| "lt00n1".to_owned());
-    let recording = read_text(&input, &files, &mut lookup, None).unwrap();
+    let recording = read_text(&input, &files, &mut lookup, false).unwrap();
     let written = write(&recording, &input, "curl");
     syn::parse_file(&written.source).unwrap_or_else(|error| panic!("{error}\n{}", written.source));
     written

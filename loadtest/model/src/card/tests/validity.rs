@@ -1,0 +1,278 @@
+//! Whether the measurement can be trusted.
+
+use super::*;
+
+/// The validity of a run of so many seconds, of which some had this much trouble.
+fn troubled(seconds: u32, troubled: u32, trouble: &Health) -> Validity {
+    let mut record = record(&["login"]);
+    record.cells.cells = (0..seconds)
+        .map(|second| Cell {
+            second,
+            seconds: 1,
+            health: if second < troubled {
+                trouble.clone()
+            } else {
+                Health::default()
+            },
+            ..Cell::default()
+        })
+        .collect();
+    Card::of(&record).validity
+}
+
+#[test]
+fn more_than_a_hundredth_of_stalled_seconds_is_invalid() {
+    let stall = Health {
+        stalled_seconds: 1,
+        longest_stall_us: 1_200_000,
+        ..Health::default()
+    };
+    let with = |seconds, stalled| troubled(seconds, stalled, &stall).trust;
+    assert_eq!((with(200, 2), with(200, 3)), (Trust::Valid, Trust::Invalid));
+    assert_eq!((with(10, 0), with(10, 2)), (Trust::Valid, Trust::Invalid));
+    // A single one is chance, but told.
+    assert_eq!((with(10, 1), with(100, 1)), (Trust::Degraded, Trust::Valid));
+    let cause = &troubled(10, 3, &stall).causes[0];
+    assert_eq!(
+        cause.what,
+        "a worker thread stalled in 3 of 10 seconds: it did not come back for 100 ms or longer, up to 1.2 s"
+    );
+    assert!(cause.remedy.contains("must not block"));
+    let kept = Health {
+        kept_by: Some(0),
+        ..stall
+    };
+    let cause = &troubled(10, 3, &kept).causes[0];
+    assert!(
+        cause
+            .what
+            .ends_with("up to 1.2 s; the code of `login` kept it"),
+        "{cause:?}"
+    );
+}
+
+#[test]
+fn stalls_of_the_warm_up_are_discarded_with_it() {
+    let mut record = record(&["login"]);
+    record.plan.load.warm_up = Duration::from_secs(3);
+    record.cells.cells = (0..6)
+        .map(|second| Cell {
+            second,
+            seconds: 1,
+            health: Health {
+                stalled_seconds: u32::from(second < 3),
+                throttled_us: if second < 3 { 7_000 } else { 0 },
+                busiest_worker: if second < 3 { 1.0 } else { 0.1 },
+                ..Health::default()
+            },
+            ..Cell::default()
+        })
+        .collect();
+    let card = Card::of(&record);
+    assert_eq!(card.validity.trust, Trust::Valid);
+    assert_eq!(
+        (card.generator.seconds, card.generator.stalled_seconds),
+        (3, 0)
+    );
+}
+
+#[test]
+fn a_throttled_generator_is_degraded() {
+    let throttled = Health {
+        throttled_us: 206_000,
+        ..Health::default()
+    };
+    let validity = troubled(60, 2, &throttled);
+    assert_eq!(validity.trust, Trust::Degraded);
+    assert_eq!(
+        validity.causes[0].what,
+        "the system throttled the generator for 412 ms in 60 seconds: its control group had used up its \
+         quota of processor time"
+    );
+    assert!(validity.causes[0].remedy.contains("limit of the container"));
+}
+
+#[test]
+fn time_that_the_host_gives_to_others_degrades_where_it_is_much() {
+    let with = |stolen, seconds| {
+        let stolen = Health {
+            stolen,
+            ..Health::default()
+        };
+        troubled(20, seconds, &stolen)
+    };
+    assert_eq!(with(0.09, 20).trust, Trust::Valid);
+    assert_eq!(with(0.34, 1).trust, Trust::Valid);
+    let validity = with(0.34, 2);
+    assert_eq!(validity.trust, Trust::Degraded);
+    assert!(
+        validity.causes[0]
+            .what
+            .ends_with("in 2 of 20 seconds, up to 34 %"),
+        "{validity:?}"
+    );
+}
+
+#[test]
+fn the_generator_is_told_in_a_line() {
+    let mut record = record(&["login"]);
+    assert_eq!(
+        Card::of(&record).generator.words(),
+        "busiest worker 0 %, no stall, not throttled"
+    );
+    record.windows.steady.journey.lateness.record_n(ms(2), 100);
+    record.windows.steady.journey.waits.record(ms(40));
+    record.cells.cells.push(Cell {
+        second: 0,
+        seconds: 4,
+        health: Health {
+            worker_cpu_us: 1,
+            busiest_worker: 0.42,
+            stalled_seconds: 1,
+            longest_stall_us: 150_000,
+            kept_by: None,
+            throttled_us: 31_000,
+            stolen: 0.2,
+        },
+        ..Cell::default()
+    });
+    assert_eq!(
+        Card::of(&record).generator.words(),
+        "p99 of start lateness 2.00 ms, busiest worker 42 %, stalled in 1 of 4 seconds, throttled for \
+         31.0 ms, up to 20 % stolen by the host, 1 arrival waited"
+    );
+}
+
+#[test]
+fn lateness_is_invalid_only_where_it_matters_to_the_journey() {
+    let with = |late: u64, journey: u64| {
+        let mut record = record(&["login"]);
+        let tally = &mut record.windows.steady.journey;
+        tally.lateness.record_n(ms(late), 1_000);
+        tally.time = crate::metrics::Histogram::default();
+        tally.time.record_n(ms(journey), 1_000);
+        Card::of(&record).validity
+    };
+    assert_eq!(with(1, 10).trust, Trust::Valid);
+    assert_eq!(with(5, 10).trust, Trust::Degraded);
+    assert_eq!(with(12, 1_000).trust, Trust::Degraded);
+    assert_eq!(with(12, 100).trust, Trust::Invalid);
+    assert!(
+        with(12, 100)
+            .causes
+            .iter()
+            .all(|cause| !cause.remedy.is_empty())
+    );
+}
+
+#[test]
+fn a_switched_off_validity_judges_no_machine_and_says_so() {
+    let mut record = record(&["login"]);
+    let lateness = &mut record.windows.steady.journey.lateness;
+    lateness.record_n(ms(48), 1_000);
+    assert_eq!(Card::of(&record).verdict, Verdict::Invalid);
+    record.validity_off = true;
+    let card = Card::of(&record);
+    assert_eq!(card.verdict, Verdict::Passed);
+    assert_eq!(card.validity.trust, Trust::Degraded);
+    assert_eq!(
+        card.validity.causes[0].what,
+        "validity was not judged, since `LOADTEST_VALIDITY` was `off`"
+    );
+    fail(&mut record, 0, ErrorKind::LocalFds, 2);
+    assert_eq!(Card::of(&record).verdict, Verdict::Invalid);
+}
+
+#[test]
+fn one_late_start_of_few_is_chance() {
+    let with = |count: u64| {
+        let mut record = record(&["login"]);
+        let lateness = &mut record.windows.steady.journey.lateness;
+        lateness.record_n(Duration::from_micros(90), 80 - count);
+        lateness.record_n(ms(48), count);
+        Card::of(&record).validity
+    };
+    assert_eq!(with(1).trust, Trust::Valid);
+    let two = with(2);
+    assert_eq!(two.trust, Trust::Invalid);
+    assert_eq!(
+        two.causes[0].what,
+        "the generator fell behind: 2 of 80 iterations started more than 10 ms late, the latest by \
+         48.0 ms, against a median journey of 10.0 ms"
+    );
+}
+
+#[test]
+fn a_blocked_worker_is_invalid_and_says_which_step() {
+    let mut record = record(&["login"]);
+    record.windows = Windows::default();
+    record.ending = Ending::Stuck {
+        reason: "`login` blocked a worker thread".to_owned(),
+    };
+    let card = Card::of(&record);
+    assert_eq!(
+        (card.verdict, card.verdict.exit_code()),
+        (Verdict::Invalid, 102)
+    );
+    assert_eq!(words(&card), ["`login` blocked a worker thread"]);
+    assert_eq!(card.validity.trust, Trust::Invalid);
+    let told = card.to_string();
+    let times = told.matches("`login` blocked a worker thread").count();
+    assert_eq!(times, 1, "{told}");
+    assert!(card.validity.causes[0].remedy.contains("must not block"));
+    assert_eq!(card.accounts.balanced, None);
+}
+
+#[test]
+fn a_dead_target_degrades_and_leaves_the_verdict() {
+    let mut record = record(&["login"]);
+    record.target_death = Some("signal 11".to_owned());
+    let card = Card::of(&record);
+    assert_eq!(card.verdict, Verdict::Passed);
+    assert_eq!(card.validity.trust, Trust::Degraded);
+    assert_eq!(
+        card.remarks,
+        ["the target did not survive the run: signal 11"]
+    );
+}
+
+#[test]
+fn own_errors_are_invalid_from_a_thousandth() {
+    let with = |count| {
+        let mut record = record(&["login"]);
+        fail(&mut record, 0, ErrorKind::LocalFds, count);
+        Card::of(&record).validity.trust
+    };
+    assert_eq!((with(1), with(2)), (Trust::Valid, Trust::Invalid));
+}
+
+#[test]
+fn waits_and_busy_workers_degrade() {
+    let mut record = record(&["login"]);
+    record.windows.steady.journey.waits.record_n(ms(40), 3);
+    for second in 0..10 {
+        record.cells.cells.push(Cell {
+            second,
+            seconds: 1,
+            health: Health {
+                busiest_worker: if second < 6 { 0.97 } else { 0.2 },
+                ..Health::default()
+            },
+            ..Cell::default()
+        });
+    }
+    let validity = Card::of(&record).validity;
+    assert_eq!(
+        (validity.trust, validity.causes.len()),
+        (Trust::Degraded, 2)
+    );
+    assert!(validity.causes[0].what.starts_with("3 arrivals waited"));
+    assert!(validity.causes[1].what.contains("6 of 10 seconds"));
+    record.plan.max_users = 1;
+    let validity = Card::of(&record).validity;
+    assert!(
+        validity.causes[0]
+            .what
+            .starts_with("3 arrivals waited since the only virtual user was busy")
+    );
+}

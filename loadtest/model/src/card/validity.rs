@@ -1,0 +1,346 @@
+//! Whether the generator measured the target or itself; every cause comes with its remedy.
+
+use super::accounts::Accounts;
+use super::generator::{BUSY, Generator, STOLEN};
+use super::step::ratio;
+use super::view;
+use crate::metrics::Health;
+use crate::protocol::VALIDITY_VARIABLE;
+use crate::record::{Ending, ScenarioRecord};
+use serde::Serialize;
+use std::time::Duration;
+
+/// A start lateness of which the 99th percentile is above this matters.
+const LATE: Duration = Duration::from_millis(1);
+/// Above this it may spoil the measurement.
+const TOO_LATE: Duration = Duration::from_millis(10);
+/// Fewer late starts than this are chance: of less than a hundred, p99 is the single latest.
+const LATE_STARTS: u64 = 2;
+/// The share of the median journey from which lateness spoils the measurement.
+const TOO_LATE_SHARE: f64 = 0.1;
+/// The share of requests that may fail by the generator's own fault.
+const OWN_ERRORS: f64 = 0.001;
+/// The share of the seconds in which a worker may be busy, or the host may steal.
+const BUSY_SECONDS: f64 = 0.05;
+/// The share of the seconds in which a worker may stall.
+const STALLED_SECONDS: f64 = 0.01;
+/// A single stalled second is chance: of a short run it is more than that share.
+const STALLS: u64 = 2;
+
+/// How far a measurement can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trust {
+    /// Nothing speaks against it.
+    Valid,
+    /// Graded, with causes listed.
+    Degraded,
+    /// Not graded.
+    Invalid,
+}
+
+/// Whether a measurement can be trusted, and why not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Validity {
+    /// The worst of all causes.
+    pub trust: Trust,
+    /// What speaks against the measurement, the worst first.
+    pub causes: Vec<Cause>,
+}
+
+/// Something that speaks against a measurement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Cause {
+    /// How bad it is.
+    pub trust: Trust,
+    /// What was seen.
+    pub what: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+impl Trust {
+    /// As printed: `VALID`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Valid => "VALID",
+            Self::Degraded => "DEGRADED",
+            Self::Invalid => "INVALID",
+        }
+    }
+}
+
+impl Validity {
+    /// What is known of a run that is still under way.
+    pub fn so_far(record: &ScenarioRecord) -> Self {
+        Self::of(record, &Accounts::of(record), &Generator::of(record))
+    }
+
+    pub(super) fn of(record: &ScenarioRecord, accounts: &Accounts, generator: &Generator) -> Self {
+        let known = [
+            stuck(record),
+            unbalanced(record, accounts),
+            own_errors(record),
+            target_death(record),
+            in_process(record),
+            waits(record),
+        ];
+        // A busy machine can cause these, whatever is tested.
+        let seen = if record.validity_off {
+            vec![Some(switched_off())]
+        } else {
+            vec![
+                lateness(record),
+                stalls(generator),
+                busy(generator),
+                throttled(generator),
+                stolen(generator),
+            ]
+        };
+        let mut causes: Vec<Cause> = known.into_iter().chain(seen).flatten().collect();
+        causes.sort_by_key(|cause| std::cmp::Reverse(cause.trust));
+        Self {
+            trust: causes.first().map_or(Trust::Valid, |cause| cause.trust),
+            causes,
+        }
+    }
+}
+
+fn switched_off() -> Cause {
+    Cause {
+        trust: Trust::Degraded,
+        what: format!("validity was not judged, since `{VALIDITY_VARIABLE}` was `off`"),
+        remedy: "for figures that count, run without it".to_owned(),
+    }
+}
+
+fn stuck(record: &ScenarioRecord) -> Option<Cause> {
+    let Ending::Stuck { reason } = &record.ending else {
+        return None;
+    };
+    Some(Cause {
+        trust: Trust::Invalid,
+        what: reason.clone(),
+        remedy: "a step must not block: use no endless loop, no blocking call; the engine sends"
+            .to_owned(),
+    })
+}
+
+fn target_death(record: &ScenarioRecord) -> Option<Cause> {
+    record.target_death.as_ref().map(|death| Cause {
+        trust: Trust::Degraded,
+        what: format!("the target did not survive the run: {death}"),
+        remedy: "find out why it ended: what came after is of a target that was not there"
+            .to_owned(),
+    })
+}
+
+fn in_process(record: &ScenarioRecord) -> Option<Cause> {
+    record.target_in_process.then(|| Cause {
+        trust: Trust::Degraded,
+        what: "the target runs inside the generator's process".to_owned(),
+        remedy: "for figures that count, start it as a process of its own: \
+                 `Target::binary(env!(\"CARGO_BIN_EXE_name\"))`"
+            .to_owned(),
+    })
+}
+
+fn unbalanced(record: &ScenarioRecord, accounts: &Accounts) -> Option<Cause> {
+    accounts.mismatch(record).map(|mismatch| Cause {
+        trust: Trust::Invalid,
+        what: format!("internal error: the accounts do not balance: {mismatch}"),
+        remedy:
+            "this is a fault of the generator, not of the target: keep the record and report it"
+                .to_owned(),
+    })
+}
+
+fn own_errors(record: &ScenarioRecord) -> Option<Cause> {
+    let steps = || record.windows.steady.steps.iter();
+    let mut own: Vec<_> = steps()
+        .flat_map(|step| &step.errors)
+        .filter(|error| {
+            let name = error.kind.name();
+            name.starts_with("local.") || name.starts_with("generator.")
+        })
+        .collect();
+    let count: u64 = own.iter().map(|error| error.count).sum();
+    // Requests that never reached a connection are attempts all the same.
+    let requests: u64 = steps().map(|step| step.requests.max(step.executed)).sum();
+    let share = ratio(count, requests)?;
+    own.sort_by_key(|error| std::cmp::Reverse(error.count));
+    let worst = own.first()?;
+    (share > OWN_ERRORS).then(|| Cause {
+        trust: Trust::Invalid,
+        what: format!(
+            "{} of requests failed in the generator itself, most as {}: {}",
+            view::percent(share),
+            worst.kind,
+            worst.example
+        ),
+        remedy: match worst.kind.name() {
+            "local.fds" => "raise the limit of open files (`ulimit -n`)",
+            "local.ports" => {
+                "keep connections open, use fewer users, or widen the range of local ports: each rests for 60 s \
+                 after its connection was closed, so the usual 28,232 allow 470 new connections a second to an address"
+            }
+            "local.memory" => "use fewer users, smaller bodies, or a machine with more memory",
+            "local.disk" => "make room on the disk that holds the target directory",
+            _ => "use a machine with more processors, or a lower rate",
+        }
+        .to_owned(),
+    })
+}
+
+fn lateness(record: &ScenarioRecord) -> Option<Cause> {
+    let journey = &record.windows.steady.journey;
+    let late = journey
+        .lateness
+        .quantile(0.99)
+        .filter(|late| *late > LATE)?;
+    let started = journey.lateness.count();
+    let above = |limit| started.saturating_sub(journey.lateness.count_at_most(limit));
+    let median = journey.time.quantile(0.5);
+    let spoils = late > TOO_LATE
+        && above(TOO_LATE) >= LATE_STARTS
+        && median.is_none_or(|median| late.as_secs_f64() > TOO_LATE_SHARE * median.as_secs_f64());
+    if !spoils && above(LATE) < LATE_STARTS {
+        return None;
+    }
+    let limit = if above(TOO_LATE) >= LATE_STARTS {
+        TOO_LATE
+    } else {
+        LATE
+    };
+    let latest = if started < 100 {
+        "the latest by"
+    } else {
+        "the latest 1 % by at least"
+    };
+    let compared = median
+        .filter(|_| spoils)
+        .map_or_else(String::new, |median| {
+            format!(", against a median journey of {}", view::duration(median))
+        });
+    Some(Cause {
+        trust: if spoils {
+            Trust::Invalid
+        } else {
+            Trust::Degraded
+        },
+        what: format!(
+            "the generator fell behind: {} of {} iterations started more than {} late, {latest} \
+             {}{compared}",
+            view::count(above(limit)),
+            view::count(started),
+            view::span(limit),
+            view::duration(late)
+        ),
+        remedy: "use a machine with more or idle processors, a release build, or a lower rate"
+            .to_owned(),
+    })
+}
+
+fn waits(record: &ScenarioRecord) -> Option<Cause> {
+    let journey = &record.windows.steady.journey;
+    let waits = journey.waits.count() + journey.dropped;
+    (waits > 0).then(|| {
+        let mut what = format!(
+            "{} waited since {} busy",
+            view::counted(waits, "arrival"),
+            match record.plan.max_users {
+                1 => "the only virtual user was".to_owned(),
+                users => format!("all {} virtual users were", view::count(u64::from(users))),
+            }
+        );
+        if let Some(longest) = journey.waits.max() {
+            what.push_str(", the longest ");
+            what.push_str(&view::duration(longest));
+        }
+        if journey.dropped > 0 {
+            what.push_str("; ");
+            what.push_str(&view::count(journey.dropped));
+            what.push_str(" never started");
+        }
+        Cause {
+            trust: Trust::Degraded,
+            what,
+            remedy: "raise `max_users` if the target should be able to serve them at once; \
+                     the wait is part of their response time"
+                .to_owned(),
+        }
+    })
+}
+
+fn stalls(generator: &Generator) -> Option<Cause> {
+    let stalled = generator.stalled_seconds;
+    let many = stalled as f64 > STALLED_SECONDS * generator.seconds as f64;
+    let by = generator.kept_by.as_ref();
+    let by = by.map_or_else(String::new, |step| {
+        format!("; the code of {} kept it", view::quoted(step))
+    });
+    many.then(|| Cause {
+        trust: if stalled >= STALLS {
+            Trust::Invalid
+        } else {
+            Trust::Degraded
+        },
+        what: format!(
+            "a worker thread stalled in {} of {}: it did not come back for {} or longer, up to {}{by}",
+            view::count(stalled),
+            view::counted(generator.seconds, "second"),
+            view::span(Health::STALL),
+            view::duration(generator.longest_stall)
+        ),
+        remedy: "a step must not block: let it use no `std::thread::sleep`, no blocking call and no long \
+                 computation; if none does, use a machine with idle processors that nothing suspends"
+            .to_owned(),
+    })
+}
+
+pub(crate) fn busy(generator: &Generator) -> Option<Cause> {
+    let seconds = generator.busy_seconds;
+    (seconds as f64 > BUSY_SECONDS * generator.seconds as f64).then(|| Cause {
+        trust: Trust::Degraded,
+        what: format!(
+            "a worker thread used over {} of its core in {} of {}, up to {}",
+            view::whole_percent(BUSY),
+            view::count(seconds),
+            view::counted(generator.seconds, "second"),
+            view::whole_percent(generator.busiest_worker.min(1.0))
+        ),
+        remedy: "use a machine with more processors, a release build, or a lower load".to_owned(),
+    })
+}
+
+pub(crate) fn throttled(generator: &Generator) -> Option<Cause> {
+    (!generator.throttled.is_zero()).then(|| Cause {
+        trust: Trust::Degraded,
+        what: format!(
+            "the system throttled the generator for {} in {}: its control group had used up its quota of \
+             processor time",
+            view::duration(generator.throttled),
+            view::counted(generator.seconds, "second")
+        ),
+        remedy: "raise the processor limit of the container (`--cpus`, `resources.limits.cpu`), keep the \
+                 target out of it, or lower the load"
+            .to_owned(),
+    })
+}
+
+fn stolen(generator: &Generator) -> Option<Cause> {
+    let seconds = generator.stolen_seconds;
+    (seconds as f64 > BUSY_SECONDS * generator.seconds as f64).then(|| Cause {
+        trust: Trust::Degraded,
+        what: format!(
+            "the host of this virtual machine gave over {} of its processor time to others in {} of {}, \
+             up to {}",
+            view::whole_percent(STOLEN),
+            view::count(seconds),
+            view::counted(generator.seconds, "second"),
+            view::whole_percent(generator.stolen)
+        ),
+        remedy: "use a machine whose processors are its own, or measure when its neighbours are quiet"
+            .to_owned(),
+    })
+}

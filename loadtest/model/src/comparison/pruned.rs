@@ -1,0 +1,188 @@
+//! What a baseline keeps of a run: what a comparison needs, made to be committed.
+//!
+//! It is put together from what may stay, so that nothing else can: no text that a target or a user sent, no
+//! path of the machine, no place of a source.
+
+use super::comparable::bare_url;
+use crate::definition::{ScenarioDef, StepDef};
+use crate::metrics::{
+    Cell, CellStep, Cells, CompactHistogram, ErrorTally, JourneyTally, StepTally, Tally, Windows,
+};
+use crate::plan::Plan;
+use crate::record::{Environment, RunRecord, SCHEMA_VERSION, ScenarioRecord};
+
+/// A cell of a baseline holds at least so many seconds.
+const LEAST_SECONDS: u32 = 5;
+/// And its steady part about so many cells: blocks that are drawn hold three of them, or two.
+const CELLS: u64 = 30;
+
+impl RunRecord {
+    /// The record of one scenario of the run alone, with what a comparison needs of it and no more.
+    #[must_use]
+    pub fn pruned(&self, scenario: &ScenarioRecord) -> Self {
+        let environment = &self.environment;
+        Self {
+            schema_version: SCHEMA_VERSION,
+            run_id: self.run_id.clone(),
+            tool_version: self.tool_version.clone(),
+            started_at: self.started_at.clone(),
+            environment: Environment {
+                git_commit: environment.git_commit.clone(),
+                git_dirty: environment.git_dirty,
+                os: environment.os.clone(),
+                arch: environment.arch.clone(),
+                cpus: environment.cpus,
+            },
+            scenarios: vec![pruned(scenario)],
+            not_run: Vec::new(),
+            capacity: None,
+        }
+    }
+}
+
+fn pruned(record: &ScenarioRecord) -> ScenarioRecord {
+    let is_own = record.own_target || record.target_in_process;
+    ScenarioRecord {
+        definition: definition(&record.definition),
+        plan: plan(&record.plan),
+        base_url: record.base_url.as_deref().filter(|_| !is_own).map(bare_url),
+        own_target: record.own_target,
+        target_in_process: record.target_in_process,
+        permits: Vec::new(),
+        offline: None,
+        executable_hash: String::new(),
+        workers: record.workers,
+        started_at: record.started_at.clone(),
+        ending: record.ending.clone(),
+        elapsed_us: record.elapsed_us,
+        steady_us: record.steady_us,
+        planned: record.planned,
+        windows: Windows {
+            warm_up: counted(&record.windows.warm_up),
+            ramp: counted(&record.windows.ramp),
+            steady: timed(&record.windows.steady),
+        },
+        cells: cells(&record.cells, record.steady_us),
+        panics: Vec::new(),
+        out_of_rows: record.out_of_rows,
+        validity_off: record.validity_off,
+        target_death: None,
+        comparison: None,
+        regraded: None,
+    }
+}
+
+fn definition(scenario: &ScenarioDef) -> ScenarioDef {
+    let step = |step: &StepDef| StepDef {
+        weight: step.weight,
+        fingerprint: step.fingerprint.clone(),
+        ..StepDef::new(step.name.clone())
+    };
+    ScenarioDef {
+        module: scenario.module.clone(),
+        package: scenario.package.clone(),
+        fingerprint: scenario.fingerprint.clone(),
+        version: scenario.version.clone(),
+        starts_target: scenario.starts_target,
+        ..ScenarioDef::new(
+            scenario.function.clone(),
+            scenario.steps.iter().map(step).collect(),
+        )
+    }
+}
+
+fn plan(plan: &Plan) -> Plan {
+    Plan {
+        load: plan.load.clone(),
+        default_load: plan.default_load,
+        seed: plan.seed,
+        max_users: plan.max_users,
+        graceful_stop: plan.graceful_stop,
+        grading: plan.grading.clone(),
+        thresholds: Vec::new(),
+        min_grade: None,
+        rows: None,
+    }
+}
+
+/// How much happened, so that the accounts balance.
+fn counted(tally: &Tally) -> Tally {
+    let (journey, steps) = (&tally.journey, &tally.steps);
+    Tally {
+        journey: JourneyTally {
+            started: journey.started,
+            ok: journey.ok,
+            failed: journey.failed,
+            cancelled: journey.cancelled,
+            dropped: journey.dropped,
+            ..JourneyTally::default()
+        },
+        steps: steps.iter().map(counted_step).collect(),
+        ..Tally::default()
+    }
+}
+
+fn counted_step(step: &StepTally) -> StepTally {
+    let error = |error: &ErrorTally| ErrorTally {
+        example: String::new(),
+        sample: None,
+        ..error.clone()
+    };
+    StepTally {
+        executed: step.executed,
+        ok: step.ok,
+        failed: step.failed,
+        cancelled: step.cancelled,
+        not_drawn: step.not_drawn,
+        left_out: step.left_out,
+        kept: step.kept,
+        skipped: step.skipped,
+        skipped_not_drawn: step.skipped_not_drawn,
+        requests: step.requests,
+        satisfied: step.satisfied,
+        tolerating: step.tolerating,
+        errors: step.errors.iter().map(error).collect(),
+        ..StepTally::default()
+    }
+}
+
+/// The same, and how long it took.
+fn timed(tally: &Tally) -> Tally {
+    let mut kept = counted(tally);
+    kept.journey.time = tally.journey.time.clone();
+    for (kept, step) in kept.steps.iter_mut().zip(&tally.steps) {
+        kept.response = step.response.clone();
+    }
+    kept
+}
+
+fn cells(cells: &Cells, steady_us: u64) -> Cells {
+    let wanted = u32::try_from(steady_us / 1_000_000 / CELLS).unwrap_or(u32::MAX);
+    let width = cells.width.max(1);
+    let wide = wanted.max(LEAST_SECONDS).div_ceil(width) * width;
+    // Encoded again, since what is none could be any text.
+    let again = |times: &CompactHistogram| CompactHistogram::of(&times.decode());
+    let step = |step: &CellStep| CellStep {
+        executed: step.executed,
+        failed: step.failed,
+        skipped: step.skipped,
+        response: again(&step.response),
+    };
+    let cell = |cell: &Cell| Cell {
+        second: cell.second,
+        seconds: cell.seconds,
+        started: cell.started,
+        ok: cell.ok,
+        failed: cell.failed,
+        dropped: cell.dropped,
+        time: again(&cell.time),
+        steps: cell.steps.iter().map(step).collect(),
+        ..Cell::default()
+    };
+    let mut kept = Cells {
+        width,
+        cells: cells.cells.iter().map(cell).collect(),
+    };
+    kept.widen(wide);
+    kept
+}

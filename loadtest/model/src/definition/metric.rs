@@ -1,0 +1,388 @@
+//! The aggregates of a step, of the whole journey, and of what a scenario counts and times by itself.
+//!
+//! A metric is written, shown and kept in records in one way: `p95`, `first_byte.p99`, `count(sold_out)`.
+
+use super::threshold::{ThresholdMistake, parse_metric};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+/// An aggregate of a step or of the whole journey.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Metric {
+    /// A statistic of times: `p95`, `service.max`.
+    Time(Part, Statistic),
+    /// Failed of all executed; of the journey, failed and dropped of all finished and dropped.
+    Errors,
+    /// Passed of all evaluated checks.
+    Checks,
+    /// Skipped since an upstream value was missing, of all attempts.
+    Skips,
+    /// Arrivals that never began, of all planned iterations.
+    Dropped,
+    /// Repeated of all requests.
+    Retries,
+    /// Iterations (or executions of a step that sent something) per second.
+    Rps,
+    /// Bytes read per second, heads included.
+    Throughput,
+    /// The sum of what the scenario counted under a name: `count(sold_out)`.
+    Count(Cow<'static, str>),
+    /// The same per second: `rate(sold_out)`.
+    Rate(Cow<'static, str>),
+    /// A statistic of what the scenario timed under a name: `time(queued).p95`.
+    Timing(Cow<'static, str>, Statistic),
+}
+
+/// Which times a statistic is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    /// Response times of a step, times of ok journeys: a statistic that stands alone.
+    Whole,
+    /// Service times: response times without the delay of the start.
+    Service,
+    /// Opening TCP connections.
+    Connect,
+    /// TLS handshakes.
+    Tls,
+    /// From a usable connection to the head of the answer.
+    FirstByte,
+    /// From the head of the answer to its last byte.
+    Body,
+    /// Response times of executions, or times of journeys, that failed.
+    Failed,
+    /// How late iterations began by the generator's fault.
+    Lateness,
+}
+
+/// A statistic of times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Statistic {
+    P50,
+    P90,
+    P95,
+    P99,
+    P999,
+    Max,
+    Mean,
+}
+
+/// What a metric is measured in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// A length of time.
+    Time,
+    /// A share of one.
+    Share,
+    /// A frequency.
+    PerSecond,
+    /// An amount of data in a time.
+    BytesPerSecond,
+    /// A number.
+    Count,
+}
+
+/// Which of a metric's values are good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Better {
+    /// Small ones: a limit is an upper bound.
+    Less,
+    /// Large ones: a limit is a lower bound.
+    More,
+    /// Nobody but the author knows.
+    Either,
+}
+
+/// What can have a metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Steps and journeys.
+    Both,
+    /// Steps only.
+    Step,
+    /// The scenario as a whole only.
+    Journey,
+}
+
+impl Metric {
+    /// `p50` of the times in large type.
+    pub const P50: Self = Self::Time(Part::Whole, Statistic::P50);
+    /// `p90` of the same.
+    pub const P90: Self = Self::Time(Part::Whole, Statistic::P90);
+    /// `p95` of the same.
+    pub const P95: Self = Self::Time(Part::Whole, Statistic::P95);
+    /// `p99` of the same.
+    pub const P99: Self = Self::Time(Part::Whole, Statistic::P99);
+    /// `p99_9` of the same.
+    pub const P999: Self = Self::Time(Part::Whole, Statistic::P999);
+    /// `max` of the same.
+    pub const MAX: Self = Self::Time(Part::Whole, Statistic::Max);
+    /// `mean` of the same.
+    pub const MEAN: Self = Self::Time(Part::Whole, Statistic::Mean);
+
+    /// The metrics of one word, in the order documentation lists them.
+    pub const WORDS: [Self; 14] = [
+        Self::P50,
+        Self::P90,
+        Self::P95,
+        Self::P99,
+        Self::P999,
+        Self::MAX,
+        Self::MEAN,
+        Self::Errors,
+        Self::Checks,
+        Self::Skips,
+        Self::Dropped,
+        Self::Retries,
+        Self::Rps,
+        Self::Throughput,
+    ];
+
+    /// The statistic, of one that is of times.
+    pub const fn statistic(&self) -> Option<Statistic> {
+        match self {
+            Self::Time(_, statistic) | Self::Timing(_, statistic) => Some(*statistic),
+            _ => None,
+        }
+    }
+
+    /// The quantile of a percentile, a share of one.
+    pub fn quantile(&self) -> Option<f64> {
+        self.statistic()?.quantile()
+    }
+
+    /// What it is measured in.
+    pub const fn unit(&self) -> Unit {
+        match self {
+            Self::Time(..) | Self::Timing(..) => Unit::Time,
+            Self::Errors | Self::Checks | Self::Skips | Self::Dropped | Self::Retries => {
+                Unit::Share
+            }
+            Self::Rps | Self::Rate(_) => Unit::PerSecond,
+            Self::Throughput => Unit::BytesPerSecond,
+            Self::Count(_) => Unit::Count,
+        }
+    }
+
+    /// Which of its values are good.
+    pub const fn better(&self) -> Better {
+        match self {
+            Self::Checks | Self::Rps => Better::More,
+            Self::Throughput | Self::Count(_) | Self::Rate(_) => Better::Either,
+            _ => Better::Less,
+        }
+    }
+
+    /// What can have it.
+    pub const fn scope(&self) -> Scope {
+        match self {
+            Self::Time(part, _) => part.scope(),
+            Self::Dropped | Self::Count(_) | Self::Rate(_) | Self::Timing(..) => Scope::Journey,
+            _ => Scope::Both,
+        }
+    }
+
+    /// Whether it is of what the scenario counts and times by itself.
+    pub const fn is_own(&self) -> bool {
+        matches!(self, Self::Count(_) | Self::Rate(_) | Self::Timing(..))
+    }
+}
+
+impl Part {
+    /// The parts that have a word, which stands before the statistic.
+    pub const NAMED: [Self; 7] = [
+        Self::Service,
+        Self::Connect,
+        Self::Tls,
+        Self::FirstByte,
+        Self::Body,
+        Self::Failed,
+        Self::Lateness,
+    ];
+
+    /// The word before the statistic; nothing for the whole.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Whole => "",
+            Self::Service => "service",
+            Self::Connect => "connect",
+            Self::Tls => "tls",
+            Self::FirstByte => "first_byte",
+            Self::Body => "body",
+            Self::Failed => "failed",
+            Self::Lateness => "lateness",
+        }
+    }
+
+    /// What can have it.
+    pub const fn scope(self) -> Scope {
+        match self {
+            Self::Whole | Self::Failed => Scope::Both,
+            Self::Lateness => Scope::Journey,
+            _ => Scope::Step,
+        }
+    }
+}
+
+impl Statistic {
+    /// Every statistic, in the order documentation lists them.
+    pub const ALL: [Self; 7] = [
+        Self::P50,
+        Self::P90,
+        Self::P95,
+        Self::P99,
+        Self::P999,
+        Self::Max,
+        Self::Mean,
+    ];
+
+    /// The word that a scenario uses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::P50 => "p50",
+            Self::P90 => "p90",
+            Self::P95 => "p95",
+            Self::P99 => "p99",
+            Self::P999 => "p99_9",
+            Self::Max => "max",
+            Self::Mean => "mean",
+        }
+    }
+
+    /// The quantile of a percentile, a share of one.
+    pub const fn quantile(self) -> Option<f64> {
+        match self {
+            Self::P50 => Some(0.5),
+            Self::P90 => Some(0.9),
+            Self::P95 => Some(0.95),
+            Self::P99 => Some(0.99),
+            Self::P999 => Some(0.999),
+            Self::Max | Self::Mean => None,
+        }
+    }
+}
+
+/// A name as it stands between parentheses: a word, or any text in quotes.
+struct Name<'a>(&'a str);
+
+impl fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_word = self
+            .0
+            .starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && (self.0.chars()).all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if is_word {
+            f.write_str(self.0)
+        } else {
+            f.write_str(&serde_json::Value::from(self.0).to_string())
+        }
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Time(Part::Whole, statistic) => f.write_str(statistic.name()),
+            Self::Time(part, statistic) => write!(f, "{}.{}", part.name(), statistic.name()),
+            Self::Errors => f.write_str("errors"),
+            Self::Checks => f.write_str("checks"),
+            Self::Skips => f.write_str("skips"),
+            Self::Dropped => f.write_str("dropped"),
+            Self::Retries => f.write_str("retries"),
+            Self::Rps => f.write_str("rps"),
+            Self::Throughput => f.write_str("throughput"),
+            Self::Count(name) => write!(f, "count({})", Name(name)),
+            Self::Rate(name) => write!(f, "rate({})", Name(name)),
+            Self::Timing(name, statistic) => {
+                write!(f, "time({}).{}", Name(name), statistic.name())
+            }
+        }
+    }
+}
+
+impl FromStr for Metric {
+    type Err = ThresholdMistake;
+
+    /// Reads what [`Display`](fmt::Display) writes.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        parse_metric(text)
+    }
+}
+
+impl From<Metric> for String {
+    fn from(metric: Metric) -> Self {
+        metric.to_string()
+    }
+}
+
+impl TryFrom<String> for Metric {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+            .map_err(|mistake: ThresholdMistake| mistake.message)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Every metric there is, but for the names of the scenario's own.
+    pub(crate) fn any_metric() -> impl Strategy<Value = Metric> {
+        let parts = [Part::Whole].into_iter().chain(Part::NAMED);
+        let parts: Vec<_> = parts.collect();
+        let name = prop_oneof!["[a-z_]{1,8}", ".{1,8}"].prop_map(Cow::Owned);
+        let statistic = proptest::sample::select(Statistic::ALL.to_vec());
+        prop_oneof![
+            proptest::sample::select(Metric::WORDS.to_vec()),
+            (proptest::sample::select(parts), statistic.clone())
+                .prop_map(|(part, statistic)| Metric::Time(part, statistic)),
+            name.clone().prop_map(Metric::Count),
+            name.clone().prop_map(Metric::Rate),
+            (name, statistic).prop_map(|(name, statistic)| Metric::Timing(name, statistic)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn a_record_keeps_every_metric_as_a_text_that_is_read_again(metric in any_metric()) {
+            let json = serde_json::to_value(&metric).unwrap();
+            prop_assert_eq!(json.as_str(), Some(&*metric.to_string()));
+            prop_assert_eq!(serde_json::from_value::<Metric>(json).unwrap(), metric);
+        }
+    }
+
+    #[test]
+    fn metrics_of_the_first_records_are_still_known() {
+        let first = [
+            "p50", "p90", "p95", "p99", "p99_9", "max", "mean", "errors", "checks", "rps",
+        ];
+        for text in first {
+            let metric: Metric = serde_json::from_value(text.into()).unwrap();
+            assert!(Metric::WORDS.contains(&metric));
+            assert_eq!(metric.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_metric_of_a_later_version_is_said_to_be_unknown() {
+        let read = |text: &str| serde_json::from_value::<Metric>(text.into());
+        for text in [
+            "p42",
+            "service.p42",
+            "latency.p95",
+            "",
+            "count()",
+            "p95 < 1s",
+        ] {
+            assert!(read(text).is_err(), "{text}");
+        }
+        let error = read("erors").unwrap_err().to_string();
+        assert!(error.contains("did you mean `errors`?"), "{error}");
+    }
+}

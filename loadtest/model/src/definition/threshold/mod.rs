@@ -1,0 +1,154 @@
+//! Pass/fail conditions on what a run measures.
+
+mod grammar;
+mod quantity;
+mod subject;
+#[cfg(test)]
+mod tests;
+
+pub(super) use grammar::parse_metric;
+pub use grammar::{Condition, ThresholdMistake, parse_conditions, parse_threshold};
+pub use subject::{is_custom_word, is_metric_word, is_part_word, metric_words};
+
+use super::Metric;
+use super::micros;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::time::Duration;
+
+/// A condition on an aggregate: `p95 < 300ms`, `errors < 1% or abort`, `rps > 190/s`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Threshold {
+    /// The aggregate that is compared.
+    pub metric: Metric,
+    /// How it is compared.
+    pub comparison: Comparator,
+    /// What it is compared with.
+    pub bound: Bound,
+    /// Ends the run as soon as it is broken, but not before so much of the steady part is over; zero where
+    /// enough samples are all that is asked for.
+    #[serde(
+        default,
+        rename = "abort_after_us",
+        with = "micros::option",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub abort_after: Option<Duration>,
+}
+
+/// How a metric is compared with its bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Comparator {
+    #[serde(rename = "<")]
+    Less,
+    #[serde(rename = "<=")]
+    LessOrEqual,
+    #[serde(rename = ">")]
+    Greater,
+    #[serde(rename = ">=")]
+    GreaterOrEqual,
+}
+
+/// The bound of a threshold, in the unit of its metric.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// A time, of percentiles, `max` and `mean`.
+    #[serde(rename = "time_us", with = "micros")]
+    Time(Duration),
+    /// A share of one, of `errors` and the like.
+    Ratio(f64),
+    /// A frequency, of `rps` and `rate(..)`.
+    PerSecond(f64),
+    /// Bytes per second, of `throughput`.
+    BytesPerSecond(f64),
+    /// A number, of `count(..)`.
+    Count(u64),
+}
+
+impl Threshold {
+    /// A condition that is judged when the run is over.
+    pub const fn new(metric: Metric, comparison: Comparator, bound: Bound) -> Self {
+        Self {
+            metric,
+            comparison,
+            bound,
+            abort_after: None,
+        }
+    }
+
+    /// The same condition, which ends no run.
+    #[must_use]
+    pub fn without_abort(&self) -> Self {
+        Self {
+            abort_after: None,
+            ..self.clone()
+        }
+    }
+}
+
+impl Comparator {
+    /// Whether `value` satisfies the comparison with `bound`.
+    pub fn holds(self, value: f64, bound: f64) -> bool {
+        match self {
+            Self::Less => value < bound,
+            Self::LessOrEqual => value <= bound,
+            Self::Greater => value > bound,
+            Self::GreaterOrEqual => value >= bound,
+        }
+    }
+
+    /// The operator as written.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+        }
+    }
+
+    /// Whether the bound is the least that there must be.
+    pub const fn is_floor(self) -> bool {
+        matches!(self, Self::Greater | Self::GreaterOrEqual)
+    }
+}
+
+impl Bound {
+    /// The number that a measurement is compared with: microseconds, a share of one, per second, or a
+    /// number.
+    pub fn number(self) -> f64 {
+        match self {
+            Self::Time(time) => time.as_nanos() as f64 / 1e3,
+            Self::Ratio(number) | Self::PerSecond(number) | Self::BytesPerSecond(number) => number,
+            Self::Count(number) => number as f64,
+        }
+    }
+}
+
+impl fmt::Display for Threshold {
+    /// As it stands in the source: `p95 < 300ms`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} ", self.metric, self.comparison.symbol())?;
+        match self.bound {
+            Bound::Time(time) => write!(f, "{time:?}"),
+            Bound::Ratio(ratio) => write!(f, "{}%", ratio * 100.0),
+            Bound::PerSecond(rate) => write!(f, "{rate}/s"),
+            Bound::BytesPerSecond(rate) => {
+                let units = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
+                let (unit, size) = units
+                    .into_iter()
+                    .find(|(_, size)| rate >= *size)
+                    .unwrap_or(("B", 1.0));
+                write!(f, "{}{unit}/s", rate / size)
+            }
+            Bound::Count(number) => write!(f, "{number}"),
+        }?;
+        match self.abort_after {
+            Some(Duration::ZERO) => f.write_str(" or abort"),
+            Some(after) => write!(f, " or abort after {after:?}"),
+            None => Ok(()),
+        }
+    }
+}

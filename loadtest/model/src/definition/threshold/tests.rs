@@ -1,0 +1,383 @@
+//! Tests of the grammar of thresholds.
+
+use super::*;
+use crate::definition::metric::tests::any_metric;
+use crate::definition::{Better, Scope, Unit};
+use proptest::prelude::*;
+use std::time::Duration;
+
+fn read(text: &str) -> Vec<(Option<String>, String)> {
+    let conditions = parse_conditions(text).unwrap_or_else(|mistakes| panic!("{mistakes:?}"));
+    let show = |condition: Condition| (condition.step, condition.threshold.to_string());
+    conditions.into_iter().map(show).collect()
+}
+
+fn mistakes(text: &str) -> Vec<String> {
+    let mistakes = parse_conditions(text).expect_err(text);
+    mistakes
+        .iter()
+        .map(|mistake| mistake.render_below(text))
+        .collect()
+}
+
+#[test]
+fn every_figure_of_the_report_can_have_a_condition() {
+    let plain = |text: &str| (None, text.to_owned());
+    let of = |step: &str, text: &str| (Some(step.to_owned()), text.to_owned());
+    assert_eq!(
+        read(
+            "skips < 1%, dropped <= 0.5%, retries < 2%, throughput > 1500kB/s, throughput < 2MiB/s"
+        ),
+        [
+            plain("skips < 1%"),
+            plain("dropped <= 0.5%"),
+            plain("retries < 2%"),
+            plain("throughput > 1.5MB/s"),
+            plain("throughput < 2.097152MB/s"),
+        ]
+    );
+    assert_eq!(
+        read(
+            "count(sold_out) < 10, rate( sold_out ) > 30/m, time(\"in, line\").p95 < 1s, count(a)>=1_000"
+        ),
+        [
+            plain("count(sold_out) < 10"),
+            plain("rate(sold_out) > 0.5/s"),
+            plain("time(\"in, line\").p95 < 1s"),
+            plain("count(a) >= 1000"),
+        ]
+    );
+    assert_eq!(
+        read(
+            "failed.p95 < 1s, lateness.max < 5ms, login.failed.p95 < 1s, login.first_byte.p99 < 1s"
+        ),
+        [
+            plain("failed.p95 < 1s"),
+            plain("lateness.max < 5ms"),
+            of("login", "failed.p95 < 1s"),
+            of("login", "first_byte.p99 < 1s"),
+        ]
+    );
+    // Words that a step may have for a name.
+    assert_eq!(
+        read(
+            "body.p95 < 1s, failed.errors < 1%, \"failed\".p95 < 1s, failed.failed.p95 < 1s, errors.p95 < 1s"
+        ),
+        [
+            of("body", "p95 < 1s"),
+            of("failed", "errors < 1%"),
+            of("failed", "p95 < 1s"),
+            of("failed", "failed.p95 < 1s"),
+            of("errors", "p95 < 1s"),
+        ]
+    );
+}
+
+#[test]
+fn conditions_are_read_as_a_scenario_declares_them() {
+    let plain = |text: &str| (None, text.to_owned());
+    assert_eq!(
+        read("p95 < 300ms, errors < 1%"),
+        [plain("p95 < 300ms"), plain("errors < 1%")]
+    );
+    assert_eq!(
+        read(" p99_9<=1.5s,checks >= 99.5 % ,rps > 30/m,"),
+        [
+            plain("p99_9 <= 1.5s"),
+            plain("checks >= 99.5%"),
+            plain("rps > 0.5/s")
+        ]
+    );
+    // As a report prints it.
+    assert_eq!(read("p95 < 300 ms"), [plain("p95 < 300ms")]);
+}
+
+#[test]
+fn a_condition_may_be_about_a_step() {
+    let of = |step: &str, text: &str| (Some(step.to_owned()), text.to_owned());
+    assert_eq!(
+        read("login.p95 < 1s, \"GET /a, b\".errors < 1%, `p95`.max < 2s"),
+        [
+            of("login", "p95 < 1s"),
+            of("GET /a, b", "errors < 1%"),
+            of("p95", "max < 2s"),
+        ]
+    );
+    assert_eq!(read("p95.p95 < 1s"), [of("p95", "p95 < 1s")]);
+    assert_eq!(
+        parse_conditions("errors < 1%, login.p95 < 1s").unwrap()[1].place,
+        13..18
+    );
+}
+
+#[test]
+fn a_mistake_is_marked_where_it_stands() {
+    assert_eq!(
+        mistakes("p95 < 300, errors < 1"),
+        [
+            "  p95 < 300, errors < 1\n        ^^^ `300` has no unit: write `300ms`, `300s` or `300m`",
+            "  p95 < 300, errors < 1\n                      ^ `1` has no unit: write `1%`",
+        ]
+    );
+}
+
+#[track_caller]
+fn assert_mistake(text: &str, marked: &str, message: &str) {
+    let mistakes = parse_conditions(text).expect_err(text);
+    assert_eq!(mistakes.len(), 1, "{text}: {mistakes:?}");
+    let mistake = &mistakes[0];
+    assert!(mistake.message.contains(message), "{text}: {mistake:?}");
+    assert_eq!(&text[mistake.place.clone()], marked, "{text}: {mistake:?}");
+}
+
+#[test]
+fn every_mistake_says_what_to_write() {
+    for (text, marked, message) in [
+        ("", "", "expected a condition: `p95 < 300ms`"),
+        ("p95 < 1s,, errors < 1%", ",", "expected a condition"),
+        (
+            "error < 1%",
+            "error",
+            "unknown metric `error`; did you mean `errors`?",
+        ),
+        (
+            "latency < 1s",
+            "latency",
+            "unknown metric `latency`; there is `p50`",
+        ),
+        ("p99.9 < 1s", "p99.9", "`p99.9` is written `p99_9`"),
+        ("p95 = 1s", "=", "a limit is a comparison: `p95 < ...`"),
+        ("rps 5/s", "5", "a limit is a comparison: `rps > ...`"),
+        (
+            "p95 > 1s",
+            "p95 >",
+            "holds when things go badly: write `p95 < ...`",
+        ),
+        ("checks < 1%", "checks <", "write `checks > ...`"),
+        (
+            "p95 < soon",
+            "soon",
+            "a time is a number with its unit: `300ms`, `2s`",
+        ),
+        ("p95 < -1s", "-1s", "a time is a number with its unit"),
+        ("p95 < 1.2.3s", "1", "a time is a number"),
+        ("p95 < 3x", "3x", "unknown unit `x`: use `us`"),
+        ("p95 < 0ms", "0ms", "a time of 0 has no meaning here"),
+        ("p95 < 99999999h", "99999999h", "this time is too long"),
+        ("errors < 101%", "101%", "from 0% to 100%"),
+        ("errors < 1s", "1s", "unknown unit `s`: write `1%`"),
+        ("rps > 5", "5", "per second or minute"),
+        ("p95 < 1s and errors < 1%", "and", "expected `,`"),
+        (
+            "\"a.p95 < 1s",
+            "\"a.p95 < 1s",
+            "the closing `\"` is missing",
+        ),
+        (
+            "`a` < 1s",
+            "`a`",
+            "expected a metric of this step: ``a`.p95`",
+        ),
+        ("login. < 1s", "<", "expected a condition"),
+    ] {
+        assert_mistake(text, marked, message);
+    }
+}
+
+#[test]
+fn mistakes_in_names_and_units_say_what_to_write() {
+    for (text, marked, message) in [
+        ("median < 1s", "median", "did you mean `p50`?"),
+        ("login.ttfb < 1s", "ttfb", "did you mean `first_byte.p95`?"),
+        ("login.body.med < 1s", "med", "did you mean `p50`?"),
+        (
+            "login.body < 1s",
+            "body",
+            "`body` is many times: write `body.p95`",
+        ),
+        (
+            "login.body.p96 < 1s",
+            "p96",
+            "unknown statistic `p96`; did you mean",
+        ),
+        (
+            "login.dropped < 1%",
+            "dropped",
+            "of whole journeys, and no step has it",
+        ),
+        (
+            "login.count(sold_out) < 1",
+            "count(sold_out)",
+            "is of the whole scenario: write it without `login`",
+        ),
+        ("time(queued) < 1s", "time", "write `time(queued).p95`"),
+        (
+            "count() < 1",
+            ")",
+            "expected the name that the scenario gives",
+        ),
+        ("count(sold out) < 1", "out", "expected `)` after the name"),
+        (
+            "count(\"sold) < 1",
+            "\"sold) < 1",
+            "the closing `\"` is missing",
+        ),
+        ("counts(a) < 1", "counts", "did you mean `count`?"),
+        ("count(a) < 1%", "1%", "a whole number without a unit"),
+        ("count(a) < 1.5", "1.5", "a whole number without a unit"),
+        ("throughput > 5", "5", "bytes per second: `500kB/s`"),
+        ("throughput > 5mb/s", "5mb/s", "bytes per second: `500kB/s`"),
+        ("skips > 1%", "skips >", "write `skips < ...`"),
+        (
+            "errors < 1% or abort",
+            "or",
+            "for the thresholds of a scenario",
+        ),
+        (
+            "count(a) < 1 or abort",
+            "or",
+            "for the thresholds of a scenario",
+        ),
+    ] {
+        assert_mistake(text, marked, message);
+    }
+}
+
+#[test]
+fn attributes_take_or_abort_and_no_step() {
+    fn read(text: &str, scope: Scope) -> (String, &str) {
+        match parse_threshold(text, scope) {
+            Ok(condition) => (condition.threshold.to_string(), text),
+            Err(mistake) => (mistake.message, &text[mistake.place]),
+        }
+    }
+    let (step, journey) = (Scope::Step, Scope::Journey);
+    for text in [
+        "p95 < 300ms",
+        "errors < 1% or abort",
+        "tls.p95 < 1s or abort after 30s",
+    ] {
+        assert_eq!(read(text, step).0, text);
+    }
+    let rate = "rps > 5/s or abort after 10s";
+    assert_eq!(read(rate, journey).0, rate);
+    for (text, scope, place, message) in [
+        (
+            "dropped < 1%",
+            step,
+            "dropped",
+            "put it in `thresholds(..)` of the scenario",
+        ),
+        (
+            "tls.p95 < 1s",
+            journey,
+            "tls.p95",
+            "put it among the options of the step",
+        ),
+        ("login.p95 < 1s", journey, "login", "unknown metric `login`"),
+        (
+            "errors.p95 < 1s",
+            journey,
+            "errors",
+            "`errors` is one figure",
+        ),
+        ("p95.x < 1s", step, "p95.x", "`p99.9` is written `p99_9`"),
+        (
+            "count < 1",
+            journey,
+            "count",
+            "counts by itself: `count(sold_out)`",
+        ),
+        (
+            "time < 1s",
+            journey,
+            "time",
+            "times by itself: `time(queued).p95`",
+        ),
+        ("errors < 1% or stop", step, "stop", "`or abort after 30s`"),
+        (
+            "errors < 1% or abort later",
+            step,
+            "later",
+            "`or abort after 30s`",
+        ),
+        (
+            "errors < 1% or abort after 0s",
+            step,
+            "0s",
+            "a delay of none",
+        ),
+        (
+            "count(a) > 1 or abort",
+            journey,
+            "or",
+            "leave `or abort` out",
+        ),
+        (
+            "rps > 5/s or abort",
+            journey,
+            "abort",
+            "`or abort after 10s`",
+        ),
+        ("errors < 1% and more", step, "and", "expected `,`"),
+    ] {
+        let (found, marked) = read(text, scope);
+        assert!(found.contains(message), "{text}: {found}");
+        assert_eq!(marked, place, "{text}: {found}");
+    }
+}
+
+#[test]
+fn the_words_that_begin_a_threshold_depend_on_its_scope() {
+    let of_step: Vec<_> = metric_words(Scope::Step).collect();
+    assert!(of_step.contains(&"tls".to_owned()) && !of_step.contains(&"dropped".to_owned()));
+    let of_journey: Vec<_> = metric_words(Scope::Journey).collect();
+    assert!(of_journey.contains(&"count".to_owned()) && !of_journey.contains(&"tls".to_owned()));
+    assert!(is_metric_word("p95") && is_part_word("tls") && is_custom_word("count"));
+    assert!(!is_metric_word("tls") && !is_part_word("p95") && !is_custom_word("counts"));
+}
+
+proptest! {
+    #[test]
+    fn what_a_threshold_shows_is_read_again(metric in any_metric(), is_floor in any::<bool>(), or_equal in any::<bool>(), amount in 1_u32..10_000) {
+        let is_floor = match metric.better() {
+            Better::Less => false,
+            Better::More => true,
+            Better::Either => is_floor,
+        };
+        let comparison = match (is_floor, or_equal) {
+            (true, true) => Comparator::GreaterOrEqual,
+            (true, false) => Comparator::Greater,
+            (false, true) => Comparator::LessOrEqual,
+            (false, false) => Comparator::Less,
+        };
+        let bound = match metric.unit() {
+            Unit::Share => Bound::Ratio(f64::from(amount) / 1e4),
+            Unit::PerSecond => Bound::PerSecond(f64::from(amount) / 8.0),
+            Unit::BytesPerSecond => Bound::BytesPerSecond(f64::from(amount) * 12_347.0),
+            Unit::Count => Bound::Count(u64::from(amount)),
+            Unit::Time => Bound::Time(Duration::from_micros(u64::from(amount) * 37)),
+        };
+        let threshold = Threshold::new(metric, comparison, bound);
+        let text = threshold.to_string();
+        // In a text a part of a step's time has its step before it.
+        let is_of_step = threshold.metric.scope() == Scope::Step;
+        let prefix = if is_of_step { "login." } else { "" };
+        let read = parse_conditions(&format!("{prefix}{text}")).unwrap();
+        prop_assert_eq!(read[0].threshold.to_string(), text);
+        prop_assert_eq!(&read[0].threshold.metric, &threshold.metric);
+        prop_assert_eq!(read[0].step.is_some(), is_of_step);
+    }
+
+    #[test]
+    fn no_text_makes_it_panic(text in ".{0,40}", places in proptest::collection::vec("(p95|errors|time|count|body|[<>=,.\"`() ]|1s|µ|é|3%|MB/s| or ){1}", 0..12)) {
+        for text in [text, places.concat()] {
+            if let Err(mistakes) = parse_conditions(&text) {
+                for mistake in mistakes {
+                    let shown = mistake.render_below(&text);
+                    prop_assert!(shown.contains('^'));
+                }
+            }
+        }
+    }
+}
