@@ -23,7 +23,7 @@ const OUTPUT_FILE: &str = "GITHUB_OUTPUT";
 /// Outputs that cannot be written are told once.
 static OUTPUT_LOST: Once = Once::new();
 
-/// Where a step is told something.
+/// The files through which a step receives messages.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Step {
     pub(super) summary: Option<PathBuf>,
@@ -74,7 +74,7 @@ impl Step {
         self.annotate(&[note], Path::new(""));
     }
 
-    /// What the invocation came to.
+    /// Writes the result of the invocation.
     pub(super) fn end(&self, exit_code: u8) {
         self.put(&[
             ("passed", (exit_code == 0).to_string()),

@@ -283,7 +283,7 @@ impl Row {
     }
 }
 
-/// As JSON has it.
+/// Returns the name of an outcome in JSON.
 fn outcome(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Compared(_) => "compared",
@@ -292,7 +292,7 @@ fn outcome(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// As JSON has it.
+/// Returns the name of a change in JSON.
 fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Passed => "passed",
@@ -305,7 +305,7 @@ fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// One line, and an apostrophe before what a spreadsheet would compute.
+/// Puts a text on one line, with an apostrophe before anything that a spreadsheet would compute.
 fn harmless(text: &str) -> String {
     let text = clean(text);
     let is_formula = text.trim_start().starts_with([

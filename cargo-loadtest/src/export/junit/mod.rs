@@ -24,7 +24,7 @@ use std::time::Duration;
 
 /// The name of the case that fails for what is no threshold: an interrupted run, an invalid one.
 const RUN: &str = "run";
-/// What is said of a condition that is none of the reasons of the verdict though it does not hold.
+/// The message of a broken condition that is no reason of the verdict.
 const NOT_DECIDED: &str = "not decided: the run came to nothing that it could be measured on";
 
 /// The report as JUnit XML.
@@ -198,7 +198,7 @@ fn of_threshold(card: &Card, row: &ThresholdRow, identity: &str) -> TestCase {
     case
 }
 
-/// Whether a threshold is one of the reasons of the verdict.
+/// Returns true where a threshold is one of the reasons of the verdict.
 fn is_decisive(card: &Card, row: &ThresholdRow) -> bool {
     let words = row.reason();
     !row.passed && card.reasons.iter().any(|reason| reason.words == words)
@@ -256,7 +256,7 @@ fn of_step(
     case
 }
 
-/// Why a step never ran.
+/// Explains why a step never ran.
 fn why_not(card: &Card, step: &StepRow) -> String {
     let mut failures = card.dependency_failures.iter().chain(&card.not_drawn);
     let failure = failures.find(|failure| failure.step == step.name);

@@ -274,7 +274,7 @@ fn of_thresholds(page: &mut Page, cards: &[Scenario<'_>]) {
     }
 }
 
-/// What the scenarios counted and timed by themselves.
+/// Writes what the scenarios counted and timed by themselves.
 fn of_own(page: &mut Page, cards: &[Scenario<'_>]) {
     if cards
         .iter()

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 /// The labels of a sample.
 pub(super) type Labels<'a> = &'a [(&'static str, &'a str)];
 
-/// What is written so far.
+/// The text so far.
 #[derive(Debug)]
 pub(super) struct Page(pub(super) String);
 
@@ -78,7 +78,7 @@ impl Sums {
     }
 }
 
-/// As a label or a help text has it: what ends either is escaped.
+/// Escapes a text for a label or a help line.
 fn escaped(text: &str) -> String {
     clean(text).replace('\\', "\\\\").replace('"', "\\\"")
 }

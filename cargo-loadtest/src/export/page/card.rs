@@ -9,7 +9,7 @@ use loadtest_model::card::{Card, Reason, ReasonKind, Report, view};
 use loadtest_model::comparison::Outcome;
 use std::fmt::Write as _;
 
-/// Of more regressions than these the verdict names some, and counts the rest.
+/// The most regressions that the verdict names.
 const REGRESSIONS: usize = 6;
 
 pub(super) fn sheet(report: &Report, card: &Card, at: usize) -> Sheet {

@@ -35,7 +35,7 @@ impl fmt::Display for ComparisonBase<'_> {
 /// The figures that become rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Selection {
-    /// Those of the journey and the changed ones of steps; of many the gravest.
+    /// All figures of the journey, and the changed ones of steps; of many the gravest.
     Gravest,
     All,
 }

@@ -40,7 +40,7 @@ pub(crate) struct Page {
     pub(crate) exit_code: u8,
 }
 
-/// One scenario, one search, or a scenario that did not run.
+/// A scenario, a search, or a scenario that did not run.
 #[derive(Debug, Default)]
 pub(crate) struct Sheet {
     /// Target of links within a document.
@@ -143,7 +143,7 @@ pub(crate) struct Sentence {
     /// Words in bold before the sentence.
     pub(crate) lead: &'static str,
     pub(crate) words: String,
-    /// What to do about it.
+    /// The remedy.
     pub(crate) help: Option<String>,
 }
 
@@ -174,7 +174,7 @@ pub(crate) struct Table {
 pub(crate) struct Column {
     pub(crate) title: String,
     pub(crate) kind: ColumnKind,
-    /// Where the table is too wide, the column with the highest rank leaves first; 0 never does.
+    /// The column with the highest rank leaves a table that is too wide; 0 never does.
     pub(crate) leaves: u8,
     /// Title above several columns.
     pub(crate) group: String,

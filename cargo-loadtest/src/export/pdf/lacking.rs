@@ -53,7 +53,7 @@ const SCRIPTS: [(u32, u32, &str, &str); 21] = [
 /// More of a script are left out.
 const MOST: usize = 12;
 
-/// What may hold a character.
+/// Names the script of a character, and a font that has it.
 fn hint(letter: char) -> (&'static str, Option<&'static str>) {
     let code = u32::from(letter);
     let invisible = letter.is_control()

@@ -35,7 +35,7 @@ struct CellLayout {
     chip: Option<Colour>,
     /// With a square of this colour before it.
     key: Option<Colour>,
-    /// How much further right it begins.
+    /// Space before the text.
     indent: f64,
 }
 
@@ -125,7 +125,7 @@ struct Layout<'a> {
     rows: Vec<RowLayout>,
 }
 
-/// Where the columns lie, and how large their letters are.
+/// The places of the columns, and the size of their letters.
 #[derive(Debug)]
 struct Grid {
     /// Left edge and width.
