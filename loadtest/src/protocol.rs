@@ -6,7 +6,7 @@
 
 use crate::capacity::{Goal, Purpose, SearchEnding, Trial};
 use crate::definition::ScenarioDef;
-use crate::journey::Number;
+use crate::debug::IterationNumber;
 use crate::metrics::Frame;
 use crate::plan::{GradingDefaults, Overrides};
 use crate::record::{End, Start};
@@ -131,8 +131,8 @@ pub struct DebugRequest {
     /// The seed of the run.
     pub seed: u64,
     /// The number of the iteration in the run; the first one where there is none.
-    pub iteration: Option<Number>,
-    /// Where what happens goes: an [`Event`](crate::journey::Event) in JSON per line.
+    pub iteration: Option<IterationNumber>,
+    /// Where what happens goes: an [`Event`](crate::debug::Event) in JSON per line.
     pub output: PathBuf,
 }
 

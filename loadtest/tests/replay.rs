@@ -7,7 +7,7 @@
 
 use loadtest::chain::{Scenario, SetupContext};
 use loadtest::definition::Load;
-use loadtest::engine::{self, Control, Staff};
+use loadtest::engine::{self, Control, Workers};
 use loadtest::plan::{GradingDefaults, Overrides, Plan};
 use loadtest::prelude::*;
 use loadtest::transport::{HttpTransport, Network};
@@ -78,8 +78,8 @@ fn sent(load: &Load, seed: u64, workers: u32) -> Vec<String> {
         scenario,
         &prepared.shared,
         &plan,
-        Staff::new(workers, workers).unwrap(),
-        engine::start_of(1),
+        Workers::new(workers, workers).unwrap(),
+        engine::common_start(1),
         &Control::new(),
         move |user| HttpTransport::new(Arc::clone(&network), user),
         |_| {},

@@ -6,7 +6,7 @@
 )]
 
 use loadtest::chain::{Scenario, SetupContext};
-use loadtest::engine::{self, Control, Staff};
+use loadtest::engine::{self, Control, Workers};
 use loadtest::metrics::{Frame, StepTally, Tally};
 use loadtest::plan::{GradingDefaults, Overrides, Plan};
 use loadtest::prelude::*;
@@ -50,8 +50,8 @@ fn run(scenario: &'static Scenario, count: u64, server: &Server) -> Tally {
         scenario,
         &prepared.shared,
         &plan,
-        Staff::new(1, 1).unwrap(),
-        engine::start_of(1),
+        Workers::new(1, 1).unwrap(),
+        engine::common_start(1),
         &Control::new(),
         move |user| HttpTransport::new(Arc::clone(&network), user),
         |frame: Frame| {

@@ -14,7 +14,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 pub(crate) use curl::CurlArgs;
 pub(crate) use import::{ImportArgs, ImportCommand, ImportOutput};
 use loadtest::card::Letter;
-use loadtest::journey::Number;
+use loadtest::debug::Number;
 use loadtest::plan::Overrides;
 use std::ffi::OsString;
 use std::path::PathBuf;

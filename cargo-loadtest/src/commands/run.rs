@@ -211,8 +211,10 @@ pub(super) fn not_run(found: &Found, error: &Error) -> NotRun {
     }
     NotRun {
         exit_code: error.exit_code(),
-        message: redact::text(&message).into_owned(),
-        help: error.help().map(|help| redact::text(&help).into_owned()),
+        message: redact::redact_text(&message).into_owned(),
+        help: error
+            .help()
+            .map(|help| redact::redact_text(&help).into_owned()),
         ..expected
     }
 }

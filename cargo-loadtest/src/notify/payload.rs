@@ -325,5 +325,5 @@ pub(super) fn gate_failed(report: &Report) -> bool {
 
 /// What a record holds is redacted already; what is put together of it may not be.
 fn shown(text: &str) -> String {
-    redact::text(text).into_owned()
+    redact::redact_text(text).into_owned()
 }

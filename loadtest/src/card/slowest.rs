@@ -1,7 +1,7 @@
 //! The slowest journeys, step by step: what a waterfall shows.
 
 use crate::definition::{Load, Shape};
-use crate::journey::Number;
+use crate::debug::IterationNumber;
 use crate::metrics::{SlowJourney, Slowest};
 use serde::Serialize;
 
@@ -47,9 +47,9 @@ impl SlowRow {
         let row = |journey: &SlowJourney| Self {
             iteration: journey.iteration,
             number: if of_users {
-                Number::of_user(journey.iteration)
+                IterationNumber::from_user_iteration(journey.iteration)
             } else {
-                Number {
+                IterationNumber {
                     user: None,
                     iteration: journey.iteration,
                 }

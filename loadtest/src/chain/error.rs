@@ -118,7 +118,7 @@ fn fault(error: &(dyn StdError + 'static)) -> Fault {
         if error.is_decode() {
             let root = causes(error).last().map(ToString::to_string);
             let root = root.unwrap_or_default();
-            return Fault::Undecodable(redact::mismatch(&root).into_owned());
+            return Fault::Undecodable(redact::redact_decode_error(&root).into_owned());
         }
         if let Some(status) = error.status() {
             return Fault::Status(status);

@@ -167,5 +167,5 @@ pub(super) fn panic_message(panic: &(dyn Any + Send)) -> String {
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("without a message");
-    redact::text(message).into_owned()
+    redact::redact_text(message).into_owned()
 }

@@ -265,7 +265,7 @@ fn url(base: Option<&str>) -> String {
 /// A URL without what names a user, asks for something, or is a place within a page, as it is written most
 /// often.
 pub(super) fn bare_url(url: &str) -> String {
-    let url = redact::text(url);
+    let url = redact::redact_text(url);
     let url = url.split(['?', '#']).next().unwrap_or_default();
     let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
     let scheme = scheme.to_ascii_lowercase();

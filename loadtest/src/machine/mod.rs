@@ -1,8 +1,8 @@
 //! What the machine gives this process: open files, local ports, processor time.
 
 mod contention;
-mod group;
+mod cgroup;
 mod limits;
 
-pub(crate) use contention::Contention;
-pub(crate) use limits::{Need, Shortage, check};
+pub(crate) use contention::ContentionMeter;
+pub(crate) use limits::{MachineNeed, MachineShortage, check_machine};

@@ -62,7 +62,7 @@ impl InnerTally {
             kind,
             status: None,
             count: 1,
-            example: crate::redact::text(message).into_owned(),
+            example: crate::redact::redact_text(message).into_owned(),
             sample: None,
         });
     }

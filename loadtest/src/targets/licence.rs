@@ -38,7 +38,7 @@ impl Licence {
             .allowances
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let known = all.iter().find(|allowance| allowance.is_of(target));
+        let known = all.iter().find(|allowance| allowance.is_for(target));
         if let Some(known) = known {
             return Arc::clone(known);
         }
@@ -72,9 +72,9 @@ mod tests {
         };
         let licence = Licence::default();
         let (setup, load) = (licence.caps(&permissions), licence.caps(&permissions));
-        let _held = [setup[0].1.pass().unwrap(), load[0].1.pass().unwrap()];
-        assert!(setup[0].1.pass().is_err() && load[0].1.pass().is_err());
+        let _held = [setup[0].1.admit_request().unwrap(), load[0].1.admit_request().unwrap()];
+        assert!(setup[0].1.admit_request().is_err() && load[0].1.admit_request().is_err());
         let other = Licence::default().caps(&permissions);
-        assert!(other[0].1.pass().is_ok());
+        assert!(other[0].1.admit_request().is_ok());
     }
 }

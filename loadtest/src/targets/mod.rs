@@ -10,8 +10,8 @@ mod own;
 mod permissions;
 mod proof;
 
-pub(crate) use allowance::{Allowance, Pass};
-pub use guard::{NotPermitted, Refusal, Why};
+pub(crate) use allowance::{Allowance, RequestPass};
+pub use guard::{NotPermitted, Refusal, RefusalCause};
 pub(crate) use licence::Licence;
 pub use listed::{KEYS, Listed, Mistake};
 pub use offline::Offline;
@@ -19,4 +19,4 @@ pub(crate) use own::give_up;
 pub use own::{LastOutput, ServerEnd, Target, TargetCommand, TargetError};
 pub use permissions::{FILE_NAME, Known, Permissions, PermissionsError, Permit, PermittedBy};
 pub use proof::PATH as PROOF_PATH;
-pub(crate) use proof::{LONGEST as LONGEST_PROOF, Statement};
+pub(crate) use proof::{MAX_LENGTH as LONGEST_PROOF, Statement};

@@ -1,7 +1,7 @@
 //! What may be tested: loopback, targets of the scenario's own, and what `loadtest.toml` lists.
 
-use super::class::Class;
-use super::guard::{NotPermitted, Refusal, Why};
+use super::class::AddressClass;
+use super::guard::{NotPermitted, Refusal, RefusalCause};
 use super::listed::{Listed, Mistake};
 use crate::transport::{Host, Origin};
 use serde::{Deserialize, Serialize};
@@ -97,7 +97,7 @@ pub enum PermissionsError {
         source: io::Error,
     },
     /// It says something that has no meaning.
-    #[error("{}", told(path, mistakes))]
+    #[error("{}", format_mistakes(path, mistakes))]
     Mistakes {
         /// The file.
         path: PathBuf,
@@ -106,7 +106,7 @@ pub enum PermissionsError {
     },
 }
 
-fn told(path: &Path, mistakes: &[Mistake]) -> String {
+fn format_mistakes(path: &Path, mistakes: &[Mistake]) -> String {
     let line = |one: &Mistake| format!("{}: line {}: {}", path.display(), one.line, one.message);
     mistakes.iter().map(line).collect::<Vec<_>>().join("\n")
 }
@@ -157,7 +157,7 @@ impl Permissions {
         Some(match origin.host {
             Host::Address(address) => match self.permit(&origin, address) {
                 Ok(()) => entry
-                    .filter(|_| Class::of(address) == Class::Listed)
+                    .filter(|_| AddressClass::of(address) == AddressClass::Listed)
                     .map_or(Known::Loopback, Known::Listed),
                 Err(_) => Known::Refused,
             },
@@ -182,15 +182,15 @@ impl Permissions {
     /// [`NotPermitted`], which says why and what to write where.
     pub(crate) fn permit(&self, origin: &Origin, address: IpAddr) -> Result<(), NotPermitted> {
         let address = address.to_canonical();
-        let why = match Class::of(address) {
-            Class::Loopback => return Ok(()),
-            Class::Never(what) => Why::Never(what),
-            Class::Listed if self.offline => Why::Offline,
-            Class::Listed => match self.entry(origin) {
+        let why = match AddressClass::of(address) {
+            AddressClass::Loopback => return Ok(()),
+            AddressClass::Never(what) => RefusalCause::Never(what),
+            AddressClass::Listed if self.offline => RefusalCause::Offline,
+            AddressClass::Listed => match self.entry(origin) {
                 Some(entry) if entry.has(address) => return Ok(()),
-                Some(entry) => Why::NotPinned { line: entry.line },
-                None => Why::NotListed {
-                    instead: self.other(origin).map(Listed::origin),
+                Some(entry) => RefusalCause::NotPinned { line: entry.line },
+                None => RefusalCause::NotListed {
+                    instead: self.other_entry(origin).map(Listed::origin),
                 },
             },
         };
@@ -224,10 +224,10 @@ impl Permissions {
             .is_some_and(|entry| !entry.addresses.is_empty());
         let strange = now
             .iter()
-            .find(|address| !before.iter().any(|known| is_alike(*known, **address)));
+            .find(|address| !before.iter().any(|known| same_network_kind(*known, **address)));
         match strange {
-            Some(address) if !is_pinned && Class::of(*address) == Class::Listed => {
-                Err(self.refusal(origin, Some(*address), Why::Rebound))
+            Some(address) if !is_pinned && AddressClass::of(*address) == AddressClass::Listed => {
+                Err(self.refusal(origin, Some(*address), RefusalCause::Rebound))
             }
             _ => Ok(()),
         }
@@ -235,16 +235,16 @@ impl Permissions {
 
     /// Refuses a name that turned up only during the run: to look it up would already send something.
     pub(crate) fn refuse_unknown(&self, origin: &Origin) -> NotPermitted {
-        self.refusal(origin, None, Why::Unknown)
+        self.refusal(origin, None, RefusalCause::Unknown)
     }
 
     /// Refuses a name that cannot be looked up, where nobody can be asked.
     pub(crate) fn refuse_offline(&self, origin: &Origin) -> NotPermitted {
-        self.refusal(origin, None, Why::Offline)
+        self.refusal(origin, None, RefusalCause::Offline)
     }
 
     /// Another entry of the same host.
-    fn other(&self, origin: &Origin) -> Option<&Listed> {
+    fn other_entry(&self, origin: &Origin) -> Option<&Listed> {
         let host = origin.host.to_string();
         self.targets.iter().find(|target| target.host == host)
     }
@@ -253,7 +253,7 @@ impl Permissions {
         &self,
         origin: &Origin,
         address: Option<IpAddr>,
-        why: Why,
+        why: RefusalCause,
     ) -> NotPermitted {
         NotPermitted::from(Refusal {
             host: origin.host.to_string(),
@@ -266,7 +266,7 @@ impl Permissions {
 }
 
 /// Whether both are private addresses, or both public ones.
-fn is_alike(one: IpAddr, other: IpAddr) -> bool {
+fn same_network_kind(one: IpAddr, other: IpAddr) -> bool {
     let is_private = |address: IpAddr| match address.to_canonical() {
         IpAddr::V4(v4) => v4.is_private() || (v4.octets()[0] == 100 && v4.octets()[1] & 0xc0 == 64),
         IpAddr::V6(v6) => v6.is_unique_local(),

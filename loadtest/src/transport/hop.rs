@@ -7,7 +7,7 @@ use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Version};
 
 /// How much of an answer's body is kept for those who watch.
-pub(super) const SHOWN: usize = 64 * 1024;
+pub(super) const MAX_SHOWN_BODY: usize = 64 * 1024;
 
 /// The requests of one call so far. In a box, since most calls have nobody who watches.
 #[derive(Debug, Default)]
@@ -87,17 +87,17 @@ impl HopAnswer {
 
     /// Keeps the start of a body that came as `body`.
     pub(super) fn keep(&mut self, body: &[u8], encoding: &Encoding) {
-        let most = read();
+        let most = hop_read_limit();
         let start = body[..body.len().min(most)].to_vec();
         let mut start = encoding.excerpt(start, most).unwrap_or_default();
-        self.is_cut = start.len() > SHOWN || body.len() > SHOWN;
-        start.truncate(secrets::cut(&start, SHOWN, body.len() >= most));
+        self.is_cut = start.len() > MAX_SHOWN_BODY || body.len() > MAX_SHOWN_BODY;
+        start.truncate(secrets::safe_cut(&start, MAX_SHOWN_BODY, body.len() >= most));
         self.body = start.into();
     }
 }
 
 /// How much of a body is read to be shown: one byte more says whether there is more, and where a secret lies
 /// across the end, all of that is needed.
-pub(super) fn read() -> usize {
-    SHOWN + 1 + secrets::slack()
+pub(super) fn hop_read_limit() -> usize {
+    MAX_SHOWN_BODY + 1 + secrets::lookahead_len()
 }

@@ -9,7 +9,7 @@ mod connection;
 mod cookies;
 mod deadline;
 mod failure;
-mod fault;
+mod error_mapping;
 mod hop;
 mod http;
 mod http1;

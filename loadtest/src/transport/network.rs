@@ -4,7 +4,7 @@
 //! announced is never looked up, but refused; one that was announced is looked up again during the run
 //! where the scenario says `dns = ttl`, and each address is put to the guard again.
 
-use super::lookup::{Lookup, Resolver};
+use super::lookup::{NameLookup, Resolver};
 use super::origin::{Host, Origin};
 use super::tls::TlsConfig;
 use super::{ErrorKind, Failure};
@@ -30,13 +30,13 @@ const REACH_TIMEOUT: Duration = Duration::from_secs(5);
 /// What all virtual users of a run share.
 #[derive(Debug)]
 pub struct Network {
-    base: Option<Base>,
+    base: Option<BaseUrl>,
     permissions: Permissions,
     /// What is counted with all clients of the run.
     caps: Vec<(Origin, Arc<Allowance>)>,
     licence: Arc<Licence>,
     resolver: Arc<Resolver>,
-    pinned: Vec<Pinned>,
+    pinned: Vec<PinnedHost>,
     origins: Vec<Origin>,
     proofs: Vec<(Origin, String)>,
     dns: Dns,
@@ -49,7 +49,7 @@ pub struct Network {
 }
 
 #[derive(Debug)]
-pub(super) struct Base {
+pub(super) struct BaseUrl {
     url: String,
     pub(super) origin: Origin,
     /// The path of the base URL without a final slash; empty for none.
@@ -57,11 +57,11 @@ pub(super) struct Base {
 }
 
 #[derive(Debug)]
-struct Pinned {
+struct PinnedHost {
     name: String,
     addresses: Arc<[IpAddr]>,
     /// For new connections, where the addresses do not stay the same.
-    lookup: Arc<Lookup>,
+    lookup: Arc<NameLookup>,
 }
 
 /// The addresses of an origin, in the order to try them.
@@ -109,7 +109,7 @@ pub enum NetworkError {
         reason: String,
     },
     /// Nobody answers at the base URL.
-    #[error("nothing answers at {url} ({address}): {source}; {}", where_it_is(*offline))]
+    #[error("nothing answers at {url} ({address}): {source}; {}", offline_note(*offline))]
     Unreachable {
         /// The base URL.
         url: String,
@@ -122,7 +122,7 @@ pub enum NetworkError {
     },
 }
 
-fn where_it_is(offline: bool) -> &'static str {
+fn offline_note(offline: bool) -> &'static str {
     if offline {
         "with `--offline` (LOADTEST_OFFLINE) a load test has a loopback of its own, on which only what the \
          scenario starts is found: let a `#[setup]` start the target and return it"
@@ -178,11 +178,11 @@ impl Network {
             tls: TlsConfig::default(),
             http: HttpVersion::default(),
             cookies: Cookies::default(),
-            run_id: visible(run_id),
+            run_id: header_safe_run_id(run_id),
         };
         if let Some(url) = base_url {
-            let base = Base::read(url)?;
-            network.pin(&base.origin).await?;
+            let base = BaseUrl::parse(url)?;
+            network.pin_host(&base.origin).await?;
             network.base = Some(base);
         }
         Ok(network)
@@ -206,12 +206,12 @@ impl Network {
     /// # Errors
     /// As [`prepare`](Self::prepare).
     pub async fn admit(&mut self, url: &str) -> Result<(), NetworkError> {
-        let (_, origin) = read(url).map_err(|reason| bad_url(url, reason))?;
-        self.pin(&origin).await
+        let (_, origin) = parse_base_url(url).map_err(|reason| bad_url(url, reason))?;
+        self.pin_host(&origin).await
     }
 
     /// Sends under the licence that others of the run send under.
-    pub(crate) fn share(&mut self, licence: &Arc<Licence>) {
+    pub(crate) fn share_licence(&mut self, licence: &Arc<Licence>) {
         self.caps = licence.caps(&self.permissions);
         self.licence = Arc::clone(licence);
     }
@@ -238,7 +238,7 @@ impl Network {
     }
 
     /// Keeps what targets said of themselves.
-    pub(crate) fn proven(&mut self, said: Vec<(Origin, String)>) {
+    pub(crate) fn record_proofs(&mut self, said: Vec<(Origin, String)>) {
         self.proofs = said;
     }
 
@@ -278,7 +278,7 @@ impl Network {
     pub async fn reachable(&self) -> Result<(), NetworkError> {
         if self.wants_tls {
             // Not within the first request. A failure shows at the first handshake.
-            let _ = self.tls.load();
+            let _ = self.tls.client_config();
         }
         let Some(base) = &self.base else {
             return Ok(());
@@ -312,12 +312,12 @@ impl Network {
         addresses.map_or(0, |addresses| addresses.spread)
     }
 
-    pub(super) fn base(&self) -> Option<&Base> {
+    pub(super) fn base(&self) -> Option<&BaseUrl> {
         self.base.as_ref()
     }
 
     /// Resolves the host of `origin` and keeps its addresses, if all are permitted.
-    async fn pin(&mut self, origin: &Origin) -> Result<(), NetworkError> {
+    async fn pin_host(&mut self, origin: &Origin) -> Result<(), NetworkError> {
         self.wants_tls |= origin.https;
         if !self.origins.contains(origin) {
             self.origins.push(origin.clone());
@@ -326,7 +326,7 @@ impl Network {
             Host::Name(name) if !origin.host.is_localhost() => name,
             _ => return self.addresses(origin).map(drop).map_err(Into::into),
         };
-        if let Some(pinned) = self.pinned(name) {
+        if let Some(pinned) = self.pinned_host(name) {
             self.permissions
                 .permit_all(origin, pinned.addresses.iter().copied())?;
             return Ok(());
@@ -348,7 +348,7 @@ impl Network {
             .map_err(unresolved)?;
         self.permissions
             .permit_all(origin, addresses.iter().copied())?;
-        self.pinned.push(Pinned::new(name.clone(), addresses));
+        self.pinned.push(PinnedHost::new(name.clone(), addresses));
         Ok(())
     }
 
@@ -363,7 +363,7 @@ impl Network {
                 origin.port,
                 &[Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
             ),
-            Host::Name(name) => match self.pinned(name) {
+            Host::Name(name) => match self.pinned_host(name) {
                 Some(pinned) => {
                     let addresses = &pinned.addresses;
                     self.permissions
@@ -381,7 +381,7 @@ impl Network {
         origin: &Origin,
     ) -> Option<Result<Addresses, Failure>> {
         let pinned = match &origin.host {
-            Host::Name(name) if self.dns == Dns::Ttl => self.pinned(name)?,
+            Host::Name(name) if self.dns == Dns::Ttl => self.pinned_host(name)?,
             _ => return None,
         };
         let found = pinned.lookup.addresses(&self.resolver).await;
@@ -393,15 +393,15 @@ impl Network {
         }))
     }
 
-    fn pinned(&self, name: &str) -> Option<&Pinned> {
+    fn pinned_host(&self, name: &str) -> Option<&PinnedHost> {
         self.pinned.iter().find(|pinned| pinned.name == name)
     }
 }
 
-impl Pinned {
+impl PinnedHost {
     fn new(name: String, addresses: Vec<IpAddr>) -> Self {
         let addresses: Arc<[IpAddr]> = addresses.into();
-        let lookup = Lookup::new(name.clone(), Arc::clone(&addresses)).into();
+        let lookup = NameLookup::new(name.clone(), Arc::clone(&addresses)).into();
         Self {
             name,
             addresses,
@@ -428,15 +428,15 @@ impl Addresses {
     }
 }
 
-impl Base {
-    fn read(url: &str) -> Result<Self, NetworkError> {
+impl BaseUrl {
+    fn parse(url: &str) -> Result<Self, NetworkError> {
         if url.contains('?') {
             return Err(bad_url(url, "a base URL has no query (`?`)".into()));
         }
         if url.contains('#') {
             return Err(bad_url(url, "a base URL has no fragment (`#`)".into()));
         }
-        let (uri, origin) = read(url).map_err(|reason| bad_url(url, reason))?;
+        let (uri, origin) = parse_base_url(url).map_err(|reason| bad_url(url, reason))?;
         Ok(Self {
             url: url.trim_end_matches('/').to_owned(),
             origin,
@@ -446,7 +446,7 @@ impl Base {
 }
 
 /// Reads an absolute URL; the reasons are ours, as those of the parser name no remedy.
-fn read(url: &str) -> Result<(Uri, Origin), Cow<'static, str>> {
+fn parse_base_url(url: &str) -> Result<(Uri, Origin), Cow<'static, str>> {
     if url.is_empty() {
         return Err("it is empty".into());
     }
@@ -469,13 +469,13 @@ fn read(url: &str) -> Result<(Uri, Origin), Cow<'static, str>> {
 
 fn bad_url(url: &str, reason: Cow<'static, str>) -> NetworkError {
     NetworkError::BadUrl {
-        url: redact::text(url).into_owned(),
+        url: redact::redact_text(url).into_owned(),
         reason,
     }
 }
 
 /// The run id as a header value; what a header cannot hold becomes a dash.
-fn visible(run_id: &str) -> HeaderValue {
+fn header_safe_run_id(run_id: &str) -> HeaderValue {
     let text: String = run_id
         .chars()
         .map(|c| if c.is_ascii_graphic() { c } else { '-' })
@@ -491,12 +491,12 @@ mod tests {
     fn shop() -> Network {
         let addresses = ["127.0.0.1", "::1", "127.0.0.2"];
         Network {
-            base: Some(Base::read("http://shop:81/api/").unwrap()),
+            base: Some(BaseUrl::parse("http://shop:81/api/").unwrap()),
             permissions: Permissions::default(),
             caps: Vec::new(),
             licence: Arc::default(),
             resolver: Arc::new(Resolver::system()),
-            pinned: vec![Pinned::new(
+            pinned: vec![PinnedHost::new(
                 "shop".to_owned(),
                 addresses.map(|text| text.parse().unwrap()).to_vec(),
             )],
@@ -507,7 +507,7 @@ mod tests {
             tls: TlsConfig::default(),
             http: HttpVersion::default(),
             cookies: Cookies::default(),
-            run_id: visible("run \u{e9}\n7"),
+            run_id: header_safe_run_id("run \u{e9}\n7"),
         }
     }
 

@@ -41,7 +41,7 @@ impl Origin {
         Ok(Self {
             https,
             host: Host::parse(authority.host())?,
-            port: port(authority)?.unwrap_or(if https { 443 } else { 80 }),
+            port: parse_port(authority)?.unwrap_or(if https { 443 } else { 80 }),
         })
     }
 
@@ -56,7 +56,7 @@ impl Origin {
     }
 }
 
-fn port(authority: &Authority) -> Result<Option<u16>, Cow<'static, str>> {
+fn parse_port(authority: &Authority) -> Result<Option<u16>, Cow<'static, str>> {
     let after_host = authority
         .as_str()
         .get(authority.host().len()..)
@@ -94,8 +94,8 @@ impl Host {
         }
         // As browsers have it: a host whose last label is a number is an IPv4 address or nothing.
         let last = name.rsplit('.').next().unwrap_or_default();
-        if last.bytes().all(|b| b.is_ascii_digit()) || number(last).is_some() {
-            return match ipv4(&name) {
+        if last.bytes().all(|b| b.is_ascii_digit()) || parse_ipv4_number(last).is_some() {
+            return match parse_ipv4(&name) {
                 Some(address) => Ok(Self::Address(address.into())),
                 None => Err(format!("`{text}` is not an IPv4 address").into()),
             };
@@ -136,8 +136,8 @@ impl std::fmt::Display for Host {
 }
 
 /// Reads an IPv4 address as `inet_aton` and browsers do: `127.1`, `0x7f.1`, `2130706433`.
-fn ipv4(text: &str) -> Option<Ipv4Addr> {
-    let parts: Vec<u64> = text.split('.').map(number).collect::<Option<_>>()?;
+fn parse_ipv4(text: &str) -> Option<Ipv4Addr> {
+    let parts: Vec<u64> = text.split('.').map(parse_ipv4_number).collect::<Option<_>>()?;
     let (last, front) = parts.split_last()?;
     if front.len() > 3 || front.iter().any(|part| *part > 255) {
         return None;
@@ -154,7 +154,7 @@ fn ipv4(text: &str) -> Option<Ipv4Addr> {
 }
 
 /// A decimal, octal (`0177`) or hexadecimal (`0x7f`) number.
-fn number(text: &str) -> Option<u64> {
+fn parse_ipv4_number(text: &str) -> Option<u64> {
     let (digits, radix) = match text.strip_prefix("0x") {
         Some("") => return Some(0),
         Some(hex) => (hex, 16),

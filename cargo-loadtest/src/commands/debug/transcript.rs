@@ -5,8 +5,8 @@ use crate::commands::words;
 use crate::export::terminal::text::{BAD, BOLD, DIM, FAIR, GOOD, PLAIN, clean};
 use anstyle::Style;
 use loadtest::card::view;
+use loadtest::debug::{Answer, Body, End, Event, Exchange, Hop, Outcome, Start, Step};
 use loadtest::definition::{Load, ScenarioDef};
-use loadtest::journey::{Answer, Body, End, Event, Exchange, Hop, Outcome, Start, Step};
 use loadtest::transport::Phases;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -283,8 +283,8 @@ mod tests {
     use super::*;
     use crate::session::sample;
     use loadtest::chain::RootCause;
+    use loadtest::debug::{Curl, Problem};
     use loadtest::definition::{StepDef, Think};
-    use loadtest::journey::{Curl, Problem};
     use loadtest::transport::ErrorKind;
 
     fn definition() -> ScenarioDef {

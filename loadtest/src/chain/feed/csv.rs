@@ -118,7 +118,7 @@ impl File<'_> {
             );
             return self.at(header_at, format!("there is no column `{field}`: {hint}"));
         }
-        let message = redact::mismatch(&error.message).into_owned();
+        let message = redact::redact_decode_error(&error.message).into_owned();
         let message = match error.column.and_then(|at| header.get(at)) {
             Some(name) => format!("field `{name}`: {message}"),
             None => message,

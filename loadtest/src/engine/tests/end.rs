@@ -2,7 +2,7 @@
 
 use super::health::freezing;
 use super::*;
-use crate::engine::{self, How, Staff};
+use crate::engine::{self, How, Workers};
 use crate::plan::GRACEFUL_STOP;
 use crate::transport::{HttpTransport, Network};
 use loadtest_tests::{Reply, Server};
@@ -84,7 +84,7 @@ fn fixed_work_lasts_as_long_as_its_requests_may() {
 #[test]
 fn fixed_work_that_is_stopped_ends_the_graceful_time_later() {
     let load = Load::new(Shape::Iterations { count: 7, users: 2 });
-    let stop = Some((ms(1_000), Phase::Stopping));
+    let stop = Some((ms(1_000), RunPhase::Stopping));
     let ran = run_workers(load, vec![patient()], 1, &Control::new(), stop, never);
     let all = ran.all();
     assert_eq!((ran.done.planned, all.journey.cancelled), (2, 2));
@@ -93,7 +93,7 @@ fn fixed_work_that_is_stopped_ends_the_graceful_time_later() {
 
 #[test]
 fn a_stop_before_the_end_starts_the_graceful_time() {
-    let stop = Some((ms(1_950), Phase::Stopping));
+    let stop = Some((ms(1_950), RunPhase::Stopping));
     let load = rate(10.0, Duration::ZERO, ms(60_000));
     let ran = run_workers(load, vec![patient()], 1, &Control::new(), stop, never);
     let all = ran.all();
@@ -137,8 +137,8 @@ fn servers_that_drip_or_say_nothing_do_not_outlast_the_hard_end() {
             scenario,
             &(Arc::new(()) as Shared),
             &plan,
-            Staff::new(1, 1).unwrap(),
-            engine::start_of(1),
+            Workers::new(1, 1).unwrap(),
+            engine::common_start(1),
             &Control::new(),
             move |user| HttpTransport::new(Arc::clone(&network), user),
             |frame| {
@@ -149,7 +149,7 @@ fn servers_that_drip_or_say_nothing_do_not_outlast_the_hard_end() {
         );
         let ended = ended.unwrap();
         assert_eq!(
-            (ended.how, ended.complete, ended.planned),
+            (ended.reason, ended.complete, ended.planned),
             (How::Completed, true, 2)
         );
         assert_eq!((all.journey.started, all.journey.cancelled), (2, 2));

@@ -113,7 +113,7 @@ fn a_stall_of_the_generator_makes_the_run_invalid_and_one_of_the_target_does_not
 fn arrivals_that_were_given_to_users_in_a_burst_are_begun_before_an_abort() {
     let mut load = rate(400.0, Duration::ZERO, ms(4_000));
     load.max_users = Some(1_000);
-    let abort = Some((ms(1_500), Phase::Aborting));
+    let abort = Some((ms(1_500), RunPhase::Aborting));
     // All who come before 0.9 s are free from then on, and there to be given the burst.
     let freezes = freezing(ms(1_000), ms(1_000));
     let script = move |at| {
@@ -207,7 +207,7 @@ proptest! {
         most in 1_u32..40,
         answer in 0_u64..150,
         at in 0_u64..2_200,
-        phase in prop_oneof![Just(Phase::Stopping), Just(Phase::Aborting)],
+        phase in prop_oneof![Just(RunPhase::Stopping), Just(RunPhase::Aborting)],
         workers in 1_u32..4,
     ) {
         let mut load = rate(per_second, Duration::ZERO, ms(2_000));

@@ -7,10 +7,10 @@ use crate::chain::{
 };
 use crate::definition::sample::{self, step};
 use crate::definition::{Load, Retry, Shape, StatusRange, StepDef, Think, Trigger, Until};
-use crate::engine::control::{Control, Orders};
+use crate::engine::control::{Control, StopSignals};
 use crate::engine::pacer::Pacer;
 use crate::engine::smoke::smoke;
-use crate::engine::worker::{Crew, work};
+use crate::engine::worker::{WorkerSpec, work};
 use crate::metrics::{Histogram, StepTally, Tally, Windows};
 use crate::plan::{GradingDefaults, Overrides, Plan};
 use crate::transport::{Call, ErrorKind, Exchange, Failure, Phases, Received, Traffic, Transport};
@@ -25,7 +25,7 @@ use tokio::task::LocalSet;
 use tokio::time::Instant;
 
 /// A chain in which every step needs the one before it. Step 0 leaves itself out in odd iterations where
-/// its URL says so; `until` waits for the body `done`.
+/// its URL says so; `wait_until` waits for the body `done`.
 struct Waiting {
     filled: [Result<Bytes, Cause>; 3],
     leaves_out: bool,
@@ -224,7 +224,7 @@ impl Case {
         let planned = paused(async {
             let start = Instant::now() + ms(20);
             let users_seen = Arc::clone(&seen);
-            let crew = Crew {
+            let crew = WorkerSpec {
                 scenario,
                 shared: self.shared(),
                 plan: Self::plan(scenario),
@@ -250,8 +250,8 @@ impl Case {
             }
             let all = Rc::clone(&windows);
             let report = move |frame: crate::metrics::Frame| all.borrow_mut().merge(&frame.windows);
-            let orders = Orders::of(&control, &Control::new());
-            work(crew, start, Pacer::on_runtime(), orders, report).await
+            let orders = StopSignals::new(&control, &Control::new());
+            work(crew, start, Pacer::with_runtime_timer(), orders, report).await
         })
         .planned;
         let mut tally = Tally::default();
@@ -307,7 +307,7 @@ fn status(status: u16) -> Trigger {
     })
 }
 
-fn until(every: u64, within: u64) -> Until {
+fn wait_until(every: u64, within: u64) -> Until {
     Until {
         condition: "|r| r.done".into(),
         every: ms(every),
@@ -710,7 +710,7 @@ fn a_load_that_ends_by_itself_cancels_what_still_waits() {
         ..step("job")
     }];
     let mut case = times(0, steps);
-    case.load = Load::new(Shape::Users {
+    case.load = Load::new(Shape::UserTasks {
         users: 1,
         ramp_up: Duration::ZERO,
         duration: ms(2_000),
@@ -732,7 +732,7 @@ fn a_users_last_step_sends_again_and_waits_though_the_load_is_over() {
         },
     ];
     let mut case = times(0, steps);
-    case.load = Load::new(Shape::Users {
+    case.load = Load::new(Shape::UserTasks {
         users: 1,
         ramp_up: Duration::ZERO,
         duration: ms(2_000),

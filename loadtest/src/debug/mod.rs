@@ -2,12 +2,12 @@
 
 mod body;
 mod curl;
-mod secrets;
+mod secret_names;
 mod shell;
-mod watcher;
+mod observer;
 
-pub(crate) use curl::Tls;
-pub(crate) use watcher::Watcher;
+pub(crate) use curl::CurlTls;
+pub(crate) use observer::DebugObserver;
 
 use crate::chain::RootCause;
 use crate::definition::ScenarioDef;
@@ -20,22 +20,22 @@ use std::time::Duration;
 
 /// Bytes as a word of a POSIX shell; without a NUL, which no argument can hold.
 #[doc(hidden)]
-pub fn shell_word(bytes: &[u8]) -> String {
-    shell::word(&[shell::Piece::Plain(bytes.to_vec())])
+pub fn quote_for_shell(bytes: &[u8]) -> String {
+    shell::shell_word(&[shell::ShellPiece::Plain(bytes.to_vec())])
 }
 
 /// The number of an iteration in a run: `7`, or, where each user counts its own, `3.12`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Number {
+pub struct IterationNumber {
     /// The user, in a load that fixes the users.
     pub user: Option<u64>,
     /// The iteration, counted from zero: over all users, or over those of the user.
     pub iteration: u64,
 }
 
-impl Number {
+impl IterationNumber {
     /// That of an iteration in a load of users, by its number over all of them.
-    pub(crate) fn of_user(iteration: u64) -> Self {
+    pub(crate) fn from_user_iteration(iteration: u64) -> Self {
         Self {
             user: Some(iteration >> 32),
             iteration: iteration & u64::from(u32::MAX),
@@ -43,7 +43,7 @@ impl Number {
     }
 }
 
-impl FromStr for Number {
+impl FromStr for IterationNumber {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -62,7 +62,7 @@ impl FromStr for Number {
     }
 }
 
-impl fmt::Display for Number {
+impl fmt::Display for IterationNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.user {
             Some(user) => write!(f, "{user}.{}", self.iteration),
@@ -101,7 +101,7 @@ pub struct Start {
     /// The scenario.
     pub definition: ScenarioDef,
     /// The number of the iteration.
-    pub number: Number,
+    pub number: IterationNumber,
     /// The seed of the run.
     pub seed: u64,
     /// The base URL, where there is one.

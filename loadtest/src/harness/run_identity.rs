@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Who sends: to its targets, all clients of a run are one.
 #[derive(Debug, Clone)]
-pub(crate) struct Sender {
+pub(crate) struct RunIdentity {
     run_id: String,
     licence: Arc<Licence>,
     /// The guard kept a setup or a teardown from sending something.
     was_refused: Arc<AtomicBool>,
 }
 
-impl Sender {
+impl RunIdentity {
     /// A run that has sent nothing yet.
     pub(crate) fn new(run_id: impl Into<String>) -> Self {
         Self {
@@ -26,7 +26,7 @@ impl Sender {
     }
 
     /// One that is no run, which is told from others by a number of its own: `debug-1c3f29a0`.
-    pub(super) fn of_errand(kind: &str) -> Self {
+    pub(super) fn for_side_task(kind: &str) -> Self {
         let number = RandomState::new().hash_one(kind) & u64::from(u32::MAX);
         Self::new(format!("{kind}-{number:08x}"))
     }
@@ -37,12 +37,12 @@ impl Sender {
     }
 
     /// Lets a client send as one of the run.
-    pub(super) fn licenses(&self, network: &mut Network) {
-        network.share(&self.licence);
+    pub(super) fn share_licence(&self, network: &mut Network) {
+        network.share_licence(&self.licence);
     }
 
     /// Remembers that the guard kept a setup or a teardown from sending something.
-    pub(super) fn refuse(&self) {
+    pub(super) fn mark_refused(&self) {
         self.was_refused.store(true, Relaxed);
     }
 
@@ -52,7 +52,7 @@ impl Sender {
     }
 
     /// Why it may send nothing more, if that is so.
-    pub(super) fn withdrawn(&self) -> Option<String> {
+    pub(super) fn withdrawn_reason(&self) -> Option<String> {
         self.licence.withdrawn().map(str::to_owned)
     }
 }
