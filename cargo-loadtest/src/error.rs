@@ -2,10 +2,10 @@
 
 use crate::selection::{one_of, similar};
 use crate::workspace::NO_MANIFEST;
-use loadtest::comparison::Refusal;
-use loadtest::mix::MixError;
-use loadtest::plan::PlanError;
-use loadtest::protocol::RunFailure;
+use loadtest_model::comparison::Refusal;
+use loadtest_model::failure::RunFailure;
+use loadtest_model::mix::MixError;
+use loadtest_model::plan::PlanError;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 

@@ -3,7 +3,7 @@
 use crate::cli::SelectionArgs;
 use crate::error::Error;
 use crate::workspace::Binary;
-use loadtest::definition::ScenarioDef;
+use loadtest_model::definition::ScenarioDef;
 
 /// A scenario and the program that holds it.
 #[derive(Debug, Clone)]

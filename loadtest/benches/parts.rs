@@ -1,9 +1,9 @@
 //! What the engine's parts cost: an arrival, a sample, and what is paid once a second.
 
 use divan::{Bencher, black_box};
-use loadtest::definition::{Load, Shape, Stage};
-use loadtest::metrics::{Cells, Frame, Histogram, Tally};
-use loadtest::schedule::Schedule;
+use loadtest_model::definition::{Load, Shape, Stage};
+use loadtest_model::metrics::{Cells, Frame, Histogram, Tally};
+use loadtest_model::schedule::Schedule;
 use std::time::Duration;
 
 fn main() {

@@ -10,12 +10,12 @@
 
 #![expect(clippy::print_stdout, reason = "what a benchmark says")]
 
-use loadtest::card::Trust;
-use loadtest::comparison::{Change, Comparison, Figure, Side};
-use loadtest::definition::{Load, ScenarioDef, Shape, StepDef};
-use loadtest::metrics::{Frame, Tally};
-use loadtest::plan::{GradingDefaults, Overrides, Plan};
-use loadtest::record::{End, Ending, Environment, ScenarioRecord, Start};
+use loadtest_model::card::Trust;
+use loadtest_model::comparison::{Change, Comparison, Figure, Side};
+use loadtest_model::definition::{Load, ScenarioDef, Shape, StepDef};
+use loadtest_model::metrics::{Frame, Tally};
+use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
+use loadtest_model::record::{End, Ending, Environment, ScenarioRecord, Start};
 use std::time::Duration;
 use tokio::time::Instant;
 

@@ -38,26 +38,15 @@
 //! [`record`] keeps it, and a [`card`] grades it; [`capacity`] is runs and cards in turn. [`debug`] is one iteration, shown. [`harness`] is the binary's own
 //! `main`, [`protocol`] what it and `cargo-loadtest` say to each other.
 
-pub mod capacity;
-pub mod card;
 pub mod chain;
-pub mod comparison;
-pub mod definition;
+pub mod debug;
 pub mod engine;
 pub mod harness;
-pub mod debug;
 mod machine;
-pub mod metrics;
-pub mod mix;
-pub mod plan;
-pub mod protocol;
-pub mod record;
 pub mod redact;
 mod registry;
-mod regrade;
 pub mod replay;
 mod run;
-pub mod schedule;
 mod secrets;
 pub mod targets;
 pub mod transport;
@@ -65,6 +54,10 @@ pub mod transport;
 #[doc(hidden)]
 pub use chain::generated as __private;
 pub use chain::{File, FileError};
+#[doc(hidden)]
+pub use loadtest_model::{
+    capacity, card, comparison, definition, failure, metrics, mix, plan, protocol, record, schedule,
+};
 pub use registry::{Entry, Registry};
 /// Whose requests and responses steps have that send for themselves.
 pub use reqwest;

@@ -557,7 +557,10 @@ mod tests {
             null.starts_with("invalid type: null, expected u64"),
             "{null}"
         );
-        assert!(matches!(redact_decode_error("missing field `id`"), Cow::Borrowed(_)));
+        assert!(matches!(
+            redact_decode_error("missing field `id`"),
+            Cow::Borrowed(_)
+        ));
         assert!(matches!(Kind::Small, Kind::Small));
     }
 
@@ -592,7 +595,10 @@ mod tests {
                 "{name}"
             );
         }
-        assert_eq!(redact_header("accept", &HeaderValue::from_static("*/*")), "*/*");
+        assert_eq!(
+            redact_header("accept", &HeaderValue::from_static("*/*")),
+            "*/*"
+        );
         assert_eq!(
             redact_header("referer", &HeaderValue::from_static("http://h/?token=t")),
             "http://h/?token=[redacted]"
@@ -605,7 +611,10 @@ mod tests {
         let secrets: Vec<_> = split_secrets(whole)
             .into_iter()
             .filter_map(|part| match part {
-                TextPart::Secret { redact_row_name, value } => Some((name, value)),
+                TextPart::Secret {
+                    redact_row_name,
+                    value,
+                } => Some((name, value)),
                 TextPart::Plain(_) => None,
             })
             .collect();

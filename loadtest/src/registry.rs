@@ -71,7 +71,7 @@ impl Registry {
 mod tests {
     use super::*;
     use crate::chain::{Prepared, SetupError};
-    use crate::definition::{ScenarioDef, sample};
+    use loadtest_model::definition::{ScenarioDef, sample};
 
     fn scenario(function: &'static str, name: &'static str, line: u32) -> &'static Scenario {
         let definition = sample::scenario(None, Vec::new());

@@ -1,14 +1,15 @@
 //! A scenario as data: requests that somebody recorded, sent in turn. No macro and no package are needed for it.
 
 use crate::chain::{
-    Cause, Chain, Halt, Http, Local, Prepared, RawResponse, RequestBuf, Scenario, SetupContext,
+    Chain, Halt, Http, Local, Prepared, RawResponse, RequestBuf, Scenario, SetupContext,
     SetupError, Shared, Unmet, Vu,
 };
-use crate::definition::ScenarioDef;
 use crate::{redact, secrets};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
+use loadtest_model::definition::ScenarioDef;
+use loadtest_model::metrics::Cause;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -261,7 +262,7 @@ mod base64_text {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::definition::StepDef;
+    use loadtest_model::definition::StepDef;
 
     fn request(url: &str) -> ReplayedRequest {
         ReplayedRequest {

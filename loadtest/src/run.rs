@@ -1,14 +1,16 @@
 //! A scenario as a value: run from ordinary code, in a program or a test of one's own.
 
-use crate::card::Card;
 use crate::chain::Scenario;
-use crate::definition::{Load, ScenarioDef};
 use crate::engine::{self, Control, RunPhase, Workers};
-use crate::harness::run::{check_machine, given_base_url, internal_failure, make_plan, prepare_run};
+use crate::harness::run::{
+    check_machine, given_base_url, internal_failure, make_plan, prepare_run,
+};
 use crate::harness::run_identity::RunIdentity;
-use crate::plan::{GradingDefaults, Overrides};
-use crate::protocol::{FailureKind, RunFailure};
-use crate::record::ScenarioRecord;
+use loadtest_model::card::Card;
+use loadtest_model::definition::{Load, ScenarioDef};
+use loadtest_model::failure::{FailureKind, RunFailure};
+use loadtest_model::plan::{GradingDefaults, Overrides};
+use loadtest_model::record::ScenarioRecord;
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
 use std::thread;
@@ -179,9 +181,14 @@ impl Run {
             }
         };
         let mut record = ScenarioRecord::new(ready.start_record("", workers));
-        let end = ready.run_and_tear_down(prepared_workers, engine::common_start(1), control, |frame| {
-            record.absorb(&frame);
-        })?;
+        let end = ready.run_and_tear_down(
+            prepared_workers,
+            engine::common_start(1),
+            control,
+            |frame| {
+                record.absorb(&frame);
+            },
+        )?;
         record.end(end);
         Ok(Card::of(&record))
     }

@@ -1,8 +1,8 @@
 //! Many users that begin at once do not fill the backlog of a target.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use loadtest::definition::Load;
 use loadtest::prelude::*;
+use loadtest_model::definition::Load;
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

@@ -3,10 +3,10 @@
 mod script;
 
 use loadtest::chain::{RequestBuf, SetupContext, Unmet};
-use loadtest::definition::{BodyKind, StepDef};
 use loadtest::multipart::{Form, Part};
 use loadtest::prelude::*;
 use loadtest::{File, FileError};
+use loadtest_model::definition::{BodyKind, StepDef};
 use script::{Event, Sent, User, ok};
 
 #[response]

@@ -2,9 +2,10 @@
 
 mod script;
 
-use loadtest::chain::{Cause, RawResponse, RequestBuf, RootCause, SetupContext, Unmet};
-use loadtest::definition::{Dependency, Reads, StepDef};
+use loadtest::chain::{RawResponse, RequestBuf, SetupContext, Unmet};
 use loadtest::prelude::*;
+use loadtest_model::definition::{Dependency, Reads, StepDef};
+use loadtest_model::metrics::{Cause, RootCause};
 use script::{Event, User, ok};
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -2,8 +2,9 @@
 
 mod script;
 
-use loadtest::chain::{Cause, RootCause, Unmet};
+use loadtest::chain::Unmet;
 use loadtest::prelude::*;
+use loadtest_model::metrics::{Cause, RootCause};
 use script::{Event, User, ok};
 
 const HALF: f64 = 0.5;

@@ -1,11 +1,11 @@
 //! What the options of `#[scenario]` and `#[step]` become.
 
 use loadtest::chain::Scenario;
-use loadtest::definition::{
+use loadtest::prelude::*;
+use loadtest_model::definition::{
     Bound, Client, Cookies, Dns, Expect, HttpVersion, Load, Metric, ScenarioDef, Shape, Stage,
     StatusRange, StepDef, Think, Threshold, slo,
 };
-use loadtest::prelude::*;
 use std::time::Duration;
 
 const SOME: f64 = 0.25;
@@ -196,7 +196,7 @@ fn step_options_are_kept() {
         "200 | 3xx | 401..=402 | 410..=411"
     );
     assert_eq!(first.expect.0[2], StatusRange { from: 401, to: 402 });
-    assert_eq!(first.timeout, loadtest::definition::DEFAULT_TIMEOUT);
+    assert_eq!(first.timeout, loadtest_model::definition::DEFAULT_TIMEOUT);
 
     assert!((second.weight - 0.8).abs() < f64::EPSILON);
     assert_eq!(second.expect, Expect::SUCCESS);

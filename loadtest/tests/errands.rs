@@ -1,9 +1,9 @@
 //! Setups and teardowns that send: data that is there before the load and gone after it.
 
 use loadtest::Run;
-use loadtest::definition::Load;
 use loadtest::prelude::*;
-use loadtest::protocol::FailureKind;
+use loadtest_model::definition::Load;
+use loadtest_model::failure::FailureKind;
 use loadtest_tests::{Reply, Server};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{LazyLock, Mutex};

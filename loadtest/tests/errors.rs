@@ -1,6 +1,6 @@
 //! `docs/errors.md` against the code.
 
-use loadtest::transport::ErrorKind;
+use loadtest_model::metrics::ErrorKind;
 
 const PAGE: &str = include_str!("../../docs/errors.md");
 

@@ -2,9 +2,10 @@
 
 mod script;
 
-use loadtest::chain::{Cause, RootCause, Unmet};
-use loadtest::definition::{Dependency, StepDef};
+use loadtest::chain::Unmet;
 use loadtest::prelude::*;
+use loadtest_model::definition::{Dependency, StepDef};
+use loadtest_model::metrics::{Cause, RootCause};
 use script::{Event, Sent, User, ok};
 
 #[response]

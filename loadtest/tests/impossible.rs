@@ -1,7 +1,7 @@
 //! Records that somebody damaged by hand: refused for what is wrong with them, and never a panic.
 
-use loadtest::card::Report;
-use loadtest::record::RunRecord;
+use loadtest_model::card::Report;
+use loadtest_model::record::RunRecord;
 use serde_json::{Value, json};
 
 fn records() -> Vec<Value> {

@@ -1,7 +1,7 @@
 //! Every record that a released version wrote is read and graded as it was then.
 
-use loadtest::card::{Report, view};
-use loadtest::record::RunRecord;
+use loadtest_model::card::{Report, view};
+use loadtest_model::record::RunRecord;
 use std::path::PathBuf;
 
 const ALL: [&str; 5] = [
@@ -75,7 +75,7 @@ fn what_a_later_version_1_added_is_optional() {
 fn a_record_can_be_graded_anew() {
     let mut record = read("failed.json");
     let before = Report::grade(&record).cards[0].grade.score;
-    record.regrade(&loadtest::plan::GradingDefaults {
+    record.regrade(&loadtest_model::plan::GradingDefaults {
         apdex: None,
         budget: Some(1.0),
         ..Default::default()

@@ -5,9 +5,10 @@
 mod script;
 
 use http::{HeaderMap, StatusCode};
-use loadtest::chain::{Chain, RawResponse, RequestBuf, RootCause, SetupContext, Unmet};
-use loadtest::definition::{Retry, StatusRange, Trigger, Until};
+use loadtest::chain::{Chain, RawResponse, RequestBuf, SetupContext, Unmet};
 use loadtest::prelude::*;
+use loadtest_model::definition::{Retry, StatusRange, Trigger, Until};
+use loadtest_model::metrics::RootCause;
 use script::{Event, User, ok};
 use std::fmt;
 use std::time::Duration;
@@ -77,7 +78,7 @@ fn the_definition_holds_what_is_declared_and_what_is_not() {
     assert_eq!((until.every, until.within), (Until::EVERY, Until::WITHIN));
     assert!(ready.reads.headers && !ready.reads.body);
     let json = serde_json::to_value(definition).unwrap();
-    let again: loadtest::definition::ScenarioDef = serde_json::from_value(json).unwrap();
+    let again: loadtest_model::definition::ScenarioDef = serde_json::from_value(json).unwrap();
     assert_eq!(again, *definition);
 }
 

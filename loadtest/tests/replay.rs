@@ -11,6 +11,8 @@ use loadtest::engine::{self, Control, Workers};
 use loadtest::plan::{GradingDefaults, Overrides, Plan};
 use loadtest::prelude::*;
 use loadtest::transport::{HttpTransport, Network};
+use loadtest_model::definition::Load;
+use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
 use loadtest_tests::{Reply, Server};
 use std::sync::Arc;
 use std::time::Duration;

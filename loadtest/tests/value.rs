@@ -1,10 +1,10 @@
 //! Scenarios run as values, from ordinary code in every kind of runtime.
 
-use loadtest::card::{Card, Trust, Verdict};
-use loadtest::definition::{Load, Stage};
 use loadtest::prelude::*;
-use loadtest::protocol::FailureKind;
 use loadtest::{Run, RunError};
+use loadtest_model::card::{Card, Trust, Verdict};
+use loadtest_model::definition::{Load, Stage};
+use loadtest_model::failure::FailureKind;
 use loadtest_tests::{Reply, Server};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;

@@ -4,7 +4,7 @@ use crate::call::graded;
 use crate::site::Desk;
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest::record::RunRecord;
+use loadtest_model::record::RunRecord;
 use loadtest_tests::{Reply, Server};
 use serde_json::Value;
 use std::sync::Arc;
@@ -122,7 +122,7 @@ fn regressed(record: &RunRecord) -> Vec<&'static str> {
         .as_ref()
         .expect("a comparison");
     match &beside.outcome {
-        loadtest::comparison::Outcome::Compared(comparison) => comparison
+        loadtest_model::comparison::Outcome::Compared(comparison) => comparison
             .regressions()
             .filter(|(subject, _)| subject.step.as_deref() == Some("ask"))
             .map(|(_, found)| found.figure.name())

@@ -3,7 +3,7 @@
 use crate::site::{Desk, assert_balanced, site, step, total};
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest::chain::RootCause;
+use loadtest_model::metrics::RootCause;
 use loadtest_tests::{Reply, Server};
 use serde_json::Value;
 

@@ -6,7 +6,7 @@ use crate::trials;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use libtest_mimic::Trial;
-use loadtest::transport::ErrorKind;
+use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Authority, Front, Reply, Request, Server};
 use std::io::Write as _;
 use std::sync::OnceLock;

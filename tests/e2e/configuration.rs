@@ -4,8 +4,8 @@ use crate::call::graded;
 use crate::site::Desk;
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest::card::Letter;
-use loadtest::definition::Shape;
+use loadtest_model::definition::Letter;
+use loadtest_model::definition::Shape;
 use loadtest_tests::{Reply, Server};
 use std::time::Duration;
 

@@ -3,8 +3,8 @@
 use crate::site::{Desk, assert_balanced, step, total};
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest::chain::RootCause;
-use loadtest::record::ScenarioRecord;
+use loadtest_model::metrics::RootCause;
+use loadtest_model::record::ScenarioRecord;
 use loadtest_tests::{Reply, Request, Server};
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use crate::project::{Files, LOAD_TEST, Project, dependency, header};
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest::record::RunRecord;
+use loadtest_model::record::RunRecord;
 use loadtest_tests::{Reply, Server};
 use serde_json::Value;
 use std::sync::OnceLock;

@@ -4,7 +4,7 @@ use crate::call::graded;
 use crate::site::{Desk, assert_balanced, total};
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest::record::Ending;
+use loadtest_model::record::Ending;
 use loadtest_tests::{Reply, Server};
 use serde_json::Value;
 use std::sync::atomic::{AtomicU64, Ordering};

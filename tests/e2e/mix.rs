@@ -5,7 +5,7 @@ use crate::project::{Files, Project, STANDS_ALONE};
 use crate::site::{RunFolder, assert_balanced, total};
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest::record::{Ending, RunRecord, ScenarioRecord};
+use loadtest_model::record::{Ending, RunRecord, ScenarioRecord};
 use loadtest_tests::{Reply, Server};
 use rustix::process::Signal;
 use std::sync::OnceLock;

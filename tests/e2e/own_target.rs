@@ -5,7 +5,7 @@ use crate::project::{Files, Project, STANDS_ALONE, dependency, header};
 use crate::site::{Desk, assert_balanced, site, total};
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest::record::ScenarioRecord;
+use loadtest_model::record::ScenarioRecord;
 use rustix::process::Signal;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpStream};

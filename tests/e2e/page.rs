@@ -4,12 +4,12 @@ use crate::browser::Browser;
 use crate::site::Desk;
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest::comparison::{
+use loadtest_model::comparison::{
     Beside, Change, Compared, Comparison, Figure, Margin, Outcome, Subject,
 };
-use loadtest::definition::StepDef;
-use loadtest::metrics::{SlowJourney, SlowStep};
-use loadtest::record::RunRecord;
+use loadtest_model::definition::StepDef;
+use loadtest_model::metrics::{SlowJourney, SlowStep};
+use loadtest_model::record::RunRecord;
 use loadtest_tests::{Reply, Request, Server};
 use serde_json::Value;
 use std::fs;

@@ -4,7 +4,7 @@ use crate::call::wait_for;
 use crate::site::{Desk, assert_balanced, site, step, total};
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest::chain::RootCause;
+use loadtest_model::metrics::RootCause;
 use loadtest_tests::{Reply, Server};
 use rustix::process::Signal;
 use std::time::Duration;
@@ -342,7 +342,8 @@ fn a_step_that_leaves_itself_out_fails_nothing() {
     assert_eq!((buy.ok, buy.left_out, buy.skipped), (3, 3, 0));
     assert_eq!((receipt.ok, receipt.skipped_not_drawn), (3, 3));
     assert_eq!((all.journey.ok, all.journey.failed), (6, 0));
-    let counted = |line: &loadtest::metrics::DependencyTally| line.cause.root != RootCause::LeftOut;
+    let counted =
+        |line: &loadtest_model::metrics::DependencyTally| line.cause.root != RootCause::LeftOut;
     assert!(!all.dependencies.iter().any(counted));
     for words in [
         "left out",

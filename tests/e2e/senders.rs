@@ -4,7 +4,7 @@ use crate::call::wait_for;
 use crate::site::{Desk, assert_balanced, site, step, total};
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest::record::Ending;
+use loadtest_model::record::Ending;
 use loadtest_tests::{Reply, Request, Server};
 use rustix::process::Signal;
 use std::sync::atomic::{AtomicU64, Ordering};

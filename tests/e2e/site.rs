@@ -4,8 +4,8 @@ use crate::call::{Call, tool};
 use crate::project::{
     Files, LOAD_TEST, Project, STANDS_ALONE, all_files, builds, dependency, header,
 };
-use loadtest::metrics::{StepTally, Tally};
-use loadtest::record::{NotRun, RunRecord, ScenarioRecord};
+use loadtest_model::metrics::{StepTally, Tally};
+use loadtest_model::record::{NotRun, RunRecord, ScenarioRecord};
 use loadtest_tests::Server;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

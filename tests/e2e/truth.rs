@@ -3,10 +3,10 @@
 use crate::site::{Desk, assert_balanced, number, step, total};
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest::chain::RootCause;
-use loadtest::metrics::Tally;
-use loadtest::record::{Ending, ScenarioRecord};
-use loadtest::transport::ErrorKind;
+use loadtest_model::metrics::ErrorKind;
+use loadtest_model::metrics::RootCause;
+use loadtest_model::metrics::Tally;
+use loadtest_model::record::{Ending, ScenarioRecord};
 use loadtest_tests::{Reply, Request, Server};
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ pub(crate) fn shop(request: &Request) -> Reply {
 }
 
 fn counts(total: &Tally) -> Vec<(u64, u64, u64)> {
-    let count = |step: &loadtest::metrics::StepTally| (step.ok, step.failed, step.skipped);
+    let count = |step: &loadtest_model::metrics::StepTally| (step.ok, step.failed, step.skipped);
     total.steps.iter().map(count).collect()
 }
 

@@ -5,7 +5,7 @@ use crate::site::{Desk, assert_balanced, step, total};
 use crate::trials;
 use crate::truth::shop;
 use libtest_mimic::Trial;
-use loadtest::record::Ending;
+use loadtest_model::record::Ending;
 use loadtest_tests::{Reply, Server};
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -51,7 +51,10 @@ fn a_run_that_holds_its_thresholds_passes() {
     let run = desk.only_run();
     run.has_page();
     let record = run.record();
-    assert_eq!(record.schema_version, loadtest::record::SCHEMA_VERSION);
+    assert_eq!(
+        record.schema_version,
+        loadtest_model::record::SCHEMA_VERSION
+    );
     assert_eq!(record.scenarios.len(), 1);
     assert_eq!(record.scenarios[0].executable_hash.len(), 64);
     let leftover: Vec<PathBuf> = run

@@ -2,9 +2,11 @@
 
 use super::{Baseline, Kept};
 use crate::error::Error;
-use loadtest::card::Validity;
-use loadtest::comparison::{Ahead, Beside, Comparison, Outcome, Refusal, Side, refusals_before};
-use loadtest::record::RunRecord;
+use loadtest_model::card::Validity;
+use loadtest_model::comparison::{
+    Ahead, Beside, Comparison, Outcome, Refusal, Side, refusals_before,
+};
+use loadtest_model::record::RunRecord;
 use std::collections::BTreeMap;
 
 /// A baseline as it was when it was read: what happens to it during a run changes nothing.

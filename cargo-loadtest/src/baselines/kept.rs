@@ -6,9 +6,9 @@ use crate::files;
 use crate::store;
 use flate2::bufread::GzDecoder;
 use flate2::{Compression, GzBuilder};
-use loadtest::card::Trust;
-use loadtest::comparison::Side;
-use loadtest::record::{RunRecord, ScenarioRecord};
+use loadtest_model::card::Trust;
+use loadtest_model::comparison::Side;
+use loadtest_model::record::{RunRecord, ScenarioRecord};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 

@@ -20,7 +20,7 @@ pub(crate) use save::{Keeping, Saved};
 use crate::config::Config;
 use crate::error::Error;
 use crate::selection::similar;
-use loadtest::comparison::{Differs, differs};
+use loadtest_model::comparison::{Differs, differs};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

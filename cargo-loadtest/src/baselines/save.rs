@@ -3,9 +3,9 @@
 use super::kept::Kept;
 use super::{Baseline, files, in_force, name, read, remove};
 use crate::error::Error;
-use loadtest::card::{Card, Report, Trust, Verdict, view};
-use loadtest::comparison::{Differs, Refusal, SHORTEST};
-use loadtest::record::{Ending, RunRecord, ScenarioRecord};
+use loadtest_model::card::{Card, Report, Trust, Verdict, view};
+use loadtest_model::comparison::{Differs, Refusal, SHORTEST};
+use loadtest_model::record::{Ending, RunRecord, ScenarioRecord};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

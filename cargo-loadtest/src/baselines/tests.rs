@@ -1,9 +1,9 @@
 use super::*;
 use crate::session::sample;
 use crate::store::decode_record;
-use loadtest::comparison::{Outcome, Refusal};
-use loadtest::definition::Shape;
-use loadtest::record::{End, Ending, Environment, RunRecord, SCHEMA_VERSION, ScenarioRecord};
+use loadtest_model::comparison::{Outcome, Refusal};
+use loadtest_model::definition::Shape;
+use loadtest_model::record::{End, Ending, Environment, RunRecord, SCHEMA_VERSION, ScenarioRecord};
 use serde_json::Value;
 use std::io::Read as _;
 use std::time::Duration;
@@ -359,11 +359,11 @@ fn a_run_is_compared_with_what_was_saved_and_never_with_itself() {
     let mut slow = run(2);
     for second in 0..60 {
         let mut frame = sample::frame(second, 20);
-        frame.windows.steady.journey.time = loadtest::metrics::Histogram::default();
+        frame.windows.steady.journey.time = loadtest_model::metrics::Histogram::default();
         let times = &mut frame.windows.steady.journey.time;
         (0..20).for_each(|_| times.record(Duration::from_millis(60)));
         if second == 0 {
-            slow.scenarios[0].cells = loadtest::metrics::Cells::default();
+            slow.scenarios[0].cells = loadtest_model::metrics::Cells::default();
         }
         slow.scenarios[0].cells.absorb(&frame);
     }
@@ -471,9 +471,9 @@ fn nothing_that_could_be_a_secret_is_kept() {
 fn long(steps: usize) -> RunRecord {
     let mut record = run(0);
     let mut long = scenario(60);
-    let more = (0..steps).map(|step| loadtest::definition::StepDef {
+    let more = (0..steps).map(|step| loadtest_model::definition::StepDef {
         fingerprint: format!("{step:064x}").into(),
-        ..loadtest::definition::StepDef::new(format!("step_{step}"))
+        ..loadtest_model::definition::StepDef::new(format!("step_{step}"))
     });
     long.definition.steps = more.collect::<Vec<_>>().into();
     long.plan.grading = long
@@ -494,11 +494,11 @@ fn long(steps: usize) -> RunRecord {
         (dice >> 33) as f64 / f64::from(1_u32 << 31)
     };
     for second in 0..300 {
-        let mut frame = loadtest::metrics::Frame {
+        let mut frame = loadtest_model::metrics::Frame {
             second,
             ..Default::default()
         };
-        let mut tally = loadtest::metrics::Tally::new(steps);
+        let mut tally = loadtest_model::metrics::Tally::new(steps);
         for step in &mut tally.steps {
             for _ in 0..100 {
                 let normal = (0..12).map(|_| even()).sum::<f64>() - 6.0;
@@ -534,7 +534,7 @@ fn what_is_kept_is_graded_as_the_run_was() {
     let record = run(0);
     let kept = Kept::of(&record, &record.scenarios[0], Path::new("x")).unwrap();
     assert_eq!(kept.scenario().cells.width, 5, "of the shortest run");
-    let card = |record: &RunRecord| loadtest::card::Report::grade(record).cards.remove(0);
+    let card = |record: &RunRecord| loadtest_model::card::Report::grade(record).cards.remove(0);
     let (was, is) = (card(&record), card(&kept.record));
     assert_eq!(
         (was.grade.letter, was.verdict),

@@ -1,8 +1,8 @@
 //! Notes at lines of the source: why a run did not pass at the step that is to blame, and what speaks against it.
 
-use loadtest::card::{Card, ReasonKind, Report, ThresholdRow, Trust, Verdict, view};
-use loadtest::comparison::{Change, Comparison, Outcome};
-use loadtest::definition::{Metric, Part};
+use loadtest_model::card::{Card, ReasonKind, Report, ThresholdRow, Trust, Verdict, view};
+use loadtest_model::comparison::{Change, Comparison, Outcome};
+use loadtest_model::definition::{Metric, Part};
 
 /// How grave it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

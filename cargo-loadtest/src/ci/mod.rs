@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::shell;
 pub(crate) use command::harmless;
 use github::Step;
-use loadtest::card::Report;
+use loadtest_model::card::Report;
 use std::path::Path;
 
 /// What `--ci` writes into the folder of a run: for people, for programs, for the tests tab, for the review, for

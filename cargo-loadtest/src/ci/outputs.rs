@@ -1,7 +1,7 @@
 //! The figures of a run as names and values, for the steps that come after.
 
 use super::Published;
-use loadtest::card::{Card, Report, worst};
+use loadtest_model::card::{Card, Report, worst};
 use serde::Serialize;
 use std::time::Duration;
 

@@ -4,8 +4,8 @@ use super::annotation::{self, Level};
 use super::github::{Step, append, entry};
 use super::{Published, command, harmless, outputs};
 use crate::store;
-use loadtest::card::Report;
-use loadtest::record::NotRun;
+use loadtest_model::card::Report;
+use loadtest_model::record::NotRun;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -175,7 +175,7 @@ fn a_search_is_noted_once_and_what_did_not_run_without_a_place() {
     let mut report = report("capacity");
     assert_eq!(report.exit_code(), 0);
     assert!(annotation::all(&report).is_empty());
-    report.capacity.as_mut().unwrap().verdict = loadtest::card::CapacityVerdict::TooLow;
+    report.capacity.as_mut().unwrap().verdict = loadtest_model::card::CapacityVerdict::TooLow;
     let all = annotation::all(&report);
     assert_eq!(all.len(), 1);
     assert!(all[0].title.ends_with("capacity TOO LOW") && all[0].place.is_some());
@@ -199,13 +199,13 @@ fn every_scenario_has_a_note_before_one_has_its_second() {
     let mut card = report.cards[0].clone();
     let reason = card.reasons[0].clone();
     card.reasons = (0..20)
-        .map(|i| loadtest::card::Reason {
+        .map(|i| loadtest_model::card::Reason {
             words: format!("reason {i}"),
             ..reason.clone()
         })
         .collect();
     report.cards = (0..5)
-        .map(|i| loadtest::card::Card {
+        .map(|i| loadtest_model::card::Card {
             name: format!("card {i}"),
             ..card.clone()
         })

@@ -2,7 +2,7 @@
 
 use super::{CurlArgs, Export, PdfArgs, ProjectArgs, values};
 use clap::Args;
-use loadtest::definition::slo::{Condition, conditions};
+use loadtest_model::definition::slo::{Condition, conditions};
 use std::str::FromStr;
 use std::time::Duration;
 

@@ -10,13 +10,13 @@ use crate::session::{self, Program};
 use crate::shell;
 use crate::store::{self, Store};
 use crate::workspace;
-use loadtest::capacity::{Goal, Outcome, Purpose, Search, Trial};
-use loadtest::card::view;
-use loadtest::definition::slo::Mistake;
-use loadtest::definition::{Bound, Load, Metric, Part, ScenarioDef, Threshold};
-use loadtest::plan::{PlanError, ScopedThreshold, with_error_limit};
-use loadtest::protocol::CapacityRequest;
-use loadtest::record::{RunRecord, SCHEMA_VERSION};
+use loadtest_model::capacity::{Goal, Outcome, Purpose, Search, Trial};
+use loadtest_model::card::view;
+use loadtest_model::definition::slo::Mistake;
+use loadtest_model::definition::{Bound, Load, Metric, Part, ScenarioDef, Threshold};
+use loadtest_model::plan::{PlanError, ScopedThreshold, with_error_limit};
+use loadtest_model::protocol::CapacityRequest;
+use loadtest_model::record::{RunRecord, SCHEMA_VERSION};
 use std::time::Duration;
 
 /// The first rate where the scenario declares none.

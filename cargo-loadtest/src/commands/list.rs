@@ -5,8 +5,8 @@ use crate::cli::{Cli, ListArgs, ResultFormat};
 use crate::error::Error;
 use crate::selection::Found;
 use crate::shell::{self, clean};
-use loadtest::card::view;
-use loadtest::definition::{Load, ScenarioDef};
+use loadtest_model::card::view;
+use loadtest_model::definition::{Load, ScenarioDef};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use crate::session::sample;
     use crate::workspace::Binary;
-    use loadtest::definition::{Client, Cookies, Dns, FeedDef, HttpVersion, Retry, Until};
+    use loadtest_model::definition::{Client, Cookies, Dns, FeedDef, HttpVersion, Retry, Until};
     use std::path::PathBuf;
 
     fn binary() -> Binary {

@@ -3,8 +3,8 @@
 use crate::error::Error;
 use crate::selection::Found;
 use crate::workspace::Binary;
-use loadtest::mix;
-use loadtest::plan::Overrides;
+use loadtest_model::mix;
+use loadtest_model::plan::Overrides;
 
 /// The program that holds all of `chosen`: they run in one process, which measures them alike.
 ///

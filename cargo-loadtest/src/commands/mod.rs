@@ -30,7 +30,7 @@ use crate::selection::{Found, one, select};
 use crate::session;
 use crate::shell;
 use crate::workspace::{self, Binary, Workspace, build};
-use loadtest::protocol::{Listing, OFFLINE_VARIABLE, is_offline_wanted};
+use loadtest_model::protocol::{Listing, OFFLINE_VARIABLE, is_offline_wanted};
 use recorded::Requests;
 
 /// What a command begins with that is about scenarios: the workspace, whose load tests can be built and
@@ -194,7 +194,7 @@ fn join(listings: Vec<(Binary, Listing)>) -> Result<Vec<Found>, Error> {
 mod tests {
     use super::*;
     use crate::session::sample;
-    use loadtest::definition::ScenarioDef;
+    use loadtest_model::definition::ScenarioDef;
     use std::path::PathBuf;
 
     fn binary(package: &str) -> Binary {

@@ -9,8 +9,8 @@ use crate::files;
 use crate::shell;
 use crate::store::{self, RunFolder, Store};
 use jiff::Timestamp;
-use loadtest::card::{Report, view, worst};
-use loadtest::record::RunRecord;
+use loadtest_model::card::{Report, view, worst};
+use loadtest_model::record::RunRecord;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 

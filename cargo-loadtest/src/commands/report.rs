@@ -6,7 +6,7 @@ use crate::cli::{Cli, ReportArgs};
 use crate::error::Error;
 use crate::store::{self, Store};
 use crate::workspace::Workspace;
-use loadtest::plan::GradingDefaults;
+use loadtest_model::plan::GradingDefaults;
 use std::path::PathBuf;
 
 /// Prints and exports the card of a run.

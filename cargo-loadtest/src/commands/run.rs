@@ -15,12 +15,15 @@ use crate::session::{self, Program};
 use crate::shell;
 use crate::store::{self, RunFolder, Store};
 use crate::workspace::{self, Binary};
-use loadtest::card::view;
-use loadtest::comparison::Ahead;
-use loadtest::plan::{GradingDefaults, Overrides, Plan};
-use loadtest::protocol::{FailureKind, Request, RunRequest};
-use loadtest::record::{Ending, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord};
 use loadtest::redact;
+use loadtest_model::card::view;
+use loadtest_model::comparison::Ahead;
+use loadtest_model::failure::FailureKind;
+use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
+use loadtest_model::protocol::{Request, RunRequest};
+use loadtest_model::record::{
+    Ending, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord,
+};
 use std::hash::{BuildHasher as _, RandomState};
 
 /// Runs the selected scenarios and grades them.
@@ -153,14 +156,23 @@ fn against(
             flag.or_else(|| found.binary.base_url_of_environment())
         })
         .collect();
+    let bases: Vec<_> = chosen
+        .iter()
+        .zip(&given)
+        .map(|(found, given)| {
+            let base = given.as_deref().or(found.definition.base.as_deref());
+            base.map(redact::redact_text)
+        })
+        .collect();
     let ahead: Vec<Ahead<'_>> = chosen
         .iter()
         .zip(plans)
-        .zip(&given)
-        .map(|((found, plan), given)| Ahead {
+        .zip(given.iter().zip(&bases))
+        .map(|((found, plan), (given, base))| Ahead {
             definition: &found.definition,
             load: &plan.load,
-            base_url: given.as_deref(),
+            base_url: base.as_deref(),
+            may_start_target: given.is_none() && found.definition.starts_target,
             environment,
         })
         .collect();

@@ -1,6 +1,6 @@
 //! How likely a step runs, its upstream steps considered.
 
-use loadtest::definition::StepDef;
+use loadtest_model::definition::StepDef;
 use std::collections::BTreeSet;
 
 /// The probability that each step runs in an iteration without failures: its own weight and that of
@@ -43,7 +43,7 @@ pub(super) fn short(weight: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::session::sample;
-    use loadtest::definition::Dependency;
+    use loadtest_model::definition::Dependency;
 
     #[test]
     fn a_mandatory_upstream_multiplies_the_weight_once() {

@@ -1,8 +1,8 @@
 //! What a scenario declares, in words that `list` and `plan` share.
 
 use crate::shell::clean;
-use loadtest::card::view;
-use loadtest::definition::{
+use loadtest_model::card::view;
+use loadtest_model::definition::{
     Client, Cookies, Dns, HttpVersion, ScenarioDef, StepDef, Think, Threshold,
 };
 

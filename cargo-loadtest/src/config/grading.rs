@@ -3,7 +3,7 @@
 use super::key::{BuiltIn, Key, Kind};
 use crate::cli::values;
 use crate::units;
-use loadtest::plan::GradingDefaults;
+use loadtest_model::plan::GradingDefaults;
 
 /// The keys of the table.
 pub(super) const KEYS: [Key<GradingDefaults>; 3] = [

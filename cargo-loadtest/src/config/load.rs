@@ -5,7 +5,7 @@ use super::reader::{Reader, Value};
 use crate::cli::values;
 use crate::error::Error;
 use crate::selection::similar;
-use loadtest::plan::Overrides;
+use loadtest_model::plan::Overrides;
 
 /// A load under a name.
 #[derive(Debug, Clone, PartialEq)]
@@ -187,8 +187,8 @@ fn mistakes(load: &Overrides) -> Vec<&'static str> {
 mod tests {
     use super::*;
     use crate::session::sample;
-    use loadtest::definition::{Load, Shape};
-    use loadtest::plan::{GradingDefaults, Plan};
+    use loadtest_model::definition::{Load, Shape};
+    use loadtest_model::plan::{GradingDefaults, Plan};
     use proptest::prelude::*;
     use std::time::Duration;
 

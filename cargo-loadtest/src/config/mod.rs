@@ -21,8 +21,8 @@ pub(crate) use environment::{Environment, variable};
 use key::Key;
 pub(crate) use key::{BuiltIn, Kind};
 pub(crate) use load::Preset;
-use loadtest::plan::{GradingDefaults, Overrides};
 use loadtest::targets::Listed;
+use loadtest_model::plan::{GradingDefaults, Overrides};
 pub(crate) use notify::{Event, Notify, NotifyFormat, destination};
 #[cfg(test)]
 pub(crate) use organisation::Member;

@@ -4,7 +4,7 @@ use super::key::{BuiltIn, Given, Key, Kind};
 use crate::baselines::check_name;
 use crate::cli::{Export, LoadArgs, RunArgs, values};
 use crate::error::Error;
-use loadtest::card::Letter;
+use loadtest_model::definition::Letter;
 use std::path::PathBuf;
 
 /// What `run` does where its command line says nothing.

@@ -3,8 +3,8 @@
 //! what `compare` prints.
 
 use crate::shell::clean;
-use loadtest::card::{Card, Reason, ReasonKind, view};
-use loadtest::comparison::{
+use loadtest_model::card::{Card, Reason, ReasonKind, view};
+use loadtest_model::comparison::{
     Beside, Change, Compared, Comparison, Figure, Margin, Outcome, Skipped, Subject,
 };
 use serde::Serialize;

@@ -6,9 +6,9 @@
 
 use super::facts::{identities, micros, regraded, step_names};
 use crate::shell::clean;
-use loadtest::card::{Card, Quantiles, Report, StepRow, Verdict};
-use loadtest::comparison::{Beside, Outcome};
-use loadtest::record::NotRun;
+use loadtest_model::card::{Card, Quantiles, Report, StepRow, Verdict};
+use loadtest_model::comparison::{Beside, Outcome};
+use loadtest_model::record::NotRun;
 use std::time::Duration;
 
 /// The header. Times are in microseconds, rates per second, ratios shares of one.
@@ -443,7 +443,7 @@ mod tests {
             [cell(row, "min_grade"), cell(row, "regraded")].map(str::to_owned)
         };
         assert_eq!(said(&report), ["A", ""]);
-        report.cards[0].regraded = Some(loadtest::plan::GradingDefaults {
+        report.cards[0].regraded = Some(loadtest_model::plan::GradingDefaults {
             apdex: Some(Duration::from_millis(300)),
             min_grade: report.cards[0].min_grade,
             ..Default::default()

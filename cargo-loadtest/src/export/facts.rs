@@ -2,10 +2,10 @@
 
 use crate::import;
 use crate::shell::clean;
-use loadtest::capacity::Trial;
-use loadtest::card::{Capacity, Card, DependencyFailure, Report, StepRow, view};
-use loadtest::chain::RootCause;
-use loadtest::definition::Metric;
+use loadtest_model::capacity::Trial;
+use loadtest_model::card::{Capacity, Card, DependencyFailure, Report, StepRow, view};
+use loadtest_model::definition::Metric;
+use loadtest_model::metrics::RootCause;
 use serde::Serialize;
 use std::collections::HashSet;
 use std::time::Duration;

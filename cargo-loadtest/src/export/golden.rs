@@ -2,8 +2,8 @@
 
 use crate::export::{csv, html, json, junit, markdown, openmetrics, pdf, terminal};
 use crate::store::{self, RunFolder};
-use loadtest::card::Report;
-use loadtest::record::{Ending, RunRecord};
+use loadtest_model::card::Report;
+use loadtest_model::record::{Ending, RunRecord};
 use std::path::PathBuf;
 
 /// A name, and the card as bytes.

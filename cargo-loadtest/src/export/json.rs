@@ -1,6 +1,6 @@
 //! The card as data, in the shape of `docs/report.schema.json`: every figure unrounded, its unit in its key.
 
-use loadtest::card::Report;
+use loadtest_model::card::Report;
 use serde::Serialize;
 
 /// The version of the shape of this export, which grows when a field goes or means something else.
@@ -294,7 +294,7 @@ pub(crate) mod tests {
     fn what_a_run_was_graded_anew_by_is_there() {
         let validator = jsonschema::draft202012::new(&schema()).unwrap();
         let mut report = sample::graded_too_low();
-        report.cards[0].regraded = Some(loadtest::plan::GradingDefaults {
+        report.cards[0].regraded = Some(loadtest_model::plan::GradingDefaults {
             min_grade: report.cards[0].min_grade,
             ..Default::default()
         });

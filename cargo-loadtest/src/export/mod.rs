@@ -19,6 +19,6 @@ pub(crate) mod terminal;
 
 /// Reports of invented runs, each with its name.
 #[cfg(test)]
-pub(crate) fn samples() -> Vec<(&'static str, loadtest::card::Report)> {
+pub(crate) fn samples() -> Vec<(&'static str, loadtest_model::card::Report)> {
     sample::all()
 }

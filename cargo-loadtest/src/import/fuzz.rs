@@ -2,7 +2,7 @@
 //! place in it. `LOADTEST_FUZZ=100000` makes more of them than the few of every test run.
 
 use super::*;
-use crate::import::recording::Recording;
+use crate::import::marked::Recording;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fs;

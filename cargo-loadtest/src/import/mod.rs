@@ -10,9 +10,11 @@ mod document;
 #[cfg(test)]
 mod fuzz;
 mod har;
+mod marked;
 mod naming;
 mod openapi;
 mod postman;
+#[expect(dead_code, reason = "readers and passes are converted to it")]
 mod recording;
 #[cfg(test)]
 mod refusals;
@@ -26,12 +28,27 @@ mod source;
 pub(crate) use correlation::correlate;
 pub(crate) use curl::{Files, read_text, read_words};
 pub(crate) use document::format;
-pub(crate) use har::{HarOptions, read_har};
-pub(crate) use openapi::{OpenApiOptions, read_openapi};
-pub(crate) use postman::{PostmanOptions, read_environment, read_postman};
-pub(crate) use recording::{Recording, Secret};
+pub(crate) use har::HarOptions;
+pub(crate) use marked::{Recording, Secret};
+pub(crate) use openapi::OpenApiOptions;
+pub(crate) use postman::{PostmanOptions, read_environment};
 pub(crate) use replayed::{is_replayed, replayed};
 pub(crate) use rust::{Linked, Named, write};
 pub(crate) use secrecy::without as without_secrets;
 pub(crate) use silence::silence;
 pub(crate) use source::{Input, Mistake};
+
+/// Reads an HTTP archive.
+pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording, Mistake> {
+    har::read_har(input, options).map(|recording| recording.typed(false).marked())
+}
+
+/// Reads an OpenAPI document.
+pub(crate) fn read_openapi(input: &Input, options: &OpenApiOptions) -> Result<Recording, Mistake> {
+    openapi::read_openapi(input, options).map(|recording| recording.typed(false).marked())
+}
+
+/// Reads a Postman collection.
+pub(crate) fn read_postman(input: &Input, options: &PostmanOptions) -> Result<Recording, Mistake> {
+    postman::read_postman(input, options).map(|recording| recording.typed(false).marked())
+}

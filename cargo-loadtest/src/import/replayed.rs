@@ -1,15 +1,15 @@
 //! A recording as a scenario that can be run at once, without any code.
 
+use super::marked::{Body, Exchange, Http, Recording, Secret};
 use super::naming;
-use super::recording::{Body, Exchange, Http, Recording, Secret};
 use super::secrecy::{forms, texts_in_base64};
 use super::source::Input;
-use loadtest::definition::{
+use loadtest::harness;
+use loadtest::replay::{Replay, ReplayedRequest};
+use loadtest_model::definition::{
     BodyDef, BodyKind, Client, Cookies, DEFAULT_TIMEOUT, Expect, HeaderDef, HttpVersion,
     ScenarioDef, StatusRange, StepDef,
 };
-use loadtest::harness;
-use loadtest::replay::{Replay, ReplayedRequest};
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 use std::path::Path;

@@ -2,7 +2,7 @@
 //!
 //! What is sent is left as it is: the writer of a source has names of variables for it.
 
-use super::recording::{Credentials, Exchange, Recording, Secret};
+use super::marked::{Credentials, Exchange, Recording, Secret};
 use super::rust;
 use super::secrecy::{is_secret_segment, without};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -101,7 +101,7 @@ fn without_segments(target: &str, known: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::recording::{Group, Header};
+    use super::super::marked::{Group, Header};
     use super::super::source::Note;
     use super::*;
 

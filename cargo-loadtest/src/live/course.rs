@@ -2,11 +2,11 @@
 
 use crate::shell::clean;
 use crate::units;
-use loadtest::card::{Cause, Trust, Validity, view};
-use loadtest::definition::Shape;
-use loadtest::metrics::{Frame, Histogram};
-use loadtest::record::{ScenarioRecord, Start};
-use loadtest::schedule::Schedule;
+use loadtest_model::card::{Cause, Trust, Validity, view};
+use loadtest_model::definition::Shape;
+use loadtest_model::metrics::{Frame, Histogram};
+use loadtest_model::record::{ScenarioRecord, Start};
+use loadtest_model::schedule::Schedule;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
@@ -126,7 +126,7 @@ impl Course {
     pub(super) fn broken(&self, frame: &Frame) -> Option<String> {
         let broken = frame.broken.as_ref()?;
         let record = &self.record;
-        let reason = loadtest::card::broken(broken, &record.plan, &record.definition);
+        let reason = loadtest_model::card::broken(broken, &record.plan, &record.definition);
         let after = units::show(Duration::from_secs(broken.after.as_secs()));
         let most = self.record.plan.graceful_stop.as_secs();
         Some(format!(
@@ -284,7 +284,7 @@ pub(super) fn rate(window: &Window) -> String {
 mod tests {
     use super::*;
     use crate::session::sample;
-    use loadtest::metrics::ErrorTally;
+    use loadtest_model::metrics::ErrorTally;
 
     fn course(frames: impl IntoIterator<Item = Frame>) -> Course {
         let mut course = Course::new(sample::start(), Duration::from_secs(1));
@@ -335,7 +335,7 @@ mod tests {
         assert_eq!(limit.threshold.to_string(), "errors < 1%");
         let mut frame = sample::frame(31, 1);
         assert_eq!(course.broken(&frame), None);
-        frame.broken = Some(loadtest::metrics::Broken {
+        frame.broken = Some(loadtest_model::metrics::Broken {
             threshold: 0,
             actual: 0.071,
             after: Duration::from_secs(32),
@@ -360,7 +360,7 @@ mod tests {
         let mut course = course([]);
         let mut frame = sample::frame(3, 1);
         frame.windows.steady.steps[1].count_error(ErrorTally {
-            kind: loadtest::transport::ErrorKind::ConnectRefused,
+            kind: loadtest_model::metrics::ErrorKind::ConnectRefused,
             status: None,
             count: 3,
             example: "127.0.0.1:1 refused".to_owned(),

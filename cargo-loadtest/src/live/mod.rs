@@ -9,8 +9,8 @@ mod plain;
 use crate::shell::{self, clean};
 use block::Block;
 use course::Course;
-use loadtest::metrics::Frame;
-use loadtest::record::Start;
+use loadtest_model::metrics::Frame;
+use loadtest_model::record::Start;
 use plain::Plain;
 use std::time::Duration;
 

@@ -3,11 +3,12 @@
 use super::job;
 use crate::config::Event;
 use crate::export::facts::micros;
-use loadtest::card::{Capacity, Card, Letter, Reason, Report, Verdict};
-use loadtest::comparison::{Figure, Outcome};
-use loadtest::definition::ScenarioDef;
-use loadtest::record::{Environment, NotRun, RunRecord};
 use loadtest::redact;
+use loadtest_model::card::{Capacity, Card, Reason, Report, Verdict};
+use loadtest_model::comparison::{Figure, Outcome};
+use loadtest_model::definition::Letter;
+use loadtest_model::definition::ScenarioDef;
+use loadtest_model::record::{Environment, NotRun, RunRecord};
 use serde::Serialize;
 
 /// The version of the shape, which grows when a field goes or means something else.

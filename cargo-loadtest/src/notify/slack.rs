@@ -7,7 +7,7 @@ use super::payload::{Graded, Payload, Scenario};
 use crate::config::Event;
 use crate::export::facts::NOT_RUN;
 use crate::shell::clean;
-use loadtest::card::{Verdict, view};
+use loadtest_model::card::{Verdict, view};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::time::Duration;

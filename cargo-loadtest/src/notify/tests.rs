@@ -3,11 +3,11 @@ use super::*;
 use crate::export::json::tests::{check_words, mistakes, objects};
 use crate::export::samples;
 use jsonschema::Validator;
-use loadtest::card::{Card, Verdict};
-use loadtest::comparison::{
+use loadtest_model::card::{Card, Verdict};
+use loadtest_model::comparison::{
     Beside, Change, Compared, Comparison, Figure, Margin, Outcome, Subject,
 };
-use loadtest::record::Environment;
+use loadtest_model::record::Environment;
 use proptest::prelude::*;
 use serde_json::Value;
 use std::sync::LazyLock;

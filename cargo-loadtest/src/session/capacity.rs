@@ -5,8 +5,8 @@ use super::{ABORT_LIMIT, POLL, Program, in_words, now, poll};
 use crate::error::Error;
 use crate::interrupt::Interrupts;
 use crate::live::Live;
-use loadtest::capacity::Trial;
-use loadtest::protocol::{CapacityRequest, JournalLine, Request, SearchLine};
+use loadtest_model::capacity::Trial;
+use loadtest_model::protocol::{CapacityRequest, JournalLine, Request, SearchLine};
 use std::path::Path;
 use std::time::{Duration, Instant};
 

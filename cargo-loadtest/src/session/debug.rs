@@ -7,6 +7,7 @@ use crate::interrupt::Interrupts;
 use crate::shell;
 use loadtest::debug::{End, Event};
 use loadtest::protocol::{DebugRequest, Request};
+use loadtest_model::protocol::{DebugRequest, Request};
 use std::path::Path;
 use std::time::{Duration, Instant};
 

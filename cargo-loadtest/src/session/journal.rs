@@ -1,7 +1,8 @@
 //! The journal of a run: read while it grows, and folded into a record where there is no other.
 
-use loadtest::protocol::{JournalLine, RunFailure};
-use loadtest::record::{Ending, ScenarioRecord};
+use loadtest_model::failure::RunFailure;
+use loadtest_model::protocol::JournalLine;
+use loadtest_model::record::{Ending, ScenarioRecord};
 use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _};

@@ -5,7 +5,7 @@ use super::group::Group;
 use crate::error::Error;
 use crate::files;
 use crate::workspace::{Binary, Script, clean};
-use loadtest::protocol::{BASE_URL_VARIABLE, OFFLINE_VARIABLE, REQUEST_VARIABLE, Request};
+use loadtest_model::protocol::{BASE_URL_VARIABLE, OFFLINE_VARIABLE, REQUEST_VARIABLE, Request};
 use std::path::Path;
 use std::process::Command;
 

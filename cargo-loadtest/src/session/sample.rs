@@ -1,10 +1,10 @@
 //! Small values of the protocol, for tests.
 
-use loadtest::definition::{Dependency, Load, ScenarioDef, Shape, StepDef};
-use loadtest::metrics::Frame;
-use loadtest::plan::{GradingDefaults, Overrides, Plan};
-use loadtest::protocol::JournalLine;
-use loadtest::record::{End, Ending, ScenarioRecord, Start};
+use loadtest_model::definition::{Dependency, Load, ScenarioDef, Shape, StepDef};
+use loadtest_model::metrics::Frame;
+use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
+use loadtest_model::protocol::JournalLine;
+use loadtest_model::record::{End, Ending, ScenarioRecord, Start};
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ pub(crate) fn frame(second: u32, started: u64) -> Frame {
         ..Frame::default()
     };
     let tally = &mut frame.windows.steady;
-    *tally = loadtest::metrics::Tally::new(2);
+    *tally = loadtest_model::metrics::Tally::new(2);
     tally.journey.started = started;
     tally.journey.ok = started;
     tally

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::files;
-use loadtest::plan::{GradingDefaults, Overrides};
-use loadtest::protocol::{FailureKind, RunFailure};
+use loadtest_model::failure::{FailureKind, RunFailure};
+use loadtest_model::plan::{GradingDefaults, Overrides};
 use std::path::PathBuf;
 use std::process::Command;
 

@@ -4,7 +4,7 @@ use super::identifier::time_of;
 use super::{RunFolder, Store, read_record};
 use crate::error::Error;
 use crate::selection::similar;
-use loadtest::record::RunRecord;
+use loadtest_model::record::RunRecord;
 use std::path::Path;
 
 /// The name of the newest run, and of the file that says which it is.

@@ -145,7 +145,7 @@ pub(crate) fn now() -> String {
 mod tests {
     use super::*;
     use crate::session::sample;
-    use loadtest::record::{NotRun, RunRecord, SCHEMA_VERSION};
+    use loadtest_model::record::{NotRun, RunRecord, SCHEMA_VERSION};
 
     pub(super) fn store() -> (tempfile::TempDir, Store) {
         let folder = tempfile::tempdir().unwrap();
@@ -166,7 +166,7 @@ mod tests {
             run_id: run_id.to_owned(),
             tool_version: "0.1.0".to_owned(),
             started_at: "2026-11-21T14:30:05Z".to_owned(),
-            environment: loadtest::record::Environment::default(),
+            environment: loadtest_model::record::Environment::default(),
             scenarios: Vec::new(),
             not_run: Vec::new(),
             capacity: None,

@@ -3,10 +3,11 @@
 use super::RunFolder;
 use crate::error::Error;
 use crate::session::journal;
-use loadtest::capacity::SearchEnding;
-use loadtest::protocol::{RunFailure, SearchLine};
-use loadtest::record::{Ending, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord};
 use loadtest::redact;
+use loadtest_model::capacity::SearchEnding;
+use loadtest_model::failure::RunFailure;
+use loadtest_model::protocol::SearchLine;
+use loadtest_model::record::{Ending, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord};
 use std::path::Path;
 
 impl RunFolder {
@@ -182,8 +183,8 @@ mod tests {
     use super::*;
     use crate::files::write_json;
     use crate::session::sample;
-    use loadtest::capacity::Search;
-    use loadtest::protocol::JournalLine;
+    use loadtest_model::capacity::Search;
+    use loadtest_model::protocol::JournalLine;
 
     #[test]
     fn a_killed_run_is_read_from_its_journal() {
@@ -248,7 +249,7 @@ mod tests {
         let folder = store.create().unwrap();
         folder.open(&header_of(1)).unwrap();
         let failure = RunFailure {
-            kind: loadtest::protocol::FailureKind::Setup,
+            kind: loadtest_model::failure::FailureKind::Setup,
             message: "setup failed with token=canary".to_owned(),
             help: None,
         };

@@ -1,7 +1,7 @@
 //! Built load tests: known by the bytes they hold, never by running them.
 
 use crate::error::Error;
-use loadtest::protocol::{BASE_URL_VARIABLE, MARKER_PREFIX, VERSION};
+use loadtest_model::protocol::{BASE_URL_VARIABLE, MARKER_PREFIX, VERSION};
 use sha2::{Digest as _, Sha256};
 use std::fmt::{self, Write as _};
 use std::fs::File;

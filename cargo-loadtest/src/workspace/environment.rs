@@ -1,7 +1,7 @@
 //! What of our environment belongs to the user, what to the cargo that called us; and the
 //! surroundings that a record names.
 
-use loadtest::record::Environment;
+use loadtest_model::record::Environment;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -2,7 +2,7 @@
 //!
 //! Prints requests, response time p50, p90, p99 and max, start lateness p50, p99 and max: microseconds.
 
-use loadtest::definition::Load;
+use loadtest_model::definition::Load;
 use loadtest::prelude::*;
 use std::time::Duration;
 

@@ -48,7 +48,7 @@ async fn main() {
     let url = next();
     let seconds = next().parse().expect("seconds");
     let users = given.next().map_or(64, |users| users.parse().expect("users"));
-    let load = loadtest::definition::Load::users(users, Duration::from_secs(seconds));
+    let load = loadtest_model::definition::Load::users(users, Duration::from_secs(seconds));
     let card = loadtest::Run::new(scenario)
         .load(load)
         .base_url(url)

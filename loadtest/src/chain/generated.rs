@@ -27,15 +27,15 @@ pub use super::{
     Cause, Chain, Feed, File, Halt, Http, Local, Prepared, RawResponse, Request, RequestBuf,
     Response, RowLimit, Scenario, SetupContext, SetupError, Shared, Unmet, Vu,
 };
-pub use crate::definition::{
-    BodyDef, BodyKind, Bound, Client, Comparison, Cookies, DEFAULT_TIMEOUT, Dependency, Dns,
-    Expect, FeedDef, HeaderDef, HttpVersion, Load, Metric, Part, Reads, Retry, ScenarioDef, Shape,
-    Stage, Statistic, StatusRange, StepDef, Think, Threshold, Trigger, Until,
-};
 pub use crate::registry::Entry;
 pub use crate::targets::Target;
 pub use http::uri::PathAndQuery;
 pub use http::{HeaderName, HeaderValue, Method};
+pub use loadtest_model::definition::{
+    BodyDef, BodyKind, Bound, Client, Comparison, Cookies, DEFAULT_TIMEOUT, Dependency, Dns,
+    Expect, FeedDef, HeaderDef, HttpVersion, Load, Metric, Part, Reads, Retry, ScenarioDef, Shape,
+    Stage, Statistic, StatusRange, StepDef, Think, Threshold, Trigger, Until,
+};
 pub use std::borrow::Cow;
 pub use {bytes::Bytes, inventory, serde};
 

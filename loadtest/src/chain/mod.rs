@@ -37,19 +37,19 @@ pub(crate) use error::Fault;
 pub use feed::Feed;
 pub use file::{File, FileError};
 pub use http::{Halt, Http, HttpError, HttpRequest, Local, Wire};
+pub use loadtest_model::metrics::{Cause, RootCause};
+pub use loadtest_model::plan::RowLimit;
 pub use request::Request;
 pub use response::Response;
 pub use skip::Skip;
 pub use slot::Slot;
-pub use unmet::{Cause, RootCause, Unmet};
+pub use unmet::Unmet;
 pub use vu::Vu;
 pub(crate) use vu::{Figure, Purpose};
 
-use crate::definition::ScenarioDef;
 use crate::targets::Target;
-use serde::{Deserialize, Serialize};
+use loadtest_model::definition::ScenarioDef;
 use std::any::Any;
-use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -143,15 +143,6 @@ pub struct Prepared {
     pub target: Option<Target>,
     /// The feed after whose last row the load ends, where one says so: the one with the fewest rows.
     pub rows: Option<RowLimit>,
-}
-
-/// The rows of a feed that ends the load when it has no more.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RowLimit {
-    /// The name of the `#[feed]` function.
-    pub feed: Cow<'static, str>,
-    /// How many iterations it has rows for.
-    pub rows: u64,
 }
 
 /// A setup or a feed that failed.

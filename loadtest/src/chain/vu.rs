@@ -1,5 +1,6 @@
 //! The virtual user, as scenario code sees it.
 
+use loadtest_model::random::{GOLDEN, mix};
 use std::borrow::Cow;
 use std::ops::{Bound, RangeBounds};
 use std::time::Duration;
@@ -204,17 +205,6 @@ pub(crate) enum Purpose {
     Weight,
     Think,
     Scenario,
-}
-
-const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
-
-/// The finaliser of `SplitMix64` (Steele, Lea, Flood: "Fast splittable pseudorandom number
-/// generators", 2014).
-pub(crate) fn mix(mut z: u64) -> u64 {
-    z = z.wrapping_add(GOLDEN);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 /// The upper 53 bits as a number in `0.0..1.0`.

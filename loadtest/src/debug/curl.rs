@@ -3,13 +3,13 @@
 use super::Curl;
 use super::secret_names::{self, SecretNames};
 use super::shell::{ShellPiece, is_printable, printf_command, shell_word};
-use crate::definition::Client;
 use crate::redact::{self, TextPart};
 use crate::transport::Hop;
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderName,
 };
 use http::{Method, Version};
+use loadtest_model::definition::Client;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -114,7 +114,11 @@ impl CurlWriter<'_> {
     }
 
     fn body_pieces(&mut self, hop: &Hop) -> Vec<ShellPiece> {
-        self.word_pieces(&ByteText::from_client(&hop.body), redact::split_secrets, "in the body")
+        self.word_pieces(
+            &ByteText::from_client(&hop.body),
+            redact::split_secrets,
+            "in the body",
+        )
     }
 
     /// A line for each header, and one for the body.
@@ -132,7 +136,8 @@ impl CurlWriter<'_> {
             }
             let mut pieces = vec![ShellPiece::Plain(format!("{name}: ").into())];
             let letters = ByteText::from_client(value.as_bytes());
-            let parts = |text| secret_names::split_header(name.as_str(), text, value.is_sensitive());
+            let parts =
+                |text| secret_names::split_header(name.as_str(), text, value.is_sensitive());
             pieces.extend(self.word_pieces(&letters, parts, &format!("the header {name}")));
             header(&pieces);
         }
@@ -168,7 +173,9 @@ impl CurlWriter<'_> {
             .iter()
             .map(|part| match part {
                 TextPart::Plain(text) => ShellPiece::Plain(letters.to_bytes(text)),
-                TextPart::Secret { name, value } => ShellPiece::Variable(self.name_variable(name, value, what)),
+                TextPart::Secret { name, value } => {
+                    ShellPiece::Variable(self.name_variable(name, value, what))
+                }
             })
             .collect()
     }

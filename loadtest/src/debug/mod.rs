@@ -2,73 +2,26 @@
 
 mod body;
 mod curl;
+mod observer;
 mod secret_names;
 mod shell;
-mod observer;
 
 pub(crate) use curl::CurlTls;
 pub(crate) use observer::DebugObserver;
 
-use crate::chain::RootCause;
-use crate::definition::ScenarioDef;
-use crate::protocol::RunFailure;
-use crate::transport::{ErrorKind, Phases};
+pub use loadtest_model::metrics::Number;
+
+use loadtest_model::definition::ScenarioDef;
+use loadtest_model::failure::RunFailure;
+use loadtest_model::metrics::RootCause;
+use loadtest_model::metrics::{ErrorKind, Phases};
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 /// Bytes as a word of a POSIX shell; without a NUL, which no argument can hold.
 #[doc(hidden)]
 pub fn quote_for_shell(bytes: &[u8]) -> String {
     shell::shell_word(&[shell::ShellPiece::Plain(bytes.to_vec())])
-}
-
-/// The number of an iteration in a run: `7`, or, where each user counts its own, `3.12`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IterationNumber {
-    /// The user, in a load that fixes the users.
-    pub user: Option<u64>,
-    /// The iteration, counted from zero: over all users, or over those of the user.
-    pub iteration: u64,
-}
-
-impl IterationNumber {
-    /// That of an iteration in a load of users, by its number over all of them.
-    pub(crate) fn from_user_iteration(iteration: u64) -> Self {
-        Self {
-            user: Some(iteration >> 32),
-            iteration: iteration & u64::from(u32::MAX),
-        }
-    }
-}
-
-impl FromStr for IterationNumber {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mistake = "is no number of an iteration; write `7`, or `3.12` for that of user 3";
-        let number = |text: &str| text.parse().map_err(|_| mistake);
-        Ok(match text.split_once('.') {
-            Some((user, iteration)) => Self {
-                user: Some(number(user)?),
-                iteration: number(iteration)?,
-            },
-            None => Self {
-                user: None,
-                iteration: number(text)?,
-            },
-        })
-    }
-}
-
-impl fmt::Display for IterationNumber {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.user {
-            Some(user) => write!(f, "{user}.{}", self.iteration),
-            None => self.iteration.fmt(f),
-        }
-    }
 }
 
 /// What happens in a journey, in its order: `{"step":{..}}`.
@@ -86,7 +39,7 @@ pub enum Event {
         /// The zero-based number of the step.
         step: usize,
         /// For how long.
-        #[serde(rename = "time_us", with = "crate::definition::micros")]
+        #[serde(rename = "time_us", with = "loadtest_model::definition::micros")]
         time: Duration,
     },
     /// The journey is over.
@@ -101,7 +54,7 @@ pub struct Start {
     /// The scenario.
     pub definition: ScenarioDef,
     /// The number of the iteration.
-    pub number: IterationNumber,
+    pub number: Number,
     /// The seed of the run.
     pub seed: u64,
     /// The base URL, where there is one.
@@ -118,7 +71,10 @@ pub struct Exchange {
     /// What went over the wire, in order; at least one.
     pub hops: Vec<Hop>,
     /// From ready to the last byte of the body.
-    #[serde(rename = "service_time_us", with = "crate::definition::micros")]
+    #[serde(
+        rename = "service_time_us",
+        with = "loadtest_model::definition::micros"
+    )]
     pub service_time: Duration,
     /// The parts of it that are known.
     pub phases: Phases,

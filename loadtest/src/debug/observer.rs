@@ -4,11 +4,11 @@ use super::curl::{self, CurlTls};
 use super::secret_names::{self, SecretNames};
 use super::{Answer, Event, Exchange, Hop, Outcome, Problem, Step, body};
 use crate::chain::{RequestBuf, RequestTarget};
-use crate::definition::{Reads, ScenarioDef};
 use crate::engine::{self, IterationObserver};
 use crate::redact;
 use crate::transport::{self, Failure, HopAnswer};
 use http::{HeaderMap, Version};
+use loadtest_model::definition::{Reads, ScenarioDef};
 use std::time::Duration;
 
 /// Sees what happens in a journey and tells it.
@@ -87,11 +87,14 @@ impl<'a> DebugObserver<'a> {
         let place = format!("in the answer of {name}");
         for (name, value) in &answer.headers {
             let value = String::from_utf8_lossy(value.as_bytes());
-            self.vault
-                .remember_secrets(&secret_names::split_header(name.as_str(), &value, false), &place);
+            self.vault.remember_secrets(
+                &secret_names::split_header(name.as_str(), &value, false),
+                &place,
+            );
         }
         if let Ok(text) = std::str::from_utf8(&answer.body) {
-            self.vault.remember_secrets(&redact::split_secrets(text), &place);
+            self.vault
+                .remember_secrets(&redact::split_secrets(text), &place);
         }
         Answer {
             status: answer.status.to_string(),

@@ -1,6 +1,6 @@
 //! Names in place of secrets: the same name for the same value, through a whole journey.
 
-use crate::redact::{self, TextPart, REDACTED};
+use crate::redact::{self, REDACTED, TextPart};
 use crate::secrets::{self as known, SecretForm};
 use std::borrow::Cow;
 
@@ -103,7 +103,11 @@ impl SecretNames {
 
 /// The value of the header `name`, with its secrets told apart; the scheme of credentials is none. If it
 /// `is_sensitive`, it is one itself or holds one.
-pub(super) fn split_header<'a>(name: &'a str, value: &'a str, is_sensitive: bool) -> Vec<TextPart<'a>> {
+pub(super) fn split_header<'a>(
+    name: &'a str,
+    value: &'a str,
+    is_sensitive: bool,
+) -> Vec<TextPart<'a>> {
     let by_value = || {
         let parts = redact::split_secrets(value);
         let knows = |part: &TextPart<'_>| matches!(part, TextPart::Secret { .. });
@@ -188,7 +192,11 @@ mod tests {
             ("accept", "text/html", "text/html"),
             ("x-token", "", ""),
         ] {
-            assert_eq!(join_shown(&split_header(name, value, false)), expected, "{name}");
+            assert_eq!(
+                join_shown(&split_header(name, value, false)),
+                expected,
+                "{name}"
+            );
         }
     }
 }

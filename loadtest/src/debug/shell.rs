@@ -194,7 +194,10 @@ mod tests {
             plain("a\tb\r\n"),
             "'a'\"$(printf '\\011')\"'b'\"$(printf '\\015')\"'\n'"
         );
-        assert_eq!(shell_word(&pieces(b"Bearer ", b"")), r#"'Bearer '"$SECRET""#);
+        assert_eq!(
+            shell_word(&pieces(b"Bearer ", b"")),
+            r#"'Bearer '"$SECRET""#
+        );
         assert!(plain("a\u{202e}b").is_ascii());
     }
 

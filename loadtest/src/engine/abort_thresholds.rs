@@ -1,9 +1,9 @@
 //! Thresholds that end a run once they are broken, looked at once a second.
 
-use crate::definition::{Better, Metric, Statistic, Threshold};
-use crate::metrics::{Aggregate, Broken, Frame, Tally};
-use crate::plan::{Plan, ScopedThreshold};
-use crate::schedule::Schedule;
+use loadtest_model::definition::{Better, Metric, Statistic, Threshold};
+use loadtest_model::metrics::{Aggregate, Broken, Frame, Tally};
+use loadtest_model::plan::{Plan, ScopedThreshold};
+use loadtest_model::schedule::Schedule;
 use std::time::Duration;
 
 /// Fewer samples than this end no run, where no delay is declared.

@@ -1,13 +1,13 @@
 //! The closed models: users that start their next iteration when the last one ends, and a fixed
 //! number of iterations shared by users.
 
-use super::worker_state::WorkerState;
 use super::iteration::{Arrival, NoObserver, VirtualUser};
 use super::pacer::Pacer;
 use super::users::UserTasks;
 use super::worker::WorkerSpec;
-use crate::schedule;
+use super::worker_state::WorkerState;
 use crate::transport::Transport;
+use loadtest_model::schedule;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -84,7 +84,12 @@ pub(super) async fn drive_users<T: Transport + 'static>(
                 () = pacer.wait_until(due) => {}
             }
         }
-        users.spawn_user(run_user(spec.make_user(number), number, due, Rc::clone(state)));
+        users.spawn_user(run_user(
+            spec.make_user(number),
+            number,
+            due,
+            Rc::clone(state),
+        ));
     }
     tokio::select! {
         () = state.wait_for_stop() => {}
@@ -126,7 +131,8 @@ async fn run_user<T: Transport>(
         };
         if state.start + from > due {
             due = state.start + from;
-            state.pause_unless_stopping(due.saturating_duration_since(Instant::now()))
+            state
+                .pause_unless_stopping(due.saturating_duration_since(Instant::now()))
                 .await;
             begun = None;
         }

@@ -8,9 +8,9 @@ use super::worker::WorkerSummary;
 use super::worker_state::ThreadOccupancy;
 use super::{EngineSummary, LoadOutcome};
 use crate::machine::ContentionMeter;
-use crate::metrics::Frame;
-use crate::plan::Plan;
-use crate::schedule::{Model, Schedule};
+use loadtest_model::metrics::Frame;
+use loadtest_model::plan::Plan;
+use loadtest_model::schedule::{Model, Schedule};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -161,7 +161,11 @@ impl<'a> Collector<'a> {
     fn report_complete_seconds(&mut self, report: &mut impl FnMut(Frame) -> ControlFlow<()>) {
         while let Some(first) = self.pending.first_entry() {
             let second = *first.key();
-            let gone = self.finished.iter().filter(|seconds| **seconds <= second).count();
+            let gone = self
+                .finished
+                .iter()
+                .filter(|seconds| **seconds <= second)
+                .count();
             let reported = first.get().0 as usize + gone;
             if reported < self.occupancies.len() && second + 2 > self.newest_second {
                 break;
@@ -182,8 +186,14 @@ impl<'a> Collector<'a> {
 
     /// Notes the end of the load, and returns whether the workers took too long after it.
     fn is_stuck(&mut self) -> bool {
-        let is_over = self.schedule.end().is_some_and(|end| self.start.elapsed() > end);
-        let Controls { requested, internal } = self.controls;
+        let is_over = self
+            .schedule
+            .end()
+            .is_some_and(|end| self.start.elapsed() > end);
+        let Controls {
+            requested,
+            internal,
+        } = self.controls;
         let phase = requested.phase().max(internal.phase());
         if self.stopped_at.is_none() && (is_over || phase > RunPhase::Running) {
             self.stopped_at = Some(Instant::now());
@@ -246,9 +256,9 @@ fn due_before_last_row(plan: &Plan, schedule: &Schedule, due: Duration) -> Durat
 #[cfg(test)]
 mod tests {
     use super::*;
+    use loadtest_model::definition::{Bound, Comparison, Load, Metric, Threshold};
+    use loadtest_model::plan::{GradingDefaults, Overrides};
     use std::sync::mpsc::channel;
-    use crate::definition::{Bound, Comparison, Load, Metric, Threshold};
-    use crate::plan::{GradingDefaults, Overrides};
 
     fn collect_all(
         receiver: &Receiver<WorkerMessage>,
@@ -305,7 +315,13 @@ mod tests {
         control.abort();
         let busy = [Arc::default(), Arc::default()];
         let mut told = Vec::new();
-        let ended = collect_all(&receiver, &plan, &busy, &control, &Control::new(), |frame| {
+        let ended = collect_all(
+            &receiver,
+            &plan,
+            &busy,
+            &control,
+            &Control::new(),
+            |frame| {
                 told.push(frame.second);
                 if frame.second == 1 {
                     done(2);
@@ -355,8 +371,9 @@ mod tests {
         let (control, own) = (Control::new(), Control::new());
         let mut frames = Vec::new();
         let busy = [Arc::default(), Arc::default()];
-        let ended = collect_all(&receiver, &plan, &busy, &control, &own, |frame| frames.push(frame),
-        );
+        let ended = collect_all(&receiver, &plan, &busy, &control, &own, |frame| {
+            frames.push(frame)
+        });
         (ended, own.phase(), frames)
     }
 

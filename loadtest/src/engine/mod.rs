@@ -5,42 +5,41 @@
 //! thread that called [`run`] adds them up. The engine is generic over the transport, and its clock
 //! can be paused, so that tests count exactly without waiting.
 
-mod single;
-mod request_loop;
+mod abort_thresholds;
 mod closed;
 mod collector;
 mod control;
-mod worker_state;
 mod iteration;
-mod vu_guard;
-mod abort_thresholds;
 mod open;
 mod outcome;
 mod pacer;
 mod panics;
+mod request_loop;
+mod single;
 pub(crate) mod smoke;
+mod step_client;
 #[cfg(test)]
 mod tests;
 mod users;
+mod vu_guard;
 mod watchdog;
-mod step_client;
 mod worker;
+mod worker_state;
 
-pub(crate) use single::{IterationPosition, run_single_iteration};
 use control::StopSignals;
 pub use control::{Control, RunPhase};
 pub(crate) use iteration::IterationObserver;
 pub(crate) use outcome::StepOutcome;
 pub(crate) use panics::catch_panic;
+pub(crate) use single::{IterationPosition, run_single_iteration};
 
 use crate::chain::{Scenario, Shared};
-use crate::definition::ScenarioDef;
-use crate::metrics::{Broken, Frame, Panicked};
-use crate::plan::Plan;
-use crate::schedule::Schedule;
 use crate::transport::Transport;
 use collector::{Collector, Controls, WorkerMessage};
-use worker_state::ThreadOccupancy;
+use loadtest_model::definition::ScenarioDef;
+use loadtest_model::metrics::{Broken, Frame, Panicked};
+use loadtest_model::plan::Plan;
+use loadtest_model::schedule::Schedule;
 use pacer::Pacer;
 use panics::PanicLog;
 use std::ops::ControlFlow;
@@ -52,6 +51,7 @@ use tokio::runtime;
 use tokio::task::LocalSet;
 use tokio::time::Instant;
 use worker::{WorkerSpec, run_worker};
+use worker_state::ThreadOccupancy;
 
 /// Arrivals per second that one worker is given at most, where there are more processors.
 const RATE_PER_WORKER: f64 = 4_000.0;
@@ -244,7 +244,8 @@ impl LoadRun<'_> {
                     panics.record_this_thread();
                     let summary = LocalSet::new().block_on(&runtime, async {
                         let frames = sender.clone();
-                        let report = move |frame| _ = frames.send(WorkerMessage::Frame(Box::new(frame)));
+                        let report =
+                            move |frame| _ = frames.send(WorkerMessage::Frame(Box::new(frame)));
                         run_worker(spec, start, Pacer::with_kernel_timer(), signals, report).await
                     });
                     // The collector may have given up on this worker.

@@ -1,10 +1,10 @@
 //! The open model: arrivals go to free users; one that finds none waits, and the wait counts.
 
-use super::worker_state::WorkerState;
 use super::iteration::{Arrival, NoObserver, VirtualUser};
 use super::pacer::Pacer;
 use super::users::UserTasks;
 use super::worker::WorkerSpec;
+use super::worker_state::WorkerState;
 use crate::transport::Transport;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -191,11 +191,18 @@ pub(super) async fn drive_arrivals<T: Transport + 'static>(
                 break;
             }
             match counter.assign_next(next, hired < most) {
-                Assignment::ToIdleUser(seat) => seat.assign_arrival(counter.make_arrival(state, next, None)),
+                Assignment::ToIdleUser(seat) => {
+                    seat.assign_arrival(counter.make_arrival(state, next, None))
+                }
                 Assignment::ToNewUser => {
                     let arrival = counter.make_arrival(state, next, None);
                     let user = spec.make_user(partition.to_global(hired));
-                    users.spawn_user(serve_arrivals(user, arrival, Rc::clone(&counter), Rc::clone(state)));
+                    users.spawn_user(serve_arrivals(
+                        user,
+                        arrival,
+                        Rc::clone(&counter),
+                        Rc::clone(state),
+                    ));
                     hired += 1;
                 }
                 Assignment::Wait => {}
@@ -333,7 +340,10 @@ mod tests {
     #[test]
     fn nothing_overtakes_what_waits_and_nothing_is_counted_twice() {
         let counter = counter();
-        assert!(matches!(counter.assign_next(0, true), Assignment::ToNewUser));
+        assert!(matches!(
+            counter.assign_next(0, true),
+            Assignment::ToNewUser
+        ));
         assert!(matches!(counter.assign_next(1, false), Assignment::Wait));
         // After the end a user takes no arrival from the queue, but becomes free.
         counter.free.borrow_mut().push(Rc::default());
@@ -344,7 +354,10 @@ mod tests {
             "1 and 2 wait, and nobody else"
         );
         counter.waiting.set((3, 3));
-        assert!(matches!(counter.assign_next(3, true), Assignment::ToIdleUser(_)));
+        assert!(matches!(
+            counter.assign_next(3, true),
+            Assignment::ToIdleUser(_)
+        ));
         assert_eq!(counter.waiting.get(), (3, 3));
     }
 }

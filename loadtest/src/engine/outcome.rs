@@ -1,9 +1,10 @@
 //! What became of a step, and how it is counted.
 
 use super::worker_state::WorkerState;
-use crate::chain::{Cause, RootCause, Unmet};
-use crate::metrics::{DependencyTally, ErrorTally, StepTally, Tally};
+use crate::chain::Unmet;
 use crate::transport::Failure;
+use loadtest_model::metrics::{Cause, RootCause};
+use loadtest_model::metrics::{DependencyTally, ErrorTally, StepTally, Tally};
 use std::time::Duration;
 
 /// What became of a step.

@@ -49,7 +49,9 @@ impl Pacer {
         match &mut self.timer {
             #[cfg(target_os = "linux")]
             Timer::Kernel(timer) => {
-                let instant = self.last.map_or(instant, |last| instant.max(last + MIN_WAKE_GAP));
+                let instant = self
+                    .last
+                    .map_or(instant, |last| instant.max(last + MIN_WAKE_GAP));
                 if timer.wait_until(instant).await.is_err() {
                     tokio::time::sleep_until(instant).await;
                 }

@@ -1,8 +1,8 @@
 //! Panics of scenario code: counted by place, so that a million of them do not flood the terminal.
 
-use crate::metrics::{Frame, Panicked};
 use crate::redact;
-use crate::transport::ErrorKind;
+use loadtest_model::metrics::ErrorKind;
+use loadtest_model::metrics::{Frame, Panicked};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
@@ -118,7 +118,7 @@ fn panic_message(payload: &(dyn Any + Send)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{ErrorTally, StepTally};
+    use loadtest_model::metrics::{ErrorTally, StepTally};
     use std::thread;
 
     #[test]
@@ -173,6 +173,9 @@ mod tests {
 
     #[test]
     fn a_panic_outside_of_a_run_is_only_told() {
-        assert_eq!(catch_panic(|| panic!("here")), Err::<(), _>("here".to_owned()));
+        assert_eq!(
+            catch_panic(|| panic!("here")),
+            Err::<(), _>("here".to_owned())
+        );
     }
 }

@@ -1,14 +1,16 @@
 //! The requests of one step: the first, those after a failure (`retry`), and those that ask until the
 //! answer is the one that the step waits for (`wait_until`).
 
-use super::worker_state::WorkerState;
 use super::iteration::IterationObserver;
-use crate::chain::{Cause, Chain, RawResponse, RequestBuf, RootCause};
-use crate::definition::{Retry, StepDef, Trigger, Until};
-use crate::metrics::StepTally;
-use crate::schedule::Window;
-use crate::transport::{Call, ErrorKind, Exchange, Failure, Received, Traffic, Transport};
+use super::worker_state::WorkerState;
+use crate::chain::{Chain, RawResponse, RequestBuf};
+use crate::transport::{Call, Exchange, Failure, Received, Transport};
 use http::StatusCode;
+use loadtest_model::definition::{Retry, StepDef, Trigger, Until};
+use loadtest_model::metrics::StepTally;
+use loadtest_model::metrics::{Cause, RootCause};
+use loadtest_model::metrics::{ErrorKind, Traffic};
+use loadtest_model::schedule::Window;
 use std::cell::Cell;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -107,7 +109,8 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
         deadline: Option<Instant>,
         attempt: &mut AttemptSummary,
     ) -> Option<Duration> {
-        self.observer.on_exchange(self.step, self.request, &exchange);
+        self.observer
+            .on_exchange(self.step, self.request, &exchange);
         let is_repeated = attempt.requests > 0;
         self.state.with_tally(self.window, |tally| {
             count_exchange(&mut tally.steps[self.step], &exchange, is_repeated);
@@ -206,7 +209,10 @@ impl Drop for UnfinishedRequestGuard<'_> {
 /// The pause before the step sends again, if it does after this failure, the `count`-th in a row from
 /// zero.
 fn retry_pause(failure: &Failure, count: u32, retry: &Retry) -> Option<Duration> {
-    let is_meant = retry.on.iter().any(|trigger| matches_trigger(*trigger, failure));
+    let is_meant = retry
+        .on
+        .iter()
+        .any(|trigger| matches_trigger(*trigger, failure));
     (is_meant && count < retry.times)
         .then(|| retry.backoff.saturating_mul(2_u32.saturating_pow(count)))
 }

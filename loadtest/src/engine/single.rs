@@ -1,14 +1,14 @@
 //! One journey by itself: that of one iteration of a load, by a user who has no other.
 
 use super::closed::iteration_number;
-use super::worker_state::{WorkerState, closed_feed_index};
 use super::iteration::{Arrival, IterationObserver, VirtualUser};
 use super::scenario_seed;
+use super::worker_state::{WorkerState, closed_feed_index};
 use crate::chain::{Scenario, Shared, Vu};
-use crate::debug::IterationNumber;
-use crate::plan::Plan;
-use crate::schedule::{Model, Schedule};
 use crate::transport::Transport;
+use loadtest_model::metrics::Number;
+use loadtest_model::plan::Plan;
+use loadtest_model::schedule::{Model, Schedule};
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -29,14 +29,14 @@ impl IterationPosition {
     ///
     /// # Errors
     /// The load has none of this number: in words.
-    pub(crate) fn from_number(number: Option<IterationNumber>, plan: &Plan) -> Result<Self, String> {
+    pub(crate) fn from_number(number: Option<Number>, plan: &Plan) -> Result<Self, String> {
         let schedule = Schedule::new(&plan.load);
         let all = match schedule.model() {
             Model::Open => schedule.arrivals(),
             Model::Iterations { count, .. } => count,
             Model::Closed => return Self::in_closed_load(number, plan),
         };
-        let IterationNumber { user, iteration } = number.unwrap_or_default();
+        let Number { user, iteration } = number.unwrap_or_default();
         if let Some(user) = user {
             return Err(format!(
                 "there is no iteration {user}.{iteration}: the iterations of this load are numbered \
@@ -56,25 +56,25 @@ impl IterationPosition {
     }
 
     /// The number that names it.
-    pub(crate) fn to_number(self, plan: &Plan) -> IterationNumber {
+    pub(crate) fn to_number(self, plan: &Plan) -> Number {
         match Schedule::new(&plan.load).model() {
-            Model::Closed => IterationNumber {
+            Model::Closed => Number {
                 user: Some(self.user),
                 iteration: self.iteration & u64::from(u32::MAX),
             },
-            Model::Open | Model::Iterations { .. } => IterationNumber {
+            Model::Open | Model::Iterations { .. } => Number {
                 user: None,
                 iteration: self.iteration,
             },
         }
     }
 
-    fn in_closed_load(number: Option<IterationNumber>, plan: &Plan) -> Result<Self, String> {
-        let first = IterationNumber {
+    fn in_closed_load(number: Option<Number>, plan: &Plan) -> Result<Self, String> {
+        let first = Number {
             user: Some(0),
             iteration: 0,
         };
-        let IterationNumber { user, iteration } = number.unwrap_or(first);
+        let Number { user, iteration } = number.unwrap_or(first);
         let users = u64::from(plan.max_users);
         let only = (users == 1).then_some(0);
         let Some(user) = user.or(only) else {
@@ -114,7 +114,12 @@ pub(crate) async fn run_single_iteration<T: Transport, O: IterationObserver>(
 ) -> Result<(), String> {
     let definition = &scenario.definition;
     let start = Instant::now();
-    let state = Rc::new(WorkerState::new(definition, plan.clone(), start, Arc::default()));
+    let state = Rc::new(WorkerState::new(
+        definition,
+        plan.clone(),
+        start,
+        Arc::default(),
+    ));
     let vu = Vu::new(place.user, scenario_seed(plan, definition));
     let mut user = VirtualUser::new(scenario, Shared::clone(shared), vu, transport);
     let arrival = Arrival {
@@ -133,9 +138,10 @@ pub(crate) async fn run_single_iteration<T: Transport, O: IterationObserver>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::definition::Load;
-    use crate::definition::sample::{self, step};
-    use crate::plan::{GradingDefaults, Overrides};
+    use loadtest_model::definition::Load;
+    use loadtest_model::definition::sample;
+    use loadtest_model::definition::sample::step;
+    use loadtest_model::plan::{GradingDefaults, Overrides};
     use std::time::Duration;
 
     fn placed(load: Load, number: Option<&str>) -> Result<(u64, u64, u64), String> {
@@ -143,7 +149,8 @@ mod tests {
         let (overrides, grading) = (Overrides::default(), GradingDefaults::default());
         let plan = Plan::new(&scenario, &overrides, &grading, 0).unwrap();
         let number = number.map(|text| text.parse().unwrap());
-        IterationPosition::from_number(number, &plan).map(|place| (place.user, place.iteration, place.feed_index))
+        IterationPosition::from_number(number, &plan)
+            .map(|place| (place.user, place.iteration, place.feed_index))
     }
 
     #[test]

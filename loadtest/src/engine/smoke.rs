@@ -1,14 +1,15 @@
 //! One journey, and the steps after it, with every step drawn and nobody thinking: what `cargo test` runs of a scenario.
 
-use super::single::{IterationPosition, run_single_iteration};
 use super::iteration::IterationObserver;
 use super::outcome::StepOutcome;
+use super::single::{IterationPosition, run_single_iteration};
 use crate::chain::{RequestBuf, Scenario, Shared};
-use crate::definition::{Reads, ScenarioDef};
-use crate::plan::Plan;
 use crate::redact;
-use crate::transport::{ErrorKind, Exchange, Transport};
+use crate::transport::{Exchange, Transport};
 use http::{HeaderMap, HeaderName, HeaderValue};
+use loadtest_model::definition::{Reads, ScenarioDef};
+use loadtest_model::metrics::ErrorKind;
+use loadtest_model::plan::Plan;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -87,7 +88,10 @@ impl IterationObserver for Transcript {
         let name = &self.definition.steps[step].name;
         let last = std::mem::take(&mut self.last);
         match outcome {
-            StepOutcome::Ok | StepOutcome::NotDrawn | StepOutcome::LeftOut(_) | StepOutcome::AlreadyRun => {}
+            StepOutcome::Ok
+            | StepOutcome::NotDrawn
+            | StepOutcome::LeftOut(_)
+            | StepOutcome::AlreadyRun => {}
             // what follows from a skip on purpose is on purpose
             StepOutcome::Skipped(skip) if !skip.cause.root.counts() => {}
             StepOutcome::Failed(failure) => {
@@ -109,7 +113,12 @@ impl IterationObserver for Transcript {
 fn render_exchange(request: &RequestBuf, exchange: &Exchange) -> String {
     let mut text = String::new();
     let target = request.target.to_string();
-    let _ = writeln!(text, "  > {} {}", request.method, redact::redact_text(&target));
+    let _ = writeln!(
+        text,
+        "  > {} {}",
+        request.method,
+        redact::redact_text(&target)
+    );
     push_headers(
         &mut text,
         '>',
@@ -117,7 +126,11 @@ fn render_exchange(request: &RequestBuf, exchange: &Exchange) -> String {
     );
     push_body(&mut text, '>', &request.body);
     if let Some(url) = &exchange.redirected_to {
-        let _ = writeln!(text, "  > redirected to {}", redact::redact_text(&url.to_string()));
+        let _ = writeln!(
+            text,
+            "  > redirected to {}",
+            redact::redact_text(&url.to_string())
+        );
     }
     match &exchange.result {
         Ok(received) => {
@@ -184,7 +197,8 @@ fn push_body(text: &mut String, mark: char, bytes: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::{Failure, Phases, Traffic};
+    use crate::transport::Failure;
+    use loadtest_model::metrics::{Phases, Traffic};
 
     #[test]
     fn where_a_redirect_led_is_shown_without_secrets() {

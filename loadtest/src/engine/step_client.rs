@@ -3,12 +3,13 @@
 
 use super::worker_state::WorkerState;
 use crate::chain::{Error, Fault, HttpError, Local, RawResponse, RequestBuf, RequestTarget, Wire};
-use crate::definition::{Expect, Reads, StepDef};
-use crate::metrics::{OTHERS, StepTally};
 use crate::redact;
-use crate::schedule::Window;
-use crate::transport::{Call, ErrorKind, Exchange, Failure, Phases, Received, Traffic, Transport};
+use crate::transport::{Call, Exchange, Failure, Received, Transport};
 use http::StatusCode;
+use loadtest_model::definition::{Expect, Reads, StepDef};
+use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
+use loadtest_model::metrics::{OTHERS, StepTally};
+use loadtest_model::schedule::Window;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -169,8 +170,10 @@ impl RequestLog {
     fn open_request(&self, request: &RequestBuf, name: Option<&str>) -> OpenRequest<'_> {
         let start = Instant::now();
         let mut log = self.log.borrow_mut();
-        let row =
-            log.row_index(name.map_or_else(|| row_name(request), |name| redact::redact_row_name(name).into_owned()));
+        let row = log.row_index(name.map_or_else(
+            || row_name(request),
+            |name| redact::redact_row_name(name).into_owned(),
+        ));
         log.begin_request(start);
         OpenRequest {
             request_log: self,
@@ -254,8 +257,10 @@ impl RequestEntries {
             }
             let row = tally.inner(&self.rows[ended.row]);
             match &ended.result {
-                Ok(status) => row.answered(status.as_u16(), ended.time),
-                Err((kind, message)) => row.unanswered(*kind, message, ended.time),
+                Ok(status) => row.answered(status.as_u16(), ended.time, || status.to_string()),
+                Err((kind, message)) => {
+                    row.unanswered(*kind, &redact::redact_text(message), ended.time)
+                }
             }
         }
     }
@@ -295,7 +300,11 @@ impl RequestEntries {
 }
 
 impl OpenRequest<'_> {
-    fn close_request(mut self, request: &RequestBuf, exchange: Exchange) -> Result<RawResponse, HttpError> {
+    fn close_request(
+        mut self,
+        request: &RequestBuf,
+        exchange: Exchange,
+    ) -> Result<RawResponse, HttpError> {
         self.is_closed = true;
         let log = &mut *self.request_log.log.borrow_mut();
         log.end_request(Instant::now());
@@ -322,7 +331,10 @@ impl OpenRequest<'_> {
         });
         if log.finished.len() >= MAX_HELD_REQUESTS {
             let RequestLog {
-                state, window, step, ..
+                state,
+                window,
+                step,
+                ..
             } = self.request_log;
             state.with_tally(*window, |tally| log.tally_finished(&mut tally.steps[*step]));
         }
@@ -411,7 +423,13 @@ fn row_name(request: &RequestBuf) -> String {
     };
     let path: Vec<&str> = path
         .split('/')
-        .map(|segment| if looks_like_id(segment) { "{}" } else { segment })
+        .map(|segment| {
+            if looks_like_id(segment) {
+                "{}"
+            } else {
+                segment
+            }
+        })
         .collect();
     redact::redact_row_name(&format!("{} {origin}{}", request.method, path.join("/"))).into_owned()
 }

@@ -1,9 +1,9 @@
 //! The users of one worker, from their first journey to their last steps.
 
-use super::worker_state::WorkerState;
 use super::iteration::{NoObserver, VirtualUser};
-use crate::schedule::Window;
+use super::worker_state::WorkerState;
 use crate::transport::Transport;
+use loadtest_model::schedule::Window;
 use std::future::Future;
 use std::rc::Rc;
 use tokio::task::JoinSet;

@@ -3,7 +3,7 @@
 use super::worker_state::WorkerState;
 use crate::chain::{Figure, Vu};
 use crate::redact;
-use crate::schedule::Window;
+use loadtest_model::schedule::Window;
 use std::ops::{Deref, DerefMut};
 
 /// A virtual user that is lent to the scenario's code. What that counts and times is tallied when the user

@@ -2,7 +2,7 @@
 //! scenario kept it.
 
 use super::worker_state::{ThreadOccupancy, ThreadSlice};
-use crate::metrics::Health;
+use loadtest_model::metrics::Health;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -82,7 +82,11 @@ pub(super) struct BlockingStepDetector {
 
 impl BlockingStepDetector {
     /// Looks at all workers; to be called several times in [`Health::STALL`], or a little less often.
-    pub(super) fn observe_workers<'a>(&mut self, now: Instant, workers: impl Iterator<Item = &'a ThreadOccupancy>) {
+    pub(super) fn observe_workers<'a>(
+        &mut self,
+        now: Instant,
+        workers: impl Iterator<Item = &'a ThreadOccupancy>,
+    ) {
         let last = self.last.replace(now).unwrap_or(now);
         if now.saturating_duration_since(last) >= Health::STALL {
             // The whole process did not come back: nobody knows for whose sake.
@@ -107,7 +111,9 @@ impl BlockingStepDetector {
 
     /// The zero-based number of the step that kept a thread for [`Health::STALL`] or longer.
     pub(super) fn take_blocking_step(&mut self) -> Option<u32> {
-        self.blocking_step.take().and_then(|step| u32::try_from(step).ok())
+        self.blocking_step
+            .take()
+            .and_then(|step| u32::try_from(step).ok())
     }
 }
 

@@ -1,17 +1,17 @@
 //! A worker: one thread, one runtime, its own users and its own tallies.
 
-use super::control::{StopSignals, RunPhase};
-use super::worker_state::{ThreadOccupancy, WorkerState};
+use super::control::{RunPhase, StopSignals};
 use super::iteration::VirtualUser;
 use super::pacer::Pacer;
 use super::users::UserTasks;
 use super::watchdog::Watchdog;
+use super::worker_state::{ThreadOccupancy, WorkerState};
 use super::{closed, open};
 use crate::chain::{Scenario, Shared, Vu};
-use crate::metrics::Frame;
-use crate::plan::Plan;
-use crate::schedule::Model;
 use crate::transport::Transport;
+use loadtest_model::metrics::Frame;
+use loadtest_model::plan::Plan;
+use loadtest_model::schedule::Model;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
@@ -129,7 +129,11 @@ pub(super) async fn run_worker<T: Transport + 'static>(
         // What is still in flight is dropped here, and counted as cancelled by that.
         let over = users.abort_all().await;
         state.cancel_last_steps(window);
-        (planned.unwrap_or(state.started_iterations()), over, cut_short)
+        (
+            planned.unwrap_or(state.started_iterations()),
+            over,
+            cut_short,
+        )
     };
     let listen = async {
         loop {

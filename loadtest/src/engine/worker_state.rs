@@ -3,10 +3,10 @@
 
 use super::control::RunPhase;
 use super::panics;
-use crate::definition::{Draw, ScenarioDef};
-use crate::metrics::{Frame, Tally, Windows};
-use crate::plan::Plan;
-use crate::schedule::{Schedule, Window};
+use loadtest_model::definition::{Draw, ScenarioDef};
+use loadtest_model::metrics::{Frame, Tally, Windows};
+use loadtest_model::plan::Plan;
+use loadtest_model::schedule::{Schedule, Window};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -112,7 +112,11 @@ impl WorkerState {
     }
 
     /// Lends the thread to the scenario's code of `step`; a panic is counted and its message returned.
-    pub(crate) fn run_user_code<R>(&self, step: usize, code: impl FnOnce() -> R) -> Result<R, String> {
+    pub(crate) fn run_user_code<R>(
+        &self,
+        step: usize,
+        code: impl FnOnce() -> R,
+    ) -> Result<R, String> {
         self.occupancy.begin_step(step);
         let result = panics::catch_panic(code);
         self.occupancy.end_step();
@@ -276,7 +280,9 @@ impl WorkerState {
 
     /// Takes the current second's tally and begins the next one's.
     pub(crate) fn take_frame(&self, second: u32) -> Frame {
-        let mut windows = self.windows.replace(empty_windows(self.definition.steps.len()));
+        let mut windows = self
+            .windows
+            .replace(empty_windows(self.definition.steps.len()));
         windows.settle();
         Frame {
             second,

@@ -1,20 +1,21 @@
 //! A search for the highest rate, trial after trial in one program: what was set up, and a target that the
 //! scenario started, live through all of them.
 
-use super::serve::{JournalWriter, find_scenario, listen_to_control_pipe};
-use super::run::{PreparedRun, prepare_run, check_machine, given_base_url, internal_failure, usage_failure};
-use super::run_identity::RunIdentity;
-use super::write_json;
-use crate::capacity::{Next, Outcome, Purpose, SearchEnding, Trial, judge, next};
-use crate::card::{Card, Verdict};
-use crate::definition::ScenarioDef;
-use crate::engine::{self, Control, RunPhase, Workers};
-use crate::plan::Plan;
-use crate::protocol::{
-    CapacityRequest, FailureKind, JournalLine, RunFailure, SearchLine, TrialFiles,
+use super::run::{
+    PreparedRun, check_machine, given_base_url, internal_failure, prepare_run, usage_failure,
 };
-use crate::record::{Ending, ScenarioRecord};
+use super::run_identity::RunIdentity;
+use super::serve::{JournalWriter, find_scenario, listen_to_control_pipe};
+use super::write_json;
+use crate::engine::{self, Control, RunPhase, Workers};
 use crate::registry::Registry;
+use loadtest_model::capacity::{Next, Outcome, Purpose, SearchEnding, Trial, judge, next};
+use loadtest_model::card::{Card, Verdict};
+use loadtest_model::definition::ScenarioDef;
+use loadtest_model::failure::{FailureKind, RunFailure};
+use loadtest_model::plan::Plan;
+use loadtest_model::protocol::{CapacityRequest, JournalLine, SearchLine, TrialFiles};
+use loadtest_model::record::{Ending, ScenarioRecord};
 use std::io;
 use std::thread;
 use std::time::Duration;
@@ -26,7 +27,10 @@ const RECOVERY_TIMEOUT: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Searches, and writes the course of the search and the journal and the record of each trial.
-pub(super) fn run_capacity_search(registry: &Registry, request: &CapacityRequest) -> io::Result<()> {
+pub(super) fn run_capacity_search(
+    registry: &Registry,
+    request: &CapacityRequest,
+) -> io::Result<()> {
     let mut course = JournalWriter::create(&request.search)?;
     let control = Control::new();
     listen_to_control_pipe(control.clone());
@@ -136,7 +140,9 @@ fn try_rates(
             return Ok(SearchEnding::Stuck { reason });
         }
         let is_over = next(&request.goal, &attempts) == Next::Done;
-        if !is_over && let Some(ending) = wait_for_recovery(ready, request.goal.rest, &trial, control) {
+        if !is_over
+            && let Some(ending) = wait_for_recovery(ready, request.goal.rest, &trial, control)
+        {
             return Ok(ending);
         }
     }

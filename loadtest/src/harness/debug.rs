@@ -1,13 +1,14 @@
 //! One journey that `cargo-loadtest` asks for, told as it goes.
 
-use super::serve::{JournalWriter, find_scenario, listen_to_control_pipe};
-use super::run::{prepare_run, given_base_url, interrupted_failure, make_plan, usage_failure};
+use super::run::{given_base_url, interrupted_failure, make_plan, prepare_run, usage_failure};
 use super::run_identity::RunIdentity;
-use crate::engine::{Control, RunPhase, IterationPosition};
+use super::serve::{JournalWriter, find_scenario, listen_to_control_pipe};
 use crate::debug::Event;
-use crate::plan::GradingDefaults;
-use crate::protocol::{DebugRequest, RunFailure};
+use crate::engine::{Control, IterationPosition, RunPhase};
 use crate::registry::Registry;
+use loadtest_model::failure::RunFailure;
+use loadtest_model::plan::GradingDefaults;
+use loadtest_model::protocol::DebugRequest;
 use std::io;
 
 /// Runs the journey, and writes down what happens.
@@ -36,7 +37,8 @@ fn run_debug_iteration(
     let scenario = find_scenario(registry, &request.scenario)?;
     let (definition, grading) = (&scenario.definition, GradingDefaults::default());
     let plan = make_plan(definition, &request.overrides, &grading, request.seed)?;
-    let place = IterationPosition::from_number(request.iteration, &plan).map_err(|message| usage_failure(message, None))?;
+    let place = IterationPosition::from_number(request.iteration, &plan)
+        .map_err(|message| usage_failure(message, None))?;
     let given = request.base_url.clone().or_else(given_base_url);
     let ready = prepare_run(scenario, plan, given, &RunIdentity::for_side_task("debug"));
     if control.phase() > RunPhase::Running {

@@ -1,7 +1,7 @@
 //! A definition as it may be kept and shown: without the secrets that its source spells out.
 
-use crate::definition::{BodyDef, BodyKind, HeaderDef, ScenarioDef};
 use crate::redact::{self, REDACTED};
+use loadtest_model::definition::{BodyDef, BodyKind, HeaderDef, ScenarioDef};
 
 /// The definition as it may be kept; its placeholders stay.
 pub fn redact_definition(definition: &ScenarioDef) -> ScenarioDef {
@@ -18,7 +18,9 @@ pub fn redact_definition(definition: &ScenarioDef) -> ScenarioDef {
         }
         if let Some(BodyDef { kind, template }) = &mut step.body {
             *template = match kind {
-                BodyKind::Json | BodyKind::Form | BodyKind::Multipart => redact_json_template(template),
+                BodyKind::Json | BodyKind::Form | BodyKind::Multipart => {
+                    redact_json_template(template)
+                }
                 BodyKind::Text | BodyKind::Bytes => redact_literals(template, false),
             }
             .into();
@@ -157,7 +159,7 @@ fn string_end(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::definition::StepDef;
+    use loadtest_model::definition::StepDef;
     use proptest::prelude::*;
 
     #[test]
@@ -188,7 +190,11 @@ mod tests {
             ("referer", "http://h/?token=t", "http://h/?token=[redacted]"),
             ("accept", "text/html", "text/html"),
         ] {
-            assert_eq!(redact_header_template(name, value), shown, "{name}: {value}");
+            assert_eq!(
+                redact_header_template(name, value),
+                shown,
+                "{name}: {value}"
+            );
         }
     }
 

@@ -1,21 +1,21 @@
 //! The `run_smoke_tests` of a load-test binary: each scenario a test under libtest's rules, or, asked by
 //! `cargo-loadtest`, a listing or a run.
 
-mod serve;
 mod capacity;
 mod debug;
-mod setup_client;
-mod permission;
 mod definition_redaction;
+mod permission;
 pub(crate) mod run;
 pub(crate) mod run_identity;
+mod serve;
+mod setup_client;
 mod smoke;
 
-use crate::protocol::{Listing, REQUEST_VARIABLE, Request};
 use crate::registry::Registry;
 use crate::replay::Replay;
 use crate::secrets;
 use crate::targets::offline;
+use loadtest_model::protocol::{Listing, REQUEST_VARIABLE, Request};
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
@@ -42,7 +42,7 @@ macro_rules! main {
     };
 }
 
-/// [`MARKER_PREFIX`](crate::protocol::MARKER_PREFIX) and [`VERSION`](crate::protocol::VERSION).
+/// [`MARKER_PREFIX`](loadtest_model::protocol::MARKER_PREFIX) and [`VERSION`](loadtest_model::protocol::VERSION).
 #[doc(hidden)]
 pub const MARKER: &[u8; 28] = b"\0loadtest-binary\0protocol=02";
 

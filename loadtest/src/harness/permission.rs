@@ -2,11 +2,13 @@
 
 use super::run_identity::RunIdentity;
 use crate::chain::{RequestBuf, RequestTarget, Scenario};
-use crate::definition::{Expect, Reads, ScenarioDef};
-use crate::plan::Plan;
-use crate::targets::{LONGEST_PROOF, Listed, PROOF_PATH, Permissions, Statement, RefusalCause, offline};
+use crate::targets::{
+    LONGEST_PROOF, Listed, PROOF_PATH, Permissions, RefusalCause, Statement, offline,
+};
 use crate::transport::{Call, HttpTransport, Network, NetworkError, Origin, Transport as _};
 use http::{HeaderValue, Uri};
+use loadtest_model::definition::{Expect, Reads, ScenarioDef};
+use loadtest_model::plan::Plan;
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
@@ -87,10 +89,15 @@ fn authorization_url(origin: &Origin) -> String {
 }
 
 /// What a target says of itself.
-async fn fetch_statement(network: &Arc<Network>, origin: &Origin) -> Result<(String, Statement), String> {
-    let said = fetch_authorization(network, origin).await.map_err(|unread| match unread {
-        FetchError::Unreachable(why) | FetchError::Refused(why) => why,
-    })?;
+async fn fetch_statement(
+    network: &Arc<Network>,
+    origin: &Origin,
+) -> Result<(String, Statement), String> {
+    let said = fetch_authorization(network, origin)
+        .await
+        .map_err(|unread| match unread {
+            FetchError::Unreachable(why) | FetchError::Refused(why) => why,
+        })?;
     let statement = Statement::read(&said)?;
     Ok((said, statement))
 }
@@ -103,7 +110,10 @@ enum FetchError {
     Refused(String),
 }
 
-async fn fetch_authorization(network: &Arc<Network>, origin: &Origin) -> Result<String, FetchError> {
+async fn fetch_authorization(
+    network: &Arc<Network>,
+    origin: &Origin,
+) -> Result<String, FetchError> {
     let uri: Uri = authorization_url(origin)
         .parse()
         .map_err(|error| FetchError::Refused(format!("{error}")))?;
@@ -137,7 +147,8 @@ async fn fetch_authorization(network: &Arc<Network>, origin: &Origin) -> Result<
             "it is longer than {LONGEST_PROOF} bytes"
         )));
     }
-    String::from_utf8(answer.body.into()).map_err(|_| FetchError::Refused("it is no text".to_owned()))
+    String::from_utf8(answer.body.into())
+        .map_err(|_| FetchError::Refused("it is no text".to_owned()))
 }
 
 /// Refuses what the entries do not allow, before anything of the load is sent; an open load that may choose

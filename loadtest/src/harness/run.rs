@@ -1,24 +1,27 @@
 //! One run, whoever asks for it: what comes before the load, the load, and what comes after it.
 
-use super::print_error;
-use super::setup_client::SetupClient;
-use super::permission::{self, permit_known_hosts, permit_and_reach};
 use super::definition_redaction::redact_definition;
+use super::permission::{self, permit_and_reach, permit_known_hosts};
+use super::print_error;
 use super::run_identity::RunIdentity;
-use crate::card;
+use super::setup_client::SetupClient;
 use crate::chain::{Prepared, Scenario, SetupContext, SetupError};
-use crate::definition::ScenarioDef;
-use crate::engine::{self, Control, EngineSummary, LoadOutcome, LoadRun, RunPhase, IterationPosition, Workers};
-use crate::debug::{self, Event, CurlTls, DebugObserver};
+use crate::debug::{self, CurlTls, DebugObserver, Event};
+use crate::engine::{
+    self, Control, EngineSummary, IterationPosition, LoadOutcome, LoadRun, RunPhase, Workers,
+};
 use crate::machine::{self, MachineNeed, MachineShortage};
-use crate::metrics::Frame;
-use crate::plan::{GradingDefaults, Overrides, Plan};
-use crate::protocol::{BASE_URL_VARIABLE, DebugRequest, FailureKind, RunFailure};
-use crate::record::{End, Ending, Start};
 use crate::redact;
 use crate::secrets::{self, MissingSecret};
 use crate::targets::{Target, offline};
 use crate::transport::{HttpTransport, Network, NetworkError};
+use loadtest_model::card;
+use loadtest_model::definition::ScenarioDef;
+use loadtest_model::failure::{FailureKind, RunFailure};
+use loadtest_model::metrics::Frame;
+use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
+use loadtest_model::protocol::{BASE_URL_VARIABLE, DebugRequest};
+use loadtest_model::record::{End, Ending, Start};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -62,8 +65,8 @@ pub(crate) fn prepare_run(
     runtime
         .block_on(permit_known_hosts(scenario, known.as_deref(), sender))
         .map_err(network_failure)?;
-    let errands =
-        SetupClient::new(scenario, sender).map_err(|error| internal_failure(format!("no runtime: {error}")))?;
+    let errands = SetupClient::new(scenario, sender)
+        .map_err(|error| internal_failure(format!("no runtime: {error}")))?;
     let mut context = setup_context(scenario, given.clone(), &plan, errands);
     let prepared = set_up(scenario, &context).map_err(|message| {
         if let Some(reason) = sender.withdrawn_reason() {
@@ -190,7 +193,9 @@ impl PreparedRun {
             definition: redact_definition(definition),
             number: place.to_number(&self.plan),
             seed: request.seed,
-            base_url: base.as_deref().map(|url| redact::redact_text(url).into_owned()),
+            base_url: base
+                .as_deref()
+                .map(|url| redact::redact_text(url).into_owned()),
             own_target: self.prepared.target.is_some(),
         })));
         let tls = CurlTls::from_client(&definition.client(), Path::new(self.scenario.root));
@@ -319,8 +324,8 @@ impl PreparedRun {
 
 /// Makes ready what loads that run at once `machine_need` of the machine; what may become a problem is told.
 pub(crate) fn check_machine(need: &[MachineNeed]) -> Result<(), RunFailure> {
-    let warnings =
-        machine::check_machine(need).map_err(|MachineShortage { message, help }| usage_failure(message, Some(help)))?;
+    let warnings = machine::check_machine(need)
+        .map_err(|MachineShortage { message, help }| usage_failure(message, Some(help)))?;
     for warning in warnings {
         print_error(&format!("warning: {warning}"));
     }
@@ -437,7 +442,10 @@ pub(super) fn set_up(scenario: &Scenario, context: &SetupContext) -> Result<Prep
 pub(super) fn tear_down(scenario: &Scenario, prepared: &Prepared, context: &SetupContext) {
     if let Err(message) = (scenario.teardown)(&prepared.shared, context) {
         let identity = scenario.definition.identity();
-        print_error(&format!("warning: {identity}: {}", redact::redact_text(&message)));
+        print_error(&format!(
+            "warning: {identity}: {}",
+            redact::redact_text(&message)
+        ));
     }
 }
 

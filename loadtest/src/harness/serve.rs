@@ -1,16 +1,20 @@
 //! What `cargo-loadtest` asks for: one scenario or several at once, from the request to the records.
 
-use super::run::{PreparedRun, prepare_run, check_machine, given_base_url, internal_failure, make_plan, usage_failure};
+use super::run::{
+    PreparedRun, check_machine, given_base_url, internal_failure, make_plan, prepare_run,
+    usage_failure,
+};
 use super::run_identity::RunIdentity;
 use super::{print_error, write_error, write_json};
-use crate::card::Card;
 use crate::chain::Scenario;
 use crate::engine::{self, Control, RunPhase, Workers};
-use crate::protocol::{FailureKind, JournalLine, RunFailure, RunRequest};
-use crate::record::ScenarioRecord;
 use crate::registry::Registry;
 use crate::secrets;
 use crate::targets;
+use loadtest_model::card::Card;
+use loadtest_model::failure::{FailureKind, RunFailure};
+use loadtest_model::protocol::{JournalLine, RunRequest};
+use loadtest_model::record::ScenarioRecord;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufRead as _, Write as _};
@@ -138,7 +142,10 @@ fn begin_one(
 }
 
 /// The scenario that is asked for.
-pub(super) fn find_scenario(registry: &Registry, identity: &str) -> Result<&'static Scenario, RunFailure> {
+pub(super) fn find_scenario(
+    registry: &Registry,
+    identity: &str,
+) -> Result<&'static Scenario, RunFailure> {
     if !registry.problems.is_empty() {
         return Err(usage_failure(registry.problems.join("\n"), None));
     }
@@ -195,12 +202,14 @@ fn measure_and_record(
     control: &Control,
 ) -> io::Result<()> {
     let mut written = Ok(());
-    let end = crew.ready.run_and_tear_down(crew.staff, at, control, |frame| {
-        record.absorb(&frame);
-        if written.is_ok() {
-            written = journal.write_line(&JournalLine::Frame(Box::new(frame)));
-        }
-    });
+    let end = crew
+        .ready
+        .run_and_tear_down(crew.staff, at, control, |frame| {
+            record.absorb(&frame);
+            if written.is_ok() {
+                written = journal.write_line(&JournalLine::Frame(Box::new(frame)));
+            }
+        });
     match end {
         Ok(end) => {
             record.end(end.clone());

@@ -1,12 +1,13 @@
 //! Who sends for setups and teardowns: a client for each of them, which nobody measures.
 
-use super::print_error;
 use super::permission::permit_known_hosts;
+use super::print_error;
 use super::run_identity::RunIdentity;
 use crate::chain::{Courier, Http, HttpError, Local, RawResponse, RequestBuf, Scenario, Wire};
-use crate::definition::{DEFAULT_TIMEOUT, Expect, Reads};
 use crate::redact;
-use crate::transport::{Call, ErrorKind, HttpTransport, Transport};
+use crate::transport::{Call, HttpTransport, Transport};
+use loadtest_model::definition::{DEFAULT_TIMEOUT, Expect, Reads};
+use loadtest_model::metrics::ErrorKind;
 use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
@@ -87,7 +88,10 @@ impl Wire for SetupWire {
             {
                 self.sender.mark_refused();
                 // Whatever the scenario makes of it.
-                print_error(&format!("warning: {}", redact::redact_text(&failure.message)));
+                print_error(&format!(
+                    "warning: {}",
+                    redact::redact_text(&failure.message)
+                ));
             }
             exchange
                 .result

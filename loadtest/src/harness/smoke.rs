@@ -1,21 +1,21 @@
 //! Each scenario a test: one virtual user, one iteration, everything shown that goes wrong.
 
+use super::permission::{permit_and_reach, permit_known_hosts};
 use super::print_error;
-use super::setup_client::SetupClient;
-use super::permission::{permit_known_hosts, permit_and_reach};
 use super::run::{
-    NO_TARGET_HELP, base_url, setup_context, given_base_url, declared_base_url, missing_secrets, needs_base, set_up,
-    tear_down,
+    NO_TARGET_HELP, base_url, declared_base_url, given_base_url, missing_secrets, needs_base,
+    set_up, setup_context, tear_down,
 };
 use super::run_identity::RunIdentity;
+use super::setup_client::SetupClient;
 use crate::chain::{Scenario, SetupContext};
 use crate::engine;
-use crate::plan::{GradingDefaults, Overrides, Plan};
 use crate::registry::Registry;
 use crate::secrets::{self, MissingSecret};
 use crate::targets::offline::{self, OfflineDenied};
 use crate::transport::HttpTransport;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio::runtime;
@@ -133,7 +133,9 @@ fn smoke_trial(scenario: &'static Scenario) -> Result<Completion, Failed> {
         && !definition.starts_target
         && needs_base(scenario)
     {
-        return Ok(Completion::ignored_with(format!("no target: {NO_TARGET_HELP}")));
+        return Ok(Completion::ignored_with(format!(
+            "no target: {NO_TARGET_HELP}"
+        )));
     }
     let (absent, wrong): (Vec<_>, Vec<_>) =
         missing_secrets(definition).partition(MissingSecret::is_absent);
@@ -157,7 +159,10 @@ fn ignore_for_missing_secret(absent: &MissingSecret) -> Completion {
     Completion::ignored_with(format!("no secret: {absent}; {}", absent.help()))
 }
 
-fn run_smoke_test(scenario: &'static Scenario, given: Option<String>) -> Result<Completion, Failed> {
+fn run_smoke_test(
+    scenario: &'static Scenario,
+    given: Option<String>,
+) -> Result<Completion, Failed> {
     let definition = &scenario.definition;
     let plan = Plan::new(
         definition,
@@ -221,7 +226,7 @@ fn run_smoke_test(scenario: &'static Scenario, given: Option<String>) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::definition::ScenarioDef;
+    use loadtest_model::definition::ScenarioDef;
 
     fn from_client(arguments: &[&str]) -> (Option<String>, Vec<String>) {
         let all = ["load"].iter().chain(arguments).map(ToString::to_string);

@@ -1,7 +1,7 @@
 //! How much processor time this process is denied while it runs.
 
 use super::cgroup;
-use crate::metrics::Health;
+use loadtest_model::metrics::Health;
 use std::fs::read_to_string;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,7 +33,9 @@ impl ContentionMeter {
         let groups = cgroup::cgroup_folders().into_iter();
         Self {
             groups: groups
-                .filter_map(|folder| cgroup::throttled_time(&folder).map(|throttled| (folder, throttled)))
+                .filter_map(|folder| {
+                    cgroup::throttled_time(&folder).map(|throttled| (folder, throttled))
+                })
                 .collect(),
             ticks: CpuTicks::now(),
         }

@@ -82,7 +82,11 @@ impl ProcessLimits {
         Ok(warnings)
     }
 
-    fn check_files(&self, loads: &[MachineNeed], warnings: &mut Vec<String>) -> Result<(), MachineShortage> {
+    fn check_files(
+        &self,
+        loads: &[MachineNeed],
+        warnings: &mut Vec<String>,
+    ) -> Result<(), MachineShortage> {
         let Some(limit) = self.files else {
             return Ok(());
         };
@@ -92,7 +96,10 @@ impl ProcessLimits {
             let ends = |load| u64::from(users(load)) * (1 + u64::from(load.target_in_process));
             loads.iter().map(ends).sum()
         };
-        let (asked, most) = (connections(MachineNeed::certain_users), connections(|load| load.users));
+        let (asked, most) = (
+            connections(MachineNeed::certain_users),
+            connections(|load| load.users),
+        );
         let help = |files: u64| {
             format!(
                 "use fewer users, or let a process open {files} files: `ulimit -n {files}`, \
@@ -119,7 +126,11 @@ impl ProcessLimits {
         Ok(())
     }
 
-    fn check_ports(&self, loads: &[MachineNeed], warnings: &mut Vec<String>) -> Result<(), MachineShortage> {
+    fn check_ports(
+        &self,
+        loads: &[MachineNeed],
+        warnings: &mut Vec<String>,
+    ) -> Result<(), MachineShortage> {
         let Some(ports) = self.ports else {
             return Ok(());
         };
@@ -255,7 +266,10 @@ mod tests {
     #[test]
     fn loads_that_run_at_once_share_the_limit() {
         assert!(files(255).check_loads(&[need(100), need(100)]).is_err());
-        assert_eq!(files(256).check_loads(&[need(100), need(100)]), Ok(Vec::new()));
+        assert_eq!(
+            files(256).check_loads(&[need(100), need(100)]),
+            Ok(Vec::new())
+        );
     }
 
     #[test]
@@ -286,7 +300,9 @@ mod tests {
         };
         assert_eq!(limits.ports, Some(28_232));
         assert_eq!(limits.check_loads(&[need(28_232)]), Ok(Vec::new()));
-        let shortage = limits.check_loads(&[need(20_000), need(8_233)]).unwrap_err();
+        let shortage = limits
+            .check_loads(&[need(20_000), need(8_233)])
+            .unwrap_err();
         assert_eq!(
             shortage.message,
             "28233 virtual users need as many local ports for their connections to http://shop, and this \
@@ -297,7 +313,10 @@ mod tests {
             target: Some("http://bank".to_owned()),
             ..need(8_233)
         };
-        assert_eq!(limits.check_loads(&[need(20_000), elsewhere]), Ok(Vec::new()));
+        assert_eq!(
+            limits.check_loads(&[need(20_000), elsewhere]),
+            Ok(Vec::new())
+        );
         let spread = MachineNeed {
             addresses: 2,
             ..need(50_000)

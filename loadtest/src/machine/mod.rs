@@ -1,7 +1,7 @@
 //! What the machine gives this process: open files, local ports, processor time.
 
-mod contention;
 mod cgroup;
+mod contention;
 mod limits;
 
 pub(crate) use contention::ContentionMeter;

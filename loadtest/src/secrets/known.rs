@@ -1,6 +1,6 @@
 //! The values that must not leave this process, and how they are taken out of a text.
 
-use super::finder::{SecretFinder, MIN_LENGTH};
+use super::finder::{MIN_LENGTH, SecretFinder};
 use super::spelling::{MAX_LAYERS, UnescapedText, unescape_layer};
 use super::{Secret, is_name_char, output};
 use base64::prelude::{BASE64_STANDARD_NO_PAD, Engine as _};
@@ -98,7 +98,9 @@ pub(crate) fn has_secrets() -> bool {
 }
 
 fn change_known(change: impl FnOnce(&mut KnownSecrets)) {
-    let mut known = KNOWN_SECRETS.write().unwrap_or_else(PoisonError::into_inner);
+    let mut known = KNOWN_SECRETS
+        .write()
+        .unwrap_or_else(PoisonError::into_inner);
     change(known.get_or_insert_default());
 }
 
@@ -502,7 +504,10 @@ mod tests {
             [127, 128, text.len()]
         );
         let long = text + &"y".repeat(lookahead_len());
-        assert_eq!(safe_cut(long.as_bytes(), 900, true), long.len() - lookahead_len());
+        assert_eq!(
+            safe_cut(long.as_bytes(), 900, true),
+            long.len() - lookahead_len()
+        );
     }
 
     #[test]
@@ -516,7 +521,10 @@ mod tests {
     fn names_stand_in_place_of_secrets() {
         let secret = Secret::new("T", "known-to-this-test");
         assert_eq!(scrub_text("a known-to-this-test!"), "a [secret:T]!");
-        assert_eq!(*scrub_bytes(b"\xff known-to-this-test"), *b"\xff [secret:T]");
+        assert_eq!(
+            *scrub_bytes(b"\xff known-to-this-test"),
+            *b"\xff [secret:T]"
+        );
         assert!(matches!(scrub_text("nothing of it"), Cow::Borrowed(_)));
         let (found, how) = secret_form("known%2dto-this-test").unwrap();
         assert_eq!((found.name(), how), (secret.name(), SecretForm::Escaped));

@@ -10,8 +10,11 @@ mod source;
 mod spelling;
 
 pub(crate) use json::scrub_json;
-pub(crate) use known::{SecretForm, SecretHit, has_secrets, safe_cut, find_secrets, secret_form, mark_length, lookahead_len, scrub_text, whole_characters};
-pub(crate) use output::{own_output, flush_output};
+pub(crate) use known::{
+    SecretForm, SecretHit, find_secrets, has_secrets, lookahead_len, mark_length, safe_cut,
+    scrub_text, secret_form, whole_characters,
+};
+pub(crate) use output::{flush_output, own_output};
 pub(crate) use source::{MissingSecret, first_missing, forget_missing, look_up, missing_here};
 
 use http::HeaderValue;

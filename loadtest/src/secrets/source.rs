@@ -76,7 +76,9 @@ impl fmt::Display for MissingSecret {
         let name = &self.name;
         match &self.why {
             // It may be the secret itself.
-            MissingCause::Misnamed => f.write_str("`secret(..)` is given what is no name of a variable"),
+            MissingCause::Misnamed => {
+                f.write_str("`secret(..)` is given what is no name of a variable")
+            }
             MissingCause::Unset => write!(f, "the secret `{name}` is missing"),
             MissingCause::Empty(SecretPlace::Variable) => write!(f, "the secret `{name}` is empty"),
             MissingCause::Empty(SecretPlace::File(path)) => {
@@ -90,7 +92,9 @@ impl fmt::Display for MissingSecret {
                 f,
                 "the secret `{name}` is given twice: by `{name}` and by `{name}_FILE`"
             ),
-            MissingCause::NoText(SecretPlace::Variable) => write!(f, "the secret `{name}` is no text in UTF-8"),
+            MissingCause::NoText(SecretPlace::Variable) => {
+                write!(f, "the secret `{name}` is no text in UTF-8")
+            }
             MissingCause::NoText(SecretPlace::File(path)) => write!(
                 f,
                 "the secret `{name}`: `{}` is no text in UTF-8",
@@ -173,7 +177,10 @@ fn is_variable_name(name: &str) -> bool {
     is_word && !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
-fn read_secret(name: &str, variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> Result<String, MissingCause> {
+fn read_secret(
+    name: &str,
+    variable: impl Fn(&str) -> Option<std::ffi::OsString>,
+) -> Result<String, MissingCause> {
     if !is_variable_name(name) {
         return Err(MissingCause::Misnamed);
     }
@@ -193,7 +200,8 @@ fn read_secret(name: &str, variable: impl Fn(&str) -> Option<std::ffi::OsString>
 fn read_secret_file(path: &Path) -> Result<String, MissingCause> {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(MAX_FILE_SIZE + 1).read_to_end(&mut bytes));
+    let read =
+        File::open(path).and_then(|file| file.take(MAX_FILE_SIZE + 1).read_to_end(&mut bytes));
     match read {
         Err(error) => return Err(MissingCause::Unreadable(whole, error.to_string())),
         Ok(read) if read as u64 > MAX_FILE_SIZE => {
@@ -243,7 +251,10 @@ mod tests {
         assert_eq!(given(&[("T_FILE", &path)]).unwrap(), "of a file");
         assert_eq!(given(&[("T_FILE", &path), ("T", "")]).unwrap(), "of a file");
         assert_eq!(given(&[("T", "value"), ("T_FILE", "")]).unwrap(), "value");
-        assert_eq!(given(&[("T", "value"), ("T_FILE", &path)]), Err(MissingCause::Both));
+        assert_eq!(
+            given(&[("T", "value"), ("T_FILE", &path)]),
+            Err(MissingCause::Both)
+        );
     }
 
     #[test]
@@ -263,7 +274,10 @@ mod tests {
     #[test]
     fn what_is_no_secret_is_refused() {
         assert_eq!(given(&[]), Err(MissingCause::Unset));
-        assert_eq!(given(&[("T", "")]), Err(MissingCause::Empty(SecretPlace::Variable)));
+        assert_eq!(
+            given(&[("T", "")]),
+            Err(MissingCause::Empty(SecretPlace::Variable))
+        );
         let large = vec![b'a'; 65 * 1024];
         for (bytes, part) in [
             (&b"\n"[..], "is empty: `"),
@@ -279,7 +293,10 @@ mod tests {
         let why = given(&[("T_FILE", "/nowhere/token")]).unwrap_err();
         assert!(matches!(why, MissingCause::Unreadable(..)), "{why:?}");
         for name in ["", "sk-live-5", "a b", "7T"] {
-            assert_eq!(read_secret(name, |_| Some("x".into())), Err(MissingCause::Misnamed));
+            assert_eq!(
+                read_secret(name, |_| Some("x".into())),
+                Err(MissingCause::Misnamed)
+            );
         }
     }
 

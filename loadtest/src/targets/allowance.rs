@@ -101,10 +101,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_rate_is_kept_over_time_with_a_second_of_it_at_once() {
         let allowance = allowance("max_rate = \"100/s\"");
-        let burst = (0..1_000).filter(|_| allowance.admit_request().is_ok()).count();
+        let burst = (0..1_000)
+            .filter(|_| allowance.admit_request().is_ok())
+            .count();
         assert_eq!(burst, 101);
         tokio::time::advance(Duration::from_secs(2)).await;
-        let after = (0..1_000).filter(|_| allowance.admit_request().is_ok()).count();
+        let after = (0..1_000)
+            .filter(|_| allowance.admit_request().is_ok())
+            .count();
         assert_eq!(after, 101, "what was not used is lost");
         let mut sent = 0;
         for _ in 0..10_000 {
@@ -122,7 +126,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_request_that_has_ended_makes_room() {
         let allowance = allowance("max_in_flight = 2");
-        let (one, _two) = (allowance.admit_request().unwrap(), allowance.admit_request().unwrap());
+        let (one, _two) = (
+            allowance.admit_request().unwrap(),
+            allowance.admit_request().unwrap(),
+        );
         assert!(
             allowance
                 .admit_request()

@@ -72,7 +72,10 @@ mod tests {
         };
         let licence = Licence::default();
         let (setup, load) = (licence.caps(&permissions), licence.caps(&permissions));
-        let _held = [setup[0].1.admit_request().unwrap(), load[0].1.admit_request().unwrap()];
+        let _held = [
+            setup[0].1.admit_request().unwrap(),
+            load[0].1.admit_request().unwrap(),
+        ];
         assert!(setup[0].1.admit_request().is_err() && load[0].1.admit_request().is_err());
         let other = Licence::default().caps(&permissions);
         assert!(other[0].1.admit_request().is_ok());

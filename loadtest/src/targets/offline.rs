@@ -1,19 +1,9 @@
 //! A network of this process's own, in which there is nothing but loopback: what no list of targets can
 //! promise, since a scenario is code that may open sockets of its own.
 
-use crate::protocol::{OFFLINE_VARIABLE, is_offline_wanted};
-use serde::{Deserialize, Serialize};
-use std::fmt;
+use loadtest_model::protocol::{OFFLINE_VARIABLE, is_offline_wanted};
+use loadtest_model::record::Offline;
 use std::sync::OnceLock;
-
-/// That this process reaches nothing but loopback, and by what that is known.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Offline {
-    /// The network namespace, as the system names it: `net:[4026532561]`.
-    pub namespace: String,
-    /// All its network interfaces.
-    pub interfaces: Vec<String>,
-}
 
 /// Why this process cannot be kept from the network.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,13 +14,6 @@ pub(crate) struct OfflineDenied {
 
 /// What became of the question, which is asked once.
 static OFFLINE_STATE: OnceLock<Result<Option<Offline>, OfflineDenied>> = OnceLock::new();
-
-impl fmt::Display for Offline {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = self.interfaces.join(", ");
-        write!(f, "only {all} in its network {}", self.namespace)
-    }
-}
 
 /// Leaves the network behind where the environment asks for it; to be called while nothing else runs.
 pub(crate) fn enter() {
@@ -59,7 +42,7 @@ pub(crate) fn denied() -> Option<&'static OfflineDenied> {
 mod system {
     //! A user namespace, which lets anybody have a network namespace, and that.
 
-    use super::{OfflineDenied, Offline};
+    use super::{Offline, OfflineDenied};
     use nix::errno::Errno;
     use nix::sched::{CloneFlags, unshare};
     use socket2::{Domain, Protocol, Socket, Type};
@@ -68,8 +51,8 @@ mod system {
     use std::os::unix::fs::MetadataExt as _;
 
     pub(super) fn enter_namespace() -> Result<Offline, OfflineDenied> {
-        let before =
-            current_namespace().map_err(|error| system_failure("could not look at the network", &error))?;
+        let before = current_namespace()
+            .map_err(|error| system_failure("could not look at the network", &error))?;
         // Within, nobody is known until it is said who they are.
         let process = fs::metadata("/proc/self")
             .map_err(|error| system_failure("could not see who runs it", &error))?;
@@ -82,7 +65,8 @@ mod system {
         map_identity(process.uid(), process.gid())
             .map_err(|error| system_failure("could not stay the same user", &error))?;
         raise_loopback().map_err(|error| system_failure("could not set loopback up", &error))?;
-        let offline = read_interfaces().map_err(|error| system_failure("could not look at the network", &error))?;
+        let offline = read_interfaces()
+            .map_err(|error| system_failure("could not look at the network", &error))?;
         if offline.namespace == before {
             let same = io::Error::other("it is still the one of before");
             return Err(system_failure("could not leave the network", &same));
@@ -271,7 +255,7 @@ mod system {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    use super::{OfflineDenied, Offline};
+    use super::{Offline, OfflineDenied};
 
     pub(super) fn enter_namespace() -> Result<Offline, OfflineDenied> {
         Err(OfflineDenied {

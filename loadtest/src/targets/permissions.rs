@@ -4,7 +4,6 @@ use super::class::AddressClass;
 use super::guard::{NotPermitted, Refusal, RefusalCause};
 use super::listed::{Listed, Mistake};
 use crate::transport::{Host, Origin};
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
 use std::net::IpAddr;
@@ -36,52 +35,6 @@ pub enum Known<'a> {
     Refused,
     /// A name that is not listed: permitted only where all its addresses are loopback.
     ByAddress,
-}
-
-/// A target that a run was permitted to test, as its record keeps it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Permit {
-    /// Scheme, host and port.
-    pub origin: String,
-    /// The addresses that it stood for before the load.
-    pub addresses: Vec<IpAddr>,
-    /// What permitted it.
-    #[serde(flatten)]
-    pub by: PermittedBy,
-}
-
-/// What permitted a target to be tested.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "by", rename_all = "snake_case")]
-pub enum PermittedBy {
-    /// It is on this machine.
-    Loopback,
-    /// An entry of `loadtest.toml`.
-    Listed {
-        /// Who answers for it.
-        owner: String,
-        /// The line of the entry.
-        line: usize,
-        /// What the target said of itself, where it had to.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        proof: Option<String>,
-    },
-}
-
-impl fmt::Display for Permit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.origin)?;
-        match &self.by {
-            PermittedBy::Loopback => f.write_str(" on this machine"),
-            PermittedBy::Listed { owner, line, proof } => {
-                write!(f, " by line {line} of {FILE_NAME}, owner {owner}")?;
-                if proof.is_some() {
-                    f.write_str(", who says so there")?;
-                }
-                Ok(())
-            }
-        }
-    }
 }
 
 /// A file that lists targets, and cannot be used.
@@ -222,9 +175,11 @@ impl Permissions {
         let is_pinned = self
             .entry(origin)
             .is_some_and(|entry| !entry.addresses.is_empty());
-        let strange = now
-            .iter()
-            .find(|address| !before.iter().any(|known| same_network_kind(*known, **address)));
+        let strange = now.iter().find(|address| {
+            !before
+                .iter()
+                .any(|known| same_network_kind(*known, **address))
+        });
         match strange {
             Some(address) if !is_pinned && AddressClass::of(*address) == AddressClass::Listed => {
                 Err(self.refusal(origin, Some(*address), RefusalCause::Rebound))

@@ -100,7 +100,10 @@ impl PemFile {
         })
     }
 
-    fn parse_certificates(&self, text: &[u8]) -> Result<Vec<CertificateDer<'static>>, NetworkError> {
+    fn parse_certificates(
+        &self,
+        text: &[u8],
+    ) -> Result<Vec<CertificateDer<'static>>, NetworkError> {
         let certificates: Vec<_> = CertificateDer::pem_slice_iter(text)
             .collect::<Result<_, _>>()
             .map_err(|error| self.bad_file(&format!("it is no PEM file: {error}")))?;

@@ -176,7 +176,10 @@ fn decode_step(name: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
         if plain.len() as u64 > MAX_KEPT_BODY {
             return Err(Failure::new(
                 ErrorKind::BodyTooLarge,
-                format!("the decoded body is larger than {} MiB", MAX_KEPT_BODY >> 20),
+                format!(
+                    "the decoded body is larger than {} MiB",
+                    MAX_KEPT_BODY >> 20
+                ),
             ));
         }
     }

@@ -8,7 +8,6 @@ use super::origin::Origin;
 use super::progress::add_phase;
 use super::tls::H2;
 use super::{ErrorKind, Failure, Phases, error_mapping};
-use crate::definition::HttpVersion;
 use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode, Version};
 use http_body::Body as _;
@@ -16,6 +15,7 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http2;
 use hyper_util::rt::TokioIo;
+use loadtest_model::definition::HttpVersion;
 use std::future::poll_fn;
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -124,7 +124,9 @@ impl Connection {
                 .max_header_list_size(MAX_HEAD as u32)
                 .handshake(TokioIo::new(io))
                 .await
-                .map_err(|error| error_mapping::head_failure(&Error::Http2(error), &meter, false))?;
+                .map_err(|error| {
+                    error_mapping::head_failure(&Error::Http2(error), &meter, false)
+                })?;
             // What goes wrong in a driver reaches the request that is under way; without one nobody minds.
             let driver = async move { drop(connection.await) };
             Protocol::Http2(Http2 {
@@ -238,7 +240,7 @@ async fn connect(addresses: &Addresses, preferred: &mut usize) -> Result<TcpStre
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::ErrorKind;
+    use loadtest_model::metrics::ErrorKind;
     use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 
     #[tokio::test]

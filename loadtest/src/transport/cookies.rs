@@ -320,7 +320,8 @@ mod tests {
 
     fn sent(jar: &mut CookieJar, url: &str) -> String {
         let (origin, path) = split(url);
-        jar.header_text(&origin, &path, &[], now()).unwrap_or_default()
+        jar.header_text(&origin, &path, &[], now())
+            .unwrap_or_default()
     }
 
     /// What goes to `to` after `from` has set `header_text`.
@@ -473,7 +474,11 @@ mod tests {
         for text in ["", "a", "=1", " =1", "a=\u{1}b", ";a=1"] {
             assert!(!goes(text, url, url), "{text:?}");
         }
-        assert!(!goes(&format!("a={}", "x".repeat(MAX_COOKIE_SIZE)), url, url));
+        assert!(!goes(
+            &format!("a={}", "x".repeat(MAX_COOKIE_SIZE)),
+            url,
+            url
+        ));
         let mut jar = CookieJar::default();
         set(&mut jar, url, " a = \"b=c\" ; unknown=1;;");
         assert_eq!(sent(&mut jar, url), "a=\"b=c\"");

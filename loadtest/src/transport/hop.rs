@@ -91,7 +91,11 @@ impl HopAnswer {
         let start = body[..body.len().min(most)].to_vec();
         let mut start = encoding.excerpt(start, most).unwrap_or_default();
         self.is_cut = start.len() > MAX_SHOWN_BODY || body.len() > MAX_SHOWN_BODY;
-        start.truncate(secrets::safe_cut(&start, MAX_SHOWN_BODY, body.len() >= most));
+        start.truncate(secrets::safe_cut(
+            &start,
+            MAX_SHOWN_BODY,
+            body.len() >= most,
+        ));
         self.body = start.into();
     }
 }

@@ -1,19 +1,19 @@
 //! The transport of one virtual user over HTTP: where it sends, and which way an answer points.
 
 use super::cookies::CookieJar;
-use super::deadline::{DeadlineTimer, DeadlinePassed};
+use super::deadline::{DeadlinePassed, DeadlineTimer};
 use super::network::{Addresses, Network};
 use super::origin::Origin;
 use super::progress::CallProgress;
 use super::redirect::Redirect;
-use super::route::{UserParts, Route};
+use super::route::{Route, UserParts};
 use super::{Call, ErrorKind, Exchange, Failure, Received, Transport, body};
 use crate::chain::{RequestBuf, RequestTarget};
-use crate::definition::Cookies;
 use crate::redact;
 use crate::targets::Allowance;
 use http::HeaderValue;
 use http::uri::Authority;
+use loadtest_model::definition::Cookies;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::pin::pin;
@@ -123,7 +123,11 @@ impl Transport for HttpTransport {
             tokio::task::yield_now().await;
         }
         let start = Instant::now();
-        let timeout = call.request.timeout.unwrap_or(call.timeout).min(MAX_TIMEOUT);
+        let timeout = call
+            .request
+            .timeout
+            .unwrap_or(call.timeout)
+            .min(MAX_TIMEOUT);
         let mut progress = CallProgress::new(start, call.unfinished);
         progress.hops = self.is_watched.then(Box::default);
         let idle = self.lanes.borrow_mut().pop();
@@ -194,7 +198,9 @@ impl HttpTransport {
         match answer.await? {
             None => Ok(()),
             // In a box, so that the requests of all others stay small.
-            Some(redirect) => Box::pin(self.follow_redirects(routes, index, redirect, call, progress)).await,
+            Some(redirect) => {
+                Box::pin(self.follow_redirects(routes, index, redirect, call, progress)).await
+            }
         }
     }
 
@@ -315,7 +321,7 @@ impl fmt::Debug for HttpTransport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::definition::{Expect, Reads};
+    use loadtest_model::definition::{Expect, Reads};
 
     #[tokio::test]
     async fn a_request_on_its_way_is_small() {

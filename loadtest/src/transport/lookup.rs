@@ -196,14 +196,25 @@ mod tests {
             kind(&io::Error::other(text), took)
         };
         for words in UNKNOWN_NAME_ERRORS {
-            assert_eq!(says(words, TIMEOUT_HINT_AFTER), ErrorKind::DnsNxdomain, "{words}");
+            assert_eq!(
+                says(words, TIMEOUT_HINT_AFTER),
+                ErrorKind::DnsNxdomain,
+                "{words}"
+            );
         }
         for words in TEMPORARY_ERRORS {
-            assert_eq!(says(words, TIMEOUT_HINT_AFTER), ErrorKind::DnsTimeout, "{words}");
+            assert_eq!(
+                says(words, TIMEOUT_HINT_AFTER),
+                ErrorKind::DnsTimeout,
+                "{words}"
+            );
             let at_once = says(words, Duration::ZERO);
             assert_eq!(at_once, ErrorKind::DnsUnreachable, "{words}");
         }
-        let failed = says("Non-recoverable failure in name resolution", TIMEOUT_HINT_AFTER);
+        let failed = says(
+            "Non-recoverable failure in name resolution",
+            TIMEOUT_HINT_AFTER,
+        );
         assert_eq!(failed, ErrorKind::DnsUnreachable);
         let timed_out = kind(&io::ErrorKind::TimedOut.into(), Duration::ZERO);
         assert_eq!(timed_out, ErrorKind::DnsTimeout);

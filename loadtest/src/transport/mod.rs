@@ -8,8 +8,8 @@ mod compression;
 mod connection;
 mod cookies;
 mod deadline;
-mod failure;
 mod error_mapping;
+mod failure;
 mod hop;
 mod http;
 mod http1;
@@ -25,20 +25,19 @@ mod route;
 mod tls;
 
 pub use self::http::HttpTransport;
-pub use failure::{ErrorKind, Failure};
+pub use failure::Failure;
 pub use hop::{Hop, HopAnswer};
+pub use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
 pub use lookup::Resolver;
 pub use network::{Network, NetworkError};
 pub(crate) use origin::{Host, Origin};
 
 use crate::chain::RequestBuf;
-use crate::definition::{Expect, Reads};
 use ::http::{HeaderMap, HeaderName, StatusCode, Uri};
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
+use loadtest_model::definition::{Expect, Reads};
 use std::cell::Cell;
 use std::future::Future;
-use std::ops::AddAssign;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -77,32 +76,6 @@ pub struct Call<'a> {
     pub unfinished: &'a Cell<Traffic>,
 }
 
-/// What went over the wire.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Traffic {
-    /// Requests written: 0 when no connection came about, 2 after a retry, one more for each redirect.
-    pub requests: u32,
-    /// Bytes written to the connection, heads included (before TLS).
-    pub sent_bytes: u64,
-    /// Bytes read from it, heads included (after TLS).
-    pub received_bytes: u64,
-    /// Answers that said two different things of the length of their body: in `content-length` and in
-    /// `transfer-encoding`, which then holds.
-    pub ambiguous: u32,
-    /// Connections on which more came than was asked for; none of it was taken for an answer.
-    pub unsolicited: u32,
-}
-
-impl AddAssign for Traffic {
-    fn add_assign(&mut self, more: Self) {
-        self.requests += more.requests;
-        self.sent_bytes += more.sent_bytes;
-        self.received_bytes += more.received_bytes;
-        self.ambiguous += more.ambiguous;
-        self.unsolicited += more.unsolicited;
-    }
-}
-
 /// What became of one [`Call`].
 #[derive(Debug)]
 pub struct Exchange {
@@ -131,23 +104,4 @@ pub struct Received {
     pub headers: HeaderMap,
     /// The body, decompressed; empty unless [`Reads::body`].
     pub body: Bytes,
-}
-
-/// The parts of a service time; `None` where a part did not happen, as on a reused connection.
-///
-/// Where redirects were followed, each is the sum over all of the way.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Phases {
-    /// Opening the TCP connection, and with `dns = ttl` the lookup before it.
-    #[serde(rename = "connect_us", with = "crate::definition::micros::option")]
-    pub connect: Option<Duration>,
-    /// The TLS handshake.
-    #[serde(rename = "tls_us", with = "crate::definition::micros::option")]
-    pub tls: Option<Duration>,
-    /// From a usable connection to the head of the answer.
-    #[serde(rename = "first_byte_us", with = "crate::definition::micros::option")]
-    pub first_byte: Option<Duration>,
-    /// From the head to the last body byte.
-    #[serde(rename = "body_us", with = "crate::definition::micros::option")]
-    pub body: Option<Duration>,
 }

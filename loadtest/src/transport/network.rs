@@ -8,12 +8,11 @@ use super::lookup::{NameLookup, Resolver};
 use super::origin::{Host, Origin};
 use super::tls::TlsConfig;
 use super::{ErrorKind, Failure};
-use crate::definition::{Client, Cookies, Dns, HttpVersion};
 use crate::redact;
-use crate::targets::{
-    Allowance, Licence, NotPermitted, Permissions, PermissionsError, Permit, PermittedBy,
-};
+use crate::targets::{Allowance, Licence, NotPermitted, Permissions, PermissionsError};
 use http::{HeaderValue, Uri};
+use loadtest_model::definition::{Client, Cookies, Dns, HttpVersion};
+use loadtest_model::record::{Permit, PermittedBy};
 use std::borrow::Cow;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

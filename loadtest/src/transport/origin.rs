@@ -137,7 +137,10 @@ impl std::fmt::Display for Host {
 
 /// Reads an IPv4 address as `inet_aton` and browsers do: `127.1`, `0x7f.1`, `2130706433`.
 fn parse_ipv4(text: &str) -> Option<Ipv4Addr> {
-    let parts: Vec<u64> = text.split('.').map(parse_ipv4_number).collect::<Option<_>>()?;
+    let parts: Vec<u64> = text
+        .split('.')
+        .map(parse_ipv4_number)
+        .collect::<Option<_>>()?;
     let (last, front) = parts.split_last()?;
     if front.len() > 3 || front.iter().any(|part| *part > 255) {
         return None;

@@ -37,7 +37,11 @@ pub(super) fn is_redirect(status: StatusCode) -> bool {
 
 impl Redirect {
     /// The request that follows `request`, which was sent to `url`.
-    pub(super) fn next_request(&self, request: &RequestBuf, url: &str) -> Result<RequestBuf, Failure> {
+    pub(super) fn next_request(
+        &self,
+        request: &RequestBuf,
+        url: &str,
+    ) -> Result<RequestBuf, Failure> {
         let uri = self.target_uri(url)?;
         let becomes_get = match self.status {
             StatusCode::SEE_OTHER => !matches!(request.method, Method::GET | Method::HEAD),
@@ -54,7 +58,8 @@ impl Redirect {
                 .headers
                 .iter()
                 .filter(|(name, _)| {
-                    !(becomes_get && BODY_HEADERS.contains(name) || leaves && ORIGIN_HEADERS.contains(name))
+                    !(becomes_get && BODY_HEADERS.contains(name)
+                        || leaves && ORIGIN_HEADERS.contains(name))
                 })
                 .cloned(),
         );

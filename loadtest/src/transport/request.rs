@@ -42,7 +42,10 @@ pub(super) struct RequestSurroundings<'a> {
 
 impl<'a> OutgoingRequest<'a> {
     /// Joins a request with what is around it.
-    pub(super) fn new(buffer: &'a RequestBuf, around: RequestSurroundings<'a>) -> Result<Self, Failure> {
+    pub(super) fn new(
+        buffer: &'a RequestBuf,
+        around: RequestSurroundings<'a>,
+    ) -> Result<Self, Failure> {
         for (name, value) in &buffer.headers {
             if *name == CONTENT_LENGTH && !equals_length(value, buffer.body.len()) {
                 return Err(Failure::new(

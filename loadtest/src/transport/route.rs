@@ -192,7 +192,11 @@ impl Route {
             Some(mut jar) if !jar.is_empty() => {
                 let own = request.headers.iter();
                 let own = own.filter_map(|(name, value)| (*name == COOKIE).then_some(value));
-                jar.header(&self.origin, request::request_path(request, prefix)?.path(), own)
+                jar.header(
+                    &self.origin,
+                    request::request_path(request, prefix)?.path(),
+                    own,
+                )
             }
             _ => None,
         };
@@ -223,7 +227,9 @@ impl Route {
         let answer = match &mut connection.protocol {
             Protocol::Http1(http1) => {
                 let unsent = {
-                    let outgoing = self.outgoing(lent, request, call).map_err(UnansweredRequest::not_repeatable)?;
+                    let outgoing = self
+                        .outgoing(lent, request, call)
+                        .map_err(UnansweredRequest::not_repeatable)?;
                     progress.show_request(|| {
                         Hop::of(&self.url_of_origin(), &outgoing.to_http1(), &request.body)
                     });
@@ -237,7 +243,9 @@ impl Route {
             }
             Protocol::Http2(http2) => {
                 let sent = {
-                    let outgoing = self.outgoing(lent, request, call).map_err(UnansweredRequest::not_repeatable)?;
+                    let outgoing = self
+                        .outgoing(lent, request, call)
+                        .map_err(UnansweredRequest::not_repeatable)?;
                     let sent = outgoing.to_http2(self.origin.https, &self.authority);
                     let sent = sent.map_err(UnansweredRequest::not_repeatable)?;
                     progress.show_request(|| Hop::of(&self.url_of_origin(), &sent, &request.body));
@@ -268,7 +276,8 @@ impl Route {
         if let Some(jar) = lent.jar
             && CookieJar::is_set_by(&self.headers)
         {
-            let path = request::request_path(request, base_prefix(lent.network)).map_err(UnansweredRequest::not_repeatable)?;
+            let path = request::request_path(request, base_prefix(lent.network))
+                .map_err(UnansweredRequest::not_repeatable)?;
             jar.borrow_mut()
                 .store_from(&self.headers, &self.origin, path.path());
         }
@@ -387,7 +396,12 @@ impl Route {
             .then(|| Box::new(std::mem::take(headers)))
     }
 
-    fn keep_connection(&mut self, connection: Connection, complete: bool, progress: &mut CallProgress<'_>) {
+    fn keep_connection(
+        &mut self,
+        connection: Connection,
+        complete: bool,
+        progress: &mut CallProgress<'_>,
+    ) {
         progress.traffic.unsolicited += u32::from(connection.is_spoilt());
         self.kept = (complete && connection.is_kept()).then_some(connection);
     }
@@ -400,7 +414,9 @@ impl UnansweredRequest {
         let failure = error_mapping::head_failure(error, meter, reused);
         // On a connection for HTTP/2 there is more to write and to read than requests and answers.
         let (untouched, unanswered, is_reset) = match error {
-            connection::Error::Http1(_) => (meter.sent_bytes() == 0, meter.received_bytes() == 0, false),
+            connection::Error::Http1(_) => {
+                (meter.sent_bytes() == 0, meter.received_bytes() == 0, false)
+            }
             connection::Error::Http2(error) => {
                 let unprocessed = http2::h2_error(error).is_some_and(http2::is_unprocessed);
                 let untouched = unprocessed || error.is_canceled();

@@ -3,7 +3,7 @@
 use super::certificates;
 use super::network::NetworkError;
 use super::origin::Host;
-use crate::definition::{Client, HttpVersion};
+use loadtest_model::definition::{Client, HttpVersion};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::CryptoProvider;

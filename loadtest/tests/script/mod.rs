@@ -2,9 +2,9 @@
 
 use http::{HeaderMap, StatusCode};
 use loadtest::chain::{
-    Cause, Chain, RawResponse, RequestBuf, RequestTarget, RootCause, Scenario, SetupContext, Unmet,
-    Vu,
+    Chain, RawResponse, RequestBuf, RequestTarget, Scenario, SetupContext, Unmet, Vu,
 };
+use loadtest_model::metrics::{Cause, RootCause};
 
 /// What became of a step, or of a check.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,7 +4,7 @@ use crate::user::{
     BODY, EVERYTHING, NOTHING, failed, get, ok, request, run, send, user, with_header,
 };
 use http::{HeaderMap, Method};
-use loadtest::transport::ErrorKind;
+use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Reply, Server};
 use std::time::Duration;
 

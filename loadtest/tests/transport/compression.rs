@@ -3,7 +3,7 @@
 use crate::user::{BODY, EVERYTHING, NOTHING, failed, get, ok, run, send, user, with_header};
 use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder};
-use loadtest::transport::ErrorKind;
+use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Reply, Server};
 use std::io::Write as _;
 

@@ -2,8 +2,9 @@
 
 use crate::user::{BODY, NOTHING, PATIENCE, failed, get, ok, request, run, send, user};
 use http::Method;
-use loadtest::definition::Expect;
-use loadtest::transport::{Call, ErrorKind, HttpTransport, Network, Traffic, Transport};
+use loadtest::transport::{Call, HttpTransport, Network, Transport};
+use loadtest_model::definition::Expect;
+use loadtest_model::metrics::{ErrorKind, Traffic};
 use loadtest_tests::{Reply, Server};
 use std::cell::Cell;
 use std::pin::pin;

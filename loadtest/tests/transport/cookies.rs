@@ -1,8 +1,8 @@
 //! Cookies: kept for an iteration, for a user, or not at all.
 
 use crate::user::{NOTHING, follow, get, ok, run, send, user_of, with_header};
-use loadtest::definition::{Client, Cookies};
 use loadtest::transport::Transport;
+use loadtest_model::definition::{Client, Cookies};
 use loadtest_tests::{Reply, Request, Server};
 
 fn client(cookies: Cookies) -> Client {

@@ -3,8 +3,9 @@
 use crate::user::{BODY, NOTHING, failed, get, ok, request, run, send, user};
 use http::Method;
 use loadtest::chain::RequestBuf;
-use loadtest::definition::{Expect, Reads};
-use loadtest::transport::{Call, ErrorKind, Exchange, HttpTransport, Transport};
+use loadtest::transport::{Call, Exchange, HttpTransport, Transport};
+use loadtest_model::definition::{Expect, Reads};
+use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Reply, Server};
 use std::cell::Cell;
 use std::time::Duration;

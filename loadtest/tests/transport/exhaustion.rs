@@ -1,7 +1,7 @@
 //! What this machine runs out of is not blamed on the target.
 
 use crate::user::{BODY, alone, failed, get, ok, run, send, user};
-use loadtest::transport::ErrorKind;
+use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Reply, Server};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;

@@ -1,7 +1,7 @@
 //! Answers as they should not be: each fault has a kind of its own, and the next request is fine.
 
 use crate::user::{BODY, NOTHING, failed, get, ok, run, send, user};
-use loadtest::transport::ErrorKind;
+use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Reply, Server};
 use std::cell::Cell;
 use std::rc::Rc;

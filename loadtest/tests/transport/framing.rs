@@ -4,8 +4,9 @@ use crate::user::{
     BODY, EVERYTHING, NOTHING, PATIENCE, failed, get, ok, request, run, send, user, user_of,
 };
 use http::Method;
-use loadtest::definition::{Client, Expect};
-use loadtest::transport::{Call, ErrorKind, Transport};
+use loadtest::transport::{Call, Transport};
+use loadtest_model::definition::{Client, Expect};
+use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Authority, Reply, Server};
 use std::cell::Cell;
 use std::io::{Read, Write};

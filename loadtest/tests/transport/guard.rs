@@ -1,7 +1,8 @@
 //! The guard: what may not be tested gets not one byte, and no name is looked up during a run.
 
 use crate::user::{BODY, NOTHING, failed, get, ok, run, send, user};
-use loadtest::transport::{ErrorKind, HttpTransport, Network, NetworkError};
+use loadtest::transport::{HttpTransport, Network, NetworkError};
+use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Reply, Server};
 use std::sync::Arc;
 

@@ -7,8 +7,9 @@ use crate::user::{
 use bytes::Bytes;
 use h2::server::{self, SendResponse};
 use http::{Method, Response};
-use loadtest::definition::{Client, Expect, HttpVersion};
-use loadtest::transport::{Call, ErrorKind, Transport};
+use loadtest::transport::{Call, Transport};
+use loadtest_model::definition::{Client, Expect, HttpVersion};
+use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Authority, Front, Reply, Server};
 use std::cell::Cell;
 use std::cell::RefCell;

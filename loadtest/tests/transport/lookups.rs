@@ -1,8 +1,9 @@
 //! `dns = ttl`: new connections look their host up again, and what is found then is judged anew.
 
 use crate::user::{BODY, NOTHING, failed, get, ok, run, send};
-use loadtest::definition::{Client, Cookies, Dns, Expect};
-use loadtest::transport::{Call, ErrorKind, HttpTransport, Network, Resolver, Transport};
+use loadtest::transport::{Call, HttpTransport, Network, Resolver, Transport};
+use loadtest_model::definition::{Client, Cookies, Dns, Expect};
+use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Reply, Server};
 use std::cell::Cell;
 use std::io;

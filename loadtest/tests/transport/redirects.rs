@@ -4,8 +4,9 @@ use crate::user::{
     BODY, NOTHING, PATIENCE, failed, follow, get, ok, request, run, send, user, with_header,
 };
 use http::Method;
-use loadtest::definition::Expect;
-use loadtest::transport::{Call, ErrorKind, Transport};
+use loadtest::transport::{Call, Transport};
+use loadtest_model::definition::Expect;
+use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Reply, Server};
 use std::cell::Cell;
 use std::time::Duration;

@@ -1,8 +1,9 @@
 //! `https`: who is trusted, and what each refusal is called.
 
 use crate::user::{BODY, alone, failed, get, ok, run, send, user};
-use loadtest::definition::Client;
-use loadtest::transport::{ErrorKind, Exchange, HttpTransport, Network, NetworkError};
+use loadtest::transport::{Exchange, HttpTransport, Network, NetworkError};
+use loadtest_model::definition::Client;
+use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Authority, Front, Reply, Server, self_signed};
 use std::path::Path;
 use std::sync::Arc;

@@ -3,10 +3,9 @@
 use http::uri::PathAndQuery;
 use http::{HeaderName, HeaderValue, Method};
 use loadtest::chain::{RequestBuf, RequestTarget};
-use loadtest::definition::{Client, Expect, Reads};
-use loadtest::transport::{
-    Call, ErrorKind, Exchange, Failure, HttpTransport, Network, Received, Transport,
-};
+use loadtest::transport::{Call, Exchange, Failure, HttpTransport, Network, Received, Transport};
+use loadtest_model::definition::{Client, Expect, Reads};
+use loadtest_model::metrics::ErrorKind;
 use std::cell::Cell;
 use std::ffi::OsStr;
 use std::future::Future;

@@ -5,8 +5,8 @@ use crate::baselines::{Baseline, Baselines, Contents, Kept};
 use crate::cli::ResultFormat;
 use crate::error::Error;
 use crate::shell::{self, clean};
-use loadtest::card::view;
-use loadtest::comparison::Side;
+use loadtest_model::card::view;
+use loadtest_model::comparison::Side;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 

@@ -10,7 +10,7 @@ use crate::policy::{self, Action};
 use crate::shell::{self, clean};
 use crate::store::{self, Store};
 use crate::workspace::Workspace;
-use loadtest::card::view;
+use loadtest_model::card::view;
 use std::path::PathBuf;
 
 /// Saves, lists or removes.

@@ -2,7 +2,7 @@
 
 use super::Compared;
 use crate::error::Error;
-use loadtest::comparison::{Comparison, Outcome, Refusal};
+use loadtest_model::comparison::{Comparison, Outcome, Refusal};
 use serde_json::{Value, json};
 
 pub(super) fn render(compared: &Compared) -> Result<String, Error> {
@@ -38,8 +38,8 @@ pub(super) fn render(compared: &Compared) -> Result<String, Error> {
 /// What blocks, each thing once, in words too.
 fn regressions(comparison: &Comparison) -> Value {
     let one = |(subject, figure): (
-        &loadtest::comparison::Subject,
-        &loadtest::comparison::Compared,
+        &loadtest_model::comparison::Subject,
+        &loadtest_model::comparison::Compared,
     )| {
         json!({ "step": subject.step, "figure": figure.figure, "words": figure.words() })
     };

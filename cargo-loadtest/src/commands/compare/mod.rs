@@ -12,9 +12,9 @@ use crate::export::beside::{Base, Rows, Shown};
 use crate::export::terminal;
 use crate::shell;
 use crate::store::{self, Store};
-use loadtest::card::{Validity, Verdict};
-use loadtest::comparison::{Outcome, Side};
-use loadtest::record::{RunRecord, ScenarioRecord};
+use loadtest_model::card::{Validity, Verdict};
+use loadtest_model::comparison::{Outcome, Side};
+use loadtest_model::record::{RunRecord, ScenarioRecord};
 
 /// What is compared with what.
 #[derive(Debug)]

@@ -1,5 +1,5 @@
 use super::*;
-use loadtest::comparison::{
+use loadtest_model::comparison::{
     Change, Compared as Found, Comparison, Figure, Margin, Refusal, Skipped, Subject,
 };
 

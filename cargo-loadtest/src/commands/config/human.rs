@@ -4,9 +4,9 @@ use super::{InForce, View, events, format, host, place, place_in_file};
 use crate::config::Organisation;
 use crate::export::terminal::text::{ACCENT, BOLD, DIM, Line, PLAIN, clean, width};
 use crate::units;
-use loadtest::card::view as words;
-use loadtest::plan::Overrides;
 use loadtest::targets::Listed;
+use loadtest_model::card::view as words;
+use loadtest_model::plan::Overrides;
 
 /// Where names begin.
 const NAMES: usize = 2;

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::policy::{self, Action};
 use crate::session::{self, Program};
 use crate::shell;
-use loadtest::protocol::DebugRequest;
+use loadtest_model::protocol::DebugRequest;
 use transcript::Transcript;
 
 /// What a journey that failed ends with, as a gate that did.

@@ -8,6 +8,9 @@ use loadtest::card::view;
 use loadtest::debug::{Answer, Body, End, Event, Exchange, Hop, Outcome, Start, Step};
 use loadtest::definition::{Load, ScenarioDef};
 use loadtest::transport::Phases;
+use loadtest_model::card::view;
+use loadtest_model::definition::{Load, ScenarioDef};
+use loadtest_model::metrics::Phases;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -286,6 +289,9 @@ mod tests {
     use loadtest::debug::{Curl, Problem};
     use loadtest::definition::{StepDef, Think};
     use loadtest::transport::ErrorKind;
+    use loadtest_model::definition::{StepDef, Think};
+    use loadtest_model::metrics::ErrorKind;
+    use loadtest_model::metrics::RootCause;
 
     fn definition() -> ScenarioDef {
         let mut definition = sample::definition("visit", &[]);

@@ -9,7 +9,7 @@ use crate::policy::Action;
 use crate::selection::{Found, one};
 use crate::shell;
 use crate::workspace::{Workspace, folder};
-use loadtest::definition::ScenarioDef;
+use loadtest_model::definition::ScenarioDef;
 use source::{Duplicated, Original, Refusal};
 use std::fs;
 use std::io::Write as _;

@@ -3,7 +3,7 @@
 //! Every field is always there; what is not declared is null or empty. The program that lists its
 //! scenarios has taken out what is secret.
 
-use loadtest::definition::{
+use loadtest_model::definition::{
     BodyKind, Bound, Comparison, Cookies, Dns, HttpVersion, Load, Metric, ScenarioDef, Shape,
     Stage, StatusRange, StepDef, Threshold, Trigger,
 };
@@ -379,7 +379,8 @@ fn ms(time: Duration) -> f64 {
 mod tests {
     use super::*;
     use crate::session::sample;
-    use loadtest::definition::{self, BodyDef, Client, Dependency, FeedDef, HeaderDef, Statistic};
+    use loadtest_model::definition;
+    use loadtest_model::definition::{BodyDef, Client, Dependency, FeedDef, HeaderDef, Statistic};
     use serde_json::Value;
 
     fn schema() -> Value {

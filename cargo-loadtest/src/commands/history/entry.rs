@@ -2,9 +2,10 @@
 
 use crate::error::Error;
 use crate::store::{RunFolder, Store};
-use loadtest::card::{Card, Letter, Report, Verdict};
-use loadtest::metrics::CompactHistogram;
-use loadtest::record::{Environment, NotRun, RunRecord, ScenarioRecord};
+use loadtest_model::card::{Card, Report, Verdict};
+use loadtest_model::definition::Letter;
+use loadtest_model::metrics::CompactHistogram;
+use loadtest_model::record::{Environment, NotRun, RunRecord, ScenarioRecord};
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ use super::entry::{Archive, Entry, Outcome, short};
 use crate::export::terminal::table::{Column, Table};
 use crate::export::terminal::text::{ACCENT, BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, clean, wrap};
 use anstyle::Style;
-use loadtest::card::view;
+use loadtest_model::card::view;
 use std::time::Duration;
 
 /// From so many columns on there is room for when a run began; its name begins with it anyway.

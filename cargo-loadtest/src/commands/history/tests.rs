@@ -2,10 +2,12 @@ use super::course::Course;
 use super::entry::{Archive, Entry, Outcome, Unreadable, of_record};
 use super::{data, human};
 use crate::session::sample;
-use loadtest::card::Report;
-use loadtest::definition::{Load, Shape};
-use loadtest::metrics::Health;
-use loadtest::record::{Ending, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord};
+use loadtest_model::card::Report;
+use loadtest_model::definition::{Load, Shape};
+use loadtest_model::metrics::Health;
+use loadtest_model::record::{
+    Ending, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord,
+};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,11 +18,11 @@ fn run(hour: u8, p95_ms: u64) -> RunRecord {
     let mut record = ScenarioRecord::new(sample::start());
     let mut frame = sample::frame(0, 20);
     let time = &mut frame.windows.steady.journey.time;
-    *time = loadtest::metrics::Histogram::default();
+    *time = loadtest_model::metrics::Histogram::default();
     time.record_n(Duration::from_millis(p95_ms), 20);
     record.absorb(&frame);
     let planned = 20;
-    record.end(loadtest::record::End {
+    record.end(loadtest_model::record::End {
         planned,
         ..sample::end()
     });

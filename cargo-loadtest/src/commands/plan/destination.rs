@@ -1,8 +1,8 @@
 //! Where a run would send, and whether it may: by what is written, nothing is looked up.
 
-use loadtest::definition::ScenarioDef;
 use loadtest::redact;
 use loadtest::targets::{Known, Permissions};
+use loadtest_model::definition::ScenarioDef;
 use serde::Serialize;
 
 /// Where a run of a scenario would send.

@@ -10,10 +10,10 @@ use crate::cli::{Cli, PlanArgs, ResultFormat};
 use crate::error::Error;
 use crate::shell;
 use destination::Destination;
-use loadtest::card::view;
-use loadtest::definition::ScenarioDef;
-use loadtest::plan::Plan;
 use loadtest::targets::Permissions;
+use loadtest_model::card::view;
+use loadtest_model::definition::ScenarioDef;
+use loadtest_model::plan::Plan;
 use outlook::Outlook;
 use serde_json::{Value, json};
 
@@ -137,10 +137,10 @@ fn data(prospect: &Prospect<'_>) -> Value {
 mod tests {
     use super::*;
     use crate::session::sample;
-    use loadtest::definition::{
+    use loadtest_model::definition::{
         Client, HttpVersion, Load, Retry, Shape, Stage, Think, Threshold, Until,
     };
-    use loadtest::plan::{GradingDefaults, Overrides};
+    use loadtest_model::plan::{GradingDefaults, Overrides};
     use std::time::Duration;
 
     fn prospect(
@@ -179,9 +179,9 @@ mod tests {
         steps[0].once = true;
         steps[0].weight = 1.0;
         steps[0].thresholds = vec![Threshold::new(
-            loadtest::definition::Metric::P95,
-            loadtest::definition::Comparison::Less,
-            loadtest::definition::Bound::Time(second / 10),
+            loadtest_model::definition::Metric::P95,
+            loadtest_model::definition::Comparison::Less,
+            loadtest_model::definition::Bound::Time(second / 10),
         )]
         .into();
         steps[1].think = Some(Think {

@@ -1,9 +1,9 @@
 //! What a run is expected to send: pure arithmetic on a plan, where no request fails.
 
 use crate::commands::weights::{effective, short};
-use loadtest::definition::{Load, ScenarioDef, Shape, Stage, StepDef};
-use loadtest::plan::{Plan, StepGrading};
-use loadtest::schedule::{Schedule, Window};
+use loadtest_model::definition::{Load, ScenarioDef, Shape, Stage, StepDef};
+use loadtest_model::plan::{Plan, StepGrading};
+use loadtest_model::schedule::{Schedule, Window};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -274,8 +274,8 @@ fn together(steps: &[Step]) -> Requests {
 mod tests {
     use super::*;
     use crate::session::sample;
-    use loadtest::definition::{Dependency, Retry, Think};
-    use loadtest::plan::{GradingDefaults, Overrides};
+    use loadtest_model::definition::{Dependency, Retry, Think};
+    use loadtest_model::plan::{GradingDefaults, Overrides};
 
     fn outlook(scenario: &ScenarioDef) -> Outlook {
         let plan = Plan::new(

@@ -4,8 +4,8 @@ use super::Chart;
 use super::slowest::cut;
 use crate::export::beside::{JOURNEY, gravity, mark};
 use crate::export::scene::{Anchor, Paint, Scene, Shape};
-use loadtest::card::Card;
-use loadtest::comparison::{Change, Compared, Comparison, Figure, Outcome, Subject};
+use loadtest_model::card::Card;
+use loadtest_model::comparison::{Change, Compared, Comparison, Figure, Outcome, Subject};
 use std::ops::RangeInclusive;
 
 const WIDE: f64 = 520.0;

@@ -2,7 +2,7 @@
 
 use super::Chart;
 use crate::export::scene::{Anchor, Paint, Scene, Shape};
-use loadtest::card::{Card, view};
+use loadtest_model::card::{Card, view};
 
 /// The share of time of each step, side by side; the bottleneck in the colour of alarm.
 pub(crate) fn shares(card: &Card) -> Option<Chart> {

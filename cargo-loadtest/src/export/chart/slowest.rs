@@ -4,7 +4,7 @@ use super::axis::nice;
 use super::time::seconds;
 use super::{Chart, paint_of};
 use crate::export::scene::{Anchor, Paint, Scene};
-use loadtest::card::{Card, SlowRow, SlowStepRow, view};
+use loadtest_model::card::{Card, SlowRow, SlowStepRow, view};
 use std::time::Duration;
 use unicode_width::UnicodeWidthChar;
 

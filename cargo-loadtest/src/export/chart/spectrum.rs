@@ -4,7 +4,7 @@ use super::Chart;
 use super::plot::{Axis, Plot, Series};
 use super::time::{exactly, seconds};
 use crate::export::scene::Paint;
-use loadtest::card::Card;
+use loadtest_model::card::Card;
 
 /// Times by quantile, over the decades that what is above a quantile shrinks by; none of fewer than ten
 /// times.
@@ -84,7 +84,7 @@ fn share(quantile: f64) -> String {
 mod tests {
     use super::*;
     use crate::export::sample;
-    use loadtest::card::view;
+    use loadtest_model::card::view;
 
     #[test]
     fn quantiles_have_the_digits_that_tell_them_apart() {

@@ -4,7 +4,7 @@ use super::Chart;
 use super::axis::{clock, clock_step};
 use super::plot::{Axis, Plot, Series};
 use crate::export::scene::Paint;
-use loadtest::card::{Card, Course, Point, view};
+use loadtest_model::card::{Card, Course, Point, view};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -235,7 +235,7 @@ fn chart(title: &str, course: &Course, series: &[Series], words: Words) -> Chart
 mod tests {
     use super::*;
     use crate::export::sample;
-    use loadtest::card::Report;
+    use loadtest_model::card::Report;
 
     #[test]
     fn of_a_calm_generator_no_trouble_is_drawn() {

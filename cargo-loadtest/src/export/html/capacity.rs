@@ -1,7 +1,7 @@
 //! The result of a search, for the page.
 
 use crate::export::facts::trial_cells;
-use loadtest::card::{Capacity, CapacityVerdict, view};
+use loadtest_model::card::{Capacity, CapacityVerdict, view};
 use serde::Serialize;
 
 /// A search as the page shows it.

@@ -69,7 +69,7 @@ mod tests {
             let point = &card.course.points[4 * i];
             assert_eq!(*at, format!("0:{:02}", point.second));
             assert_eq!(words.len(), table.names.len());
-            let p95 = loadtest::card::view::duration(point.p95.unwrap());
+            let p95 = loadtest_model::card::view::duration(point.p95.unwrap());
             assert_eq!(words[1], p95);
         }
         assert!(Table::of(&[]).is_none());

@@ -17,7 +17,7 @@ use crate::export::facts::{
 };
 use crate::shell::clean_lines;
 use drawing::Drawing;
-use loadtest::card::{Card, Report, view};
+use loadtest_model::card::{Card, Report, view};
 use minijinja::value::Serde;
 use minijinja::{Environment, HtmlEscape, Value, context, escape_formatter};
 use serde::Serialize;

@@ -3,8 +3,8 @@
 use super::{NOT_DECIDED, case, plain_lines};
 use crate::export::beside::JOURNEY;
 use crate::shell::clean;
-use loadtest::card::{Card, ReasonKind};
-use loadtest::comparison::{Change, Compared, Comparison, Outcome, Skipped, Subject};
+use loadtest_model::card::{Card, ReasonKind};
+use loadtest_model::comparison::{Change, Compared, Comparison, Outcome, Skipped, Subject};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus};
 
 /// Whether reasons of this kind have a case of their own.

@@ -11,9 +11,11 @@ mod tests;
 
 use crate::export::facts::{NOT_RUN, identities, regraded, step_names, unique};
 use crate::shell::clean;
-use loadtest::card::{Capacity, Card, ReasonKind, Report, StepRow, ThresholdRow, Verdict, view};
-use loadtest::definition::Metric;
-use loadtest::record::NotRun;
+use loadtest_model::card::{
+    Capacity, Card, ReasonKind, Report, StepRow, ThresholdRow, Verdict, view,
+};
+use loadtest_model::definition::Metric;
+use loadtest_model::record::NotRun;
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 use std::fmt::Write as _;
 use std::time::Duration;

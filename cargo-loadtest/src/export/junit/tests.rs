@@ -1,7 +1,7 @@
 use super::*;
 use crate::export::sample;
-use loadtest::card::{CapacityVerdict, Reason, ReasonKind, Verdict};
-use loadtest::comparison::Outcome;
+use loadtest_model::card::{CapacityVerdict, Reason, ReasonKind, Verdict};
+use loadtest_model::comparison::Outcome;
 use std::sync::LazyLock;
 
 fn read(report: &Report) -> quick_junit::Report {
@@ -392,7 +392,7 @@ fn a_case_is_where_its_step_stands() {
 fn a_suite_says_that_it_was_graded_anew() {
     let mut report = sample::graded_too_low();
     assert!(!render(&report).contains("regraded"));
-    report.cards[0].regraded = Some(loadtest::plan::GradingDefaults {
+    report.cards[0].regraded = Some(loadtest_model::plan::GradingDefaults {
         budget: Some(0.005),
         ..Default::default()
     });

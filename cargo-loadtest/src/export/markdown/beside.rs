@@ -3,8 +3,8 @@
 use super::table::table;
 use super::text::{code, prose};
 use crate::export::beside::{JOURNEY, Row, Shown, shown};
-use loadtest::card::{Card, Report};
-use loadtest::comparison::Change;
+use loadtest_model::card::{Card, Report};
+use loadtest_model::comparison::Change;
 use std::fmt::Write as _;
 
 pub(super) fn against(_: &Report, card: &Card) -> String {

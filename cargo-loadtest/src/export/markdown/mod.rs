@@ -13,8 +13,8 @@ mod text;
 
 use super::beside::{asked, kept, reasons};
 use super::facts::NOT_RUN;
-use loadtest::card::{Card, Report, Verdict, view};
-use loadtest::record::NotRun;
+use loadtest_model::card::{Card, Report, Verdict, view};
+use loadtest_model::record::NotRun;
 use section::SECTIONS;
 use std::fmt::Write as _;
 use table::figure;

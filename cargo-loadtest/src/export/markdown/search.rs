@@ -3,7 +3,7 @@
 use super::table::{alarming, table};
 use super::text::{code, prose};
 use crate::export::facts::trial_cells;
-use loadtest::card::{Capacity, Tone, view};
+use loadtest_model::card::{Capacity, Tone, view};
 use std::fmt::Write as _;
 
 /// What a search came to, before the card of its decisive trial.

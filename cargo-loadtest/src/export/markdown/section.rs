@@ -5,7 +5,7 @@ use super::steps::{bottleneck, steps};
 use super::table::{alarming, figure, more, table, time};
 use super::text::{code, prose};
 use crate::export::facts::{OWN_METRICS, errors_alarm, facts, percentiles_of, spared_heading};
-use loadtest::card::{Card, DependencyFailure, Report, Trust, view};
+use loadtest_model::card::{Card, DependencyFailure, Report, Trust, view};
 use std::fmt::Write as _;
 
 /// Lists are shown up to here.

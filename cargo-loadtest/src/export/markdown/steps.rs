@@ -4,7 +4,7 @@ use super::table::{alarming, figure, table, time};
 use super::text::{code, prose};
 use crate::export::facts::spared_title;
 use crate::export::terminal::text::bar;
-use loadtest::card::{Card, InnerRow, Report, StepRow, view};
+use loadtest_model::card::{Card, InnerRow, Report, StepRow, view};
 use std::fmt::Write as _;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Tables, and what stands in their cells.
 
 use super::section::MOST;
-use loadtest::card::view;
+use loadtest_model::card::view;
 use std::fmt::Write as _;
 use std::time::Duration;
 

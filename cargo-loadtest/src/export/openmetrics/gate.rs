@@ -4,7 +4,7 @@ use super::Scenario;
 use super::page::{Page, Sums};
 use crate::export::facts::unique;
 use crate::shell::clean;
-use loadtest::comparison::{Change, Compared, Outcome};
+use loadtest_model::comparison::{Change, Compared, Outcome};
 
 /// How many reasons of each kind there are.
 pub(super) fn of_reasons(page: &mut Page, cards: &[Scenario<'_>]) {

@@ -11,7 +11,7 @@ mod tests;
 
 use crate::export::facts::{identities, regraded, step_names, unique};
 use crate::shell::clean;
-use loadtest::card::{Capacity, Card, Report, StepRow, Trust};
+use loadtest_model::card::{Capacity, Card, Report, StepRow, Trust};
 use page::{Page, Sums};
 
 /// The report as the text of OpenMetrics.

@@ -2,7 +2,7 @@
 
 use crate::export::facts::micros;
 use crate::shell::clean;
-use loadtest::card::Quantiles;
+use loadtest_model::card::Quantiles;
 use std::fmt::Write as _;
 
 /// The labels of a sample.

@@ -4,7 +4,7 @@ use super::Scenario;
 use super::page::Page;
 use crate::export::facts::unique;
 use crate::shell::clean;
-use loadtest::card::{Quantiles, StepRow};
+use loadtest_model::card::{Quantiles, StepRow};
 
 pub(super) fn of_steps(page: &mut Page, cards: &[Scenario<'_>]) {
     let mut gauge = |name: &str, help: &str, figure: fn(&StepRow) -> Option<f64>| {

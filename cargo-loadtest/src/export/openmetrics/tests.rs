@@ -94,7 +94,7 @@ fn what_did_not_run_did_not_pass_and_a_search_passes_by_itself() {
     assert!(text.contains("loadtest_passed{scenario=\"shop::load::ping\"} 1"));
     assert!(text.contains("loadtest_passed{scenario=\"shop::load::pay\"} 0"));
     let mut search = sample::search("journey");
-    search.cards[0].verdict = loadtest::card::Verdict::Failed;
+    search.cards[0].verdict = loadtest_model::card::Verdict::Failed;
     assert!(render(&search).contains("} 1280\n"), "{}", render(&search));
     assert!(render(&search).contains("\"} 1\n# TYPE loadtest_validity"));
 }

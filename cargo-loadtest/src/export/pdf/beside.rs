@@ -8,8 +8,8 @@ use super::text::{ALARM, Colour, FAIR, GOOD, MUTED, Span, plain, prose};
 use super::{BODY, SUB};
 use crate::export::beside::{JOURNEY, Shown, shown};
 use crate::export::chart;
-use loadtest::card::Card;
-use loadtest::comparison::Change;
+use loadtest_model::card::Card;
+use loadtest_model::comparison::Change;
 
 pub(super) fn place(flow: &mut Flow<'_>, card: &Card) {
     let Some(shown) = shown(card) else {

@@ -7,7 +7,7 @@ use super::fonts::Fonts;
 use super::text::{GRID, MUTED, Style, lines, plain};
 use crate::export::chart::{self, Chart};
 use crate::export::facts::run_again;
-use loadtest::card::{Card, view};
+use loadtest_model::card::{Card, view};
 
 /// The space between two drawings.
 const BETWEEN: f64 = 22.0;

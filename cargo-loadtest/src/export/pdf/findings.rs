@@ -5,7 +5,7 @@ use super::flow::Flow;
 use super::table::{self, Cell, Column, Row, Table};
 use super::text::{ALARM, GOOD, INK, MUTED, Span, Style, plain, prose};
 use crate::export::facts::OWN_METRICS;
-use loadtest::card::{Card, DependencyFailure, view};
+use loadtest_model::card::{Card, DependencyFailure, view};
 use std::fmt::Write as _;
 
 const CELL: Style = Style::new(table::SIZE);

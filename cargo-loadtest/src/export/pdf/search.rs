@@ -6,7 +6,7 @@ use super::table::{Cell, Column, Row, Table};
 use super::text::{ALARM, FAIR, GOOD, INK, MUTED, Style, plain, prose};
 use super::{BADGE, SUB, reasons, top};
 use crate::export::facts::trial_cells;
-use loadtest::card::{Capacity, CapacityVerdict, Report, Tone, view};
+use loadtest_model::card::{Capacity, CapacityVerdict, Report, Tone, view};
 
 pub(super) fn place(flow: &mut Flow<'_>, report: &Report, found: &Capacity) {
     let tone = match found.verdict {

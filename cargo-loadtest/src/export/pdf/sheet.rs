@@ -10,7 +10,7 @@ use super::{
 use crate::export::beside::{asked, kept, reasons as told};
 use crate::export::chart;
 use crate::export::facts::{errors_alarm, facts, percentiles_of, spared_heading};
-use loadtest::card::{Card, Report, Trust, view};
+use loadtest_model::card::{Card, Report, Trust, view};
 use std::fmt::Write as _;
 
 pub(super) fn place(flow: &mut Flow<'_>, report: &Report, card: &Card) {

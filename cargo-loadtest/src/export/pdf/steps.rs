@@ -8,7 +8,7 @@ use super::text::{ALARM, Colour, MUTED, Span, Style, plain};
 use super::{BODY, figure, step_grade};
 use crate::export::chart;
 use crate::export::facts::ledger;
-use loadtest::card::{Card, InnerRow, StepRow, view};
+use loadtest_model::card::{Card, InnerRow, StepRow, view};
 use std::time::Duration;
 
 /// A column that not every card has.

@@ -2,12 +2,13 @@
 
 use super::report;
 use super::scenario::{HEALTHY, RAMP, Target, checkout};
-use loadtest::card::{Card, Letter, Quantiles, Report};
-use loadtest::comparison::{
+use loadtest_model::card::{Card, Quantiles, Report};
+use loadtest_model::comparison::{
     Beside, Change, Compared, Comparison, Figure, Margin, Outcome, Refusal, Skipped, Subject,
 };
-use loadtest::record::{Ending, ScenarioRecord};
-use loadtest::targets::{Offline, Permit, PermittedBy};
+use loadtest_model::definition::Letter;
+use loadtest_model::record::{Ending, ScenarioRecord};
+use loadtest_model::record::{Offline, Permit, PermittedBy};
 use std::net::IpAddr;
 use std::sync::LazyLock;
 

@@ -5,12 +5,14 @@ mod scenario;
 mod search;
 
 pub(super) use gate::{absent, compared, graded_too_low, kept, refused, regressed};
-use loadtest::card::Report;
-use loadtest::definition::{Metric, StepDef};
-use loadtest::metrics::{Cell, Panicked};
-use loadtest::plan::ScopedThreshold;
-use loadtest::record::{Ending, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord};
-use loadtest::transport::ErrorKind;
+use loadtest_model::card::Report;
+use loadtest_model::definition::{Metric, StepDef};
+use loadtest_model::metrics::ErrorKind;
+use loadtest_model::metrics::{Cell, Panicked};
+use loadtest_model::plan::ScopedThreshold;
+use loadtest_model::record::{
+    Ending, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord,
+};
 use scenario::{HEALTHY, SICK, below, checkout, ping};
 pub(super) use search::search;
 pub(crate) use search::search_record;
@@ -213,7 +215,8 @@ pub(super) fn hostile(text: &str) -> Report {
         }
         for step in &mut tally.steps {
             let time = Duration::from_millis(1);
-            step.inner(&text()).answered(200, time);
+            step.inner(&text())
+                .answered(200, time, || "200 OK".to_owned());
         }
         for error in tally.steps.iter_mut().flat_map(|step| &mut step.errors) {
             error.example = text();
@@ -241,11 +244,12 @@ pub(super) fn sender() -> Report {
     let step = &mut record.windows.steady.steps[4];
     for number in 1..=200 {
         let time = Duration::from_millis(number);
-        step.inner("GET /orders/{}").answered(200, time);
+        step.inner("GET /orders/{}")
+            .answered(200, time, || "200 OK".to_owned());
     }
     let receipt = step.inner("receipt");
-    receipt.answered(201, Duration::from_millis(12));
-    receipt.answered(404, Duration::from_millis(3));
+    receipt.answered(201, Duration::from_millis(12), || "201 Created".to_owned());
+    receipt.answered(404, Duration::from_millis(3), || "404 Not Found".to_owned());
     receipt.unanswered(ErrorKind::TimeoutHead, "late", Duration::from_secs(2));
     report(vec![record])
 }

@@ -1,13 +1,15 @@
 //! Scenarios and what invented targets answered them.
 
-use loadtest::chain::{Cause, RootCause};
-use loadtest::definition::{
+use loadtest_model::definition::{
     Bound, Comparison, Load, Metric, Reads, ScenarioDef, Shape, StepDef, Threshold,
 };
-use loadtest::metrics::{DependencyTally, ErrorTally, Frame, Health, SlowJourney, SlowStep, Tally};
-use loadtest::plan::{GradingDefaults, Overrides, Plan};
-use loadtest::record::{End, Ending, ScenarioRecord, Start};
-use loadtest::transport::ErrorKind;
+use loadtest_model::metrics::ErrorKind;
+use loadtest_model::metrics::{Cause, RootCause};
+use loadtest_model::metrics::{
+    DependencyTally, ErrorTally, Frame, Health, SlowJourney, SlowStep, Tally,
+};
+use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
+use loadtest_model::record::{End, Ending, ScenarioRecord, Start};
 use std::time::Duration;
 
 const RATE: u64 = 200;
@@ -263,7 +265,7 @@ fn journey(tally: &mut Tally, dice: &mut Dice, target: &Target, slower: f64) {
     }
 }
 
-fn ok(step: &mut loadtest::metrics::StepTally, time: Duration, dice: &mut Dice) {
+fn ok(step: &mut loadtest_model::metrics::StepTally, time: Duration, dice: &mut Dice) {
     step.executed += 1;
     step.requests += 1;
     step.ok += 1;

@@ -2,11 +2,13 @@
 
 use super::run;
 use super::scenario::{HEALTHY, checkout};
-use loadtest::capacity::{Attempt, Goal, Measured, Outcome, Purpose, Search, SearchEnding, Trial};
-use loadtest::card::Report;
-use loadtest::definition::{Bound, Comparison, Metric, Threshold};
-use loadtest::plan::ScopedThreshold;
-use loadtest::record::{Ending, RunRecord};
+use loadtest_model::capacity::{
+    Attempt, Goal, Measured, Outcome, Purpose, Search, SearchEnding, Trial,
+};
+use loadtest_model::card::Report;
+use loadtest_model::definition::{Bound, Comparison, Metric, Threshold};
+use loadtest_model::plan::ScopedThreshold;
+use loadtest_model::record::{Ending, RunRecord};
 use std::time::Duration;
 
 /// A search that found the capacity, whose scenario and reasons say `text`.

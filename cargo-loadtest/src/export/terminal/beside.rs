@@ -5,8 +5,8 @@ use super::table::{Column, Table};
 use super::text::{BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, clean};
 use crate::export::beside::{JOURNEY, Row, Shown, shown};
 use anstyle::Style;
-use loadtest::card::Card;
-use loadtest::comparison::Change;
+use loadtest_model::card::Card;
+use loadtest_model::comparison::Change;
 
 pub(super) fn section(page: &mut Page, card: &Card) {
     if let Some(shown) = shown(card) {

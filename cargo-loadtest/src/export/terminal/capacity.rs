@@ -4,8 +4,8 @@ use super::table::{Column, Table};
 use super::text::{BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, clean, shorten};
 use super::{Page, detail};
 use crate::export::facts::trial_cells;
-use loadtest::capacity::{Outcome, Purpose, Trial};
-use loadtest::card::{Capacity, CapacityVerdict, Report, Tone, view};
+use loadtest_model::capacity::{Outcome, Purpose, Trial};
+use loadtest_model::card::{Capacity, CapacityVerdict, Report, Tone, view};
 
 /// Prints the search in place of the cards; the card of the trial that shows the result is in the page.
 pub(super) fn result(page: &mut Page, report: &Report, capacity: &Capacity) {

@@ -4,7 +4,7 @@ use super::table::{Column, Table};
 use super::text::{BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, bar, clean, width};
 use super::{MOST, Page, more};
 use crate::export::facts::facts;
-use loadtest::card::{Card, Report, Trust, view};
+use loadtest_model::card::{Card, Report, Trust, view};
 use std::fmt::Write as _;
 
 /// The most lines of what came from outside.

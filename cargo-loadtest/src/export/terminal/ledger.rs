@@ -4,7 +4,7 @@ use super::table::{Column, Table};
 use super::text::{BAD, DIM, Line, PLAIN, clean, width};
 use super::{MOST, Page, more};
 use crate::export::facts::{self, spared_heading};
-use loadtest::card::{Card, DependencyFailure, view};
+use loadtest_model::card::{Card, DependencyFailure, view};
 use std::fmt::Write as _;
 
 /// Columns that stay on the narrowest terminal: planned, executed, failed.

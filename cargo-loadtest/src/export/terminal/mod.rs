@@ -13,8 +13,9 @@ pub(crate) mod text;
 
 use crate::export::beside::{asked, kept, reasons};
 use crate::export::facts::{NOT_RUN, errors_alarm, percentiles_of};
-use loadtest::card::{Card, Grade, Letter, LossKind, Report, Verdict, view};
-use loadtest::record::NotRun;
+use loadtest_model::card::{Card, Grade, LossKind, Report, Verdict, view};
+use loadtest_model::definition::Letter;
+use loadtest_model::record::NotRun;
 use table::{Column, Table};
 use text::{BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, clean, width, wrap};
 

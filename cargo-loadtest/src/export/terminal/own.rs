@@ -4,7 +4,7 @@ use super::Page;
 use super::table::{Column, Table};
 use super::text::{BOLD, PLAIN, clean};
 use crate::export::facts::OWN_METRICS;
-use loadtest::card::{Card, CounterRow, TimingRow, view};
+use loadtest_model::card::{Card, CounterRow, TimingRow, view};
 use std::time::Duration;
 
 pub(super) fn table(page: &mut Page, card: &Card) {

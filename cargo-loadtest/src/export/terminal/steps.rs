@@ -4,7 +4,7 @@ use super::table::{Column, Table};
 use super::text::{ACCENT, BAD, BOLD, DIM, FAIR, Line, PLAIN, bar, clean, shorten, width};
 use super::{Page, ledger, letter_style};
 use crate::export::facts::{run_again, spared_title};
-use loadtest::card::{Card, InnerRow, StepRow, view};
+use loadtest_model::card::{Card, InnerRow, StepRow, view};
 use std::cmp::Reverse;
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! What stands in the place of values: the markers that readers made, and new ones.
 
-use super::super::recording::{Confidence, Origin, Recording, Reference};
+use super::super::marked::{Confidence, Origin, Recording, Reference};
 use super::answer::Offer;
 use super::request::Place;
 use std::collections::{BTreeSet, HashMap, HashSet};

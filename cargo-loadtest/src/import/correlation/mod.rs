@@ -18,7 +18,7 @@ mod spelling;
 mod tests;
 mod wanted;
 
-use super::recording::{Confidence, Exchange, Recording};
+use super::marked::{Confidence, Exchange, Recording};
 use super::source::Note;
 use answer::{Offer, Offers};
 use choice::{Choice, choose};

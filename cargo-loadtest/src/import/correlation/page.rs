@@ -1,7 +1,7 @@
 //! Values in answers that are no JSON - pages, scripts, XML - and the texts around them, by which they are found
 //! again in the next answer.
 
-use super::super::recording::Spelling;
+use super::super::marked::Spelling;
 use super::kind::{Kind, kind};
 use super::spelling::meant;
 use std::borrow::Cow;

@@ -1,6 +1,6 @@
 //! What is replaced in a request; all else stays, byte for byte.
 
-use super::super::recording::{Body, Exchange};
+use super::super::marked::{Body, Exchange};
 use super::request::{Place, Slot};
 use std::collections::BTreeMap;
 use std::ops::Range;

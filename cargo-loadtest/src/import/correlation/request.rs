@@ -1,7 +1,7 @@
 //! The places of a request in which a value can stand.
 
 use super::super::document::{self, Node, Value};
-use super::super::recording::{Body, Exchange};
+use super::super::marked::{Body, Exchange};
 use super::super::source::Input;
 use super::label::Label;
 use super::layer::Layer;

@@ -1,6 +1,6 @@
 //! How values are written where some of their letters would mean something else, and what they mean.
 
-use super::super::recording::Spelling;
+use super::super::marked::Spelling;
 use super::layer::Layer;
 
 /// What a text means; nothing where nothing in it is written like this, or that is no text.

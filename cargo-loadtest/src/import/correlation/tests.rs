@@ -1,4 +1,4 @@
-use super::super::recording::{
+use super::super::marked::{
     Answer, Body, Credentials, Header, Key, Origin, Part, Reading, Reference,
 };
 use super::*;

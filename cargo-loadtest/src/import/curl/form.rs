@@ -1,6 +1,6 @@
 //! The parts of `-F`.
 
-use super::super::recording::Part;
+use super::super::marked::Part;
 use super::super::source::{Mistake, Note, Span};
 use super::data::Reads;
 

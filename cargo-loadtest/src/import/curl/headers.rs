@@ -1,6 +1,6 @@
 //! The headers of a request: those of the command, and those that curl adds.
 
-use super::super::recording::{BOUNDARY, Body, Exchange, Header, Recording};
+use super::super::marked::{BOUNDARY, Body, Exchange, Header, Recording};
 use super::super::source::{Mistake, Note};
 use super::cookies;
 use super::request::Draft;

@@ -15,7 +15,7 @@ mod request;
 mod tests;
 mod url;
 
-use super::recording::Recording;
+use super::marked::Recording;
 use super::shell::{self, Command, Variables, Word};
 use super::source::{Input, Mistake};
 pub(crate) use files::Files;

@@ -1,6 +1,6 @@
 //! What a text takes of answers, as references.
 
-use super::super::recording::{Body, Confidence, Exchange, Origin, Recording, Reference};
+use super::super::marked::{Body, Confidence, Exchange, Origin, Recording, Reference};
 use super::super::shell::Output;
 
 /// Makes references of outputs, each with how many requests there are up to that whose answer has it; of those that

@@ -1,6 +1,6 @@
 //! What the options of a command come to: its requests.
 
-use super::super::recording::{Body, Credentials, Exchange, Http, Part, Recording};
+use super::super::marked::{Body, Credentials, Exchange, Http, Part, Recording};
 use super::super::shell::Stdin;
 use super::super::source::{Mistake, Note, Span};
 use super::arguments::{Operation, Setting};

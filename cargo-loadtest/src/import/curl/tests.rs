@@ -1,4 +1,4 @@
-use super::super::recording::{BOUNDARY, Exchange, Key, Origin};
+use super::super::marked::{BOUNDARY, Exchange, Key, Origin};
 use super::*;
 use proptest::prelude::*;
 use serde::Deserialize;

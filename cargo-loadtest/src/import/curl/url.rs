@@ -1,6 +1,6 @@
 //! URLs as curl reads them: a scheme that may be missing, credentials, segments that lead back.
 
-use super::super::recording::Credentials;
+use super::super::marked::Credentials;
 use super::super::source::{Mistake, Span};
 use std::fmt::Write as _;
 

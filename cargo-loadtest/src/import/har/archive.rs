@@ -2,7 +2,7 @@
 //! as if it was not there.
 
 use super::super::document::{self, Node};
-use super::super::recording::Dropped;
+use super::super::marked::Dropped;
 use super::super::source::{Mistake, Note, Span};
 use super::times::{duration, moment};
 use super::why;

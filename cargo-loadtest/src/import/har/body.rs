@@ -1,7 +1,7 @@
 //! The bodies of requests and answers, out of the texts and lists by which archives tell them.
 
 use super::super::document::Node;
-use super::super::recording::{BOUNDARY, Body, Part};
+use super::super::marked::{BOUNDARY, Body, Part};
 use super::super::source::Note;
 use super::archive::Entry;
 use super::multipart;

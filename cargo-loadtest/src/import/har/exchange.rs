@@ -1,6 +1,6 @@
 //! An entry as an exchange: what is sent again, and what is expected of it.
 
-use super::super::recording::{Answer, Exchange, Header};
+use super::super::marked::{Answer, Exchange, Header};
 use super::super::source::Note;
 use super::archive::Entry;
 use super::{body, faults, headers};

@@ -1,6 +1,6 @@
 //! The headers that say something of a request, and not of the browser that sent it.
 
-use super::super::recording::{Credentials, Header};
+use super::super::marked::{Credentials, Header};
 use super::archive::Entry;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 

@@ -24,7 +24,7 @@ mod times;
 mod values;
 
 use super::document::{self, Node};
-use super::recording::{Dropped, Recording};
+use super::marked::{Dropped, Recording};
 use super::source::{Input, Mistake, Note};
 use archive::{Entry, Left};
 use cookies::Cookies;
@@ -68,7 +68,7 @@ pub(crate) struct HarOptions {
 /// An exchange, and when it took place, in milliseconds.
 #[derive(Debug, Clone)]
 struct Kept {
-    exchange: super::recording::Exchange,
+    exchange: super::marked::Exchange,
     started: Option<i64>,
     ended: Option<i64>,
     /// Whether the browser showed it as a page.

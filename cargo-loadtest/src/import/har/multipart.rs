@@ -1,6 +1,6 @@
 //! The body of a form with parts, as it was sent (RFC 7578), in its parts again.
 
-use super::super::recording::Part;
+use super::super::marked::Part;
 use super::archive::is_token;
 
 /// The most parts.

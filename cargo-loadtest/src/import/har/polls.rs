@@ -1,6 +1,6 @@
 //! Requests that a page repeats by itself: asked once.
 
-use super::super::recording::Exchange;
+use super::super::marked::Exchange;
 use super::super::source::Note;
 use super::{Kept, values};
 use std::collections::{HashMap, HashSet};

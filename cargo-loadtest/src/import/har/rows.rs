@@ -5,7 +5,7 @@
 //! that opens an item and its reviews has one row for both - and nothing else may know of them: neither an earlier
 //! answer, from which the identifier can be had, nor another request. The first row is what was recorded first.
 
-use super::super::recording::{Confidence, Data, Exchange, Header, Origin, Recording, Reference};
+use super::super::marked::{Confidence, Data, Exchange, Header, Origin, Recording, Reference};
 use super::super::source::{Input, Note};
 use super::Kept;
 use super::things::{Segment, pattern, segments, singular};

@@ -1,6 +1,6 @@
 //! The values in requests and answers, with the names under which they are there.
 
-use super::super::recording::{Body, Exchange};
+use super::super::marked::{Body, Exchange};
 use serde_json::Value;
 
 /// The most values that are looked at in one answer.

@@ -2,7 +2,7 @@
 
 mod words;
 
-use super::recording::Exchange;
+use super::marked::Exchange;
 use std::collections::{HashMap, HashSet};
 use words::{cleaned, singular, word};
 

@@ -7,7 +7,7 @@ use super::places::{Document, shortened};
 use super::sample::{Direction, Sampler, made};
 use super::style::Manner;
 use crate::import::document::{Field, Node, Value};
-use crate::import::recording::{Answer, Header};
+use crate::import::marked::{Answer, Header};
 
 /// What is known of the answers to an operation.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ use super::places::{Document, shortened};
 use super::sample::{Direction, Shape, made};
 use super::style::{Manner, plain};
 use crate::import::document::{Field, Node, Value};
-use crate::import::recording::{BOUNDARY, Body, Part};
+use crate::import::marked::{BOUNDARY, Body, Part};
 use std::borrow::Cow;
 
 /// What is sent of a file.

@@ -9,7 +9,7 @@ use super::security::{Access, access, is_token};
 use super::servers::{Server, Servers};
 use super::style::escaped;
 use crate::import::document::Node;
-use crate::import::recording::{Exchange, Header};
+use crate::import::marked::{Exchange, Header};
 use std::fmt::Write as _;
 
 /// What some services put at the end of all their paths.

@@ -3,7 +3,7 @@
 use super::draft::{Draft, Piece};
 use super::sample::singular;
 use crate::import::document::{Node, Value};
-use crate::import::recording::{Confidence, Key};
+use crate::import::marked::{Confidence, Key};
 use std::collections::{HashMap, HashSet};
 
 /// Objects that an answer is often put into.

@@ -4,7 +4,7 @@
 use super::draft::{Draft, Piece};
 use super::flow::{Place, Want, plain};
 use crate::import::document::Node;
-use crate::import::recording::Group;
+use crate::import::marked::Group;
 use std::collections::{HashMap, HashSet};
 
 /// How many operations without any tag are one scenario.

@@ -5,7 +5,7 @@ use super::flow::{From, Place, Want, is_bare};
 use super::places::{Document, shortened};
 use super::style::{escaped, plain};
 use crate::import::document::{Field, Node};
-use crate::import::recording::{Confidence, Key};
+use crate::import::marked::{Confidence, Key};
 use std::collections::{HashMap, HashSet};
 
 /// What the links of all answers say.

@@ -22,7 +22,7 @@ mod style;
 mod tests;
 
 use super::document::{self, Node};
-use super::recording::{Origin, Recording, Reference};
+use super::marked::{Origin, Recording, Reference};
 use super::source::{Input, Mistake};
 use draft::{Draft, Given, Piece};
 use flow::{From, Place, Want};

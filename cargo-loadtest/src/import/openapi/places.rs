@@ -4,7 +4,7 @@
 use super::super::secrecy::variable;
 use super::notes::Notes;
 use crate::import::document::{self, Node};
-use crate::import::recording::Secret;
+use crate::import::marked::Secret;
 use crate::import::source::{Note, Span};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};

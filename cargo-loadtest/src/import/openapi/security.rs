@@ -2,7 +2,7 @@
 
 use super::places::Document;
 use crate::import::document::Node;
-use crate::import::recording::Credentials;
+use crate::import::marked::Credentials;
 
 /// What an operation has to send to be let in.
 #[derive(Debug, Clone, Default)]

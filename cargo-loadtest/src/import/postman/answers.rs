@@ -1,7 +1,7 @@
 //! Answers that were saved with a request, as examples.
 
 use super::super::document::Node;
-use super::super::recording::{Answer, Header};
+use super::super::marked::{Answer, Header};
 use super::dynamic;
 use super::environment::value;
 

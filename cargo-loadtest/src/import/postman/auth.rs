@@ -1,7 +1,7 @@
 //! Who asks: credentials of a request, or of the folders and the collection that it is in.
 
 use super::super::document::Node;
-use super::super::recording::{Credentials, Exchange, Header};
+use super::super::marked::{Credentials, Exchange, Header};
 use super::Reader;
 use super::environment::value;
 use super::variables::{Piece, Scope, next};

@@ -1,7 +1,7 @@
 //! How a request is sent, where it or a folder says so: `protocolProfileBehavior`, a proxy, a certificate.
 
 use super::super::document::Node;
-use super::super::recording::Exchange;
+use super::super::marked::Exchange;
 use super::Reader;
 use super::collection::{Collection, Entry};
 

@@ -1,7 +1,7 @@
 //! Bodies of every kind, and the type that goes without saying with each.
 
 use super::super::document::{self, Node};
-use super::super::recording::{BOUNDARY, Body, Part};
+use super::super::marked::{BOUNDARY, Body, Part};
 use super::super::source::Input;
 use super::Reader;
 use super::dynamic;

@@ -1,7 +1,7 @@
 //! Which requests are taken, and what scenarios they make.
 
 use super::super::document::Node;
-use super::super::recording::{Exchange, Group, Origin, Recording};
+use super::super::marked::{Exchange, Group, Origin, Recording};
 use super::super::source::{Mistake, Note};
 use super::collection::{Collection, shown};
 use super::names::unique;

@@ -20,7 +20,7 @@ mod url;
 mod variables;
 
 use super::document::{self, Node};
-use super::recording::{Client, Dropped, Recording};
+use super::marked::{Client, Dropped, Recording};
 use super::source::{Input, Mistake, Note, Span};
 use collection::{Collection, Entry};
 pub(crate) use environment::{Environment, read_environment};

@@ -1,7 +1,7 @@
 //! One request: method, URL, headers, credentials and body.
 
 use super::super::document::Node;
-use super::super::recording::{Body, Exchange, Header};
+use super::super::marked::{Body, Exchange, Header};
 use super::behaviour::Behaviour;
 use super::collection::{Collection, Entry};
 use super::environment::{place, value};

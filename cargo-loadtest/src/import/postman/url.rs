@@ -1,7 +1,7 @@
 //! URLs: as a text, or in parts; with variables anywhere.
 
 use super::super::document::Node;
-use super::super::recording::Credentials;
+use super::super::marked::Credentials;
 use super::super::source::Span;
 use super::dynamic;
 use super::environment::value;

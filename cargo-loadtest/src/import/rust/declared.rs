@@ -1,7 +1,7 @@
 //! A request as the options of a step, where they can say it.
 
 use super::super::document::{self, Node, Value};
-use super::super::recording::{Body, Credentials, Exchange, Header, Part};
+use super::super::marked::{Body, Credentials, Exchange, Header, Part};
 use super::super::source::Input;
 use super::attribute::Choice;
 use super::comment::quoted;

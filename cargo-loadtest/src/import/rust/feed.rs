@@ -1,6 +1,6 @@
 //! Rows of data, as a feed.
 
-use super::super::recording::{Data, Origin, Recording};
+use super::super::marked::{Data, Origin, Recording};
 use super::layout::{Code, variable};
 use super::literal::{code_text, text};
 use super::secrets::Vault;

@@ -1,11 +1,11 @@
 //! What stands around the scenarios of a source: what it is, what it needs, what is not in it.
 
-use super::super::recording::{Exchange, Recording};
+use super::super::marked::{Exchange, Recording};
 use super::super::source::{Input, Note};
 use super::built::{Uses, part_header};
 use super::comment;
 use super::secrets::Named;
-use crate::import::recording::Body;
+use crate::import::marked::Body;
 use crate::import::secrecy::without;
 use std::fmt::Write as _;
 
@@ -256,7 +256,7 @@ fn left_out(recording: &Recording) -> Vec<String> {
     let data = recording.data.iter().enumerate().filter(|(at, _)| {
         let mut references = recording.references.iter();
         !references.any(|reference| {
-            matches!(&reference.from, super::super::recording::Origin::Row { data, .. } if data == at)
+            matches!(&reference.from, super::super::marked::Origin::Row { data, .. } if data == at)
         })
     });
     let data = data.map(|(_, data)| {

@@ -22,7 +22,7 @@ mod template;
 mod tests;
 mod types;
 
-use super::recording::{Client, Exchange, Http, Recording, Secret};
+use super::marked::{Client, Exchange, Http, Recording, Secret};
 use super::source::Input;
 use attribute::Choice;
 use built::Uses;

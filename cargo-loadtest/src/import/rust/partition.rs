@@ -1,7 +1,7 @@
 //! Which requests become which scenario, and in which order: none comes before one whose answer it needs.
 
+use super::super::marked::{Exchange, Origin, Reading, Recording, Reference};
 use super::super::naming;
-use super::super::recording::{Exchange, Origin, Reading, Recording, Reference};
 use super::template::{Markers, Piece, Template};
 use super::types::last_key;
 use std::collections::{BTreeSet, HashMap, HashSet};

@@ -1,6 +1,6 @@
 //! What a step can use: the answers of those above it, and the rows of its scenario.
 
-use super::super::recording::{Confidence, Exchange, Header, Origin, Recording};
+use super::super::marked::{Confidence, Exchange, Header, Origin, Recording};
 use super::comment;
 use super::literal::text;
 use super::partition::{Scenario, exchange_of, word};

@@ -1,6 +1,6 @@
 //! Which values are secret, and the names that stand for them in the source.
 
-use super::super::recording::{Recording, Secret};
+use super::super::marked::{Recording, Secret};
 use super::template::{Markers, Piece, Template};
 use crate::import::secrecy::{forms, found, has_secret, texts_in_base64, variable};
 

@@ -3,7 +3,7 @@
 //! A header of a scenario is on each step that does not set it; one with values of answers, on each step after these.
 //! So it is taken only where no step gets a header by it that was not recorded.
 
-use super::super::recording::{Exchange, Header};
+use super::super::marked::{Exchange, Header};
 use super::attribute::Choice;
 use super::declared::{Writing, declared_header, is_sent};
 use super::partition::exchange_of;

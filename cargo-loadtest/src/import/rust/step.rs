@@ -1,6 +1,6 @@
 //! One request as a step: declared where that can say it, else a function.
 
-use super::super::recording::{Client, Exchange};
+use super::super::marked::{Client, Exchange};
 use super::attribute::{self, Choice};
 use super::built::{self, Uses};
 use super::declared::{self, Writing, is_sent};

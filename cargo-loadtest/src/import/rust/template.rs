@@ -1,6 +1,6 @@
 //! Text with places in it that a run fills, and how these are found: by markers in what was recorded.
 
-use super::super::recording::{Body, Exchange, Recording};
+use super::super::marked::{Body, Exchange, Recording};
 use std::collections::{BTreeSet, HashMap};
 
 /// A part of a text.

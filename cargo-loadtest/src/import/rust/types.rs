@@ -1,7 +1,7 @@
 //! The types of answers: what references need of them, as it was seen.
 
+use super::super::marked::{Key, Origin, Recording};
 use super::super::naming;
-use super::super::recording::{Key, Origin, Recording};
 use super::comment;
 use super::literal::text;
 use serde_json::Value;

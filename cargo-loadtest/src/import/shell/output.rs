@@ -2,7 +2,7 @@
 
 use super::programs::is_called;
 use super::{Command, Stdin, begins_name, is_in_name};
-use crate::import::recording::Key;
+use crate::import::marked::Key;
 
 /// A value of the answer to a command.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Variables, as far as a text sets them or the environment has them.
 
-use super::super::recording::{Key, Secret};
+use super::super::marked::{Key, Secret};
 use super::super::source::{Mistake, Span};
 use super::{Command, Output};
 use std::collections::{HashMap, HashSet};

@@ -1,7 +1,7 @@
 //! Which row is whose turn: pure arithmetic, without memory, so that every thread finds the same.
 
 use super::error::FeedError;
-use crate::chain::vu::mix;
+use loadtest_model::random::mix;
 
 /// The order of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,18 +1,19 @@
 //! One virtual user and one journey of it through the steps of its scenario.
 
-mod progress;
 mod observer;
+mod progress;
 mod step;
 
-use super::worker_state::WorkerState;
-use super::vu_guard::VuGuard;
 use super::outcome::tally_failure;
+use super::vu_guard::VuGuard;
+use super::worker_state::WorkerState;
 use crate::chain::{Chain, Purpose, RequestBuf, Scenario, Shared, Vu};
-use crate::metrics::{SlowJourney, micros};
-use crate::schedule::Window;
-use crate::transport::{ErrorKind, Failure, Transport};
-use progress::{IterationProgress, ExecutedStep, IterationGuard, elapsed_between};
+use crate::transport::{Failure, Transport};
+use loadtest_model::metrics::ErrorKind;
+use loadtest_model::metrics::{SlowJourney, micros};
+use loadtest_model::schedule::Window;
 pub(crate) use observer::{IterationObserver, NoObserver};
+use progress::{ExecutedStep, IterationGuard, IterationProgress, elapsed_between};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -172,8 +173,16 @@ impl<T: Transport> VirtualUser<T> {
     }
 
     /// Readies the chain, or says what panicked.
-    fn prepare_chain(&mut self, arrival: Arrival, window: Window, state: &WorkerState) -> Result<(), String> {
-        self.transport.as_mut().unwrap_or_else(missing_transport).begin();
+    fn prepare_chain(
+        &mut self,
+        arrival: Arrival,
+        window: Window,
+        state: &WorkerState,
+    ) -> Result<(), String> {
+        self.transport
+            .as_mut()
+            .unwrap_or_else(missing_transport)
+            .begin();
         self.vu.begin(arrival.iteration, arrival.feed_index);
         self.vu.reseed(usize::MAX, Purpose::Scenario);
         let Self {

@@ -2,8 +2,8 @@
 
 use super::super::outcome::StepOutcome;
 use crate::chain::RequestBuf;
-use crate::definition::Reads;
 use crate::transport::Exchange;
+use loadtest_model::definition::Reads;
 use std::time::Duration;
 
 /// Sees what happens in an iteration, step by step.

@@ -1,10 +1,10 @@
 //! The state of a journey on its way, and what of it is left when it does not come to its end.
 
-use super::super::worker_state::WorkerState;
 use super::super::outcome::StepOutcome;
+use super::super::worker_state::WorkerState;
 use super::observer::IterationObserver;
-use crate::metrics::{SlowStep, micros};
-use crate::schedule::Window;
+use loadtest_model::metrics::{SlowStep, micros};
+use loadtest_model::schedule::Window;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;

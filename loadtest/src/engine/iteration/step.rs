@@ -1,18 +1,22 @@
 //! One step of a journey: drawn, built, sent, checked and tallied.
 
+use super::super::outcome::{
+    StepOutcome, StepSample, dependency_tally, tally_not_sent, tally_without_request,
+};
 use super::super::request_loop::RequestLoop;
-use super::super::worker_state::WorkerState;
-use super::super::vu_guard::VuGuard;
-use super::super::outcome::{StepOutcome, StepSample, dependency_tally, tally_not_sent, tally_without_request};
 use super::super::step_client::{RequestLog, StepClient};
+use super::super::vu_guard::VuGuard;
+use super::super::worker_state::WorkerState;
 use super::VirtualUser;
-use super::progress::IterationProgress;
 use super::observer::IterationObserver;
-use crate::chain::{Cause, Halt, Http, Purpose, RootCause, Unmet};
-use crate::definition::StepDef;
-use crate::schedule::Window;
-use crate::transport::{ErrorKind, Failure, Transport};
+use super::progress::IterationProgress;
+use crate::chain::{Halt, Http, Purpose, Unmet};
+use crate::transport::{Failure, Transport};
 use http::StatusCode;
+use loadtest_model::definition::StepDef;
+use loadtest_model::metrics::ErrorKind;
+use loadtest_model::metrics::{Cause, RootCause};
+use loadtest_model::schedule::Window;
 use std::any::Any;
 use std::future::poll_fn;
 use std::ops::ControlFlow;
@@ -117,7 +121,9 @@ impl<T: Transport> VirtualUser<T> {
         let account = RequestLog::new(state, window, step, O::KEPT_EXCHANGES);
         let line = StepClient::new(transport, def, account);
         let mut http = Http::new(Box::new(line));
-        let ran = self.poll_step_function(step, &mut http, window, state).await;
+        let ran = self
+            .poll_step_function(step, &mut http, window, state)
+            .await;
         let wire: Box<dyn Any> = http.into_wire();
         let (transport, mut account) = wire
             .downcast::<StepClient<T>>()
@@ -189,20 +195,25 @@ impl<T: Transport> VirtualUser<T> {
         vu.reseed(step, Purpose::Scenario);
         let mut vu = VuGuard::new(vu, state, window);
         let mut function = state.run_user_code(step, || chain.run(step, &mut vu, http))?;
-        let ran = poll_fn(
-            |context| match state.run_user_code(step, || function.as_mut().poll(context)) {
+        let ran = poll_fn(|context| {
+            match state.run_user_code(step, || function.as_mut().poll(context)) {
                 Ok(Poll::Pending) => Poll::Pending,
                 Ok(Poll::Ready(ran)) => Poll::Ready(Ok(ran)),
                 Err(message) => Poll::Ready(Err(message)),
-            },
-        )
+            }
+        })
         .await;
         // What it still holds may be code of the scenario too.
         state.run_user_code(step, || drop(function)).and(ran)
     }
 
     /// Draws the step, unless it runs `always` or has run once and for all.
-    fn draw_step(&mut self, step: usize, always: bool, state: &WorkerState) -> Result<(), StepOutcome> {
+    fn draw_step(
+        &mut self,
+        step: usize,
+        always: bool,
+        state: &WorkerState,
+    ) -> Result<(), StepOutcome> {
         let Self {
             chain: Some(chain),
             vu,

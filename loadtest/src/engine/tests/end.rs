@@ -3,8 +3,8 @@
 use super::health::freezing;
 use super::*;
 use crate::engine::{self, How, Workers};
-use crate::plan::GRACEFUL_STOP;
 use crate::transport::{HttpTransport, Network};
+use loadtest_model::plan::GRACEFUL_STOP;
 use loadtest_tests::{Reply, Server};
 
 /// A step whose own deadline is no help.

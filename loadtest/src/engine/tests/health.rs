@@ -1,8 +1,8 @@
 //! What the engine says of itself, and what it says of a target that stalls.
 
 use super::*;
-use crate::card::{Card, Trust};
-use crate::record::{End, Ending, ScenarioRecord, Start};
+use loadtest_model::card::{Card, Trust};
+use loadtest_model::record::{End, Ending, ScenarioRecord, Start};
 use proptest::prelude::*;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -187,7 +187,7 @@ proptest! {
             .map(|(from, to, time)| Stage { from, to, duration: ms(time) })
             .collect();
         let load = || Load::new(Shape::RateStages { stages: stages.clone().into() });
-        prop_assume!(crate::schedule::Schedule::new(&load()).arrivals() > 0);
+        prop_assume!(loadtest_model::schedule::Schedule::new(&load()).arrivals() > 0);
         let steps = || vec![step("a"), step("b")];
         let one = run(load(), steps(), quick);
         let many = run_workers(load(), steps(), workers, &Control::new(), None, quick);

@@ -1,8 +1,8 @@
 //! Steps that run once for each user, after its last journey.
 
 use super::*;
-use crate::chain::RowLimit;
-use crate::metrics::StepTally;
+use loadtest_model::metrics::StepTally;
+use loadtest_model::plan::RowLimit;
 
 const NEVER: Duration = Duration::ZERO;
 
@@ -227,7 +227,9 @@ fn a_run_that_is_stopped_lets_users_leave() {
 fn what_an_abort_cuts_off_is_cancelled() {
     let load = || users(4, NEVER, ms(5_000));
     // within their journeys
-    let ran = run_until(load(), ms(2_500), RunPhase::Aborting, |_| (ms(20_000), Ok("")));
+    let ran = run_until(load(), ms(2_500), RunPhase::Aborting, |_| {
+        (ms(20_000), Ok(""))
+    });
     let all = ran.all();
     assert_eq!((all.journey.started, all.journey.cancelled), (4, 4));
     assert_eq!(came_to(&all.steps[1]), (0, 4));

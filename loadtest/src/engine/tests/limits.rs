@@ -1,11 +1,11 @@
 //! Thresholds that end a run: when they are looked at, and what the run does then.
 
 use super::*;
-use crate::definition::{Bound, Comparison, Metric, Threshold};
 use crate::engine::abort_thresholds::AbortThresholds;
-use crate::metrics::Broken;
-use crate::plan::ScopedThreshold;
-use crate::schedule::Schedule;
+use loadtest_model::definition::{Bound, Comparison, Metric, Threshold};
+use loadtest_model::metrics::Broken;
+use loadtest_model::plan::ScopedThreshold;
+use loadtest_model::schedule::Schedule;
 
 fn errors_below(share: f64, after: Duration) -> Threshold {
     Threshold {

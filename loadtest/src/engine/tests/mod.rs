@@ -5,7 +5,7 @@ mod course;
 mod end;
 mod health;
 mod last;
-mod abort_thresholds;
+mod limits;
 mod many;
 mod own;
 mod repeat;
@@ -14,20 +14,23 @@ mod senders;
 mod slowest;
 mod soak;
 
-use super::control::{Control, StopSignals, RunPhase};
+use super::control::{Control, RunPhase, StopSignals};
 use super::pacer::Pacer;
 use super::worker::{WorkerSpec, WorkerSummary, work};
 use crate::chain::{
-    Cause, Chain, Halt, Http, Local, Prepared, RawResponse, RequestBuf, RootCause, Scenario,
-    SetupContext, SetupError, Shared, Unmet, Vu,
+    Chain, Halt, Http, Local, Prepared, RawResponse, RequestBuf, Scenario, SetupContext,
+    SetupError, Shared, Unmet, Vu,
 };
-use crate::definition::sample::{self, step};
-use crate::definition::{Load, Shape, Stage, StepDef, Think};
-use crate::metrics::{Frame, Tally, Windows};
-use crate::plan::{GradingDefaults, Overrides, Plan};
-use crate::transport::{Call, ErrorKind, Exchange, Failure, Phases, Received, Traffic, Transport};
+use crate::transport::{Call, Exchange, Failure, Received, Transport};
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
+use loadtest_model::definition::sample;
+use loadtest_model::definition::sample::step;
+use loadtest_model::definition::{Load, Shape, Stage, StepDef, Think};
+use loadtest_model::metrics::{Cause, RootCause};
+use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
+use loadtest_model::metrics::{Frame, Tally, Windows};
+use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};

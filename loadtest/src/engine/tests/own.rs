@@ -1,7 +1,7 @@
 //! What the scenario's code counts and times by itself.
 
 use super::*;
-use crate::metrics::OwnTally;
+use loadtest_model::metrics::OwnTally;
 use std::future::pending;
 
 /// A chain that counts and times wherever its code has the virtual user.

@@ -2,20 +2,22 @@
 
 use super::{ms, prepare};
 use crate::chain::{
-    Cause, Chain, Halt, Http, Local, RawResponse, RequestBuf, RootCause, Scenario, Shared, Unmet,
-    Vu,
+    Chain, Halt, Http, Local, RawResponse, RequestBuf, Scenario, Shared, Unmet, Vu,
 };
-use crate::definition::sample::{self, step};
-use crate::definition::{Load, Retry, Shape, StatusRange, StepDef, Think, Trigger, Until};
 use crate::engine::control::{Control, StopSignals};
 use crate::engine::pacer::Pacer;
 use crate::engine::smoke::smoke;
 use crate::engine::worker::{WorkerSpec, work};
-use crate::metrics::{Histogram, StepTally, Tally, Windows};
-use crate::plan::{GradingDefaults, Overrides, Plan};
-use crate::transport::{Call, ErrorKind, Exchange, Failure, Phases, Received, Traffic, Transport};
+use crate::transport::{Call, Exchange, Failure, Received, Transport};
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
+use loadtest_model::definition::sample;
+use loadtest_model::definition::sample::step;
+use loadtest_model::definition::{Load, Retry, Shape, StatusRange, StepDef, Think, Trigger, Until};
+use loadtest_model::metrics::{Cause, RootCause};
+use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
+use loadtest_model::metrics::{Histogram, StepTally, Tally, Windows};
+use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -249,7 +251,8 @@ impl Case {
                 });
             }
             let all = Rc::clone(&windows);
-            let report = move |frame: crate::metrics::Frame| all.borrow_mut().merge(&frame.windows);
+            let report =
+                move |frame: loadtest_model::metrics::Frame| all.borrow_mut().merge(&frame.windows);
             let orders = StopSignals::new(&control, &Control::new());
             work(crew, start, Pacer::with_runtime_timer(), orders, report).await
         })

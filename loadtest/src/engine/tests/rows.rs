@@ -1,7 +1,7 @@
 //! Feeds that end the load after their last row.
 
 use super::*;
-use crate::chain::RowLimit;
+use loadtest_model::plan::RowLimit;
 
 /// Runs `load` with a feed that ends it after `rows` rows.
 fn run_rows(

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::chain::{Error, Skip};
-use crate::metrics::{Histogram, InnerTally};
+use loadtest_model::metrics::{Histogram, InnerTally};
 use std::future::pending;
 
 /// What the `async` function of a step does.

@@ -1,7 +1,7 @@
 //! The slowest journeys, step by step.
 
 use super::*;
-use crate::metrics::{SlowJourney, SlowStep, Slowest};
+use loadtest_model::metrics::{SlowJourney, SlowStep, Slowest};
 
 fn ran(step: usize, begin_ms: u64, time_ms: u64, ok: bool) -> SlowStep {
     SlowStep {

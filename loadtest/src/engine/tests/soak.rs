@@ -1,10 +1,10 @@
 //! An hour of a run: what it keeps does not grow with its length.
 
 use super::*;
-use crate::metrics::Cells;
-use crate::protocol::JournalLine;
-use crate::record::{ScenarioRecord, Start};
 use allocation_counter::measure;
+use loadtest_model::metrics::Cells;
+use loadtest_model::protocol::JournalLine;
+use loadtest_model::record::{ScenarioRecord, Start};
 
 /// A minute of a run: quick and slow answers, and some that fail in several ways.
 fn minute() -> Vec<Frame> {

@@ -367,7 +367,12 @@ impl TargetEntry {
 }
 
 impl Listed {
-    fn set_key(&mut self, key: &str, value: &EntryValue, port: &mut Option<u16>) -> Result<(), String> {
+    fn set_key(
+        &mut self,
+        key: &str,
+        value: &EntryValue,
+        port: &mut Option<u16>,
+    ) -> Result<(), String> {
         match key {
             "host" => self.host = parse_host(text_value(key, value)?)?,
             "scheme" => {

@@ -206,7 +206,11 @@ impl TargetCommand {
         let program = program_name(&self.program);
         let number = port.to_string();
         let mut command = Command::new(&self.program);
-        command.args(self.args.iter().map(|arg| arg.replace(PORT_PLACEHOLDER, &number)));
+        command.args(
+            self.args
+                .iter()
+                .map(|arg| arg.replace(PORT_PLACEHOLDER, &number)),
+        );
         // The output is only ever shown as text, so its colours would be noise.
         command.env("NO_COLOR", "1");
         for (key, value) in &self.env {

@@ -130,9 +130,14 @@ mod tests {
     fn a_closed_port_is_not_ready() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
-        assert_eq!(ReadyProbe::Connect.probe_once(address, PROBE_TIMEOUT), Ok(()));
+        assert_eq!(
+            ReadyProbe::Connect.probe_once(address, PROBE_TIMEOUT),
+            Ok(())
+        );
         drop(listener);
-        let refused = ReadyProbe::Connect.probe_once(address, PROBE_TIMEOUT).unwrap_err();
+        let refused = ReadyProbe::Connect
+            .probe_once(address, PROBE_TIMEOUT)
+            .unwrap_err();
         assert!(refused.starts_with(&format!("no connection to {address}")));
     }
 }

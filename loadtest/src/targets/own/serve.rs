@@ -83,7 +83,9 @@ impl InProcess {
         let thread = thread::Builder::new()
             .name("target".to_owned())
             .spawn(move || {
-                let served = catch_unwind(AssertUnwindSafe(|| serve_until_stopped(listener, serve, stopped)));
+                let served = catch_unwind(AssertUnwindSafe(|| {
+                    serve_until_stopped(listener, serve, stopped)
+                }));
                 let death = match served {
                     Ok(Ok(None)) => return,
                     Ok(Ok(Some(end))) => end,
@@ -124,7 +126,9 @@ impl InProcess {
                 });
             }
             if started.elapsed() >= START_TIMEOUT {
-                return Err(TargetError::InsideNotReady { within: START_TIMEOUT });
+                return Err(TargetError::InsideNotReady {
+                    within: START_TIMEOUT,
+                });
             }
             thread::sleep(READY_POLL_INTERVAL);
         }

@@ -13,7 +13,7 @@ use super::meter::{MAX_HEAD, MeteredStream};
 use super::request::OutgoingRequest;
 use bytes::Bytes;
 use chunks::Chunks;
-use head::{ResponseHead, ParsedHead};
+use head::{ParsedHead, ResponseHead};
 use http::{HeaderMap, StatusCode, Version};
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
@@ -307,7 +307,9 @@ impl Http1 {
                 continue;
             }
             self.used += head::blank_lines_len(&self.read[self.used..]);
-            while let Some(parsed) = head::parse_head(&self.read[self.used..], is_head, all, headers)? {
+            while let Some(parsed) =
+                head::parse_head(&self.read[self.used..], is_head, all, headers)?
+            {
                 match parsed {
                     ParsedHead::Interim(length) => self.used += length,
                     ParsedHead::Final(length, _) if length > MAX_HEAD => {

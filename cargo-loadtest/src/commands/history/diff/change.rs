@@ -1,8 +1,8 @@
 //! What changed between two versions of a scenario: pure, and in words.
 
 use super::facts::{Fact, GRADING, IN_FORCE, of_run, of_scenario, of_step};
-use loadtest::definition::{ScenarioDef, StepDef};
-use loadtest::record::ScenarioRecord;
+use loadtest_model::definition::{ScenarioDef, StepDef};
+use loadtest_model::record::ScenarioRecord;
 use serde::Serialize;
 
 /// What changed between two versions of a scenario.
@@ -205,7 +205,7 @@ fn fields(base: &[Fact], new: &[Fact]) -> Vec<FieldChange> {
 mod tests {
     use super::*;
     use crate::session::sample;
-    use loadtest::definition::{HeaderDef, Load, Shape};
+    use loadtest_model::definition::{HeaderDef, Load, Shape};
     use std::time::Duration;
 
     fn record(names: &[&str]) -> ScenarioRecord {
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn a_step_that_uses_another_one_does_not_change_when_that_gets_another_number() {
-        use loadtest::definition::Dependency;
+        use loadtest_model::definition::Dependency;
         let uses = |record: &mut ScenarioRecord, step: usize, on: usize| {
             record.definition.steps.to_mut()[step].dependencies = vec![Dependency {
                 step: on,

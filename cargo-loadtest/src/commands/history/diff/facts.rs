@@ -3,10 +3,11 @@
 //! Each list takes its definition apart completely, so that a field which is new is not forgotten.
 
 use crate::commands::words;
-use loadtest::card::{Letter, view};
-use loadtest::definition::{BodyDef, BodyKind, ScenarioDef, StepDef, Threshold};
-use loadtest::plan::{Plan, ScopedThreshold};
-use loadtest::record::ScenarioRecord;
+use loadtest_model::card::view;
+use loadtest_model::definition::Letter;
+use loadtest_model::definition::{BodyDef, BodyKind, ScenarioDef, StepDef, Threshold};
+use loadtest_model::plan::{Plan, ScopedThreshold};
+use loadtest_model::record::ScenarioRecord;
 use std::time::Duration;
 
 /// How the fields begin that are about the grading of each step.

@@ -4,7 +4,7 @@ use super::super::entry::{Archive, Version, short};
 use crate::cli::CargoArgs;
 use crate::error::Error;
 use crate::store::{self, Store};
-use loadtest::record::{RunRecord, ScenarioRecord};
+use loadtest_model::record::{RunRecord, ScenarioRecord};
 use serde::Serialize;
 
 /// A run, or the version of a scenario, shown by its newest run.

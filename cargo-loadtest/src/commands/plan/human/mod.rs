@@ -8,8 +8,8 @@ use super::{Prospect, words};
 use crate::commands::weights::short;
 use crate::export::terminal::text::{BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, clean, wrap};
 use anstyle::Style;
-use loadtest::card::view;
-use loadtest::definition::Shape;
+use loadtest_model::card::view;
+use loadtest_model::definition::Shape;
 use tables::{course, figure, mark, steps};
 
 /// Columns left of everything below the title.

@@ -6,9 +6,9 @@ use super::{MARGIN, Page, margin};
 use crate::commands::weights::short;
 use crate::export::terminal::table::{Column, Table};
 use crate::export::terminal::text::{BOLD, DIM, FAIR, PLAIN, clean};
-use loadtest::card::view;
-use loadtest::definition::StepDef;
-use loadtest::plan::StepGrading;
+use loadtest_model::card::view;
+use loadtest_model::definition::StepDef;
+use loadtest_model::plan::StepGrading;
 use std::time::Duration;
 
 pub(super) fn course(page: &mut Page, prospect: &Prospect<'_>) {

@@ -1,7 +1,7 @@
 //! What answers have to offer.
 
 use super::super::document::{self, Node, Value};
-use super::super::recording::{Answer, Exchange, Key, Origin, Reading, Spelling};
+use super::super::marked::{Answer, Exchange, Key, Origin, Reading, Spelling};
 use super::super::source::Input;
 use super::kind::{Kind, kind};
 use super::label::Label;

@@ -1,6 +1,6 @@
 //! Several requests that become one, and what is between them.
 
-use super::super::super::recording::Origin;
+use super::super::super::marked::Origin;
 use super::*;
 
 #[test]

@@ -5,7 +5,7 @@ mod fixtures;
 mod folded;
 mod told;
 
-use super::super::recording::{Body, Exchange};
+use super::super::marked::{Body, Exchange};
 use super::*;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Values that links give, and cookies.
 
 use super::*;
-use crate::import::recording::{Key, Origin};
+use crate::import::marked::{Key, Origin};
 
 #[test]
 fn a_link_to_what_the_answer_has_not_is_told() {

@@ -7,7 +7,7 @@ mod told;
 mod values;
 
 use super::*;
-use crate::import::recording::{Body, Exchange, Key};
+use crate::import::marked::{Body, Exchange, Key};
 use std::fmt::Write as _;
 
 const SHOP: &str = include_str!("../../../../../tests/fixtures/import/openapi/shop-3.0.yaml");

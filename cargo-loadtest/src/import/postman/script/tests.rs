@@ -1,4 +1,4 @@
-use super::super::super::recording::Key;
+use super::super::super::marked::Key;
 use super::*;
 
 /// What a script sets, as one line each.

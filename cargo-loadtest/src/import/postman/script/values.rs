@@ -1,6 +1,6 @@
 //! What a script keeps, as far as it is a part of the answer that can be named.
 
-use super::super::super::recording::Key;
+use super::super::super::marked::Key;
 use super::tokens::{self, Token};
 use std::collections::HashMap;
 use std::rc::Rc;

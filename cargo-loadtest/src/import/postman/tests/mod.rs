@@ -5,7 +5,7 @@ mod requests;
 mod told;
 mod variables;
 
-use super::super::recording::{Body, Exchange, Origin};
+use super::super::marked::{Body, Exchange, Origin};
 use super::*;
 use std::fmt::Write as _;
 
@@ -55,10 +55,10 @@ fn resolved(text: &str, recording: &Recording) -> String {
         text = text.replace(&secret.value, &format!("<{}>", secret.name));
     }
     for reference in &recording.references {
-        let path = |path: &[super::super::recording::Key]| {
+        let path = |path: &[super::super::marked::Key]| {
             let keys = path.iter().map(|key| match key {
-                super::super::recording::Key::Field(name) => format!(".{name}"),
-                super::super::recording::Key::Item(number) => format!("[{number}]"),
+                super::super::marked::Key::Field(name) => format!(".{name}"),
+                super::super::marked::Key::Item(number) => format!("[{number}]"),
             });
             keys.collect::<String>()
         };

@@ -2,7 +2,7 @@
 
 use super::super::names;
 use super::Variables;
-use crate::import::recording::{Confidence, Origin, Reference, Secret};
+use crate::import::marked::{Confidence, Origin, Reference, Secret};
 use crate::import::secrecy::variable;
 
 /// How many variables may be given at run time.

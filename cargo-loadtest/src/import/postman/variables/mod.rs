@@ -6,7 +6,7 @@ use super::dynamic;
 use super::environment::{Environment, Layer, Variable};
 use super::names;
 use super::script::Part;
-use crate::import::recording::{Key, Origin, Reference, Secret};
+use crate::import::marked::{Key, Origin, Reference, Secret};
 use crate::import::source::{Note, Span};
 use std::collections::{HashMap, HashSet};
 

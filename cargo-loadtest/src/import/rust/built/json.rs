@@ -6,8 +6,8 @@ use super::super::literal::{code_text, text};
 use super::super::template::Piece;
 use super::super::types::{Read, Shape, identifier};
 use super::{DEPTH, Function, Place, Sort};
+use crate::import::marked::{Key, Origin};
 use crate::import::naming;
-use crate::import::recording::{Key, Origin};
 use crate::import::secrecy::is_secret;
 use std::fmt::Write as _;
 

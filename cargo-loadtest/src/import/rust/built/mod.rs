@@ -1,6 +1,6 @@
 //! A step that builds its request in a function: what no attribute can say.
 
-use super::super::recording::{BOUNDARY, Body, Exchange, Header, Origin, Part};
+use super::super::marked::{BOUNDARY, Body, Exchange, Header, Origin, Part};
 use super::declared::{URL_ENCODED, Writing, bearer, content_type, is_sent, pairs, told_name};
 use super::layout::{Code, variable};
 use super::literal::{bytes, code_text, text};

@@ -5,8 +5,8 @@ use super::super::literal::{code_text, text};
 use super::super::template::Piece;
 use super::super::types::{Read, Shape, identifier};
 use super::{DEPTH, Function, Local, Place, Sort, secret};
+use crate::import::marked::{Key, Origin, Reading, Spelling};
 use crate::import::naming;
-use crate::import::recording::{Key, Origin, Reading, Spelling};
 
 impl Function<'_, '_, '_> {
     /// The variable that has the value of a place.

@@ -2,7 +2,7 @@
 
 use super::rich::{exchange, header, reference};
 use super::*;
-use crate::import::recording::{
+use crate::import::marked::{
     Answer, Body, Confidence, Credentials, Data, Group, Key, Origin, Part, Reference,
 };
 use proptest::collection::vec;

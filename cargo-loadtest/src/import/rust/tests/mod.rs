@@ -3,7 +3,7 @@ mod rich;
 mod shared;
 
 use super::*;
-use crate::import::recording::{Answer, Body, Exchange, Key, Origin};
+use crate::import::marked::{Answer, Body, Exchange, Key, Origin};
 use crate::import::{Files, read_text};
 
 fn written(text: &str) -> Written {

@@ -1,6 +1,6 @@
 //! Recordings with all that one can have.
 
-use crate::import::recording::{
+use crate::import::marked::{
     Answer, Body, Client, Confidence, Credentials, Data, Dropped, Exchange, Group, Header, Key,
     Origin, Part, Recording, Reference, Secret,
 };

@@ -2,7 +2,7 @@
 
 use super::rich::{exchange, header, reference};
 use super::{made, written};
-use crate::import::recording::{Answer, Credentials, Exchange, Key, Origin, Recording};
+use crate::import::marked::{Answer, Credentials, Exchange, Key, Origin, Recording};
 
 const MARKER: &str = "ltmtoken";
 

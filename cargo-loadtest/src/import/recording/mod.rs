@@ -1,0 +1,481 @@
+//! The typed recording: requests in their order, with the values in them that a run fills in.
+//!
+//! A reader makes one of its input, the passes transform it, and the writers print it.
+
+mod text;
+
+use super::source::{Note, Span};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use std::time::Duration;
+pub(crate) use text::{Piece, Text};
+
+/// The requests of an input, and all that is known of them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Recording {
+    /// The requests, in the order in which they were sent.
+    pub(crate) exchanges: Vec<Exchange>,
+    /// Warnings: parts of the input that are not imported as they are.
+    pub(crate) notes: Vec<Note>,
+    /// Secrets, by the number that [`Piece::Secret`] has.
+    pub(crate) secrets: Vec<Secret>,
+    /// Names of headers, parameters and cookies that hold keys by the word of the input, in small letters.
+    pub(crate) keys: Vec<String>,
+    /// Settings of the HTTP client.
+    pub(crate) client: Client,
+    /// The title of the input.
+    pub(crate) name: Option<String>,
+    /// The description that the input has of itself.
+    pub(crate) description: Option<String>,
+    /// Parts that become scenarios of their own, in their order; empty where all is one scenario.
+    pub(crate) groups: Vec<Group>,
+    /// Requests that are left out.
+    pub(crate) dropped: Vec<Dropped>,
+    /// Values of earlier answers, by the number that [`Piece::Reference`] has.
+    pub(crate) references: Vec<Reference>,
+    /// Rows of data, of which each iteration has one.
+    pub(crate) data: Vec<Data>,
+    /// `http://host:port` of the service under test; by default that of the first request.
+    pub(crate) base: Option<String>,
+}
+
+/// A group of requests: those with its name in [`Exchange::group`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Group {
+    pub(crate) name: String,
+    pub(crate) description: Option<String>,
+}
+
+/// A request that is not imported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Dropped {
+    /// Its place in the input.
+    pub(crate) span: Span,
+    /// The request in a few words: `GET https://cdn.example/logo.png`.
+    pub(crate) what: String,
+    /// The reason, in the same words for all of a kind: `static files`.
+    pub(crate) why: String,
+}
+
+/// A value that a run takes from an earlier answer, or from a row of data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Reference {
+    /// The source of the value.
+    pub(crate) from: Origin,
+    /// True for a number, a boolean or a list; in JSON it is written without quotes.
+    pub(crate) is_bare: bool,
+    /// The certainty that the value is from there.
+    pub(crate) confidence: Confidence,
+    /// The reason, as the end of a sentence: `this value of 36 characters is in its answer`. Never the value.
+    pub(crate) why: String,
+}
+
+/// The source of a value.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Origin {
+    /// A value in the JSON of an answer.
+    Body { exchange: usize, path: Vec<Key> },
+    /// The first text between two others, in an answer that is not JSON.
+    Between {
+        exchange: usize,
+        before: String,
+        after: String,
+    },
+    /// A header of an answer.
+    Header { exchange: usize, name: String },
+    /// A part of a header: the text between two others, in the first header of that name that has both. An empty
+    /// `before` is the start of the header, an empty `after` its end.
+    Part {
+        exchange: usize,
+        name: String,
+        before: String,
+        after: String,
+    },
+    /// The target of the link with this relation, in the `link` headers of an answer
+    /// (<https://www.rfc-editor.org/rfc/rfc8288>).
+    Link { exchange: usize, rel: String },
+    /// A value within another one.
+    Within {
+        outer: Box<Origin>,
+        reading: Reading,
+    },
+    /// A field of the rows of [`Recording::data`] with this number.
+    Row { data: usize, field: String },
+}
+
+/// A way to read a text once more.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Reading {
+    /// As JSON.
+    Json(Vec<Key>),
+    /// The first text between two others; to the end, where `after` is empty.
+    Between { before: String, after: String },
+    /// Decoded.
+    Decoded(Spelling),
+}
+
+/// An encoding of text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Spelling {
+    /// `%2F`, as in URLs.
+    Percent,
+    /// `&amp;`, as in HTML.
+    Html,
+    /// `\/`, as in strings of JSON and scripts.
+    Json,
+}
+
+impl Origin {
+    /// Returns the outermost source.
+    pub(crate) fn root(&self) -> &Self {
+        let mut origin = self;
+        while let Self::Within { outer, .. } = origin {
+            origin = outer;
+        }
+        origin
+    }
+
+    /// Returns a word for the value: `id`, `csrf`, `location`.
+    pub(crate) fn word(&self) -> &str {
+        match self {
+            Self::Body { path, .. } => last_field(path).unwrap_or("value"),
+            Self::Link { rel, .. } => rel,
+            Self::Within { outer, reading } => match reading {
+                Reading::Json(path) => last_field(path).unwrap_or_else(|| outer.word()),
+                Reading::Between { before, .. } => last_word(before),
+                Reading::Decoded(_) => outer.word(),
+            },
+            Self::Between { before, .. } | Self::Part { before, .. } => last_word(before),
+            Self::Header { name, .. } => name,
+            Self::Row { field, .. } => field,
+        }
+    }
+
+    /// Returns the number of the exchange whose answer has the value.
+    pub(crate) fn exchange(&self) -> Option<usize> {
+        match self.root() {
+            Self::Body { exchange, .. }
+            | Self::Link { exchange, .. }
+            | Self::Between { exchange, .. }
+            | Self::Header { exchange, .. }
+            | Self::Part { exchange, .. } => Some(*exchange),
+            Self::Row { .. } | Self::Within { .. } => None,
+        }
+    }
+
+    /// Returns the source of a value within this one.
+    pub(crate) fn within(self, reading: Reading) -> Self {
+        Self::Within {
+            outer: Box::new(self),
+            reading,
+        }
+    }
+}
+
+/// A step of the path to a value in JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Key {
+    /// The field of an object.
+    Field(String),
+    /// The item of a list, from zero.
+    Item(usize),
+}
+
+/// Returns the last field of a path through JSON.
+pub(crate) fn last_field(path: &[Key]) -> Option<&str> {
+    path.iter().rev().find_map(|key| match key {
+        Key::Field(key) => Some(key.as_str()),
+        Key::Item(_) => None,
+    })
+}
+
+/// Returns the name of a value after the text before it: `csrf` of `name="csrf" value="`.
+fn last_word(before: &str) -> &str {
+    const SILENT: [&str; 9] = [
+        "content", "data", "hidden", "id", "input", "meta", "name", "type", "value",
+    ];
+    let words =
+        before.split(|letter: char| !letter.is_ascii_alphanumeric() && !"_-".contains(letter));
+    words
+        .rev()
+        .find(|word| word.len() > 1 && word.len() < 40 && !SILENT.contains(word))
+        .unwrap_or("value")
+}
+
+/// The certainty that a value is from its [`Origin`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Confidence {
+    /// It may be a coincidence.
+    Possible,
+    /// It is hardly a coincidence.
+    Likely,
+    /// The input says so, or the value is unique.
+    Certain,
+}
+
+impl Confidence {
+    /// Returns the word that users see.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Possible => "possible",
+            Self::Likely => "likely",
+            Self::Certain => "certain",
+        }
+    }
+}
+
+/// A table of data.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Data {
+    /// The name of a row.
+    pub(crate) name: String,
+    /// The names of the columns.
+    pub(crate) fields: Vec<String>,
+    /// The rows, with a value for each field.
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+/// A secret, which a run reads from the environment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Secret {
+    /// The variable of the environment.
+    pub(crate) name: String,
+    /// The meaning, for the head of the source: `the bearer token of the service`.
+    pub(crate) what: String,
+    /// The value, where the input has it. It is replaced wherever it occurs.
+    pub(crate) value: Option<String>,
+    /// True where the input itself takes the value from a variable.
+    pub(crate) is_variable: bool,
+}
+
+/// Settings of the HTTP client, the same for all requests of a scenario.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Client {
+    /// Skips the check of certificates.
+    pub(crate) insecure: bool,
+    /// The version of HTTP, where the input asks for one.
+    pub(crate) http: Option<Http>,
+    /// Sends cookies of answers back.
+    pub(crate) keeps_cookies: bool,
+    /// The number of redirects to follow, unless an [`Exchange`] has another one.
+    pub(crate) redirects: u32,
+    /// A file of certificates to trust.
+    pub(crate) ca: Option<String>,
+    /// A file with the certificate of the client and its key.
+    pub(crate) identity: Option<String>,
+}
+
+/// A version of HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Http {
+    /// HTTP/1.1.
+    One,
+    /// HTTP/2 from the first byte.
+    Two,
+}
+
+/// A request, and its answer where that is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Exchange {
+    /// Its place in the input.
+    pub(crate) span: Span,
+    pub(crate) method: String,
+    /// `http://host:port`, without credentials.
+    pub(crate) origin: String,
+    /// Path and query, as they are sent.
+    pub(crate) target: Text,
+    /// The headers in their order, without those that every request has.
+    pub(crate) headers: Vec<Header>,
+    /// Default headers that are not sent.
+    pub(crate) omitted: Vec<String>,
+    /// User and password of basic authentication.
+    pub(crate) credentials: Option<Credentials>,
+    pub(crate) body: Body,
+    /// The number of redirects to follow.
+    pub(crate) redirects: u32,
+    pub(crate) timeout: Option<Duration>,
+    /// The name that the input gives.
+    pub(crate) name: Option<String>,
+    /// The description that the input gives.
+    pub(crate) description: Option<String>,
+    /// The name of its [`Group`].
+    pub(crate) group: Option<String>,
+    /// The target with names in braces for what differs from request to request: `/items/{id}`. For names alone.
+    pub(crate) pattern: Option<String>,
+    /// The statuses of success, where the input says them.
+    pub(crate) expect: Vec<u16>,
+    /// The think time after it.
+    pub(crate) think: Option<Duration>,
+    /// The recorded or documented answer.
+    pub(crate) answer: Option<Answer>,
+}
+
+/// An answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<Header>,
+    /// The decoded body; empty where it was not recorded.
+    pub(crate) body: Vec<u8>,
+    /// True where it is made from a description: its values are then those of no request.
+    pub(crate) is_example: bool,
+}
+
+/// A header.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Header {
+    /// The name, as it was written.
+    pub(crate) name: String,
+    /// The value, without blanks around it.
+    pub(crate) value: Text,
+}
+
+/// A user and a password.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Credentials {
+    pub(crate) user: Text,
+    pub(crate) password: Text,
+}
+
+/// A body.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum Body {
+    #[default]
+    None,
+    /// Text, or bytes.
+    Text(Text),
+    /// The parts of a form.
+    Multipart(Vec<Part>),
+}
+
+/// A part of a form.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// The name of the field.
+    pub(crate) name: Text,
+    pub(crate) file_name: Option<Text>,
+    pub(crate) content_type: Option<String>,
+    /// Further headers, as whole lines.
+    pub(crate) headers: Vec<Text>,
+    pub(crate) content: Text,
+}
+
+/// The boundary between the parts of a form: a constant, so that every run sends the same bytes.
+pub(crate) const BOUNDARY: &str = "------------------------loadtest8Zq4vC1xWm";
+
+impl Exchange {
+    /// Returns the value of a header.
+    pub(crate) fn header(&self, name: &str) -> Option<&Text> {
+        let mut headers = self.headers.iter();
+        headers
+            .find(|header| header.name.eq_ignore_ascii_case(name))
+            .map(|header| &header.value)
+    }
+
+    /// Returns the type of the body, where the request says it in plain text.
+    pub(crate) fn content_type(&self) -> Option<&str> {
+        self.header("content-type").and_then(Text::as_literal)
+    }
+
+    /// Returns all texts that are sent.
+    pub(crate) fn texts_mut(&mut self) -> Vec<&mut Text> {
+        let mut texts = vec![&mut self.target];
+        texts.extend(self.headers.iter_mut().map(|header| &mut header.value));
+        if let Some(Credentials { user, password }) = &mut self.credentials {
+            texts.extend([user, password]);
+        }
+        match &mut self.body {
+            Body::None => {}
+            Body::Text(text) => texts.push(text),
+            Body::Multipart(parts) => {
+                for part in parts {
+                    texts.push(&mut part.name);
+                    texts.extend(&mut part.file_name);
+                    texts.extend(&mut part.headers);
+                    texts.push(&mut part.content);
+                }
+            }
+        }
+        texts
+    }
+
+    /// Returns all texts that are sent.
+    pub(crate) fn texts(&self) -> Vec<&Text> {
+        let mut texts = vec![&self.target];
+        texts.extend(self.headers.iter().map(|header| &header.value));
+        if let Some(Credentials { user, password }) = &self.credentials {
+            texts.extend([user, password]);
+        }
+        match &self.body {
+            Body::None => {}
+            Body::Text(text) => texts.push(text),
+            Body::Multipart(parts) => {
+                for part in parts {
+                    texts.push(&part.name);
+                    texts.extend(&part.file_name);
+                    texts.extend(&part.headers);
+                    texts.push(&part.content);
+                }
+            }
+        }
+        texts
+    }
+}
+
+impl Header {
+    /// Makes a header.
+    pub(crate) fn new(name: impl Into<String>, value: impl Into<Text>) -> Self {
+        Self {
+            name: name.into(),
+            value: value.into(),
+        }
+    }
+}
+
+/// Encodes a user and a password as the value of an `authorization` header.
+pub(crate) fn encode_basic(user: &[u8], password: &[u8]) -> Vec<u8> {
+    let pair = [user, password].join(&b':');
+    format!("Basic {}", BASE64_STANDARD.encode(pair)).into_bytes()
+}
+
+/// Writes the parts of a form as a body; `fill` returns the bytes of a text.
+pub(crate) fn encode_multipart(parts: &[Part], fill: impl Fn(&Text) -> Vec<u8>) -> Vec<u8> {
+    let mut body = Vec::new();
+    for part in parts {
+        body.extend_from_slice(format!("--{BOUNDARY}\r\n").as_bytes());
+        body.extend_from_slice(b"Content-Disposition: form-data; name=\"");
+        body.extend(escape_quotes(&fill(&part.name)));
+        body.push(b'"');
+        if let Some(file_name) = &part.file_name {
+            body.extend_from_slice(b"; filename=\"");
+            body.extend(escape_quotes(&fill(file_name)));
+            body.push(b'"');
+        }
+        body.extend_from_slice(b"\r\n");
+        if let Some(content_type) = &part.content_type {
+            body.extend_from_slice(format!("Content-Type: {content_type}\r\n").as_bytes());
+        }
+        for header in &part.headers {
+            body.extend(fill(header));
+            body.extend_from_slice(b"\r\n");
+        }
+        body.extend_from_slice(b"\r\n");
+        body.extend(fill(&part.content));
+        body.extend_from_slice(b"\r\n");
+    }
+    body.extend_from_slice(format!("--{BOUNDARY}--\r\n").as_bytes());
+    body
+}
+
+/// Escapes a name within quotes (<https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data>).
+fn escape_quotes(name: &[u8]) -> Vec<u8> {
+    let mut escaped = Vec::with_capacity(name.len());
+    for byte in name {
+        match byte {
+            b'"' => escaped.extend_from_slice(b"%22"),
+            b'\r' => escaped.extend_from_slice(b"%0D"),
+            b'\n' => escaped.extend_from_slice(b"%0A"),
+            byte => escaped.push(*byte),
+        }
+    }
+    escaped
+}

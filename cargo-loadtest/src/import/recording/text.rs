@@ -1,0 +1,248 @@
+//! Text with values in it that a run fills in.
+
+use std::borrow::Cow;
+
+/// A part of a [`Text`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Piece {
+    /// Literal text.
+    Literal(String),
+    /// Bytes that are not UTF-8.
+    Bytes(Vec<u8>),
+    /// The value of the [`Reference`](super::Reference) with this number.
+    Reference(usize),
+    /// The value of the [`Secret`](super::Secret) with this number.
+    Secret(usize),
+}
+
+/// A text of a request: literals, secrets and values of earlier answers, in their order.
+///
+/// No literal is empty, and no two of them are neighbours.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Text(Vec<Piece>);
+
+impl Text {
+    /// Makes a text without values.
+    pub(crate) fn literal(text: impl Into<String>) -> Self {
+        Self::from_iter([Piece::Literal(text.into())])
+    }
+
+    /// Makes a text of bytes, which may be no UTF-8.
+    pub(crate) fn from_bytes(bytes: impl Into<Vec<u8>>) -> Self {
+        Self::from_iter([match String::from_utf8(bytes.into()) {
+            Ok(text) => Piece::Literal(text),
+            Err(error) => Piece::Bytes(error.into_bytes()),
+        }])
+    }
+
+    /// Makes a text that is the value of a reference.
+    pub(crate) fn reference(number: usize) -> Self {
+        Self(vec![Piece::Reference(number)])
+    }
+
+    /// Makes a text that is the value of a secret.
+    pub(crate) fn secret(number: usize) -> Self {
+        Self(vec![Piece::Secret(number)])
+    }
+
+    /// Returns the pieces in their order.
+    pub(crate) fn pieces(&self) -> &[Piece] {
+        &self.0
+    }
+
+    /// Returns true where there is no piece.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the whole text where it is a single literal, or empty.
+    pub(crate) fn as_literal(&self) -> Option<&str> {
+        match self.0.as_slice() {
+            [] => Some(""),
+            [Piece::Literal(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the bytes of a text without values.
+    pub(crate) fn as_bytes(&self) -> Option<&[u8]> {
+        match self.0.as_slice() {
+            [Piece::Bytes(bytes)] => Some(bytes),
+            _ => self.as_literal().map(str::as_bytes),
+        }
+    }
+
+    /// Returns true where a run fills something in.
+    pub(crate) fn has_values(&self) -> bool {
+        let is_value = |piece: &Piece| matches!(piece, Piece::Reference(_) | Piece::Secret(_));
+        self.0.iter().any(is_value)
+    }
+
+    /// Returns true where bytes are no UTF-8.
+    pub(crate) fn is_binary(&self) -> bool {
+        self.0.iter().any(|piece| matches!(piece, Piece::Bytes(_)))
+    }
+
+    /// Returns the numbers of the references in it.
+    pub(crate) fn references(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().filter_map(|piece| match piece {
+            Piece::Reference(number) => Some(*number),
+            _ => None,
+        })
+    }
+
+    /// Returns the literal at the start, which may be empty.
+    pub(crate) fn start(&self) -> &str {
+        match self.0.first() {
+            Some(Piece::Literal(text)) => text,
+            _ => "",
+        }
+    }
+
+    /// Appends a literal.
+    pub(crate) fn push_str(&mut self, text: &str) {
+        match self.0.last_mut() {
+            _ if text.is_empty() => {}
+            Some(Piece::Literal(last)) => last.push_str(text),
+            _ => self.0.push(Piece::Literal(text.to_owned())),
+        }
+    }
+
+    /// Appends a piece.
+    pub(crate) fn push(&mut self, piece: Piece) {
+        match piece {
+            Piece::Literal(text) => self.push_str(&text),
+            Piece::Bytes(bytes) if bytes.is_empty() => {}
+            piece => self.0.push(piece),
+        }
+    }
+
+    /// Appends all pieces of another text.
+    pub(crate) fn append(&mut self, other: Self) {
+        for piece in other.0 {
+            self.push(piece);
+        }
+    }
+
+    /// Splits at the first occurrence of `delimiter` in a literal.
+    pub(crate) fn split_once(&self, delimiter: &str) -> Option<(Self, Self)> {
+        self.0.iter().enumerate().find_map(|(at, piece)| {
+            let Piece::Literal(text) = piece else {
+                return None;
+            };
+            let (before, after) = text.split_once(delimiter)?;
+            let mut first = Self(self.0[..at].to_vec());
+            first.push_str(before);
+            let mut second = Self::literal(after);
+            second.append(Self(self.0[at + 1..].to_vec()));
+            Some((first, second))
+        })
+    }
+
+    /// Splits at all occurrences of `delimiter` in literals.
+    pub(crate) fn split(&self, delimiter: &str) -> Vec<Self> {
+        let mut parts = Vec::new();
+        let mut rest = self.clone();
+        while let Some((part, after)) = rest.split_once(delimiter) {
+            parts.push(part);
+            rest = after;
+        }
+        parts.push(rest);
+        parts
+    }
+
+    /// Returns what follows `prefix`.
+    pub(crate) fn strip_prefix(&self, prefix: &str) -> Option<Self> {
+        let rest = self.start().strip_prefix(prefix)?;
+        let mut text = Self::literal(rest);
+        let first = usize::from(!self.start().is_empty());
+        text.append(Self(self.0[first..].to_vec()));
+        Some(text)
+    }
+
+    /// Applies a function to each literal, such as an encoding.
+    pub(crate) fn map_literals(&self, mut map: impl FnMut(&str) -> String) -> Self {
+        let pieces = self.0.iter().map(|piece| match piece {
+            Piece::Literal(text) => Piece::Literal(map(text)),
+            piece => piece.clone(),
+        });
+        pieces.collect()
+    }
+
+    /// Returns the text with `show` in the place of each value.
+    pub(crate) fn shown(&self, show: impl Fn(&Piece) -> String) -> String {
+        let pieces = self.0.iter().map(|piece| match piece {
+            Piece::Literal(text) => Cow::Borrowed(text.as_str()),
+            Piece::Bytes(bytes) => String::from_utf8_lossy(bytes),
+            piece => Cow::Owned(show(piece)),
+        });
+        pieces.collect()
+    }
+}
+
+impl FromIterator<Piece> for Text {
+    fn from_iter<Pieces: IntoIterator<Item = Piece>>(pieces: Pieces) -> Self {
+        let mut text = Self::default();
+        for piece in pieces {
+            text.push(piece);
+        }
+        text
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        Self::literal(text)
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Self::literal(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn greeting() -> Text {
+        Text::from_iter([
+            Piece::Literal("a=".to_owned()),
+            Piece::Secret(1),
+            Piece::Literal("&b=".to_owned()),
+            Piece::Literal("c&d".to_owned()),
+        ])
+    }
+
+    #[test]
+    fn splitting_and_appending_are_inverse() {
+        let text = greeting();
+        let parts = text.split("&");
+        assert_eq!(parts.len(), 3);
+        let mut joined = Text::default();
+        for (at, part) in parts.into_iter().enumerate() {
+            joined.push_str(if at == 0 { "" } else { "&" });
+            joined.append(part);
+        }
+        assert_eq!(joined, text);
+        assert_eq!(text.split_once("%"), None);
+    }
+
+    #[test]
+    fn prefixes_are_stripped_from_literals_alone() {
+        let rest = greeting().strip_prefix("a=").unwrap();
+        assert_eq!(rest.pieces()[0], Piece::Secret(1));
+        assert_eq!(greeting().strip_prefix("b"), None);
+        assert_eq!(Text::secret(1).strip_prefix(""), Some(Text::secret(1)));
+    }
+
+    #[test]
+    fn bytes_are_kept_as_they_are() {
+        assert_eq!(Text::from_bytes("ü").as_literal(), Some("ü"));
+        let binary = Text::from_bytes([0xff, 0]);
+        assert!(binary.is_binary() && binary.as_literal().is_none());
+        assert_eq!(binary.as_bytes(), Some(&[0xff, 0][..]));
+        assert_eq!(Text::secret(0).as_bytes(), None);
+    }
+}

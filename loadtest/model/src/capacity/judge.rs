@@ -1,0 +1,449 @@
+//! What a trial came to: whether its SLO held, and if not, whose fault that is.
+//!
+//! What the target is slow with is the target's, waits for its users included. It is the generator's
+//! where the run is invalid, where the generator had no processor time, or where the SLO would have held
+//! had no arrival been late or waited for a user.
+
+use super::{Attempt, Measured, Outcome, Purpose, Trial};
+use crate::card::{Card, Cause, ThresholdRow, Trust, busy, throttled, view};
+use crate::definition::{Metric, Part, Shape};
+use crate::metrics::Histogram;
+use crate::record::ScenarioRecord;
+use std::time::Duration;
+
+/// The share of the arrivals that must come to an end.
+const FINISHED: f64 = 0.99;
+/// The share of the rate at which journeys must end in the second half of a window.
+const KEPT_UP: f64 = 0.95;
+/// Seconds and journeys below which that share is chance.
+const LONG_ENOUGH: f64 = 3.0;
+const ENOUGH: f64 = 3.0;
+/// The share of the time for which the system may throttle the generator.
+const THROTTLED: f64 = 0.01;
+
+/// Judges the run that tried `per_second`; its thresholds are the SLO.
+pub fn judge(record: &ScenarioRecord, card: &Card, per_second: f64, purpose: Purpose) -> Trial {
+    let Judgement {
+        outcome,
+        reasons,
+        help,
+    } = judgement(record, card);
+    let (ramp_up, duration) = times(record);
+    Trial {
+        attempt: Attempt {
+            per_second,
+            purpose,
+            outcome,
+        },
+        window: duration.saturating_sub(ramp_up),
+        achieved_per_second: match outcome {
+            Outcome::Met => card.headline.achieved_per_second,
+            // What ended later, since it waited, was not achieved.
+            _ => ended_within(record, ramp_up, duration).or(card.headline.achieved_per_second),
+        },
+        p95: card.headline.time.p95,
+        error_rate: card.headline.error_rate,
+        slo: card
+            .thresholds
+            .iter()
+            .map(|row| Measured {
+                actual: row.actual,
+                words: row.actual_words.clone(),
+                held: row.passed,
+            })
+            .collect(),
+        reasons,
+        help,
+    }
+}
+
+struct Judgement {
+    outcome: Outcome,
+    reasons: Vec<String>,
+    help: Option<String>,
+}
+
+impl Judgement {
+    /// That the generator was at its limit, and what else was seen.
+    fn of_generator(cause: Cause, rest: Vec<String>) -> Self {
+        Self {
+            outcome: Outcome::GeneratorLimited,
+            reasons: std::iter::once(cause.what).chain(rest).collect(),
+            help: Some(cause.remedy),
+        }
+    }
+}
+
+fn judgement(record: &ScenarioRecord, card: &Card) -> Judgement {
+    let broken: Vec<&ThresholdRow> = card.thresholds.iter().filter(|row| !row.passed).collect();
+    let mut reasons: Vec<String> = broken.iter().map(|row| row.reason()).collect();
+    reasons.extend(unfinished(record));
+    reasons.extend(fell_behind(record, card));
+    let death = record.target_death.as_ref();
+    reasons.extend(death.map(|death| format!("the target did not survive the run: {death}")));
+    // The worst comes first.
+    let invalid = card.validity.causes.first();
+    if let Some(cause) = invalid.filter(|cause| cause.trust == Trust::Invalid) {
+        return Judgement::of_generator(cause.clone(), reasons);
+    }
+    if record.out_of_rows {
+        return Judgement::of_generator(out_of_rows(record), reasons);
+    }
+    if reasons.is_empty() {
+        return Judgement {
+            outcome: Outcome::Met,
+            reasons,
+            help: None,
+        };
+    }
+    match excuse(record, card, &broken) {
+        Some(cause) => Judgement::of_generator(cause, reasons),
+        None => Judgement {
+            outcome: Outcome::Missed,
+            reasons,
+            help: None,
+        },
+    }
+}
+
+fn cause(what: String, remedy: &str) -> Cause {
+    Cause {
+        trust: Trust::Degraded,
+        what,
+        remedy: remedy.to_owned(),
+    }
+}
+
+fn out_of_rows(record: &ScenarioRecord) -> Cause {
+    let feed = record.plan.rows.as_ref().map(|limit| &*limit.feed);
+    cause(
+        format!(
+            "the feed `{}` ran out of rows before the window was over",
+            feed.unwrap_or("?")
+        ),
+        "add rows, or begin anew after the last one: `.cycle()`",
+    )
+}
+
+/// That not all arrivals came to an end.
+fn unfinished(record: &ScenarioRecord) -> Option<String> {
+    let journey = &record.windows.steady.journey;
+    let ended = journey.ok + journey.failed;
+    let due = ended + journey.dropped + journey.cancelled;
+    (due > 0 && (ended as f64) < FINISHED * due as f64).then(|| {
+        format!(
+            "of {} only {} came to an end",
+            view::counted(due, "arrival"),
+            view::count(ended)
+        )
+    })
+}
+
+/// That journeys ended more slowly than they arrived, so that a queue grows.
+fn fell_behind(record: &ScenarioRecord, card: &Card) -> Option<String> {
+    let (ramp_up, duration) = times(record);
+    let half = duration.saturating_sub(ramp_up) / 2;
+    let steps = record.definition.steps.iter();
+    let think: Duration = steps.filter_map(|step| Some(step.think?.max)).sum();
+    // Of journeys that take longer, those that end now arrived while the rate still rose.
+    if card.headline.time.p95? + think > half {
+        return None;
+    }
+    let rate = record.plan.load.peak();
+    let seconds = whole_seconds(ramp_up + half, duration).len() as f64;
+    let ended = ended_within(record, ramp_up + half, duration)?;
+    if seconds < LONG_ENOUGH {
+        return None;
+    }
+    let is_behind = ended < KEPT_UP * rate && (rate - ended) * seconds > ENOUGH;
+    is_behind.then(|| {
+        format!(
+            "journeys ended at {} while {} arrived: a queue grew",
+            view::rate(ended),
+            view::rate(rate)
+        )
+    })
+}
+
+/// The seconds that are wholly between two times of a run.
+fn whole_seconds(from: Duration, to: Duration) -> std::ops::Range<u32> {
+    from.as_secs_f64().ceil() as u32..to.as_secs() as u32
+}
+
+/// How many journeys ended per second between two times of a run; `None` where no second is known.
+fn ended_within(record: &ScenarioRecord, from: Duration, to: Duration) -> Option<f64> {
+    let seconds = whole_seconds(from, to);
+    let cells = &record.cells;
+    if cells.width > 1 || cells.cells.is_empty() || seconds.is_empty() {
+        return None;
+    }
+    let within = cells
+        .cells
+        .iter()
+        .filter(|cell| seconds.contains(&cell.second));
+    let ended: u64 = within.map(|cell| cell.ok + cell.failed).sum();
+    Some(ended as f64 / seconds.len() as f64)
+}
+
+/// Why the generator, and not the target, may have broken the SLO.
+fn excuse(record: &ScenarioRecord, card: &Card, broken: &[&ThresholdRow]) -> Option<Cause> {
+    let generator = &card.generator;
+    if let Some(cause) = busy(generator) {
+        return Some(cause);
+    }
+    if generator.throttled.as_secs_f64() > THROTTLED * generator.seconds as f64 {
+        return throttled(generator);
+    }
+    let journey = &record.windows.steady.journey;
+    let started = journey.started + journey.dropped;
+    let late = |row: &ThresholdRow| quantile_of_all(&journey.lateness, row, started);
+    if !broken.is_empty() && broken.iter().all(|row| holds_without(row, late(row))) {
+        return Some(cause(
+            "the generator started iterations late, and without that the SLO would have held"
+                .to_owned(),
+            "use a machine with more or idle processors, or a release build",
+        ));
+    }
+    let waited = |row: &ThresholdRow| quantile_of_all(&journey.waits, row, started);
+    // What never began waited until the end, and is an error of the journey.
+    let is_wait = |row: &ThresholdRow| match row.metric {
+        Metric::Errors => row.step.is_none() && never_began(card, row),
+        _ => holds_without(row, waited(row)),
+    };
+    (generator.waited > 0 && broken.iter().all(|row| is_wait(row))).then(|| {
+        let users = view::counted(u64::from(record.plan.max_users), "virtual user");
+        cause(
+            format!(
+                "arrivals waited since all {users} were busy, and without that the SLO would have held"
+            ),
+            "raise `max_users` of the scenario, or give `--max-users`",
+        )
+    })
+}
+
+/// Whether the limit of errors would hold if only journeys counted that began.
+fn never_began(card: &Card, row: &ThresholdRow) -> bool {
+    let headline = &card.headline;
+    headline.failed as f64 <= row.bound * (headline.ok + headline.failed) as f64
+}
+
+/// Whether a condition on times would hold, had everything taken `less`.
+fn holds_without(row: &ThresholdRow, less: Duration) -> bool {
+    // Parts of a request begin when it is sent, however late that is.
+    let is_time = matches!(row.metric, Metric::Time(Part::Whole, _));
+    let actual = row.actual.filter(|_| is_time);
+    actual.is_some_and(|actual| actual - less.as_nanos() as f64 / 1e3 < row.bound)
+}
+
+/// The time at the quantile of a condition, of `all` where those that are not in the histogram had none.
+fn quantile_of_all(times: &Histogram, row: &ThresholdRow, all: u64) -> Duration {
+    let quantile = row.metric.quantile().unwrap_or(0.95);
+    let share = times.count() as f64 / all.max(1) as f64;
+    let within = 1.0 - (1.0 - quantile) / share.max(f64::MIN_POSITIVE);
+    if within <= 0.0 {
+        return Duration::ZERO;
+    }
+    times.quantile(within.min(1.0)).unwrap_or_default()
+}
+
+fn times(record: &ScenarioRecord) -> (Duration, Duration) {
+    match record.plan.load.shape {
+        Shape::Rate {
+            ramp_up, duration, ..
+        } => (ramp_up, duration),
+        _ => (
+            Duration::ZERO,
+            record.plan.load.duration().unwrap_or_default(),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::card::sample;
+    use crate::definition::{Bound, Comparison, Threshold};
+    use crate::metrics::{Cell, Health};
+    use crate::plan::{ScopedThreshold, with_error_limit};
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// A trial at 100/s over ten seconds, each answer within 10 ms.
+    fn record() -> ScenarioRecord {
+        let mut record = sample::record(&["ask"]);
+        let threshold = Threshold::new(Metric::P95, Comparison::Less, Bound::Time(ms(300)));
+        record.plan.thresholds = with_error_limit(vec![ScopedThreshold {
+            step: None,
+            threshold,
+            implied: false,
+        }]);
+        record.cells.cells = (0..10)
+            .map(|second| Cell {
+                second,
+                seconds: 1,
+                ok: 100,
+                ..Cell::default()
+            })
+            .collect();
+        record
+    }
+
+    fn slow(record: &mut ScenarioRecord, time: Duration) {
+        let tally = &mut record.windows.steady;
+        tally.steps[0].response = Histogram::default();
+        tally.steps[0].response.record_n(time, 1_000);
+        tally.journey.time = tally.steps[0].response.clone();
+    }
+
+    fn judged(record: &ScenarioRecord) -> (Outcome, String) {
+        let trial = judge(record, &Card::of(record), 100.0, Purpose::Search);
+        (trial.attempt.outcome, trial.reasons.join("; "))
+    }
+
+    #[track_caller]
+    fn comes_to(record: &ScenarioRecord, outcome: Outcome, why: &str) {
+        let (found, reasons) = judged(record);
+        assert_eq!(found, outcome, "{reasons}");
+        assert!(reasons.contains(why), "{reasons}");
+    }
+
+    #[test]
+    fn a_slo_that_holds_is_met() {
+        assert_eq!(judged(&record()), (Outcome::Met, String::new()));
+    }
+
+    #[test]
+    fn a_slow_target_misses_it() {
+        let mut record = record();
+        slow(&mut record, ms(400));
+        comes_to(&record, Outcome::Missed, "p95 of `ask`: 400 ms");
+        // Also where its users all wait for it.
+        record.windows.steady.journey.waits.record_n(ms(50), 900);
+        comes_to(&record, Outcome::Missed, "p95 of `ask`: 400 ms");
+    }
+
+    #[test]
+    fn users_that_ran_out_before_the_target_did_are_the_generators_limit() {
+        let mut record = record();
+        slow(&mut record, ms(400));
+        record.windows.steady.journey.waits.record_n(ms(350), 900);
+        comes_to(
+            &record,
+            Outcome::GeneratorLimited,
+            "arrivals waited since all",
+        );
+        record.windows.steady.journey.dropped = 100;
+        record.planned += 100;
+        comes_to(
+            &record,
+            Outcome::GeneratorLimited,
+            "arrivals waited since all",
+        );
+        // Failures are the target's.
+        let tally = &mut record.windows.steady;
+        (tally.journey.ok, tally.journey.failed) = (900, 100);
+        comes_to(&record, Outcome::Missed, "errors of the journey");
+    }
+
+    #[test]
+    fn a_generator_without_processor_time_is_the_limit_and_only_of_what_broke() {
+        let mut record = record();
+        for cell in &mut record.cells.cells {
+            cell.health = Health {
+                busiest_worker: 0.97,
+                ..Health::default()
+            };
+        }
+        assert_eq!(judged(&record), (Outcome::Met, String::new()));
+        slow(&mut record, ms(400));
+        comes_to(&record, Outcome::GeneratorLimited, "over 90 % of its core");
+    }
+
+    #[test]
+    fn late_starts_are_an_excuse_where_they_make_the_difference() {
+        let mut record = record();
+        record
+            .windows
+            .steady
+            .journey
+            .lateness
+            .record_n(ms(9), 1_000);
+        slow(&mut record, ms(305));
+        comes_to(
+            &record,
+            Outcome::GeneratorLimited,
+            "started iterations late",
+        );
+        slow(&mut record, ms(320));
+        comes_to(&record, Outcome::Missed, "p95 of `ask`: 320 ms");
+    }
+
+    #[test]
+    fn an_invalid_run_says_nothing_even_where_the_slo_held() {
+        let mut record = record();
+        record
+            .windows
+            .steady
+            .journey
+            .lateness
+            .record_n(ms(50), 1_000);
+        comes_to(
+            &record,
+            Outcome::GeneratorLimited,
+            "the generator fell behind",
+        );
+    }
+
+    #[test]
+    fn a_queue_that_grows_within_the_slo_misses_it() {
+        let mut record = record();
+        for cell in &mut record.cells.cells[5..] {
+            cell.ok = 90;
+        }
+        comes_to(
+            &record,
+            Outcome::Missed,
+            "ended at 90/s while 100/s arrived",
+        );
+        for cell in &mut record.cells.cells[5..] {
+            cell.ok = 96;
+        }
+        assert_eq!(judged(&record).0, Outcome::Met);
+        // Journeys of half the window may not have ended yet.
+        slow(&mut record, ms(5_100));
+        record.cells.cells[9].ok = 0;
+        assert!(!judged(&record).1.contains("a queue grew"));
+    }
+
+    #[test]
+    fn what_ended_after_the_window_was_not_achieved_in_it() {
+        let mut record = record();
+        let achieved = |record: &ScenarioRecord| {
+            let trial = judge(record, &Card::of(record), 100.0, Purpose::Search);
+            trial.achieved_per_second
+        };
+        assert_eq!(achieved(&record), Some(100.0));
+        slow(&mut record, ms(2_000));
+        for cell in &mut record.cells.cells {
+            cell.ok = 70;
+        }
+        assert_eq!(achieved(&record), Some(70.0));
+    }
+
+    #[test]
+    fn what_was_cut_off_or_never_began_was_not_achieved() {
+        let mut record = record();
+        let tally = &mut record.windows.steady;
+        tally.journey.ok = 900;
+        tally.journey.cancelled = 100;
+        tally.steps[0].executed = 900;
+        tally.steps[0].ok = 900;
+        tally.steps[0].cancelled = 100;
+        tally.steps[0].requests = 1_000;
+        let (outcome, reasons) = judged(&record);
+        assert_eq!(outcome, Outcome::Missed, "{reasons}");
+        assert!(reasons.contains("only 900 came to an end"), "{reasons}");
+    }
+}

@@ -1,0 +1,329 @@
+//! The search for the highest arrival rate that meets an SLO: runs and cards in turn.
+//!
+//! Rates double until one does not meet it, the gap is halved, and the highest rate that met it is confirmed
+//! on a longer window. Each trial is an ordinary run of the open model whose thresholds are the SLO, so
+//! its card says whether the SLO held. Nothing here runs anything: [`next`] is a function of what the
+//! trials came to.
+
+mod judge;
+mod search;
+
+pub use judge::judge;
+pub use search::{Next, finding, next};
+
+use crate::card::view;
+use crate::definition::{Bound, Load, ScenarioDef, micros};
+use crate::failure::RunFailure;
+use crate::plan::{GradingDefaults, Overrides, Plan, PlanError, ScopedThreshold};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::time::Duration;
+
+/// What is searched for, and how.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Goal {
+    /// What must hold.
+    pub slo: Vec<ScopedThreshold>,
+    /// The first rate, iterations per second.
+    pub from_per_second: f64,
+    /// The highest rate that is tried.
+    pub max_per_second: f64,
+    /// The capacity below which the search is a failed gate.
+    pub min_per_second: Option<f64>,
+    /// How close to a rate that breaks the SLO the result is, a share of one.
+    pub tolerance: f64,
+    /// How long each trial is measured.
+    #[serde(rename = "window_us", with = "micros")]
+    pub window: Duration,
+    /// How long the result is measured once more.
+    #[serde(rename = "confirm_us", with = "micros")]
+    pub confirm: Duration,
+    /// How long the rate rises at the beginning of each trial, before what is measured.
+    #[serde(rename = "ramp_up_us", with = "micros")]
+    pub ramp_up: Duration,
+    /// The pause after each trial, in which the target can recover.
+    #[serde(rename = "rest_us", with = "micros")]
+    pub rest: Duration,
+    /// The most virtual users of each trial, where somebody said.
+    pub max_users: Option<u32>,
+}
+
+/// Why a rate is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// To find out whether the SLO holds.
+    Search,
+    /// To see it hold for longer.
+    Confirmation,
+}
+
+/// What a trial came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The SLO held.
+    Met,
+    /// It did not.
+    Missed,
+    /// It did not hold, or nobody can say, since the generator was at its limit.
+    GeneratorLimited,
+}
+
+/// A trial as far as the search has to know it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// Iterations per second.
+    pub per_second: f64,
+    /// Why it was tried.
+    pub purpose: Purpose,
+    /// What it came to.
+    pub outcome: Outcome,
+}
+
+/// A condition of the SLO in a trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// What was measured, in the unit of the bound: microseconds, a share of one, per second.
+    pub actual: Option<f64>,
+    /// The same in words.
+    pub words: String,
+    /// Whether the condition held.
+    pub held: bool,
+}
+
+/// A run of the search.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// The rate, why it was tried, and what it came to.
+    pub attempt: Attempt,
+    /// How long it was measured.
+    #[serde(rename = "window_us", with = "micros")]
+    pub window: Duration,
+    /// Iterations finished per second; where the SLO was not met, within the window.
+    pub achieved_per_second: Option<f64>,
+    /// p95 of the journey time, of one step its response time.
+    #[serde(rename = "p95_us", with = "micros::option")]
+    pub p95: Option<Duration>,
+    /// Failed and dropped of all finished and dropped, a share of one.
+    pub error_rate: Option<f64>,
+    /// The conditions of the SLO, in its order.
+    pub slo: Vec<Measured>,
+    /// Why the SLO was not met, the decisive reason first.
+    pub reasons: Vec<String>,
+    /// What to do about it, where it is the generator's limit.
+    pub help: Option<String>,
+}
+
+/// A condition of the SLO in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Condition {
+    /// The name of the step; `None` for the journey.
+    pub step: Option<String>,
+    /// The condition: `p95 < 300 ms`.
+    pub words: String,
+}
+
+/// A search in the record of its run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Search {
+    /// The identity of the scenario.
+    pub scenario: String,
+    /// The SLO in words.
+    pub conditions: Vec<Condition>,
+    /// What was searched for.
+    pub goal: Goal,
+    /// The trials, in their order.
+    pub trials: Vec<Trial>,
+    /// How it ended; `None` when the program or the tool died.
+    pub ending: Option<SearchEnding>,
+}
+
+/// How a search ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "how", rename_all = "snake_case")]
+pub enum SearchEnding {
+    /// There was nothing more to try.
+    Completed,
+    /// Somebody stopped it.
+    Interrupted,
+    /// The target did not come back after a trial.
+    TargetGone {
+        /// What was seen of it.
+        reason: String,
+    },
+    /// A step never gave its thread back.
+    Stuck {
+        /// Which one.
+        reason: String,
+    },
+    /// A run went wrong, so that there could be no further one.
+    Broken {
+        /// What went wrong, and what to do.
+        failure: RunFailure,
+    },
+}
+
+/// What a search comes to, as far as it got.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Finding {
+    /// The highest rate that was confirmed.
+    pub confirmed_per_second: Option<f64>,
+    /// The highest rate that met the SLO in a trial and that no confirmation refuted.
+    pub met_per_second: Option<f64>,
+    /// The number of the trial, from zero, with the lowest rate beyond the result that did not meet the SLO.
+    pub broke: Option<usize>,
+    /// What keeps the result from being higher.
+    pub limit: Option<Limit>,
+}
+
+/// What keeps the capacity from being higher.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// The target: the SLO broke.
+    Target,
+    /// The generator was at its own limit.
+    Generator,
+    /// No higher rate was asked for.
+    Max,
+}
+
+impl Goal {
+    /// The run that tries a rate.
+    ///
+    /// # Errors
+    /// Every mistake in the resulting load.
+    pub fn plan(
+        &self,
+        scenario: &ScenarioDef,
+        grading: &GradingDefaults,
+        seed: u64,
+        per_second: f64,
+        purpose: Purpose,
+    ) -> Result<Plan, Vec<PlanError>> {
+        let overrides = Overrides {
+            rate_per_second: Some(per_second),
+            ramp_up: Some(self.ramp_up),
+            duration: Some(self.ramp_up + self.window_of(purpose)),
+            ..Overrides::default()
+        };
+        let declared = scenario.load.clone().unwrap_or(Load::DEFAULT);
+        let scenario = ScenarioDef {
+            load: Some(Load {
+                max_users: self.max_users.or(declared.max_users),
+                // What rises slowly needs none, and a target that was warmed up once stays warm.
+                warm_up: Duration::ZERO,
+                ..declared
+            }),
+            ..scenario.clone()
+        };
+        let mut plan = Plan::new(&scenario, &overrides, grading, seed)?;
+        plan.thresholds.clone_from(&self.slo);
+        if plan.load.max_users.is_none() {
+            plan.max_users = plan.max_users.max(self.users(&scenario, per_second));
+        }
+        Ok(plan)
+    }
+
+    /// How long a trial is measured.
+    pub fn window_of(&self, purpose: Purpose) -> Duration {
+        match purpose {
+            Purpose::Search => self.window,
+            Purpose::Confirmation => self.confirm,
+        }
+    }
+
+    /// Users enough for journeys twice as long as the SLO allows, so that it is broken before they run out.
+    fn users(&self, scenario: &ScenarioDef, per_second: f64) -> u32 {
+        let longest = |step: Option<usize>| {
+            let of_step = self.slo.iter().filter(move |scoped| scoped.step == step);
+            of_step
+                .filter_map(|scoped| match scoped.threshold.bound {
+                    Bound::Time(time) => Some(time.as_secs_f64()),
+                    _ => None,
+                })
+                .fold(0.0, f64::max)
+        };
+        let steps: f64 = (0..scenario.steps.len()).map(|i| longest(Some(i))).sum();
+        let think: f64 = scenario
+            .steps
+            .iter()
+            .filter_map(|step| step.think.map(|think| think.max.as_secs_f64()))
+            .sum();
+        let journey = 2.0 * longest(None).max(steps) + think;
+        ((per_second * journey).ceil() as u32).clamp(10, 10_000)
+    }
+
+    /// The most trials and the most confirmations there can be.
+    pub fn most(&self) -> (usize, usize) {
+        (search::most_trials(self), search::CONFIRMATIONS)
+    }
+
+    /// The longest that a search can take, but for answers that are waited for and the setups.
+    pub fn longest(&self) -> Duration {
+        let (trials, confirmations) = self.most();
+        let apart = self.ramp_up + self.rest;
+        let of = |count: usize, window: Duration| {
+            (window + apart).saturating_mul(u32::try_from(count).unwrap_or(u32::MAX))
+        };
+        of(trials, self.window).saturating_add(of(confirmations, self.confirm))
+    }
+}
+
+impl fmt::Display for Condition {
+    /// As it is read: ``p95 < 300 ms of `login` ``.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words)?;
+        match &self.step {
+            Some(step) => write!(f, " of `{step}`"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Search {
+    /// A search that is yet to begin.
+    pub fn new(scenario: &ScenarioDef, goal: Goal) -> Self {
+        let condition = |scoped: &ScopedThreshold| Condition {
+            step: (scoped.step.and_then(|step| scenario.steps.get(step)))
+                .map(|step| step.name.to_string()),
+            words: view::threshold(&scoped.threshold),
+        };
+        Self {
+            scenario: scenario.identity(),
+            conditions: goal.slo.iter().map(condition).collect(),
+            goal,
+            trials: Vec::new(),
+            ending: None,
+        }
+    }
+
+    /// What it comes to.
+    pub fn finding(&self) -> Finding {
+        finding(&self.goal, &self.attempts())
+    }
+
+    /// The number of the trial, from zero, that shows the result best: the confirmation that held, else
+    /// the highest rate that met the SLO, else the last one.
+    pub fn decisive(&self) -> Option<usize> {
+        let met = |trial: &&(usize, &Trial)| trial.1.attempt.outcome == Outcome::Met;
+        let of = |purpose| {
+            let all = self.trials.iter().enumerate();
+            all.filter(move |(_, trial)| trial.attempt.purpose == purpose)
+        };
+        let best = |a: &(usize, &Trial), b: &(usize, &Trial)| {
+            a.1.attempt.per_second.total_cmp(&b.1.attempt.per_second)
+        };
+        let confirmed = of(Purpose::Confirmation).find(|trial| met(&trial));
+        confirmed
+            .or_else(|| of(Purpose::Search).filter(|trial| met(&trial)).max_by(best))
+            .map(|(at, _)| at)
+            .or_else(|| self.trials.len().checked_sub(1))
+    }
+
+    /// The trials as far as the search has to know them.
+    pub fn attempts(&self) -> Vec<Attempt> {
+        self.trials.iter().map(|trial| trial.attempt).collect()
+    }
+}

@@ -1,0 +1,176 @@
+//! The step that takes the most time, and the one that makes the slowest journeys slow.
+
+use super::step::{Phases, StepRow};
+use super::view;
+use crate::metrics::ErrorKind;
+use crate::metrics::{StepTally, TailShare};
+use serde::Serialize;
+use std::time::Duration;
+
+/// The share of the slowest journeys that the tail is.
+const TAIL: f64 = 0.05;
+
+/// The step with the largest share of the summed service time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bottleneck {
+    /// The zero-based number of the step.
+    pub step: usize,
+    /// Its name.
+    pub name: String,
+    /// Its share of the summed service time, a share of one.
+    pub share: f64,
+    /// Why it takes that long: one sentence, from the phases of its requests.
+    pub why: String,
+}
+
+/// The step with the largest share of the time of the slowest 5 % of journeys.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TailBottleneck {
+    /// The zero-based number of the step.
+    pub step: usize,
+    /// Its name.
+    pub name: String,
+    /// Its share of the service time in the slowest journeys, a share of one.
+    pub share: f64,
+    /// How many journeys these are.
+    pub journeys: u64,
+    /// The journey time of the fastest of them, in microseconds, to a sixteenth.
+    pub at_least_us: u64,
+}
+
+impl Bottleneck {
+    /// The bottleneck of the steps; `None` when none took any time.
+    pub(super) fn find(steps: &[StepRow], tallies: &[StepTally]) -> Option<Self> {
+        let (step, row) = steps.iter().enumerate().max_by(|(_, a), (_, b)| {
+            let share = |row: &StepRow| row.time_share.unwrap_or(0.0);
+            share(a).total_cmp(&share(b))
+        })?;
+        let share = row.time_share.filter(|share| *share > 0.0)?;
+        Some(Self {
+            step,
+            name: row.name.clone(),
+            share,
+            why: why(row, &tallies[step]),
+        })
+    }
+}
+
+impl TailBottleneck {
+    /// The step that dominates the slowest journeys.
+    pub(super) fn find(shares: &[TailShare], steps: &[StepRow]) -> Option<Self> {
+        let all: u64 = shares.iter().map(|share| share.journeys).sum();
+        let wanted = (all as f64 * TAIL).ceil() as u64;
+        let mut times = vec![0_u64; steps.len()];
+        let (mut journeys, mut at_least_us) = (0, 0);
+        for share in shares.iter().rev() {
+            if journeys >= wanted {
+                break;
+            }
+            journeys += share.journeys;
+            at_least_us = share.at_least_us;
+            for (sum, time) in times.iter_mut().zip(&share.steps_us) {
+                *sum += time;
+            }
+        }
+        let total: u64 = times.iter().sum();
+        let (step, time) = times
+            .iter()
+            .copied()
+            .enumerate()
+            .max_by_key(|(_, time)| *time)?;
+        (total > 0).then(|| Self {
+            step,
+            name: steps[step].name.clone(),
+            share: time as f64 / total as f64,
+            journeys,
+            at_least_us,
+        })
+    }
+}
+
+/// One sentence from the largest part of the service time: a phase, or what is in no phase.
+fn why(row: &StepRow, tally: &StepTally) -> String {
+    let Phases {
+        connect,
+        tls,
+        first_byte,
+        body,
+        connections,
+    } = row.phases;
+    let known = row.phases.total();
+    // A request that ends at its deadline has no phase of the answer that it waited for.
+    let total = known.max(tally.service.sum());
+    let rest = total.saturating_sub(known);
+    let share = |part: Duration| view::whole_percent(part.as_secs_f64() / total.as_secs_f64());
+    let opened = || {
+        format!(
+            "{} opened for {}",
+            view::counted(connections, "connection"),
+            view::counted(row.requests.max(row.executed), "request")
+        )
+    };
+    let largest = first_byte.max(body).max(connect).max(tls).max(rest);
+    if rest == largest {
+        return outside(row, tally, &share(rest), known);
+    }
+    if largest == first_byte {
+        format!(
+            "{} of its time is waiting for the first byte: the server works on the answer.",
+            share(first_byte)
+        )
+    } else if largest == body {
+        let each = row.received_bytes / row.executed.max(1);
+        format!(
+            "{} of its time is reading the body, {} each: size and streaming of the answer.",
+            share(body),
+            view::bytes(each)
+        )
+    } else if largest == tls {
+        format!(
+            "{} of its time is TLS handshakes: {}.",
+            share(tls),
+            opened()
+        )
+    } else {
+        format!(
+            "{} of its time is opening TCP connections: {}.",
+            share(connect),
+            opened()
+        )
+    }
+}
+
+/// What the time is that no phase accounts for.
+fn outside(row: &StepRow, tally: &StepTally, share: &str, known: Duration) -> String {
+    let count = |wanted: fn(ErrorKind) -> bool| -> u64 {
+        let errors = tally.errors.iter();
+        errors
+            .filter(|error| wanted(error.kind))
+            .map(|error| error.count)
+            .sum()
+    };
+    let timeouts = count(ErrorKind::is_timeout);
+    let connecting = count(|kind| kind == ErrorKind::TimeoutConnect);
+    if timeouts == 0 {
+        return if row.retries > 0 && row.inner.is_empty() {
+            format!("{share} of its time is in requests that had no answer and were sent again.")
+        } else if known.is_zero() {
+            "Its phases were not measured.".to_owned()
+        } else {
+            format!(
+                "{share} of its time is in no phase of a request: the step's own code, or between its \
+                 requests."
+            )
+        };
+    }
+    let awaited = if connecting * 2 > timeouts {
+        "a connection"
+    } else {
+        "an answer"
+    };
+    format!(
+        "{share} of its time is waiting for {awaited} that did not come in time: {} of {} timed out.",
+        view::count(timeouts),
+        view::counted(row.executed, "execution")
+    )
+}

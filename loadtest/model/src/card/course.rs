@@ -1,0 +1,183 @@
+//! The course of a run over time, for charts: at most some 300 points.
+
+use crate::definition::{Load, Shape, Stage, micros};
+use crate::metrics::ErrorKind;
+use crate::metrics::{Cell, Histogram};
+use crate::record::ScenarioRecord;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The most points of a course.
+const POINTS: u32 = 300;
+
+/// What happened over time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Course {
+    /// How many seconds a point stands for.
+    pub width: u32,
+    /// The second in which the steady part begins; `None` where there is no ramp to tell it from.
+    pub steady_from: Option<f64>,
+    /// The points, without gaps, in the order of time, until the last journey has ended; one that is not
+    /// over by then is left out.
+    pub points: Vec<Point>,
+}
+
+/// What happened in some seconds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Point {
+    /// The first second, counted from the start of the measured run.
+    pub second: u32,
+    /// Median journey time (of one-step scenarios: response time) of what ended; `None` if nothing did.
+    #[serde(rename = "p50_us", with = "micros::option")]
+    pub p50: Option<Duration>,
+    /// The 95th percentile of the same.
+    #[serde(rename = "p95_us", with = "micros::option")]
+    pub p95: Option<Duration>,
+    /// The 99th percentile of the same.
+    #[serde(rename = "p99_us", with = "micros::option")]
+    pub p99: Option<Duration>,
+    /// Iterations that ended, per second.
+    pub finished_per_second: f64,
+    /// Iterations that were to start, per second; open model only.
+    pub target_per_second: Option<f64>,
+    /// The most virtual users within an iteration.
+    pub active_users: u32,
+    /// Failures per second by kind.
+    pub errors_per_second: BTreeMap<ErrorKind, f64>,
+    /// The longest start lateness that is the generator's fault.
+    #[serde(rename = "latest_us", with = "micros")]
+    pub latest: Duration,
+    /// The longest stall of a worker's runtime.
+    #[serde(rename = "stall_us", with = "micros")]
+    pub stall: Duration,
+    /// The highest share of one core that any one worker used in a second.
+    pub busiest_worker: f64,
+    /// For how much of each second the quota of a control group stopped threads of the process, summed over
+    /// the processors.
+    pub throttled: f64,
+    /// The highest share of the machine's time in a second that its host gave to others.
+    pub stolen: f64,
+    /// Iterations begun that had waited for a free user, per second.
+    pub waited_per_second: f64,
+}
+
+impl Course {
+    pub(super) fn of(record: &ScenarioRecord) -> Self {
+        let cells = &record.cells;
+        let warm_up = record.plan.load.warm_up.as_secs() as u32;
+        let end = cells
+            .cells
+            .last()
+            .map_or(0, |cell| cell.second + cell.seconds);
+        let seconds = end.saturating_sub(warm_up);
+        if seconds == 0 {
+            return Self::default();
+        }
+        let unit = cells.width.max(1);
+        let width = unit * seconds.div_ceil(unit).div_ceil(POINTS);
+        let one_step = record.definition.steps.len() == 1;
+        let mut points: Vec<Point> = (0..seconds.div_ceil(width))
+            .map(|i| {
+                let from = warm_up + i * width;
+                let within: Vec<&Cell> = cells
+                    .cells
+                    .iter()
+                    .filter(|cell| (from..from + width).contains(&cell.second))
+                    .collect();
+                point(i * width, width, &within, one_step, &record.plan.load)
+            })
+            .collect();
+        // Rates of a part of a cell are no rates, and after the last journey there are users who leave.
+        let elapsed = record.elapsed_us as f64 / 1e6 - f64::from(warm_up);
+        while points.len() > 1 {
+            let ends_late = |last: &mut Point| elapsed < f64::from(last.second) + f64::from(width);
+            if points.pop_if(ends_late).is_none() {
+                break;
+            }
+        }
+        Self {
+            width,
+            steady_from: ramp(&record.plan.load).map(|ramp| ramp.as_secs_f64()),
+            points,
+        }
+    }
+}
+
+fn point(second: u32, width: u32, cells: &[&Cell], one_step: bool, load: &Load) -> Point {
+    let mut times = Histogram::default();
+    let mut point = Point {
+        second,
+        ..Point::default()
+    };
+    let per_second = |count: u64| count as f64 / f64::from(width);
+    let mut finished = 0;
+    for cell in cells {
+        let time = if one_step {
+            cell.steps.first().map(|step| &step.response)
+        } else {
+            Some(&cell.time)
+        };
+        if let Some(time) = time {
+            times.merge(&time.decode());
+        }
+        finished += cell.ok + cell.failed;
+        point.active_users = point.active_users.max(cell.active_users);
+        let health = &cell.health;
+        point.latest = point.latest.max(Duration::from_micros(cell.latest_us));
+        let stall = Duration::from_micros(health.longest_stall_us);
+        point.stall = point.stall.max(stall);
+        point.busiest_worker = point.busiest_worker.max(health.busiest_worker);
+        point.throttled += per_second(health.throttled_us) / 1e6;
+        point.stolen = point.stolen.max(health.stolen);
+        point.waited_per_second += per_second(cell.waited);
+        for (kind, count) in &cell.errors {
+            *point.errors_per_second.entry(*kind).or_default() += per_second(*count);
+        }
+    }
+    point.p50 = times.quantile(0.5);
+    point.p95 = times.quantile(0.95);
+    point.p99 = times.quantile(0.99);
+    point.finished_per_second = per_second(finished);
+    point.target_per_second = target(load, f64::from(second) + f64::from(width) / 2.0);
+    point
+}
+
+fn ramp(load: &Load) -> Option<Duration> {
+    match load.shape {
+        Shape::Rate { ramp_up, .. } | Shape::Users { ramp_up, .. } => {
+            Some(ramp_up).filter(|ramp| !ramp.is_zero())
+        }
+        _ => None,
+    }
+}
+
+/// The arrival rate of an open load at a time after the warm-up; none after its end.
+fn target(load: &Load, at: f64) -> Option<f64> {
+    match &load.shape {
+        Shape::Rate {
+            per_second,
+            ramp_up,
+            duration,
+        } => (at < duration.as_secs_f64()).then(|| {
+            let ramp = ramp_up.as_secs_f64();
+            if at < ramp {
+                per_second * at / ramp
+            } else {
+                *per_second
+            }
+        }),
+        Shape::RateStages { stages } => {
+            let mut begin = 0.0;
+            for Stage { from, to, duration } in stages.iter() {
+                let length = duration.as_secs_f64();
+                if at < begin + length {
+                    return Some(from + (to - from) * (at - begin) / length);
+                }
+                begin += length;
+            }
+            None
+        }
+        _ => None,
+    }
+}

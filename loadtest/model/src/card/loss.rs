@@ -1,0 +1,316 @@
+//! Where the points of a score went, each in words.
+
+use super::grade::StepGrade;
+use super::view;
+use crate::definition::Letter;
+use crate::metrics::{Cause, RootCause};
+use crate::metrics::{DependencyTally, StepTally};
+use serde::Serialize;
+
+/// Points that a score lost to one cause.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Loss {
+    /// The points, of a score of at most 1.
+    pub points: f64,
+    /// What kind of cause.
+    pub kind: LossKind,
+    /// The zero-based number of the step at fault.
+    pub step: usize,
+    /// How many executions it cost points.
+    pub count: u64,
+    /// The cause.
+    pub words: String,
+}
+
+/// The kind of a [`Loss`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LossKind {
+    /// Executions that failed.
+    Errors,
+    /// Executions that an upstream step prevented.
+    Skips,
+    /// Answers slower than the target.
+    Latency,
+    /// Answers slower than the target only since the iteration started late.
+    StartDelay,
+}
+
+/// What a step lost, the most first; `names` are those of all steps.
+pub(super) fn of_step(
+    step: usize,
+    names: &[&str],
+    tally: &StepTally,
+    grade: &StepGrade,
+    dependencies: &[DependencyTally],
+) -> Vec<Loss> {
+    let attempts = grade.attempts as f64;
+    // What the cap takes beyond the index is the failures' doing, each alike.
+    let per_failure = 1.0 / attempts
+        + if grade.failures > 0 {
+            (grade.apdex - grade.score).max(0.0) / grade.failures as f64
+        } else {
+            0.0
+        };
+    let mut losses = Vec::new();
+    if tally.failed > 0 {
+        losses.push(Loss {
+            points: tally.failed as f64 * per_failure,
+            kind: LossKind::Errors,
+            step,
+            count: tally.failed,
+            words: errors(names[step], tally, grade),
+        });
+    }
+    let mut known = 0;
+    for (cause, count, words) in skips(step, names, dependencies) {
+        known += count;
+        losses.push(Loss {
+            points: count as f64 * per_failure,
+            kind: LossKind::Skips,
+            step: cause.step,
+            count,
+            words,
+        });
+    }
+    if tally.skipped > known {
+        losses.push(Loss {
+            points: (tally.skipped - known) as f64 * per_failure,
+            kind: LossKind::Skips,
+            step,
+            count: tally.skipped - known,
+            words: format!(
+                "{} could not run in {}",
+                view::quoted(names[step]),
+                view::counted(tally.skipped - known, "iteration")
+            ),
+        });
+    }
+    losses.extend(slow(step, names[step], tally, grade));
+    losses.sort_by(|a, b| b.points.total_cmp(&a.points));
+    losses
+}
+
+fn errors(name: &str, tally: &StepTally, grade: &StepGrade) -> String {
+    let rate = tally.failed as f64 / tally.executed as f64;
+    let share = tally.failed as f64 / grade.attempts as f64;
+    let mut words = format!("{} errors on {}", view::percent(rate), view::quoted(name));
+    if grade.budget <= 0.0 {
+        words.push_str(", where none is allowed");
+    } else if grade.burn.is_none_or(|burn| burn > 1.0) {
+        let burn = share / grade.budget;
+        words.push_str(" spent ");
+        if burn >= 9.995 {
+            words.push_str(&view::count(burn.round() as u64));
+            words.push_str(" × its budget of ");
+        } else {
+            words.push_str(&view::whole_percent(burn));
+            words.push_str(" of its budget of ");
+        }
+        words.push_str(&view::exact_percent(grade.budget));
+    }
+    words
+}
+
+/// The counted skips of a step by root cause.
+fn skips(
+    step: usize,
+    names: &[&str],
+    dependencies: &[DependencyTally],
+) -> Vec<(Cause, u64, String)> {
+    let mut causes: Vec<(Cause, u64, &DependencyTally)> = Vec::new();
+    for failure in dependencies {
+        if failure.step != step || !failure.cause.root.counts() {
+            continue;
+        }
+        match causes
+            .iter_mut()
+            .find(|(cause, ..)| *cause == failure.cause)
+        {
+            Some((_, count, _)) => *count += failure.count,
+            None => causes.push((failure.cause, failure.count, failure)),
+        }
+    }
+    causes
+        .into_iter()
+        .map(|(cause, count, first)| {
+            let name = view::quoted(names[step]);
+            let root = names.get(cause.step).copied().unwrap_or("?");
+            let times = view::counted(count, "iteration");
+            let variable = view::quoted(first.variable.as_deref().unwrap_or(root));
+            let root = view::quoted(root);
+            let words = match cause.root {
+                RootCause::Failed => {
+                    format!("{root} failing left {name} without {variable} in {times}")
+                }
+                RootCause::Missing => {
+                    format!("answers of {root} left {name} without {variable} in {times}")
+                }
+                RootCause::NotInFeed if cause.step == step => {
+                    format!("rows of a feed left {name} without {variable} in {times}")
+                }
+                RootCause::NotInFeed => format!(
+                    "{root} lacking a value of its feed left {name} without {variable} in {times}"
+                ),
+                RootCause::Declined if cause.step == step => {
+                    format!("{name} declined to run in {times}")
+                }
+                RootCause::Declined => {
+                    format!("{root} declining to run left {name} without {variable} in {times}")
+                }
+                RootCause::Invalid if cause.step == step => {
+                    format!("{name} had values that make no valid request in {times}")
+                }
+                RootCause::Invalid | RootCause::NotDrawn | RootCause::LeftOut => format!(
+                    "{root} making no valid request left {name} without {variable} in {times}"
+                ),
+            };
+            (cause, count, words)
+        })
+        .collect()
+}
+
+/// What slow answers cost; what they cost only since the iteration started late is told apart.
+fn slow(step: usize, name: &str, tally: &StepTally, grade: &StepGrade) -> Vec<Loss> {
+    let attempts = grade.attempts as f64;
+    let over = tally.ok.saturating_sub(grade.satisfied);
+    let beyond = over.saturating_sub(grade.tolerating);
+    let points = (beyond as f64 + grade.tolerating as f64 / 2.0) / attempts;
+    if over == 0 {
+        return Vec::new();
+    }
+    let slower = |times: &crate::metrics::Histogram| {
+        times
+            .count()
+            .saturating_sub(times.count_at_most(grade.target))
+    };
+    let (response, service) = (slower(&tally.response), slower(&tally.service));
+    let late = if response > 0 {
+        response.saturating_sub(service) as f64 / response as f64
+    } else {
+        0.0
+    };
+    let share = |part: u64| view::percent(part as f64 / tally.ok as f64);
+    let name = view::quoted(name);
+    let mut words = format!(
+        "{} of the answers of {name} took over {}",
+        share(over),
+        view::span(grade.target)
+    );
+    if beyond > 0 {
+        words.push_str(", ");
+        words.push_str(&share(beyond));
+        words.push_str(" over ");
+        words.push_str(&view::span(grade.target * 4));
+    }
+    let loss = |points, kind, count, words| Loss {
+        points,
+        kind,
+        step,
+        count,
+        words,
+    };
+    let delays = (over as f64 * late).round() as u64;
+    let delayed = || {
+        format!(
+            "start delay: {} of {name} were over {} only since their iteration started late",
+            view::counted(response - service, "answer"),
+            view::span(grade.target)
+        )
+    };
+    if late >= 0.99 {
+        vec![loss(points, LossKind::StartDelay, delays, delayed())]
+    } else if late >= 0.01 {
+        vec![
+            loss(
+                points * (1.0 - late),
+                LossKind::Latency,
+                over - delays,
+                words,
+            ),
+            loss(points * late, LossKind::StartDelay, delays, delayed()),
+        ]
+    } else {
+        vec![loss(points, LossKind::Latency, over - delays, words)]
+    }
+}
+
+/// What the overall grade lost: the steps' losses by their weight, the most first. Skips with the same
+/// culprit are one loss, wherever they happened; other losses begin with the letter of their step.
+pub(super) fn overall(steps: &[(&str, Option<&StepGrade>, &[Loss])]) -> Vec<Loss> {
+    let weights: f64 = steps
+        .iter()
+        .filter_map(|(_, grade, _)| grade.map(|grade| grade.weight))
+        .sum();
+    if weights <= 0.0 {
+        return Vec::new();
+    }
+    let mut losses: Vec<Loss> = Vec::new();
+    let mut skipped: Vec<(usize, f64, u64, Vec<&str>, &Loss)> = Vec::new();
+    for (name, grade, own) in steps {
+        let Some(grade) = grade else { continue };
+        for loss in *own {
+            let points = loss.points * grade.weight / weights;
+            if points <= 0.0 {
+                continue;
+            }
+            if loss.kind != LossKind::Skips {
+                let words = match grade.letter {
+                    Letter::APlus => loss.words.clone(),
+                    letter => format!("{letter}: {}", loss.words),
+                };
+                losses.push(Loss {
+                    points,
+                    words,
+                    ..loss.clone()
+                });
+                continue;
+            }
+            match skipped.iter_mut().find(|(root, ..)| *root == loss.step) {
+                Some((_, sum, count, names, _)) => {
+                    *sum += points;
+                    *count += loss.count;
+                    if !names.contains(name) {
+                        names.push(name);
+                    }
+                }
+                None => skipped.push((loss.step, points, loss.count, vec![*name], loss)),
+            }
+        }
+    }
+    for (root, points, count, names, first) in skipped {
+        let words = if let [_] = names[..] {
+            first.words.clone()
+        } else {
+            let culprit = view::quoted(steps.get(root).map_or("?", |(name, ..)| name));
+            let names: Vec<String> = names.iter().map(|name| view::quoted(name)).collect();
+            let times = view::count(count);
+            format!(
+                "{culprit} kept {} from running, {times} times in all",
+                listed(&names)
+            )
+        };
+        losses.push(Loss {
+            points,
+            kind: LossKind::Skips,
+            step: root,
+            count,
+            words,
+        });
+    }
+    losses.sort_by(|a, b| b.points.total_cmp(&a.points));
+    losses
+}
+
+/// `a`, `a and b`, `a, b and c`, `a, b, c and 3 more`.
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first, second] => format!("{first} and {second}"),
+        [first, second, third] => format!("{first}, {second} and {third}"),
+        [first, second, third, rest @ ..] => {
+            format!("{first}, {second}, {third} and {} more", rest.len())
+        }
+    }
+}

@@ -1,0 +1,463 @@
+//! The report card: a pure function of the record, so that an old record can always be graded again.
+//!
+//! Headline numbers, grades and thresholds are of the steady part; accounts are of ramp and steady part.
+
+mod accounts;
+mod bottleneck;
+mod capacity;
+mod course;
+mod error;
+mod generator;
+pub mod grade;
+mod headline;
+mod inner;
+mod ledger;
+mod loss;
+mod own;
+mod remark;
+#[cfg(any(test, feature = "fixtures"))]
+#[doc(hidden)]
+pub mod sample;
+mod setting;
+mod slowest;
+mod spectrum;
+mod step;
+mod summary;
+#[cfg(test)]
+mod tests;
+mod threshold;
+mod validity;
+mod verdict;
+pub mod view;
+mod weight;
+
+pub use accounts::Accounts;
+pub use bottleneck::{Bottleneck, TailBottleneck};
+pub use capacity::{Capacity, CapacityVerdict, Remark, Tone};
+pub use course::{Course, Point};
+pub use error::ErrorRow;
+pub use generator::Generator;
+pub use grade::{Grade, StepGrade};
+pub use headline::Headline;
+pub use inner::InnerRow;
+pub use ledger::DependencyFailure;
+pub use loss::{Loss, LossKind};
+pub use own::{CounterRow, TimingRow};
+pub use setting::Setting;
+pub use slowest::{SlowRow, SlowStepRow};
+pub use spectrum::SpectrumPoint;
+pub use step::{Phases, Quantiles, StepRow};
+pub use threshold::{ThresholdRow, broken};
+pub use validity::{Cause, Trust, Validity};
+pub(crate) use validity::{busy, throttled};
+pub use verdict::{Reason, ReasonKind, Verdict, worst};
+pub use weight::WeightRow;
+
+use crate::comparison::Beside;
+use crate::definition::{Letter, Shape};
+use crate::metrics::{Panicked, StepTally, Tally, Windows};
+use crate::plan::GradingDefaults;
+use crate::record::{Ending, Environment, NotRun, RunRecord, ScenarioRecord};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The graded result of an invocation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// The identifier of the run.
+    pub run_id: String,
+    /// When the run began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// The version of the tool that ran it.
+    pub tool_version: String,
+    /// Where it ran, and of what source.
+    pub environment: Environment,
+    /// A card per scenario, in the order they ran.
+    pub cards: Vec<Card>,
+    /// The selected scenarios that did not run.
+    pub not_run: Vec<NotRun>,
+    /// The search for the capacity, where the run was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Capacity>,
+}
+
+/// The graded result of one scenario.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Card {
+    /// The identity of the scenario: `package::module::function`.
+    pub identity: String,
+    /// The name shown to people.
+    pub name: String,
+    /// The doc comment.
+    pub description: String,
+    /// Free labels.
+    pub tags: Vec<String>,
+    /// Where it stands: `tests/load.rs:12`.
+    pub source: String,
+    /// What the run comes to.
+    pub verdict: Verdict,
+    /// Why, the decisive reasons first; empty when it passed.
+    pub reasons: Vec<Reason>,
+    /// What belongs beside the verdict and does not decide it.
+    pub remarks: Vec<String>,
+    /// The overall grade.
+    pub grade: Grade,
+    /// The least grade with which the run passes, where one is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_grade: Option<Letter>,
+    /// The policy that the run was graded by anew, where it was; the verdict is by that one too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub regraded: Option<GradingDefaults>,
+    /// Where the points of the overall grade went, the most first.
+    pub losses: Vec<Loss>,
+    /// The figures in large type.
+    pub headline: Headline,
+    /// A row per step, in the order of the scenario.
+    pub steps: Vec<StepRow>,
+    /// The step with the largest share of the time.
+    pub bottleneck: Option<Bottleneck>,
+    /// The step that dominates the slowest 5 % of journeys, where it is another one.
+    pub tail: Option<TailBottleneck>,
+    /// The slowest journeys, ok or not, the slowest first.
+    pub slowest: Vec<SlowRow>,
+    /// The distribution of the times in large type.
+    pub spectrum: Vec<SpectrumPoint>,
+    /// Steps that could not run since an upstream value was missing.
+    pub dependency_failures: Vec<DependencyFailure>,
+    /// Steps that did not run since an upstream step was not drawn, or since they or an upstream step left
+    /// themselves out; nobody's failure.
+    pub not_drawn: Vec<DependencyFailure>,
+    /// Weights, configured and observed, of the steps that do not always run.
+    pub weights: Vec<WeightRow>,
+    /// Failures by step, kind and status, the most frequent first.
+    pub errors: Vec<ErrorRow>,
+    /// Requests that the guard did not let out, of steps that send for themselves and went on without.
+    #[serde(skip)]
+    pub unheeded: Vec<ErrorRow>,
+    /// Answers by status, of all steps.
+    pub statuses: BTreeMap<u16, u64>,
+    /// What the scenario's code counted by itself (`vu.count(..)`), by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub counters: Vec<CounterRow>,
+    /// What the scenario's code timed by itself (`vu.time(..)`), by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub timings: Vec<TimingRow>,
+    /// Where steps panicked.
+    pub panics: Vec<Panicked>,
+    /// How the target ended that the scenario had started, when it did not survive the run.
+    pub target_death: Option<String>,
+    /// What must hold, and whether it does.
+    pub thresholds: Vec<ThresholdRow>,
+    /// What changed against the baseline, where the run was compared with one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Beside>,
+    /// Where every iteration went.
+    pub accounts: Accounts,
+    /// How far the measurement can be trusted.
+    pub validity: Validity,
+    /// What the generator saw of itself.
+    pub generator: Generator,
+    /// What was run, and where.
+    pub setting: Setting,
+    /// What a reader must know to read the figures rightly.
+    pub notes: Vec<String>,
+    /// The course over time.
+    pub course: Course,
+}
+
+impl Report {
+    /// Grades a record by the policy stored in it.
+    pub fn grade(record: &RunRecord) -> Self {
+        Self {
+            run_id: record.run_id.clone(),
+            started_at: record.started_at.clone(),
+            tool_version: record.tool_version.clone(),
+            environment: record.environment.clone(),
+            cards: record.scenarios.iter().map(Card::of).collect(),
+            not_run: record.not_run.clone(),
+            capacity: record.capacity.as_ref().map(Capacity::of),
+        }
+    }
+
+    /// The exit code of the run: the worst of its cards and of what did not run; 3 without any. A search
+    /// has its own: its card is of one trial.
+    pub fn exit_code(&self) -> u8 {
+        if let Some(capacity) = self.capacity.as_ref().filter(|_| self.not_run.is_empty()) {
+            return capacity.exit_code();
+        }
+        if self.cards.is_empty() && self.not_run.is_empty() {
+            return Verdict::Empty.exit_code();
+        }
+        let cards = self.cards.iter().map(|card| card.verdict.exit_code());
+        worst(cards.chain(self.not_run.iter().map(|scenario| scenario.exit_code)))
+    }
+}
+
+impl Card {
+    /// Grades one scenario.
+    pub fn of(record: &ScenarioRecord) -> Self {
+        let definition = &record.definition;
+        // A tally in which nothing happened has no steps.
+        let mut tally = record.windows.steady.clone();
+        tally.merge(&Tally::new(definition.steps.len()));
+        tally.steps.truncate(definition.steps.len());
+        let names: Vec<&str> = definition.steps.iter().map(|step| &*step.name).collect();
+        let seconds = steady_seconds(record);
+        let accounts = Accounts::of(record);
+        let generator = Generator::of(record);
+        let validity = Validity::of(record, &accounts, &generator);
+        let withheld = validity.trust == Trust::Invalid;
+        let (steps, grade, losses) = graded(record, &tally, &names, seconds, withheld);
+        let (dependency_failures, not_drawn) = DependencyFailure::all(&record.windows, &names);
+        let bottleneck = Bottleneck::find(&steps, &tally.steps);
+        let tail = TailBottleneck::find(&tally.journey.shares, &steps).filter(|tail| {
+            bottleneck
+                .as_ref()
+                .is_some_and(|bottleneck| bottleneck.step != tail.step)
+        });
+        let mut card = Self {
+            identity: definition.identity(),
+            name: definition.name.to_string(),
+            description: definition.description.to_string(),
+            tags: definition.tags.iter().map(ToString::to_string).collect(),
+            source: format!("{}:{}", definition.file, definition.line),
+            verdict: Verdict::Passed,
+            reasons: Vec::new(),
+            remarks: Vec::new(),
+            grade,
+            min_grade: record.plan.min_grade,
+            regraded: record.regraded.clone(),
+            losses,
+            headline: Headline::of(record, &tally, seconds),
+            bottleneck,
+            tail,
+            slowest: SlowRow::all(&tally.journey.slowest, &names, &record.plan.load),
+            spectrum: SpectrumPoint::all(threshold::times(&tally)),
+            dependency_failures,
+            not_drawn,
+            weights: definition
+                .steps
+                .iter()
+                .zip(&tally.steps)
+                .filter(|(step, tally)| step.weight < 1.0 || tally.not_drawn > 0)
+                .map(|(step, tally)| WeightRow::of(step, tally))
+                .collect(),
+            errors: ErrorRow::all(&record.windows, &names),
+            unheeded: ErrorRow::unheeded(&record.windows, &names),
+            statuses: statuses(&tally.steps),
+            counters: CounterRow::all(&tally.own, seconds),
+            timings: TimingRow::all(&tally.own),
+            panics: record.panics.clone(),
+            target_death: record.target_death.clone(),
+            thresholds: record
+                .plan
+                .thresholds
+                .iter()
+                .map(|scoped| ThresholdRow::of(scoped, &tally, &names, seconds))
+                .collect(),
+            comparison: record.comparison.clone(),
+            accounts,
+            validity,
+            generator,
+            setting: Setting::of(record),
+            notes: Vec::new(),
+            course: Course::of(record),
+            steps,
+        };
+        (card.verdict, card.reasons) = verdict::of(&card, &record.ending);
+        card.remarks = remark::of(&card, record);
+        card.notes = notes(&card, record);
+        card
+    }
+}
+
+/// That a grade is not the one that the run had.
+fn graded_anew(policy: &GradingDefaults) -> String {
+    let target = policy
+        .apdex
+        .map(|target| format!("T = {}", view::span(target)));
+    let budget = policy
+        .budget
+        .map(|budget| format!("an error budget of {}", view::percent(budget)));
+    let weight = policy
+        .grade_weight
+        .map(|weight| format!("a weight of {weight}"));
+    let parts: Vec<_> = target.into_iter().chain(budget).chain(weight).collect();
+    let mut all = Vec::new();
+    if !parts.is_empty() {
+        all.push(format!("with {} for every step", parts.join(" and ")));
+    }
+    let least = policy.min_grade;
+    all.extend(least.map(|least| format!("with at least {least} asked for")));
+    let mut words = format!("Graded anew, {}.", all.join(", and "));
+    if policy.apdex.is_some() {
+        words.push_str(
+            " Where the run had another T, times within 0.1 % of T or 4 T may be counted on the other side.",
+        );
+    }
+    words
+}
+
+/// The rows of the steps with their grades, the overall grade, and where its points went.
+fn graded(
+    record: &ScenarioRecord,
+    tally: &Tally,
+    names: &[&str],
+    seconds: Option<f64>,
+    withheld: bool,
+) -> (Vec<StepRow>, Grade, Vec<Loss>) {
+    let all_time: Duration = tally.steps.iter().map(|step| step.service.sum()).sum();
+    let mut rows = Vec::new();
+    for (i, (step, counts)) in record.definition.steps.iter().zip(&tally.steps).enumerate() {
+        let mut row = StepRow::new(step, counts, seconds, all_time);
+        row.grade = record
+            .plan
+            .grading
+            .get(i)
+            .and_then(|policy| StepGrade::of(counts, policy));
+        if let Some(grade) = &row.grade {
+            row.losses = loss::of_step(i, names, counts, grade, &tally.dependencies);
+        }
+        rows.push(row);
+    }
+    let grades: Vec<Option<StepGrade>> = rows.iter().map(|row| row.grade).collect();
+    let mut grade = Grade::of(&grades);
+    grade.partial = record.ending != Ending::Completed;
+    grade.ungraded = rows
+        .iter()
+        .filter(|row| row.grade.is_none())
+        .map(|row| row.name.clone())
+        .collect();
+    let parts: Vec<_> = rows
+        .iter()
+        .map(|row| (row.name.as_str(), row.grade.as_ref(), row.losses.as_slice()))
+        .collect();
+    let mut losses = loss::overall(&parts);
+    if withheld {
+        grade = Grade {
+            score: None,
+            letter: None,
+            interval: None,
+            withheld,
+            ..grade
+        };
+        losses.clear();
+        for row in &mut rows {
+            row.grade = None;
+            row.losses.clear();
+        }
+    }
+    (rows, grade, losses)
+}
+
+/// What rates divide by; a journal without an end does not know it, so the time that passed stands in.
+fn steady_seconds(record: &ScenarioRecord) -> Option<f64> {
+    let micros = if record.steady_us > 0 {
+        record.steady_us
+    } else {
+        let ramp = match record.plan.load.shape {
+            Shape::Rate { ramp_up, .. } | Shape::Users { ramp_up, .. } => ramp_up,
+            _ => Duration::ZERO,
+        };
+        let before = (record.plan.load.warm_up + ramp).as_micros() as u64;
+        record.elapsed_us.saturating_sub(before)
+    };
+    (micros > 0).then(|| micros as f64 / 1e6)
+}
+
+fn statuses(steps: &[StepTally]) -> BTreeMap<u16, u64> {
+    let mut all = BTreeMap::new();
+    for (status, count) in steps.iter().flat_map(|step| &step.statuses) {
+        *all.entry(*status).or_default() += count;
+    }
+    all
+}
+
+/// The steps without a grade: those that never ran, and those that ran before the measured part only.
+fn ungraded(card: &Card, windows: &Windows) -> Vec<String> {
+    let ran = |window: &Tally, i: usize| {
+        let step = window.steps.get(i);
+        step.is_some_and(|step| step.executed + step.skipped > 0)
+    };
+    let (mut warm_up, mut ramp, mut never) = (Vec::new(), Vec::new(), Vec::new());
+    for (i, row) in card.steps.iter().enumerate() {
+        let names = match row.grade {
+            Some(_) => continue,
+            None if ran(&windows.ramp, i) => &mut ramp,
+            None if ran(&windows.warm_up, i) => &mut warm_up,
+            None => &mut never,
+        };
+        names.push(row.name.as_str());
+    }
+    let note = |why: &str, names: Vec<&str>, then: &str| {
+        (!names.is_empty()).then(|| format!("Not graded, since {why}: {}.{then}", names.join(", ")))
+    };
+    [
+        note(
+            "attempted in the warm-up only",
+            warm_up,
+            " What happens there is discarded.",
+        ),
+        note(
+            "attempted during the ramp only",
+            ramp,
+            " The accounts cover the ramp; figures and grades do not.",
+        ),
+        note("never attempted", never, ""),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn notes(card: &Card, record: &ScenarioRecord) -> Vec<String> {
+    let mut notes = Vec::new();
+    notes.extend(record.regraded.as_ref().map(graded_anew));
+    if card.setting.default_load {
+        notes.push(
+            "The scenario declares no load, so the default applied: one user for 10 s. \
+             Declare `load = ..`, or give `--rate` or `--users`."
+                .to_owned(),
+        );
+    }
+    if !card.setting.open_model {
+        notes.push(
+            "Latencies are those of a closed loop: each user waits for its answers, so a slow target \
+             is asked less often, and users who arrive at a rate would wait longer."
+                .to_owned(),
+        );
+    }
+    if card.setting.insecure {
+        notes.push(
+            "Certificates were not checked, as `insecure = true` asks for: whoever answered was \
+             taken for the target."
+                .to_owned(),
+        );
+    }
+    if card.headline.dropped > 0 {
+        notes.push(format!(
+            "{} never started: each is a failed journey, in the error rate and in no percentile.",
+            view::counted(card.headline.dropped, "iteration")
+        ));
+    }
+    if card.grade.partial && card.grade.score.is_some() {
+        notes.push("The grade is partial: the run ended before its time.".to_owned());
+    }
+    if matches!(record.ending, Ending::Died { .. }) {
+        notes.push("What was in flight when the process died is in no figure.".to_owned());
+    }
+    if matches!(record.ending, Ending::Stuck { .. }) {
+        notes.push("What the blocked worker did last is in no figure.".to_owned());
+    }
+    if !card.grade.withheld && card.grade.score.is_some() {
+        notes.extend(ungraded(card, &record.windows));
+    }
+    if card.grade.interval.is_some() {
+        notes.push(format!(
+            "* Fewer than {} attempts: the score lies in the interval shown, with a confidence of 95 %.",
+            grade::SMALL_SAMPLE
+        ));
+    }
+    notes
+}

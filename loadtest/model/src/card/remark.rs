@@ -1,0 +1,190 @@
+//! What belongs beside the verdict and does not decide it.
+
+use super::Card;
+use super::threshold::ThresholdRow;
+use super::verdict::Verdict;
+use super::view;
+use crate::definition::Letter;
+use crate::definition::{Metric, Part};
+use crate::record::ScenarioRecord;
+
+/// The remarks on a card that is otherwise complete.
+pub(super) fn of(card: &Card, record: &ScenarioRecord) -> Vec<String> {
+    let died = record
+        .target_death
+        .as_ref()
+        .map(|death| format!("the target did not survive the run: {death}"));
+    died.into_iter()
+        .chain(ran_out(record))
+        .chain(clipped(record))
+        .chain(oddities(record))
+        .chain(never_came(card, record))
+        .chain(contrast(card))
+        .collect()
+}
+
+/// That a feed ended the load.
+fn ran_out(record: &ScenarioRecord) -> Option<String> {
+    let limit = record.plan.rows.as_ref().filter(|_| record.out_of_rows)?;
+    let feed = view::quoted(&limit.feed);
+    let iterations = |count| view::counted(count, "iteration");
+    Some(if record.planned < limit.rows {
+        format!(
+            "the feed {feed} ran out of rows for some users, who stopped early: it has rows for {}, \
+             dealt to all users in turn, and {} began",
+            iterations(limit.rows),
+            iterations(record.planned)
+        )
+    } else {
+        format!(
+            "the feed {feed} ran out of rows after {}: the load ended there",
+            iterations(limit.rows)
+        )
+    })
+}
+
+/// That times were longer than percentiles can tell.
+fn clipped(record: &ScenarioRecord) -> Option<String> {
+    let (mut journeys, mut steps) = (0, 0);
+    for tally in [&record.windows.ramp, &record.windows.steady] {
+        journeys += tally.journey.time.clipped() + tally.journey.failed_time.clipped();
+        for step in &tally.steps {
+            steps += step.response.clipped() + step.failed_response.clipped();
+        }
+    }
+    let most = journeys.max(steps);
+    (most > 0).then(|| {
+        format!(
+            "{} took longer than an hour: the percentiles count them as an hour, the maximum is exact",
+            view::counted(most, if journeys >= steps { "journey" } else { "request" })
+        )
+    })
+}
+
+/// What is odd about the answers of a step, and no failure.
+fn oddities(record: &ScenarioRecord) -> Vec<String> {
+    let mut remarks = Vec::new();
+    for (at, step) in record.definition.steps.iter().enumerate() {
+        let windows = record.windows.all().into_iter();
+        let tallies = windows.filter_map(|window| window.steps.get(at));
+        let (ambiguous, unsolicited) = tallies.fold((0, 0), |(ambiguous, unsolicited), tally| {
+            (ambiguous + tally.ambiguous, unsolicited + tally.unsolicited)
+        });
+        let name = view::quoted(&step.name);
+        if ambiguous > 0 {
+            remarks.push(format!(
+                "{} in {name} had both a `content-length` and a `transfer-encoding` (`http.ambiguous`): the \
+                 latter holds, but what stands between may read them otherwise",
+                view::counted(ambiguous, "answer")
+            ));
+        }
+        if unsolicited > 0 {
+            let were = if unsolicited == 1 { "was" } else { "were" };
+            remarks.push(format!(
+                "{} {were} given up in {name} since more came over it than was asked for \
+                 (`http.unsolicited`): none of it was taken for an answer",
+                view::counted(unsolicited, "connection")
+            ));
+        }
+    }
+    remarks
+}
+
+/// Limits on what the scenario was to count or time by itself, and never did: a name may be misspelt.
+fn never_came(card: &Card, record: &ScenarioRecord) -> Vec<String> {
+    let own = &record.windows.steady.own;
+    let mut remarks = Vec::new();
+    for row in &card.thresholds {
+        let (name, does, names) = match &row.metric {
+            Metric::Count(name) | Metric::Rate(name) => (
+                name,
+                "counts",
+                own.counters.keys().map(String::as_str).collect::<Vec<_>>(),
+            ),
+            Metric::Timing(name, _) => (
+                name,
+                "times",
+                own.timings.keys().map(String::as_str).collect(),
+            ),
+            _ => continue,
+        };
+        if names.contains(&&**name) {
+            continue;
+        }
+        let some = names.iter().take(4).map(|name| view::quoted(name));
+        let some: Vec<_> = some.collect();
+        let does = match (some.is_empty(), names.len() > 4) {
+            (true, _) => format!("{does} nothing"),
+            (false, more) => format!(
+                "{does} {}{}",
+                some.join(", "),
+                if more { ", .." } else { "" }
+            ),
+        };
+        let remedy = match row.metric {
+            Metric::Timing(..) => String::new(),
+            _ => format!("; where nothing happened, `vu.count(\"{name}\", 0)` says so"),
+        };
+        remarks.push(format!(
+            "the threshold `{}` is on a name that never came: the scenario {does}{remedy}",
+            row.condition
+        ));
+    }
+    remarks
+}
+
+/// Why an excellent grade stands beside a failed verdict.
+fn contrast(card: &Card) -> Option<String> {
+    let excellent = card
+        .grade
+        .letter
+        .is_some_and(|letter| letter >= Letter::AMinus);
+    if card.verdict != Verdict::Failed || !excellent {
+        return None;
+    }
+    let broken = || card.thresholds.iter().filter(|row| !row.passed);
+    let stricter = broken().find_map(|row| stricter(card, row));
+    let other = broken().next().map(|row| {
+        if row.step.is_none() && !card.headline.single_request {
+            format!(
+                "the grade is by the times and errors of single steps; `{}` is of whole journeys",
+                row.condition
+            )
+        } else if matches!(&row.metric, Metric::Time(Part::Whole, at) if at.quantile().is_some()) {
+            format!(
+                "the grade counts an answer of up to 4 T as half of one; `{}` does not",
+                row.condition
+            )
+        } else {
+            format!(
+                "the grade is by times and errors; `{}` is apart from it",
+                row.condition
+            )
+        }
+    });
+    stricter.or(other)
+}
+
+/// The part of the grading policy than which a threshold is stricter.
+fn stricter(card: &Card, row: &ThresholdRow) -> Option<String> {
+    let step = match &row.step {
+        Some(name) => card.steps.iter().find(|step| step.name == *name)?,
+        None if card.headline.single_request => card.steps.first()?,
+        None => return None,
+    };
+    let grade = step.grade.as_ref()?;
+    let target_us = grade.target.as_nanos() as f64 / 1e3;
+    let policy = match row.metric {
+        Metric::Errors if row.bound < grade.budget => {
+            format!("an error budget of {}", view::exact_percent(grade.budget))
+        }
+        Metric::Time(Part::Whole, _) if row.bound < target_us => {
+            format!("T = {}", view::span(grade.target))
+        }
+        _ => return None,
+    };
+    Some(format!(
+        "the grade is by {policy}; the threshold `{}` is stricter",
+        row.condition
+    ))
+}

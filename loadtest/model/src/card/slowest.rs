@@ -1,0 +1,108 @@
+//! The slowest journeys, step by step: what a waterfall shows.
+
+use crate::definition::{Load, Shape};
+use crate::metrics::Number;
+use crate::metrics::{SlowJourney, Slowest};
+use serde::Serialize;
+
+/// One of the slowest journeys. Times are in microseconds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SlowRow {
+    /// The number of the iteration over all users.
+    pub iteration: u64,
+    /// The same as `debug --iteration` takes it to run it again: `42`, or `3.12` in a load of users, each of
+    /// whom counts its own.
+    pub number: String,
+    /// When it was to start, from the start of the load.
+    pub due_us: u64,
+    /// From then to its start.
+    pub delay_us: u64,
+    /// Journey time: from when it was to start to its end, less think time.
+    pub time_us: u64,
+    /// Whether every step was ok and none was skipped for want of a value.
+    pub ok: bool,
+    /// The steps that were executed, in the order they ran.
+    pub steps: Vec<SlowStepRow>,
+}
+
+/// One executed step of such a journey.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SlowStepRow {
+    /// The zero-based number of the step.
+    pub step: usize,
+    /// Its name.
+    pub name: String,
+    /// When it began, from when the journey was to start; think time is in it.
+    pub begin_us: u64,
+    /// Its service time.
+    pub time_us: u64,
+    /// Whether it was ok.
+    pub ok: bool,
+}
+
+impl SlowRow {
+    /// All that are kept, the slowest first.
+    pub(super) fn all(slowest: &Slowest, names: &[&str], load: &Load) -> Vec<Self> {
+        let of_users = matches!(load.shape, Shape::Users { .. } | Shape::UserStages { .. });
+        let row = |journey: &SlowJourney| Self {
+            iteration: journey.iteration,
+            number: if of_users {
+                Number::of_user(journey.iteration)
+            } else {
+                Number {
+                    user: None,
+                    iteration: journey.iteration,
+                }
+            }
+            .to_string(),
+            due_us: journey.due_us,
+            delay_us: journey.delay_us,
+            time_us: journey.time_us,
+            ok: journey.ok,
+            steps: journey
+                .steps
+                .iter()
+                .map(|step| SlowStepRow {
+                    step: step.step,
+                    name: names.get(step.step).copied().unwrap_or("?").to_owned(),
+                    begin_us: step.begin_us,
+                    time_us: step.time_us,
+                    ok: step.ok,
+                })
+                .collect(),
+        };
+        slowest.journeys().iter().map(row).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn its_number_is_that_which_debug_takes() {
+        let mut slowest = Slowest::default();
+        slowest.add(SlowJourney {
+            iteration: 3 * (1 << 32) + 12,
+            ..SlowJourney::default()
+        });
+        let (ramp_up, duration) = (Duration::ZERO, Duration::from_secs(1));
+        let number = |shape| {
+            SlowRow::all(&slowest, &[], &Load::new(shape))[0]
+                .number
+                .clone()
+        };
+        let users = 5;
+        assert_eq!(
+            number(Shape::Users {
+                users,
+                ramp_up,
+                duration
+            }),
+            "3.12"
+        );
+        let count = u64::MAX;
+        assert_eq!(number(Shape::Iterations { count, users }), "12884901900");
+    }
+}

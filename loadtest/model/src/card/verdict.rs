@@ -1,0 +1,449 @@
+//! The verdict: what the run comes to, and the exit code that says so.
+
+use super::Card;
+use super::validity::Trust;
+use super::view;
+use crate::comparison::Outcome;
+use crate::metrics::ErrorKind;
+use crate::record::Ending;
+use serde::Serialize;
+use std::fmt;
+use std::time::Duration;
+
+/// What a run comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Every threshold holds.
+    Passed,
+    /// A threshold does not hold.
+    Failed,
+    /// The generator measured itself.
+    Invalid,
+    /// The run ended before its time.
+    Interrupted,
+    /// A request went to an address that may not be tested, and was not sent.
+    NotPermitted,
+    /// Nothing was measured.
+    Empty,
+    /// The accounts of the run do not balance: a fault of the generator.
+    Internal,
+}
+
+/// All exit codes, the one that wins first.
+const PRECEDENCE: [u8; 10] = [1, 101, 2, 103, 100, 105, 3, 102, 99, 0];
+
+impl Verdict {
+    /// The exit code of a run that comes to this.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Passed => 0,
+            Self::Failed => 99,
+            Self::Invalid => 102,
+            Self::Interrupted => 105,
+            Self::NotPermitted => 103,
+            Self::Empty => 3,
+            Self::Internal => 1,
+        }
+    }
+
+    /// As printed: `PASSED`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "PASSED",
+            Self::Failed => "FAILED",
+            Self::Invalid => "INVALID",
+            Self::Interrupted => "INTERRUPTED",
+            Self::NotPermitted => "NOT PERMITTED",
+            Self::Empty => "NOTHING MEASURED",
+            Self::Internal => "INTERNAL ERROR",
+        }
+    }
+}
+
+/// Why a run does not pass, for people and for programs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Reason {
+    /// What kind of reason.
+    pub kind: ReasonKind,
+    /// The step it is about; `None` where it is about the journey or the run.
+    pub step: Option<String>,
+    /// In words: `p95 of login is 412 ms, and must be < 300 ms`.
+    pub words: String,
+}
+
+/// What kind of reason keeps a run from passing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReasonKind {
+    /// The accounts of the run do not balance.
+    Internal,
+    /// A request to where it may not go was not sent.
+    NotPermitted,
+    /// The run ended before its time.
+    Interrupted,
+    /// Nothing was measured.
+    Empty,
+    /// The generator measured itself.
+    Invalid,
+    /// The run ended itself.
+    GivenUp,
+    /// A threshold does not hold.
+    Threshold,
+    /// The overall grade is below the least that may be.
+    MinGrade,
+    /// A figure is worse than that of the baseline, beyond margin and chance.
+    Regression,
+    /// The comparison that was asked for could not be made.
+    NotCompared,
+}
+
+impl ReasonKind {
+    /// As data has it: `min_grade`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Internal => "internal",
+            Self::NotPermitted => "not_permitted",
+            Self::Interrupted => "interrupted",
+            Self::Empty => "empty",
+            Self::Invalid => "invalid",
+            Self::GivenUp => "given_up",
+            Self::Threshold => "threshold",
+            Self::MinGrade => "min_grade",
+            Self::Regression => "regression",
+            Self::NotCompared => "not_compared",
+        }
+    }
+}
+
+impl fmt::Display for ReasonKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.words)
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The exit code that wins where several hold; 0 of none.
+pub fn worst(codes: impl IntoIterator<Item = u8>) -> u8 {
+    let rank = |code: u8| {
+        PRECEDENCE
+            .iter()
+            .position(|known| *known == code)
+            .unwrap_or(0)
+    };
+    codes
+        .into_iter()
+        .min_by_key(|code| rank(*code))
+        .unwrap_or(0)
+}
+
+/// The verdict over a card that is otherwise complete, and its reasons, the decisive ones first.
+pub(super) fn of(card: &Card, ending: &Ending) -> (Verdict, Vec<Reason>) {
+    let plain = |kind, all: Vec<String>| {
+        all.into_iter()
+            .map(|words| Reason::new(kind, words))
+            .collect()
+    };
+    let found: [(Verdict, Vec<Reason>); 10] = [
+        (
+            Verdict::Internal,
+            plain(ReasonKind::Internal, unbalanced(card)),
+        ),
+        (Verdict::NotPermitted, halted(ending)),
+        (Verdict::NotPermitted, blocked(card)),
+        (
+            Verdict::Interrupted,
+            plain(ReasonKind::Interrupted, interrupted(ending)),
+        ),
+        (
+            Verdict::Empty,
+            plain(ReasonKind::Empty, empty(card, ending)),
+        ),
+        (Verdict::Invalid, plain(ReasonKind::Invalid, invalid(card))),
+        (
+            Verdict::Failed,
+            plain(ReasonKind::GivenUp, given_up(card, ending)),
+        ),
+        (Verdict::Failed, failed(card)),
+        (Verdict::Failed, graded_too_low(card)),
+        (Verdict::Failed, beside_baseline(card)),
+    ];
+    let stuck = matches!(ending, Ending::Stuck { .. });
+    let verdict = found
+        .iter()
+        .find(|(_, reasons)| !reasons.is_empty())
+        .map_or(Verdict::Passed, |(verdict, _)| *verdict);
+    let reasons = found
+        .into_iter()
+        // What was never measured fails no threshold of its own.
+        .filter(|(of, _)| *of != Verdict::Failed || (verdict != Verdict::Empty && !stuck))
+        .flat_map(|(_, reasons)| reasons)
+        .fold(Vec::new(), |mut all: Vec<Reason>, reason| {
+            if all.iter().all(|known| known.words != reason.words) {
+                all.push(reason);
+            }
+            all
+        });
+    (verdict, reasons)
+}
+
+impl Reason {
+    fn new(kind: ReasonKind, words: String) -> Self {
+        Self {
+            kind,
+            step: None,
+            words,
+        }
+    }
+
+    fn of_step(kind: ReasonKind, step: &str, words: String) -> Self {
+        Self {
+            step: Some(step.to_owned()),
+            ..Self::new(kind, words)
+        }
+    }
+}
+
+/// That the accounts do not balance, which is a cause of invalidity too.
+fn unbalanced(card: &Card) -> Vec<String> {
+    if card.accounts.balanced == Some(false) {
+        invalid(card)
+    } else {
+        Vec::new()
+    }
+}
+
+fn halted(ending: &Ending) -> Vec<Reason> {
+    match ending {
+        Ending::Halted { reason } => {
+            let words = format!("stopped before its end: {reason}");
+            vec![Reason::new(ReasonKind::NotPermitted, words)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn blocked(card: &Card) -> Vec<Reason> {
+    card.errors
+        .iter()
+        .filter(|error| error.kind == ErrorKind::GuardBlocked)
+        .chain(&card.unheeded)
+        .map(|error| {
+            let words = format!(
+                "{} of {} not sent: {}",
+                view::counted(error.count + error.elsewhere, "request"),
+                view::quoted(&error.step),
+                error.example
+            );
+            Reason::of_step(ReasonKind::NotPermitted, &error.step, words)
+        })
+        .collect()
+}
+
+fn interrupted(ending: &Ending) -> Vec<String> {
+    let reason = match ending {
+        Ending::Completed
+        | Ending::Stuck { .. }
+        | Ending::Panicked
+        | Ending::Halted { .. }
+        | Ending::ThresholdBroken { .. } => return Vec::new(),
+        Ending::Interrupted => "stopped before its end; what was in flight could finish".to_owned(),
+        Ending::Aborted => "aborted before its end; what was in flight was cut off".to_owned(),
+        Ending::Died { reason } => format!("the process died: {reason}"),
+    };
+    vec![reason]
+}
+
+fn empty(card: &Card, ending: &Ending) -> Vec<String> {
+    // What a blocked worker did is unknown, which is not nothing.
+    if matches!(ending, Ending::Stuck { .. }) {
+        return Vec::new();
+    }
+    let attempted = card
+        .steps
+        .iter()
+        .any(|step| step.executed + step.skipped > 0);
+    let reason = if !attempted && card.headline.dropped == 0 {
+        let cancelled = card.accounts.cancelled;
+        if let Some(words) = panicked(card) {
+            words
+        } else if card.accounts.started == 0 {
+            "no iteration started".to_owned()
+        } else if cancelled == card.accounts.started {
+            format!(
+                "no step ended before the run did: {} cut off; run it longer",
+                view::counted(cancelled, "iteration")
+            )
+        } else {
+            "no step was executed in the measured part; run it longer".to_owned()
+        }
+    } else if attempted && card.grade.score.is_none() && !card.grade.withheld {
+        "no step that was executed has a weight in the grade".to_owned()
+    } else {
+        return Vec::new();
+    };
+    vec![reason]
+}
+
+/// Why nothing was executed, where it was for panics.
+fn panicked(card: &Card) -> Option<String> {
+    if card.accounts.failed == 0 {
+        return None;
+    }
+    let worst = card.panics.iter().max_by_key(|panic| panic.count);
+    if let Some(worst) = worst {
+        let count = card.panics.iter().map(|panic| panic.count).sum();
+        return Some(format!(
+            "no step was executed, since the scenario panicked: {}, most at {}: {}",
+            view::counted(count, "panic"),
+            worst.location,
+            worst.message
+        ));
+    }
+    let errors = || {
+        card.errors
+            .iter()
+            .filter(|error| error.kind == ErrorKind::StepPanic)
+    };
+    let first = errors().next()?;
+    let count = errors().map(|error| error.count + error.elsewhere).sum();
+    Some(format!(
+        "no step was executed, since the scenario panicked: {}, most in {}: {}",
+        view::counted(count, "panic"),
+        view::quoted(&first.step),
+        first.example
+    ))
+}
+
+fn invalid(card: &Card) -> Vec<String> {
+    card.validity
+        .causes
+        .iter()
+        .filter(|cause| cause.trust == Trust::Invalid)
+        .map(|cause| cause.what.clone())
+        .collect()
+}
+
+/// That the run ended itself, and for which threshold or for panics where.
+fn given_up(card: &Card, ending: &Ending) -> Vec<String> {
+    match ending {
+        Ending::Panicked => {}
+        Ending::ThresholdBroken {
+            after_us, reason, ..
+        } => {
+            let after = view::span(Duration::from_micros(*after_us));
+            return vec![format!("given up after {after}: {reason}")];
+        }
+        _ => return Vec::new(),
+    }
+    let mut words = "given up before its end: more than 5 % of the steps panicked".to_owned();
+    if let Some(worst) = card.panics.iter().max_by_key(|panic| panic.count) {
+        words = format!("{words}, most at {}: {}", worst.location, worst.message);
+    }
+    vec![words]
+}
+
+fn failed(card: &Card) -> Vec<Reason> {
+    card.thresholds
+        .iter()
+        .filter(|threshold| !threshold.passed)
+        .map(|threshold| Reason {
+            kind: ReasonKind::Threshold,
+            step: threshold.step.clone(),
+            words: threshold.reason(),
+        })
+        .collect()
+}
+
+/// A withheld grade is its own reason.
+fn graded_too_low(card: &Card) -> Vec<Reason> {
+    let words = card
+        .min_grade
+        .zip(card.grade.letter)
+        .filter(|(least, letter)| letter < least)
+        .map(|(least, letter)| format!("the grade is {letter}, and must be at least {least}"));
+    words
+        .map(|words| Reason::new(ReasonKind::MinGrade, words))
+        .into_iter()
+        .collect()
+}
+
+fn beside_baseline(card: &Card) -> Vec<Reason> {
+    let Some(beside) = &card.comparison else {
+        return Vec::new();
+    };
+    match &beside.outcome {
+        Outcome::Compared(comparison) => comparison
+            .regressions()
+            .map(|(subject, figure)| Reason {
+                kind: ReasonKind::Regression,
+                step: subject.step.clone(),
+                words: format!(
+                    "{} of {} regressed against the baseline `{}`: {}",
+                    figure.figure.label(),
+                    subject
+                        .step
+                        .as_ref()
+                        .map_or_else(|| "the journey".to_owned(), |step| view::quoted(step)),
+                    beside.baseline,
+                    figure.difference_words()
+                ),
+            })
+            .collect(),
+        Outcome::Refused { refusals } => refusals
+            .iter()
+            .map(|refusal| {
+                let words = format!(
+                    "not compared with the baseline `{}`: {refusal}",
+                    beside.baseline
+                );
+                Reason::new(ReasonKind::NotCompared, words)
+            })
+            .collect(),
+        Outcome::Absent => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_of_reason_is_called_as_data_has_it() {
+        for kind in [
+            ReasonKind::Internal,
+            ReasonKind::NotPermitted,
+            ReasonKind::Interrupted,
+            ReasonKind::Empty,
+            ReasonKind::Invalid,
+            ReasonKind::GivenUp,
+            ReasonKind::Threshold,
+            ReasonKind::MinGrade,
+            ReasonKind::Regression,
+            ReasonKind::NotCompared,
+        ] {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
+    }
+
+    #[test]
+    fn the_exit_code_is_the_worst_by_precedence() {
+        assert_eq!(worst([0, 99, 0]), 99);
+        assert_eq!(worst([99, 102]), 102);
+        assert_eq!(worst([102, 3]), 3);
+        assert_eq!(worst([3, 105, 99]), 105);
+        assert_eq!(worst([105, 103]), 103);
+        assert_eq!(worst([]), 0);
+    }
+}

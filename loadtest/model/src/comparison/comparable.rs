@@ -1,0 +1,354 @@
+//! Which runs can be compared: those of which a difference would be the target's.
+
+use crate::card::{Trust, view};
+use crate::definition::{Load, ScenarioDef, Shape};
+use crate::record::{Ending, Environment, ScenarioRecord};
+use crate::schedule::Schedule;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::time::Duration;
+
+/// The shortest steady part that is compared: of less, chance is not told apart.
+pub const SHORTEST: Duration = Duration::from_secs(60);
+
+/// A run of a scenario, and where it ran.
+#[derive(Debug, Clone, Copy)]
+pub struct Side<'a> {
+    /// The identifier of the run.
+    pub run_id: &'a str,
+    /// Where it ran, and of what source.
+    pub environment: &'a Environment,
+    /// What it measured.
+    pub scenario: &'a ScenarioRecord,
+    /// How far it can be trusted.
+    pub trust: Trust,
+}
+
+/// A run that has not begun, as far as it is known.
+#[derive(Debug, Clone, Copy)]
+pub struct Ahead<'a> {
+    /// The scenario.
+    pub definition: &'a ScenarioDef,
+    /// The load it will get.
+    pub load: &'a Load,
+    /// The base URL that the run is given, or that the scenario declares; without secrets.
+    pub base_url: Option<&'a str>,
+    /// Its setup may start a target of its own, since no base URL is given.
+    pub may_start_target: bool,
+    /// Where it will run.
+    pub environment: &'a Environment,
+}
+
+/// Why two runs are not compared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Refusal {
+    /// They are of different scenarios.
+    Scenario {
+        /// That of the baseline.
+        base: String,
+        /// The other one.
+        new: String,
+    },
+    /// One did not come to its end.
+    Unfinished {
+        /// Which.
+        run_id: String,
+    },
+    /// One measured the generator.
+    Invalid {
+        /// Which.
+        run_id: String,
+    },
+    /// One has too short a steady part.
+    TooShort {
+        /// Which.
+        run_id: String,
+        /// How long it is, in microseconds.
+        steady_us: u64,
+    },
+    /// The run that is to come would have too short a steady part.
+    PlannedTooShort {
+        /// How long it would be, in microseconds.
+        steady_us: u64,
+    },
+    /// They are one and the same.
+    Same {
+        /// Which.
+        run_id: String,
+    },
+    /// Their loads differ in more than how long they last.
+    Load {
+        /// That of the baseline, in words.
+        base: String,
+        /// The other one.
+        new: String,
+    },
+    /// They asked different targets.
+    Target {
+        /// That of the baseline, in words.
+        base: String,
+        /// The other one.
+        new: String,
+    },
+    /// They ran on machines that differ, with the target on the same one.
+    Machine {
+        /// That of the baseline, in words.
+        base: String,
+        /// The other one.
+        new: String,
+    },
+}
+
+/// Everything that speaks against comparing `new` with `base`.
+pub(super) fn refusals(base: &Side<'_>, new: &Side<'_>) -> Vec<Refusal> {
+    let (ours, theirs) = (new.scenario, base.scenario);
+    let (one, other) = (theirs.definition.identity(), ours.definition.identity());
+    if one != other {
+        return vec![Refusal::Scenario {
+            base: one,
+            new: other,
+        }];
+    }
+    if base.run_id == new.run_id {
+        let run_id = base.run_id.to_owned();
+        return vec![Refusal::Same { run_id }];
+    }
+    let mut all = Vec::new();
+    for side in [base, new] {
+        let run_id = side.run_id.to_owned();
+        let steady_us = side.scenario.steady_us;
+        if side.scenario.ending != Ending::Completed {
+            all.push(Refusal::Unfinished { run_id });
+        } else if side.trust == Trust::Invalid {
+            all.push(Refusal::Invalid { run_id });
+        } else if u128::from(steady_us) < SHORTEST.as_micros() {
+            all.push(Refusal::TooShort { run_id, steady_us });
+        }
+    }
+    all.extend(loads(&theirs.plan.load, &ours.plan.load));
+    let (one, other) = (target(theirs), target(ours));
+    if one != other {
+        all.push(Refusal::Target {
+            base: one,
+            new: other,
+        });
+    } else if ours.own_target {
+        all.extend(machines(base.environment, new.environment));
+    }
+    all
+}
+
+/// In what two runs of a scenario differ that are not to be averaged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Differs {
+    /// The source of the scenario.
+    Version,
+    /// The load.
+    Load,
+    /// The target.
+    Target,
+    /// The machine, which the target ran on too.
+    Machine,
+}
+
+impl fmt::Display for Differs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Version => "an older version",
+            Self::Load => "another load",
+            Self::Target => "another target",
+            Self::Machine => "another machine",
+        })
+    }
+}
+
+/// In what two runs of a scenario differ, if in anything that matters.
+pub fn differs(old: &Side<'_>, new: &Side<'_>) -> Option<Differs> {
+    let (was, is) = (old.scenario, new.scenario);
+    if was.definition.revision() != is.definition.revision() {
+        Some(Differs::Version)
+    } else if !is_same_load(&was.plan.load, &is.plan.load) {
+        Some(Differs::Load)
+    } else if target(was) != target(is) {
+        Some(Differs::Target)
+    } else if is.own_target && machine(old.environment) != machine(new.environment) {
+        Some(Differs::Machine)
+    } else {
+        None
+    }
+}
+
+/// Everything that is known to speak against comparing the run `ahead` with those of `base`, before anything
+/// is sent.
+pub fn refusals_before(base: &[Side<'_>], ahead: &Ahead<'_>) -> Vec<Refusal> {
+    let mut all = Vec::new();
+    let schedule = Schedule::new(ahead.load);
+    let steady = schedule.end().map(|end| schedule.steady_part(end));
+    if let Some(steady) = steady.filter(|steady| *steady < SHORTEST) {
+        let steady_us = u64::try_from(steady.as_micros()).unwrap_or(u64::MAX);
+        all.push(Refusal::PlannedTooShort { steady_us });
+    }
+    for side in base {
+        let scenario = side.scenario;
+        all.extend(loads(&scenario.plan.load, ahead.load));
+        let is_own = scenario.own_target || scenario.target_in_process;
+        // Which of the two it will be, only its setup knows.
+        let will_be = if ahead.may_start_target && is_own {
+            target(scenario)
+        } else if ahead.may_start_target {
+            OWN.to_owned()
+        } else {
+            url(ahead.base_url)
+        };
+        let was = target(scenario);
+        if was != will_be {
+            all.push(Refusal::Target {
+                base: was,
+                new: will_be,
+            });
+        } else if scenario.own_target {
+            all.extend(machines(side.environment, ahead.environment));
+        }
+    }
+    let mut once = Vec::new();
+    for refusal in all {
+        if !once.contains(&refusal) {
+            once.push(refusal);
+        }
+    }
+    once
+}
+
+fn loads(base: &Load, new: &Load) -> Option<Refusal> {
+    (!is_same_load(base, new)).then(|| Refusal::Load {
+        base: view::load(base),
+        new: view::load(new),
+    })
+}
+
+fn machines(base: &Environment, new: &Environment) -> Option<Refusal> {
+    let (base, new) = (machine(base), machine(new));
+    (base != new).then_some(Refusal::Machine { base, new })
+}
+
+/// Whether they ask for the same in each second, for however long.
+fn is_same_load(one: &Load, other: &Load) -> bool {
+    match (&one.shape, &other.shape) {
+        (Shape::Rate { per_second: a, .. }, Shape::Rate { per_second: b, .. }) => {
+            a.total_cmp(b).is_eq()
+        }
+        (Shape::Users { users: a, .. }, Shape::Users { users: b, .. })
+        | (Shape::Iterations { users: a, .. }, Shape::Iterations { users: b, .. }) => a == b,
+        (one, other) => one == other,
+    }
+}
+
+/// A target that the scenario started as a program of its own.
+const OWN: &str = "one that the scenario started";
+
+fn target(scenario: &ScenarioRecord) -> String {
+    if scenario.target_in_process {
+        return "one within the process that measured it".to_owned();
+    }
+    if scenario.own_target {
+        return OWN.to_owned();
+    }
+    url(scenario.base_url.as_deref())
+}
+
+fn url(base: Option<&str>) -> String {
+    base.map_or_else(|| "absolute URLs".to_owned(), bare_url)
+}
+
+/// A URL without what names a user, asks for something, or is a place within a page, as it is written most
+/// often.
+pub(super) fn bare_url(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
+    let scheme = scheme.to_ascii_lowercase();
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    let usual = if scheme == "https" { ":443" } else { ":80" };
+    let host = host
+        .strip_suffix(usual)
+        .unwrap_or(host)
+        .to_ascii_lowercase();
+    format!("{scheme}://{host}{}", path.trim_end_matches('/'))
+}
+
+fn machine(environment: &Environment) -> String {
+    let processors = view::counted(environment.cpus as u64, "processor");
+    format!("{} {}, {processors}", environment.os, environment.arch)
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scenario { base, new } => {
+                write!(
+                    f,
+                    "the runs are of different scenarios: `{base}` and `{new}`"
+                )
+            }
+            Self::Unfinished { run_id } => write!(f, "the run {run_id} did not come to its end"),
+            Self::Invalid { run_id } => {
+                write!(
+                    f,
+                    "the run {run_id} is INVALID: the generator measured itself"
+                )
+            }
+            Self::TooShort { run_id, steady_us } => {
+                let steady = view::duration(Duration::from_micros(*steady_us));
+                let least = view::span(SHORTEST);
+                write!(
+                    f,
+                    "the run {run_id} measured {steady} after its ramp, and chance needs {least} to be told apart"
+                )
+            }
+            Self::PlannedTooShort { steady_us } => {
+                let steady = view::span(Duration::from_micros(*steady_us));
+                let least = view::span(SHORTEST);
+                write!(
+                    f,
+                    "its load lasts {steady} after the ramp, and chance needs {least} to be told apart"
+                )
+            }
+            Self::Same { run_id } => write!(f, "the run {run_id} is that of the baseline itself"),
+            Self::Load { base, new } => write!(f, "the loads differ: {base}, and now {new}"),
+            Self::Target { base, new } => write!(f, "the targets differ: {base}, and now {new}"),
+            Self::Machine { base, new } => write!(
+                f,
+                "the machines differ, and the target ran on them too: {base}, and now {new}"
+            ),
+        }
+    }
+}
+
+impl Refusal {
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Scenario { .. } => "compare runs of the same scenario",
+            Self::Unfinished { .. } => "compare a run that came to its end",
+            Self::Invalid { .. } => {
+                "give the generator what it lacks, as its report says, and run it again"
+            }
+            Self::TooShort { .. } | Self::PlannedTooShort { .. } => {
+                "run it longer, such as with `--duration 2m`"
+            }
+            Self::Same { .. } => "compare another run with it",
+            Self::Load { .. } => {
+                "run it with the load of the baseline; or, if the load changed for good, save a run with \
+                 the new one: `cargo loadtest baseline save NAME RUN`"
+            }
+            Self::Target { .. } => {
+                "run it against the target of the baseline, or keep a baseline for each target"
+            }
+            Self::Machine { .. } => {
+                "run it on a machine as that of the baseline, or keep a baseline for each kind of machine"
+            }
+        }
+    }
+}

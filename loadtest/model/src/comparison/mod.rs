@@ -1,0 +1,250 @@
+//! Two runs beside each other: what changed by more than chance, and by more than a margin.
+//!
+//! A change is told from chance by drawing both runs anew, many times, from blocks of their own seconds
+//! (a bootstrap); and it matters only beyond a margin, since two runs of the same system differ as well
+//! (an equivalence test).
+
+mod bootstrap;
+mod chance;
+mod comparable;
+mod compared;
+mod pruned;
+mod series;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use crate::definition::{Shape, StepDef};
+use crate::random::mix;
+use bootstrap::Drawn;
+use comparable::refusals;
+pub use comparable::{Ahead, Differs, Refusal, SHORTEST, Side, differs, refusals_before};
+use compared::Common;
+pub use compared::{Change, Compared, Figure, Margin};
+use serde::{Deserialize, Serialize};
+use series::Series;
+
+/// A run beside a named baseline: kept in its record, so that an old report says what was said then.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Beside {
+    /// The name of the baseline.
+    pub baseline: String,
+    /// What came of it.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// What came of comparing a run with a baseline.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Outcome {
+    /// They were compared.
+    Compared(Comparison),
+    /// They are not comparable.
+    Refused {
+        /// Everything that speaks against it.
+        refusals: Vec<Refusal>,
+    },
+    /// The baseline holds no run of the scenario.
+    Absent,
+}
+
+/// A run beside a baseline.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The identity of the scenario.
+    pub scenario: String,
+    /// The runs of the baseline.
+    pub base: Vec<String>,
+    /// The run that is compared with them.
+    pub new: String,
+    /// How much counts.
+    pub margin: Margin,
+    /// Whether users wait for answers, so that slower answers are fewer.
+    #[serde(default)]
+    pub is_closed: bool,
+    /// The journey, then the steps.
+    pub subjects: Vec<Subject>,
+}
+
+/// The journey or a step, and what became of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Subject {
+    /// The step; `None` for the journey.
+    pub step: Option<String>,
+    /// Why it is not compared, where it is not.
+    pub skipped: Option<Skipped>,
+    /// Its figures.
+    pub figures: Vec<Compared>,
+}
+
+/// Why a step, or the journey, is not compared though the runs are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Skipped {
+    /// Its source is another one; of a journey, the source of one of its steps.
+    Changed,
+    /// The baseline does not have it.
+    Added,
+    /// Only the baseline has it.
+    Removed,
+    /// A run of the baseline did not execute it once in its steady part, or none did.
+    Idle,
+}
+
+impl Comparison {
+    /// Compares a run with those of a baseline.
+    ///
+    /// # Errors
+    /// Everything that speaks against it, of any of the runs.
+    ///
+    /// # Panics
+    /// Without a run in the baseline.
+    pub fn of(base: &[Side<'_>], new: &Side<'_>) -> Result<Self, Vec<Refusal>> {
+        assert!(!base.is_empty(), "a baseline has a run");
+        let mut against = Vec::new();
+        for refusal in base.iter().flat_map(|base| refusals(base, new)) {
+            if !against.contains(&refusal) {
+                against.push(refusal);
+            }
+        }
+        if !against.is_empty() {
+            return Err(against);
+        }
+        let steps = steps(base, new);
+        // A journey with another step takes another time, whoever answers.
+        let is_same = steps.iter().all(|(_, at)| at.is_ok());
+        let journey = if is_same {
+            Ok(None)
+        } else {
+            Err(Skipped::Changed)
+        };
+        let all: Vec<_> = std::iter::once((None, journey))
+            .chain(steps.into_iter().map(|(name, at)| (Some(name), at)))
+            .collect();
+        let is_closed = matches!(
+            new.scenario.plan.load.shape,
+            Shape::Users { .. } | Shape::Iterations { .. } | Shape::UserStages { .. }
+        );
+        let common = Common {
+            margin: Margin::of(base.len()),
+            steps: all
+                .iter()
+                .filter(|(step, at)| step.is_some() && at.is_ok())
+                .count(),
+            is_closed,
+        };
+        let seed = base
+            .iter()
+            .chain([new])
+            .fold(0, |seed, side| hash(seed, side.run_id));
+        Ok(Self {
+            scenario: new.scenario.definition.identity(),
+            base: base.iter().map(|side| side.run_id.to_owned()).collect(),
+            new: new.run_id.to_owned(),
+            margin: common.margin,
+            is_closed,
+            subjects: all
+                .into_iter()
+                .map(|(step, at)| Subject::of(step, at, base, new, &common, seed))
+                .collect(),
+        })
+    }
+
+    /// What became worse, beyond margin and chance, each thing once: that fewer of all steps are done where
+    /// fewer journeys are, or fewer journeys where users wait longer for answers, is no finding of its own.
+    pub fn regressions(&self) -> impl Iterator<Item = (&Subject, &Compared)> {
+        let worse = |found: &&Compared| found.verdict == Change::Regressed;
+        let all = || {
+            self.subjects.iter().flat_map(move |subject| {
+                let figures = subject.figures.iter().filter(worse);
+                figures.map(move |found| (subject, found))
+            })
+        };
+        let is_rate = |found: &Compared| found.figure == Figure::Rps;
+        let fewer_journeys = all().any(|(subject, found)| subject.step.is_none() && is_rate(found));
+        let slower = all().any(|(_, found)| found.figure.is_time());
+        all().filter(move |(subject, found)| {
+            let follows = if subject.step.is_some() {
+                fewer_journeys || (self.is_closed && slower)
+            } else {
+                self.is_closed && slower
+            };
+            !(is_rate(found) && follows)
+        })
+    }
+}
+
+impl Subject {
+    fn of(
+        step: Option<String>,
+        at: Result<Option<Places>, Skipped>,
+        base: &[Side<'_>],
+        new: &Side<'_>,
+        common: &Common,
+        seed: u64,
+    ) -> Self {
+        let figures = at.as_ref().map_or_else(
+            |_| Vec::new(),
+            |places| {
+                let place = |run: usize| places.as_ref().map(|places| places[run]);
+                let drawn = |(i, side): (usize, &Side<'_>)| {
+                    let series = Series::of(side.scenario, place(i));
+                    Drawn::of(&series, hash(seed, side.run_id))
+                };
+                let all: Vec<Drawn> = base.iter().chain([new]).enumerate().map(drawn).collect();
+                let (new, base) = all.split_last().expect("there is the new run");
+                compared::figures(base, new, common)
+            },
+        );
+        let idle = (at.is_ok() && figures.is_empty()).then_some(Skipped::Idle);
+        Self {
+            step,
+            skipped: at.err().or(idle),
+            figures,
+        }
+    }
+}
+
+/// The number of a step in each run of the baseline, and in the new one.
+type Places = Vec<usize>;
+
+/// The steps of the new run, in their order, and where they are; then those that only a baseline has.
+fn steps(base: &[Side<'_>], new: &Side<'_>) -> Vec<(String, Result<Option<Places>, Skipped>)> {
+    let place = |side: &Side<'_>, wanted: &StepDef| {
+        let mut steps = side.scenario.definition.steps.iter();
+        steps.position(|step| step.name == wanted.name)
+    };
+    let mut all = Vec::new();
+    for (at, step) in new.scenario.definition.steps.iter().enumerate() {
+        let found: Option<Places> = base.iter().map(|side| place(side, step)).collect();
+        let result = found.ok_or(Skipped::Added).and_then(|mut places| {
+            let is_same = |(side, at): (&Side<'_>, &usize)| {
+                side.scenario.definition.steps[*at].fingerprint == step.fingerprint
+            };
+            if base.iter().zip(&places).all(is_same) {
+                places.push(at);
+                Ok(Some(places))
+            } else {
+                Err(Skipped::Changed)
+            }
+        });
+        all.push((step.name.to_string(), result));
+    }
+    for step in base
+        .iter()
+        .flat_map(|side| &*side.scenario.definition.steps)
+    {
+        if all.iter().all(|(name, _)| **name != *step.name) {
+            all.push((step.name.to_string(), Err(Skipped::Removed)));
+        }
+    }
+    all
+}
+
+/// Numbers that depend on the runs alone, so that the same runs are drawn in the same way.
+fn hash(seed: u64, run_id: &str) -> u64 {
+    run_id
+        .bytes()
+        .fold(seed, |sum, byte| mix(sum ^ u64::from(byte)))
+}

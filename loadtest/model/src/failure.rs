@@ -1,0 +1,47 @@
+//! The reason why there was no run.
+
+use serde::{Deserialize, Serialize};
+
+/// Why there was no run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunFailure {
+    /// What kind of failure, which decides the exit code.
+    pub kind: FailureKind,
+    /// What is wrong: one line or more.
+    pub message: String,
+    /// What to do instead.
+    pub help: Option<String>,
+}
+
+/// The kind of a [`RunFailure`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// A mistake in scenario, command line or configuration: exit code 2.
+    Usage,
+    /// The setup failed or the target cannot be reached: exit code 100.
+    Setup,
+    /// The target is not one that may be tested: exit code 103.
+    NotPermitted,
+    /// The target ended the run before its load: exit code 103.
+    Withdrawn,
+    /// The process could not be kept from the network: exit code 2.
+    NotOffline,
+    /// Stopped before the load began: exit code 105.
+    Interrupted,
+    /// Anything else: exit code 1.
+    Internal,
+}
+
+impl FailureKind {
+    /// The exit code that says so.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Usage | Self::NotOffline => 2,
+            Self::Setup => 100,
+            Self::NotPermitted | Self::Withdrawn => 103,
+            Self::Interrupted => 105,
+            Self::Internal => 1,
+        }
+    }
+}

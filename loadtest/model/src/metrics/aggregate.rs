@@ -1,0 +1,373 @@
+//! What a metric of a threshold comes to: the same while a run goes on and when it is over.
+//!
+//! In a scenario of one step the times of the journey are those of the step's responses, so that a
+//! threshold is on the figure that is shown.
+
+use super::{Histogram, StepTally, Tally};
+use crate::definition::{Metric, Part, Statistic, Threshold};
+
+/// What was measured of a metric.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Aggregate {
+    /// In microseconds, as a share of one, per second, in bytes per second, or as a number; `None` without
+    /// samples.
+    pub value: Option<f64>,
+    /// What it was computed from: times, executions, requests, or journeys.
+    pub samples: u64,
+}
+
+impl Aggregate {
+    /// What `tally` says of the metric of a threshold of a step, or of the journey; `seconds` is what rates
+    /// divide by.
+    pub fn of(
+        threshold: &Threshold,
+        step: Option<usize>,
+        tally: &Tally,
+        seconds: Option<f64>,
+    ) -> Self {
+        match (&threshold.metric, step) {
+            (Metric::Count(name), _) => Self::counted(name, tally),
+            (Metric::Rate(name), _) => {
+                let counted = Self::counted(name, tally);
+                let value = counted.value.zip(seconds);
+                Self {
+                    value: value.map(|(count, seconds)| count / seconds),
+                    ..counted
+                }
+            }
+            (Metric::Timing(name, statistic), _) => match tally.own.timings.get(&**name) {
+                Some(times) => Self::time(*statistic, times),
+                None => Self::default(),
+            },
+            (metric, None) => Self::of_journey(metric, tally, seconds),
+            (metric, Some(step)) => match tally.steps.get(step) {
+                Some(step) => Self::of_step(metric, step, seconds),
+                None => Self::default(),
+            },
+        }
+    }
+
+    fn of_journey(metric: &Metric, tally: &Tally, seconds: Option<f64>) -> Self {
+        let journey = &tally.journey;
+        let ended = journey.ok + journey.failed;
+        let sum = |of: fn(&StepTally) -> u64| tally.steps.iter().map(of).sum::<u64>();
+        match metric {
+            Metric::Time(part, statistic) => match (part, only(tally)) {
+                (Part::Whole, _) => Self::time(*statistic, times(tally)),
+                (Part::Failed, Some(step)) => Self::time(*statistic, &step.failed_response),
+                (Part::Failed, None) => Self::time(*statistic, &journey.failed_time),
+                (Part::Lateness, _) => Self::time(*statistic, &journey.lateness),
+                _ => Self::default(),
+            },
+            Metric::Errors => Self::share(journey.failed + journey.dropped, journey.ok),
+            Metric::Checks => {
+                let failed = sum(|step| step.checks_failed);
+                Self::share(sum(|step| step.checks_passed), failed)
+            }
+            Metric::Skips => {
+                let executed = sum(|step| step.executed);
+                Self::share(sum(|step| step.skipped), executed)
+            }
+            Metric::Dropped => Self::share(journey.dropped, journey.started),
+            Metric::Retries => {
+                let retries = sum(|step| step.retries);
+                Self::share(retries, sum(|step| step.requests).saturating_sub(retries))
+            }
+            Metric::Rps => match only(tally) {
+                Some(step) => Self::of_step(metric, step, seconds),
+                None => Self {
+                    value: seconds
+                        .filter(|_| ended + journey.dropped > 0)
+                        .map(|seconds| ended as f64 / seconds),
+                    samples: ended,
+                },
+            },
+            Metric::Throughput => Self {
+                value: request_rate(sum(sent), seconds)
+                    .and(seconds)
+                    .map(|seconds| sum(|step| step.received_bytes) as f64 / seconds),
+                samples: sum(sent),
+            },
+            Metric::Count(_) | Metric::Rate(_) | Metric::Timing(..) => Self::default(),
+        }
+    }
+
+    fn of_step(metric: &Metric, step: &StepTally, seconds: Option<f64>) -> Self {
+        match metric {
+            Metric::Time(part, statistic) => {
+                let times = match part {
+                    Part::Whole => &step.response,
+                    Part::Service => &step.service,
+                    Part::Connect => &step.phases.connect,
+                    Part::Tls => &step.phases.tls,
+                    Part::FirstByte => &step.phases.first_byte,
+                    Part::Body => &step.phases.body,
+                    Part::Failed => &step.failed_response,
+                    Part::Lateness => return Self::default(),
+                };
+                Self::time(*statistic, times)
+            }
+            Metric::Errors => Self::share(step.failed, step.executed.saturating_sub(step.failed)),
+            Metric::Checks => Self::share(step.checks_passed, step.checks_failed),
+            Metric::Skips => Self::share(step.skipped, step.executed),
+            Metric::Retries => {
+                Self::share(step.retries, step.requests.saturating_sub(step.retries))
+            }
+            Metric::Rps => Self {
+                value: request_rate(sent(step), seconds),
+                samples: sent(step),
+            },
+            Metric::Throughput => Self {
+                value: request_rate(sent(step), seconds)
+                    .and(seconds)
+                    .map(|seconds| step.received_bytes as f64 / seconds),
+                samples: sent(step),
+            },
+            Metric::Dropped | Metric::Count(_) | Metric::Rate(_) | Metric::Timing(..) => {
+                Self::default()
+            }
+        }
+    }
+
+    /// The sum of a counter. One that never came has none: nobody knows whether nothing happened, or whether
+    /// the name is another one. A scenario that may count nothing says so by counting 0.
+    fn counted(name: &str, tally: &Tally) -> Self {
+        match tally.own.counters.get(name) {
+            Some(sum) => Self {
+                value: Some(*sum as f64),
+                samples: tally.journey.ok + tally.journey.failed,
+            },
+            None => Self::default(),
+        }
+    }
+
+    fn share(part: u64, rest: u64) -> Self {
+        let samples = part + rest;
+        Self {
+            value: (samples > 0).then(|| part as f64 / samples as f64),
+            samples,
+        }
+    }
+
+    fn time(statistic: Statistic, times: &Histogram) -> Self {
+        let time = match statistic {
+            Statistic::Max => times.max(),
+            Statistic::Mean => times.mean(),
+            _ => statistic.quantile().and_then(|at| times.quantile(at)),
+        };
+        Self {
+            value: time.map(|time| time.as_nanos() as f64 / 1e3),
+            samples: times.count(),
+        }
+    }
+}
+
+/// The times in large type: those of ok journeys, or of the response of a single step.
+pub fn times(tally: &Tally) -> &Histogram {
+    only(tally).map_or(&tally.journey.time, |step| &step.response)
+}
+
+/// The step of a scenario that has only one.
+fn only(tally: &Tally) -> Option<&StepTally> {
+    match &tally.steps[..] {
+        [step] => Some(step),
+        _ => None,
+    }
+}
+
+/// Executions of a step that sent something: those with a time, as far as there were requests. One that
+/// had an invalid value, or whose code panicked, has no time; one that got no connection, no request.
+pub fn sent(step: &StepTally) -> u64 {
+    (step.response.count() + step.failed_response.count()).min(step.requests)
+}
+
+/// A number of executions that sent something as a rate; where none did, there is no rate of requests.
+pub fn request_rate(sent: u64, seconds: Option<f64>) -> Option<f64> {
+    seconds
+        .filter(|_| sent > 0)
+        .map(|seconds| sent as f64 / seconds)
+}
+
+/// Failed and dropped of all finished and dropped: a dropped iteration is a failed journey.
+pub fn journey_error_rate(tally: &Tally) -> Option<f64> {
+    Aggregate::of_journey(&Metric::Errors, tally, None).value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::definition::{Bound, Comparison};
+    use std::time::Duration;
+
+    const MS: Duration = Duration::from_millis(1);
+    const SECONDS: Option<f64> = Some(10.0);
+
+    /// 1, 2, .. 100 times a length.
+    fn hundred(unit: Duration) -> Histogram {
+        let mut times = Histogram::default();
+        for number in 1..=100 {
+            times.record(unit * number);
+        }
+        times
+    }
+
+    /// Two steps, in which every time is known.
+    fn tally() -> Tally {
+        let mut tally = Tally::new(2);
+        let journey = &mut tally.journey;
+        (journey.started, journey.ok, journey.failed) = (190, 150, 30);
+        (journey.cancelled, journey.dropped) = (10, 20);
+        journey.time = hundred(10 * MS);
+        journey.failed_time = hundred(20 * MS);
+        journey.lateness = hundred(MS / 100);
+        let step = &mut tally.steps[0];
+        (step.executed, step.ok, step.failed, step.skipped) = (160, 120, 40, 40);
+        (step.requests, step.retries, step.received_bytes) = (200, 20, 5_000);
+        (step.checks_passed, step.checks_failed) = (90, 10);
+        step.response = hundred(3 * MS);
+        step.service = hundred(2 * MS);
+        step.failed_response = hundred(30 * MS);
+        step.phases.connect = hundred(MS / 10);
+        step.phases.tls = hundred(MS / 5);
+        step.phases.first_byte = hundred(MS);
+        step.phases.body = hundred(MS / 2);
+        let other = &mut tally.steps[1];
+        (other.executed, other.ok, other.requests) = (40, 40, 50);
+        other.received_bytes = 1_000;
+        other.response.record_n(MS, 40);
+        tally.own.count("sold_out", 30);
+        tally
+            .own
+            .timings
+            .insert("queued".to_owned(), hundred(4 * MS));
+        tally
+    }
+
+    fn of(text: &str, step: Option<usize>, tally: &Tally) -> Aggregate {
+        let (metric, comparison) = text.rsplit_once(' ').unwrap_or((text, "<"));
+        let comparison = match comparison {
+            ">" => Comparison::Greater,
+            _ => Comparison::Less,
+        };
+        let metric: Metric = metric.parse().unwrap();
+        let threshold = Threshold::new(metric, comparison, Bound::Ratio(0.0));
+        Aggregate::of(&threshold, step, tally, SECONDS)
+    }
+
+    /// Buckets of a histogram are at most a hundredth wide.
+    fn is_about(actual: Option<f64>, wanted: f64) -> bool {
+        actual.is_some_and(|actual| (actual - wanted).abs() <= wanted * 0.01)
+    }
+
+    #[test]
+    fn every_metric_of_a_step_is_of_its_own_figures() {
+        let tally = tally();
+        for (text, wanted, samples) in [
+            ("p50", 150_000.0, 100),
+            ("p90", 270_000.0, 100),
+            ("p95", 285_000.0, 100),
+            ("p99", 297_000.0, 100),
+            ("p99_9", 300_000.0, 100),
+            ("max", 300_000.0, 100),
+            ("mean", 151_500.0, 100),
+            ("service.p95", 190_000.0, 100),
+            ("connect.p95", 9_500.0, 100),
+            ("tls.p50", 10_000.0, 100),
+            ("first_byte.max", 100_000.0, 100),
+            ("body.mean", 25_250.0, 100),
+            ("failed.p99", 2_970_000.0, 100),
+            ("errors", 40.0 / 160.0, 160),
+            ("checks", 0.9, 100),
+            ("skips", 40.0 / 200.0, 200),
+            ("retries", 0.1, 200),
+            ("rps", 20.0, 200),
+            ("throughput", 500.0, 200),
+        ] {
+            let aggregate = of(text, Some(0), &tally);
+            assert!(is_about(aggregate.value, wanted), "{text}: {aggregate:?}");
+            assert_eq!(aggregate.samples, samples, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_metric_of_the_journey_is_of_the_whole() {
+        let tally = tally();
+        for (text, wanted, samples) in [
+            ("p95", 950_000.0, 100),
+            ("failed.p95", 1_900_000.0, 100),
+            ("lateness.p99", 990.0, 100),
+            ("errors", 50.0 / 200.0, 200),
+            ("checks", 0.9, 100),
+            ("skips", 40.0 / 240.0, 240),
+            ("dropped", 20.0 / 210.0, 210),
+            ("retries", 20.0 / 250.0, 250),
+            ("rps", 18.0, 180),
+            ("throughput", 600.0, 240),
+            ("count(sold_out)", 30.0, 180),
+            ("rate(sold_out)", 3.0, 180),
+            ("time(queued).p95", 380_000.0, 100),
+        ] {
+            let aggregate = of(text, None, &tally);
+            assert!(is_about(aggregate.value, wanted), "{text}: {aggregate:?}");
+            assert_eq!(aggregate.samples, samples, "{text}");
+        }
+    }
+
+    #[test]
+    fn of_nothing_there_is_no_value() {
+        let nothing = Tally::new(2);
+        let parts = [Part::Whole].into_iter().chain(Part::NAMED);
+        let times = parts.flat_map(|part| Statistic::ALL.map(|one| Metric::Time(part, one)));
+        let own = [
+            "count(a)",
+            "rate(a)",
+            "count(a) >",
+            "time(a).p95",
+            "time(a).mean",
+        ];
+        let texts = times.chain(Metric::WORDS).map(|metric| metric.to_string());
+        for text in texts.chain(own.map(str::to_owned)) {
+            for step in [None, Some(0), Some(7)] {
+                assert_eq!(of(&text, step, &nothing), Aggregate::default(), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_counter_that_never_came_has_no_value_and_one_that_counted_nothing_is_zero() {
+        let mut tally = tally();
+        for name in ["lost", "sold_uot"] {
+            for text in ["count(x)", "rate(x)", "count(x) >", "rate(x) >"] {
+                let text = text.replace('x', name);
+                assert_eq!(of(&text, None, &tally), Aggregate::default(), "{text}");
+            }
+        }
+        assert_eq!(of("time(lost).p95", None, &tally), Aggregate::default());
+        tally.own.count("lost", 0);
+        for text in ["count(lost)", "rate(lost)", "count(lost) >"] {
+            let aggregate = of(text, None, &tally);
+            assert_eq!(
+                (aggregate.value, aggregate.samples),
+                (Some(0.0), 180),
+                "{text}"
+            );
+        }
+        // Also where many intervals are added up.
+        let mut whole = Tally::new(2);
+        whole.merge(&tally);
+        assert_eq!(of("count(lost)", None, &whole).value, Some(0.0));
+    }
+
+    #[test]
+    fn the_times_of_a_single_step_are_those_of_its_journey() {
+        let mut tally = tally();
+        tally.steps.truncate(1);
+        for (text, wanted) in [
+            ("p95", 285_000.0),
+            ("failed.p99", 2_970_000.0),
+            ("rps", 20.0),
+        ] {
+            assert!(is_about(of(text, None, &tally).value, wanted), "{text}");
+        }
+    }
+}

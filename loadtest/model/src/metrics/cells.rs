@@ -1,0 +1,300 @@
+//! The course of a run over time: a cell per second, and never more than [`Cells::LIMIT`].
+
+use super::{Frame, Health, Histogram, Tally};
+use crate::metrics::ErrorKind;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What happened in one stretch of a run, small enough to keep hundreds.
+///
+/// Everything due in ramp and steady part counts, by the second it *ended* in; warm-up does not.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// The first second of the cell, counted from the start of the run.
+    pub second: u32,
+    /// How many seconds it holds.
+    pub seconds: u32,
+    /// Iterations begun.
+    pub started: u64,
+    /// Journeys that ended ok.
+    pub ok: u64,
+    /// Journeys that ended otherwise.
+    pub failed: u64,
+    /// Arrivals that never began.
+    pub dropped: u64,
+    /// The most virtual users within an iteration.
+    pub active_users: u32,
+    /// What the generator saw of itself.
+    #[serde(default)]
+    pub health: Health,
+    /// The longest start lateness that is the generator's fault.
+    pub latest_us: u64,
+    /// Iterations begun that had waited for a free user.
+    #[serde(default)]
+    pub waited: u64,
+    /// The longest of these waits.
+    #[serde(default)]
+    pub longest_wait_us: u64,
+    /// Journey time of ok journeys.
+    pub time: CompactHistogram,
+    /// The steps, in the order of the scenario.
+    pub steps: Vec<CellStep>,
+    /// Failures by kind.
+    pub errors: BTreeMap<ErrorKind, u64>,
+}
+
+/// What happened to one step in one cell.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CellStep {
+    /// Times the step ran to an end.
+    pub executed: u64,
+    /// Of these, without success.
+    pub failed: u64,
+    /// Times it was skipped since an upstream value was missing.
+    pub skipped: u64,
+    /// Response time of ok executions, and of those that ended at their deadline.
+    pub response: CompactHistogram,
+}
+
+/// The cells of a run, in the order of time and of equal width.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cells {
+    /// How many seconds a cell holds.
+    pub width: u32,
+    /// The cells; a second in which nothing happened may have none.
+    pub cells: Vec<Cell>,
+}
+
+/// A [`Histogram`] to two significant digits, held encoded: some hundred bytes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CompactHistogram(pub(super) super::histogram::Encoding);
+
+impl Cells {
+    /// The most cells that are kept; when full, neighbours merge and the width doubles.
+    pub const LIMIT: usize = 600;
+
+    /// Adds what happened in one second.
+    pub fn absorb(&mut self, frame: &Frame) {
+        while (frame.second / self.width) as usize >= Self::LIMIT {
+            self.double();
+        }
+        let start = frame.second / self.width * self.width;
+        let mut cell = Cell {
+            second: start,
+            seconds: self.width,
+            ..Cell::default()
+        };
+        cell.active_users = frame.active_users;
+        cell.health = frame.health.clone();
+        let mut tally = Tally::default();
+        tally.merge(&frame.windows.ramp);
+        tally.merge(&frame.windows.steady);
+        cell.started = tally.journey.started;
+        cell.ok = tally.journey.ok;
+        cell.failed = tally.journey.failed;
+        cell.dropped = tally.journey.dropped;
+        cell.latest_us = longest(&tally.journey.lateness);
+        cell.waited = tally.journey.waits.count();
+        cell.longest_wait_us = longest(&tally.journey.waits);
+        cell.time = CompactHistogram::of(&tally.journey.time);
+        for step in &tally.steps {
+            cell.steps.push(CellStep {
+                executed: step.executed,
+                failed: step.failed,
+                skipped: step.skipped,
+                response: CompactHistogram::of(&step.response),
+            });
+            for error in &step.errors {
+                *cell.errors.entry(error.kind).or_default() += error.count;
+            }
+        }
+        match self.cells.binary_search_by_key(&start, |cell| cell.second) {
+            Ok(found) => self.cells[found].merge(&cell),
+            Err(place) => self.cells.insert(place, cell),
+        }
+    }
+
+    fn double(&mut self) {
+        self.widen(self.width * 2);
+    }
+
+    /// Merges neighbours, so that each cell holds `width` seconds: a multiple of what they hold.
+    pub fn widen(&mut self, width: u32) {
+        self.width = width;
+        let mut merged: Vec<Cell> = Vec::with_capacity(Self::LIMIT);
+        for mut cell in self.cells.drain(..) {
+            cell.second = cell.second / width * width;
+            cell.seconds = width;
+            match merged.last_mut() {
+                Some(last) if last.second == cell.second => last.merge(&cell),
+                _ => merged.push(cell),
+            }
+        }
+        self.cells = merged;
+    }
+}
+
+impl Default for Cells {
+    fn default() -> Self {
+        Self {
+            width: 1,
+            cells: Vec::new(),
+        }
+    }
+}
+
+impl Cell {
+    /// Adds a cell of the same time.
+    fn merge(&mut self, other: &Self) {
+        self.started += other.started;
+        self.ok += other.ok;
+        self.failed += other.failed;
+        self.dropped += other.dropped;
+        self.active_users = self.active_users.max(other.active_users);
+        self.health.merge(&other.health, self.seconds);
+        self.latest_us = self.latest_us.max(other.latest_us);
+        self.waited += other.waited;
+        self.longest_wait_us = self.longest_wait_us.max(other.longest_wait_us);
+        self.time.merge(&other.time);
+        if self.steps.len() < other.steps.len() {
+            self.steps.resize_with(other.steps.len(), CellStep::default);
+        }
+        for (ours, theirs) in self.steps.iter_mut().zip(&other.steps) {
+            ours.executed += theirs.executed;
+            ours.failed += theirs.failed;
+            ours.skipped += theirs.skipped;
+            ours.response.merge(&theirs.response);
+        }
+        for (kind, count) in &other.errors {
+            *self.errors.entry(*kind).or_default() += count;
+        }
+    }
+}
+
+fn longest(times: &Histogram) -> u64 {
+    let longest = times.max().unwrap_or(Duration::ZERO);
+    u64::try_from(longest.as_micros()).unwrap_or(u64::MAX)
+}
+
+impl CompactHistogram {
+    /// Encodes `histogram`, which loses its third digit.
+    pub fn of(histogram: &Histogram) -> Self {
+        Self(histogram.compact())
+    }
+
+    /// The histogram, to two digits.
+    pub fn decode(&self) -> Histogram {
+        Histogram::expand(&self.0)
+    }
+
+    /// Adds all durations of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        if self.0.is_empty() {
+            self.0.clone_from(&other.0);
+        } else if !other.0.is_empty() {
+            let mut sum = self.decode();
+            sum.merge(&other.decode());
+            *self = Self::of(&sum);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(second: u32, ok: u64) -> Frame {
+        let mut frame = Frame {
+            second,
+            active_users: second,
+            ..Frame::default()
+        };
+        let mut tally = Tally::new(1);
+        tally.journey.started = ok;
+        tally.journey.ok = ok;
+        tally.steps[0].executed = ok;
+        (0..ok).for_each(|_| tally.steps[0].response.record(Duration::from_millis(ok)));
+        frame.windows.steady = tally;
+        frame
+    }
+
+    #[test]
+    fn cells_never_grow_beyond_their_limit_and_lose_nothing() {
+        let mut cells = Cells::default();
+        (0..5_000).for_each(|second| cells.absorb(&frame(second, u64::from(second % 7))));
+        assert!(cells.cells.len() <= Cells::LIMIT, "{}", cells.cells.len());
+        assert_eq!(cells.width, 16);
+        let expected: u64 = (0..5_000).map(|second| second % 7).sum();
+        assert_eq!(
+            cells.cells.iter().map(|cell| cell.ok).sum::<u64>(),
+            expected
+        );
+        let recorded: u64 = cells
+            .cells
+            .iter()
+            .map(|cell| cell.steps[0].response.decode().count())
+            .sum();
+        assert_eq!(recorded, expected);
+        assert!(
+            cells
+                .cells
+                .windows(2)
+                .all(|pair| pair[0].second + 16 == pair[1].second)
+        );
+    }
+
+    #[test]
+    fn the_troubles_of_the_generator_outlive_the_merging_of_cells() {
+        let troubled = |second, stall_ms: u64| {
+            let mut frame = frame(second, 1);
+            frame.health = Health {
+                worker_cpu_us: 1_000,
+                busiest_worker: f64::from(second) / 1_000.0,
+                stalled_seconds: u32::from(stall_ms > 0),
+                longest_stall_us: stall_ms * 1_000,
+                kept_by: None,
+                throttled_us: 500,
+                stolen: 0.1,
+            };
+            let journey = &mut frame.windows.steady.journey;
+            journey.waits.record(Duration::from_millis(second.into()));
+            frame
+        };
+        let mut cells = Cells::default();
+        for second in 0..1_000 {
+            let stall = if second % 100 == 7 {
+                100 + u64::from(second)
+            } else {
+                0
+            };
+            cells.absorb(&troubled(second, stall));
+            // Another worker reports later; if it stalled too, that is no other second.
+            if second < 600 {
+                cells.absorb(&troubled(second, stall));
+            }
+        }
+        assert_eq!(cells.width, 2);
+        let health = |of: fn(&Health) -> u64| -> u64 {
+            cells.cells.iter().map(|cell| of(&cell.health)).sum()
+        };
+        assert_eq!(health(|health| health.stalled_seconds.into()), 10);
+        assert_eq!(health(|health| health.throttled_us), 1_600 * 500);
+        assert_eq!(health(|health| health.worker_cpu_us), 1_600 * 1_000);
+        let last = &cells.cells[499];
+        assert!((last.health.busiest_worker - 0.999).abs() < 1e-9);
+        assert_eq!((last.waited, last.longest_wait_us), (2, 999_000));
+        assert_eq!(cells.cells[453].health.longest_stall_us, 1_007_000);
+    }
+
+    #[test]
+    fn frames_of_the_same_second_add_up() {
+        let mut cells = Cells::default();
+        cells.absorb(&frame(3, 2));
+        cells.absorb(&frame(3, 4));
+        assert_eq!(cells.cells.len(), 1);
+        assert_eq!(cells.cells[0].ok, 6);
+        assert_eq!(cells.cells[0].steps[0].response.decode().count(), 6);
+    }
+}

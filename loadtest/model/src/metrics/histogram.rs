@@ -1,0 +1,379 @@
+//! A histogram of durations.
+
+use super::encoding::{decode, encode};
+use super::is_zero;
+use hdrhistogram::Histogram as Hdr;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// The shortest duration told from zero, in nanoseconds.
+const LOWEST_NS: u64 = 1_000;
+/// The longest duration told apart, in nanoseconds; longer ones count as this long.
+pub(super) const HIGHEST_NS: u64 = 3_600_000_000_000;
+/// The longest duration that a new histogram has room for, in nanoseconds: it grows with what it holds, by
+/// 8 KiB whenever that doubles, up to 190 KiB.
+const ROOM_NS: u64 = 1_000_000;
+/// Significant decimal digits.
+const DIGITS: u8 = 3;
+/// Significant decimal digits of a [`CompactHistogram`](super::cells::CompactHistogram).
+const COARSE_DIGITS: u8 = 2;
+
+/// Durations from a microsecond to an hour, to three significant digits; empty ones hold no memory.
+///
+/// Serialised as the V2 format of `HdrHistogram` in base64, of nanoseconds, beside the exact
+/// minimum, maximum and sum, which the buckets round.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Histogram(Option<Box<Inner>>);
+
+#[derive(Debug, Clone, PartialEq)]
+struct Inner {
+    counts: Hdr<u64>,
+    /// How many were longer than [`HIGHEST_NS`].
+    clipped: u64,
+    min_ns: u64,
+    max_ns: u64,
+    sum_ns: u128,
+}
+
+impl Histogram {
+    /// Adds one duration.
+    #[inline]
+    pub fn record(&mut self, duration: Duration) {
+        let ns = nanoseconds(duration);
+        let inner = self.0.get_or_insert_with(|| Box::new(Inner::new()));
+        inner.counts.record(ns.min(HIGHEST_NS)).expect(GROWS);
+        inner.clipped += u64::from(ns > HIGHEST_NS);
+        inner.min_ns = inner.min_ns.min(ns);
+        inner.max_ns = inner.max_ns.max(ns);
+        inner.sum_ns += u128::from(ns);
+    }
+
+    /// Adds the same duration `count` times.
+    pub fn record_n(&mut self, duration: Duration, count: u64) {
+        if count == 0 {
+            return;
+        }
+        let ns = nanoseconds(duration);
+        let inner = self.0.get_or_insert_with(|| Box::new(Inner::new()));
+        let told = ns.min(HIGHEST_NS);
+        inner.counts.record_n(told, count).expect(GROWS);
+        if ns > HIGHEST_NS {
+            inner.clipped += count;
+        }
+        inner.min_ns = inner.min_ns.min(ns);
+        inner.max_ns = inner.max_ns.max(ns);
+        inner.sum_ns += u128::from(ns) * u128::from(count);
+    }
+
+    /// Adds all durations of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        let Some(theirs) = &other.0 else { return };
+        match &mut self.0 {
+            None => self.0 = Some(theirs.clone()),
+            Some(ours) => {
+                ours.counts.add(&theirs.counts).expect(GROWS);
+                ours.clipped += theirs.clipped;
+                ours.min_ns = ours.min_ns.min(theirs.min_ns);
+                ours.max_ns = ours.max_ns.max(theirs.max_ns);
+                ours.sum_ns += theirs.sum_ns;
+            }
+        }
+    }
+
+    /// How many durations were recorded.
+    pub fn count(&self) -> u64 {
+        self.0.as_ref().map_or(0, |inner| inner.counts.len())
+    }
+
+    /// How many durations were longer than an hour, which percentiles tell no longer.
+    pub fn clipped(&self) -> u64 {
+        self.0.as_ref().map_or(0, |inner| inner.clipped)
+    }
+
+    /// The duration that `quantile` (a share of one) of all durations do not exceed; `None` when
+    /// there are none. Never above the exact maximum.
+    pub fn quantile(&self, quantile: f64) -> Option<Duration> {
+        let inner = self.0.as_ref()?;
+        let ns = inner
+            .counts
+            .value_at_quantile(quantile)
+            .clamp(inner.min_ns, inner.max_ns);
+        Some(Duration::from_nanos(ns))
+    }
+
+    /// The exact shortest duration.
+    pub fn min(&self) -> Option<Duration> {
+        self.0
+            .as_ref()
+            .map(|inner| Duration::from_nanos(inner.min_ns))
+    }
+
+    /// The exact longest duration.
+    pub fn max(&self) -> Option<Duration> {
+        self.0
+            .as_ref()
+            .map(|inner| Duration::from_nanos(inner.max_ns))
+    }
+
+    /// The exact sum of all durations.
+    pub fn sum(&self) -> Duration {
+        let ns = self.0.as_ref().map_or(0, |inner| inner.sum_ns);
+        Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
+    }
+
+    /// The exact mean.
+    pub fn mean(&self) -> Option<Duration> {
+        let inner = self.0.as_ref()?;
+        let ns = inner.sum_ns / u128::from(inner.counts.len());
+        Some(Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX)))
+    }
+
+    /// How many durations are at most `limit`, to bucket width.
+    pub fn count_at_most(&self, limit: Duration) -> u64 {
+        let ns = u64::try_from(limit.as_nanos())
+            .unwrap_or(u64::MAX)
+            .min(HIGHEST_NS);
+        self.0
+            .as_ref()
+            .map_or(0, |inner| inner.counts.count_between(0, ns))
+    }
+
+    /// The buckets that hold something: the longest duration of each in nanoseconds, and how many it holds.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let counts = self.0.iter().flat_map(|inner| inner.counts.iter_recorded());
+        counts.map(|value| {
+            (
+                value.value_iterated_to(),
+                value.count_since_last_iteration(),
+            )
+        })
+    }
+
+    /// Whether nothing was recorded.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
+/// In whole nanoseconds, as far as they can be told.
+fn nanoseconds(duration: Duration) -> u64 {
+    let seconds = duration.as_secs().saturating_mul(1_000_000_000);
+    seconds.saturating_add(duration.subsec_nanos().into())
+}
+
+impl Inner {
+    fn new() -> Self {
+        Self {
+            counts: growing(DIGITS),
+            clipped: 0,
+            min_ns: u64::MAX,
+            max_ns: 0,
+            sum_ns: 0,
+        }
+    }
+}
+
+/// All that is recorded is at most [`HIGHEST_NS`].
+const GROWS: &str = "a histogram grows up to an hour";
+
+fn growing(digits: u8) -> Hdr<u64> {
+    let mut counts =
+        Hdr::new_with_bounds(LOWEST_NS, ROOM_NS, digits).expect("the bounds are valid");
+    counts.auto(true);
+    counts
+}
+
+#[derive(Serialize, Deserialize)]
+struct Encoded {
+    count: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    clipped: u64,
+    min_ns: u64,
+    max_ns: u64,
+    sum_ns: u128,
+    hdr_v2: String,
+}
+
+impl Serialize for Histogram {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let encoded = self.0.as_ref().map(|inner| Encoded {
+            count: inner.counts.len(),
+            clipped: inner.clipped,
+            min_ns: inner.min_ns,
+            max_ns: inner.max_ns,
+            sum_ns: inner.sum_ns,
+            hdr_v2: encode(&inner.counts),
+        });
+        encoded.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Histogram {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error;
+        let Some(encoded) = Option::<Encoded>::deserialize(deserializer)? else {
+            return Ok(Self(None));
+        };
+        let mut inner = Inner::new();
+        decode(&encoded.hdr_v2, &mut inner.counts)
+            .ok_or_else(|| D::Error::custom("not an HdrHistogram of durations"))?;
+        if inner.counts.len() != encoded.count
+            || encoded.count == 0
+            || encoded.min_ns > encoded.max_ns
+        {
+            return Err(D::Error::custom(
+                "the histogram does not hold as many values as it says",
+            ));
+        }
+        Ok(Self(Some(Box::new(Inner {
+            counts: inner.counts,
+            clipped: encoded.clipped,
+            min_ns: encoded.min_ns,
+            max_ns: encoded.max_ns,
+            sum_ns: encoded.sum_ns,
+        }))))
+    }
+}
+
+/// A histogram of two significant digits in the V2 format, in base64; empty for none.
+pub(super) type Encoding = String;
+
+impl Histogram {
+    /// Encodes to two significant digits.
+    pub(super) fn compact(&self) -> Encoding {
+        let Some(inner) = &self.0 else {
+            return Encoding::new();
+        };
+        let mut coarse = growing(COARSE_DIGITS);
+        for value in inner.counts.iter_recorded() {
+            // The end of the last bucket is beyond an hour.
+            let ns = value.value_iterated_to().min(HIGHEST_NS);
+            let count = value.count_since_last_iteration();
+            coarse.record_n(ns, count).expect(GROWS);
+        }
+        encode(&coarse)
+    }
+
+    /// Decodes what [`compact`](Self::compact) made; a damaged encoding is an empty histogram.
+    pub(super) fn expand(encoding: &Encoding) -> Self {
+        let mut histogram = Self::default();
+        let mut read = growing(COARSE_DIGITS);
+        if decode(encoding, &mut read).is_none() {
+            return histogram;
+        }
+        for value in read.iter_recorded() {
+            let duration = Duration::from_nanos(value.value_iterated_to());
+            histogram.record_n(duration, value.count_since_last_iteration());
+        }
+        histogram
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(micros: &[u64]) -> Histogram {
+        let mut histogram = Histogram::default();
+        for &us in micros {
+            histogram.record(Duration::from_micros(us));
+        }
+        histogram
+    }
+
+    #[test]
+    fn an_empty_histogram_has_no_percentiles() {
+        let empty = Histogram::default();
+        assert_eq!(
+            (empty.quantile(0.5), empty.mean(), empty.max()),
+            (None, None, None)
+        );
+        assert_eq!(serde_json::to_string(&empty).unwrap(), "null");
+    }
+
+    #[test]
+    fn what_is_longer_than_an_hour_is_clipped_and_counted() {
+        let hour = Duration::from_secs(3_600);
+        let mut histogram = Histogram::default();
+        histogram.record(hour);
+        assert_eq!(histogram.clipped(), 0);
+        histogram.record(2 * hour);
+        histogram.record_n(5 * hour, 3);
+        let mut sum = histogram.clone();
+        sum.merge(&histogram);
+        assert_eq!((sum.count(), sum.clipped()), (10, 8));
+        assert_eq!(sum.max(), Some(5 * hour), "the longest is known exactly");
+        assert!(sum.quantile(0.9).unwrap() < hour + Duration::from_secs(4));
+        let json = serde_json::to_string(&sum).unwrap();
+        assert_eq!(serde_json::from_str::<Histogram>(&json).unwrap(), sum);
+        assert!(
+            !serde_json::to_string(&of(&[1]))
+                .unwrap()
+                .contains("clipped")
+        );
+    }
+
+    #[test]
+    fn a_damaged_encoding_is_an_error() {
+        let mut json = serde_json::to_value(of(&[1, 2, 3])).unwrap();
+        json["count"] = 4.into();
+        let error = serde_json::from_value::<Histogram>(json).unwrap_err();
+        assert!(
+            error.to_string().contains("does not hold as many values"),
+            "{error}"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn percentiles_are_within_three_digits(mut micros in proptest::collection::vec(1_u64..100_000_000, 1..300)) {
+            let histogram = of(&micros);
+            micros.sort_unstable();
+            for quantile in [0.0, 0.5, 0.9, 0.95, 0.99, 1.0] {
+                let rank = ((quantile * micros.len() as f64).ceil() as usize).max(1);
+                let exact = micros[rank - 1] as f64;
+                let told = histogram.quantile(quantile).unwrap().as_secs_f64() * 1e6;
+                prop_assert!((told - exact).abs() <= exact / 1_000.0 + 0.6, "{told} for {exact}");
+            }
+            prop_assert_eq!(histogram.max(), micros.last().map(|&us| Duration::from_micros(us)));
+            prop_assert_eq!(histogram.sum(), Duration::from_micros(micros.iter().sum()));
+        }
+
+        #[test]
+        fn merging_is_associative_and_commutative(
+            a in proptest::collection::vec(1_u64..10_000_000, 0..50),
+            b in proptest::collection::vec(1_u64..10_000_000, 0..50),
+            c in proptest::collection::vec(1_u64..10_000_000, 0..50),
+        ) {
+            let merged = |parts: [&[u64]; 3]| {
+                let mut sum = Histogram::default();
+                for part in parts {
+                    sum.merge(&of(part));
+                }
+                sum
+            };
+            let all: Vec<u64> = [a.clone(), b.clone(), c.clone()].concat();
+            prop_assert_eq!(merged([&a, &b, &c]), of(&all));
+            prop_assert_eq!(merged([&c, &a, &b]), of(&all));
+            let mut right = of(&b);
+            right.merge(&of(&c));
+            let mut left = of(&a);
+            left.merge(&right);
+            prop_assert_eq!(left, of(&all));
+        }
+
+        #[test]
+        fn what_is_written_is_read(micros in proptest::collection::vec(0_u64..3_000_000_000, 0..50)) {
+            let histogram = of(&micros);
+            let json = serde_json::to_string(&histogram).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Histogram>(&json).unwrap(), histogram.clone());
+            let coarse = Histogram::expand(&histogram.compact());
+            prop_assert_eq!(coarse.count(), histogram.count());
+            if let (Some(coarse), Some(fine)) = (coarse.quantile(0.95), histogram.quantile(0.95)) {
+                let (coarse, fine) = (coarse.as_secs_f64(), fine.as_secs_f64());
+                prop_assert!((coarse - fine).abs() <= fine / 50.0 + 2e-6, "{coarse} for {fine}");
+            }
+        }
+    }
+}

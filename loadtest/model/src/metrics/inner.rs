@@ -1,0 +1,141 @@
+//! The requests of a step that sends for itself, a row per name.
+
+use super::tally::{ErrorTally, InnerTally, StepTally};
+use crate::metrics::ErrorKind;
+use std::time::Duration;
+
+/// The most rows of one step; what has no row of its own is counted in [`OTHERS`].
+const MOST: usize = 32;
+
+/// The name of the last row.
+pub const OTHERS: &str = "(others)";
+
+impl StepTally {
+    /// The row `name`, or the one of what has no row of its own.
+    pub fn inner(&mut self, name: &str) -> &mut InnerTally {
+        let found = self.inner.iter().position(|row| row.name == name);
+        let place = found.unwrap_or_else(|| {
+            let own = self.inner.iter().filter(|row| row.name != OTHERS).count();
+            let name = if own < MOST { name } else { OTHERS };
+            let found = self.inner.iter().position(|row| row.name == name);
+            found.unwrap_or_else(|| {
+                self.inner.push(InnerTally {
+                    name: name.to_owned(),
+                    ..InnerTally::default()
+                });
+                self.inner.len() - 1
+            })
+        });
+        &mut self.inner[place]
+    }
+}
+
+impl InnerTally {
+    /// Counts an answer; `describe` writes its status with its reason: `404 Not Found`.
+    pub fn answered(&mut self, status: u16, time: Duration, describe: impl FnOnce() -> String) {
+        self.requests += 1;
+        *self.statuses.entry(status).or_default() += 1;
+        if status < 400 {
+            self.service.record(time);
+            return;
+        }
+        self.failed += 1;
+        self.count_error(ErrorTally {
+            kind: ErrorKind::Status,
+            status: Some(status),
+            count: 1,
+            example: describe(),
+            sample: None,
+        });
+    }
+
+    /// Counts a request that was not answered in full; `message` has no secrets.
+    pub fn unanswered(&mut self, kind: ErrorKind, message: &str, time: Duration) {
+        self.requests += 1;
+        self.failed += 1;
+        if kind.is_timeout() {
+            self.service.record(time);
+        }
+        self.count_error(ErrorTally {
+            kind,
+            status: None,
+            count: 1,
+            example: message.to_owned(),
+            sample: None,
+        });
+    }
+
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.failed += other.failed;
+        self.service.merge(&other.service);
+        for (status, count) in &other.statuses {
+            *self.statuses.entry(*status).or_default() += count;
+        }
+        for error in &other.errors {
+            self.count_error(error.clone());
+        }
+    }
+
+    fn count_error(&mut self, error: ErrorTally) {
+        let same = |ours: &&mut ErrorTally| (ours.kind, ours.status) == (error.kind, error.status);
+        match self.errors.iter_mut().find(same) {
+            Some(ours) => ours.count += error.count,
+            None => self.errors.push(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(names: std::ops::Range<usize>) -> StepTally {
+        let mut step = StepTally::default();
+        for name in names {
+            let row = step.inner(&format!("GET /{name}"));
+            row.answered(200, Duration::from_millis(1), || "200".to_owned());
+        }
+        step
+    }
+
+    #[test]
+    fn what_has_no_row_of_its_own_is_counted_with_the_others() {
+        let mut step = rows(0..40);
+        assert_eq!(step.inner.len(), 33);
+        assert_eq!(
+            (&*step.inner[32].name, step.inner[32].requests),
+            (OTHERS, 8)
+        );
+        // Merging in any order keeps the bound and loses nothing.
+        step.merge(&rows(30..100));
+        assert_eq!(step.inner.len(), 33);
+        let all: u64 = step.inner.iter().map(|row| row.requests).sum();
+        assert_eq!(all, 110);
+        assert_eq!(step.inner[30].requests, 2, "its own row is found again");
+    }
+
+    #[test]
+    fn refused_and_unanswered_requests_failed_and_only_deadlines_are_timed() {
+        let mut row = InnerTally::default();
+        let ms = Duration::from_millis;
+        row.answered(302, ms(1), || "302".to_owned());
+        row.answered(404, ms(2), || "404".to_owned());
+        row.unanswered(ErrorKind::TimeoutHead, "late", ms(30));
+        row.unanswered(ErrorKind::ConnectRefused, "refused", ms(4));
+        row.unanswered(ErrorKind::ConnectRefused, "again", ms(4));
+        assert_eq!((row.requests, row.failed), (5, 4));
+        assert_eq!(row.service.count(), 2);
+        assert_eq!(row.service.max(), Some(ms(30)));
+        let mut both = row.clone();
+        both.merge(&row);
+        assert_eq!((both.requests, both.service.count()), (10, 4));
+        assert_eq!(both.statuses, [(302, 2), (404, 2)].into());
+        assert_eq!(both.errors.len(), 3);
+        assert_eq!(
+            (both.errors[2].count, &*both.errors[2].example),
+            (4, "refused")
+        );
+    }
+}

@@ -1,0 +1,47 @@
+//! Samples, folded: histograms and counters that merge.
+//!
+//! Percentiles only ever come from merged histograms. Merging is associative and commutative, so the
+//! order in which workers report does not matter.
+
+mod aggregate;
+mod cells;
+mod dependency;
+mod encoding;
+mod error_kind;
+mod health;
+mod histogram;
+mod inner;
+mod number;
+mod own;
+mod slowest;
+mod tally;
+mod traffic;
+
+pub use aggregate::{Aggregate, journey_error_rate, request_rate, sent, times};
+pub use cells::{Cell, CellStep, Cells, CompactHistogram};
+pub use dependency::{Cause, RootCause};
+pub use error_kind::ErrorKind;
+pub use health::Health;
+pub use histogram::Histogram;
+pub use inner::OTHERS;
+pub use number::Number;
+pub use own::OwnTally;
+pub use slowest::{SlowJourney, SlowStep, Slowest};
+pub use tally::{
+    Broken, DependencyTally, ErrorTally, Frame, InnerTally, JourneyTally, Panicked, PhaseTally,
+    StepTally, TailShare, Tally, Windows,
+};
+pub use traffic::{Phases, Traffic};
+
+use std::time::Duration;
+
+/// Whether a counter is left out of what is written.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// Whole microseconds, as the record keeps times.
+pub fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,114 @@
+//! What became of journeys, and how the time of the slow ones divides among their steps.
+
+use crate::metrics::{Histogram, Slowest, micros};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// Iterations: `planned = started + dropped`, `started = ok + failed + cancelled`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct JourneyTally {
+    /// Iterations that began.
+    pub started: u64,
+    /// Iterations in which every drawn step was ok and no counted skip happened.
+    pub ok: u64,
+    /// Iterations that ended otherwise.
+    pub failed: u64,
+    /// Iterations that the end of the run cut off.
+    pub cancelled: u64,
+    /// Arrivals that never began: none was free before the end.
+    pub dropped: u64,
+    /// Journey time of ok journeys: intended start to end, less think time.
+    pub time: Histogram,
+    /// Journey time of failed journeys.
+    pub failed_time: Histogram,
+    /// Start lateness that is the generator's fault, of every iteration: from due, or from a user being
+    /// free, to started.
+    pub lateness: Histogram,
+    /// Time that arrivals waited for a free user, where they did.
+    pub waits: Histogram,
+    /// Time per step by journey time, for the share of each step in the slowest journeys.
+    pub shares: Vec<TailShare>,
+    /// The slowest journeys, ok or not, step by step.
+    #[serde(skip_serializing_if = "Slowest::is_empty")]
+    pub slowest: Slowest,
+    /// How many iterations are yet to be added to `lateness` that began when they were due.
+    #[serde(skip)]
+    pub prompt: u64,
+}
+
+/// The journeys of about one length, and how their time divides among the steps.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TailShare {
+    /// Their journey time is at least this long.
+    pub at_least_us: u64,
+    /// How many there were.
+    pub journeys: u64,
+    /// The service time of each step in them, summed.
+    pub steps_us: Vec<u64>,
+}
+
+impl JourneyTally {
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.started += other.started;
+        self.ok += other.ok;
+        self.failed += other.failed;
+        self.cancelled += other.cancelled;
+        self.dropped += other.dropped;
+        self.time.merge(&other.time);
+        self.failed_time.merge(&other.failed_time);
+        self.lateness.merge(&other.lateness);
+        self.waits.merge(&other.waits);
+        for share in &other.shares {
+            self.add_share(share);
+        }
+        self.slowest.merge(&other.slowest);
+    }
+
+    /// Adds one ended journey of `time` through a scenario with so many `steps`, and the service time of
+    /// those that were `executed`, by their number.
+    pub fn record_shares(
+        &mut self,
+        time: Duration,
+        steps: usize,
+        executed: impl IntoIterator<Item = (usize, Duration)>,
+    ) {
+        let share = self.share(bucket(micros(time)), steps);
+        share.journeys += 1;
+        for (step, time) in executed {
+            share.steps_us[step] += micros(time);
+        }
+    }
+
+    fn add_share(&mut self, theirs: &TailShare) {
+        let ours = self.share(theirs.at_least_us, theirs.steps_us.len());
+        ours.journeys += theirs.journeys;
+        for (ours, theirs) in ours.steps_us.iter_mut().zip(&theirs.steps_us) {
+            *ours += theirs;
+        }
+    }
+
+    /// The share of the journeys that take at least `at_least_us`.
+    fn share(&mut self, at_least_us: u64, steps: usize) -> &mut TailShare {
+        let found = self
+            .shares
+            .binary_search_by_key(&at_least_us, |share| share.at_least_us);
+        let place = found.unwrap_or_else(|place| {
+            let share = TailShare {
+                at_least_us,
+                journeys: 0,
+                steps_us: vec![0; steps],
+            };
+            self.shares.insert(place, share);
+            place
+        });
+        &mut self.shares[place]
+    }
+}
+
+/// Rounds down to a sixteenth of a power of two, so that a bucket is at most 6.25 % wide.
+fn bucket(us: u64) -> u64 {
+    let shift = us.checked_ilog2().unwrap_or(0).saturating_sub(4);
+    us >> shift << shift
+}

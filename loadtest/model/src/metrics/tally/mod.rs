@@ -1,0 +1,192 @@
+//! Counters and histograms of a stretch of a run: a second of one worker, or all of it.
+
+mod journey;
+mod step;
+#[cfg(test)]
+mod tests;
+
+use super::{Health, OwnTally};
+use crate::metrics::{Cause, RootCause};
+pub use journey::{JourneyTally, TailShare};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+pub use step::{ErrorTally, InnerTally, PhaseTally, StepTally};
+
+/// One second of a run, as the journal keeps it.
+///
+/// A run may hold several frames of the same second; they add up.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Frame {
+    /// The second, counted from the start of the run (warm-up included).
+    pub second: u32,
+    /// What happened in it, by the part of the load that the iterations were due in.
+    pub windows: Windows,
+    /// Virtual users within an iteration at the end of the second.
+    pub active_users: u32,
+    /// What the generator saw of itself.
+    #[serde(default)]
+    pub health: Health,
+    /// The threshold for which the run ends now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broken: Option<Broken>,
+}
+
+/// A threshold that ends a run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Broken {
+    /// Its number in the plan.
+    pub threshold: usize,
+    /// What was measured, in the unit of its bound; times in microseconds.
+    pub actual: f64,
+    /// How long after the start of the load.
+    #[serde(rename = "after_us", with = "crate::definition::micros")]
+    pub after: Duration,
+}
+
+/// What happened, by the part of the load that the iterations were due in.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Windows {
+    /// Due within the warm-up: counted, else discarded.
+    pub warm_up: Tally,
+    /// Due within the ramp: in the accounts, not in the headline numbers.
+    pub ramp: Tally,
+    /// Due after the ramp (loads without a steady part: all of it): the headline numbers.
+    pub steady: Tally,
+}
+
+/// What happened in a stretch of a run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tally {
+    /// The journeys.
+    pub journey: JourneyTally,
+    /// The steps, in the order of the scenario; empty when nothing happened.
+    pub steps: Vec<StepTally>,
+    /// The dependency failures.
+    pub dependencies: Vec<DependencyTally>,
+    /// What the scenario's code counted and timed by itself.
+    #[serde(skip_serializing_if = "OwnTally::is_empty")]
+    pub own: OwnTally,
+}
+
+/// Dependency failures of one step with one variable, upstream step and root cause.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DependencyTally {
+    /// The zero-based number of the step that did not run.
+    pub step: usize,
+    /// The expression or parameter that had no value; `None` where the step's function declined or left it out.
+    pub variable: Option<String>,
+    /// The step that should have given it; the step itself where its function declined or left it out.
+    pub upstream: usize,
+    /// The cause at the root of the chain of skips.
+    pub cause: Cause,
+    /// How often.
+    pub count: u64,
+    /// The first one, in words.
+    pub example: String,
+}
+
+/// Panics at one place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Panicked {
+    /// `file:line:column`.
+    pub location: String,
+    /// The first message; redacted.
+    pub message: String,
+    /// How many.
+    pub count: u64,
+}
+
+impl Frame {
+    /// Adds what another worker saw of the same second.
+    pub fn merge(&mut self, other: &Self) {
+        self.windows.merge(&other.windows);
+        self.active_users += other.active_users;
+        self.health.merge(&other.health, 1);
+        self.broken = self.broken.or(other.broken);
+    }
+}
+
+impl Windows {
+    /// All windows, in the order of time.
+    pub fn all(&self) -> [&Tally; 3] {
+        [&self.warm_up, &self.ramp, &self.steady]
+    }
+
+    /// Adds what was put aside while it was counted.
+    pub fn settle(&mut self) {
+        for tally in [&mut self.warm_up, &mut self.ramp, &mut self.steady] {
+            let prompt = std::mem::take(&mut tally.journey.prompt);
+            tally.journey.lateness.record_n(Duration::ZERO, prompt);
+            for step in &mut tally.steps {
+                let both = std::mem::take(&mut step.both);
+                step.response.merge(&both);
+                step.service.merge(&both);
+            }
+        }
+    }
+
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.warm_up.merge(&other.warm_up);
+        self.ramp.merge(&other.ramp);
+        self.steady.merge(&other.steady);
+    }
+}
+
+impl Tally {
+    /// An empty tally of a scenario with `steps` steps.
+    pub fn new(steps: usize) -> Self {
+        Self {
+            steps: vec![StepTally::default(); steps],
+            ..Self::default()
+        }
+    }
+
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.journey.merge(&other.journey);
+        if self.steps.len() < other.steps.len() {
+            self.steps
+                .resize_with(other.steps.len(), StepTally::default);
+        }
+        for (ours, theirs) in self.steps.iter_mut().zip(&other.steps) {
+            ours.merge(theirs);
+        }
+        for theirs in &other.dependencies {
+            self.count_dependency(theirs.clone());
+        }
+        self.own.merge(&other.own);
+    }
+
+    /// Adds one dependency failure, or several of one kind.
+    pub fn count_dependency(&mut self, failure: DependencyTally) {
+        let same = |ours: &&mut DependencyTally| {
+            (ours.step, ours.upstream, ours.cause)
+                == (failure.step, failure.upstream, failure.cause)
+                && ours.variable == failure.variable
+        };
+        match self.dependencies.iter_mut().find(same) {
+            Some(ours) => ours.count += failure.count,
+            None => self.dependencies.push(failure),
+        }
+    }
+}
+
+impl DependencyTally {
+    /// Why the step did not run, in words.
+    pub fn words(&self) -> String {
+        match self.variable {
+            Some(_) => self.example.clone(),
+            None => format!("its function made no request: {}", self.example),
+        }
+    }
+
+    /// The feed whose row lacks the value, where it is a feed's fault: what the variable begins with.
+    pub fn feed(&self) -> Option<&str> {
+        let is_feed = self.cause.root == RootCause::NotInFeed && self.cause.step == self.step;
+        let variable = self.variable.as_deref().filter(|_| is_feed)?;
+        variable.split(['.', '[']).next()
+    }
+}

@@ -1,0 +1,193 @@
+//! What became of a step: executions, requests, times, failures by their kind.
+
+use crate::metrics::{ErrorKind, Phases, Traffic};
+use crate::metrics::{Histogram, is_zero};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What happened to one step.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StepTally {
+    /// Times the step ran to an end: `ok + failed`.
+    pub executed: u64,
+    /// Of these, with success.
+    pub ok: u64,
+    /// Of these, without.
+    pub failed: u64,
+    /// Times it was cut off by the end of the run.
+    pub cancelled: u64,
+    /// Times its own weight left it out.
+    pub not_drawn: u64,
+    /// Times its function left it out on purpose; no failure.
+    pub left_out: u64,
+    /// Times it did not run since it runs `once` and its response is kept.
+    pub kept: u64,
+    /// Times it was skipped since an upstream value was missing; a failure where it happens.
+    pub skipped: u64,
+    /// Times it was skipped since an upstream step was not drawn or left itself out; no failure.
+    pub skipped_not_drawn: u64,
+    /// Requests written to a connection.
+    pub requests: u64,
+    /// Of these, repeated: since a reused connection was closed, by `retry` or by `until`.
+    pub retries: u64,
+    /// Bytes written, heads included.
+    pub sent_bytes: u64,
+    /// Bytes read, heads included.
+    pub received_bytes: u64,
+    /// Answers with both a `content-length` and a `transfer-encoding`; the latter holds.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub ambiguous: u64,
+    /// Connections given up since more came over them than was asked for.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unsolicited: u64,
+    /// Ok with a response time of at most T.
+    pub satisfied: u64,
+    /// Ok with a response time of at most 4 T, but over T.
+    pub tolerating: u64,
+    /// Checks that passed.
+    pub checks_passed: u64,
+    /// Checks that failed.
+    pub checks_failed: u64,
+    /// Response time of ok executions, and of those that ended at their deadline.
+    pub response: Histogram,
+    /// Service time of the same.
+    pub service: Histogram,
+    /// Response time of the other failed ones.
+    pub failed_response: Histogram,
+    /// The parts of the service time.
+    pub phases: PhaseTally,
+    /// Answers by status.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Failures by kind and status.
+    pub errors: Vec<ErrorTally>,
+    /// The requests of a step that sends for itself, a row per name.
+    pub inner: Vec<InnerTally>,
+    /// Times that are yet to be added to both `response` and `service`, which are the same but for the first
+    /// request of a journey that began late.
+    #[serde(skip)]
+    pub both: Histogram,
+}
+
+/// The requests of one name within a step that sends for itself.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InnerTally {
+    /// The name: given by the step, else method and path.
+    pub name: String,
+    /// Requests that ended: answered or not.
+    pub requests: u64,
+    /// Of these, not answered, or with a status of 400 and more.
+    pub failed: u64,
+    /// Service time of those that were answered with a status below 400, and of those that ended at
+    /// their deadline.
+    pub service: Histogram,
+    /// Answers by status.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Failures by kind and status.
+    pub errors: Vec<ErrorTally>,
+}
+
+/// The parts of service times, of all requests that had them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PhaseTally {
+    /// Opening TCP connections.
+    pub connect: Histogram,
+    /// TLS handshakes.
+    pub tls: Histogram,
+    /// From a usable connection to the head of the answer.
+    pub first_byte: Histogram,
+    /// From the head to the last body byte.
+    pub body: Histogram,
+}
+
+/// Failures of one kind and status.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ErrorTally {
+    /// The kind.
+    pub kind: ErrorKind,
+    /// The status, where there was an answer.
+    pub status: Option<u16>,
+    /// How many.
+    pub count: u64,
+    /// The first one, in words; redacted.
+    pub example: String,
+    /// The start of the first one's body; redacted.
+    pub sample: Option<String>,
+}
+
+impl PhaseTally {
+    /// Adds the phases of one request.
+    pub fn record(&mut self, phases: &Phases) {
+        for (histogram, time) in [
+            (&mut self.connect, phases.connect),
+            (&mut self.tls, phases.tls),
+            (&mut self.first_byte, phases.first_byte),
+            (&mut self.body, phases.body),
+        ] {
+            if let Some(time) = time {
+                histogram.record(time);
+            }
+        }
+    }
+}
+
+impl StepTally {
+    /// Counts what went over the wire.
+    pub fn count(&mut self, traffic: Traffic) {
+        self.requests += u64::from(traffic.requests);
+        self.sent_bytes += traffic.sent_bytes;
+        self.received_bytes += traffic.received_bytes;
+        self.ambiguous += u64::from(traffic.ambiguous);
+        self.unsolicited += u64::from(traffic.unsolicited);
+    }
+
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.executed += other.executed;
+        self.ok += other.ok;
+        self.failed += other.failed;
+        self.cancelled += other.cancelled;
+        self.not_drawn += other.not_drawn;
+        self.left_out += other.left_out;
+        self.kept += other.kept;
+        self.skipped += other.skipped;
+        self.skipped_not_drawn += other.skipped_not_drawn;
+        self.requests += other.requests;
+        self.retries += other.retries;
+        self.sent_bytes += other.sent_bytes;
+        self.received_bytes += other.received_bytes;
+        self.ambiguous += other.ambiguous;
+        self.unsolicited += other.unsolicited;
+        self.satisfied += other.satisfied;
+        self.tolerating += other.tolerating;
+        self.checks_passed += other.checks_passed;
+        self.checks_failed += other.checks_failed;
+        self.response.merge(&other.response);
+        self.service.merge(&other.service);
+        self.failed_response.merge(&other.failed_response);
+        self.phases.connect.merge(&other.phases.connect);
+        self.phases.tls.merge(&other.phases.tls);
+        self.phases.first_byte.merge(&other.phases.first_byte);
+        self.phases.body.merge(&other.phases.body);
+        for (status, count) in &other.statuses {
+            *self.statuses.entry(*status).or_default() += count;
+        }
+        for theirs in &other.errors {
+            self.count_error(theirs.clone());
+        }
+        for theirs in &other.inner {
+            self.inner(&theirs.name).merge(theirs);
+        }
+    }
+
+    /// Adds one failure, or several of one kind and status.
+    pub fn count_error(&mut self, error: ErrorTally) {
+        let same = |ours: &&mut ErrorTally| (ours.kind, ours.status) == (error.kind, error.status);
+        match self.errors.iter_mut().find(same) {
+            Some(ours) => ours.count += error.count,
+            None => self.errors.push(error),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The bytes and the phases of one request.
+
+use serde::{Deserialize, Serialize};
+use std::ops::AddAssign;
+use std::time::Duration;
+
+/// What went over the wire.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Requests written: 0 when no connection came about, 2 after a retry, one more for each redirect.
+    pub requests: u32,
+    /// Bytes written to the connection, heads included (before TLS).
+    pub sent_bytes: u64,
+    /// Bytes read from it, heads included (after TLS).
+    pub received_bytes: u64,
+    /// Answers that said two different things of the length of their body: in `content-length` and in
+    /// `transfer-encoding`, which then holds.
+    pub ambiguous: u32,
+    /// Connections on which more came than was asked for; none of it was taken for an answer.
+    pub unsolicited: u32,
+}
+
+impl AddAssign for Traffic {
+    fn add_assign(&mut self, more: Self) {
+        self.requests += more.requests;
+        self.sent_bytes += more.sent_bytes;
+        self.received_bytes += more.received_bytes;
+        self.ambiguous += more.ambiguous;
+        self.unsolicited += more.unsolicited;
+    }
+}
+
+/// The parts of a service time; `None` where a part did not happen, as on a reused connection.
+///
+/// Where redirects were followed, each is the sum over all of the way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phases {
+    /// Opening the TCP connection, and with `dns = ttl` the lookup before it.
+    #[serde(rename = "connect_us", with = "crate::definition::micros::option")]
+    pub connect: Option<Duration>,
+    /// The TLS handshake.
+    #[serde(rename = "tls_us", with = "crate::definition::micros::option")]
+    pub tls: Option<Duration>,
+    /// From a usable connection to the head of the answer.
+    #[serde(rename = "first_byte_us", with = "crate::definition::micros::option")]
+    pub first_byte: Option<Duration>,
+    /// From the head to the last body byte.
+    #[serde(rename = "body_us", with = "crate::definition::micros::option")]
+    pub body: Option<Duration>,
+}

@@ -1,0 +1,237 @@
+//! A scenario with its overrides, checked: what a run will do.
+//!
+//! All mistakes are reported at once.
+
+mod error;
+mod load;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use crate::definition::Letter;
+use crate::definition::{Bound, Comparison, Load, Metric, ScenarioDef, Threshold};
+pub use error::PlanError;
+use load::{check, max_users, overridden};
+pub use rows::RowLimit;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// What the command line changes of a declared load.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Overrides {
+    /// `--rate`, iterations per second.
+    pub rate_per_second: Option<f64>,
+    /// `--users`.
+    pub users: Option<u32>,
+    /// `--iterations`.
+    pub iterations: Option<u64>,
+    /// `--ramp-up`.
+    #[serde(rename = "ramp_up_us", with = "crate::definition::micros::option")]
+    pub ramp_up: Option<Duration>,
+    /// `--duration`.
+    #[serde(rename = "duration_us", with = "crate::definition::micros::option")]
+    pub duration: Option<Duration>,
+}
+
+/// The grading policy of a workspace, from `loadtest.toml`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GradingDefaults {
+    /// The target T of steps that declare none.
+    #[serde(rename = "apdex_us", with = "crate::definition::micros::option")]
+    pub apdex: Option<Duration>,
+    /// The error budget of steps that declare none, a share of one.
+    pub budget: Option<f64>,
+    /// The share in the overall grade of each step that declares none.
+    pub grade_weight: Option<f64>,
+    /// The least overall grade with which a run passes.
+    pub min_grade: Option<Letter>,
+}
+
+/// What a run of one scenario does; kept in its record, so that it can be graded again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The load, overrides applied.
+    pub load: Load,
+    /// Whether the scenario declares no load and none was given, so that the default applies.
+    pub default_load: bool,
+    /// The seed of weights, think times and `vu.random()`.
+    pub seed: u64,
+    /// The most virtual users that the load may need.
+    pub max_users: u32,
+    /// How long iterations in flight may take after the end of the load.
+    #[serde(rename = "graceful_stop_us", with = "crate::definition::micros")]
+    pub graceful_stop: Duration,
+    /// How each step is graded, in the order of the steps.
+    pub grading: Vec<StepGrading>,
+    /// What must hold for the run to pass.
+    pub thresholds: Vec<ScopedThreshold>,
+    /// The least overall grade with which it passes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_grade: Option<Letter>,
+    /// The feed after whose last row the load ends, where one says so; known when the feeds are read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<RowLimit>,
+}
+
+/// How a step is graded.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct StepGrading {
+    /// The Apdex target T.
+    #[serde(rename = "target_us", with = "crate::definition::micros")]
+    pub target: Duration,
+    /// The error budget, a share of one.
+    pub budget: f64,
+    /// The share in the overall grade, before division by the sum of all.
+    pub weight: f64,
+}
+
+/// A threshold and what it is about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScopedThreshold {
+    /// The zero-based number of the step; `None` for the journey.
+    pub step: Option<usize>,
+    /// The condition.
+    pub threshold: Threshold,
+    /// Nobody declared it: `errors < 1%`, which applies where no threshold is on errors.
+    pub implied: bool,
+}
+
+/// The target T when nobody declares one (`SPEC`: Apdex, 500 ms).
+const DEFAULT_TARGET: Duration = Duration::from_millis(500);
+/// The error budget when nobody declares one.
+const DEFAULT_BUDGET: f64 = 0.01;
+/// How long iterations in flight may take after the end of the load.
+pub const GRACEFUL_STOP: Duration = Duration::from_secs(30);
+
+impl Plan {
+    /// Applies `overrides` to what `scenario` declares.
+    ///
+    /// # Errors
+    /// Every mistake in the resulting load.
+    pub fn new(
+        scenario: &ScenarioDef,
+        overrides: &Overrides,
+        defaults: &GradingDefaults,
+        seed: u64,
+    ) -> Result<Self, Vec<PlanError>> {
+        let default_load = scenario.load.is_none()
+            && overrides.rate_per_second.is_none()
+            && overrides.users.is_none()
+            && overrides.iterations.is_none();
+        let mut errors = Vec::new();
+        let load = overridden(
+            scenario.load.clone().unwrap_or(Load::DEFAULT),
+            overrides,
+            &mut errors,
+        );
+        check(&load, &mut errors);
+        check_grading(defaults, &mut errors);
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        Ok(Self {
+            max_users: max_users(scenario, &load),
+            load,
+            default_load,
+            seed,
+            graceful_stop: GRACEFUL_STOP,
+            rows: None,
+            grading: scenario
+                .steps
+                .iter()
+                .map(|step| {
+                    let declared = step.apdex.or_else(|| tightest_tail_bound(&step.thresholds));
+                    StepGrading {
+                        target: declared
+                            .or(scenario.apdex)
+                            .or(defaults.apdex)
+                            .unwrap_or(DEFAULT_TARGET),
+                        budget: step
+                            .budget
+                            .or(scenario.budget)
+                            .or(defaults.budget)
+                            .unwrap_or(DEFAULT_BUDGET),
+                        weight: step
+                            .grade_weight
+                            .or(scenario.grade_weight)
+                            .or(defaults.grade_weight)
+                            .unwrap_or(step.weight),
+                    }
+                })
+                .collect(),
+            thresholds: thresholds(scenario),
+            min_grade: defaults.min_grade,
+        })
+    }
+}
+
+fn check_grading(defaults: &GradingDefaults, errors: &mut Vec<PlanError>) {
+    if defaults.apdex.is_some_and(|target| target.is_zero()) {
+        errors.push(PlanError::NoApdex);
+    }
+    if let Some(budget) = defaults.budget
+        && !(0.0..=1.0).contains(&budget)
+    {
+        errors.push(PlanError::NoShare {
+            given: budget.to_string(),
+        });
+    }
+    if let Some(weight) = defaults.grade_weight
+        && !(0.0..=1e6).contains(&weight)
+    {
+        errors.push(PlanError::NoGradeWeight {
+            given: weight.to_string(),
+        });
+    }
+}
+
+/// The smallest bound of the limits on p95 or higher.
+fn tightest_tail_bound(thresholds: &[Threshold]) -> Option<Duration> {
+    thresholds
+        .iter()
+        .filter(|threshold| {
+            matches!(
+                threshold.metric,
+                Metric::P95 | Metric::P99 | Metric::P999 | Metric::MAX
+            )
+        })
+        .filter_map(|threshold| match threshold.bound {
+            Bound::Time(time) => Some(time),
+            _ => None,
+        })
+        .min()
+}
+
+fn thresholds(scenario: &ScenarioDef) -> Vec<ScopedThreshold> {
+    let declared = |step: Option<usize>, thresholds: &[Threshold]| -> Vec<ScopedThreshold> {
+        thresholds
+            .iter()
+            .map(|threshold| ScopedThreshold {
+                step,
+                threshold: threshold.clone(),
+                implied: false,
+            })
+            .collect()
+    };
+    let mut all = declared(None, &scenario.thresholds);
+    for (i, step) in scenario.steps.iter().enumerate() {
+        all.extend(declared(Some(i), &step.thresholds));
+    }
+    with_error_limit(all)
+}
+
+/// Adds what applies where nobody limits errors: `errors < 1%`, of the whole journey.
+pub fn with_error_limit(mut thresholds: Vec<ScopedThreshold>) -> Vec<ScopedThreshold> {
+    let limits_errors = |scoped: &ScopedThreshold| scoped.threshold.metric == Metric::Errors;
+    if !thresholds.iter().any(limits_errors) {
+        let threshold = Threshold::new(Metric::Errors, Comparison::Less, Bound::Ratio(0.01));
+        thresholds.push(ScopedThreshold {
+            step: None,
+            threshold,
+            implied: true,
+        });
+    }
+    thresholds
+}

@@ -1,0 +1,202 @@
+//! What `cargo-loadtest` and a load-test binary say to each other.
+//!
+//! The tool starts the binary with [`REQUEST_VARIABLE`] set to the path of a [`Request`] in JSON. The
+//! answer goes into files that the request names; standard output belongs to nobody. Standard input
+//! is the control pipe: a line `stop` or `abort`; its end means `stop`.
+
+use crate::capacity::{Goal, Purpose, SearchEnding, Trial};
+use crate::definition::ScenarioDef;
+use crate::failure::RunFailure;
+use crate::metrics::{Frame, Number};
+use crate::plan::{GradingDefaults, Overrides};
+use crate::record::{End, Start};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The version of this protocol; also in the marker of every load-test binary.
+pub const VERSION: u32 = 2;
+
+/// The environment variable that names the file of the request.
+pub const REQUEST_VARIABLE: &str = "LOADTEST_REQUEST";
+
+/// The environment variable that gives a base URL, under `cargo test` too.
+pub const BASE_URL_VARIABLE: &str = "LOADTEST_BASE_URL";
+
+/// The environment variable that asks a load-test binary to keep itself from every network but loopback, under
+/// `cargo test` too.
+pub const OFFLINE_VARIABLE: &str = "LOADTEST_OFFLINE";
+
+/// Whether a value of [`OFFLINE_VARIABLE`] asks to be kept from the network.
+///
+/// # Errors
+/// It says neither yes nor no.
+pub fn is_offline_wanted(value: Option<&str>) -> Result<bool, String> {
+    match value {
+        None | Some("" | "0" | "false") => Ok(false),
+        Some("1" | "true") => Ok(true),
+        Some(other) => Err(format!(
+            "`{OFFLINE_VARIABLE}` is `{}`, which is neither `1` nor `0`",
+            other.escape_debug()
+        )),
+    }
+}
+
+/// The bytes by which a load-test binary is known without running it; followed by the version as
+/// two decimal digits.
+pub const MARKER_PREFIX: &[u8] = b"\0loadtest-binary\0protocol=";
+
+/// What the tool asks for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "snake_case")]
+pub enum Request {
+    /// Write a [`Listing`] to `output`.
+    List {
+        /// Where the listing goes.
+        output: PathBuf,
+    },
+    /// Run one scenario; write [`JournalLine`]s as it goes, and the record at the end.
+    Run(Box<RunRequest>),
+    /// Run several scenarios at once, each with a journal and a record of its own. One that cannot
+    /// begin keeps all from beginning.
+    Mix {
+        /// The scenarios, in the order of their setups.
+        scenarios: Vec<RunRequest>,
+    },
+    /// Run one journey, and write what it does to a file as it goes.
+    Debug(Box<DebugRequest>),
+    /// Search for the highest rate of one scenario that meets an SLO, in one run after another.
+    Capacity(Box<CapacityRequest>),
+}
+
+/// A search to make.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CapacityRequest {
+    /// The identity of the scenario: `package::module::function`.
+    pub scenario: String,
+    /// The identifier of the run, which all trials share.
+    pub run_id: String,
+    /// `--base-url`.
+    pub base_url: Option<String>,
+    /// The grading policy of the workspace.
+    pub grading: GradingDefaults,
+    /// The seed of the first trial; each further one has the next.
+    pub seed: u64,
+    /// SHA-256 of the executable, for the record.
+    pub executable_hash: String,
+    /// What is searched for.
+    pub goal: Goal,
+    /// Where the course of the search goes: a [`SearchLine`] in JSON per line.
+    pub search: PathBuf,
+    /// Where the trials go, as many as there can be.
+    pub trials: Vec<TrialFiles>,
+}
+
+/// Where a trial goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrialFiles {
+    /// Its journal: a [`JournalLine`] in JSON per line.
+    pub journal: PathBuf,
+    /// Its [`ScenarioRecord`](crate::record::ScenarioRecord), at its end.
+    pub record: PathBuf,
+}
+
+/// A line of the course of a search.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchLine {
+    /// A trial begins.
+    Begin {
+        /// Iterations per second.
+        per_second: f64,
+        /// Why this rate.
+        purpose: Purpose,
+    },
+    /// It is over.
+    Trial(Box<Trial>),
+    /// The search is over.
+    End(SearchEnding),
+    /// There was no search.
+    Failed(RunFailure),
+}
+
+/// One journey to show.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DebugRequest {
+    /// The identity of the scenario: `package::module::function`.
+    pub scenario: String,
+    /// What the command line of the run changes of the load.
+    pub overrides: Overrides,
+    /// `--base-url`.
+    pub base_url: Option<String>,
+    /// The seed of the run.
+    pub seed: u64,
+    /// The number of the iteration in the run; the first one where there is none.
+    pub iteration: Option<Number>,
+    /// Where what happens goes: a `journey::Event` in JSON per line.
+    pub output: PathBuf,
+}
+
+/// One scenario to run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRequest {
+    /// The identity of the scenario: `package::module::function`.
+    pub scenario: String,
+    /// The identifier of the run.
+    pub run_id: String,
+    /// What the command line changes of the load.
+    pub overrides: Overrides,
+    /// `--base-url`.
+    pub base_url: Option<String>,
+    /// The grading policy of the workspace.
+    pub grading: GradingDefaults,
+    /// The seed.
+    pub seed: u64,
+    /// SHA-256 of the executable, for the record.
+    pub executable_hash: String,
+    /// Where the journal goes: a [`JournalLine`] in JSON per line.
+    pub journal: PathBuf,
+    /// Where the [`ScenarioRecord`](crate::record::ScenarioRecord) goes at the end, in JSON.
+    pub record: PathBuf,
+}
+
+/// The scenarios of a binary.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Listing {
+    /// In the order (package, file, line).
+    pub scenarios: Vec<ScenarioDef>,
+    /// Mistakes that forbid a run, such as a name given twice.
+    pub problems: Vec<String>,
+}
+
+/// A line of the journal: `{"frame":{..}}`.
+// Not with an inner tag: serde reads such values through a buffer, which holds neither the 128-bit
+// sums of histograms nor numbers as keys.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JournalLine {
+    /// The run begins.
+    Start(Box<Start>),
+    /// A second passed.
+    Frame(Box<Frame>),
+    /// The run is over.
+    End(End),
+    /// There was no run.
+    Failed(RunFailure),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_neither_yes_nor_no_is_refused() {
+        for no in [None, Some(""), Some("0"), Some("false")] {
+            assert_eq!(is_offline_wanted(no), Ok(false));
+        }
+        for yes in ["1", "true"] {
+            assert_eq!(is_offline_wanted(Some(yes)), Ok(true));
+        }
+        let told = is_offline_wanted(Some("yes\x1b")).unwrap_err();
+        assert!(told.contains("`yes\\u{1b}`"), "{told}");
+    }
+}

@@ -1,0 +1,311 @@
+//! The run record: all that survives a run; versioned and complete.
+
+mod check;
+mod permit;
+mod regrade;
+
+pub use check::Impossible;
+pub use permit::{Offline, Permit, PermittedBy};
+
+use crate::capacity::Search;
+use crate::comparison::Beside;
+use crate::definition::ScenarioDef;
+use crate::metrics::{Cells, Frame, Panicked, Windows};
+use crate::plan::{GradingDefaults, Plan};
+use crate::schedule::Schedule;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// The version of the record's schema that this program writes.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Everything an invocation measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// [`SCHEMA_VERSION`] of the program that wrote it.
+    pub schema_version: u32,
+    /// The identifier of the run; also sent with every request.
+    pub run_id: String,
+    /// The version of the tool.
+    pub tool_version: String,
+    /// When the run began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// Where it ran, and of what source.
+    pub environment: Environment,
+    /// The scenarios, in the order they ran.
+    pub scenarios: Vec<ScenarioRecord>,
+    /// The selected scenarios that did not run.
+    #[serde(default)]
+    pub not_run: Vec<NotRun>,
+    /// The search that the run was, where it was one; its scenario is then that of the trial that shows
+    /// the result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Search>,
+}
+
+/// A scenario that was selected and did not run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotRun {
+    /// Its identity: `package::module::function`.
+    pub scenario: String,
+    /// The fingerprint of its source, as far as it is known.
+    #[serde(default)]
+    pub fingerprint: Option<String>,
+    /// `version = ".."`, where it has one.
+    #[serde(default)]
+    pub version: Option<String>,
+    /// The exit code that says what kind of reason it was.
+    pub exit_code: u8,
+    /// The reason, in words; redacted.
+    pub message: String,
+    /// What to do instead.
+    pub help: Option<String>,
+}
+
+impl NotRun {
+    /// One that is not to run until somebody says why.
+    pub fn of(definition: &ScenarioDef) -> Self {
+        Self {
+            scenario: definition.identity(),
+            fingerprint: Some(definition.fingerprint.to_string()),
+            version: definition.version.as_deref().map(str::to_owned),
+            ..Self::default()
+        }
+    }
+}
+
+/// The machine and the source of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Environment {
+    /// The commit of the source, where it is kept in git.
+    pub git_commit: Option<String>,
+    /// Whether the work tree differed from that commit.
+    pub git_dirty: Option<bool>,
+    /// The operating system: `linux`.
+    pub os: String,
+    /// The processor's architecture: `x86_64`.
+    pub arch: String,
+    /// Processors that the run could use.
+    pub cpus: usize,
+}
+
+/// What became of one scenario.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScenarioRecord {
+    /// The scenario as it was.
+    pub definition: ScenarioDef,
+    /// What the run did.
+    pub plan: Plan,
+    /// The base URL the paths were joined to.
+    pub base_url: Option<String>,
+    /// Whether the scenario started the target itself.
+    pub own_target: bool,
+    /// Whether that target runs inside the process that measured it.
+    #[serde(default)]
+    pub target_in_process: bool,
+    /// What permitted each target that was known before the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub permits: Vec<Permit>,
+    /// By what it is known that nothing but loopback could be reached, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offline: Option<Offline>,
+    /// SHA-256 of the executable that ran it.
+    pub executable_hash: String,
+    /// Worker threads.
+    pub workers: u32,
+    /// When it began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// How it ended.
+    pub ending: Ending,
+    /// From the start of the load to the end of the last iteration, warm-up included.
+    pub elapsed_us: u64,
+    /// How long iterations due after ramp and warm-up were due: what rates divide by.
+    pub steady_us: u64,
+    /// Iterations that were to start, those of the warm-up included: arrivals, or for closed loads as
+    /// many as started.
+    pub planned: u64,
+    /// All counters and histograms.
+    pub windows: Windows,
+    /// The course over time.
+    pub cells: Cells,
+    /// Where steps panicked: `file:line:column` and the message, with how often.
+    pub panics: Vec<Panicked>,
+    /// Whether the load ended, or ended for some users, since the feed of the plan had no more rows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub out_of_rows: bool,
+    /// How the target ended that the scenario had started, when it did not survive the run.
+    #[serde(default)]
+    pub target_death: Option<String>,
+    /// What changed against a baseline, where the run was to be compared with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Beside>,
+    /// What [`RunRecord::regrade`] changed; a record as it was written has none.
+    #[serde(skip)]
+    pub regraded: Option<GradingDefaults>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "how", rename_all = "snake_case")]
+pub enum Ending {
+    /// As planned.
+    Completed,
+    /// Stopped early; what was in flight could end.
+    Interrupted,
+    /// Stopped at once.
+    Aborted,
+    /// Given up, since more than 5 % of the executed steps panicked.
+    Panicked,
+    /// Given up, since a threshold was broken that asks for it; what was in flight could end.
+    ThresholdBroken {
+        /// The number of the threshold in the plan.
+        threshold: usize,
+        /// When it was seen to be broken, from the start of the load.
+        after_us: u64,
+        /// What was measured then: `errors of the journey: 7.1 %, and must be < 5 %`.
+        reason: String,
+    },
+    /// Stopped, since the permission to test the target ended; what was in flight could end.
+    Halted {
+        /// Who took it back, or which cap was reached.
+        reason: String,
+    },
+    /// A step blocked a worker thread beyond the hard end; what that worker did is unknown.
+    Stuck {
+        /// Which step, as far as is known.
+        reason: String,
+    },
+    /// The process ended without saying so; this record comes from its journal.
+    Died {
+        /// What is known of it.
+        reason: String,
+    },
+}
+
+/// What the start of a scenario's run is known to be, before anything is measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// The scenario as it is.
+    pub definition: ScenarioDef,
+    /// What the run will do.
+    pub plan: Plan,
+    /// The base URL that paths are joined to.
+    pub base_url: Option<String>,
+    /// Whether the scenario started the target itself.
+    pub own_target: bool,
+    /// Whether that target runs inside the process that measured it.
+    #[serde(default)]
+    pub target_in_process: bool,
+    /// What permits each target that is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub permits: Vec<Permit>,
+    /// By what it is known that nothing but loopback could be reached, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offline: Option<Offline>,
+    /// SHA-256 of the executable.
+    pub executable_hash: String,
+    /// Worker threads.
+    pub workers: u32,
+    /// When, RFC 3339 in UTC.
+    pub started_at: String,
+}
+
+/// What is known only at the end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// How it ended.
+    pub ending: Ending,
+    /// From the start of the load to the end of the last iteration.
+    pub elapsed_us: u64,
+    /// Iterations that were to start, those of the warm-up included.
+    pub planned: u64,
+    /// How long iterations due after ramp and warm-up were due.
+    pub steady_us: u64,
+    /// Whether every worker said what it did; one that is stuck in a step does not.
+    pub complete: bool,
+    /// Where steps panicked.
+    pub panics: Vec<Panicked>,
+    /// Whether the load ended, or ended for some users, since a feed had no more rows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub out_of_rows: bool,
+    /// How the scenario's own target ended, when it did not survive the run.
+    #[serde(default)]
+    pub target_death: Option<String>,
+}
+
+impl ScenarioRecord {
+    /// A record without measurements; [`absorb`](Self::absorb) and [`end`](Self::end) fill it. Both
+    /// the running program and a reader of its journal build a record so.
+    pub fn new(start: Start) -> Self {
+        Self {
+            definition: start.definition,
+            plan: start.plan,
+            base_url: start.base_url,
+            own_target: start.own_target,
+            target_in_process: start.target_in_process,
+            permits: start.permits,
+            offline: start.offline,
+            executable_hash: start.executable_hash,
+            workers: start.workers,
+            started_at: start.started_at,
+            ending: Ending::Died {
+                reason: "the journal has no end".to_owned(),
+            },
+            elapsed_us: 0,
+            steady_us: 0,
+            planned: 0,
+            windows: Windows::default(),
+            cells: Cells::default(),
+            panics: Vec::new(),
+            out_of_rows: false,
+            target_death: None,
+            comparison: None,
+            regraded: None,
+        }
+    }
+
+    /// Adds one second.
+    pub fn absorb(&mut self, frame: &Frame) {
+        self.windows.merge(&frame.windows);
+        self.cells.absorb(frame);
+        self.elapsed_us = self
+            .elapsed_us
+            .max((u64::from(frame.second) + 1) * 1_000_000);
+    }
+
+    /// Closes the record of a run that did not say how it ended: what began and never ended counts as
+    /// cancelled, and only what is known to have been due counts as planned.
+    pub fn died(&mut self, reason: String) {
+        self.settle();
+        let elapsed = Duration::from_micros(self.elapsed_us);
+        let steady = Schedule::new(&self.plan.load).steady_part(elapsed);
+        self.steady_us = u64::try_from(steady.as_micros()).unwrap_or(u64::MAX);
+        self.ending = Ending::Died { reason };
+    }
+
+    /// Counts what began and never ended as cancelled, and plans only what is known to have been due.
+    fn settle(&mut self) {
+        let windows = &mut self.windows;
+        self.planned = 0;
+        for tally in [&mut windows.warm_up, &mut windows.ramp, &mut windows.steady] {
+            let journey = &mut tally.journey;
+            journey.cancelled = journey.started.saturating_sub(journey.ok + journey.failed);
+            self.planned += journey.started + journey.dropped;
+        }
+    }
+
+    /// Closes the record.
+    pub fn end(&mut self, end: End) {
+        self.ending = end.ending;
+        self.elapsed_us = end.elapsed_us;
+        self.steady_us = end.steady_us;
+        self.planned = end.planned;
+        self.panics = end.panics;
+        self.out_of_rows = end.out_of_rows;
+        self.target_death = end.target_death;
+        if !end.complete {
+            self.settle();
+        }
+    }
+}
