@@ -611,10 +611,7 @@ mod tests {
         let secrets: Vec<_> = split_secrets(whole)
             .into_iter()
             .filter_map(|part| match part {
-                TextPart::Secret {
-                    redact_row_name,
-                    value,
-                } => Some((name, value)),
+                TextPart::Secret { name, value } => Some((name, value)),
                 TextPart::Plain(_) => None,
             })
             .collect();

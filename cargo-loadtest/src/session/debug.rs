@@ -6,7 +6,6 @@ use crate::error::Error;
 use crate::interrupt::Interrupts;
 use crate::shell;
 use loadtest::debug::{End, Event};
-use loadtest::protocol::{DebugRequest, Request};
 use loadtest_model::protocol::{DebugRequest, Request};
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -176,7 +176,7 @@ mod tests {
         output.stdout
     }
 
-    fn word_pieces(before: &[u8], after: &[u8]) -> [ShellPiece; 3] {
+    fn pieces(before: &[u8], after: &[u8]) -> [ShellPiece; 3] {
         [
             ShellPiece::Plain(before.to_vec()),
             ShellPiece::Variable("SECRET".to_owned()),

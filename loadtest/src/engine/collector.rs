@@ -256,7 +256,9 @@ fn due_before_last_row(plan: &Plan, schedule: &Schedule, due: Duration) -> Durat
 #[cfg(test)]
 mod tests {
     use super::*;
+    use loadtest_model::definition::ScenarioDef;
     use loadtest_model::definition::{Bound, Comparison, Load, Metric, Threshold};
+    use loadtest_model::metrics::Broken;
     use loadtest_model::plan::{GradingDefaults, Overrides};
     use std::sync::mpsc::channel;
 

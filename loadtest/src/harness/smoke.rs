@@ -228,7 +228,7 @@ mod tests {
     use super::*;
     use loadtest_model::definition::ScenarioDef;
 
-    fn from_client(arguments: &[&str]) -> (Option<String>, Vec<String>) {
+    fn of(arguments: &[&str]) -> (Option<String>, Vec<String>) {
         let all = ["load"].iter().chain(arguments).map(ToString::to_string);
         let CommandLine { arguments, filters } = parse_command_line(all);
         (arguments.filter, filters)

@@ -359,7 +359,7 @@ mod tests {
     fn known_of(values: &[&str]) -> KnownSecrets {
         let mut known = KnownSecrets::default();
         for (number, value) in values.iter().enumerate() {
-            let secret = Secret::unknown(&format!("S{number}"), (*value).to_owned());
+            let secret = Secret::unregistered(&format!("S{number}"), (*value).to_owned());
             known.kept.add(&secret);
         }
         known
@@ -484,7 +484,7 @@ mod tests {
         let mut known = KnownSecrets::default();
         let name = |number: usize| format!("token-{number:08}");
         for number in 0..=2 * MIN_REMEMBERED {
-            known.remember(&Secret::unknown("t", name(number)));
+            known.remember(&Secret::unregistered("t", name(number)));
         }
         assert!(ranges(&known, &name(0)).is_empty());
         for number in [MIN_REMEMBERED, 2 * MIN_REMEMBERED] {

@@ -313,7 +313,7 @@ mod tests {
         (Origin::of(&uri).unwrap(), uri.path().to_owned())
     }
 
-    fn set_cookie(jar: &mut CookieJar, url: &str, text: &str) {
+    fn set(jar: &mut CookieJar, url: &str, text: &str) {
         let (origin, path) = split(url);
         jar.set_cookie(text, &origin.host, &path, now());
     }

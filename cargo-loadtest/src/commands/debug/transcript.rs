@@ -4,10 +4,7 @@
 use crate::commands::words;
 use crate::export::terminal::text::{BAD, BOLD, DIM, FAIR, GOOD, PLAIN, clean};
 use anstyle::Style;
-use loadtest::card::view;
 use loadtest::debug::{Answer, Body, End, Event, Exchange, Hop, Outcome, Start, Step};
-use loadtest::definition::{Load, ScenarioDef};
-use loadtest::transport::Phases;
 use loadtest_model::card::view;
 use loadtest_model::definition::{Load, ScenarioDef};
 use loadtest_model::metrics::Phases;

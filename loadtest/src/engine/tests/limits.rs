@@ -47,7 +47,7 @@ fn given_up(
     let done = LocalSet::new().block_on(&runtime, async {
         let start = Instant::now() + ms(20);
         let script: Arc<Script> = Arc::new(script);
-        let crew = WorkerSpec {
+        let spec = WorkerSpec {
             crowded: false,
             scenario,
             shared: Arc::new(()) as Shared,
@@ -55,8 +55,8 @@ fn given_up(
             seed: 7,
             worker: 0,
             workers: 1,
-            busy: Arc::default(),
-            transport: Arc::new(move |_| Scripted {
+            occupancy: Arc::default(),
+            make_transport: Arc::new(move |_| Scripted {
                 script: Arc::clone(&script),
                 start,
                 seen: Arc::default(),
@@ -73,7 +73,7 @@ fn given_up(
             }
         };
         let orders = StopSignals::new(&control, &own);
-        work(crew, start, Pacer::with_runtime_timer(), orders, report).await
+        run_worker(spec, start, Pacer::with_runtime_timer(), orders, report).await
     });
     let mut all = Tally::default();
     for window in windows.borrow().all() {

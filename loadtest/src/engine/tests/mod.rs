@@ -16,7 +16,7 @@ mod soak;
 
 use super::control::{Control, RunPhase, StopSignals};
 use super::pacer::Pacer;
-use super::worker::{WorkerSpec, WorkerSummary, work};
+use super::worker::{WorkerSpec, WorkerSummary, run_worker};
 use crate::chain::{
     Chain, Halt, Http, Local, Prepared, RawResponse, RequestBuf, Scenario, SetupContext,
     SetupError, Shared, Unmet, Vu,
@@ -259,7 +259,7 @@ fn run_plan(
             // As in a real run, workers are there before the start.
             let start = Instant::now() + ms(20);
             let (script, seen) = (Arc::clone(&script), Arc::clone(&seen));
-            let crew = WorkerSpec {
+            let spec = WorkerSpec {
                 crowded: false,
                 scenario,
                 shared: Arc::new(()) as Shared,
@@ -267,8 +267,8 @@ fn run_plan(
                 seed: 7,
                 worker,
                 workers,
-                busy: Arc::default(),
-                transport: Arc::new(move |_| Scripted {
+                occupancy: Arc::default(),
+                make_transport: Arc::new(move |_| Scripted {
                     script: Arc::clone(&script),
                     start,
                     seen: Arc::clone(&seen),
@@ -287,8 +287,8 @@ fn run_plan(
             }
             let frames = Rc::clone(&frames);
             let report = move |frame| frames.borrow_mut().push(frame);
-            work(
-                crew,
+            run_worker(
+                spec,
                 start,
                 Pacer::with_runtime_timer(),
                 StopSignals::new(control, &Control::new()),
@@ -324,7 +324,7 @@ fn rate(per_second: f64, ramp_up: Duration, duration: Duration) -> Load {
 }
 
 fn users(users: u32, ramp_up: Duration, duration: Duration) -> Load {
-    Load::new(Shape::UserTasks {
+    Load::new(Shape::Users {
         users,
         ramp_up,
         duration,

@@ -6,8 +6,8 @@ use crate::chain::{
 };
 use crate::engine::control::{Control, StopSignals};
 use crate::engine::pacer::Pacer;
-use crate::engine::smoke::smoke;
-use crate::engine::worker::{WorkerSpec, work};
+use crate::engine::smoke::run_smoke_test;
+use crate::engine::worker::{WorkerSpec, run_worker};
 use crate::transport::{Call, Exchange, Failure, Received, Transport};
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
@@ -27,7 +27,7 @@ use tokio::task::LocalSet;
 use tokio::time::Instant;
 
 /// A chain in which every step needs the one before it. Step 0 leaves itself out in odd iterations where
-/// its URL says so; `wait_until` waits for the body `done`.
+/// its URL says so; `until` waits for the body `done`.
 struct Waiting {
     filled: [Result<Bytes, Cause>; 3],
     leaves_out: bool,
@@ -226,7 +226,7 @@ impl Case {
         let planned = paused(async {
             let start = Instant::now() + ms(20);
             let users_seen = Arc::clone(&seen);
-            let crew = WorkerSpec {
+            let spec = WorkerSpec {
                 scenario,
                 shared: self.shared(),
                 plan: Self::plan(scenario),
@@ -234,8 +234,8 @@ impl Case {
                 worker: 0,
                 workers: 1,
                 crowded: false,
-                busy: Arc::default(),
-                transport: Arc::new(move |_| Server {
+                occupancy: Arc::default(),
+                make_transport: Arc::new(move |_| Server {
                     script: Arc::clone(&script),
                     start,
                     sent: Arc::clone(&sent),
@@ -254,7 +254,7 @@ impl Case {
             let report =
                 move |frame: loadtest_model::metrics::Frame| all.borrow_mut().merge(&frame.windows);
             let orders = StopSignals::new(&control, &Control::new());
-            work(crew, start, Pacer::with_runtime_timer(), orders, report).await
+            run_worker(spec, start, Pacer::with_runtime_timer(), orders, report).await
         })
         .planned;
         let mut tally = Tally::default();
@@ -281,7 +281,7 @@ impl Case {
                 sent: Arc::default(),
                 seen: Arc::default(),
             };
-            smoke(scenario, &self.shared(), &Self::plan(scenario), server).await
+            run_smoke_test(scenario, &self.shared(), &Self::plan(scenario), server).await
         })
     }
 }
@@ -310,7 +310,7 @@ fn status(status: u16) -> Trigger {
     })
 }
 
-fn wait_until(every: u64, within: u64) -> Until {
+fn until(every: u64, within: u64) -> Until {
     Until {
         condition: "|r| r.done".into(),
         every: ms(every),
@@ -713,7 +713,7 @@ fn a_load_that_ends_by_itself_cancels_what_still_waits() {
         ..step("job")
     }];
     let mut case = times(0, steps);
-    case.load = Load::new(Shape::UserTasks {
+    case.load = Load::new(Shape::Users {
         users: 1,
         ramp_up: Duration::ZERO,
         duration: ms(2_000),
@@ -735,7 +735,7 @@ fn a_users_last_step_sends_again_and_waits_though_the_load_is_over() {
         },
     ];
     let mut case = times(0, steps);
-    case.load = Load::new(Shape::UserTasks {
+    case.load = Load::new(Shape::Users {
         users: 1,
         ramp_up: Duration::ZERO,
         duration: ms(2_000),
