@@ -8,19 +8,19 @@ use http::HeaderValue;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What stands in place of a secret.
+/// The placeholder for a secret.
 pub const REDACTED: &str = "[redacted]";
 
 /// The longest name of a row, in characters.
 const MAX_ROW_NAME: usize = 100;
 
-/// How often a text is looked through again for what the last redaction uncovered.
+/// The most passes over a text; each may uncover more.
 const MAX_PASSES: usize = 8;
 
-/// What stands in place of a known value while names are looked for.
+/// The placeholder for a known value while names are searched.
 const KNOWN_MARK: &str = "[secret:x]";
 
-/// What makes the name of a field a secret's, written without `_` and `-`.
+/// The words that make a field name secret, without `_` and `-`.
 const SECRET_WORDS: [&str; 6] = [
     "token",
     "secret",
@@ -76,11 +76,11 @@ pub fn redact_row_name(name: &str) -> Cow<'_, str> {
 /// A part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TextPart<'a> {
-    /// What may be shown.
+    /// Text that may be shown.
     Plain(&'a str),
-    /// What may not.
+    /// A secret.
     Secret {
-        /// What announces it: the name of a field.
+        /// The name of the field that announces it.
         name: &'a str,
         /// The secret.
         value: &'a str,
@@ -88,7 +88,7 @@ pub(crate) enum TextPart<'a> {
 }
 
 impl TextPart<'_> {
-    /// Whether nothing is in it.
+    /// Returns whether the part is empty.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Self::Plain(text) | Self::Secret { value: text, .. } => text.is_empty(),
@@ -168,7 +168,7 @@ fn mark_known_values(whole: &str, hits: &[SecretHit]) -> (String, Vec<SecretMark
     (marked, marks)
 }
 
-/// The same name where it stands in `whole`.
+/// Returns the same name as a part of `whole`.
 fn name_in<'a>(whole: &'a str, name: &str) -> &'a str {
     whole
         .find(name)
@@ -207,8 +207,7 @@ fn announced_name(before: &str) -> &str {
     last.unwrap_or_default()
 }
 
-/// A decoder's message as it may be shown: the type of what it found, and not the value, since
-/// nobody knows what that value is for.
+/// Redacts a decoder's message: keeps the type of the found value and drops the value.
 pub fn redact_decode_error(message: &str) -> Cow<'_, str> {
     for (before, after) in [
         ("string \"", "\", expected "),
@@ -228,7 +227,7 @@ pub fn redact_decode_error(message: &str) -> Cow<'_, str> {
     redact_text(message)
 }
 
-/// The URL of a step as it stands in the source, as it may be shown: its placeholders stay.
+/// Redacts the URL of a step as written in the source, and keeps its placeholders.
 pub fn redact_url_template(url: &str) -> Cow<'_, str> {
     let Some((path, query)) = url.split_once('?') else {
         return redact_text(url);
@@ -306,7 +305,7 @@ impl<'a> Redaction<'a> {
     }
 }
 
-/// Where the secret lies that the name `text[from..to]` announces.
+/// Returns the range of the secret that the name `text[from..to]` announces.
 fn find_secret_after(text: &str, from: usize, to: usize) -> Option<(usize, usize)> {
     let bytes = text.as_bytes();
     let name = &text[from..to];
@@ -348,7 +347,7 @@ fn find_secret_after(text: &str, from: usize, to: usize) -> Option<(usize, usize
     (begin < end).then_some((begin, end))
 }
 
-/// Whether a field of this name holds a secret.
+/// Returns whether a field of this name holds a secret.
 pub fn is_secret_name(name: &str) -> bool {
     let plain: String = name
         .chars()
@@ -358,7 +357,7 @@ pub fn is_secret_name(name: &str) -> bool {
     is_secret_header(name) || SECRET_WORDS.iter().any(|word| plain.contains(word))
 }
 
-/// Whether it is a header all of whose line is secret.
+/// Returns whether the whole value of this header is secret.
 fn is_secret_header(name: &str) -> bool {
     [
         "authorization",
@@ -386,7 +385,7 @@ fn is_blank(byte: u8) -> bool {
     byte.is_ascii_whitespace()
 }
 
-/// Where the run of bytes that are `wanted` ends.
+/// Returns the end of the run of bytes that are `wanted`.
 fn run_end(bytes: &[u8], from: usize, wanted: impl Fn(u8) -> bool) -> usize {
     let rest = bytes.get(from..).unwrap_or_default();
     from + rest.iter().take_while(|byte| wanted(**byte)).count()
@@ -398,7 +397,7 @@ fn quote_at(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
     matches!(bytes.get(at), Some(b'"' | b'\'')).then_some((at - from, at + 1))
 }
 
-/// Where the string that began at `from` ends: before its closing quote, or at the end of the text.
+/// Returns the end of the string that began at `from`: before its closing quote, or at the end of the text.
 fn closing_quote(bytes: &[u8], from: usize, depth: usize, mark: u8) -> usize {
     let mut backslashes = 0;
     for (at, byte) in bytes.iter().enumerate().skip(from) {
@@ -410,12 +409,13 @@ fn closing_quote(bytes: &[u8], from: usize, depth: usize, mark: u8) -> usize {
     bytes.len()
 }
 
-/// In plain JSON, two backslashes before a quote are one of the value, and the quote is the end.
+/// Returns whether a quote after so many backslashes closes the string. In plain JSON two backslashes are one
+/// of the value.
 fn closes_string(backslashes: usize, depth: usize) -> bool {
     depth == 0 && backslashes.is_multiple_of(2)
 }
 
-/// Where the array or object that begins at `from` ends, or the end of the text.
+/// Returns the end of the array or object that begins at `from`, or the end of the text.
 fn closing_bracket(bytes: &[u8], from: usize) -> usize {
     let mut depth = 0_usize;
     let mut at = from;
@@ -432,7 +432,7 @@ fn closing_bracket(bytes: &[u8], from: usize) -> usize {
     bytes.len()
 }
 
-/// Where the user name in a URL ends whose host begins at `from`, if it has one.
+/// Returns the end of the user name in a URL whose host begins at `from`, if it has one.
 fn user_info_end(bytes: &[u8], from: usize) -> Option<usize> {
     let end = run_end(bytes, from, |b| !is_blank(b) && !b"/?#\"'`<>@".contains(&b));
     (bytes.get(end) == Some(&b'@') && from < end).then_some(end)

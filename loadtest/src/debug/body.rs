@@ -1,4 +1,4 @@
-//! Bodies as they may be shown.
+//! Formats bodies for display.
 
 use super::Body;
 use crate::redact;

@@ -1,4 +1,4 @@
-//! A request as a curl command that sends the same bytes. Values of secrets are variables in it.
+//! Writes a request as a curl command that sends the same bytes. Secrets become shell variables.
 
 use super::Curl;
 use super::secret_names::{self, SecretNames};
@@ -18,7 +18,7 @@ const MAX_ARGUMENT_BODY: usize = 100_000;
 /// From this length on, curl asks before it sends a body.
 const EXPECT_CONTINUE_FROM: usize = 1024;
 
-/// What curl has to know of TLS.
+/// The TLS options of a curl command.
 #[derive(Debug, Default)]
 pub(crate) struct CurlTls {
     insecure: bool,
@@ -27,7 +27,7 @@ pub(crate) struct CurlTls {
 }
 
 impl CurlTls {
-    /// That of a client; its files are relative to `root`.
+    /// Takes the options of a client; its files are relative to `root`.
     pub(crate) fn from_client(client: &Client, root: &Path) -> Self {
         let file = |path: &Option<Cow<'_, str>>| path.as_ref().map(|path| root.join(&**path));
         Self {
@@ -38,7 +38,7 @@ impl CurlTls {
     }
 }
 
-/// The command for the request of `shown_hop`.
+/// The command for the request of `hop`.
 pub(super) fn curl_command(hop: &Hop, tls: &CurlTls, vault: &mut SecretNames) -> Curl {
     let mut writing = CurlWriter {
         vault,
@@ -203,13 +203,13 @@ impl CurlWriter<'_> {
     }
 }
 
-/// Whether the command has a body, be it an empty one.
+/// Returns whether the command has a body, even an empty one.
 fn sends_data(hop: &Hop) -> bool {
     let is_empty = hop.headers.get(CONTENT_LENGTH);
     !hop.body.is_empty() || is_empty.is_some_and(|length| length == "0")
 }
 
-/// Whether curl sends this header by itself.
+/// Returns whether curl sends this header by itself.
 fn is_implied(name: &HeaderName, value: &[u8], hop: &Hop) -> bool {
     match *name {
         CONTENT_LENGTH => true,

@@ -1,4 +1,4 @@
-//! Sees what happens in a journey and tells it, step by step.
+//! Observes an iteration and reports it step by step.
 
 use super::curl::{self, CurlTls};
 use super::secret_names::{self, SecretNames};
@@ -11,10 +11,10 @@ use http::{HeaderMap, Version};
 use loadtest_model::definition::{Reads, ScenarioDef};
 use std::time::Duration;
 
-/// Sees what happens in a journey and tells it.
+/// Observes an iteration and reports its events.
 pub(crate) struct DebugObserver<'a> {
     definition: &'a ScenarioDef,
-    /// What paths are joined to.
+    /// The base URL that paths are joined to.
     base: String,
     tls: CurlTls,
     vault: SecretNames,
@@ -22,7 +22,7 @@ pub(crate) struct DebugObserver<'a> {
     /// of its answers as a secret.
     untold: Vec<Event>,
     tell: Box<dyn FnMut(Event) + 'a>,
-    /// Whether a step failed, or was skipped for want of something.
+    /// True if a step failed, or was skipped for a missing dependency.
     pub(crate) has_failed: bool,
 }
 
@@ -104,7 +104,7 @@ impl<'a> DebugObserver<'a> {
     }
 }
 
-/// What a step did that came to no end is told as well.
+/// Reports the exchanges of a step that was cut off.
 impl Drop for DebugObserver<'_> {
     fn drop(&mut self) {
         self.tell_exchanges();

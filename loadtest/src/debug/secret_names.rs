@@ -1,4 +1,4 @@
-//! Names in place of secrets: the same name for the same value, through a whole journey.
+//! Variable names in place of secrets: the same name for the same value throughout an iteration.
 
 use crate::redact::{self, REDACTED, TextPart};
 use crate::secrets::{self as known, SecretForm};
@@ -7,7 +7,7 @@ use std::borrow::Cow;
 /// The variable of a secret of which nothing is known.
 const DEFAULT_VARIABLE: &str = "SECRET";
 
-/// The secrets of a journey. Their values never leave it.
+/// The secrets of an iteration. Their values never leave it.
 #[derive(Default)]
 pub(super) struct SecretNames {
     named: Vec<NamedSecret>,
@@ -23,12 +23,12 @@ struct NamedSecret {
 /// A secret that came with an answer.
 struct AnsweredSecret {
     value: String,
-    /// What it is there, in words.
+    /// A description of its place.
     what: String,
 }
 
 impl SecretNames {
-    /// The name of the variable that stands for `value`, which is called `name` where it is used.
+    /// Returns the name of the variable that stands for `value`, which is called `name` where it is used.
     pub(super) fn name_variable(&mut self, name: &str, value: &str) -> String {
         let mut base: String = name
             .chars()
@@ -63,8 +63,8 @@ impl SecretNames {
         }
     }
 
-    /// The name of the variable that stands for `value` and what it is, if that is all a secret of the
-    /// scenario. Only where it is written as it is, the variable has the name of the secret.
+    /// Returns the variable for `value` and its description, if all of it is a secret of the scenario. The
+    /// variable has the name of the secret only if the value is written plainly.
     pub(super) fn scenario_secret(&mut self, value: &str, what: &str) -> Option<(String, String)> {
         let (secret, form) = known::secret_form(value)?;
         let name = secret.name();
@@ -94,7 +94,7 @@ impl SecretNames {
         }
     }
 
-    /// Where a value came from, where an answer held it.
+    /// Returns the place of a value in an earlier response, if it came from one.
     pub(super) fn origin_of(&self, value: &str) -> Option<&str> {
         let known = self.answered.iter().find(|known| known.value == value);
         known.map(|known| known.what.as_str())
@@ -133,7 +133,7 @@ pub(super) fn split_header<'a>(
     parts
 }
 
-/// What people may see of it.
+/// Joins the parts, with placeholders for secrets.
 pub(super) fn join_shown(parts: &[TextPart<'_>]) -> String {
     parts
         .iter()

@@ -14,7 +14,7 @@ pub(super) enum ShellPiece {
     Variable(String),
 }
 
-/// One word. It holds no NUL, which no argument of a program can.
+/// Returns a word for a POSIX shell. The pieces hold no NUL, which no argument can hold.
 pub(super) fn shell_word(pieces: &[ShellPiece]) -> String {
     let mut word = ShellWord::default();
     for piece in pieces {
@@ -50,7 +50,7 @@ pub(super) fn printf_command(pieces: &[ShellPiece]) -> String {
     }
 }
 
-/// Whether a terminal shows all of the bytes, so that they can be a part of a line.
+/// Returns whether a terminal shows all of the bytes, so that they can be part of a line.
 pub(super) fn is_printable(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_ok_and(|text| text.chars().all(is_printable_char))
 }
@@ -93,7 +93,7 @@ struct ShellWord {
     inside: OpenQuote,
 }
 
-/// What is open at its end.
+/// The quote that is open at its end.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
 enum OpenQuote {
     #[default]
@@ -153,7 +153,7 @@ impl ShellWord {
     }
 }
 
-/// Whether a terminal shows a letter and does nothing else. A line end is meant as one.
+/// Returns whether a terminal just shows a letter. A line end counts as shown.
 fn is_printable_char(letter: char) -> bool {
     let turns = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     letter == '\n' || !(letter.is_control() || turns)

@@ -1,4 +1,4 @@
-//! Thresholds that end a run once they are broken, looked at once a second.
+//! Thresholds that end a run once they fail, evaluated once a second.
 
 use loadtest_model::definition::{Better, Metric, Statistic, Threshold};
 use loadtest_model::metrics::{Aggregate, Broken, Frame, Tally};
@@ -12,7 +12,7 @@ pub(crate) const MIN_SAMPLES: u64 = 100;
 /// Looks at the steady part so far, with the figures that the card has at the end.
 #[derive(Debug)]
 pub(super) struct AbortThresholds<'a> {
-    /// Those that may end the run, with their numbers in the plan and their delays.
+    /// The thresholds that may end the run, with their numbers in the plan and their delays.
     watched: Vec<(usize, &'a ScopedThreshold, Duration)>,
     schedule: &'a Schedule,
     steady: Tally,
@@ -65,7 +65,7 @@ impl<'a> AbortThresholds<'a> {
     }
 }
 
-/// Whether a value that is too much stays so.
+/// Returns whether a value that is too high stays too high.
 fn is_irreversible(threshold: &Threshold) -> bool {
     match &threshold.metric {
         Metric::Count(_) => !threshold.comparison.is_floor(),

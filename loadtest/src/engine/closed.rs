@@ -13,13 +13,13 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long a user rests after an iteration in which it sent nothing: that is no load, and must not
-/// take the thread from the others.
+/// The rest of a user after an iteration that sent nothing. Such an iteration is no load, and must not take
+/// the thread from others.
 const EMPTY_ITERATION_REST: Duration = Duration::from_millis(10);
 
 /// Lets users in one after another, so that their connections do not all come at once.
 struct StartThrottle {
-    /// When the next user of this worker may begin.
+    /// The earliest start of the next user of this worker.
     earliest: Instant,
     /// Users of this worker that may still begin together.
     at_once: u64,
@@ -37,7 +37,8 @@ impl StartThrottle {
         }
     }
 
-    /// When a user begins who is to begin at `due`: that is then its intended start, and nothing is late.
+    /// Returns the start of a user that is to begin at `due`. The result is its intended start, so nothing is
+    /// late.
     fn next_start(&mut self, due: Instant) -> Instant {
         let begin = if self.at_once > 0 {
             self.at_once -= 1;
@@ -150,8 +151,8 @@ async fn run_user<T: Transport>(
     user.with_last_steps()
 }
 
-/// When the next iteration of `make_user` is due: at the end of the last one, or after a rest where that sent
-/// nothing and so gave nobody else the thread.
+/// Returns the time at which the next iteration of `user` is due: the end of the last one, or after a rest if
+/// that sent nothing.
 async fn next_due<T>(user: &VirtualUser<T>, state: &WorkerState) -> Instant {
     if user.sent_nothing {
         state.pause_unless_stopping(EMPTY_ITERATION_REST).await;
@@ -160,7 +161,7 @@ async fn next_due<T>(user: &VirtualUser<T>, state: &WorkerState) -> Instant {
     user.ended_at
 }
 
-/// One number for `user.count`: both keep their own half.
+/// Combines `user` and `count` into one number, each in its own half.
 pub(super) fn iteration_number(user: u64, count: u64) -> u64 {
     user << 32 | count
 }

@@ -1,9 +1,9 @@
-//! How a run is told to end early, from any thread.
+//! Stops or aborts a run early, from any thread.
 
 use std::future::pending;
 use tokio::sync::watch;
 
-/// How a run goes on.
+/// The phase of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RunPhase {
     /// Iterations start.
@@ -34,7 +34,7 @@ impl Control {
         self.advance_phase(RunPhase::Aborting);
     }
 
-    /// How the run goes on.
+    /// Returns the phase of the run.
     pub fn phase(&self) -> RunPhase {
         *self.0.borrow()
     }
@@ -52,7 +52,7 @@ impl Control {
     }
 }
 
-/// What the workers of a run hear: whoever controls it, and the run that gives itself up.
+/// The stop signals of a worker: from the caller of the engine, and from the engine itself.
 #[derive(Debug)]
 pub(super) struct StopSignals {
     requested: watch::Receiver<RunPhase>,
@@ -67,7 +67,7 @@ impl StopSignals {
         }
     }
 
-    /// How the run goes on now.
+    /// Returns the current phase of the run.
     pub(super) fn phase(&mut self) -> RunPhase {
         let given = *self.requested.borrow_and_update();
         given.max(*self.internal.borrow_and_update())

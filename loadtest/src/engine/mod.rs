@@ -60,29 +60,29 @@ const USERS_PER_WORKER: f64 = 32.0;
 /// From the order to start to the start, so that every worker is ready.
 const START_LEAD: Duration = Duration::from_millis(20);
 
-/// What is known of a run at its end.
+/// The summary of a finished run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EngineSummary {
-    /// How it ended.
+    /// The way the run ended.
     pub outcome: LoadOutcome,
     /// From the start of the load to the end of the last iteration.
     pub elapsed: Duration,
-    /// How long iterations were due that the headline numbers cover.
+    /// The time in which iterations of the headline numbers were due.
     pub steady: Duration,
     /// Iterations that were to start.
     pub planned: u64,
-    /// Whether every worker said what it did; one that is stuck in a step does not.
+    /// False if a worker never reported, since it is stuck in a step.
     pub complete: bool,
-    /// Where steps panicked.
+    /// The places where steps panicked.
     pub panics: Vec<Panicked>,
-    /// Whether the load ended, or ended for some users, since a feed had no more rows.
+    /// True if a feed without more rows ended the load, or ended it for some users.
     pub out_of_rows: bool,
 }
 
-/// How a run ended.
+/// The way a run ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LoadOutcome {
-    /// As planned.
+    /// The load ran as planned.
     Completed,
     /// Told to stop; what was in flight could end.
     Stopped,
@@ -92,9 +92,10 @@ pub enum LoadOutcome {
     Panicked,
     /// Given up, since a threshold was broken that asks for it; what was in flight could end.
     Broken(Broken),
-    /// Whoever got the frames said that it must not go on; what was in flight could end.
+    /// The frame callback halted the run; requests in flight could end.
     Halted,
-    /// The scenario's code did not give a thread back, even after the hard end, and nobody had said stop.
+    /// The scenario's code never gave a thread back, even after the hard end, and nothing had stopped the
+    /// run.
     Stuck {
         /// The step whose code it is, as far as is known.
         step: Option<usize>,
@@ -110,7 +111,7 @@ pub enum EngineError {
     Worker(#[from] std::io::Error),
 }
 
-/// How many workers a load gets on this machine.
+/// Returns the number of workers for a load on this machine.
 pub fn worker_count(plan: &Plan) -> u32 {
     let per_worker = if plan.load.is_open() {
         RATE_PER_WORKER
@@ -124,8 +125,8 @@ pub fn worker_count(plan: &Plan) -> u32 {
     (wanted as u32).min(u32::try_from(processors).unwrap_or(u32::MAX))
 }
 
-/// How many workers each of several loads gets that run at once: what each would get alone, less where
-/// that is more than the machine has, but one at least.
+/// Returns the number of workers for each of several simultaneous loads. If they want more than the machine
+/// has, each gets its share, but at least one.
 pub fn shared_worker_counts(plans: &[&Plan]) -> Vec<u32> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     divide_processors(
@@ -169,18 +170,18 @@ impl Workers {
         })
     }
 
-    /// How many they are.
+    /// Returns the number of workers.
     pub fn count(&self) -> u32 {
         self.runtimes.len() as u32
     }
 }
 
-/// When `loads` that are told to start now can all start.
+/// Returns a start that `loads` can all meet.
 pub fn common_start(loads: u32) -> Instant {
     Instant::now() + START_LEAD * loads.max(1)
 }
 
-/// One load to run: the scenario, its plan and the workers that run it.
+/// A load to run: the scenario, its plan and the workers that run it.
 #[derive(Debug)]
 pub struct LoadRun<'a> {
     /// The scenario.

@@ -12,24 +12,24 @@ use std::rc::Rc;
 use std::task::{Poll, Waker};
 use tokio::time::Instant;
 
-/// How often the runtime has a turn before a user is hired: to hear of answers, to read them, to end what
-/// they belong to.
+/// Turns of the runtime before a new user is made: to notice answers, to read them, and to end their
+/// iterations.
 const YIELDS_BEFORE_NEW_USER: u32 = 3;
 
-/// Where arrivals and users of one worker meet.
+/// The arrivals and the idle users of a worker.
 struct ArrivalQueue {
     /// Free users; the last freed is the first served.
     free: RefCell<Vec<Rc<IdleUser>>>,
     /// Arrivals of this worker that are due and wait: from the first to before the second.
     waiting: Cell<(u64, u64)>,
-    /// Whether no arrival comes any more.
+    /// True if no more arrivals come.
     is_closed: Cell<bool>,
     /// No arrival starts after this.
     end: Instant,
     partition: ArrivalPartition,
 }
 
-/// Where an arrival goes.
+/// The way an arrival is handled.
 enum Assignment {
     /// To a free user.
     ToIdleUser(Rc<IdleUser>),
@@ -39,7 +39,7 @@ enum Assignment {
     Wait,
 }
 
-/// Which arrivals belong to a worker: every `workers`-th one.
+/// The arrivals of a worker: every `workers`-th one.
 #[derive(Debug, Clone, Copy)]
 struct ArrivalPartition {
     worker: u64,
@@ -51,13 +51,13 @@ impl ArrivalPartition {
         local * self.workers + self.worker
     }
 
-    /// How many of `all` arrivals are this worker's.
+    /// Returns the number of this worker's arrivals among `all`.
     fn local_count(self, all: u64) -> u64 {
         (all + self.workers - 1 - self.worker) / self.workers
     }
 }
 
-/// Where a user waits for an arrival.
+/// A user that waits for an arrival.
 #[derive(Default)]
 struct IdleUser {
     arrival: Cell<Option<Arrival>>,
@@ -103,8 +103,8 @@ impl ArrivalQueue {
         }
     }
 
-    /// Lets answers that are there be read before anybody is hired: after a pause of ours, many users are
-    /// about to be free, and to hire as many more would take longer than the pause did.
+    /// Lets answers that have arrived be read before a new user is made. After a stall of the generator many
+    /// users are about to be free.
     async fn let_users_return(&self) {
         for _ in 0..YIELDS_BEFORE_NEW_USER {
             if !self.free.borrow().is_empty() {
@@ -114,7 +114,7 @@ impl ArrivalQueue {
         }
     }
 
-    /// Finds a place for the arrival `next_arrival`; one in the queue is taken at once.
+    /// Finds a place for the arrival `next`; one in the queue is taken at once.
     fn assign_next(&self, next: u64, may_hire: bool) -> Assignment {
         let (first, behind) = self.waiting.get();
         // Nothing overtakes what waits: users that became free after the end leave a queue behind.
@@ -131,7 +131,7 @@ impl ArrivalQueue {
         Assignment::Wait
     }
 
-    /// What a user does next that has just become free; `None` if nothing any more.
+    /// Returns the next arrival for a user that has just become free; `None` if there are no more.
     async fn next_arrival(&self, state: &WorkerState, seat: &Rc<IdleUser>) -> Option<Arrival> {
         let (first, behind) = self.waiting.get();
         let now = Instant::now();

@@ -1,4 +1,4 @@
-//! What became of a step, and how it is counted.
+//! The outcome of a step and its tally.
 
 use super::worker_state::WorkerState;
 use crate::chain::Unmet;
@@ -7,7 +7,7 @@ use loadtest_model::metrics::{Cause, RootCause};
 use loadtest_model::metrics::{DependencyTally, ErrorTally, StepTally, Tally};
 use std::time::Duration;
 
-/// What became of a step.
+/// The outcome of a step.
 #[derive(Debug)]
 pub(crate) enum StepOutcome {
     Ok,
@@ -21,7 +21,7 @@ pub(crate) enum StepOutcome {
 }
 
 impl StepOutcome {
-    /// Whether the journey has failed with it.
+    /// Returns whether the iteration fails with it.
     pub(crate) fn is_failure(&self) -> bool {
         match self {
             Self::Ok | Self::NotDrawn | Self::LeftOut(_) | Self::AlreadyRun => false,
@@ -96,7 +96,7 @@ pub(super) fn tally_without_request(
 /// The times and checks of a step that ran.
 pub(super) struct StepSample {
     pub(super) service: Duration,
-    /// Service time and what the first request of a journey carries besides.
+    /// Service time and what the first request of an iteration carries besides.
     pub(super) response: Duration,
     /// The grading target T.
     pub(super) target: Duration,

@@ -62,8 +62,8 @@ impl Pacer {
     }
 }
 
-/// How long before an instant to set the alarm: the median of how late alarms wake this thread, so that half
-/// the wake-ups end just after the instant and the others have to wait a little.
+/// The time before an instant at which the alarm is set: the median lateness of alarms on this thread. Half
+/// of the wake-ups then end just after the instant, and the others wait a little.
 #[cfg(target_os = "linux")]
 #[derive(Debug, Default)]
 struct WakeLead(Duration);

@@ -1,4 +1,4 @@
-//! Panics of scenario code: counted by place, so that a million of them do not flood the terminal.
+//! Counts panics of scenario code by place, so that a million of them do not flood the terminal.
 
 use crate::redact;
 use loadtest_model::metrics::ErrorKind;
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, Once, PoisonError};
 
 thread_local! {
     static CATCHING: Cell<bool> = const { Cell::new(false) };
-    /// Where this thread's panics are counted: those of one run, since several go on at once.
+    /// The log of the run that this thread belongs to; several runs may go on at once.
     static PANIC_LOG: RefCell<Option<PanicLog>> = const { RefCell::new(None) };
 }
 
@@ -30,7 +30,7 @@ impl PanicLog {
     }
 }
 
-/// How often the steps of a run panicked.
+/// The share of executed steps that panicked.
 #[derive(Debug, Default)]
 pub(super) struct PanicRate {
     panicked: u64,
@@ -58,7 +58,7 @@ impl PanicRate {
         }
     }
 
-    /// Whether the code of the scenario measures nothing any more.
+    /// Returns whether so many steps panic that the run measures nothing.
     pub(super) fn is_excessive(&self) -> bool {
         let share = self.panicked as f64 / self.executed.max(1) as f64;
         self.panicked >= Self::MIN_PANICS && share > Self::MAX_SHARE

@@ -1,46 +1,41 @@
-//! The requests of one step: the first, those after a failure (`retry`), and those that ask until the
-//! answer is the one that the step waits for (`wait_until`).
+//! The requests of one step: the first, the repeats after a failure (`retry`), and the polling until a
+//! response satisfies the step (`until`).
 
-use super::iteration::IterationObserver;
-use super::worker_state::WorkerState;
+use super::iteration::{IterationObserver, StepContext};
 use crate::chain::{Chain, RawResponse, RequestBuf};
 use crate::transport::{Call, Exchange, Failure, Received, Transport};
 use http::StatusCode;
-use loadtest_model::definition::{Retry, StepDef, Trigger, Until};
+use loadtest_model::definition::{Retry, Trigger, Until};
 use loadtest_model::metrics::StepTally;
 use loadtest_model::metrics::{Cause, RootCause};
 use loadtest_model::metrics::{ErrorKind, Traffic};
-use loadtest_model::schedule::Window;
 use std::cell::Cell;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What sends the requests of a step, and what is told of them.
+/// Sends the requests of a step.
 pub(super) struct RequestLoop<'a, T, O> {
-    pub(super) step: usize,
-    pub(super) def: &'a StepDef,
-    pub(super) window: Window,
-    pub(super) state: &'a WorkerState,
+    pub(super) context: StepContext<'a>,
     pub(super) request: &'a RequestBuf,
     pub(super) transport: &'a mut T,
     pub(super) chain: &'a mut dyn Chain,
     pub(super) observer: &'a mut O,
 }
 
-/// What the requests of a step came to: one sample.
+/// The result of all requests of a step: one sample.
 pub(super) struct AttemptSummary {
     /// The status of the answer that the chain holds now, or why it holds none.
     pub(super) result: Result<StatusCode, Failure>,
-    /// When the first request was ready to be sent.
+    /// The time at which the first request was ready to be sent.
     pub(super) begun: Option<Instant>,
     /// The service times of all requests: from the first send to the last byte, less the pauses.
     pub(super) service: Duration,
     /// The pauses between them.
     pub(super) paused: Duration,
-    /// Whether the end of the run came before the answer that the step waits for.
+    /// True if the run ended before the response that the step waits for.
     pub(super) is_cut_off: bool,
     requests: u32,
-    /// How many of the last requests failed, one after another.
+    /// The number of consecutive failures so far.
     failures: u32,
 }
 
@@ -48,7 +43,7 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
     /// Sends until there is an answer to go on with, or none to hope for.
     pub(super) async fn send_until_settled(mut self) -> AttemptSummary {
         // Only those that wait for an answer look at the clock.
-        let until = self.def.until.as_ref();
+        let until = self.context.def.until.as_ref();
         let deadline = until.map(|until| Instant::now() + until.within);
         let mut attempt = AttemptSummary {
             result: Ok(StatusCode::OK),
@@ -62,16 +57,14 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
         loop {
             let cut = UnfinishedRequestGuard {
                 unfinished: Cell::default(),
-                state: self.state,
-                window: self.window,
-                step: self.step,
+                context: self.context,
             };
             let call = Call {
                 request: self.request,
-                expect: &self.def.expect,
-                reads: self.observer.extend_reads(self.def.reads),
-                timeout: self.request.timeout.unwrap_or(self.def.timeout),
-                redirects: self.def.redirects,
+                expect: &self.context.def.expect,
+                reads: self.observer.extend_reads(self.context.def.reads),
+                timeout: self.request.timeout.unwrap_or(self.context.def.timeout),
+                redirects: self.context.def.redirects,
                 unfinished: &cut.unfinished,
             };
             // An exchange is large, and is not kept across a wait.
@@ -82,20 +75,20 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
             drop(cut);
             let Some(pause) = pause else { break };
             let pausing = Instant::now();
-            if self.def.last {
+            if self.context.def.last {
                 // The load is over then, and its end does not cut the pause short.
                 tokio::time::sleep(pause).await;
             } else {
-                self.state.pause_unless_stopping(pause).await;
+                self.context.state.pause_unless_stopping(pause).await;
             }
             attempt.paused += pausing.elapsed();
-            if !self.def.last && !self.state.is_running() {
+            if !self.context.def.last && !self.context.state.is_running() {
                 attempt.is_cut_off = attempt.result.is_ok();
                 break;
             }
         }
         if attempt.result.is_err() {
-            let (root, step) = (RootCause::Failed, self.step);
+            let (root, step) = (RootCause::Failed, self.context.step);
             self.chain.skip(step, Cause { root, step });
         }
         attempt
@@ -110,10 +103,10 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
         attempt: &mut AttemptSummary,
     ) -> Option<Duration> {
         self.observer
-            .on_exchange(self.step, self.request, &exchange);
+            .on_exchange(self.context.step, self.request, &exchange);
         let is_repeated = attempt.requests > 0;
-        self.state.with_tally(self.window, |tally| {
-            count_exchange(&mut tally.steps[self.step], &exchange, is_repeated);
+        self.context.state.with_tally(self.context.window, |tally| {
+            count_exchange(&mut tally.steps[self.context.step], &exchange, is_repeated);
         });
         attempt.requests += 1;
         attempt.begun.get_or_insert(exchange.begun);
@@ -132,7 +125,7 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
                     })
             }
             Err(failure) => {
-                let pause = self.def.retry.as_ref().and_then(|retry| {
+                let pause = self.context.def.retry.as_ref().and_then(|retry| {
                     retry_pause(&failure, attempt.failures, retry).filter(|pause| *pause <= left)
                 });
                 attempt.failures += 1;
@@ -150,9 +143,8 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
         left: Duration,
         requests: u32,
     ) -> Result<Option<Duration>, Failure> {
-        let Self {
-            step, state, chain, ..
-        } = self;
+        let Self { context, chain, .. } = self;
+        let StepContext { step, state, .. } = *context;
         let status = received.status;
         let failed = |kind, message| {
             Err(Failure {
@@ -166,15 +158,15 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
             body: received.body,
             redirected_to: None,
         };
-        match state.run_user_code(*step, || chain.finish(*step, raw)) {
+        match state.run_user_code(step, || chain.finish(step, raw)) {
             Ok(Ok(())) => {}
             Ok(Err(reason)) => return failed(ErrorKind::BodyDecode, reason),
             Err(message) => return failed(ErrorKind::StepPanic, format!("panicked: {message}")),
         }
-        let Some(Until { every, within, .. }) = self.def.until else {
+        let Some(Until { every, within, .. }) = self.context.def.until else {
             return Ok(None);
         };
-        match state.run_user_code(*step, || chain.arrived(*step)) {
+        match state.run_user_code(step, || chain.arrived(step)) {
             Ok(true) => Ok(None),
             Ok(false) if every <= left => Ok(Some(every)),
             Ok(false) => {
@@ -191,17 +183,16 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
 /// Counts what was sent of a request that the end of the run cuts off.
 struct UnfinishedRequestGuard<'a> {
     unfinished: Cell<Traffic>,
-    state: &'a WorkerState,
-    window: Window,
-    step: usize,
+    context: StepContext<'a>,
 }
 
 impl Drop for UnfinishedRequestGuard<'_> {
     fn drop(&mut self) {
         let traffic = self.unfinished.take();
         if traffic != Traffic::default() {
-            self.state
-                .with_tally(self.window, |tally| tally.steps[self.step].count(traffic));
+            self.context.state.with_tally(self.context.window, |tally| {
+                tally.steps[self.context.step].count(traffic)
+            });
         }
     }
 }

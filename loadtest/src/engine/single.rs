@@ -1,4 +1,4 @@
-//! One journey by itself: that of one iteration of a load, by a user who has no other.
+//! Runs a single iteration of a load, by a user that has no other.
 
 use super::closed::iteration_number;
 use super::iteration::{Arrival, IterationObserver, VirtualUser};
@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// Where an iteration stands in a load.
+/// The position of an iteration in a load.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct IterationPosition {
     /// The number of the user.

@@ -1,4 +1,5 @@
-//! One journey, and the steps after it, with every step drawn and nobody thinking: what `cargo test` runs of a scenario.
+//! Runs one iteration and the last steps, with every step forced and no think time. Used by `cargo
+//! test`.
 
 use super::iteration::IterationObserver;
 use super::outcome::StepOutcome;

@@ -1,5 +1,5 @@
-//! A step that sends for itself: its requests go over the transport of its user and are written down
-//! here, so that the step is one sample and each name of its requests a row.
+//! The client of an async step. It sends over the transport of the user and logs the requests, so that
+//! the step is one sample and each request name a row.
 
 use super::worker_state::WorkerState;
 use crate::chain::{Error, Fault, HttpError, Local, RawResponse, RequestBuf, RequestTarget, Wire};
@@ -19,12 +19,12 @@ use tokio::time::Instant;
 /// No status is a failure: the step looks at it.
 static ANY_STATUS: Expect = Expect::ANY;
 
-/// How many ended requests of a step are held back until it is over.
+/// The most ended requests that are held back until a step is over.
 const MAX_HELD_REQUESTS: usize = 256;
-/// How many names of its requests are told apart in one run of a step.
+/// The most distinct request names in one run of a step.
 const MAX_ROWS: usize = 1_000;
 
-/// What a user lends to a step that sends for itself.
+/// The client of an async step.
 pub(super) struct StepClient<T> {
     transport: T,
     timeout: Duration,
@@ -32,8 +32,8 @@ pub(super) struct StepClient<T> {
     request_log: RequestLog,
 }
 
-/// What such a step sent, and where it counts: when this is dropped, so that it does also where the end
-/// of the run cuts the step off.
+/// The requests of an async step. They are tallied when this is dropped, so that a step which the end of the
+/// run cuts off counts too.
 pub(super) struct RequestLog {
     log: RefCell<RequestEntries>,
     state: Rc<WorkerState>,
@@ -41,18 +41,18 @@ pub(super) struct RequestLog {
     step: usize,
 }
 
-/// What such a step sent.
+/// The log entries of an async step.
 #[derive(Default)]
 pub(super) struct RequestEntries {
-    /// When the first request was ready to be sent.
+    /// The time at which the first request was ready to be sent.
     pub(super) first: Option<Instant>,
-    /// When the last one was answered, or was not.
+    /// The time at which the last request ended.
     last: Option<Instant>,
     /// Requests under way.
     open: u32,
     /// Pauses under way.
     pauses: u32,
-    /// When one of these two numbers changed.
+    /// The last change of one of these two numbers.
     changed: Option<Instant>,
     /// Pauses between the first and the last request, while none was under way.
     paused: Duration,
@@ -65,9 +65,9 @@ pub(super) struct RequestEntries {
     phases: Phases,
     rows: Vec<String>,
     finished: Vec<FinishedRequest>,
-    /// Why the request that ended last was not answered.
+    /// The failure of the request that ended last.
     failure: Option<Failure>,
-    /// How many exchanges are kept to be shown, the last ones.
+    /// The number of exchanges that are kept to be shown: the last ones.
     keeps: usize,
     pub(super) exchanges: VecDeque<(RequestBuf, Exchange)>,
 }
@@ -150,7 +150,7 @@ impl<T: Transport> Wire for StepClient<T> {
 }
 
 impl RequestLog {
-    /// Of step number `step`, which keeps its last `keeps` exchanges to be shown.
+    /// Makes the log of step number `step`, which keeps its last `keeps` exchanges.
     pub(super) fn new(state: &Rc<WorkerState>, window: Window, step: usize, keeps: usize) -> Self {
         Self {
             log: RefCell::new(RequestEntries {
@@ -265,8 +265,8 @@ impl RequestEntries {
         }
     }
 
-    /// How a step failed that returned `error`: as the request did that the error is about, or as the
-    /// one that ended last.
+    /// Returns the failure of a step that returned `error`: that of the request which the error is about,
+    /// else that of the last request.
     pub(super) fn failure_for(&mut self, error: &Error) -> Failure {
         let words = error.to_string();
         let fault = error.fault();
@@ -410,8 +410,8 @@ impl Drop for PauseGuard<'_> {
     }
 }
 
-/// Method and path; `{}` stands for a segment that looks like an id. The query is left out: it may
-/// hold anything.
+/// Returns method and path, with `{}` for segments that look like ids. The query is left out: it may hold
+/// secrets.
 fn row_name(request: &RequestBuf) -> String {
     let (origin, path) = match &request.target {
         RequestTarget::Path(path) => (String::new(), path.path()),
@@ -434,7 +434,7 @@ fn row_name(request: &RequestBuf) -> String {
     redact::redact_row_name(&format!("{} {origin}{}", request.method, path.join("/"))).into_owned()
 }
 
-/// Whether a segment holds a digit and is no version, like `v1`.
+/// Returns whether a segment holds a digit and is not a version such as `v1`.
 fn looks_like_id(segment: &str) -> bool {
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let is_version = segment

@@ -1,4 +1,4 @@
-//! The users of one worker, from their first journey to their last steps.
+//! The tasks of a worker's users, from their first iteration to their last steps.
 
 use super::iteration::{NoObserver, VirtualUser};
 use super::worker_state::WorkerState;
@@ -11,13 +11,13 @@ use tokio::time::Instant;
 
 /// The users of a worker, each in a task of its own.
 pub(super) struct UserTasks<T> {
-    /// Those who may have journeys to come.
+    /// Users that may still start iterations.
     travelling: JoinSet<Option<VirtualUser<T>>>,
-    /// Those whose last journey is over, and who wait for the end of the load.
+    /// Users that finished their last iteration and wait for the end of the load.
     waiting: Vec<VirtualUser<T>>,
-    /// Those who run their last steps.
+    /// Users that run their last steps.
     in_last_steps: JoinSet<()>,
-    /// When the last of all journeys was over.
+    /// The end of the last iteration of all users.
     finished_at: Option<Instant>,
 }
 
@@ -46,7 +46,7 @@ impl<T: Transport + 'static> UserTasks<T> {
         }
     }
 
-    /// Lets every user run its last steps, now that the load is over: at once, or when the journey is
+    /// Lets every user run its last steps, now that the load is over: at once, or when the iteration is
     /// over that it is within.
     pub(super) async fn leave(&mut self, window: Window, state: &Rc<WorkerState>) {
         let mut user = self.waiting.pop();
@@ -69,7 +69,7 @@ impl<T: Transport + 'static> UserTasks<T> {
         while self.in_last_steps.join_next().await.is_some() {}
     }
 
-    /// Cuts off whoever is still there, and says when the last of all journeys was over.
+    /// Aborts every remaining user and returns the end of the last iteration.
     pub(super) async fn abort_all(mut self) -> Instant {
         let over = self.finished_at.unwrap_or_else(Instant::now);
         self.travelling.shutdown().await;

@@ -1,4 +1,4 @@
-//! The virtual user while the scenario's code has it.
+//! A virtual user while the scenario's code runs.
 
 use super::worker_state::WorkerState;
 use crate::chain::{Figure, Vu};
@@ -6,7 +6,7 @@ use crate::redact;
 use loadtest_model::schedule::Window;
 use std::ops::{Deref, DerefMut};
 
-/// A virtual user that is lent to the scenario's code. What that counts and times is tallied when the user
+/// A virtual user that runs the code of the scenario. What that counts and times is tallied when the user
 /// comes back, also where the code panics or the end of the run cuts it off.
 pub(super) struct VuGuard<'a> {
     vu: &'a mut Vu,

@@ -1,12 +1,12 @@
-//! Notices when a worker's runtime does not come back: the system stopped its thread, or code of the
-//! scenario kept it.
+//! Notices that a worker's runtime stalls: the system stopped its thread, or code of the scenario
+//! blocks it.
 
 use super::worker_state::{ThreadOccupancy, ThreadSlice};
 use loadtest_model::metrics::Health;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How often the runtime is to come back.
+/// The interval at which the runtime must wake.
 const TICK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Watches the runtime of one worker.
@@ -28,7 +28,7 @@ impl Watchdog {
         }
     }
 
-    /// When the runtime is to come back.
+    /// Returns the time of the next tick.
     pub(super) fn next_tick(&self) -> Instant {
         self.due
     }
@@ -41,9 +41,8 @@ impl Watchdog {
         self.due = self.start.max(now) + TICK_INTERVAL;
     }
 
-    /// How long the longest stall of a second took, all of it. A stall is one of every second of which
-    /// it takes [`Health::STALL`]; where there is none, of the one in which it ended. Asked for second
-    /// after second, each once it is over.
+    /// Returns the longest stall of a second, in full length. A stall belongs to every second of which it
+    /// takes [`Health::STALL`], else to the one in which it ended. Call it once for each second, in order.
     pub(super) fn longest_stall(&mut self, second: u32) -> Option<Duration> {
         let begin = self.start + Duration::from_secs(second.into());
         let end = begin + Duration::from_secs(1);
@@ -70,7 +69,7 @@ impl Watchdog {
     }
 }
 
-/// Looks from outside which step keeps the thread of a worker, since on that thread nobody can look then.
+/// Detects from another thread which step blocks the thread of a worker.
 #[derive(Debug, Default)]
 pub(super) struct BlockingStepDetector {
     /// The turn of a step that each worker was seen in, and since when.

@@ -18,7 +18,7 @@ use std::thread;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What a worker makes its users of.
+/// Everything a worker needs to make its users.
 pub(super) struct WorkerSpec<T> {
     pub(super) scenario: &'static Scenario,
     pub(super) shared: Shared,
@@ -28,9 +28,9 @@ pub(super) struct WorkerSpec<T> {
     /// The number of this worker, and how many there are.
     pub(super) worker: u32,
     pub(super) workers: u32,
-    /// Whether workers share processors, so that all of them are full before any worker is.
+    /// True if workers share processors, so that all of them are full before any worker is.
     pub(super) crowded: bool,
-    /// Where this worker says whose code has its thread.
+    /// The step whose code occupies the thread, for the watchdog.
     pub(super) occupancy: Arc<ThreadOccupancy>,
     /// Makes the transport of the user with a number.
     pub(super) make_transport: Arc<dyn Fn(u64) -> T + Send + Sync>,
@@ -49,18 +49,18 @@ impl<T: Transport> WorkerSpec<T> {
     }
 }
 
-/// What a worker says at its end.
+/// The final report of a worker.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct WorkerSummary {
     /// Iterations that were to start here.
     pub(super) planned: u64,
-    /// When the last of its iterations ended, from the start of the run; last steps come after that.
+    /// The end of its last iteration, from the start of the run. Last steps come later.
     pub(super) elapsed: Duration,
-    /// Whether rows ended the load here, or did so for some users.
+    /// True if a feed without more rows ended the load here, or for some users.
     pub(super) out_of_rows: bool,
-    /// Of how many seconds there was a frame; more will not come.
+    /// The number of frames it sent.
     pub(super) seconds: u32,
-    /// Whether orders ended the load before its time.
+    /// True if a stop signal ended the load early.
     pub(super) cut_short: bool,
 }
 
@@ -184,7 +184,7 @@ impl FrameClock<'_> {
         }
     }
 
-    /// What happened since the last frame.
+    /// Returns the frame of the time since the last frame.
     fn next_frame(&mut self) -> Frame {
         let mut frame = self.state.take_frame(self.second);
         let (cpu, now) = (thread_cpu_time(), Instant::now());

@@ -1,5 +1,5 @@
-//! What the virtual users of one worker share: the plan, the phase of the run, the current second's
-//! tally. It never leaves its thread, so nothing here is locked.
+//! State that the virtual users of one worker share: the plan, the phase of the run, the tally of the
+//! current second. It never leaves its thread, so nothing here is locked.
 
 use super::control::RunPhase;
 use super::panics;
@@ -64,7 +64,7 @@ impl ThreadSlice {
 pub(crate) struct WorkerState {
     pub(crate) definition: &'static ScenarioDef,
     pub(crate) plan: Plan,
-    /// When chance lets each step run.
+    /// The draws that decide which steps run.
     pub(crate) draws: Vec<Draw>,
     pub(crate) schedule: Schedule,
     /// The start of the run: second 0.
@@ -127,7 +127,7 @@ impl WorkerState {
         self.phase.get() == RunPhase::Running
     }
 
-    /// Whether what is still under way is being cut off.
+    /// Returns whether everything in flight is being cut off.
     pub(crate) fn is_aborting(&self) -> bool {
         self.phase.get() == RunPhase::Aborting
     }
@@ -225,12 +225,12 @@ impl WorkerState {
         self.out_of_rows.set(true);
     }
 
-    /// Whether rows ended the load, or did so for some users.
+    /// Returns whether a feed without more rows ended the load, or ended it for some users.
     pub(crate) fn is_out_of_rows(&self) -> bool {
         self.out_of_rows.get()
     }
 
-    /// How many iterations have begun.
+    /// Returns the number of iterations that have begun.
     pub(crate) fn started_iterations(&self) -> u64 {
         self.started.get()
     }
@@ -243,7 +243,7 @@ impl WorkerState {
         }
     }
 
-    /// A user makes its first journey, and so has last steps to run after all of its own.
+    /// A user makes its first iteration, and so has last steps to run after all of its own.
     pub(crate) fn expect_last_steps(&self) {
         for (_, users) in &self.last_steps {
             users.set(users.get() + 1);
@@ -272,8 +272,8 @@ impl WorkerState {
         }
     }
 
-    /// Where last steps count if the load ends now: among the headline numbers, unless those are yet to
-    /// begin.
+    /// Returns the window that last steps count in if the load ends now: the steady one, unless that has not
+    /// begun.
     pub(crate) fn last_steps_window(&self) -> Window {
         self.schedule.window_after(self.start.elapsed())
     }

@@ -1,5 +1,5 @@
-//! A search for the highest rate, trial after trial in one program: what was set up, and a target that the
-//! scenario started, live through all of them.
+//! Searches the highest rate, trial after trial in one process. Setups, and a target that the scenario
+//! started, live through all of them.
 
 use super::run::{
     PreparedRun, check_machine, given_base_url, internal_failure, prepare_run, usage_failure,
@@ -21,9 +21,9 @@ use std::thread;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long a target may take to come back after a trial that it did not stand.
+/// The longest time for a target to come back after a trial that it failed.
 const RECOVERY_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often somebody looks whether it is back, or whether the search is to stop.
+/// The interval between two looks at the target and at the control.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Searches, and writes the course of the search and the journal and the record of each trial.
@@ -67,7 +67,7 @@ fn prepare_search(
     Ok((definition, ready))
 }
 
-/// The plan of the trial with the number `smoke_trial`, from zero. Each has a seed of its own, as what the scenario
+/// The plan of the trial with the number `trial`, from zero. Each has a seed of its own, as what the scenario
 /// draws to be new, such as identifiers, must be new to a target that lives on.
 fn plan_trial(
     definition: &ScenarioDef,
@@ -190,7 +190,7 @@ fn run_trial(
     })
 }
 
-/// What no other rate would mend.
+/// Returns the failure that no other rate would avoid.
 fn fatal_failure(card: &Card) -> Option<RunFailure> {
     let kind = match card.verdict {
         Verdict::NotPermitted => FailureKind::NotPermitted,

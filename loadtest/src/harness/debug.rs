@@ -1,4 +1,4 @@
-//! One journey that `cargo-loadtest` asks for, told as it goes.
+//! Runs one iteration for `cargo loadtest debug` and reports it as it goes.
 
 use super::run::{given_base_url, interrupted_failure, make_plan, prepare_run, usage_failure};
 use super::run_identity::RunIdentity;
@@ -11,7 +11,7 @@ use loadtest_model::plan::GradingDefaults;
 use loadtest_model::protocol::DebugRequest;
 use std::io;
 
-/// Runs the journey, and writes down what happens.
+/// Runs the iteration, and writes down what happens.
 pub(super) fn run_debug_request(registry: &Registry, request: &DebugRequest) -> io::Result<()> {
     let mut output = JournalWriter::create(&request.output)?;
     let control = Control::new();

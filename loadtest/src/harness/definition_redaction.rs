@@ -1,4 +1,4 @@
-//! A definition as it may be kept and shown: without the secrets that its source spells out.
+//! Removes the secrets that a source spells out from its definition, before it is recorded or shown.
 
 use crate::redact::{self, REDACTED};
 use loadtest_model::definition::{BodyDef, BodyKind, HeaderDef, ScenarioDef};
@@ -61,7 +61,7 @@ fn redact_literals(template: &str, is_secret: bool) -> String {
     shown
 }
 
-/// The length of the placeholder that `shown_text` begins with.
+/// The length of the placeholder that `text` begins with.
 fn placeholder_end(text: &str) -> usize {
     text.find("}}").map_or(text.len(), |close| close + 2)
 }
@@ -142,7 +142,7 @@ fn redact_json_template(template: &str) -> String {
     shown
 }
 
-/// The length of the string that `shown_text` begins with, its quotes included.
+/// The length of the string that `text` begins with, its quotes included.
 fn string_end(text: &str) -> usize {
     let mut is_escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {

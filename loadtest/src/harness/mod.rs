@@ -1,4 +1,4 @@
-//! The `run_smoke_tests` of a load-test binary: each scenario a test under libtest's rules, or, asked by
+//! The `main` of a load-test binary: each scenario a test under libtest's rules, or, asked by
 //! `cargo-loadtest`, a listing or a run.
 
 mod capacity;
@@ -154,7 +154,7 @@ fn write_error(path: &Path, error: &io::Error) -> io::Error {
     )
 }
 
-/// Writes a line to standard error, whoever may have closed it.
+/// Writes a line to standard error, even if that is closed.
 fn print_error(line: &str) {
     let _closed = writeln!(io::stderr(), "{line}");
 }

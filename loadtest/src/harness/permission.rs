@@ -1,4 +1,5 @@
-//! Asking for permission: before a run of every host that is known, and of its owner again while it lasts.
+//! Checks the permission to send: of every known host before a run, and of its owner again while it
+//! lasts.
 
 use super::run_identity::RunIdentity;
 use crate::chain::{RequestBuf, RequestTarget, Scenario};
@@ -18,12 +19,12 @@ use std::time::{Duration, SystemTime};
 use tokio::runtime;
 use tokio::task::LocalSet;
 
-/// How long the file of a target may take to be read.
+/// The time limit for reading the file of a target.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 /// So often in a row it may be out of reach during a load that the target has trouble with.
 const MAX_FAILED_FETCHES: u32 = 3;
 
-/// Asks for permission to send to every host that is known, and whether somebody is there.
+/// Checks that every known host is permitted and accepts connections.
 pub(super) async fn permit_and_reach(
     scenario: &Scenario,
     base: Option<&str>,
@@ -88,7 +89,7 @@ fn authorization_url(origin: &Origin) -> String {
     format!("{origin}{PROOF_PATH}")
 }
 
-/// What a target says of itself.
+/// Fetches the statement of a target about load tests.
 async fn fetch_statement(
     network: &Arc<Network>,
     origin: &Origin,
@@ -205,8 +206,8 @@ pub(super) fn check_terms(
     Ok(())
 }
 
-/// How many requests of a journey go to `origin_of`, on average: as far as the source tells, those without a
-/// URL of their own to the base.
+/// Returns the average number of requests per iteration to `origin`. Requests whose host the source does not
+/// show count for the base.
 fn requests_to(origin: &Origin, network: &Network, definition: &ScenarioDef) -> f64 {
     let is_base = network.origins().first() == Some(origin) && network.base_url().is_some();
     let goes_there = |url: Option<&str>| match url {
@@ -307,7 +308,7 @@ pub(super) fn watch_statements(network: &Arc<Network>) -> StatementWatch {
     StatementWatch { _open: Some(open) }
 }
 
-/// The absolute URLs whose host stands in the source.
+/// Returns the absolute URLs whose host is part of the source.
 fn absolute_urls(scenario: &Scenario) -> impl Iterator<Item = &str> {
     scenario
         .definition

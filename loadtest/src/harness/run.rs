@@ -1,4 +1,4 @@
-//! One run, whoever asks for it: what comes before the load, the load, and what comes after it.
+//! One run: everything before the load, the load, and everything after it.
 
 use super::definition_redaction::redact_definition;
 use super::permission::{self, permit_and_reach, permit_known_hosts};
@@ -119,12 +119,12 @@ pub(crate) fn prepare_run(
 }
 
 impl PreparedRun {
-    /// What the run will do.
+    /// Returns the plan of the run.
     pub(crate) fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// What is known of the run before anything is measured.
+    /// Returns the start of the record, which is known before anything is measured.
     pub(crate) fn start_record(&self, executable_hash: &str, workers: u32) -> Start {
         let target = self.prepared.target.as_ref();
         Start {
@@ -141,7 +141,7 @@ impl PreparedRun {
         }
     }
 
-    /// What `workers` threads will need of the machine.
+    /// Returns the needs of `workers` threads.
     pub(crate) fn machine_need(&self, workers: u32) -> MachineNeed {
         let target = self.prepared.target.as_ref();
         MachineNeed {
@@ -159,7 +159,7 @@ impl PreparedRun {
         tear_down(self.scenario, &self.prepared, &self.context);
     }
 
-    /// Goes through one journey and the teardowns; `emit` gets what happens.
+    /// Runs one iteration and the teardowns; `tell` gets what happens.
     pub(super) fn run_debug_iteration(
         self,
         request: &DebugRequest,
@@ -301,7 +301,7 @@ impl PreparedRun {
         self.plan = Plan { rows, ..plan };
     }
 
-    /// Whether the target has ended that the scenario started.
+    /// Returns whether the target that the scenario started has ended.
     pub(super) fn has_lost_target(&self) -> bool {
         target_death(&self.prepared).is_some()
     }
@@ -322,7 +322,7 @@ impl PreparedRun {
     }
 }
 
-/// Makes ready what loads that run at once `machine_need` of the machine; what may become a problem is told.
+/// Prepares the machine for simultaneous loads, and prints what may become a problem.
 pub(crate) fn check_machine(need: &[MachineNeed]) -> Result<(), RunFailure> {
     let warnings = machine::check_machine(need)
         .map_err(|MachineShortage { message, help }| usage_failure(message, Some(help)))?;
@@ -352,7 +352,7 @@ pub(super) fn missing_secrets(definition: &ScenarioDef) -> impl Iterator<Item = 
     names.filter_map(|name| secrets::look_up(name).err())
 }
 
-/// What is said of a secret that code asked for in vain, which its source did not show.
+/// Returns the failure for a missing secret that only the code asked for.
 fn missing_secret_failure() -> Option<RunFailure> {
     let missing = secrets::first_missing()?;
     Some(usage_failure(
@@ -410,7 +410,7 @@ pub(super) fn base_url(
     given.or_else(|| own.or(definition.base.as_deref()).map(str::to_owned))
 }
 
-/// What the setups of a run have to know.
+/// Returns the context for the setups of a run.
 pub(super) fn setup_context(
     scenario: &Scenario,
     base_url: Option<String>,
@@ -449,14 +449,14 @@ pub(super) fn tear_down(scenario: &Scenario, prepared: &Prepared, context: &Setu
     }
 }
 
-/// How the target died that the scenario had started, if it did.
+/// Returns how the target that the scenario started has ended, if it has.
 fn target_death(prepared: &Prepared) -> Option<String> {
     let target = prepared.target.as_ref()?;
     let died = target.check().err()?;
     Some(redact::redact_text(&died.to_string()).into_owned())
 }
 
-/// What waits for a few requests in turn.
+/// Makes a runtime for a few sequential requests.
 fn make_runtime() -> Result<runtime::Runtime, RunFailure> {
     runtime::Builder::new_current_thread()
         .enable_all()
@@ -503,7 +503,7 @@ fn end_record(
     }
 }
 
-/// How a scenario gets a target.
+/// Help for a scenario without a target.
 pub(super) const NO_TARGET_HELP: &str = "set `base = \"http://127.0.0.1:8080\"` in `#[scenario(..)]`, return a `Target` from \
      a `#[setup]`, set LOADTEST_BASE_URL, or give `--base-url`";
 
@@ -514,7 +514,7 @@ pub(crate) fn given_base_url() -> Option<String> {
         .filter(|url| !url.is_empty())
 }
 
-/// Whether a step is known to have a path that only a base URL makes whole.
+/// Returns whether a step has a path that needs a base URL.
 pub(super) fn needs_base(scenario: &Scenario) -> bool {
     let steps = &scenario.definition.steps;
     let urls: Vec<&str> = steps
@@ -548,7 +548,7 @@ fn network_failure(error: NetworkError) -> RunFailure {
     }
 }
 
-/// What a setup may have missed.
+/// Help for a setup that may have missed the network.
 const OFFLINE_SETUP_HELP: &str = "with `--offline` (LOADTEST_OFFLINE) a setup reaches nothing but what the scenario starts itself";
 
 /// A run that a target ended before its load.
@@ -561,7 +561,7 @@ fn withdrawn_failure(reason: &str) -> RunFailure {
     }
 }
 
-/// A journey that was stopped.
+/// The failure of an iteration that was stopped.
 pub(super) fn interrupted_failure() -> RunFailure {
     RunFailure {
         kind: FailureKind::Interrupted,

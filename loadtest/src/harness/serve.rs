@@ -1,4 +1,5 @@
-//! What `cargo-loadtest` asks for: one scenario or several at once, from the request to the records.
+//! Serves a run request of `cargo-loadtest`: one scenario or several at once, from the request to the
+//! records.
 
 use super::run::{
     PreparedRun, check_machine, given_base_url, internal_failure, make_plan, prepare_run,
@@ -73,7 +74,7 @@ pub(super) fn run_requests(registry: &Registry, requests: &[RunRequest]) -> io::
     })
 }
 
-/// Why no scenario of an invocation begins.
+/// The reason why no scenario of an invocation begins.
 struct StartRefusal {
     /// The number of the one that cannot; `None` when it is about all.
     at: Option<usize>,
@@ -184,7 +185,7 @@ fn assign_workers(all: Vec<PreparedRun>) -> Result<Vec<StaffedScenario>, StartRe
     }
 }
 
-/// What is said of a scenario that could have begun.
+/// Returns the failure of a scenario that another one prevents from starting.
 fn blocked_by(other: &str, kind: FailureKind) -> RunFailure {
     RunFailure {
         kind,
@@ -251,7 +252,7 @@ impl<'a> JournalWriter<'a> {
     }
 }
 
-/// Listens to the control pipe until it closes, which means `stop_run`.
+/// Listens to the control pipe until it closes, which means `stop`.
 pub(super) fn listen_to_control_pipe(control: Control) {
     let listener = thread::Builder::new()
         .name("loadtest-control".to_owned())

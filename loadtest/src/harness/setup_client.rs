@@ -1,4 +1,4 @@
-//! Who sends for setups and teardowns: a client for each of them, which nobody measures.
+//! The client of setups and teardowns, which is not measured.
 
 use super::permission::permit_known_hosts;
 use super::print_error;

@@ -1,4 +1,4 @@
-//! Each scenario a test: one virtual user, one iteration, everything shown that goes wrong.
+//! Runs each scenario as a test: one virtual user, one iteration, every failure shown.
 
 use super::permission::{permit_and_reach, permit_known_hosts};
 use super::print_error;
@@ -21,12 +21,12 @@ use std::sync::Arc;
 use tokio::runtime;
 use tokio::task::LocalSet;
 
-/// What an empty list of scenarios exits with: nothing selected.
+/// Exit code for an empty list of scenarios: nothing selected.
 const NOTHING_SELECTED_EXIT: u8 = 3;
-/// What a mistake in the scenarios exits with.
+/// Exit code for a mistake in the scenarios.
 const USAGE_EXIT: u8 = 2;
 
-/// The `run_smoke_tests` of the binary under `cargo test` and `cargo nextest`.
+/// The `main` of the binary under `cargo test` and `cargo nextest`.
 pub(super) fn run_smoke_tests(registry: &Registry) -> ExitCode {
     let CommandLine { arguments, filters } = parse_command_line(std::env::args());
     if registry.scenarios.is_empty() {
@@ -90,7 +90,7 @@ fn test_names(scenarios: &[&Scenario]) -> Vec<String> {
         .collect()
 }
 
-/// What the command line asks for.
+/// The parsed command line.
 struct CommandLine {
     arguments: Arguments,
     /// Several filters, as libtest takes them; the crate itself takes one.

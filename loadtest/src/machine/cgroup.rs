@@ -1,11 +1,11 @@
-//! The control groups that this process is in, as far as they ration processors. Linux only; elsewhere
-//! there are none.
+//! The control groups of this process, as far as they ration processors. Linux only; elsewhere there
+//! are none.
 
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where control groups are mounted by convention.
+/// The usual mount point of control groups.
 const CGROUP_MOUNT: &str = "/sys/fs/cgroup";
 
 /// The folders of the groups: the innermost first, those of version 1 and version 2.
@@ -53,7 +53,7 @@ fn parse_quota(text: &str) -> Option<f64> {
     (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
-/// How long a group was throttled until now, summed over the processors, where its system tells.
+/// Returns the time a group was throttled until now, summed over the processors, if the system counts it.
 pub(super) fn throttled_time(folder: &Path) -> Option<Duration> {
     parse_throttled(&read_to_string(folder.join("cpu.stat")).ok()?)
 }

@@ -1,4 +1,4 @@
-//! How much processor time this process is denied while it runs.
+//! Measures how much processor time this process is denied.
 
 use super::cgroup;
 use loadtest_model::metrics::Health;
@@ -6,9 +6,8 @@ use std::fs::read_to_string;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How many ticks a share of stolen ones is made of at least: of one or two, one stolen tick would be most of the
-/// time. A processor has a hundred a second, so the parts of a second that a run begins and ends with are what
-/// this leaves to the next second, or out.
+/// The fewest ticks for a share of stolen time: of one or two, one stolen tick would be most of the time. A
+/// processor has a hundred ticks per second.
 const MIN_TICKS: u64 = 50;
 
 /// Reads the system's own counters: of throttled control groups, and of time that the host of a virtual
@@ -41,7 +40,7 @@ impl ContentionMeter {
         }
     }
 
-    /// What happened since the last call.
+    /// Returns the contention since the last call.
     pub(crate) fn take_health(&mut self) -> Health {
         let mut throttled = Duration::ZERO;
         for (folder, before) in &mut self.groups {

@@ -1,4 +1,4 @@
-//! Before a run: whether the machine has what the load needs.
+//! Checks before a run that the machine has what the load needs.
 
 use super::cgroup;
 use std::collections::BTreeMap;
@@ -8,33 +8,33 @@ const WORKER_FILES: u64 = 8;
 /// Files of the process besides workers and connections: journal, record, data.
 const RESERVED_FILES: u64 = 16;
 
-/// What a load needs of the machine.
+/// The needs of a load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MachineNeed {
     /// Virtual users, each with a connection of its own.
     pub(crate) users: u32,
-    /// Nobody asked for so many: they are the most that an open load may make.
+    /// True if the number is only a ceiling: the most users that an open load may make.
     pub(crate) is_ceiling: bool,
     /// Worker threads.
     pub(crate) workers: u32,
-    /// Where the connections go.
+    /// The target of the connections.
     pub(crate) target: Option<String>,
-    /// How many addresses of the target the users are spread over.
+    /// The number of target addresses that the users are spread over.
     pub(crate) addresses: u64,
     /// The target has its ends of the connections in this process too.
     pub(crate) target_in_process: bool,
 }
 
-/// Why a load cannot fit.
+/// The reason why a load cannot fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MachineShortage {
-    /// What is missing.
+    /// The missing resource.
     pub(crate) message: String,
-    /// What to do about it.
+    /// The remedy.
     pub(crate) help: String,
 }
 
-/// What this process may use.
+/// The limits of this process.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct ProcessLimits {
     /// Open files at once.
@@ -197,12 +197,12 @@ fn raise_file_limit() -> Option<u64> {
     None
 }
 
-/// How many files are open; zero where the system does not tell.
+/// Returns the number of open files; zero if the system does not tell.
 fn count_open_files() -> u64 {
     std::fs::read_dir("/dev/fd").map_or(0, |entries| entries.count() as u64)
 }
 
-/// How many local ports the system gives to connections, where it tells.
+/// Returns the number of local ports for connections, if the system tells.
 fn local_ports() -> Option<u64> {
     parse_port_range(&std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?)
 }

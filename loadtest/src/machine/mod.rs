@@ -1,4 +1,4 @@
-//! What the machine gives this process: open files, local ports, processor time.
+//! The resources of the machine: open files, local ports, processor time.
 
 mod cgroup;
 mod contention;

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 
 /// The shortest text that is looked for, in bytes.
 pub(super) const MIN_LENGTH: usize = 8;
-/// How many bits there are to tell where nothing can end.
+/// The number of bits in the filter.
 const FILTER_BITS: usize = 1 << 16;
 
 /// Texts to look for, each by its last bytes: the beginnings of tokens are often the same.
 #[derive(Default)]
 pub(super) struct SecretFinder {
     by_end: HashMap<u64, Vec<SoughtText>>,
-    /// Where the end of a text may be; empty as long as there is none.
+    /// The possible ends of a text; empty without any text.
     filter: Vec<u64>,
 }
 
@@ -26,7 +26,7 @@ struct SoughtText {
 pub(super) struct FoundText {
     pub(super) begin: usize,
     pub(super) end: usize,
-    /// What was said when the text was added.
+    /// The owner that was given with the text.
     pub(super) owner: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Takes secrets out of JSON: out of its strings, so that it stays JSON.
+//! Removes secrets from the strings of JSON, so that it stays JSON.
 
 use super::known;
 use std::borrow::Cow;

@@ -1,4 +1,4 @@
-//! The values that must not leave this process, and how they are taken out of a text.
+//! The values that must not leave this process, and their removal from texts.
 
 use super::finder::{MIN_LENGTH, SecretFinder};
 use super::spelling::{MAX_LAYERS, UnescapedText, unescape_layer};
@@ -11,29 +11,29 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
-/// How many values that were made secrets in the run are looked for at least.
+/// The least number of run-time secrets that are remembered.
 const MIN_REMEMBERED: usize = 10_000;
-/// How the text begins that stands in place of a secret; its name and a `]` follow.
+/// The start of a placeholder; the name of the secret and a `]` follow.
 const MARK_START: &str = "[secret:";
 /// The longest text that is read for nothing but to know where a secret ends.
 const MAX_SLACK: usize = 64 * 1024;
 
 /// The length of the longest value that is looked for.
 static MAX_SECRET_LENGTH: AtomicUsize = AtomicUsize::new(0);
-/// Whether there is anything to look for. Without secrets, nothing else is ever asked.
+/// True if there are secrets to look for. Without them, no other state is read.
 static HAS_SECRETS: AtomicBool = AtomicBool::new(false);
 static KNOWN_SECRETS: RwLock<Option<KnownSecrets>> = RwLock::new(None);
-/// Values of the run that nobody looked for yet: how they are written is worked out away from the load.
+/// Secrets of the run that are not searched yet: their spellings are worked out outside of the load.
 static NEW_SECRETS: Mutex<VecDeque<Secret>> = Mutex::new(VecDeque::new());
-/// Whether there may be such values.
+/// True if there may be such secrets.
 static HAS_NEW_SECRETS: AtomicBool = AtomicBool::new(false);
 
-/// What is looked for.
+/// The secrets to look for.
 #[derive(Default)]
 struct KnownSecrets {
     /// The secrets of environment and files.
     kept: SecretValues,
-    /// Those of the run: the latest, and those before them.
+    /// The secrets of the run: the latest, and those before them.
     latest: SecretValues,
     before: SecretValues,
 }
@@ -53,14 +53,14 @@ pub(crate) struct SecretHit {
     pub(crate) form: SecretForm,
 }
 
-/// How a secret is written in a text.
+/// The spelling of a secret in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SecretForm {
-    /// As it is.
+    /// Unchanged.
     Same,
     /// With percent signs, backslashes, or in hexadecimal digits.
     Escaped,
-    /// In Base64, with what is around it.
+    /// Base64, together with the bytes around it.
     Base64,
 }
 
@@ -92,7 +92,7 @@ fn guard_process(secret: &Secret) {
     }
 }
 
-/// Whether there is anything to look for.
+/// Returns whether there are secrets to look for.
 pub(crate) fn has_secrets() -> bool {
     HAS_SECRETS.load(Ordering::Relaxed)
 }
@@ -223,7 +223,7 @@ impl SecretValues {
         self.finder.add(large.as_bytes(), owner);
     }
 
-    /// Tells where in `scrub_text` a value is, of which secret, and whether in Base64.
+    /// Tells where in `text` a value is, of which secret, and whether in Base64.
     fn find(&self, text: &[u8], mut tell: impl FnMut(Range<usize>, &Secret, bool)) {
         self.finder.find(text, |found| {
             let mut range = found.begin..found.end;
@@ -243,7 +243,8 @@ impl SecretValues {
     }
 }
 
-/// What is in any Base64 in which `before` bytes, or 3 more, or 6, are before these.
+/// Returns the characters that these bytes always have in Base64, if `before` bytes (or 3 more, or 6) precede
+/// them.
 fn base64_core(bytes: &[u8], before: usize) -> Vec<u8> {
     let padded = [&[0; 2][..before], bytes].concat();
     let mut text = BASE64_STANDARD_NO_PAD.encode(&padded).into_bytes();
@@ -253,7 +254,7 @@ fn base64_core(bytes: &[u8], before: usize) -> Vec<u8> {
     text
 }
 
-/// The secrets in `scrub_text`, in order.
+/// The secrets in `text`, in order.
 pub(crate) fn find_secrets(text: &[u8]) -> Vec<SecretHit> {
     if !has_secrets() {
         return Vec::new();
@@ -263,8 +264,7 @@ pub(crate) fn find_secrets(text: &[u8]) -> Vec<SecretHit> {
         .map_or_else(Vec::new, |known| known.find(text))
 }
 
-/// How many bytes behind a place have to be known to say whether a secret lies across it. Nothing without
-/// secrets.
+/// Returns the number of bytes after a place that tell whether a secret lies across it. Zero without secrets.
 pub(crate) fn lookahead_len() -> usize {
     // Six for each byte, as JSON can write it.
     MAX_SECRET_LENGTH
@@ -273,8 +273,8 @@ pub(crate) fn lookahead_len() -> usize {
         .min(MAX_SLACK)
 }
 
-/// Where `scrub_text` can be cut at `limit` at most, without leaving the beginning of a secret. If it `is_cut`
-/// already, what is at its end is not whole.
+/// Returns the last place up to `limit` at which `text` can be cut without leaving the start of a secret. If
+/// it `is_cut` already, its end may be incomplete.
 pub(crate) fn safe_cut(text: &[u8], limit: usize, is_cut: bool) -> usize {
     let whole = if is_cut { lookahead_len() } else { 0 };
     let limit = limit.min(text.len().saturating_sub(whole));
@@ -287,7 +287,7 @@ pub(crate) fn safe_cut(text: &[u8], limit: usize, is_cut: bool) -> usize {
         .unwrap_or(limit)
 }
 
-/// The secret that all of `scrub_text` is, and how it is written.
+/// The secret that all of `text` is, and how it is written.
 pub(crate) fn secret_form(text: &str) -> Option<(Secret, SecretForm)> {
     match find_secrets(text.as_bytes()).as_slice() {
         [hit] if hit.range == (0..text.len()) => Some((hit.secret.clone(), hit.form)),
@@ -295,7 +295,7 @@ pub(crate) fn secret_form(text: &str) -> Option<(Secret, SecretForm)> {
     }
 }
 
-/// `scrub_text` with names in place of secrets.
+/// Returns `text` with names in place of secrets.
 pub(crate) fn scrub_text(text: &str) -> Cow<'_, str> {
     let hits = find_secrets(text.as_bytes());
     if hits.is_empty() {
@@ -313,7 +313,7 @@ pub(crate) fn scrub_text(text: &str) -> Cow<'_, str> {
     shown.into()
 }
 
-/// `scrub_text` with names in place of secrets.
+/// Returns `text` with names in place of secrets.
 pub(crate) fn scrub_bytes(text: &[u8]) -> Cow<'_, [u8]> {
     let hits = find_secrets(text);
     if hits.is_empty() {
@@ -337,7 +337,7 @@ pub(crate) fn whole_characters(text: &str, range: &Range<usize>) -> Range<usize>
     start.unwrap_or(0)..end.unwrap_or(text.len())
 }
 
-/// How long the mark in place of a secret is, if `scrub_text` begins with one.
+/// Returns the length of the placeholder at the start of `text`, if there is one.
 pub(crate) fn mark_length(text: &[u8]) -> Option<usize> {
     let name = text.strip_prefix(MARK_START.as_bytes())?;
     let length = name

@@ -23,7 +23,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::sync::Arc;
 
-/// A value that is never shown: from [`secret`], or made by [`Secret::new`] of one that an answer held.
+/// A secret value: from [`secret`], or made with [`Secret::new`] of a value in a response.
 ///
 /// It has no `Display` and no `Serialize`, and its `Debug` is `[secret:NAME]`. It is accepted where values
 /// of headers are, and by `bearer_auth` and `basic_auth`; elsewhere [`expose`](Self::expose) lends its text.
@@ -90,7 +90,7 @@ impl Secret {
         made
     }
 
-    /// A secret that nobody looks for yet.
+    /// Makes a secret that is not searched yet.
     fn unregistered(name: &str, value: String) -> Self {
         let fit = |c: char| if is_name_char(c) { c } else { '_' };
         let name: String = name.chars().take(MAX_NAME).map(fit).collect();
@@ -100,7 +100,7 @@ impl Secret {
         }))
     }
 
-    /// What it is called.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.0.name
     }
@@ -117,7 +117,7 @@ impl Secret {
     }
 }
 
-/// What may be in the name of a secret.
+/// Returns whether a character may be in the name of a secret.
 pub(crate) fn is_name_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
@@ -144,7 +144,7 @@ impl TryFrom<&Secret> for HeaderValue {
     }
 }
 
-/// One that came with an answer; it is called `answer`.
+/// Reads a secret from a response; it is called `answer`.
 impl<'de> Deserialize<'de> for Secret {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer).map(|value| Self::new(ANSWER_NAME, value))

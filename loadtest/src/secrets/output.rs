@@ -1,5 +1,4 @@
-//! What the process prints: once there is a secret, it goes through a thread that takes secrets out, line
-//! by line.
+//! The output of the process: once there is a secret, a thread filters it line by line.
 
 use super::known;
 use std::io::{self, Read, Write};
@@ -8,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The longest line that is waited for, in bytes.
 const MAX_LINE: usize = 64 * 1024;
 
-/// Whether the process is ours: its standard output and error are those of a load test.
+/// True if standard output and error of the process are those of a load test.
 static OWNS_OUTPUT: AtomicBool = AtomicBool::new(false);
 
 /// Says that this process is a load test and nothing else, whose output may be looked through.
@@ -55,8 +54,8 @@ fn copy_scrubbed(mut input: impl Read, mut output: impl Write) {
     }
 }
 
-/// How much of it can be printed: whole lines; of a line without an end all but what may be the beginning
-/// of a secret.
+/// Returns how much can be printed: whole lines; of an incomplete line, all but the possible start of a
+/// secret.
 fn printable_len(waiting: &[u8]) -> usize {
     if let Some(end) = waiting.iter().rposition(|byte| *byte == b'\n') {
         return end + 1;
@@ -80,7 +79,7 @@ mod system {
     use std::thread;
     use std::time::Duration;
 
-    /// How long what a program that was started here still prints is waited for.
+    /// The time for output of a program that was started here to arrive.
     const LAST_OUTPUT: Duration = Duration::from_secs(1);
 
     static GUARDED: Mutex<Option<Guarded>> = Mutex::new(None);

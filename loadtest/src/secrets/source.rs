@@ -1,4 +1,4 @@
-//! Where the values of secrets come from: a variable of the environment, or the file that one names.
+//! The sources of secrets: an environment variable, or the file that one names.
 
 use super::{Secret, known};
 use std::cell::RefCell;
@@ -14,11 +14,11 @@ const MAX_FILE_SIZE: u64 = 64 * 1024;
 
 /// The secrets that were looked up; a file may be a pipe that can be read once.
 static FOUND_SECRETS: Mutex<Vec<Secret>> = Mutex::new(Vec::new());
-/// Why the first one is missing that code asked for and did not get.
+/// The first secret that code asked for and did not get.
 static FIRST_MISSING: Mutex<Option<MissingSecret>> = Mutex::new(None);
 
 thread_local! {
-    /// Those that this thread looked up, so that threads do not wait for each other.
+    /// The secrets that this thread looked up, so that threads do not wait for each other.
     static THREAD_SECRETS: RefCell<HashMap<Box<str>, Secret>> = RefCell::default();
     /// The same as [`FIRST_MISSING`] for what this thread asked for.
     static THREAD_MISSING: RefCell<Option<MissingSecret>> = const { RefCell::new(None) };
@@ -50,12 +50,12 @@ enum SecretPlace {
 }
 
 impl MissingSecret {
-    /// Whether it is not given, rather than given wrongly.
+    /// Returns whether it is absent, rather than given wrongly.
     pub(crate) fn is_absent(&self) -> bool {
         matches!(self.why, MissingCause::Unset | MissingCause::Empty(_))
     }
 
-    /// How it is given.
+    /// Returns how to give it.
     pub(crate) fn help(&self) -> String {
         let name = &self.name;
         match self.why {

@@ -3,7 +3,7 @@
 //! All escapes are read at once - percent, JSON and Rust, HTML -, in the text as well as in the value that
 //! is looked for. So what has several of them on top of each other is found too.
 
-/// How many layers of escapes are read away.
+/// The most layers of escapes that are undone.
 pub(super) const MAX_LAYERS: usize = 4;
 
 /// Bytes, and where each of them came from in the text.
@@ -54,7 +54,7 @@ enum EscapedText {
     Character(char),
 }
 
-/// The escape at the beginning of `rest`: its length, and what it stands for.
+/// Parses the escape at the start of `rest`: its length and its value.
 fn parse_escape(rest: &[u8]) -> Option<(usize, EscapedText)> {
     match *rest.first()? {
         b'%' => Some((3, EscapedText::Byte(parse_hex(rest.get(1..3)?)? as u8))),
@@ -132,8 +132,8 @@ fn parse_hex(digits: &[u8]) -> Option<u32> {
     })
 }
 
-/// What a byte is compared as: a form writes blanks as `+`, and the two alphabets of Base64 differ in two
-/// signs.
+/// Maps equivalent bytes to one: a form writes blanks as `+`, and the two alphabets of Base64 differ in two
+/// characters.
 pub(super) fn fold_byte(byte: u8) -> u8 {
     match byte {
         b'+' | b'-' => b' ',

@@ -1,5 +1,5 @@
-//! How much a listed target may get: a guard and no shaper. What is above a cap is refused, not held back, since
-//! waiting would be measured as the target's own time.
+//! The allowance of a listed target: a guard, not a shaper. Requests above a cap are refused and not
+//! delayed, since a delay would count as the target's time.
 
 use super::listed::Listed;
 use std::sync::Arc;
@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// As much as is due within this time may come at once: what waited for a moment of the generator's.
+/// The burst: requests due within this time may be sent at once, to make up for a short delay of the
+/// generator.
 const BURST_WINDOW: Duration = Duration::from_secs(1);
 
 /// The caps of one target, counted over all clients of a run.
@@ -15,18 +16,18 @@ const BURST_WINDOW: Duration = Duration::from_secs(1);
 pub(crate) struct Allowance {
     target: Listed,
     begin: Instant,
-    /// When the next request would be due at the highest rate, in nanoseconds after `begin` (the generic cell
-    /// rate algorithm, ITU-T I.371).
+    /// The time at which the next request is due at the highest rate, in nanoseconds after `begin` (the
+    /// generic cell rate algorithm, ITU-T I.371).
     due: AtomicU64,
     in_flight: AtomicU32,
 }
 
-/// That a request is under way.
+/// The pass of a request under way.
 #[derive(Debug)]
 pub(crate) struct RequestPass(Arc<Allowance>);
 
 impl Allowance {
-    /// Whether these are the caps of `target`.
+    /// Returns whether these are the caps of `target`.
     pub(super) fn is_for(&self, target: &Listed) -> bool {
         self.target == *target
     }

@@ -1,19 +1,19 @@
-//! What kind of address it is, which decides before any file does.
+//! Classifies addresses. The class decides before any file does.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What an address is, to the guard.
+/// The class of an address for the guard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AddressClass {
     /// This machine: always permitted.
     Loopback,
-    /// Nothing that is ever tested, whoever lists it.
+    /// An address that is never tested, even if it is listed.
     Never(&'static str),
     /// Permitted where it is listed.
     Listed,
 }
 
-/// Where clouds tell a machine about itself, credentials included, beyond the link-local addresses.
+/// The metadata addresses of clouds beyond the link-local ones. They hand out credentials.
 const METADATA_ADDRESSES: [IpAddr; 3] = [
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
     IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
@@ -47,8 +47,8 @@ impl AddressClass {
     }
 }
 
-/// The IPv4 address that an IPv6 address of a translator (RFC 6052), of 6to4 (RFC 3056), or the deprecated
-/// compatible form stands for: what is never tested is not reached by another spelling either.
+/// Returns the IPv4 address inside an IPv6 address of a translator (RFC 6052), of 6to4 (RFC 3056) or of the
+/// deprecated compatible form. A forbidden address stays forbidden in every spelling.
 fn embedded_ipv4(address: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = address else {
         return address;

@@ -1,4 +1,4 @@
-//! A refusal of the permission guard: what may not be tested, why, and what to write where.
+//! A refusal of the permission guard: the target, the reason and the remedy.
 
 use std::fmt::{self, Write as _};
 use std::net::IpAddr;
@@ -9,14 +9,14 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotPermitted(Box<Refusal>);
 
-/// What may not be tested, and why.
+/// The refused target and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// The host, as the URL names it.
     pub host: String,
     /// Scheme, host and port.
     pub origin: String,
-    /// The address it stands for; `None` where it was not even looked up.
+    /// Its address; `None` if the name was not looked up.
     pub address: Option<IpAddr>,
     /// Why.
     pub why: RefusalCause,
@@ -24,17 +24,17 @@ pub struct Refusal {
     pub file: Option<PathBuf>,
 }
 
-/// Why a target may not be tested.
+/// The reason why a target may not be tested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RefusalCause {
-    /// Nobody may test such an address.
+    /// The address is never tested.
     Never(&'static str),
     /// Nothing but loopback can be reached.
     Offline,
     /// It is not among the targets.
     NotListed {
-        /// What is listed of the same host.
+        /// Another listed entry of the same host.
         instead: Option<String>,
     },
     /// Its entry pins other addresses.
@@ -48,12 +48,12 @@ pub enum RefusalCause {
     Rebound,
     /// Its entry allows less.
     Cap {
-        /// What is asked for, and what is allowed: `400/s, and line 3 of .. allows 200/s`.
+        /// The wanted and the allowed amount: `400/s, and line 3 of .. allows 200/s`.
         words: String,
     },
     /// The target itself has to say so, and does not.
     NoProof {
-        /// What it said, or why nothing was heard.
+        /// The statement of the target, or why there is none.
         words: String,
     },
 }
@@ -115,7 +115,7 @@ impl fmt::Display for NotPermitted {
     }
 }
 
-/// What an entry for `origin` says besides its host, where it is not what goes without saying.
+/// Returns the keys that an entry for `origin` needs besides its host.
 fn entry_keys(origin: &str) -> String {
     let (scheme, place) = origin.split_once("://").unwrap_or(("https", origin));
     let mut keys = match scheme {

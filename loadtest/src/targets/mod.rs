@@ -1,4 +1,5 @@
-//! Where traffic may go: loopback, targets that a scenario started itself, and those that a team lists.
+//! The permitted destinations: loopback, targets that a scenario started, and targets that a team
+//! lists.
 
 mod allowance;
 mod class;

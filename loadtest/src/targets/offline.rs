@@ -1,18 +1,18 @@
-//! A network of this process's own, in which there is nothing but loopback: what no list of targets can
-//! promise, since a scenario is code that may open sockets of its own.
+//! A private network of this process with nothing but loopback. A list of targets cannot promise that,
+//! since a scenario is code that may open sockets.
 
 use loadtest_model::protocol::{OFFLINE_VARIABLE, is_offline_wanted};
 use loadtest_model::record::Offline;
 use std::sync::OnceLock;
 
-/// Why this process cannot be kept from the network.
+/// The reason why this process cannot be kept from the network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OfflineDenied {
     pub(crate) message: String,
     pub(crate) help: Option<String>,
 }
 
-/// What became of the question, which is asked once.
+/// The result of the one attempt to go offline.
 static OFFLINE_STATE: OnceLock<Result<Option<Offline>, OfflineDenied>> = OnceLock::new();
 
 /// Leaves the network behind where the environment asks for it; to be called while nothing else runs.
@@ -28,12 +28,12 @@ pub(crate) fn enter() {
     });
 }
 
-/// How it is known that nothing but loopback can be reached, if that is so.
+/// Returns the proof that only loopback can be reached, if it was asked for.
 pub(crate) fn proof() -> Option<&'static Offline> {
     OFFLINE_STATE.get()?.as_ref().ok()?.as_ref()
 }
 
-/// Why it could not be made so, if it was asked for.
+/// Returns why that failed, if it was asked for.
 pub(crate) fn denied() -> Option<&'static OfflineDenied> {
     OFFLINE_STATE.get()?.as_ref().err()
 }
@@ -92,7 +92,7 @@ mod system {
         Ok(link.to_string_lossy().into_owned())
     }
 
-    /// Those of `/proc/net/dev`, which has two lines of headings.
+    /// Parses the interface names of `/proc/net/dev`, which has two lines of headings.
     pub(super) fn parse_interfaces(table: &str) -> Vec<String> {
         let names = table
             .lines()
@@ -116,7 +116,7 @@ mod system {
     const LOOPBACK: u32 = 1;
     const ROUTE_NETLINK: (i32, i32) = (16, 0);
 
-    /// What `ip link set lo up` does: one message of rtnetlink(7) and its answer.
+    /// Does what `ip link set lo up` does: one message of rtnetlink(7) and its answer.
     fn raise_loopback() -> io::Result<()> {
         let (domain, protocol) = ROUTE_NETLINK;
         let mut socket = Socket::new(
@@ -149,7 +149,7 @@ mod system {
         message
     }
 
-    /// What an acknowledgement says: zero, or what went wrong as a negative number.
+    /// Returns the error number of an acknowledgement: zero, or a negative number.
     fn parse_errno(answer: &[u8]) -> Option<i32> {
         let kind = u16::from_ne_bytes(answer.get(4..6)?.try_into().ok()?);
         let errno = i32::from_ne_bytes(answer.get(16..20)?.try_into().ok()?);

@@ -1,4 +1,4 @@
-//! What may be tested: loopback, targets of the scenario's own, and what `loadtest.toml` lists.
+//! The permissions: loopback, targets of the scenario's own, and those that `loadtest.toml` lists.
 
 use super::class::AddressClass;
 use super::guard::{NotPermitted, Refusal, RefusalCause};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// The file in which a team lists its targets.
 pub const FILE_NAME: &str = "loadtest.toml";
 
-/// Where requests may go besides loopback.
+/// The places besides loopback that requests may go to.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Permissions {
     /// The file they were read from.
@@ -23,7 +23,7 @@ pub struct Permissions {
     pub offline: bool,
 }
 
-/// What is known of a URL without asking anybody.
+/// The verdict on a URL without a lookup.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Known<'a> {
@@ -46,7 +46,7 @@ pub enum PermissionsError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// It says something that has no meaning.
@@ -65,8 +65,8 @@ fn format_mistakes(path: &Path, mistakes: &[Mistake]) -> String {
 }
 
 impl Permissions {
-    /// Those of a package: of the first `loadtest.toml` from its folder upward to that of its workspace, which
-    /// is the one that holds `Cargo.lock`.
+    /// Reads the permissions of a package: the first `loadtest.toml` from its folder upward to that of its
+    /// workspace, which holds `Cargo.lock`.
     ///
     /// # Errors
     /// The file cannot be read, or has mistakes in its targets.
@@ -103,7 +103,7 @@ impl Permissions {
         }
     }
 
-    /// What is known of an absolute URL; `None` of one that cannot be read.
+    /// Returns the verdict on an absolute URL; `None` if the URL cannot be read.
     pub fn known(&self, url: &str) -> Option<Known<'_>> {
         let origin = Origin::of(&url.parse().ok()?).ok()?;
         let entry = self.entry(&origin);
@@ -193,7 +193,7 @@ impl Permissions {
         self.refusal(origin, None, RefusalCause::Unknown)
     }
 
-    /// Refuses a name that cannot be looked up, where nobody can be asked.
+    /// Refuses a name that cannot be looked up offline.
     pub(crate) fn refuse_offline(&self, origin: &Origin) -> NotPermitted {
         self.refusal(origin, None, RefusalCause::Offline)
     }
@@ -220,7 +220,7 @@ impl Permissions {
     }
 }
 
-/// Whether both are private addresses, or both public ones.
+/// Returns whether both addresses are private, or both public.
 fn same_network_kind(one: IpAddr, other: IpAddr) -> bool {
     let is_private = |address: IpAddr| match address.to_canonical() {
         IpAddr::V4(v4) => v4.is_private() || (v4.octets()[0] == 100 && v4.octets()[1] & 0xc0 == 64),

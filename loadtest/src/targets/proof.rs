@@ -14,14 +14,14 @@
 use super::listed::{Listed, parse_rate};
 use std::time::{Duration, SystemTime};
 
-/// Where the file is.
+/// The path of the file.
 pub const PATH: &str = "/.well-known/loadtest-authorization";
 /// It is no longer than this, in bytes.
 pub(crate) const MAX_LENGTH: usize = 4096;
-/// How often it is read again, unless it says otherwise.
+/// The default interval between two reads of the file.
 const DEFAULT_RECHECK: Duration = Duration::from_secs(60);
 
-/// What the file says.
+/// The content of the file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Statement {
     owner: String,
@@ -79,7 +79,7 @@ impl Statement {
         Ok(statement)
     }
 
-    /// Whether it agrees to what `entry` says, `now`.
+    /// Checks that the statement agrees to `entry` at the time `now`.
     ///
     /// # Errors
     /// Why not, in words.

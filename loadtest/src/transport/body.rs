@@ -1,4 +1,4 @@
-//! Reads the body of an answer: kept, counted, or drained.
+//! Reads the body of a response: keeps, counts or drains it.
 
 use super::compression::Encoding;
 use super::connection::{Connection, Error};
@@ -9,12 +9,12 @@ use std::ops::ControlFlow;
 
 /// The largest body that is kept to be decoded.
 pub(super) const MAX_KEPT_BODY: u64 = 16 * 1024 * 1024;
-/// How much of an unexpected answer is read before the connection is given up instead.
+/// The most of an unexpected response that is read; beyond it the connection is closed instead.
 const MAX_DRAINED_BODY: u64 = 1024 * 1024;
-/// How much of an unexpected answer is kept.
+/// The most of an unexpected response that is kept.
 const MAX_SAMPLE: usize = 1024;
 
-/// Why a body was not kept.
+/// The reason why a body was not kept.
 pub(super) enum UnreadBody {
     /// It is larger than [`MAX_KEPT_BODY`].
     TooLarge,
@@ -22,7 +22,7 @@ pub(super) enum UnreadBody {
     Broken(Error),
 }
 
-/// How much memory a body gets before it is there.
+/// The most memory that is reserved for a body in advance.
 const MAX_RESERVED: u64 = 1024 * 1024;
 
 /// Keeps the body.
@@ -85,7 +85,8 @@ pub(super) async fn read_sample(connection: &mut Connection, limit: usize) -> (V
     (kept, complete)
 }
 
-/// How much of an unexpected answer is read for a sample: where a secret lies across its end, all of that.
+/// Returns how much of an unexpected response is read for a sample. It is more if a secret may lie across its
+/// end.
 pub(super) fn sample_read_limit() -> usize {
     MAX_SAMPLE + secrets::lookahead_len()
 }

@@ -1,4 +1,4 @@
-//! Reads the PEM files that a scenario names: whom to trust, and who the users are.
+//! Reads the PEM files that a scenario names: authorities and identities.
 
 use super::network::NetworkError;
 use rustls::RootCertStore;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 struct PemFile {
     option: &'static str,
     path: PathBuf,
-    /// What belongs into it.
+    /// The expected content.
     wanted: &'static str,
 }
 
@@ -40,7 +40,7 @@ pub(super) fn read_authorities(
     Ok(certificates)
 }
 
-/// The certificate and key in the file `name` of the option `read_identity`, relative to `root`.
+/// The certificate and key in the file `name` of the option `identity`, relative to `root`.
 pub(super) fn read_identity(
     root: &Path,
     name: &str,

@@ -8,17 +8,17 @@ use http::header::CONTENT_ENCODING;
 use http::{HeaderMap, HeaderValue};
 use std::io::{self, BufRead, Read};
 
-/// What is asked for where a body is read.
+/// The encodings that a request asks for if the body is read.
 pub(super) const ACCEPTED_ENCODINGS: HeaderValue = HeaderValue::from_static("gzip, deflate");
 
-/// How many times its compressed size a body may grow to; DEFLATE can reach 1032.
+/// The largest growth of a body by decompression; DEFLATE can reach 1032.
 const MAX_GROWTH: usize = 250;
-/// How `gzip` data begins.
+/// The first bytes of `gzip` data.
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// Below this size the growth does not matter.
 const UNCHECKED_SIZE: usize = 1024 * 1024;
 
-/// How a body is encoded: the names in the order of their application, `None` for not at all.
+/// The encodings of a body in the order of application; `None` for an unencoded one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Encoding(Option<String>);
 
@@ -26,7 +26,7 @@ impl Encoding {
     /// Not encoded.
     pub(super) const NONE: Self = Self(None);
 
-    /// What the headers of an answer say.
+    /// Reads the encoding from the headers of a response.
     pub(super) fn of(headers: &HeaderMap) -> Self {
         if !headers.contains_key(CONTENT_ENCODING) {
             return Self(None);

@@ -30,7 +30,7 @@ pub(super) struct Connection {
     pub(super) meter: Rc<Meter>,
 }
 
-/// What is spoken over it.
+/// The protocol of a connection.
 pub(super) enum Protocol {
     Http1(Box<Http1>),
     Http2(Http2),
@@ -44,7 +44,7 @@ pub(super) struct Http2 {
     driver: JoinHandle<()>,
 }
 
-/// Why there is no answer, or not all of it.
+/// The reason why a response is missing or incomplete.
 pub(super) enum Error {
     Http1(http1::Error),
     Http2(hyper::Error),
@@ -83,7 +83,7 @@ impl Drop for Http2 {
 }
 
 impl Connection {
-    /// Opens a connection to the first of `addresses` that answers, from `preferred` on.
+    /// Opens a connection to the first of `addresses` that accepts, starting at `preferred`.
     ///
     /// `preferred` becomes the one that answered. `during_tls` is told when the handshake begins.
     pub(super) async fn open(
@@ -140,7 +140,7 @@ impl Connection {
         Ok(Self { protocol, meter })
     }
 
-    /// Whether the connection can take another request at once.
+    /// Returns whether the connection can take another request at once.
     pub(super) async fn ready(&mut self) -> bool {
         match &mut self.protocol {
             Protocol::Http1(http1) => poll_fn(|cx| Poll::Ready(http1.is_idle(cx))).await,
@@ -157,7 +157,7 @@ impl Connection {
         }
     }
 
-    /// Whether another request may follow the answer that was read.
+    /// Returns whether another request may follow the response that was read.
     pub(super) fn is_kept(&self) -> bool {
         match &self.protocol {
             Protocol::Http1(http1) => http1.is_kept(),
@@ -165,12 +165,12 @@ impl Connection {
         }
     }
 
-    /// Whether more came over it than was asked for.
+    /// Returns whether the server sent more than was asked for.
     pub(super) fn is_spoilt(&self) -> bool {
         matches!(&self.protocol, Protocol::Http1(http1) if http1.is_spoilt())
     }
 
-    /// How many bytes of the body are certain to come.
+    /// Returns the number of body bytes that are announced.
     pub(super) fn announced(&self) -> u64 {
         match &self.protocol {
             Protocol::Http1(http1) => http1.announced(),

@@ -13,7 +13,7 @@ const MAX_COOKIE_SIZE: usize = 4096;
 /// The cookies of one user.
 #[derive(Debug, Default)]
 pub(super) struct CookieJar {
-    /// In the order in which they were first set.
+    /// The cookies, ordered by the time they were first set.
     cookies: Vec<Cookie>,
 }
 
@@ -21,7 +21,7 @@ pub(super) struct CookieJar {
 struct Cookie {
     name: String,
     value: String,
-    /// In the one spelling of hosts.
+    /// The domain, spelled as hosts are.
     domain: String,
     /// It goes to no other host below its domain.
     host_only: bool,
@@ -39,7 +39,7 @@ impl CookieJar {
         self.cookies.is_empty()
     }
 
-    /// Whether an answer with these headers sets or deletes cookies.
+    /// Returns whether a response with these headers sets or deletes cookies.
     pub(super) fn is_set_by(headers: &HeaderMap) -> bool {
         headers.contains_key(SET_COOKIE)
     }
@@ -185,7 +185,7 @@ impl Cookie {
     }
 }
 
-/// What a request has in a header of its own, after what the jar has for it: in the order of curl.
+/// Joins the cookies of the jar and those of the request's own header, in the order of curl.
 pub(super) fn join_cookies(jar: &HeaderValue, own: &HeaderValue) -> HeaderValue {
     let own = own.as_bytes().trim_ascii();
     let between: &[u8] = if own.is_empty() { b"" } else { b"; " };
@@ -207,13 +207,13 @@ fn mark_sensitive(mut value: HeaderValue) -> HeaderValue {
     value
 }
 
-/// Whether `host` is `domain` or a name below it.
+/// Returns whether `host` is `domain` or a name below it.
 fn is_subdomain(host: &str, domain: &str) -> bool {
     host.strip_suffix(domain)
         .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
-/// Whether a cookie with `wanted` as its path goes to `path`.
+/// Returns whether a cookie with the path `wanted` is sent to `path`.
 fn path_matches(path: &str, wanted: &str) -> bool {
     path.strip_prefix(wanted)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || wanted.ends_with('/'))
@@ -288,7 +288,7 @@ fn parse_cookie_date(text: &str) -> Option<SystemTime> {
     humantime::parse_rfc3339(&text).ok()
 }
 
-/// The number at the start of `header_text`, if it has as many digits as allowed.
+/// The number at the start of `text`, if it has as many digits as allowed.
 fn leading_number(text: &str, digits: std::ops::RangeInclusive<usize>) -> Option<u16> {
     let count = text.bytes().take_while(u8::is_ascii_digit).count();
     digits
@@ -324,7 +324,7 @@ mod tests {
             .unwrap_or_default()
     }
 
-    /// What goes to `to` after `from` has set `header_text`.
+    /// What goes to `to` after `from` has set `text`.
     fn goes(text: &str, from: &str, to: &str) -> bool {
         let mut jar = CookieJar::default();
         set(&mut jar, from, text);

@@ -1,4 +1,4 @@
-//! Tells the kinds of failure apart: from the error of a library to an [`ErrorKind`].
+//! Maps the errors of libraries to failures with an [`ErrorKind`].
 
 use super::connection;
 use super::meter::{MAX_HEAD, Meter};
@@ -102,7 +102,7 @@ pub(super) fn handshake_failure(error: &io::Error) -> Failure {
     Failure::new(kind, format!("the TLS handshake failed: {reason}{remedy}"))
 }
 
-/// Why a certificate is refused, where the library says so in a way that is hard to read.
+/// Explains the refusal of a certificate, where the library's words are hard to read.
 fn certificate_reason(error: &CertificateError) -> Option<String> {
     let date = |time: UnixTime| {
         let since_epoch = Duration::from_secs(time.as_secs());
@@ -126,11 +126,11 @@ fn certificate_reason(error: &CertificateError) -> Option<String> {
     }
 }
 
-/// What to do where a server asks the client for a certificate.
+/// Help for a server that asks the client for a certificate.
 const CLIENT_CERTIFICATE_HELP: &str = "; the target wants to know the client: `identity = \"certs/client.pem\"` with a certificate \
      that it trusts";
 
-/// What to do where an answer begins with something else than a version of HTTP.
+/// Help for a response that does not begin with a version of HTTP.
 const NOT_HTTP1_HELP: &str =
     "; a target that speaks HTTP/2 alone needs `http = 2`, one that speaks TLS `https://`";
 

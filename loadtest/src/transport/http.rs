@@ -1,4 +1,4 @@
-//! The transport of one virtual user over HTTP: where it sends, and which way an answer points.
+//! The HTTP transport of one virtual user.
 
 use super::cookies::CookieJar;
 use super::deadline::{DeadlinePassed, DeadlineTimer};
@@ -21,10 +21,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How many origins beside the base a user keeps a connection to.
+/// The most origins besides the base that a user keeps a connection to.
 const MAX_ORIGINS: usize = 16;
 
-/// In place of a timeout that no clock can hold.
+/// The timeout that stands in for one that no clock can hold.
 const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Sends the requests of one virtual user over HTTP, one connection to an origin for each request that
@@ -39,22 +39,22 @@ pub struct HttpTransport {
     run_id: HeaderValue,
     /// `None` for no cookies but those that steps set.
     jar: Option<RefCell<CookieJar>>,
-    /// Those that send nothing now; the last is taken first.
+    /// The idle lanes; the last is taken first.
     lanes: RefCell<Vec<Lane>>,
     /// Nothing came of the last call, which may not have waited: who fails so again and again is to let
     /// others have the thread.
     owes_a_turn: Cell<bool>,
-    /// Whether every request and its answer is kept, to be shown.
+    /// True if every request and response is kept to be shown.
     is_watched: bool,
 }
 
-/// What sends one request at a time.
+/// A lane sends one request at a time.
 struct Lane {
     deadline: DeadlineTimer,
     routes: LaneRoutes,
 }
 
-/// Where a lane sends; the base is the first, if there is one.
+/// The routes of a lane; the base is the first, if there is one.
 struct LaneRoutes(Vec<Route>);
 
 impl HttpTransport {

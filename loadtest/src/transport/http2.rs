@@ -1,4 +1,4 @@
-//! What HTTP/2 adds: where its tasks run, and what its failures mean.
+//! HTTP/2 specifics: where its tasks run, and what its failures mean.
 
 use super::meter::{MAX_HEAD, Meter};
 use super::{ErrorKind, Failure};
@@ -25,13 +25,13 @@ pub(super) fn h2_error(error: &hyper::Error) -> Option<&h2::Error> {
     error.source()?.downcast_ref::<h2::Error>()
 }
 
-/// Whether the server is known not to have looked at the request (RFC 9113, section 8.7).
+/// Returns whether the server certainly did not process the request (RFC 9113, section 8.7).
 pub(super) fn is_unprocessed(error: &h2::Error) -> bool {
     // A request that a GOAWAY includes ends otherwise: with the connection.
     error.is_remote() && (error.is_go_away() || error.reason() == Some(Reason::REFUSED_STREAM))
 }
 
-/// Whether the server gave up this very request, rather than the connection.
+/// Returns whether the server reset this request rather than the connection.
 pub(super) fn is_reset(hyper: &hyper::Error) -> bool {
     h2_error(hyper).is_some_and(h2::Error::is_reset)
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// How long an answer of the system serves new connections.
+/// The time for which an answer of the system serves new connections.
 const ANSWER_LIFETIME: Duration = Duration::from_secs(1);
 /// A lookup that failed for now after at least so long has waited for an answer in vain.
 const TIMEOUT_HINT_AFTER: Duration = Duration::from_secs(1);
@@ -68,7 +68,7 @@ impl fmt::Debug for Resolver {
     }
 }
 
-/// What is known of a name, for all users of a run.
+/// The addresses of a name, shared by all users of a run.
 #[derive(Debug)]
 pub(super) struct NameLookup {
     name: String,
@@ -82,7 +82,7 @@ pub(super) type LookupResult = Result<Arc<[IpAddr]>, Failure>;
 struct LookupState {
     found: LookupResult,
     since: Instant,
-    /// Somebody asks again.
+    /// True while another lookup runs.
     is_asking: bool,
 }
 
@@ -143,7 +143,7 @@ impl NameLookup {
     }
 }
 
-/// Why the system has no address, as far as it tells: in words.
+/// Describes why the system has no address, as far as it tells.
 fn lookup_failure(name: &str, error: &io::Error, took: Duration) -> Failure {
     let text = error.to_string();
     let says = |words: &[&str]| words.iter().any(|words| text.contains(words));
@@ -164,7 +164,7 @@ fn lookup_failure(name: &str, error: &io::Error, took: Duration) -> Failure {
     )
 }
 
-/// What glibc, musl, macOS and Windows say of a name that is not there, or has no address.
+/// Messages of glibc, musl, macOS and Windows for a name that does not exist or has no address.
 const UNKNOWN_NAME_ERRORS: [&str; 7] = [
     "Name or service not known",
     "No address associated with hostname",
@@ -174,7 +174,7 @@ const UNKNOWN_NAME_ERRORS: [&str; 7] = [
     "No such host is known",
     "the name has no address",
 ];
-/// What they say where no name server has answered the question, be it that all were silent.
+/// Their messages if no name server answered.
 const TEMPORARY_ERRORS: [&str; 3] = [
     "Temporary failure in name resolution",
     "Try again",

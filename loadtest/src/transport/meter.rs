@@ -12,14 +12,14 @@ use tokio_rustls::client::TlsStream;
 /// The largest head of an answer, interim (1xx) answers before it included.
 pub(super) const MAX_HEAD: usize = 64 * 1024;
 
-/// What passed over a connection for the present request.
+/// The traffic of the present request on a connection.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
     sent: Cell<u64>,
     received: Cell<u64>,
     awaits_head: Cell<bool>,
     head_too_large: Cell<bool>,
-    /// What was written last waits for the target to take it.
+    /// True while written bytes wait for the target to take them.
     is_waiting: Cell<bool>,
     fault: Cell<Option<io::ErrorKind>>,
 }
@@ -50,7 +50,7 @@ impl Meter {
         self.head_too_large.get()
     }
 
-    /// Whether the target has not taken all that was to be written.
+    /// Returns whether the target has not yet taken all written bytes.
     pub(super) fn is_waiting(&self) -> bool {
         self.is_waiting.get()
     }

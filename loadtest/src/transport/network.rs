@@ -23,15 +23,15 @@ use tokio::net::TcpStream;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-/// How long [`Network::reachable`] waits for an answer.
+/// The timeout of [`Network::reachable`].
 const REACH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What all virtual users of a run share.
+/// The network of a run, shared by all virtual users.
 #[derive(Debug)]
 pub struct Network {
     base: Option<BaseUrl>,
     permissions: Permissions,
-    /// What is counted with all clients of the run.
+    /// The caps that are counted with all clients of the run.
     caps: Vec<(Origin, Arc<Allowance>)>,
     licence: Arc<Licence>,
     resolver: Arc<Resolver>,
@@ -71,7 +71,7 @@ pub(super) struct Addresses {
     pub(super) spread: usize,
 }
 
-/// Why a run cannot use a URL.
+/// The reason why a run cannot use a URL.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NetworkError {
@@ -80,7 +80,7 @@ pub enum NetworkError {
     BadUrl {
         /// The URL, without secrets.
         url: String,
-        /// What is wrong with it.
+        /// The mistake.
         reason: Cow<'static, str>,
     },
     /// The host may not be tested.
@@ -94,7 +94,7 @@ pub enum NetworkError {
     Unresolved {
         /// The host.
         host: String,
-        /// What the resolver said.
+        /// The error of the resolver.
         source: io::Error,
     },
     /// A file that the scenario names cannot be used; a mistake of its author.
@@ -104,17 +104,17 @@ pub enum NetworkError {
         option: &'static str,
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, and what belongs there.
+        /// The mistake, and the expected content.
         reason: String,
     },
-    /// Nobody answers at the base URL.
+    /// No server answers at the base URL.
     #[error("nothing answers at {url} ({address}): {source}; {}", offline_note(*offline))]
     Unreachable {
         /// The base URL.
         url: String,
         /// The last address tried.
         address: SocketAddr,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
         /// It was looked for on a loopback of this process's own.
         offline: bool,
@@ -221,17 +221,17 @@ impl Network {
         found.map(|(_, allowance)| Arc::clone(allowance))
     }
 
-    /// Ends the permission to send, for a reason that is told; the first one counts.
+    /// Ends the permission to send, and gives a reason; the first one counts.
     pub(crate) fn halt(&self, reason: String) {
         self.licence.withdraw(reason);
     }
 
-    /// Why nothing more may be sent, if that is so.
+    /// Returns the reason why nothing more may be sent, if there is one.
     pub(crate) fn halted(&self) -> Option<&str> {
         self.licence.withdrawn()
     }
 
-    /// What permits to send.
+    /// Returns the permissions to send.
     pub(crate) fn permissions(&self) -> &Permissions {
         &self.permissions
     }
@@ -241,7 +241,7 @@ impl Network {
         self.proofs = said;
     }
 
-    /// What permits each origin that is known before the run.
+    /// Returns the permits of each origin that is known before the run.
     pub(crate) fn permits(&self) -> Vec<Permit> {
         let permit = |origin: &Origin| {
             let addresses = self.addresses(origin).ok()?.all;
@@ -270,7 +270,7 @@ impl Network {
         &self.origins
     }
 
-    /// Opens and closes one connection to the base: is anybody there?
+    /// Opens and closes one connection to the base, to see that it accepts connections.
     ///
     /// # Errors
     /// [`NetworkError::Unreachable`]; without a base URL there is nothing to reach.
@@ -304,7 +304,7 @@ impl Network {
         self.base.as_ref().map(|base| base.url.as_str())
     }
 
-    /// How many addresses of the base the users are spread over.
+    /// Returns the number of base addresses that the users are spread over.
     pub(crate) fn base_addresses(&self) -> usize {
         let base = self.base.as_ref();
         let addresses = base.and_then(|base| self.addresses(&base.origin).ok());
@@ -351,7 +351,7 @@ impl Network {
         Ok(())
     }
 
-    /// The addresses that `origin` may be reached at, without asking anybody.
+    /// Returns the permitted addresses of `origin`, without a lookup.
     pub(super) fn addresses(&self, origin: &Origin) -> Result<Addresses, NotPermitted> {
         Ok(match &origin.host {
             Host::Address(address) => {

@@ -1,4 +1,4 @@
-//! What of a URL decides where a request goes: scheme, host and port, in one spelling each.
+//! The origin of a URL: scheme, host and port, in one spelling each.
 
 use http::uri::{Authority, Scheme};
 use http::{HeaderValue, Uri};
@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// Scheme, host and port of a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Origin {
-    /// Whether the scheme is `https` rather than `http`.
+    /// True for `https`, false for `http`.
     pub(crate) https: bool,
     /// The host.
     pub(crate) host: Host,
@@ -103,7 +103,7 @@ impl Host {
         Ok(Self::Name(name))
     }
 
-    /// Whether the name always means this machine, whatever a name server says (RFC 6761).
+    /// Returns whether the name always means this machine, whatever a name server answers (RFC 6761).
     pub(crate) fn is_localhost(&self) -> bool {
         matches!(self, Self::Name(name) if name == "localhost" || name.ends_with(".localhost"))
     }

@@ -1,4 +1,4 @@
-//! How far a call came, so that a deadline can be named after what it interrupted.
+//! The progress of a call, so that a timeout can be named after what it interrupted.
 
 use super::compression::Encoding;
 use super::hop::{self, Hop, Hops};
@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How far a call came; survives the future of the call, which a deadline may end.
+/// The progress of a call. It survives the future of the call, which a deadline may end.
 pub(super) struct CallProgress<'a> {
     pub(super) stage: CallStage,
     pub(super) usable_at: Instant,
@@ -22,13 +22,13 @@ pub(super) struct CallProgress<'a> {
     pub(super) traffic: Traffic,
     /// The target had not taken all of the last request when the call ended.
     is_waiting: bool,
-    /// Where the traffic is left when the call is dropped.
+    /// The cell that takes the traffic when the call is dropped.
     unfinished: Option<&'a Cell<Traffic>>,
     pub(super) redirected_to: Option<Box<Uri>>,
     /// The answer with an expected status, read to its end; its body is still compressed.
     pub(super) received: Option<Received>,
     pub(super) encoding: Encoding,
-    /// What was written and what came back, where somebody watches.
+    /// The requests and responses, if the call is observed.
     pub(super) hops: Option<Box<Hops>>,
 }
 
@@ -60,7 +60,7 @@ impl<'a> CallProgress<'a> {
         }
     }
 
-    /// The answer to the last request, where somebody watches.
+    /// Returns the response to the last request, if the call is observed.
     fn watched_answer(&mut self) -> Option<&mut HopAnswer> {
         self.hops.as_mut()?.0.last_mut()?.answer.as_mut()
     }
@@ -92,7 +92,7 @@ impl<'a> CallProgress<'a> {
         }
     }
 
-    /// How much of a body is read that the step does not want.
+    /// Returns how much of an unwanted body is read.
     pub(super) fn sample_limit(&self) -> usize {
         if self.hops.is_some() {
             hop::hop_read_limit()

@@ -1,4 +1,4 @@
-//! Follows redirects as browsers do: what the next request is.
+//! Follows redirects as browsers do.
 
 use super::origin::Origin;
 use super::{ErrorKind, Failure};
@@ -11,7 +11,7 @@ use http::header::{
 use http::{HeaderName, HeaderValue, Method, StatusCode, Uri};
 use url::Url;
 
-/// What belongs to a body that is not sent again.
+/// The headers of a body, dropped if the body is not sent again.
 const BODY_HEADERS: [HeaderName; 6] = [
     CONTENT_TYPE,
     CONTENT_LENGTH,
@@ -20,7 +20,7 @@ const BODY_HEADERS: [HeaderName; 6] = [
     CONTENT_LOCATION,
     TRANSFER_ENCODING,
 ];
-/// What is meant for one origin and no other.
+/// The headers meant for one origin only.
 const ORIGIN_HEADERS: [HeaderName; 4] = [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE, HOST];
 
 /// An answer that points elsewhere.
@@ -30,7 +30,7 @@ pub(super) struct Redirect {
     pub(super) location: Option<HeaderValue>,
 }
 
-/// Whether an answer with `status` points elsewhere.
+/// Returns whether an answer with `status` is a redirect.
 pub(super) fn is_redirect(status: StatusCode) -> bool {
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
 }

@@ -1,4 +1,4 @@
-//! What is sent of a step's request.
+//! Builds the request on the wire from that of a step.
 
 use super::compression;
 use super::{ErrorKind, Failure, cookies};
@@ -28,7 +28,7 @@ pub(super) struct OutgoingRequest<'a> {
     around: RequestSurroundings<'a>,
 }
 
-/// What a request is joined with.
+/// Everything that a step's request is joined with.
 pub(super) struct RequestSurroundings<'a> {
     /// The path of the base URL.
     pub(super) prefix: &'a str,
@@ -36,7 +36,7 @@ pub(super) struct RequestSurroundings<'a> {
     pub(super) run_id: &'a HeaderValue,
     /// The body of the answer is read, and may be compressed.
     pub(super) reads_body: bool,
-    /// What the jar of the user has for it, but for the cookies that the step sets.
+    /// The cookies of the user's jar, without those that the step sets.
     pub(super) cookie: Option<HeaderValue>,
 }
 
@@ -171,7 +171,7 @@ fn parse_authority(value: &HeaderValue) -> Result<Authority, Failure> {
     })
 }
 
-/// Whether a header speaks of the connection, which HTTP/2 forbids (RFC 9113, section 8.2.2).
+/// Returns whether a header concerns the connection, which HTTP/2 forbids (RFC 9113, section 8.2.2).
 fn is_connection_header(name: &HeaderName, value: &HeaderValue) -> bool {
     [
         CONNECTION,

@@ -1,4 +1,4 @@
-//! What a user knows of one origin, and one request to it.
+//! The route of a user to one origin, and one request over it.
 
 use super::compression::Encoding;
 use super::connection::{Connection, Protocol};
@@ -22,10 +22,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// What a user knows of one origin.
+/// The route of a user to one origin.
 pub(super) struct Route {
     pub(super) origin: Origin,
-    /// How the last absolute URL wrote host and port.
+    /// Host and port as the last absolute URL wrote them.
     pub(super) written: Option<Authority>,
     host: HeaderValue,
     /// The same for HTTP/2.
@@ -43,7 +43,7 @@ pub(super) struct Route {
     allowance: Option<Arc<Allowance>>,
 }
 
-/// What a user lends to a request.
+/// The parts of a user that a request needs.
 pub(super) struct UserParts<'a> {
     pub(super) network: &'a Network,
     pub(super) run_id: &'a HeaderValue,
@@ -332,7 +332,7 @@ impl Route {
         }))
     }
 
-    /// Why a body was not read to its end.
+    /// Describes why a body was not read to its end.
     #[cold]
     fn unread_failure(
         &mut self,

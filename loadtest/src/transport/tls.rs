@@ -1,4 +1,4 @@
-//! The TLS configuration of a run: whom it trusts, who it says it is, which HTTP it offers.
+//! The TLS configuration of a run: authorities, identity, offered protocols.
 
 use super::certificates;
 use super::network::NetworkError;
@@ -21,7 +21,7 @@ use tokio_rustls::client::TlsStream;
 /// The name of HTTP/2 in a TLS handshake.
 pub(super) const H2: &[u8] = b"h2";
 
-/// What a scenario says about TLS; the rest is made when the first `https` URL turns up.
+/// The TLS options of a scenario. The rest is made for the first `https` URL.
 #[derive(Debug, Default)]
 pub(super) struct TlsConfig {
     http: HttpVersion,
@@ -127,7 +127,7 @@ impl TlsConfig {
     }
 }
 
-/// In the words of a refusal: the certificate of a server says that it is that of an authority.
+/// Part of a refusal: the certificate of the server is that of an authority.
 pub(super) const IS_AUTHORITY: &str = "CaUsedAsEndEntity";
 
 /// Takes the certificates of those that are trusted, and one that `ca` names itself.

@@ -54,7 +54,7 @@ struct File<'a> {
 }
 
 impl File<'_> {
-    /// Where a record begins; its own position may lie before the end of the line above.
+    /// Returns the start of a record; its own position may lie before the end of the line above.
     fn start(&self, position: Option<&Position>) -> usize {
         let from = position.map_or(0, |position| position.byte() as usize);
         let rest = self.text.get(from..).unwrap_or_default();

@@ -39,7 +39,7 @@ pub struct Rows<T> {
 #[derive(Debug, Default)]
 pub struct Row {
     at: usize,
-    /// Of a feed that makes its rows.
+    /// The row of a feed that makes its rows.
     made: Option<Box<dyn Any + Send>>,
 }
 

@@ -1,4 +1,4 @@
-//! One virtual user and one journey of it through the steps of its scenario.
+//! One virtual user and its iterations through the steps of a scenario.
 
 mod observer;
 mod progress;
@@ -17,10 +17,11 @@ use progress::{ExecutedStep, IterationGuard, IterationProgress, elapsed_between}
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
+pub(crate) use step::StepContext;
 use step::missing_transport;
 use tokio::time::Instant;
 
-/// One virtual user: its chain, its connection, its buffers.
+/// A virtual user: its chain, its connection, its buffers.
 pub(crate) struct VirtualUser<T> {
     scenario: &'static Scenario,
     shared: Shared,
@@ -29,17 +30,17 @@ pub(crate) struct VirtualUser<T> {
     /// Not there while a step that sends for itself has it.
     transport: Option<T>,
     request: RequestBuf,
-    /// The steps of the journey under way, or of the last one.
+    /// The steps of the iteration under way, or of the last one.
     executed: Vec<ExecutedStep>,
-    /// Which steps that run `once` have done so.
+    /// The steps marked `once` that have run.
     completed_once: Vec<bool>,
-    /// When the last iteration ended.
+    /// The end of the last iteration.
     pub(super) ended_at: Instant,
-    /// Whether the last iteration sent no request, and so gave nobody else the thread.
+    /// True if the last iteration sent no request, and so never yielded the thread.
     pub(super) sent_nothing: bool,
 }
 
-/// When an iteration was to start, and when it could.
+/// The intended and the possible start of an iteration.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrival {
     /// The number of the iteration over all users.
@@ -48,9 +49,9 @@ pub(crate) struct Arrival {
     pub(crate) feed_index: u64,
     /// Its intended start.
     pub(crate) due: Instant,
-    /// When a user was free for it: `due`, or later when it waited.
+    /// The time at which a user was free for it: `due`, or later if it waited.
     pub(crate) ready: Instant,
-    /// When it began, where its user has just looked at the clock.
+    /// The actual start, if its user has just read the clock.
     pub(crate) begun: Option<Instant>,
 }
 
@@ -109,7 +110,13 @@ impl<T: Transport> VirtualUser<T> {
             let steps = self.scenario.definition.steps.iter().enumerate();
             for (step, def) in steps.filter(|(_, def)| !def.last) {
                 running.in_step.set(Some(step));
-                let step_over = self.run_step(step, def, window, &mut progress, state, observer);
+                let context = StepContext {
+                    step,
+                    def,
+                    window,
+                    state,
+                };
+                let step_over = self.run_step(context, &mut progress, observer);
                 let ControlFlow::Continue(executed) = step_over.await else {
                     self.sent_nothing = false;
                     return Ok(());
@@ -208,7 +215,7 @@ impl<T: Transport> VirtualUser<T> {
         begun.map_err(|message| format!("a feed panicked when it made a row: {message}"))
     }
 
-    /// Runs the steps that are its last, if it has made a journey: they see what that left in the chain.
+    /// Runs the steps that are its last, if it has run an iteration: they see what that left in the chain.
     pub(crate) async fn run_last_steps<O: IterationObserver>(
         &mut self,
         window: Window,
@@ -218,19 +225,23 @@ impl<T: Transport> VirtualUser<T> {
         if self.chain.is_none() {
             return;
         }
-        // Nobody waits for a step that is part of no journey.
+        // Nobody waits for a step that is part of no iteration.
         let mut alone = IterationProgress::new(None, Vec::new());
         for step in state.last_step_indices() {
             let def = &self.scenario.definition.steps[step];
             // They are not cut short: only the hard end comes before theirs, and drops them.
-            let _executed = self
-                .run_step(step, def, window, &mut alone, state, observer)
-                .await;
+            let context = StepContext {
+                step,
+                def,
+                window,
+                state,
+            };
+            let _executed = self.run_step(context, &mut alone, observer).await;
             state.mark_last_step_run(step);
         }
     }
 
-    /// The user, if there are steps to run now that its last journey is over.
+    /// The user, if there are steps to run now that its last iteration is over.
     pub(crate) fn with_last_steps(self) -> Option<Self> {
         let mut steps = self.scenario.definition.steps.iter();
         let has_any = self.chain.is_some() && steps.any(|def| def.last);

@@ -1,4 +1,4 @@
-//! Who sees what happens in an iteration.
+//! Observers of an iteration.
 
 use super::super::outcome::StepOutcome;
 use crate::chain::RequestBuf;
@@ -8,11 +8,11 @@ use std::time::Duration;
 
 /// Sees what happens in an iteration, step by step.
 pub(crate) trait IterationObserver {
-    /// Whether steps that chance would leave out run all the same.
+    /// True if steps run that chance would leave out.
     const FORCES_ALL_STEPS: bool;
-    /// How many exchanges of a step that sends for itself it is told of, the last ones.
+    /// The number of exchanges that are kept of an async step: the last ones.
     const KEPT_EXCHANGES: usize;
-    /// What of a response is wanted besides what the chain reads.
+    /// Adds to the parts of a response that the chain reads.
     fn extend_reads(&self, reads: Reads) -> Reads;
     /// A request was answered, or not.
     fn on_exchange(&mut self, step: usize, request: &RequestBuf, exchange: &Exchange);

@@ -1,4 +1,4 @@
-//! The state of a journey on its way, and what of it is left when it does not come to its end.
+//! The progress of an iteration, and its tally if it is cut off.
 
 use super::super::outcome::StepOutcome;
 use super::super::worker_state::WorkerState;
@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Counts an iteration as cancelled unless it comes to its end.
+/// Counts an iteration as cancelled unless it ends regularly.
 pub(super) struct IterationGuard<'a> {
     pub(super) state: &'a Rc<WorkerState>,
     pub(super) window: Window,
@@ -32,11 +32,11 @@ impl Drop for IterationGuard<'_> {
     }
 }
 
-/// The state of a journey on its way.
+/// The state of an iteration under way.
 pub(super) struct IterationProgress {
     /// From intended to actual start; the first request carries it, and takes it away.
     pub(super) delay: Option<Duration>,
-    /// Whether it sent a request.
+    /// True once it has sent a request.
     pub(super) sent: bool,
     /// The pauses: after steps, and between the requests of one.
     pub(super) paused: Duration,
@@ -55,7 +55,7 @@ pub(super) struct ExecutedStep {
 }
 
 impl IterationProgress {
-    /// One that sent nothing yet, with room for its steps.
+    /// Returns the progress of an iteration that has sent nothing yet.
     pub(super) fn new(delay: Option<Duration>, mut ran: Vec<ExecutedStep>) -> Self {
         ran.clear();
         Self {
@@ -93,7 +93,7 @@ impl IterationProgress {
 }
 
 impl ExecutedStep {
-    /// The same as the record keeps it, of a journey that was to start at `due`.
+    /// The same as the record keeps it, of an iteration that was to start at `due`.
     pub(super) fn to_slow_step(&self, due: Instant) -> SlowStep {
         SlowStep {
             step: self.step,

@@ -1,4 +1,4 @@
-//! One step of a journey: drawn, built, sent, checked and tallied.
+//! One step of an iteration: drawn, built, sent, checked and tallied.
 
 use super::super::outcome::{
     StepOutcome, StepSample, dependency_tally, tally_not_sent, tally_without_request,
@@ -23,6 +23,16 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::task::Poll;
 
+/// A step of an iteration: its definition, the window it counts in, and the state of its worker.
+#[derive(Clone, Copy)]
+pub(crate) struct StepContext<'a> {
+    /// The zero-based number of the step.
+    pub(crate) step: usize,
+    pub(crate) def: &'a StepDef,
+    pub(crate) window: Window,
+    pub(crate) state: &'a Rc<WorkerState>,
+}
+
 /// Every step that gets the transport of a user gives it back.
 pub(super) fn missing_transport<R>() -> R {
     unreachable!("a step keeps nothing that is lent to it")
@@ -32,22 +42,25 @@ impl<T: Transport> VirtualUser<T> {
     /// Runs one step; whether it was executed. Breaks off where the end of the run does.
     pub(super) async fn run_step<O: IterationObserver>(
         &mut self,
-        step: usize,
-        def: &StepDef,
-        window: Window,
+        context: StepContext<'_>,
         progress: &mut IterationProgress,
-        state: &Rc<WorkerState>,
         observer: &mut O,
     ) -> ControlFlow<(), bool> {
+        let StepContext {
+            step,
+            def,
+            window,
+            state,
+        } = context;
         if def.sends_itself {
             // In a box, so that the journeys of all others stay small.
-            let run = Box::pin(self.run_async_step(step, def, window, progress, state, observer));
+            let run = Box::pin(self.run_async_step(context, progress, observer));
             return ControlFlow::Continue(run.await);
         }
         let mut took = None;
-        let outcome = match self.build_request(step, O::FORCES_ALL_STEPS, window, state) {
+        let outcome = match self.build_request(context, O::FORCES_ALL_STEPS) {
             Ok(()) => {
-                let sender = self.request_loop(step, def, window, state, observer);
+                let sender = self.request_loop(context, observer);
                 let attempt = sender.send_until_settled().await;
                 progress.paused += attempt.paused;
                 if attempt.is_cut_off {
@@ -61,9 +74,9 @@ impl<T: Transport> VirtualUser<T> {
                     target: state.plan.grading[step].target,
                     checks: (0, 0),
                 };
-                let result = attempt.result.and_then(|status| {
-                    self.run_checks(step, Some(status), &mut sample.checks, window, state)
-                });
+                let result = attempt
+                    .result
+                    .and_then(|status| self.run_checks(context, Some(status), &mut sample.checks));
                 state.with_tally(window, |tally| {
                     sample.tally(&mut tally.steps[step], &result);
                 });
@@ -78,13 +91,10 @@ impl<T: Transport> VirtualUser<T> {
         ControlFlow::Continue(progress.record_step(step, &outcome, took, observer))
     }
 
-    /// Who sends what was built.
+    /// Returns the loop that sends the request which was built.
     fn request_loop<'a, O: IterationObserver>(
         &'a mut self,
-        step: usize,
-        def: &'a StepDef,
-        window: Window,
-        state: &'a WorkerState,
+        context: StepContext<'a>,
         observer: &'a mut O,
     ) -> RequestLoop<'a, T, O> {
         let chain = self
@@ -92,10 +102,7 @@ impl<T: Transport> VirtualUser<T> {
             .as_deref_mut()
             .unwrap_or_else(|| unreachable!("a request was built"));
         RequestLoop {
-            step,
-            def,
-            window,
-            state,
+            context,
             request: &self.request,
             transport: self.transport.as_mut().unwrap_or_else(missing_transport),
             chain,
@@ -106,14 +113,17 @@ impl<T: Transport> VirtualUser<T> {
     /// Runs one step that sends for itself; whether it was executed.
     async fn run_async_step<O: IterationObserver>(
         &mut self,
-        step: usize,
-        def: &StepDef,
-        window: Window,
+        context: StepContext<'_>,
         progress: &mut IterationProgress,
-        state: &Rc<WorkerState>,
         observer: &mut O,
     ) -> bool {
-        if let Err(outcome) = self.draw_step(step, O::FORCES_ALL_STEPS, state) {
+        let StepContext {
+            step,
+            def,
+            window,
+            state,
+        } = context;
+        if let Err(outcome) = self.draw_step(context, O::FORCES_ALL_STEPS) {
             state.with_tally(window, |tally| tally_not_sent(tally, step, &outcome));
             return progress.record_step(step, &outcome, None, observer);
         }
@@ -136,9 +146,9 @@ impl<T: Transport> VirtualUser<T> {
         let mut checks = (0, 0);
         let outcome = match ran {
             Ok(Ok(())) => self
-                .run_checks(step, None, &mut checks, window, state)
+                .run_checks(context, None, &mut checks)
                 .map_or_else(StepOutcome::Failed, |()| StepOutcome::Ok),
-            Ok(Err(Halt::Unmet(unmet))) => self.handle_unmet(step, unmet, state),
+            Ok(Err(Halt::Unmet(unmet))) => self.handle_unmet(context, unmet),
             Ok(Err(Halt::Failed(error))) => self.fail_step(step, log.failure_for(&error)),
             Err(message) => self.fail_step(
                 step,
@@ -179,11 +189,15 @@ impl<T: Transport> VirtualUser<T> {
     /// message returned.
     async fn poll_step_function(
         &mut self,
-        step: usize,
+        context: StepContext<'_>,
         http: &mut Http,
-        window: Window,
-        state: &WorkerState,
     ) -> Result<Result<(), Halt>, String> {
+        let StepContext {
+            step,
+            window,
+            state,
+            ..
+        } = context;
         let Self {
             chain: Some(chain),
             vu,
@@ -208,12 +222,8 @@ impl<T: Transport> VirtualUser<T> {
     }
 
     /// Draws the step, unless it runs `always` or has run once and for all.
-    fn draw_step(
-        &mut self,
-        step: usize,
-        always: bool,
-        state: &WorkerState,
-    ) -> Result<(), StepOutcome> {
+    fn draw_step(&mut self, context: StepContext<'_>, always: bool) -> Result<(), StepOutcome> {
+        let StepContext { step, state, .. } = context;
         let Self {
             chain: Some(chain),
             vu,
@@ -243,14 +253,14 @@ impl<T: Transport> VirtualUser<T> {
     }
 
     /// Draws the step and builds its request, or says why there is none.
-    fn build_request(
-        &mut self,
-        step: usize,
-        always: bool,
-        window: Window,
-        state: &WorkerState,
-    ) -> Result<(), StepOutcome> {
-        self.draw_step(step, always, state)?;
+    fn build_request(&mut self, context: StepContext<'_>, always: bool) -> Result<(), StepOutcome> {
+        let StepContext {
+            step,
+            window,
+            state,
+            ..
+        } = context;
+        self.draw_step(context, always)?;
         let Self {
             chain: Some(chain),
             vu,
@@ -266,7 +276,7 @@ impl<T: Transport> VirtualUser<T> {
         });
         match built {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(unmet)) => Err(self.handle_unmet(step, unmet, state)),
+            Ok(Err(unmet)) => Err(self.handle_unmet(context, unmet)),
             Err(message) => {
                 let message = format!("panicked: {message}");
                 Err(self.fail_step(step, Failure::new(ErrorKind::StepPanic, message)))
@@ -275,7 +285,8 @@ impl<T: Transport> VirtualUser<T> {
     }
 
     /// Empties the slot of a step that sends nothing, and says what became of it.
-    fn handle_unmet(&mut self, step: usize, unmet: Unmet, state: &WorkerState) -> StepOutcome {
+    fn handle_unmet(&mut self, context: StepContext<'_>, unmet: Unmet) -> StepOutcome {
+        let StepContext { step, state, .. } = context;
         let (cause, outcome) = match unmet {
             Unmet::Invalid { reason } => {
                 let failure = Failure::new(ErrorKind::StepError, reason);
@@ -311,12 +322,16 @@ impl<T: Transport> VirtualUser<T> {
     /// Runs the checks of a step, counted as passed and failed; `status` is that of its answer.
     fn run_checks(
         &mut self,
-        step: usize,
+        context: StepContext<'_>,
         status: Option<StatusCode>,
         checks: &mut (u64, u64),
-        window: Window,
-        state: &WorkerState,
     ) -> Result<(), Failure> {
+        let StepContext {
+            step,
+            window,
+            state,
+            ..
+        } = context;
         let Self {
             chain: Some(chain),
             vu,

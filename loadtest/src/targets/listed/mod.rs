@@ -31,11 +31,11 @@ pub const KEYS: [&str; 9] = [
 pub struct Listed {
     /// The host, in its one spelling: a name in lower case without a final dot, or an address.
     pub host: String,
-    /// Whether the scheme is `https`, which is the default, or `http`.
+    /// True for `https`, which is the default; false for `http`.
     pub https: bool,
     /// The port; that of the scheme, where none is given.
     pub port: u16,
-    /// Who answers for the target, and agreed to it being tested.
+    /// The person who answers for the target and agreed to the test.
     pub owner: String,
     /// The most requests a second, those of redirects and retries included.
     pub max_rate: Option<f64>,
@@ -43,20 +43,20 @@ pub struct Listed {
     pub max_in_flight: Option<u32>,
     /// The longest load.
     pub max_duration: Option<Duration>,
-    /// The addresses that the host may stand for; without any, whatever it stands for before the run.
+    /// The addresses that the host may have. If empty, those that it has before the run.
     pub addresses: Vec<IpNet>,
-    /// Whether the target itself has to say that it may be tested.
+    /// True if the target itself must state that it may be tested.
     pub proof: bool,
     /// The line of the entry in its file.
     pub line: usize,
 }
 
-/// What is wrong with a file.
+/// A mistake in a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mistake {
     /// The line, counted from 1.
     pub line: usize,
-    /// What is wrong, and what to write instead.
+    /// The mistake, and the correct form.
     pub message: String,
 }
 
@@ -131,7 +131,7 @@ impl Listed {
         }
     }
 
-    /// Whether the host may stand for `address`.
+    /// Returns whether the host may have `address`.
     pub(super) fn has(&self, address: IpAddr) -> bool {
         self.addresses.is_empty() || self.addresses.iter().any(|net| net.contains(&address))
     }
@@ -158,27 +158,27 @@ struct TargetEntry {
     values: Vec<(String, EntryValue, usize)>,
 }
 
-/// Where in the file the parser is.
+/// The position of the parser in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TomlPosition {
     /// Before the first table.
     Root,
-    /// In a table that is not of targets.
+    /// Within another table.
     Elsewhere,
-    /// In the last entry.
+    /// Within the last entry.
     TargetEntry,
 }
 
 struct TargetsReader<'i> {
     source: Source<'i>,
     place: TomlPosition,
-    /// Whether the header of a table of an array is being read, and its names so far.
+    /// The header being read: whether it is a table of an array, and its names so far.
     header: Option<(bool, Vec<String>, Span)>,
     /// The key before the value.
     key: Vec<(String, Span)>,
     /// The list that is being read.
     array: Option<Vec<EntryValue>>,
-    /// How deep within lists and inline tables.
+    /// The depth of nested lists and inline tables.
     depth: usize,
     entries: Vec<TargetEntry>,
     mistakes: Vec<Mistake>,
@@ -530,7 +530,7 @@ fn parse_net(text: &str) -> Result<IpNet, String> {
     })
 }
 
-/// Whether one is the other with a letter too few, too many, wrong, or swapped.
+/// Returns whether the words differ by one letter that is missing, added, wrong or swapped.
 fn is_one_edit_away(word: &str, known: &str) -> bool {
     strsim::damerau_levenshtein(word, known) <= 2 && word.len() > 2
 }

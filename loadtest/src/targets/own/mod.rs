@@ -109,7 +109,7 @@ impl Target {
         &self.url
     }
 
-    /// Whether it runs inside this process.
+    /// Returns whether it runs inside this process.
     pub fn is_in_process(&self) -> bool {
         matches!(self.server, TargetServer::InsideProcess(_))
     }
@@ -135,7 +135,7 @@ impl Target {
     }
 }
 
-/// How to start a [`Target`]; made by [`Target::binary`].
+/// A command that starts a [`Target`]; made by [`Target::binary`].
 #[derive(Debug, Clone)]
 #[must_use = "nothing is started before `start`"]
 pub struct TargetCommand {
@@ -147,19 +147,19 @@ pub struct TargetCommand {
 }
 
 impl TargetCommand {
-    /// Adds one argument, in which `{port}` stands for the port to listen on.
+    /// Adds one argument. `{port}` in it is replaced by the port to listen on.
     pub fn arg(mut self, arg: impl Into<String>) -> Self {
         self.args.push(arg.into());
         self
     }
 
-    /// Adds arguments, in which `{port}` stands for the port to listen on.
+    /// Adds arguments. `{port}` in them is replaced by the port to listen on.
     pub fn args<A: Into<String>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
         self.args.extend(args.into_iter().map(Into::into));
         self
     }
 
-    /// Sets an environment variable, in whose value `{port}` stands for the port to listen on.
+    /// Sets an environment variable. `{port}` in its value is replaced by the port to listen on.
     pub fn env(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.env.push((key.into(), value.into()));
         self
@@ -172,7 +172,7 @@ impl TargetCommand {
         self
     }
 
-    /// How long the target may take until it is ready: 10 s where nothing is said.
+    /// Sets the time limit for the target to become ready; the default is 10 s.
     pub fn ready_within(mut self, within: Duration) -> Self {
         self.within = within;
         self
@@ -258,15 +258,14 @@ impl TargetCommand {
     }
 }
 
-/// What stands for the port in arguments and environment values.
+/// The placeholder for the port in arguments and environment values.
 const PORT_PLACEHOLDER: &str = "{port}";
-/// How many ports are tried: between our finding a free one and the child's taking it, somebody else
-/// may have taken it.
+/// The most ports that are tried. Another process may take a free port before the child does.
 const MAX_PORT_ATTEMPTS: usize = 5;
 /// The pause between two questions whether the target is ready.
 const READY_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Whether the run is to end, so that nobody waits for a target any more.
+/// True if the run is to end, so that waiting for a target stops.
 static GIVEN_UP: AtomicBool = AtomicBool::new(false);
 
 /// Ends the wait for targets that are starting, in every thread.
@@ -283,9 +282,9 @@ pub enum TargetError {
     Start {
         /// The executable, as given.
         program: PathBuf,
-        /// What to do about it.
+        /// The remedy.
         hint: &'static str,
-        /// What the system said.
+        /// The error of the system.
         error: io::Error,
     },
     /// Nothing tells the target where to listen.
@@ -306,7 +305,7 @@ pub enum TargetError {
     Exited {
         /// The name of the executable.
         program: String,
-        /// How it ended.
+        /// Its exit status.
         status: ExitStatus,
         /// The last lines it printed.
         output: LastOutput,
@@ -319,9 +318,9 @@ pub enum TargetError {
     NotReady {
         /// The name of the executable.
         program: String,
-        /// How long it had.
+        /// The time limit.
         within: Duration,
-        /// What came back last: `GET /health answered 503`.
+        /// The last response: `GET /health answered 503`.
         answer: String,
         /// The last lines it printed.
         output: LastOutput,
@@ -337,7 +336,7 @@ pub enum TargetError {
     Died {
         /// The name of the executable.
         program: String,
-        /// How it ended.
+        /// Its exit status.
         status: ExitStatus,
         /// The last lines it printed.
         output: LastOutput,
@@ -351,13 +350,13 @@ pub enum TargetError {
          serve the listener that the closure is given, and do slow work before `Target::serve`"
     )]
     InsideNotReady {
-        /// How long it had.
+        /// The time limit.
         within: Duration,
     },
     /// The future of a server in this process ended.
     #[error("the server in this process died: {how}")]
     InsideDied {
-        /// What it returned, or the message of its panic.
+        /// The value it returned, or the message of its panic.
         how: String,
     },
     /// The system does not know the process any more.
@@ -365,14 +364,14 @@ pub enum TargetError {
     Unknown {
         /// The name of the executable.
         program: String,
-        /// What the system said.
+        /// The error of the system.
         error: io::Error,
     },
 }
 
 pub use process::LastOutput;
 
-/// What to do about a process that did not start.
+/// Returns the remedy for a process that did not start.
 fn start_hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::NotFound => {
@@ -400,7 +399,7 @@ fn free_port() -> Result<u16, TargetError> {
         .map_err(TargetError::NoPort)
 }
 
-/// Whether a child that ended did so because somebody else had its port.
+/// Returns whether a child ended since another process had its port.
 fn was_port_taken(port: u16, output: &LastOutput) -> bool {
     let said = output.as_str().to_ascii_lowercase();
     ["address already in use", "address in use", "eaddrinuse"]

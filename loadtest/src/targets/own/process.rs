@@ -19,7 +19,7 @@ pub(super) struct ChildProcess {
     pub(super) program: String,
     child: Mutex<Child>,
     printed: Arc<OutputBuffer>,
-    /// What the child started goes with it.
+    /// The group ends everything that the child started.
     #[cfg(unix)]
     _group: Option<ProcessGroup>,
 }
@@ -52,7 +52,7 @@ impl ChildProcess {
         Ok(process)
     }
 
-    /// How the child ended, once it has.
+    /// Returns the exit status of the child, once it has ended.
     pub(super) fn ended(&self) -> Result<Option<ExitStatus>, TargetError> {
         lock_ignoring_poison(&self.child)
             .try_wait()
@@ -93,7 +93,7 @@ impl LastOutput {
 }
 
 impl fmt::Display for LastOutput {
-    /// As the end of an error message: each line on its own, behind a bar.
+    /// Writes the end of an error message: each line on its own, behind a bar.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
             return f.write_str("; it printed nothing");
@@ -105,15 +105,15 @@ impl fmt::Display for LastOutput {
     }
 }
 
-/// How much of the output is kept, in bytes.
+/// The number of output bytes that are kept.
 const MAX_KEPT_OUTPUT: usize = 64 * 1024;
-/// How many lines of it an error shows.
+/// The number of output lines in an error.
 const MAX_SHOWN_LINES: usize = 20;
-/// How long the pipes of a dead child are given to drain. They stay open for as long as a process
-/// that the child started holds them, and nobody waits for that one.
+/// The time for the pipes of a dead child to drain. Processes that the child started may hold them open for
+/// longer.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// What a child printed: a buffer that two threads fill.
+/// The output of a child: a buffer that two threads fill.
 #[derive(Debug, Default)]
 struct OutputBuffer {
     tail: Mutex<OutputTail>,
@@ -123,7 +123,7 @@ struct OutputBuffer {
 #[derive(Debug, Default)]
 struct OutputTail {
     bytes: VecDeque<u8>,
-    /// How many pipes are still open.
+    /// The number of open pipes.
     open: usize,
 }
 

@@ -1,10 +1,10 @@
-//! Asks whether a server is ready.
+//! Probes whether a server is ready.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// What makes a target ready.
+/// The probe that finds a target ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ReadyProbe {
     /// It accepts a connection.

@@ -16,14 +16,14 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-/// How long the server may take until it takes connections.
+/// The time limit for the server to accept connections.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long one question may take.
+/// The time limit of one attempt to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(250);
-/// How long the thread is given to end; one that blocks is left behind.
+/// The time limit for the thread to end; one that blocks is left behind.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What the future of a server may return; a server that returns at all has died.
+/// A return value of a server's future. A server that returns at all has died.
 pub trait ServerEnd {
     /// The end in words.
     fn in_words(self) -> String;
@@ -60,7 +60,7 @@ pub(super) struct InProcess {
 
 #[derive(Debug, Default)]
 struct ServerState {
-    /// How the future ended, once it has.
+    /// The way the future ended, once it has.
     death: Mutex<Option<String>>,
 }
 
@@ -104,7 +104,7 @@ impl InProcess {
         Ok((server, address))
     }
 
-    /// Whether the future still runs.
+    /// Returns an error if the future has ended.
     pub(super) fn check(&self) -> Result<(), TargetError> {
         match &*self.state.death() {
             None => Ok(()),
@@ -194,8 +194,8 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
         .unwrap_or("without a message")
 }
 
-/// Whether somebody takes a connection: we hang up at once, and a server that is there does the same.
-/// The listening socket alone would let us in, but not notice; and no request reaches the service.
+/// Returns whether the server accepts a connection, which is closed at once. The listening socket alone would
+/// not tell, and no request reaches the service.
 fn accepts_connections(address: SocketAddr) -> bool {
     let asked = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).and_then(|mut stream| {
         stream.shutdown(Shutdown::Write)?;

@@ -5,16 +5,16 @@ use bytes::Bytes;
 use std::io::Write as _;
 use std::ops::ControlFlow;
 
-/// Where in a body in chunks one is.
+/// The position in a chunked body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Chunks {
     /// Before the size of a chunk.
     Start,
     /// Within it.
     Size(u64),
-    /// In the blanks after it.
+    /// Within the blanks after it.
     Blank(u64),
-    /// In what else stands in its line.
+    /// Within the rest of its line.
     Extension(u64),
     /// Before the end of that line.
     SizeEnd(u64),
@@ -67,7 +67,7 @@ impl Chunks {
         Ok((at, ControlFlow::Continue(())))
     }
 
-    /// Where one is after a byte that is no data.
+    /// Returns the position after a byte that is not data.
     fn next_state(self, byte: u8) -> Result<Self, Error> {
         Ok(match (self, byte) {
             (Self::Start, _) => Self::Size(hex_digit(byte).ok_or(BAD_CHUNK_SIZE)?),

@@ -32,12 +32,12 @@ pub(super) enum ParsedHead {
     Final(usize, ResponseHead),
 }
 
-/// What the head of an answer says but for its headers.
+/// The head of a response without its headers.
 pub(super) struct ResponseHead {
     pub(super) status: StatusCode,
     pub(super) version: Version,
     pub(super) body: Body,
-    /// Whether the connection takes another request after it.
+    /// True if the connection takes another request after it.
     pub(super) is_kept: bool,
 }
 
@@ -87,7 +87,7 @@ pub(super) fn encode_request_head(outgoing: &OutgoingRequest<'_>, out: &mut Vec<
     is_chunked
 }
 
-/// Whether no other request is to follow on the connection.
+/// Returns whether the headers ask to close the connection.
 pub(super) fn asks_to_close(headers: &[(HeaderName, HeaderValue)]) -> bool {
     let mut headers = headers.iter();
     headers.any(|(name, value)| *name == CONNECTION && list_contains(value.as_bytes(), "close"))
@@ -208,20 +208,20 @@ fn parse_length(value: &[u8], before: Option<Option<u64>>) -> Option<u64> {
     length.flatten()
 }
 
-/// Whether one of the words of a list is this one.
+/// Returns whether a list contains `word`.
 fn list_contains(list: &[u8], word: &str) -> bool {
     let mut words = list.split(|byte| *byte == b',');
     words.any(|found| found.trim_ascii().eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// Whether the last word of a list is this one.
+/// Returns whether `word` is the last of a list.
 fn list_ends_with(list: &[u8], word: &str) -> bool {
     let mut words = list.rsplit(|byte| *byte == b',');
     let found = words.next();
     found.is_some_and(|found| found.trim_ascii().eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// What is wrong with a head.
+/// Describes a mistake in a head.
 fn describe_parse_error(error: httparse::Error) -> &'static str {
     match error {
         httparse::Error::Version => "invalid HTTP version",

@@ -23,23 +23,23 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
 
-/// How much is read at once.
+/// The size of one read.
 const READ_SIZE: usize = 64 * 1024;
-/// What a connection keeps of the memory of an answer, for the next one.
+/// The buffer capacity that a connection retains for the next response.
 const RETAINED_CAPACITY: usize = 1024;
 /// A body up to this size is written together with its head.
 const INLINE_BODY_SIZE: usize = 16 * 1024;
-/// How much of a head is looked at as soon as it comes, so that what is none is found out.
+/// The bytes of a head that are examined as soon as they arrive, so that anything else is noticed early.
 const HEAD_PROBE_SIZE: usize = 16;
 
 thread_local! {
-    /// Where all connections of a thread read to, one after another.
+    /// The read buffer that all connections of a thread share.
     static READ_BUFFER: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ_SIZE].into());
-    /// Where they write their requests first.
+    /// The write buffer that they share.
     static WRITE_BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Why there is no answer, or not all of it.
+/// The reason why a response is missing or incomplete.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
     /// The head is larger than it may be.
@@ -59,7 +59,7 @@ pub(super) enum Error {
     Broken(io::Error),
 }
 
-/// Whether the other side is gone, so that reading comes to an end, too.
+/// Returns whether the peer is gone, so that reading will end too.
 fn is_peer_gone(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -72,19 +72,19 @@ fn is_peer_gone(error: &io::Error) -> bool {
 /// A connection.
 pub(super) struct Http1 {
     io: MeteredStream,
-    /// What was read and is yet to be looked at, from `used` on.
+    /// Bytes that were read and are not consumed yet, from `used` on.
     read: Vec<u8>,
     used: usize,
     body: Body,
-    /// Whether another request may follow.
+    /// True if another request may follow.
     is_kept: bool,
-    /// Whether more came than was asked for.
+    /// True if the server sent more than was asked for.
     is_spoilt: bool,
     /// The rest of a request that was answered before it was written as a whole.
     unsent: Option<Box<UnsentRequest>>,
 }
 
-/// What is to come of a body.
+/// The rest of a body.
 #[derive(Debug)]
 enum Body {
     /// So many bytes.
@@ -204,12 +204,12 @@ impl Http1 {
         }
     }
 
-    /// Whether another request may follow.
+    /// Returns whether another request may follow.
     pub(super) fn is_kept(&self) -> bool {
         self.is_kept
     }
 
-    /// Whether more came than was asked for. None of it is taken for an answer.
+    /// Returns whether the server sent more than was asked for. Such bytes are never part of a response.
     pub(super) fn is_spoilt(&self) -> bool {
         self.is_spoilt
     }
@@ -219,8 +219,8 @@ impl Http1 {
         self.is_kept = false;
     }
 
-    /// Whether the connection rests, so that it takes a request: it is open, and nothing was said that
-    /// nobody asked for.
+    /// Returns whether the connection can take a request: it is open, and the server has sent nothing
+    /// unasked.
     pub(super) fn is_idle(&mut self, cx: &mut Context<'_>) -> bool {
         if !self.is_kept {
             return false;
@@ -233,7 +233,7 @@ impl Http1 {
         false
     }
 
-    /// How much of a body is certain to come.
+    /// Returns the number of body bytes that are announced.
     pub(super) fn announced(&self) -> u64 {
         match self.body {
             Body::Length(length) => length,
@@ -247,7 +247,7 @@ impl Http1 {
         UnsentRequest::new(outgoing)
     }
 
-    /// Writes a request and waits for the head of its answer: status, version and `write_headers`. Those that say
+    /// Writes a request and waits for the head of its answer: status, version and `headers`. Those that say
     /// nothing to a client are left out unless `all` are wanted.
     // Not an `async fn`, which would hold the request twice, in the memory of every user.
     pub(super) fn send<'a>(
