@@ -4,9 +4,9 @@
 //! repository and of its build server.
 
 use crate::config::{Config, FILE_NAME, Level, Plan};
+use crate::console::clean;
 use crate::error::Error;
 use crate::selection::Found;
-use crate::shell::clean;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -55,10 +55,7 @@ const VARIABLES: [&str; 3] = ["LOADTEST_USER", "GITHUB_ACTOR", "GITLAB_USER_LOGI
 impl Caller {
     /// The one of this process, in `folder`.
     pub(crate) fn of_process(folder: &Path) -> Option<Self> {
-        Self::find(
-            |name| std::env::var(name).ok(),
-            |key| configured(key, folder),
-        )
+        Self::find(crate::process::variable, |key| configured(key, folder))
     }
 
     fn find(

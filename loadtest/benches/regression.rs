@@ -230,6 +230,7 @@ fn run(system: System, dice: &mut Dice) -> ScenarioRecord {
         target_in_process: false,
         permits: Vec::new(),
         offline: None,
+        validity_off: false,
         executable_hash: String::new(),
         workers: 1,
         started_at: String::new(),

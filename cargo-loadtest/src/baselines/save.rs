@@ -177,6 +177,12 @@ fn judged(
             "save a run of `cargo loadtest run`",
         ));
     }
+    if scenario.validity_off {
+        return Err(Refused::new(
+            "its validity was not judged",
+            "save a run that was made without `LOADTEST_VALIDITY`",
+        ));
+    }
     let reasons = || {
         let words: Vec<_> = card.reasons.iter().map(ToString::to_string).collect();
         words.join("; ")

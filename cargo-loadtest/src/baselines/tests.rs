@@ -203,6 +203,10 @@ fn what_cannot_be_compared_is_not_saved() {
             "it was interrupted",
         ),
         (
+            &|run: &mut RunRecord| run.scenarios[0].validity_off = true,
+            "its validity was not judged",
+        ),
+        (
             &|run: &mut RunRecord| run.scenarios[0] = scenario(59),
             "measured 59.0 s after its ramp",
         ),

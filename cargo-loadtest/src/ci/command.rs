@@ -3,7 +3,7 @@
 //! GitHub's runner reads commands from every line of both streams: `::name key=value::text` where a line begins
 //! so, and the older `##[name]text` anywhere in it.
 
-use crate::shell;
+use crate::console;
 use std::fmt::Write as _;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::OnceLock;
@@ -17,13 +17,13 @@ static TOKEN: OnceLock<String> = OnceLock::new();
 /// From here on the runner takes no line for a command: what compilers, targets and scenarios print is theirs.
 pub(super) fn stop() {
     let token = TOKEN.get_or_init(random);
-    shell::command(format_args!("::stop-commands::{token}"));
+    console::command(format_args!("::stop-commands::{token}"));
 }
 
 /// From here on it does again.
 pub(super) fn resume() {
     if let Some(token) = TOKEN.get() {
-        shell::command(format_args!("::{token}::"));
+        console::command(format_args!("::{token}::"));
     }
 }
 

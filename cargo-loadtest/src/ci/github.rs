@@ -6,7 +6,7 @@ use super::annotation::{self, Annotation, Level};
 use super::{Published, command, outputs};
 use crate::error::Error;
 use crate::export;
-use crate::shell;
+use crate::{console, process};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -36,10 +36,10 @@ impl Step {
     /// The step that this process is part of.
     pub(super) fn of_environment() -> Option<Self> {
         let path = |name: &str| {
-            let value = std::env::var_os(name).filter(|value| !value.is_empty());
+            let value = process::variable_os(name).filter(|value| !value.is_empty());
             value.map(PathBuf::from)
         };
-        (std::env::var_os("GITHUB_ACTIONS")? == "true").then(|| Self {
+        (process::variable_os("GITHUB_ACTIONS")? == "true").then(|| Self {
             summary: path(SUMMARY_FILE),
             output: path(OUTPUT_FILE),
             repository: path("GITHUB_WORKSPACE"),
@@ -56,9 +56,9 @@ impl Step {
 
     /// The same of what prevented a run.
     pub(super) fn failed(&self, error: &Error) {
-        let mut text = shell::clean_lines(&error.to_string());
+        let mut text = console::clean_lines(&error.to_string());
         if let Some(help) = error.help() {
-            let _ = write!(text, "\n{}", shell::clean_lines(&help));
+            let _ = write!(text, "\n{}", console::clean_lines(&help));
         }
         self.summarise(|_| {
             let quoted = text.replace('\n', "\n    ");
@@ -93,7 +93,7 @@ impl Step {
         let page = write(room);
         if page.len() > room {
             let limit = SUMMARY / 1024;
-            shell::warning(format_args!(
+            console::warning(format_args!(
                 "the summary of this step is full: GitHub shows {limit} KiB"
             ));
             return;
@@ -134,7 +134,7 @@ impl Step {
         }
         command::resume();
         for line in lines {
-            shell::command(line);
+            console::command(line);
         }
         command::stop();
     }
@@ -145,7 +145,7 @@ impl Step {
             Level::Warning => "warning",
         };
         let mut properties = Vec::new();
-        let mut text = shell::clean_lines(text);
+        let mut text = console::clean_lines(text);
         if let Some((file, line)) = &note.place {
             match self.within(&sources.join(file)) {
                 Some(path) => {
@@ -153,11 +153,11 @@ impl Step {
                     properties.push(("line", line.to_string()));
                 }
                 None => {
-                    let _ = write!(text, "\n({}:{line})", shell::clean(file));
+                    let _ = write!(text, "\n({}:{line})", console::clean(file));
                 }
             }
         }
-        properties.push(("title", shell::clean(&note.title)));
+        properties.push(("title", console::clean(&note.title)));
         command::line(name, &properties, &text)
     }
 
@@ -209,7 +209,7 @@ fn is_within_a_line(path: &Path) -> std::io::Result<bool> {
 
 fn tell_of(name: &str, path: &Path, written: std::io::Result<()>) {
     if let Err(error) = written {
-        shell::warning(format_args!(
+        console::warning(format_args!(
             "could not write `{}`, which `{name}` names: {error}",
             path.display()
         ));

@@ -10,8 +10,8 @@ mod outputs;
 mod tests;
 
 use crate::cli::Format;
+use crate::console;
 use crate::error::Error;
-use crate::shell;
 pub(crate) use command::harmless;
 use github::Step;
 use loadtest_model::card::Report;
@@ -49,7 +49,7 @@ impl Session {
     /// Begins one, where `--ci` asks for it: from here on nothing that is printed is a command to the server.
     pub(crate) fn begin(asked: bool) -> Self {
         if asked {
-            shell::be_plain();
+            console::be_plain();
         }
         let github = Step::of_environment().filter(|_| asked);
         if github.is_some() {

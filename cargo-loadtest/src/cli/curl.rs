@@ -1,5 +1,6 @@
 //! A curl command in the command line: in its place, and where it is not.
 
+use super::values;
 use clap::{Arg, Args};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,7 +10,7 @@ use std::path::PathBuf;
 #[command(next_help_heading = "Without a scenario")]
 pub(crate) struct CurlArgs {
     /// Take the requests of the curl commands in this text, as it was copied for whatever shell; `-` is standard input
-    #[arg(long = "curl", value_name = "FILE", conflicts_with = "packages")]
+    #[arg(long = "curl", value_name = "FILE", conflicts_with = "packages", value_parser = values::path())]
     pub(crate) file: Option<PathBuf>,
     /// Read the files that curl commands name, such as `-d @body.json`
     #[arg(long)]

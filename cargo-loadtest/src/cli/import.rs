@@ -1,5 +1,6 @@
 //! `cargo loadtest import`.
 
+use super::values;
 use clap::{Args, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ pub(crate) enum ImportCommand {
     /// Curl commands, as they were copied for whatever shell
     Curl {
         /// A text with curl commands; `-` is standard input
-        #[arg(value_name = "FILE", default_value = "-", conflicts_with = "command")]
+        #[arg(value_name = "FILE", default_value = "-", conflicts_with = "command", value_parser = values::path())]
         file: PathBuf,
         /// Read the files that the commands name, such as `-d @body.json`
         #[arg(long)]
@@ -31,7 +32,7 @@ pub(crate) enum ImportCommand {
     /// Requests that a browser recorded: an archive of its network tools (HAR)
     Har {
         /// The archive; `-` is standard input
-        #[arg(value_name = "FILE", default_value = "-")]
+        #[arg(value_name = "FILE", default_value = "-", value_parser = values::path())]
         file: PathBuf,
         /// Keep the requests to this host (`host` or `host:port`), and no others; without it, those to the site of the first page
         #[arg(long, value_name = "HOST")]
@@ -48,7 +49,7 @@ pub(crate) enum ImportCommand {
     /// The operations of a service: an OpenAPI document, 3.1, 3.0 or 2.0, as JSON or YAML
     Openapi {
         /// The document; `-` is standard input
-        #[arg(value_name = "FILE", default_value = "-")]
+        #[arg(value_name = "FILE", default_value = "-", value_parser = values::path())]
         file: PathBuf,
         /// Take the operations with this tag, and no others
         #[arg(long, value_name = "TAG")]
@@ -65,10 +66,10 @@ pub(crate) enum ImportCommand {
     /// A collection of Postman, version 2.1 or 2.0
     Postman {
         /// The collection; `-` is standard input
-        #[arg(value_name = "FILE", default_value = "-")]
+        #[arg(value_name = "FILE", default_value = "-", value_parser = values::path())]
         file: PathBuf,
         /// An environment that was exported, or the globals, for the variables of the collection
-        #[arg(long, value_name = "FILE")]
+        #[arg(long, value_name = "FILE", value_parser = values::path())]
         environment: Option<PathBuf>,
         /// Take this folder, with what it needs of others, and no others
         #[arg(long, value_name = "NAME")]
@@ -82,7 +83,7 @@ pub(crate) enum ImportCommand {
 #[derive(Debug, Args)]
 pub(crate) struct ImportOutput {
     /// Write to this file; `-` is standard output
-    #[arg(short, long, value_name = "PATH", default_value = "-")]
+    #[arg(short, long, value_name = "PATH", default_value = "-", value_parser = values::path())]
     pub(crate) output: PathBuf,
     /// Write over a file that is there
     #[arg(long)]

@@ -5,8 +5,8 @@ mod curl;
 mod import;
 pub(crate) mod values;
 
-use crate::shell;
 use crate::units;
+use crate::{console, process};
 pub(crate) use capacity::{CapacityArgs, RateArgs, Slo};
 use clap::builder::styling::Styles;
 use clap::error::ErrorKind;
@@ -194,7 +194,7 @@ pub(crate) struct ExportArgs {
     #[arg(value_name = "SCENARIO")]
     pub(crate) scenario: String,
     /// Write to this file; `-` is standard output
-    #[arg(short, long, value_name = "PATH", default_value = "-")]
+    #[arg(short, long, value_name = "PATH", default_value = "-", value_parser = values::path())]
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
@@ -341,7 +341,7 @@ pub(crate) struct ConfigArgs {
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct PdfArgs {
     /// Take characters that the font of the PDF lacks from this TrueType or OpenType file; given several times, from the first that has them
-    #[arg(long = "pdf-font", value_name = "FILE")]
+    #[arg(long = "pdf-font", value_name = "FILE", value_parser = values::path())]
     pub(crate) fonts: Vec<PathBuf>,
 }
 
@@ -349,7 +349,7 @@ pub(crate) struct PdfArgs {
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
     /// The folder of the package
-    #[arg(long, value_name = "DIR", conflicts_with = "package")]
+    #[arg(long, value_name = "DIR", conflicts_with = "package", value_parser = values::path())]
     pub(crate) path: Option<PathBuf>,
     /// The package
     #[arg(short, long, value_name = "SPEC", help_heading = "Package Selection")]
@@ -444,7 +444,7 @@ impl LoadArgs {
 #[command(next_help_heading = "Manifest Options")]
 pub(crate) struct CargoArgs {
     /// Path to Cargo.toml
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_parser = values::path())]
     pub(crate) manifest_path: Option<PathBuf>,
     /// Assert that `Cargo.lock` will remain unchanged
     #[arg(long)]
@@ -456,7 +456,7 @@ pub(crate) struct CargoArgs {
     #[arg(long)]
     pub(crate) frozen: bool,
     /// Directory for all generated artifacts
-    #[arg(long, value_name = "DIRECTORY", help_heading = "Compilation Options")]
+    #[arg(long, value_name = "DIRECTORY", help_heading = "Compilation Options", value_parser = values::path())]
     pub(crate) target_dir: Option<PathBuf>,
 }
 
@@ -529,13 +529,16 @@ impl Color {
     /// What goes without saying on a build server.
     fn decided(self) -> Self {
         match self {
-            Self::Auto if shell::is_ci() => Self::Never,
+            Self::Auto if console::is_ci() => Self::Never,
             color => color,
         }
     }
 
     /// Decides for the whole program.
     pub(crate) fn apply(self) {
+        if process::is_replaced() {
+            return;
+        }
         match self.decided() {
             Self::Auto => anstream::ColorChoice::Auto,
             Self::Always => anstream::ColorChoice::Always,

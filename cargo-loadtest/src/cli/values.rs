@@ -1,6 +1,8 @@
 //! The values of flags, read and checked one by one.
 
+use crate::process;
 use crate::units;
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -87,7 +89,7 @@ impl FromStr for Export {
     fn from_str(text: &str) -> Result<Self, String> {
         let (word, path) = match text.split_once('=') {
             Some((_, "")) => return Err("has no path after `=`".to_owned()),
-            Some((word, path)) => (word, Some(PathBuf::from(path))),
+            Some((word, path)) => (word, Some(process::resolve(Path::new(path)))),
             None => (text, None),
         };
         let existing = Format::ALL.map(Format::word).join("`, `");
@@ -96,6 +98,11 @@ impl FromStr for Export {
             None => Err(format!("unknown format `{word}`; there is `{existing}`")),
         }
     }
+}
+
+/// Parses a path, relative to the working directory of the call.
+pub(super) fn path() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().map(|path| process::resolve(&path))
 }
 
 /// More is a slip of the keyboard.

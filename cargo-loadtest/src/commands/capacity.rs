@@ -1,18 +1,18 @@
 //! `cargo loadtest capacity`: the highest arrival rate at which a scenario meets an SLO.
 
-use super::{Project, publish, recorded, run};
+use super::{Project, publish, recorded, require_judged_validity, run};
 use crate::cli::{CapacityArgs, Cli, Format, RateArgs, Slo};
+use crate::console;
 use crate::error::Error;
 use crate::notify::{Planned, Run};
 use crate::policy::{self, Action};
 use crate::selection::{Found, similar};
 use crate::session::{self, Program};
-use crate::shell;
 use crate::store::{self, Store};
 use crate::workspace;
 use loadtest_model::capacity::{Goal, Outcome, Purpose, Search, Trial};
 use loadtest_model::card::view;
-use loadtest_model::definition::slo::Mistake;
+use loadtest_model::definition::threshold::ThresholdMistake;
 use loadtest_model::definition::{Bound, Load, Metric, Part, ScenarioDef, Threshold};
 use loadtest_model::plan::{PlanError, ScopedThreshold, with_error_limit};
 use loadtest_model::protocol::CapacityRequest;
@@ -29,6 +29,7 @@ const HIGHEST: f64 = 1_000_000.0;
 /// # Errors
 /// What prevents the search as a whole.
 pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
+    require_judged_validity(args.ci.then_some("--ci"))?;
     let mut exports = publish::Exports::check(&args.export, &args.pdf)?;
     let given = recorded::requests(&args.curl)?;
     let measures_itself = given.is_some();
@@ -103,7 +104,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     );
     let read = made.and_then(|()| folder.fold_search(&mut record));
     if let Err(error) = read {
-        shell::error(&error);
+        console::error(&error);
         record.not_run.push(run::not_run(found, &error));
         record.capacity = None;
     }
@@ -171,7 +172,7 @@ fn resolve(slo: &Slo, definition: &ScenarioDef) -> Result<Vec<ScopedThreshold>, 
     for condition in &slo.conditions {
         let mut wrong = |message: String| {
             let place = condition.place.clone();
-            mistakes.push(Mistake { place, message }.show(&slo.text));
+            mistakes.push(ThresholdMistake { place, message }.render_below(&slo.text));
         };
         if is_rate(&condition.threshold) {
             wrong("the rate is what is searched for: `--min 500/s` asks for one".to_owned());
@@ -271,7 +272,7 @@ fn conditions(record: &RunRecord) -> String {
 /// Says what is searched for, and how long that takes at most.
 fn announce(request: &CapacityRequest, record: &RunRecord) {
     let goal = &request.goal;
-    shell::status(
+    console::status(
         "Searching",
         format_args!(
             "the highest rate at which {} meets {}, seed {}",
@@ -282,7 +283,7 @@ fn announce(request: &CapacityRequest, record: &RunRecord) {
     );
     let (trials, confirmations) = goal.most();
     let longest = Duration::from_secs(goal.longest().as_secs());
-    shell::status(
+    console::status(
         "At most",
         format_args!(
             "{} ({trials} trials and {confirmations} confirmations), and up to 30 s for the last answers \
@@ -312,7 +313,7 @@ fn tell(trial: &Trial, request: &CapacityRequest) {
         line = format!("{line}  over {}", view::span(request.goal.confirm));
     }
     for reason in trial.reasons.iter().take(1) {
-        line = format!("{line}: {}", shell::clean(reason));
+        line = format!("{line}: {}", console::clean(reason));
     }
-    shell::verdict(trial.attempt.outcome == Outcome::Met, verb, line);
+    console::verdict(trial.attempt.outcome == Outcome::Met, verb, line);
 }

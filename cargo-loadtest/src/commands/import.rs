@@ -2,13 +2,13 @@
 
 use super::recorded::{self, Requests};
 use crate::cli::{ImportArgs, ImportCommand, ImportOutput};
+use crate::console;
 use crate::error::Error;
 use crate::files;
 use crate::import::{
     HarOptions, Input, Linked, Mistake, Named, OpenApiOptions, PostmanOptions, Recording,
     correlate, read_environment, read_har, read_openapi, read_postman, write,
 };
-use crate::shell;
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::hash::{BuildHasher as _, RandomState};
@@ -42,15 +42,11 @@ pub(crate) fn import(args: &ImportArgs, quiet: bool) -> Result<u8, Error> {
                     .or_insert_with(|| format!("lt{random:016x}n{number}e"));
                 Some(value.clone())
             };
-            let outputs = format!("lt{random:016x}o");
-            let requests =
-                recorded::read(file, command, *allow_files, &mut lookup, Some(&outputs))?;
+            let requests = recorded::read(file, command, *allow_files, &mut lookup, true)?;
             let variables = &requests.recording.secrets;
             for exchange in &requests.recording.exchanges {
                 let mut variables = variables.iter();
-                if exchange.origin.contains(&outputs)
-                    || variables.any(|variable| exchange.origin.contains(&variable.value))
-                {
+                if variables.any(|variable| exchange.origin.contains(&variable.value)) {
                     let mistake = Mistake::new(
                         exchange.span.clone(),
                         "the host comes from a variable, and a scenario names its host",
@@ -149,17 +145,17 @@ impl Told {
         requests.silence();
         requests.tell();
         for dropped in &requests.recording.dropped {
-            let (what, why) = (shell::clean(&dropped.what), &dropped.why);
+            let (what, why) = (console::clean(&dropped.what), &dropped.why);
             self.status("Dropped", format_args!("{what} ({why})"));
         }
         let written = write(&requests.recording, &requests.input, from);
         self.put(to, &written.source)?;
         for Linked { step, value, why } in &written.linked {
-            let (value, why) = (shell::clean(value), shell::clean(why));
+            let (value, why) = (console::clean(value), console::clean(why));
             self.status("Linked", format_args!("{step}: {value} ({why})"));
         }
         for Named { name, what } in &written.secrets {
-            self.status("Secret", format_args!("{name}: {}", shell::clean(what)));
+            self.status("Secret", format_args!("{name}: {}", console::clean(what)));
         }
         tell_target(to);
         Ok(())
@@ -167,7 +163,7 @@ impl Told {
 
     fn put(self, to: &ImportOutput, source: &str) -> Result<(), Error> {
         if to.output == Path::new("-") {
-            return shell::file(source.as_bytes());
+            return console::file(source.as_bytes());
         }
         if let Some(folder) = to.output.parent() {
             std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
@@ -179,7 +175,7 @@ impl Told {
 
     fn status(self, verb: &str, object: impl Display) {
         if !self.quiet {
-            shell::status(verb, object);
+            console::status(verb, object);
         }
     }
 }
@@ -231,7 +227,7 @@ fn tell_target(to: &ImportOutput) {
         return;
     }
     let (path, name) = (path.display(), name.display());
-    shell::warning(format_args!(
+    console::warning(format_args!(
         "`{path}` is no load test yet: it needs these lines in `Cargo.toml`, and `loadtest` as a dev-dependency \
          (`cargo loadtest init` adds that)\n\n    [[test]]\n    name = \"{name}\"\n    path = \"{path}\"\n    \
          harness = false\n"

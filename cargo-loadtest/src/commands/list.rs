@@ -2,9 +2,9 @@
 
 use super::{Project, weights, words};
 use crate::cli::{Cli, ListArgs, ResultFormat};
+use crate::console::{self, clean};
 use crate::error::Error;
 use crate::selection::Found;
-use crate::shell::{self, clean};
 use loadtest_model::card::view;
 use loadtest_model::definition::{Load, ScenarioDef};
 use serde_json::{Value, json};
@@ -20,9 +20,9 @@ pub(crate) fn list(args: &ListArgs, cli: &Cli) -> Result<u8, Error> {
     match args.format {
         ResultFormat::Human => {
             let shown: Vec<_> = found.iter().map(|found| human(&found.definition)).collect();
-            shell::result(shown.join("\n").trim_end())?;
+            console::result(shown.join("\n").trim_end())?;
         }
-        ResultFormat::Json => shell::result(data(&found)?)?,
+        ResultFormat::Json => console::result(data(&found)?)?,
     }
     Ok(0)
 }

@@ -22,15 +22,17 @@ mod words;
 
 use crate::cli::{CargoArgs, Cli, ProjectArgs, SelectionArgs};
 use crate::config::Config;
+use crate::console;
 use crate::error::Error;
 use crate::interrupt::Interrupts;
 use crate::notify::Webhooks;
 use crate::policy::{self, Action};
 use crate::selection::{Found, one, select};
 use crate::session;
-use crate::shell;
 use crate::workspace::{self, Binary, Workspace, build};
-use loadtest_model::protocol::{Listing, OFFLINE_VARIABLE, is_offline_wanted};
+use loadtest_model::protocol::{
+    Listing, OFFLINE_VARIABLE, VALIDITY_VARIABLE, is_offline_wanted, is_validity_off,
+};
 use recorded::Requests;
 
 /// What a command begins with that is about scenarios: the workspace, whose load tests can be built and
@@ -92,7 +94,9 @@ impl<'a> Project<'a> {
             return Webhooks::of(&config.notify);
         }
         if !config.notify.is_empty() {
-            shell::warning("no webhook is told of an offline run (`--offline`, LOADTEST_OFFLINE)");
+            console::warning(
+                "no webhook is told of an offline run (`--offline`, LOADTEST_OFFLINE)",
+            );
         }
         Webhooks::of(&[])
     }
@@ -136,9 +140,28 @@ impl<'a> Project<'a> {
 
 /// Whether the environment asks for runs without a network.
 fn is_offline() -> Result<bool, Error> {
-    let value = std::env::var_os(OFFLINE_VARIABLE);
+    let value = crate::process::variable_os(OFFLINE_VARIABLE);
     let value = value.as_ref().map(|value| value.to_string_lossy());
     is_offline_wanted(value.as_deref()).map_err(|mistake| Error::Config {
+        mistakes: vec![mistake],
+    })
+}
+
+/// Refuses a gate over a run whose validity the environment says not to judge.
+///
+/// # Errors
+/// [`Error::Config`].
+fn require_judged_validity(flag: Option<&str>) -> Result<(), Error> {
+    let value = std::env::var(VALIDITY_VARIABLE).ok();
+    let mistake = match (is_validity_off(value.as_deref()), flag) {
+        (Err(mistake), _) => mistake,
+        (Ok(true), Some(flag)) => format!(
+            "`{VALIDITY_VARIABLE}=off` is for tests of a tool, and not possible with `{flag}`: a gate needs a \
+             measurement that was judged"
+        ),
+        _ => return Ok(()),
+    };
+    Err(Error::Config {
         mistakes: vec![mistake],
     })
 }

@@ -2,11 +2,11 @@
 
 use crate::ci;
 use crate::cli::{Export, Format, PdfArgs};
+use crate::console;
 use crate::error::{Error, some};
 use crate::export;
 use crate::export::pdf::{Font, NoFont};
 use crate::files;
-use crate::shell;
 use crate::store::{self, RunFolder, Store};
 use jiff::Timestamp;
 use loadtest_model::card::{Report, view, worst};
@@ -159,11 +159,11 @@ pub(super) fn conclude(
     match (kept, published) {
         (Ok(()), published) => published,
         (Err(error), Ok(code)) => {
-            shell::error(&error);
+            console::error(&error);
             Ok(worst([error.exit_code(), code]))
         }
         (Err(first), Err(second)) => {
-            shell::error(&first);
+            console::error(&first);
             Err(second)
         }
     }
@@ -175,13 +175,13 @@ fn prune(store: &Store, made: &RunFolder) {
     if !pruned.removed.is_empty() {
         let count = view::counted(pruned.removed.len() as u64, "old run");
         let runs = some(&pruned.removed);
-        shell::status(
+        console::status(
             "Removed",
             format_args!("{count}, as `[store]` asks for: {runs}"),
         );
     }
     for error in &pruned.failed {
-        shell::caution(error);
+        console::caution(error);
     }
 }
 
@@ -214,7 +214,7 @@ pub(super) fn publish(
             Err(error) => {
                 // Each is told; the last one by whoever called.
                 if let Some(before) = failed.replace(error) {
-                    shell::error(&before);
+                    console::error(&before);
                 }
             }
         }
@@ -232,8 +232,8 @@ pub(super) fn publish(
         });
     }
     let printed = match result {
-        Some(file) => shell::file(&file),
-        None => shell::result(page(&report, folder, &written).trim_end()),
+        Some(file) => console::file(&file),
+        None => console::result(page(&report, folder, &written).trim_end()),
     };
     match failed {
         Some(error) => Err(error),
@@ -243,7 +243,7 @@ pub(super) fn publish(
 
 /// The card, and where everything is.
 fn page(report: &Report, folder: &RunFolder, written: &[(&str, PathBuf)]) -> String {
-    let card = export::terminal::render(report, shell::width(), shell::colours_results());
+    let card = export::terminal::render(report, console::width(), console::colours_results());
     let mut text = format!("{}\n", card.trim_end());
     if folder.record().exists() {
         let _ = write!(text, "\nrecord  {}", folder.record().display());

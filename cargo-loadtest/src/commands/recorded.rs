@@ -2,14 +2,15 @@
 
 use super::Project;
 use crate::cli::CurlArgs;
+use crate::console;
 use crate::error::Error;
 use crate::import::{
     Files, Input, Mistake, Recording, Secret, format, read_text, read_words, replayed, silence,
     without_secrets,
 };
+use crate::process;
 use crate::selection::Found;
 use crate::session;
-use crate::shell;
 use crate::workspace::{Binary, Script};
 use std::ffi::OsString;
 use std::io::Read as _;
@@ -36,14 +37,14 @@ pub(super) fn requests(args: &CurlArgs) -> Result<Option<Requests>, Error> {
         args.file.as_deref(),
         &args.command,
         args.allow_files,
-        &mut |name| std::env::var(name).ok(),
-        None,
+        &mut process::variable,
+        false,
     )
     .map(Some)
 }
 
-/// The requests of a text, or else those of a command; what a text takes of answers has markers that begin with
-/// `outputs`, or is not known.
+/// Reads the requests of a text, or else those of a command. With `prefers_default_urls`, `${BASE:-http://..}` is that
+/// URL.
 ///
 /// # Errors
 /// As [`requests`].
@@ -52,16 +53,16 @@ pub(super) fn read(
     command: &[OsString],
     allow_files: bool,
     lookup: &mut dyn FnMut(&str) -> Option<String>,
-    outputs: Option<&str>,
+    prefers_default_urls: bool,
 ) -> Result<Requests, Error> {
     let files = Files {
-        folder: std::env::current_dir().map_err(Error::io("enter", PathBuf::from(".")))?,
+        folder: process::directory().map_err(Error::io("enter", PathBuf::from(".")))?,
         are_permitted: allow_files,
     };
     let (input, read) = match file {
         Some(path) => {
             let input = text(path, LONGEST)?;
-            let read = read_text(&input, &files, lookup, outputs);
+            let read = read_text(&input, &files, lookup, prefers_default_urls);
             (input, read)
         }
         None => read_words(&words(command)?, &files),
@@ -75,7 +76,7 @@ pub(super) fn read(
 /// Warns where this program is to measure what it sends itself, and was not made for it.
 pub(super) fn warn_of_debug_build(quiet: bool) {
     if cfg!(debug_assertions) && !quiet {
-        shell::warning(
+        console::warning(
             "this tool sends the requests itself, and was built without optimisation: each costs it several times the \
              processor time; install it (`cargo install --path cargo-loadtest`) to measure",
         );
@@ -95,7 +96,7 @@ fn words(command: &[OsString]) -> Result<Vec<Vec<u8>>, Error> {
     Err(Error::NoImport {
         words: format!(
             "after `--` comes a curl command, and this begins with `{}`",
-            shell::clean(&first)
+            console::clean(&first)
         ),
         help: "write `-- curl http://..`; filters come without `--`".to_owned(),
     })
@@ -104,16 +105,16 @@ fn words(command: &[OsString]) -> Result<Vec<Vec<u8>>, Error> {
 /// The text of a file, or of standard input, which may have so many bytes.
 pub(super) fn text(path: &Path, most: u64) -> Result<Input, Error> {
     let is_stdin = path == Path::new("-");
-    let mut bytes = Vec::new();
     let read = if is_stdin {
-        std::io::stdin()
-            .lock()
-            .take(most + 1)
-            .read_to_end(&mut bytes)
+        process::read_input(most + 1)
     } else {
-        std::fs::File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes))
+        std::fs::File::open(path).and_then(|file| {
+            let mut bytes = Vec::new();
+            file.take(most + 1).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        })
     };
-    read.map_err(Error::io("read", path))?;
+    let bytes = read.map_err(Error::io("read", path))?;
     let name = if is_stdin {
         "<stdin>".to_owned()
     } else {
@@ -122,13 +123,13 @@ pub(super) fn text(path: &Path, most: u64) -> Result<Input, Error> {
     if bytes.len() as u64 > most {
         let most = most / (1024 * 1024);
         return Err(Error::NoImport {
-            words: format!("{}: this has more than {most} MiB", shell::clean(&name)),
+            words: format!("{}: this has more than {most} MiB", console::clean(&name)),
             help: "import a part of it".to_owned(),
         });
     }
     if is_utf_16(&bytes) {
         return Err(Error::NoImport {
-            words: format!("{}:1:1: this is UTF-16", shell::clean(&name)),
+            words: format!("{}:1:1: this is UTF-16", console::clean(&name)),
             help: "save the text as UTF-8; in PowerShell, write it with `Set-Content -Encoding utf8` and not with `>`"
                 .to_owned(),
         });
@@ -143,7 +144,10 @@ pub(super) fn text(path: &Path, most: u64) -> Result<Input, Error> {
             .map_or(0, |last| last.chars().count())
             + 1;
         Error::NoImport {
-            words: format!("{}:{line}:{column}: this is not UTF-8", shell::clean(&name)),
+            words: format!(
+                "{}:{line}:{column}: this is not UTF-8",
+                console::clean(&name)
+            ),
             help: "save the text as UTF-8".to_owned(),
         }
     })?;
@@ -172,7 +176,7 @@ fn is_utf_16(bytes: &[u8]) -> bool {
 pub(super) fn refused(input: &Input, mistake: Mistake, from: &str) -> Error {
     let other = format(input).filter(|other| *other != from);
     let other = other.map(|other| {
-        let name = shell::clean(&input.name);
+        let name = console::clean(&input.name);
         format!("import it with `cargo loadtest import {other} {name}`")
     });
     Error::Import {
@@ -196,7 +200,7 @@ impl Requests {
         for note in &self.recording.notes {
             let excerpt = self.input.excerpt(&note.span);
             let words = without_secrets(&note.words, &[]);
-            shell::warning(format_args!("{words}\n{excerpt}"));
+            console::warning(format_args!("{words}\n{excerpt}"));
         }
     }
 

@@ -1,9 +1,10 @@
 //! `cargo loadtest run`: one scenario after another or all at once, one record of all.
 
-use super::{Project, mix, publish, recorded};
+use super::{Project, mix, publish, recorded, require_judged_validity};
 use crate::baselines::{Against, Baseline, Baselines};
 use crate::cli::{Cli, Format, RunArgs};
 use crate::config::Config;
+use crate::console;
 use crate::error::Error;
 use crate::files;
 use crate::interrupt::Interrupts;
@@ -12,7 +13,6 @@ use crate::notify::{Planned, Run};
 use crate::policy::{self, Action};
 use crate::selection::Found;
 use crate::session::{self, Program};
-use crate::shell;
 use crate::store::{self, RunFolder, Store};
 use crate::workspace::{self, Binary};
 use loadtest::redact;
@@ -35,6 +35,8 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let project = Project::open_for(given.as_ref(), &args.project, cli)?;
     let mut config = project.config()?;
     let args = &config.defaults(args.gate.ci).complete(args);
+    let gate = args.gate.baseline.as_ref().map(|_| "--baseline");
+    require_judged_validity(args.gate.ci.then_some("--ci").or(gate))?;
     let mut exports = publish::Exports::check(&args.export, &args.pdf)?;
     if args.gate.ci {
         exports = exports.for_ci(project.workspace.root());
@@ -127,7 +129,7 @@ fn baseline(baselines: &Baselines, name: &str, is_ci: bool) -> Result<Baseline, 
     match baselines.open(name) {
         Err(error @ Error::UnknownBaseline { .. }) if is_ci && !baselines.is_slip(name)? => {
             let help = error.help().unwrap_or_default();
-            shell::warning(format_args!("{error}: nothing is compared; {help}"));
+            console::warning(format_args!("{error}: nothing is compared; {help}"));
             baselines.new_or_not(name)
         }
         found => found,
@@ -203,7 +205,7 @@ fn keep(found: &Found, result: Result<ScenarioRecord, Error>, record: &mut RunRe
     match result {
         Ok(scenario) => record.scenarios.push(scenario),
         Err(error) => {
-            shell::error(&error);
+            console::error(&error);
             record.not_run.push(not_run(found, &error));
         }
     }
@@ -298,7 +300,7 @@ impl Series<'_> {
             }
             if !self.quiet && chosen.len() > 1 {
                 let identity = found.definition.identity();
-                shell::status(
+                console::status(
                     "Running",
                     format_args!("{identity} ({}/{})", i + 1, chosen.len()),
                 );
@@ -317,7 +319,7 @@ impl Series<'_> {
         record: &mut RunRecord,
     ) -> Result<(), Error> {
         if !self.quiet && chosen.len() > 1 {
-            shell::status("Running", format_args!("{} at once", chosen.len()));
+            console::status("Running", format_args!("{} at once", chosen.len()));
         }
         let hash = workspace::hash(&binary.executable)?;
         let requests: Vec<_> = chosen

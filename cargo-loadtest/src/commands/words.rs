@@ -1,6 +1,6 @@
 //! What a scenario declares, in words that `list` and `plan` share.
 
-use crate::shell::clean;
+use crate::console::clean;
 use loadtest_model::card::view;
 use loadtest_model::definition::{
     Client, Cookies, Dns, HttpVersion, ScenarioDef, StepDef, Think, Threshold,

@@ -2,13 +2,15 @@
 
 use super::key::{Given, Key, Kind};
 use super::{Origin, Setting};
-use crate::shell::clean;
+use crate::console::clean;
 use std::path::{Path, PathBuf};
 
 /// What all variables begin with.
 const PREFIX: &str = "LOADTEST_";
 /// Those that are no keys: the base URL, whether there is a network, who the caller is, and what tool and load test say to each other.
-const OTHERS: [&str; 5] = ["BASE_URL", "OFFLINE", "USER", "REQUEST", "SOURCE"];
+const OTHERS: [&str; 6] = [
+    "BASE_URL", "OFFLINE", "VALIDITY", "USER", "REQUEST", "SOURCE",
+];
 
 /// The variables of this tool, and where it was called.
 #[derive(Debug, Clone, Default)]
@@ -22,12 +24,14 @@ pub(crate) struct Environment {
 impl Environment {
     /// That of this process.
     pub(crate) fn of_process() -> Self {
-        let variables = std::env::vars_os().filter_map(|(name, value)| {
-            let name = name.into_string().ok()?;
-            let value = value.to_string_lossy().into_owned();
-            name.starts_with(PREFIX).then_some((name, value))
-        });
-        let folder = std::env::current_dir().unwrap_or_default();
+        let variables = crate::process::variables()
+            .into_iter()
+            .filter_map(|(name, value)| {
+                let name = name.into_string().ok()?;
+                let value = value.to_string_lossy().into_owned();
+                name.starts_with(PREFIX).then_some((name, value))
+            });
+        let folder = crate::process::directory().unwrap_or_default();
         Self::new(variables, &folder)
     }
 

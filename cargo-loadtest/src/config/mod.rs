@@ -15,8 +15,8 @@ mod store;
 mod tests;
 
 use crate::cli::LoadArgs;
+use crate::console;
 use crate::error::Error;
-use crate::shell;
 pub(crate) use environment::{Environment, variable};
 use key::Key;
 pub(crate) use key::{BuiltIn, Kind};
@@ -140,7 +140,7 @@ impl Config {
     pub(crate) fn load(start: &Path, root: &Path) -> Result<Self, Error> {
         let (config, doubts) = Self::layers(start, root, Environment::of_process())?;
         for doubt in doubts {
-            shell::warning(doubt);
+            console::warning(doubt);
         }
         Ok(config)
     }

@@ -1,7 +1,7 @@
 //! `loadtest.toml` key by key: every mistake with its line, all of them at once.
 
 use super::key::{BuiltIn, Given, Key, Kind, unknown};
-use crate::shell::clean;
+use crate::console::clean;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;

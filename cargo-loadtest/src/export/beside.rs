@@ -2,7 +2,7 @@
 //! changed in figures, the rest in sentences. What a report leaves out here is in its JSON and CSV, and in
 //! what `compare` prints.
 
-use crate::shell::clean;
+use crate::console::clean;
 use loadtest_model::card::{Card, Reason, ReasonKind, view};
 use loadtest_model::comparison::{
     Beside, Change, Compared, Comparison, Figure, Margin, Outcome, Skipped, Subject,

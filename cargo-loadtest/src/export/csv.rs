@@ -5,7 +5,7 @@
 //! line, and none is a formula to a spreadsheet.
 
 use super::facts::{identities, micros, regraded, step_names};
-use crate::shell::clean;
+use crate::console::clean;
 use loadtest_model::card::{Card, Quantiles, Report, StepRow, Verdict};
 use loadtest_model::comparison::{Beside, Outcome};
 use loadtest_model::record::NotRun;

@@ -1,7 +1,7 @@
 //! What all formats say of a card beyond its figures.
 
+use crate::console::clean;
 use crate::import;
-use crate::shell::clean;
 use loadtest_model::capacity::Trial;
 use loadtest_model::card::{Capacity, Card, DependencyFailure, Report, StepRow, view};
 use loadtest_model::definition::Metric;

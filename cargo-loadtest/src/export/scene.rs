@@ -3,7 +3,7 @@
 //! Colours are roles, so that a page can give them other values in the dark; each shape carries the
 //! light value as well, for viewers that ignore styles.
 
-use crate::shell::clean;
+use crate::console::clean;
 use minijinja::HtmlEscape;
 use std::fmt::Write as _;
 use std::ops::Range;

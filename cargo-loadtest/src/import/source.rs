@@ -2,7 +2,7 @@
 
 use super::curl::credentials;
 use super::secrecy::{found, has_secret, without};
-use crate::shell::clean;
+use crate::console::clean;
 use std::ops::Range;
 use std::sync::OnceLock;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};

@@ -2,7 +2,7 @@
 
 use super::course::{Course, StepWindow, Window, doubt, percent, rate, time, users};
 use super::keys::UnseenKeys;
-use crate::shell::{self, clean};
+use crate::console::{self, clean};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::Duration;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
@@ -127,7 +127,7 @@ impl Block {
     pub(super) fn start(&mut self, at: usize, course: &Course) {
         let steps = &course.record.definition.steps;
         let shown = match self.parts.len() {
-            1 => shown_steps(steps.len(), shell::progress_height()),
+            1 => shown_steps(steps.len(), console::progress_height()),
             _ => 0,
         };
         let names = steps.iter().take(shown);
@@ -146,7 +146,7 @@ impl Block {
     }
 
     pub(super) fn draw(&mut self, courses: &[Option<Course>], since_spawn: Duration) {
-        let room = shell::progress_width();
+        let room = console::progress_width();
         let is_alone = self.parts.len() == 1;
         let mut lines = Vec::new();
         for (part, course) in self.parts.iter().zip(courses) {

@@ -1,6 +1,6 @@
 //! The last seconds of a run, and what they come to.
 
-use crate::shell::clean;
+use crate::console::clean;
 use crate::units;
 use loadtest_model::card::{Cause, Trust, Validity, view};
 use loadtest_model::definition::Shape;

@@ -6,7 +6,7 @@ mod course;
 mod keys;
 mod plain;
 
-use crate::shell::{self, clean};
+use crate::console::{self, clean};
 use block::Block;
 use course::Course;
 use loadtest_model::metrics::Frame;
@@ -40,7 +40,7 @@ impl Live {
     pub(crate) fn new(quiet: bool, scenarios: usize) -> Self {
         let view = if quiet {
             View::Quiet
-        } else if shell::can_redraw() {
+        } else if console::can_redraw() {
             View::Block(Block::new(scenarios))
         } else {
             View::Plain((0..scenarios).map(|_| Plain::default()).collect())
@@ -55,7 +55,7 @@ impl Live {
 
     /// The same for one of many short runs, of which a log gets a line each from elsewhere.
     pub(crate) fn of_trial(quiet: bool) -> Self {
-        Self::new(quiet || !shell::can_redraw(), 1)
+        Self::new(quiet || !console::can_redraw(), 1)
     }
 
     /// The load of the scenario with the number `at` begins, `elapsed` after the child was started.
@@ -63,7 +63,7 @@ impl Live {
         let course = Course::new(start, elapsed);
         match &mut self.view {
             View::Quiet => {}
-            View::Plain(_) => shell::progress(plain::start(&course)),
+            View::Plain(_) => console::progress(plain::start(&course)),
             View::Block(block) => block.start(at, &course),
         }
         self.courses[at] = Some(course);
@@ -130,7 +130,7 @@ impl Live {
     pub(crate) fn print(&self, line: &str) {
         match &self.view {
             View::Block(block) => block.print(line),
-            View::Quiet | View::Plain(_) => shell::progress(line),
+            View::Quiet | View::Plain(_) => console::progress(line),
         }
     }
 
@@ -159,7 +159,7 @@ impl Live {
             View::Quiet => {}
         }
         for (at, line) in last {
-            shell::progress(format!("{}{line}", self.name(at)));
+            console::progress(format!("{}{line}", self.name(at)));
         }
     }
 }

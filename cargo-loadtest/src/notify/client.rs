@@ -1,6 +1,6 @@
 //! One attempt to deliver an event: an HTTP request, and what its answer means.
 
-use crate::shell;
+use crate::console;
 use loadtest::redact;
 use std::io::Read as _;
 use std::sync::{Arc, OnceLock};
@@ -95,7 +95,9 @@ fn proxy(scheme: &str) -> Option<Proxy> {
         _ => &["http_proxy"],
     };
     let variable = |names: &[&str]| {
-        let mut values = names.iter().filter_map(|name| std::env::var(name).ok());
+        let mut values = names
+            .iter()
+            .filter_map(|name| crate::process::variable(name));
         values.find(|value| !value.is_empty())
     };
     let named = variable(own).or_else(|| variable(&["all_proxy", "ALL_PROXY"]))?;
@@ -163,7 +165,7 @@ fn reason(mut response: Response<Body>) -> String {
         .read_to_end(&mut bytes);
     let text = String::from_utf8_lossy(&bytes);
     let line = text.lines().map(str::trim).find(|line| !line.is_empty());
-    let line = shell::clean(&redact::redact_text(line.unwrap_or_default()));
+    let line = console::clean(&redact::redact_text(line.unwrap_or_default()));
     // A page for people says nothing in its first line.
     if line.starts_with('<') {
         return String::new();

@@ -14,7 +14,7 @@ mod tests;
 use crate::config::{Event, Notify, NotifyFormat, destination};
 use crate::error::Error;
 use crate::interrupt::Interrupts;
-use crate::{shell, store};
+use crate::{console, process, store};
 use client::Letter;
 use loadtest_model::card::Report;
 use loadtest_model::record::RunRecord;
@@ -57,7 +57,7 @@ impl Webhooks {
     /// # Errors
     /// [`Error::Notify`] with every variable that holds none.
     pub(crate) fn of(configured: &[Notify]) -> Result<Self, Error> {
-        let variable = |name: &str| std::env::var(name).ok();
+        let variable = process::variable;
         let webhooks: Vec<_> = (1..)
             .zip(configured)
             .map(|(number, notify)| Webhook::new(number, notify, variable))
@@ -192,7 +192,7 @@ impl Told {
         }
         self.outbox.wait(WAIT, interrupts);
         for line in self.undelivered() {
-            shell::warning(line);
+            console::warning(line);
         }
     }
 

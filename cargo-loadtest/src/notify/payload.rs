@@ -133,7 +133,7 @@ impl Run {
             started_at: record.started_at.clone(),
             tool_version: record.tool_version.clone(),
             environment: record.environment.clone(),
-            job_url: job::url(|name| std::env::var(name).ok()),
+            job_url: job::url(crate::process::variable),
             scenarios,
         }
     }

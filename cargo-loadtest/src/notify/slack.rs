@@ -5,8 +5,8 @@
 
 use super::payload::{Graded, Payload, Scenario};
 use crate::config::Event;
+use crate::console::clean;
 use crate::export::facts::NOT_RUN;
-use crate::shell::clean;
 use loadtest_model::card::{Verdict, view};
 use serde_json::{Value, json};
 use std::fmt::Write as _;

@@ -2,9 +2,9 @@
 
 use super::journal::Tail;
 use super::{ABORT_LIMIT, Program, in_words, now, poll};
+use crate::console;
 use crate::error::Error;
 use crate::interrupt::Interrupts;
-use crate::shell;
 use loadtest::debug::{End, Event};
 use loadtest_model::protocol::{DebugRequest, Request};
 use std::path::Path;
@@ -37,7 +37,7 @@ pub(crate) fn debug(
             None => group.output(),
         };
         for line in printed {
-            shell::progress(line);
+            console::progress(line);
         }
         for event in tail.read() {
             show(&event)?;

@@ -60,6 +60,7 @@ pub(crate) fn start() -> Start {
         target_in_process: false,
         permits: Vec::new(),
         offline: None,
+        validity_off: false,
         executable_hash: "00".to_owned(),
         workers: 1,
         started_at: "2026-11-21T14:30:05Z".to_owned(),

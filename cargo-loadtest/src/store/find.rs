@@ -3,6 +3,7 @@
 use super::identifier::time_of;
 use super::{RunFolder, Store, read_record};
 use crate::error::Error;
+use crate::process;
 use crate::selection::similar;
 use loadtest_model::record::RunRecord;
 use std::path::Path;
@@ -19,9 +20,10 @@ pub(crate) fn open(
     word: &str,
     store: impl FnOnce() -> Result<Store, Error>,
 ) -> Result<(RunFolder, RunRecord), Error> {
-    let path = Path::new(word);
+    let path = &process::resolve(Path::new(word));
+    let named = Path::new(word);
     // What is no name in the store is a path, also one that is not there.
-    let is_path = path.components().count() > 1 || path.is_absolute() || path.starts_with(".");
+    let is_path = named.components().count() > 1 || named.is_absolute() || named.starts_with(".");
     if path.is_file() || (is_path && !path.is_dir()) {
         if let Some(folder) = RunFolder::around(path) {
             let record = folder.read()?;

@@ -42,7 +42,7 @@ impl Binary {
     pub(crate) fn base_url_of_environment(&self) -> Option<String> {
         let given = match self.script {
             Some(_) => None,
-            None => std::env::var(BASE_URL_VARIABLE).ok(),
+            None => crate::process::variable(BASE_URL_VARIABLE),
         };
         given.filter(|url| !url.is_empty())
     }

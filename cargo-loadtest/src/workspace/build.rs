@@ -2,9 +2,9 @@
 
 use super::{Binary, LoadTest, cargo, clean, pass_on, spawn_error};
 use crate::cli::{Cli, ProjectArgs};
+use crate::console;
 use crate::error::Error;
 use crate::interrupt::Interrupts;
-use crate::shell;
 use cargo_metadata::Message;
 use std::io::BufReader;
 use std::process::{Command, Stdio};
@@ -68,7 +68,7 @@ fn command(group: &[&LoadTest], cli: &Cli, args: &ProjectArgs) -> Command {
     if cli.quiet {
         command.arg("--quiet");
     }
-    if shell::is_ci() {
+    if console::is_ci() {
         // Whatever the environment says.
         command.env("CARGO_TERM_PROGRESS_WHEN", "never");
     }

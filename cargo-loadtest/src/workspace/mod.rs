@@ -7,6 +7,7 @@ mod source;
 
 use crate::cli::CargoArgs;
 use crate::error::Error;
+use crate::process;
 use cargo_metadata::{Metadata, MetadataCommand, Package, Target};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -61,6 +62,9 @@ impl Workspace {
         let mut command = query.cargo_command();
         pass_on(&mut command, args, false);
         clean(&mut command);
+        if let Ok(directory) = process::directory() {
+            command.current_dir(directory);
+        }
         let output = command
             .stdin(Stdio::null())
             .output()
@@ -77,7 +81,7 @@ impl Workspace {
                     what: format!("cargo's description of the workspace cannot be read: {error}"),
                 }
             })?;
-        let current = || std::env::current_dir().map_err(Error::io("enter", PathBuf::from(".")));
+        let current = || process::directory().map_err(Error::io("enter", PathBuf::from(".")));
         let start = match args.manifest_path.as_deref().and_then(Path::parent) {
             Some(folder) => current()?.join(folder),
             None => current()?,
@@ -104,7 +108,7 @@ impl Workspace {
             Err(error) if args.manifest_path.is_none() && is_without_package(&error) => {}
             loaded => return loaded,
         }
-        let start = std::env::current_dir().map_err(Error::io("enter", PathBuf::from(".")))?;
+        let start = process::directory().map_err(Error::io("enter", PathBuf::from(".")))?;
         let has_file = |folder: &&Path| folder.join(crate::config::FILE_NAME).is_file();
         let root = start.ancestors().find(has_file).unwrap_or(&start);
         let target_directory = match &args.target_dir {
@@ -237,7 +241,7 @@ pub(crate) fn folder(package: &Package) -> PathBuf {
 
 /// The cargo that called, or the one in `PATH`.
 fn cargo() -> OsString {
-    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+    process::variable_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
 /// Adds the flags that every call of cargo gets.

@@ -41,6 +41,24 @@ pub fn is_offline_wanted(value: Option<&str>) -> Result<bool, String> {
     }
 }
 
+/// The environment variable that switches the judgement of validity off, for functional tests.
+pub const VALIDITY_VARIABLE: &str = "LOADTEST_VALIDITY";
+
+/// Returns whether a value of [`VALIDITY_VARIABLE`] switches the judgement of validity off.
+///
+/// # Errors
+/// The value is neither `on` nor `off`.
+pub fn is_validity_off(value: Option<&str>) -> Result<bool, String> {
+    match value {
+        None | Some("" | "on") => Ok(false),
+        Some("off") => Ok(true),
+        Some(other) => Err(format!(
+            "`{VALIDITY_VARIABLE}` is `{}`, which is neither `on` nor `off`",
+            other.escape_debug()
+        )),
+    }
+}
+
 /// The bytes by which a load-test binary is known without running it; followed by the version as
 /// two decimal digits.
 pub const MARKER_PREFIX: &[u8] = b"\0loadtest-binary\0protocol=";
@@ -198,5 +216,17 @@ mod tests {
         }
         let told = is_offline_wanted(Some("yes\x1b")).unwrap_err();
         assert!(told.contains("`yes\\u{1b}`"), "{told}");
+    }
+
+    #[test]
+    fn validity_is_switched_by_on_and_off_alone() {
+        for judged in [None, Some(""), Some("on")] {
+            assert_eq!(is_validity_off(judged), Ok(false));
+        }
+        assert_eq!(is_validity_off(Some("off")), Ok(true));
+        assert_eq!(
+            is_validity_off(Some("no\x1b")).unwrap_err(),
+            "`LOADTEST_VALIDITY` is `no\\u{1b}`, which is neither `on` nor `off`"
+        );
     }
 }

@@ -257,7 +257,7 @@ fn due_before_last_row(plan: &Plan, schedule: &Schedule, due: Duration) -> Durat
 mod tests {
     use super::*;
     use loadtest_model::definition::ScenarioDef;
-    use loadtest_model::definition::{Bound, Comparison, Load, Metric, Threshold};
+    use loadtest_model::definition::{Bound, Comparator, Load, Metric, Threshold};
     use loadtest_model::metrics::Broken;
     use loadtest_model::plan::{GradingDefaults, Overrides};
     use std::sync::mpsc::channel;
@@ -351,7 +351,7 @@ mod tests {
             load: Some(Load::users(2, Duration::from_secs(60))),
             thresholds: vec![Threshold {
                 abort_after: Some(Duration::ZERO),
-                ..Threshold::new(Metric::Errors, Comparison::Less, Bound::Ratio(0.1))
+                ..Threshold::new(Metric::Errors, Comparator::Less, Bound::Ratio(0.1))
             }]
             .into(),
             ..ScenarioDef::new("visit".to_owned(), Vec::new())

@@ -20,7 +20,9 @@ use loadtest_model::definition::ScenarioDef;
 use loadtest_model::failure::{FailureKind, RunFailure};
 use loadtest_model::metrics::Frame;
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
-use loadtest_model::protocol::{BASE_URL_VARIABLE, DebugRequest};
+use loadtest_model::protocol::{
+    BASE_URL_VARIABLE, DebugRequest, VALIDITY_VARIABLE, is_validity_off,
+};
 use loadtest_model::record::{End, Ending, Start};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -39,6 +41,7 @@ pub(crate) struct PreparedRun {
     prepared: Prepared,
     network: Arc<Network>,
     sender: RunIdentity,
+    validity_off: bool,
 }
 
 /// Runs the setups, asks for permission, and looks whether the target is there; what was set up in
@@ -58,6 +61,8 @@ pub(crate) fn prepare_run(
             help: denied.help.clone(),
         });
     }
+    let validity_off = is_validity_off(std::env::var(VALIDITY_VARIABLE).ok().as_deref())
+        .map_err(|message| usage_failure(message, None))?;
     check_secrets(&scenario.definition)?;
     let runtime = make_runtime()?;
     let known = declared_base_url(given.as_deref(), &scenario.definition);
@@ -110,6 +115,7 @@ pub(crate) fn prepare_run(
             prepared,
             network: Arc::new(network),
             sender: sender.clone(),
+            validity_off,
         }),
         Err(failure) => {
             tear_down(scenario, &prepared, &context);
@@ -135,6 +141,7 @@ impl PreparedRun {
             target_in_process: target.is_some_and(Target::is_in_process),
             permits: self.network.permits(),
             offline: offline::proof().cloned(),
+            validity_off: self.validity_off,
             executable_hash: executable_hash.to_owned(),
             workers,
             started_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),

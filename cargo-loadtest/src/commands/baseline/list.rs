@@ -3,8 +3,8 @@
 use super::stay;
 use crate::baselines::{Baseline, Baselines, Contents, Kept};
 use crate::cli::ResultFormat;
+use crate::console::{self, clean};
 use crate::error::Error;
-use crate::shell::{self, clean};
 use loadtest_model::card::view;
 use loadtest_model::comparison::Side;
 use serde_json::{Value, json};
@@ -23,10 +23,10 @@ pub(super) fn list(baselines: &Baselines, format: ResultFormat) -> Result<u8, Er
         }
     }
     match format {
-        ResultFormat::Human if all.is_empty() && damaged.is_empty() => shell::result(
+        ResultFormat::Human if all.is_empty() && damaged.is_empty() => console::result(
             "there is no baseline yet; `cargo loadtest baseline save main` keeps the latest run as one",
         )?,
-        ResultFormat::Human => shell::result(people(&all).trim_end())?,
+        ResultFormat::Human => console::result(people(&all).trim_end())?,
         ResultFormat::Json => {
             let data: Vec<Value> = all
                 .iter()
@@ -35,14 +35,14 @@ pub(super) fn list(baselines: &Baselines, format: ResultFormat) -> Result<u8, Er
             let text = serde_json::to_string_pretty(&data).map_err(|error| Error::Internal {
                 what: format!("could not encode the baselines: {error}"),
             })?;
-            shell::result(text)?;
+            console::result(text)?;
         }
     }
     for (_, contents) in &all {
         stay(&contents.strange);
     }
     for error in &damaged {
-        shell::error(error);
+        console::error(error);
     }
     Ok(damaged.iter().map(Error::exit_code).max().unwrap_or(0))
 }

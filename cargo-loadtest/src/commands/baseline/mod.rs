@@ -5,9 +5,9 @@ mod list;
 use crate::baselines::{Baselines, Keeping, Saved};
 use crate::cli::{BaselineArgs, BaselineCommand, CargoArgs};
 use crate::config::Config;
+use crate::console::{self, clean};
 use crate::error::Error;
 use crate::policy::{self, Action};
-use crate::shell::{self, clean};
 use crate::store::{self, Store};
 use crate::workspace::Workspace;
 use loadtest_model::card::view;
@@ -65,19 +65,19 @@ fn save(name: &str, run: &str, keeping: Keeping, cargo: &CargoArgs) -> Result<u8
         match outcome {
             Ok(place) => {
                 let runs = view::counted(place.runs as u64, "run");
-                shell::status(
+                console::status(
                     "Saved",
                     format_args!("`{scenario}` in the baseline `{name}`, which has {runs} of it"),
                 );
                 for left in place.left {
-                    shell::status(
+                    console::status(
                         "Removed",
                         format_args!("{left} of `{scenario}` left the baseline"),
                     );
                 }
                 for reason in place.failed {
                     let reason = clean(&reason);
-                    shell::verdict(
+                    console::verdict(
                         false,
                         "Warning",
                         format_args!(
@@ -86,7 +86,7 @@ fn save(name: &str, run: &str, keeping: Keeping, cargo: &CargoArgs) -> Result<u8
                     );
                 }
             }
-            Err(refused) => shell::verdict(
+            Err(refused) => console::verdict(
                 false,
                 "Not saved",
                 format_args!(
@@ -97,7 +97,7 @@ fn save(name: &str, run: &str, keeping: Keeping, cargo: &CargoArgs) -> Result<u8
             ),
         }
     }
-    shell::result(baseline.folder().display())?;
+    console::result(baseline.folder().display())?;
     Ok(0)
 }
 
@@ -128,7 +128,7 @@ fn remove(baselines: &Baselines, name: &str) -> Result<u8, Error> {
     let baseline = baselines.open(name)?;
     let (count, strange) = baseline.remove()?;
     let files = view::counted(count as u64, "file");
-    shell::status("Removed", format_args!("the baseline `{name}`: {files}"));
+    console::status("Removed", format_args!("the baseline `{name}`: {files}"));
     stay(&strange);
     Ok(0)
 }
@@ -137,7 +137,7 @@ fn remove(baselines: &Baselines, name: &str) -> Result<u8, Error> {
 fn stay(strange: &[PathBuf]) {
     for path in strange {
         let path = clean(&path.display().to_string());
-        shell::verdict(
+        console::verdict(
             false,
             "Left alone",
             format_args!("`{path}`, which is no run of a baseline"),

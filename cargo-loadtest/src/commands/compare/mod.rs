@@ -7,10 +7,10 @@ mod tests;
 use super::baseline;
 use crate::baselines::{Baselines, compared};
 use crate::cli::{CompareArgs, ResultFormat};
+use crate::console;
 use crate::error::Error;
 use crate::export::beside::{Base, Rows, Shown};
 use crate::export::terminal;
-use crate::shell;
 use crate::store::{self, Store};
 use loadtest_model::card::{Validity, Verdict};
 use loadtest_model::comparison::{Outcome, Side};
@@ -68,10 +68,10 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
     };
     match args.format {
         ResultFormat::Human => {
-            let text = compared.words(shell::width(), shell::colours_results());
-            shell::result(text.trim_end())?;
+            let text = compared.words(console::width(), console::colours_results());
+            console::result(text.trim_end())?;
         }
-        ResultFormat::Json => shell::result(data::render(&compared)?)?,
+        ResultFormat::Json => console::result(data::render(&compared)?)?,
     }
     Ok(compared.exit_code())
 }

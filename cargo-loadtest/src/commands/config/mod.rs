@@ -9,9 +9,9 @@ use crate::config::{
     BuiltIn, Config, Event, FILE_NAME, Kind, Known, Level, Notify, NotifyFormat, Origin, layered,
     variable,
 };
+use crate::console;
 use crate::error::Error;
 use crate::policy::Caller;
-use crate::shell;
 use crate::workspace::Workspace;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -36,16 +36,16 @@ pub(crate) fn config(args: &ConfigArgs) -> Result<u8, Error> {
             .directory
             .clone()
             .unwrap_or_else(|| workspace.target_directory.join("loadtest")),
-        is_set: |name| std::env::var_os(name).is_some_and(|value| !value.is_empty()),
+        is_set: |name| crate::process::variable_os(name).is_some_and(|value| !value.is_empty()),
     };
     match args.format {
         ResultFormat::Human => {
-            let text = human::render(&view, shell::width(), shell::colours_results());
-            shell::result(text.trim_end())?;
+            let text = human::render(&view, console::width(), console::colours_results());
+            console::result(text.trim_end())?;
         }
         ResultFormat::Json => {
             let text = serde_json::to_string_pretty(&data(&view));
-            shell::result(text.map_err(|error| Error::Internal {
+            console::result(text.map_err(|error| Error::Internal {
                 what: format!("could not encode the configuration: {error}"),
             })?)?;
         }

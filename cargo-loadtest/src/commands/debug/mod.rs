@@ -4,10 +4,10 @@ mod transcript;
 
 use super::{Project, recorded, run};
 use crate::cli::{Cli, DebugArgs};
+use crate::console;
 use crate::error::Error;
 use crate::policy::{self, Action};
 use crate::session::{self, Program};
-use crate::shell;
 use loadtest_model::protocol::DebugRequest;
 use transcript::Transcript;
 
@@ -47,7 +47,7 @@ pub(crate) fn debug(args: &DebugArgs, cli: &Cli) -> Result<u8, Error> {
     };
     let mut transcript = Transcript::new(
         plans.into_iter().next().map(|plan| plan.load),
-        shell::colours_results(),
+        console::colours_results(),
     );
     let end = session::debug(
         Program::of(&found.binary, project.offline),
@@ -56,7 +56,7 @@ pub(crate) fn debug(args: &DebugArgs, cli: &Cli) -> Result<u8, Error> {
         &project.interrupts,
         |event| match transcript.tell(event) {
             text if text.is_empty() => Ok(()),
-            text => shell::result(text.strip_suffix('\n').unwrap_or(&text)),
+            text => console::result(text.strip_suffix('\n').unwrap_or(&text)),
         },
     )?;
     Ok(if end.is_ok { 0 } else { FAILED })

@@ -4,10 +4,10 @@ mod source;
 
 use super::Project;
 use crate::cli::{Cli, DuplicateArgs};
+use crate::console;
 use crate::error::Error;
 use crate::policy::Action;
 use crate::selection::{Found, one};
-use crate::shell;
 use crate::workspace::{Workspace, folder};
 use loadtest_model::definition::ScenarioDef;
 use source::{Duplicated, Original, Refusal};
@@ -56,7 +56,7 @@ pub(crate) fn duplicate(args: &DuplicateArgs, cli: &Cli) -> Result<u8, Error> {
         refused(refusal.to_string(), Some(help))
     })?;
     replace(&path, &text, &new.text)?;
-    shell::result(message(definition, &short, &new))?;
+    console::result(message(definition, &short, &new))?;
     Ok(0)
 }
 
@@ -74,7 +74,7 @@ fn message(definition: &ScenarioDef, name: &str, new: &Duplicated) -> String {
     );
     if let Some(version) = &new.version {
         text.push('\n');
-        text.push_str(&shell::clean(&format!(
+        text.push_str(&console::clean(&format!(
             "The copy has `version = \"{version}\"` too: change it with what you change, or leave it out."
         )));
         text.push('\n');
@@ -108,7 +108,7 @@ fn identifier(name: &str) -> Result<Ident, String> {
         }
         _ => Err(format!(
             "`{}` is no name of a function; use letters, digits and `_`, and no digit first",
-            shell::clean(name)
+            console::clean(name)
         )),
     }
 }

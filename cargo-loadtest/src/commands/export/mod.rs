@@ -4,10 +4,10 @@ mod document;
 
 use super::Project;
 use crate::cli::{Cli, ExportArgs};
+use crate::console;
 use crate::error::Error;
 use crate::files;
 use crate::selection::one;
-use crate::shell;
 use document::Document;
 use std::path::Path;
 
@@ -33,10 +33,10 @@ pub(crate) fn export(args: &ExportArgs, cli: &Cli) -> Result<u8, Error> {
         if !cli.quiet {
             let identity = found.definition.identity();
             let to = args.output.display();
-            shell::status("Exported", format_args!("`{identity}` to {to}"));
+            console::status("Exported", format_args!("`{identity}` to {to}"));
         }
     } else {
-        shell::result(text)?;
+        console::result(text)?;
     }
     Ok(0)
 }

@@ -9,9 +9,9 @@ mod human;
 mod tests;
 
 use crate::cli::{HistoryArgs, ResultFormat};
+use crate::console;
 use crate::error::Error;
 use crate::selection::matching;
-use crate::shell;
 use crate::store::Store;
 use course::Course;
 use entry::Archive;
@@ -37,11 +37,11 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<u8, Error> {
         .collect();
     match args.format {
         ResultFormat::Human => {
-            let colour = shell::colours_results();
-            let text = human::render(&courses, &archive, args.limit, shell::width(), colour);
-            shell::result(text.trim_end())?;
+            let colour = console::colours_results();
+            let text = human::render(&courses, &archive, args.limit, console::width(), colour);
+            console::result(text.trim_end())?;
         }
-        ResultFormat::Json => shell::result(data::render(&courses, &archive, args.limit)?)?,
+        ResultFormat::Json => console::result(data::render(&courses, &archive, args.limit)?)?,
     }
     Ok(0)
 }

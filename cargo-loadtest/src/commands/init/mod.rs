@@ -7,10 +7,10 @@ mod source;
 
 use crate::cli::{CargoArgs, InitArgs};
 use crate::config::FILE_NAME;
+use crate::console;
 use crate::error::Error;
 use crate::files;
 use crate::selection::one_of;
-use crate::shell;
 use crate::workspace::{Workspace, folder};
 use cargo_metadata::Package;
 use manifest::{Manifest, Origin};
@@ -162,19 +162,19 @@ fn add_file(
 
 fn tell(package: &Package, done: &[String], kept: &[String]) {
     for line in done {
-        shell::status("Added", line);
+        console::status("Added", line);
     }
     for line in kept {
-        shell::status("Kept", line);
+        console::status("Kept", line);
     }
     if done.is_empty() {
-        shell::progress(format_args!(
+        console::progress(format_args!(
             "nothing to do: package `{}` has a load test",
             package.name
         ));
         return;
     }
-    shell::progress(
+    console::progress(
         "\nNext:\n  \
          1. describe in tests/load.rs what your users do\n  \
          2. cargo loadtest list\n  \

@@ -39,7 +39,7 @@ impl Source {
                 rev: args.rev.clone(),
             });
         }
-        let given = std::env::var(VARIABLE).ok();
+        let given = crate::process::variable(VARIABLE);
         if let Some(given) = given.as_deref().or(option_env!("LOADTEST_SOURCE")) {
             return Self::parse(given);
         }

@@ -7,8 +7,8 @@ mod outlook;
 
 use super::{Project, recorded, run, words};
 use crate::cli::{Cli, PlanArgs, ResultFormat};
+use crate::console;
 use crate::error::Error;
-use crate::shell;
 use destination::Destination;
 use loadtest::targets::Permissions;
 use loadtest_model::card::view;
@@ -61,19 +61,19 @@ pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<u8, Error> {
         .collect::<Result<_, Error>>()?;
     match args.format {
         ResultFormat::Human => {
-            let (width, colour) = (shell::width(), shell::colours_results());
+            let (width, colour) = (console::width(), console::colours_results());
             let shown: Vec<_> = prospects
                 .iter()
                 .map(|prospect| human::render(prospect, width, colour))
                 .collect();
-            shell::result(shown.join("\n").trim_end())?;
+            console::result(shown.join("\n").trim_end())?;
         }
         ResultFormat::Json => {
             let all: Vec<_> = prospects.iter().map(data).collect();
             let text = serde_json::to_string_pretty(&all).map_err(|error| Error::Internal {
                 what: format!("could not encode the plans: {error}"),
             })?;
-            shell::result(text)?;
+            console::result(text)?;
         }
     }
     Ok(0)
@@ -180,7 +180,7 @@ mod tests {
         steps[0].weight = 1.0;
         steps[0].thresholds = vec![Threshold::new(
             loadtest_model::definition::Metric::P95,
-            loadtest_model::definition::Comparison::Less,
+            loadtest_model::definition::Comparator::Less,
             loadtest_model::definition::Bound::Time(second / 10),
         )]
         .into();

@@ -9,13 +9,13 @@ mod skeleton;
 #[cfg(test)]
 mod style;
 
+use crate::console::clean_lines;
 use crate::export::beside::{self, Shown};
 use crate::export::chart;
 use crate::export::facts::{
     Ledger, NOT_RUN, OWN_METRICS, errors_alarm, facts, ledger, percentiles_of, run_again,
     spared_heading,
 };
-use crate::shell::clean_lines;
 use drawing::Drawing;
 use loadtest_model::card::{Card, Report, view};
 use minijinja::value::Serde;

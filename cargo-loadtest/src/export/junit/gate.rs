@@ -1,8 +1,8 @@
 //! The cases of what must hold beyond the thresholds: the least grade, and nothing worse than the baseline.
 
 use super::{NOT_DECIDED, case, plain_lines};
+use crate::console::clean;
 use crate::export::beside::JOURNEY;
-use crate::shell::clean;
 use loadtest_model::card::{Card, ReasonKind};
 use loadtest_model::comparison::{Change, Compared, Comparison, Outcome, Skipped, Subject};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus};

@@ -9,8 +9,8 @@ mod gate;
 #[cfg(test)]
 mod tests;
 
+use crate::console::clean;
 use crate::export::facts::{NOT_RUN, identities, regraded, step_names, unique};
-use crate::shell::clean;
 use loadtest_model::card::{
     Capacity, Card, ReasonKind, Report, StepRow, ThresholdRow, Verdict, view,
 };

@@ -2,8 +2,8 @@
 
 use super::Scenario;
 use super::page::{Page, Sums};
+use crate::console::clean;
 use crate::export::facts::unique;
-use crate::shell::clean;
 use loadtest_model::comparison::{Change, Compared, Outcome};
 
 /// How many reasons of each kind there are.

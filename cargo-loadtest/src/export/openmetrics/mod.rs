@@ -9,8 +9,8 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
+use crate::console::clean;
 use crate::export::facts::{identities, regraded, step_names, unique};
-use crate::shell::clean;
 use loadtest_model::card::{Capacity, Card, Report, StepRow, Trust};
 use page::{Page, Sums};
 

@@ -2,8 +2,8 @@
 
 use super::Scenario;
 use super::page::Page;
+use crate::console::clean;
 use crate::export::facts::unique;
-use crate::shell::clean;
 use loadtest_model::card::{Quantiles, StepRow};
 
 pub(super) fn of_steps(page: &mut Page, cards: &[Scenario<'_>]) {

@@ -1,7 +1,7 @@
 //! Scenarios and what invented targets answered them.
 
 use loadtest_model::definition::{
-    Bound, Comparison, Load, Metric, Reads, ScenarioDef, Shape, StepDef, Threshold,
+    Bound, Comparator, Load, Metric, Reads, ScenarioDef, Shape, StepDef, Threshold,
 };
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::metrics::{Cause, RootCause};
@@ -312,6 +312,7 @@ fn start(definition: ScenarioDef) -> ScenarioRecord {
         target_in_process: false,
         permits: Vec::new(),
         offline: None,
+        validity_off: false,
         executable_hash: "c0ffee5a1e9b3d4a6c7e8f90123f2a1c94b7e0d8865a5c2f1e9b3d4a6c7e8f90"
             .to_owned(),
         workers: 2,
@@ -347,7 +348,7 @@ fn step(name: &'static str, method: &'static str, url: &'static str) -> StepDef 
 pub(super) fn below(metric: Metric, ms: u64) -> Threshold {
     Threshold::new(
         metric,
-        Comparison::Less,
+        Comparator::Less,
         Bound::Time(Duration::from_millis(ms)),
     )
 }

@@ -1,6 +1,6 @@
 //! Lines of styled text whose width is known.
 
-pub(crate) use crate::shell::clean;
+pub(crate) use crate::console::clean;
 use anstyle::{AnsiColor, Color, Style};
 use std::fmt::Write as _;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};

@@ -204,7 +204,7 @@ fn unknown(word: &Word, name: &str) -> Mistake {
     let (plain, value) = name.split_once('=').unwrap_or((name, ""));
     // What follows may be a password.
     let shown: String = plain.chars().take(40).collect();
-    let shown = crate::shell::clean(&shown);
+    let shown = crate::console::clean(&shown);
     let mistake = Mistake::new(word.span.clone(), format!("curl has no option `--{shown}`"));
     match options::long(plain) {
         Some((known, _)) if !value.is_empty() => mistake.help(format!(

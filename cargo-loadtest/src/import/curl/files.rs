@@ -51,5 +51,5 @@ impl Files {
 }
 
 fn shown(path: &Path) -> String {
-    crate::shell::clean(&path.display().to_string())
+    crate::console::clean(&path.display().to_string())
 }

@@ -1,7 +1,7 @@
 //! Words of others as comments: harmless, of a bounded length, on lines that are not too long.
 
 use super::WIDTH;
-use crate::shell::{clean, clean_lines};
+use crate::console::{clean, clean_lines};
 use loadtest::redact;
 use std::fmt::Write as _;
 

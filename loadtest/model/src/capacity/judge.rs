@@ -188,16 +188,17 @@ fn ended_within(record: &ScenarioRecord, from: Duration, to: Duration) -> Option
 /// Why the generator, and not the target, may have broken the SLO.
 fn excuse(record: &ScenarioRecord, card: &Card, broken: &[&ThresholdRow]) -> Option<Cause> {
     let generator = &card.generator;
-    if let Some(cause) = busy(generator) {
+    let is_judged = !record.validity_off;
+    if let Some(cause) = busy(generator).filter(|_| is_judged) {
         return Some(cause);
     }
-    if generator.throttled.as_secs_f64() > THROTTLED * generator.seconds as f64 {
+    if is_judged && generator.throttled.as_secs_f64() > THROTTLED * generator.seconds as f64 {
         return throttled(generator);
     }
     let journey = &record.windows.steady.journey;
     let started = journey.started + journey.dropped;
     let late = |row: &ThresholdRow| quantile_of_all(&journey.lateness, row, started);
-    if !broken.is_empty() && broken.iter().all(|row| holds_without(row, late(row))) {
+    if is_judged && !broken.is_empty() && broken.iter().all(|row| holds_without(row, late(row))) {
         return Some(cause(
             "the generator started iterations late, and without that the SLO would have held"
                 .to_owned(),
@@ -262,7 +263,7 @@ fn times(record: &ScenarioRecord) -> (Duration, Duration) {
 mod tests {
     use super::*;
     use crate::card::sample;
-    use crate::definition::{Bound, Comparison, Threshold};
+    use crate::definition::{Bound, Comparator, Threshold};
     use crate::metrics::{Cell, Health};
     use crate::plan::{ScopedThreshold, with_error_limit};
 
@@ -273,7 +274,7 @@ mod tests {
     /// A trial at 100/s over ten seconds, each answer within 10 ms.
     fn record() -> ScenarioRecord {
         let mut record = sample::record(&["ask"]);
-        let threshold = Threshold::new(Metric::P95, Comparison::Less, Bound::Time(ms(300)));
+        let threshold = Threshold::new(Metric::P95, Comparator::Less, Bound::Time(ms(300)));
         record.plan.thresholds = with_error_limit(vec![ScopedThreshold {
             step: None,
             threshold,

@@ -40,6 +40,7 @@ pub fn record(names: &[&'static str]) -> ScenarioRecord {
         target_in_process: false,
         permits: Vec::new(),
         offline: None,
+        validity_off: false,
         executable_hash: "ab12".to_owned(),
         workers: 2,
         started_at: "2026-11-05T10:00:00Z".to_owned(),

@@ -5,6 +5,7 @@ use super::generator::{BUSY, Generator, STOLEN};
 use super::step::ratio;
 use super::view;
 use crate::metrics::Health;
+use crate::protocol::VALIDITY_VARIABLE;
 use crate::record::{Ending, ScenarioRecord};
 use serde::Serialize;
 use std::time::Duration;
@@ -76,27 +77,40 @@ impl Validity {
     }
 
     pub(super) fn of(record: &ScenarioRecord, accounts: &Accounts, generator: &Generator) -> Self {
-        let mut causes: Vec<Cause> = [
+        let known = [
             stuck(record),
             unbalanced(record, accounts),
             own_errors(record),
-            lateness(record),
-            stalls(generator),
             target_death(record),
             in_process(record),
             waits(record),
-            busy(generator),
-            throttled(generator),
-            stolen(generator),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
+        ];
+        // A busy machine can cause these, whatever is tested.
+        let seen = if record.validity_off {
+            vec![Some(switched_off())]
+        } else {
+            vec![
+                lateness(record),
+                stalls(generator),
+                busy(generator),
+                throttled(generator),
+                stolen(generator),
+            ]
+        };
+        let mut causes: Vec<Cause> = known.into_iter().chain(seen).flatten().collect();
         causes.sort_by_key(|cause| std::cmp::Reverse(cause.trust));
         Self {
             trust: causes.first().map_or(Trust::Valid, |cause| cause.trust),
             causes,
         }
+    }
+}
+
+fn switched_off() -> Cause {
+    Cause {
+        trust: Trust::Degraded,
+        what: format!("validity was not judged, since `{VALIDITY_VARIABLE}` was `off`"),
+        remedy: "for figures that count, run without it".to_owned(),
     }
 }
 

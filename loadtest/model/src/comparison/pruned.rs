@@ -65,6 +65,7 @@ fn pruned(record: &ScenarioRecord) -> ScenarioRecord {
         cells: cells(&record.cells, record.steady_us),
         panics: Vec::new(),
         out_of_rows: record.out_of_rows,
+        validity_off: record.validity_off,
         target_death: None,
         comparison: None,
         regraded: None,

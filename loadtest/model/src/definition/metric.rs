@@ -2,7 +2,7 @@
 //!
 //! A metric is written, shown and kept in records in one way: `p95`, `first_byte.p99`, `count(sold_out)`.
 
-use super::slo;
+use super::threshold::{ThresholdMistake, parse_metric};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
@@ -304,11 +304,11 @@ impl fmt::Display for Metric {
 }
 
 impl FromStr for Metric {
-    type Err = slo::Mistake;
+    type Err = ThresholdMistake;
 
     /// Reads what [`Display`](fmt::Display) writes.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        slo::metric(text)
+        parse_metric(text)
     }
 }
 
@@ -323,7 +323,7 @@ impl TryFrom<String> for Metric {
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         text.parse()
-            .map_err(|mistake: slo::Mistake| mistake.message)
+            .map_err(|mistake: ThresholdMistake| mistake.message)
     }
 }
 

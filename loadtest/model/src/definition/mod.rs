@@ -14,8 +14,7 @@ mod repeat;
 #[doc(hidden)]
 pub mod sample;
 mod scenario;
-pub mod slo;
-mod threshold;
+pub mod threshold;
 
 pub use client::{Client, Cookies, Dns, HttpVersion};
 pub use draw::Draw;
@@ -27,7 +26,7 @@ pub use repeat::{Retry, Trigger, Until};
 pub use scenario::{
     BodyDef, BodyKind, Dependency, FeedDef, HeaderDef, Reads, ScenarioDef, StepDef, Think,
 };
-pub use threshold::{Bound, Comparison, Threshold};
+pub use threshold::{Bound, Comparator, Threshold};
 
 /// The length of time after which a request is given up when nothing else is declared.
 pub const DEFAULT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);

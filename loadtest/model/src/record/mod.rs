@@ -110,6 +110,9 @@ pub struct ScenarioRecord {
     /// By what it is known that nothing but loopback could be reached, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offline: Option<Offline>,
+    /// Whether the judgement of how well the generator kept up was switched off.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub validity_off: bool,
     /// SHA-256 of the executable that ran it.
     pub executable_hash: String,
     /// Worker threads.
@@ -203,6 +206,9 @@ pub struct Start {
     /// By what it is known that nothing but loopback could be reached, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offline: Option<Offline>,
+    /// Whether the judgement of how well the generator kept up was switched off.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub validity_off: bool,
     /// SHA-256 of the executable.
     pub executable_hash: String,
     /// Worker threads.
@@ -246,6 +252,7 @@ impl ScenarioRecord {
             target_in_process: start.target_in_process,
             permits: start.permits,
             offline: start.offline,
+            validity_off: start.validity_off,
             executable_hash: start.executable_hash,
             workers: start.workers,
             started_at: start.started_at,

@@ -75,6 +75,7 @@ fn a_stall_of_the_generator_makes_the_run_invalid_and_one_of_the_target_does_not
             target_in_process: false,
             permits: Vec::new(),
             offline: None,
+            validity_off: false,
             executable_hash: String::new(),
             workers: 1,
             started_at: String::new(),

@@ -33,6 +33,7 @@ fn recorded(minute: &[Frame], seconds: u32) -> (ScenarioRecord, usize) {
         target_in_process: false,
         permits: Vec::new(),
         offline: None,
+        validity_off: false,
         executable_hash: String::new(),
         workers: 1,
         started_at: String::new(),

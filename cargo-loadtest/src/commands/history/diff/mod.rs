@@ -6,9 +6,9 @@ mod human;
 mod side;
 
 use crate::cli::{HistoryArgs, ResultFormat};
+use crate::console;
 use crate::error::Error;
 use crate::selection::matching;
-use crate::shell;
 use change::ScenarioChange;
 use serde::Serialize;
 use side::{Side, Sources};
@@ -47,14 +47,14 @@ pub(super) fn diff(args: &HistoryArgs, base: &str, new: &str) -> Result<u8, Erro
     let diff = Diff::of(base, new)?;
     match args.format {
         ResultFormat::Human => {
-            let text = human::render(&diff, shell::width(), shell::colours_results());
-            shell::result(text.trim_end())?;
+            let text = human::render(&diff, console::width(), console::colours_results());
+            console::result(text.trim_end())?;
         }
         ResultFormat::Json => {
             let text = serde_json::to_string_pretty(&diff).map_err(|error| Error::Internal {
                 what: format!("could not encode the difference: {error}"),
             })?;
-            shell::result(text)?;
+            console::result(text)?;
         }
     }
     Ok(0)

@@ -166,6 +166,24 @@ fn lateness_is_invalid_only_where_it_matters_to_the_journey() {
 }
 
 #[test]
+fn a_switched_off_validity_judges_no_machine_and_says_so() {
+    let mut record = record(&["login"]);
+    let lateness = &mut record.windows.steady.journey.lateness;
+    lateness.record_n(ms(48), 1_000);
+    assert_eq!(Card::of(&record).verdict, Verdict::Invalid);
+    record.validity_off = true;
+    let card = Card::of(&record);
+    assert_eq!(card.verdict, Verdict::Passed);
+    assert_eq!(card.validity.trust, Trust::Degraded);
+    assert_eq!(
+        card.validity.causes[0].what,
+        "validity was not judged, since `LOADTEST_VALIDITY` was `off`"
+    );
+    fail(&mut record, 0, ErrorKind::LocalFds, 2);
+    assert_eq!(Card::of(&record).verdict, Verdict::Invalid);
+}
+
+#[test]
 fn one_late_start_of_few_is_chance() {
     let with = |count: u64| {
         let mut record = record(&["login"]);

@@ -4,26 +4,28 @@
 
 use crate::ci;
 use crate::error::Error;
+use crate::process::{self, Stream};
+use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
 use clap_cargo::style;
 use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether `--ci` was given.
 static IS_PLAIN: AtomicBool = AtomicBool::new(false);
 
 /// Prints what clap found, or the help it was asked for.
-pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+pub(crate) fn usage(error: &clap::Error) -> u8 {
     let text = error.render();
     let text = text.ansi();
-    let _ = if error.use_stderr() {
-        write!(anstream::stderr(), "{text}")
+    let stream = if error.use_stderr() {
+        Stream::Errors
     } else {
-        write!(anstream::stdout(), "{text}")
+        Stream::Output
     };
-    u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+    let _ = write_styled(stream, format_args!("{text}"));
+    u8::try_from(error.exit_code()).unwrap_or(1)
 }
 
 /// Prints an error with its causes and its help.
@@ -63,7 +65,10 @@ pub(crate) fn status(verb: &str, object: impl Display) {
 pub(crate) fn verdict(is_good: bool, verb: &str, object: impl Display) {
     let style = if is_good { style::GOOD } else { style::WARN };
     let object = shown(object);
-    let _ = writeln!(anstream::stderr(), "{style}{verb:>12}{style:#} {object}");
+    let _ = write_styled(
+        Stream::Errors,
+        format_args!("{style}{verb:>12}{style:#} {object}\n"),
+    );
 }
 
 /// Prints a result, and the end of its last line, to standard output. That nobody reads it is no
@@ -73,8 +78,7 @@ pub(crate) fn verdict(is_good: bool, verb: &str, object: impl Display) {
 /// When it cannot be written: to a full disk, say.
 pub(crate) fn result(text: impl Display) -> Result<(), Error> {
     let text = shown(text);
-    let mut stdout = anstream::stdout().lock();
-    printed(writeln!(stdout, "{text}").and_then(|()| stdout.flush()))
+    printed(write_styled(Stream::Output, format_args!("{text}\n")))
 }
 
 /// Prints a result that is a file to standard output, as it is.
@@ -82,8 +86,7 @@ pub(crate) fn result(text: impl Display) -> Result<(), Error> {
 /// # Errors
 /// As [`result`].
 pub(crate) fn file(bytes: &[u8]) -> Result<(), Error> {
-    let mut stdout = std::io::stdout().lock();
-    printed(stdout.write_all(bytes).and_then(|()| stdout.flush()))
+    printed(process::write_to(Stream::Output, bytes))
 }
 
 fn printed(result: std::io::Result<()>) -> Result<(), Error> {
@@ -95,23 +98,26 @@ fn printed(result: std::io::Result<()>) -> Result<(), Error> {
 
 /// Prints a plain line to standard error.
 pub(crate) fn progress(text: impl Display) {
-    let _ = writeln!(anstream::stderr(), "{}", shown(text));
+    let _ = write_styled(Stream::Errors, format_args!("{}\n", shown(text)));
 }
 
 /// Whether this is a build server, whose terminals are no terminals of people.
 pub(crate) fn is_ci() -> bool {
-    IS_PLAIN.load(Ordering::Relaxed) || std::env::var_os("CI").is_some()
+    IS_PLAIN.load(Ordering::Relaxed) || process::variable_os("CI").is_some()
 }
 
 /// Prints for a build server from here on, wherever this runs: plain lines, no colour.
 pub(crate) fn be_plain() {
+    if process::is_replaced() {
+        return;
+    }
     IS_PLAIN.store(true, Ordering::Relaxed);
 }
 
 /// What is printed, made no command to a server that reads commands from a log.
 fn shown(text: impl Display) -> String {
     let text = text.to_string();
-    if std::env::var_os("GITHUB_ACTIONS").is_some() {
+    if process::variable_os("GITHUB_ACTIONS").is_some() {
         ci::harmless(&text)
     } else {
         text
@@ -120,7 +126,7 @@ fn shown(text: impl Display) -> String {
 
 /// Prints a command to the build server, which is told by lines of standard error.
 pub(crate) fn command(line: impl Display) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = process::write_to(Stream::Errors, format!("{line}\n").as_bytes());
 }
 
 /// A text from outside made harmless, on one line: no control character, nothing that turns the direction
@@ -163,19 +169,22 @@ fn harmless(letter: char) -> char {
 
 /// Whether what goes to standard output is to be coloured.
 pub(crate) fn colours_results() -> bool {
-    anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never
+    choose_colour(Stream::Output) != ColorChoice::Never
 }
 
 /// Whether standard error is a terminal on which lines can be drawn anew.
 pub(crate) fn can_redraw() -> bool {
-    std::io::stderr().is_terminal()
+    !process::is_replaced()
+        && std::io::stderr().is_terminal()
         && !is_ci()
-        && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+        && process::variable_os("TERM").is_none_or(|term| term != "dumb")
 }
 
 /// The columns of the terminal that results go to; 100 where there is none.
 pub(crate) fn width() -> usize {
-    terminal_size::terminal_size_of(std::io::stdout())
+    let size =
+        (!process::is_replaced()).then(|| terminal_size::terminal_size_of(std::io::stdout()));
+    size.flatten()
         .map_or(100, |(terminal_size::Width(width), _)| usize::from(width))
 }
 
@@ -191,9 +200,28 @@ pub(crate) fn progress_height() -> usize {
         .map_or(24, |(_, terminal_size::Height(height))| usize::from(height))
 }
 
+/// Chooses whether a stream is coloured; a captured one never is.
+fn choose_colour(stream: Stream) -> ColorChoice {
+    match stream {
+        _ if process::is_replaced() => ColorChoice::Never,
+        Stream::Output => AutoStream::choice(&std::io::stdout()),
+        Stream::Errors => AutoStream::choice(&std::io::stderr()),
+    }
+}
+
+/// Writes text with colours, or without them where the stream takes none.
+fn write_styled(stream: Stream, text: std::fmt::Arguments<'_>) -> std::io::Result<()> {
+    let mut styled = AutoStream::new(Vec::new(), choose_colour(stream));
+    styled.write_fmt(text)?;
+    process::write_to(stream, &styled.into_inner())
+}
+
 fn line(style: Style, label: &str, message: impl Display) {
     let message = shown(message);
-    let _ = writeln!(anstream::stderr(), "{style}{label}{style:#}: {message}");
+    let _ = write_styled(
+        Stream::Errors,
+        format_args!("{style}{label}{style:#}: {message}\n"),
+    );
 }
 
 #[cfg(test)]

@@ -1,5 +1,15 @@
 //! Pass/fail conditions on what a run measures.
 
+mod grammar;
+mod quantity;
+mod subject;
+#[cfg(test)]
+mod tests;
+
+pub(super) use grammar::parse_metric;
+pub use grammar::{Condition, ThresholdMistake, parse_conditions, parse_threshold};
+pub use subject::{is_custom_word, is_metric_word, is_part_word, metric_words};
+
 use super::Metric;
 use super::micros;
 use serde::{Deserialize, Serialize};
@@ -12,7 +22,7 @@ pub struct Threshold {
     /// The aggregate that is compared.
     pub metric: Metric,
     /// How it is compared.
-    pub comparison: Comparison,
+    pub comparison: Comparator,
     /// What it is compared with.
     pub bound: Bound,
     /// Ends the run as soon as it is broken, but not before so much of the steady part is over; zero where
@@ -29,7 +39,7 @@ pub struct Threshold {
 /// How a metric is compared with its bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
-pub enum Comparison {
+pub enum Comparator {
     #[serde(rename = "<")]
     Less,
     #[serde(rename = "<=")]
@@ -59,7 +69,7 @@ pub enum Bound {
 
 impl Threshold {
     /// A condition that is judged when the run is over.
-    pub const fn new(metric: Metric, comparison: Comparison, bound: Bound) -> Self {
+    pub const fn new(metric: Metric, comparison: Comparator, bound: Bound) -> Self {
         Self {
             metric,
             comparison,
@@ -78,7 +88,7 @@ impl Threshold {
     }
 }
 
-impl Comparison {
+impl Comparator {
     /// Whether `value` satisfies the comparison with `bound`.
     pub fn holds(self, value: f64, bound: f64) -> bool {
         match self {

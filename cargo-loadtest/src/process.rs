@@ -1,0 +1,114 @@
+//! The process around a call: working directory, environment variables and standard streams.
+//!
+//! Everything else asks this room. A call inside another program ([`Call`](crate::Call)) replaces all of it for its
+//! thread.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+thread_local! {
+    static REPLACED: RefCell<Option<Replacement>> = const { RefCell::new(None) };
+    static IS_REPLACED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The process that a captured call sees.
+#[derive(Debug, Default)]
+pub(crate) struct Replacement {
+    pub(crate) directory: PathBuf,
+    pub(crate) variables: BTreeMap<OsString, OsString>,
+    pub(crate) input: Vec<u8>,
+    pub(crate) output: Vec<u8>,
+    pub(crate) errors: Vec<u8>,
+}
+
+/// A standard stream to write to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stream {
+    Output,
+    Errors,
+}
+
+/// Does `work` with a replaced process; returns its result and the process afterwards.
+pub(crate) fn replace<T>(replacement: Replacement, work: impl FnOnce() -> T) -> (T, Replacement) {
+    let before = REPLACED.replace(Some(replacement));
+    IS_REPLACED.set(true);
+    let result = work();
+    IS_REPLACED.set(before.is_some());
+    let after = REPLACED.replace(before).unwrap_or_default();
+    (result, after)
+}
+
+/// Returns true within a captured call: nothing is a terminal there.
+pub(crate) fn is_replaced() -> bool {
+    IS_REPLACED.get()
+}
+
+fn with<T>(ask: impl FnOnce(&mut Replacement) -> T) -> Option<T> {
+    REPLACED.with_borrow_mut(|replaced| replaced.as_mut().map(ask))
+}
+
+/// Returns the working directory.
+pub(crate) fn directory() -> io::Result<PathBuf> {
+    match with(|process| process.directory.clone()) {
+        Some(directory) => Ok(directory),
+        None => std::env::current_dir(),
+    }
+}
+
+/// Resolves a path that the user gave; `-` stays, since it is a standard stream.
+pub(crate) fn resolve(path: &Path) -> PathBuf {
+    let joined = with(|process| process.directory.join(path)).filter(|_| path != Path::new("-"));
+    joined.unwrap_or_else(|| path.to_path_buf())
+}
+
+/// Returns an environment variable.
+pub(crate) fn variable_os(name: &str) -> Option<OsString> {
+    with(|process| process.variables.get(&OsString::from(name)).cloned())
+        .unwrap_or_else(|| std::env::var_os(name))
+}
+
+/// Returns an environment variable that is UTF-8.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    variable_os(name)?.into_string().ok()
+}
+
+/// Returns all environment variables.
+pub(crate) fn variables() -> Vec<(OsString, OsString)> {
+    let replaced = with(|process| process.variables.clone().into_iter().collect());
+    replaced.unwrap_or_else(|| std::env::vars_os().collect())
+}
+
+/// Writes to a standard stream, and flushes it.
+pub(crate) fn write_to(stream: Stream, bytes: &[u8]) -> io::Result<()> {
+    let captured = with(|process| match stream {
+        Stream::Output => process.output.extend_from_slice(bytes),
+        Stream::Errors => process.errors.extend_from_slice(bytes),
+    });
+    if captured.is_some() {
+        return Ok(());
+    }
+    match stream {
+        Stream::Output => {
+            let mut stdout = io::stdout().lock();
+            stdout.write_all(bytes)?;
+            stdout.flush()
+        }
+        Stream::Errors => io::stderr().lock().write_all(bytes),
+    }
+}
+
+/// Reads at most `limit` bytes of standard input.
+pub(crate) fn read_input(limit: u64) -> io::Result<Vec<u8>> {
+    if let Some(input) = with(|process| process.input.clone()) {
+        let limit = usize::try_from(limit)
+            .unwrap_or(usize::MAX)
+            .min(input.len());
+        return Ok(input[..limit].to_vec());
+    }
+    let mut bytes = Vec::new();
+    io::stdin().lock().take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
