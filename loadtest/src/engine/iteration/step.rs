@@ -131,9 +131,7 @@ impl<T: Transport> VirtualUser<T> {
         let account = RequestLog::new(state, window, step, O::KEPT_EXCHANGES);
         let line = StepClient::new(transport, def, account);
         let mut http = Http::new(Box::new(line));
-        let ran = self
-            .poll_step_function(step, &mut http, window, state)
-            .await;
+        let ran = self.poll_step_function(context, &mut http).await;
         let wire: Box<dyn Any> = http.into_wire();
         let (transport, mut account) = wire
             .downcast::<StepClient<T>>()
