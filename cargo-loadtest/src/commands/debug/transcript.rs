@@ -282,10 +282,7 @@ fn took(service_time: Duration, phases: &Phases) -> String {
 mod tests {
     use super::*;
     use crate::session::sample;
-    use loadtest::chain::RootCause;
     use loadtest::debug::{Curl, Problem};
-    use loadtest::definition::{StepDef, Think};
-    use loadtest::transport::ErrorKind;
     use loadtest_model::definition::{StepDef, Think};
     use loadtest_model::metrics::ErrorKind;
     use loadtest_model::metrics::RootCause;
