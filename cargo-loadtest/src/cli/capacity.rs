@@ -2,7 +2,7 @@
 
 use super::{CurlArgs, Export, PdfArgs, ProjectArgs, values};
 use clap::Args;
-use loadtest_model::definition::threshold::{Condition, parse_conditions};
+use loadtest_model::threshold::{Condition, parse_conditions};
 use std::str::FromStr;
 use std::time::Duration;
 

@@ -12,11 +12,11 @@ use crate::store::{self, Store};
 use crate::workspace;
 use loadtest_model::capacity::{Goal, Outcome, Purpose, Search, Trial};
 use loadtest_model::card::view;
-use loadtest_model::definition::threshold::ThresholdMistake;
 use loadtest_model::definition::{Bound, Load, Metric, Part, ScenarioDef, Threshold};
 use loadtest_model::plan::{PlanError, ScopedThreshold, with_error_limit};
 use loadtest_model::protocol::CapacityRequest;
 use loadtest_model::record::{RunRecord, SCHEMA_VERSION};
+use loadtest_model::threshold::ThresholdMistake;
 use std::time::Duration;
 
 /// The first rate where the scenario declares none.

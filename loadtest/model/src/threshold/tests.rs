@@ -1,8 +1,8 @@
 //! Tests of the grammar of thresholds.
 
+use super::metric::tests::any_metric;
 use super::*;
-use crate::definition::metric::tests::any_metric;
-use crate::definition::{Better, Scope, Unit};
+use crate::threshold::{Better, Scope, Unit};
 use proptest::prelude::*;
 use std::time::Duration;
 

@@ -1,7 +1,8 @@
 //! The subject of a threshold: a metric, and the step before it.
 
 use super::grammar::{ThresholdMistake, ThresholdParser};
-use crate::definition::metric::{Metric, Part, Scope, Statistic};
+use super::quoted::unquote_text;
+use crate::threshold::{Metric, Part, Scope, Statistic};
 use std::borrow::Cow;
 use std::ops::Range;
 use strsim::damerau_levenshtein;
@@ -144,13 +145,10 @@ impl ThresholdParser<'_> {
         self.skip_space();
         let quoted = self.at;
         let name: Cow<'static, str> = if self.rest().starts_with('"') {
-            let mut texts = serde_json::Deserializer::from_str(self.rest()).into_iter::<String>();
-            let name = texts.next();
-            let read = texts.byte_offset();
-            let Some(Ok(name)) = name else {
+            let Some((name, length)) = unquote_text(self.rest()) else {
                 return Self::fail(quoted..self.text.len(), "the closing `\"` is missing");
             };
-            self.at += read;
+            self.at += length;
             name.into()
         } else {
             self.take_word().0.to_owned().into()

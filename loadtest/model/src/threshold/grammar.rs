@@ -5,7 +5,7 @@
 
 use super::quantity::{Quantity, describe_unit};
 use super::{Comparator, Threshold};
-use crate::definition::metric::{Better, Metric, Scope, Unit};
+use crate::threshold::{Better, Metric, Scope, Unit};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ pub fn parse_threshold(text: &str, scope: Scope) -> Result<Condition, ThresholdM
 }
 
 /// Parses a metric alone: `service.p95`.
-pub(in crate::definition) fn parse_metric(text: &str) -> Result<Metric, ThresholdMistake> {
+pub(super) fn parse_metric(text: &str) -> Result<Metric, ThresholdMistake> {
     let mut parser = ThresholdParser::new(text, None);
     let (metric, _) = parser.parse_subject_metric()?;
     if parser.is_at_end() {

@@ -2,7 +2,7 @@
 
 use super::Bound;
 use super::grammar::{ThresholdMistake, ThresholdParser};
-use crate::definition::metric::Unit;
+use crate::threshold::Unit;
 use std::ops::Range;
 use std::time::Duration;
 

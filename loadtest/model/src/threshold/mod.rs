@@ -1,23 +1,27 @@
 //! Pass/fail conditions on what a run measures.
 
 mod grammar;
+mod metric;
 mod quantity;
+mod quoted;
 mod subject;
 #[cfg(test)]
 mod tests;
 
-pub(super) use grammar::parse_metric;
 pub use grammar::{Condition, ThresholdMistake, parse_conditions, parse_threshold};
 pub use subject::{is_custom_word, is_metric_word, is_part_word, metric_words};
 
-use super::Metric;
-use super::micros;
+#[cfg(feature = "data")]
+use crate::micros;
+pub use metric::{Better, Metric, Part, Scope, Statistic, Unit};
+#[cfg(feature = "data")]
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
 /// A condition on an aggregate: `p95 < 300ms`, `errors < 1% or abort`, `rps > 190/s`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "data", derive(Serialize, Deserialize))]
 pub struct Threshold {
     /// The aggregate that is compared.
     pub metric: Metric,
@@ -27,35 +31,40 @@ pub struct Threshold {
     pub bound: Bound,
     /// Ends the run as soon as it is broken, but not before so much of the steady part is over; zero where
     /// enough samples are all that is asked for.
-    #[serde(
-        default,
-        rename = "abort_after_us",
-        with = "micros::option",
-        skip_serializing_if = "Option::is_none"
+    #[cfg_attr(
+        feature = "data",
+        serde(
+            default,
+            rename = "abort_after_us",
+            with = "micros::option",
+            skip_serializing_if = "Option::is_none"
+        )
     )]
     pub abort_after: Option<Duration>,
 }
 
 /// How a metric is compared with its bound.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "data", derive(Serialize, Deserialize))]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Comparator {
-    #[serde(rename = "<")]
+    #[cfg_attr(feature = "data", serde(rename = "<"))]
     Less,
-    #[serde(rename = "<=")]
+    #[cfg_attr(feature = "data", serde(rename = "<="))]
     LessOrEqual,
-    #[serde(rename = ">")]
+    #[cfg_attr(feature = "data", serde(rename = ">"))]
     Greater,
-    #[serde(rename = ">=")]
+    #[cfg_attr(feature = "data", serde(rename = ">="))]
     GreaterOrEqual,
 }
 
 /// The bound of a threshold, in the unit of its metric.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "data", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "data", serde(rename_all = "snake_case"))]
 pub enum Bound {
     /// A time, of percentiles, `max` and `mean`.
-    #[serde(rename = "time_us", with = "micros")]
+    #[cfg_attr(feature = "data", serde(rename = "time_us", with = "micros"))]
     Time(Duration),
     /// A share of one, of `errors` and the like.
     Ratio(f64),
