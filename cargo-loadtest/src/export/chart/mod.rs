@@ -10,17 +10,17 @@ mod time;
 
 use super::scene::{Paint, Scene};
 
-pub(crate) use changes::changes;
-pub(crate) use shares::{paint_of, shares};
-pub(crate) use slowest::slowest;
-pub(crate) use spectrum::spectrum;
-pub(crate) use time::{of_generator, over_time};
+pub(crate) use changes::draw_changes;
+pub(crate) use shares::{draw_shares, paint_of};
+pub(crate) use slowest::draw_slowest;
+pub(crate) use spectrum::draw_spectrum;
+pub(crate) use time::{draw_generator, draw_over_time};
 
 /// A chart and what it shows.
 #[derive(Debug)]
 pub(crate) struct Chart {
     pub(crate) title: String,
-    /// What it shows, in words.
+    /// A description in words.
     pub(crate) label: String,
     pub(crate) scene: Scene,
     /// The figures in it; `None` of a drawing that says them itself.
@@ -30,13 +30,13 @@ pub(crate) struct Chart {
 /// The figures of a chart, point by point.
 #[derive(Debug)]
 pub(crate) struct Readout {
-    /// Where the first and the last point lie, from the left of the scene; the others lie between them, at
-    /// equal distances.
+    /// The places of the first and the last point, from the left of the scene; the others lie
+    /// between them at equal distances.
     pub(crate) from: f64,
     pub(crate) to: f64,
-    /// What each point is of: a time, a quantile.
+    /// The time or quantile of each point.
     pub(crate) at: Vec<String>,
-    /// In the order in which they are drawn, which is that of the groups of the scene.
+    /// The series in the order of drawing, which is that of the groups of the scene.
     pub(crate) series: Vec<Figures>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Figures {
     pub(crate) name: String,
     pub(crate) paint: Paint,
     pub(crate) dashed: bool,
-    /// One per point, in words; empty in a gap.
+    /// A text per point; empty in a gap.
     pub(crate) words: Vec<String>,
 }
 
@@ -65,12 +65,12 @@ mod tests {
             sample::compared(),
         ] {
             let card = &report.cards[0];
-            let mut charts = over_time(card);
-            charts.extend(shares(card));
-            charts.extend(of_generator(card));
-            charts.extend(spectrum(card));
-            charts.extend(slowest(card));
-            charts.extend(changes(card));
+            let mut charts = draw_over_time(card);
+            charts.extend(draw_shares(card));
+            charts.extend(draw_generator(card));
+            charts.extend(draw_spectrum(card));
+            charts.extend(draw_slowest(card));
+            charts.extend(draw_changes(card));
             assert!(charts.len() >= 5, "{}", charts.len());
             for chart in charts {
                 let (wide, high) = chart.scene.size;
@@ -95,9 +95,9 @@ mod tests {
     fn a_readout_has_a_figure_for_every_point_and_a_group_for_every_series() {
         let report = sample::failed();
         let card = &report.cards[0];
-        let mut charts = over_time(card);
+        let mut charts = draw_over_time(card);
         assert_eq!(charts.len(), 4);
-        charts.extend(spectrum(card));
+        charts.extend(draw_spectrum(card));
         for chart in charts {
             let readout = chart.readout.expect("a chart with figures");
             assert!(readout.from < readout.to);
