@@ -91,7 +91,9 @@ pub(crate) fn file(bytes: &[u8]) -> Result<(), Error> {
 
 fn printed(result: std::io::Result<()>) -> Result<(), Error> {
     match result {
-        Err(source) if source.kind() != ErrorKind::BrokenPipe => Err(Error::Output { source }),
+        Err(source) if source.kind() != ErrorKind::BrokenPipe => {
+            Err(Error::failure("could not write to standard output").with_source(source))
+        }
         _ => Ok(()),
     }
 }

@@ -14,9 +14,8 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// When it cannot be written.
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
-    let bytes = serde_json::to_vec(value).map_err(|error| Error::Internal {
-        what: format!("could not encode `{}`: {error}", path.display()),
-    })?;
+    let bytes =
+        serde_json::to_vec(value).map_err(Error::encode(format_args!("`{}`", path.display())))?;
     write(path, &bytes)
 }
 

@@ -34,9 +34,7 @@ impl Interrupts {
                 terminate(id);
             }
         })
-        .map_err(|source| Error::Internal {
-            what: format!("could not prepare for Ctrl-C: {source}"),
-        })?;
+        .map_err(|source| Error::failure(format!("could not prepare for Ctrl-C: {source}")))?;
         Ok(interrupts)
     }
 
@@ -48,11 +46,11 @@ impl Interrupts {
     /// An error when the user asked to stop.
     ///
     /// # Errors
-    /// [`Error::Interrupted`].
+    /// When they did.
     pub(crate) fn check(&self) -> Result<(), Error> {
         match self.count() {
             0 => Ok(()),
-            _ => Err(Error::Interrupted),
+            _ => Err(Error::interrupted()),
         }
     }
 

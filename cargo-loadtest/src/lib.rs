@@ -20,6 +20,7 @@ mod process;
 mod selection;
 mod session;
 mod store;
+mod suggestion;
 mod units;
 mod workspace;
 

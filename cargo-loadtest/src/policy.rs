@@ -111,7 +111,7 @@ fn configured(key: &str, folder: &Path) -> Option<String> {
 /// Refuses `action` where the organisation gives its caller, who stands in `folder`, too low a level.
 ///
 /// # Errors
-/// [`Error::Policy`].
+/// When it is refused.
 pub(crate) fn permits(action: Action, config: &Config, folder: &Path) -> Result<(), Error> {
     match &config.organisation {
         Some(organisation) if !organisation.members.is_empty() => {
@@ -153,16 +153,13 @@ fn judge(action: Action, config: &Config, caller: Option<&Caller>) -> Result<(),
             change,
         ),
     };
-    Err(Error::Policy {
-        refusal: format!("{who}, and {needs}"),
-        help,
-    })
+    Err(Error::usage(format!("{who}, and {needs}")).with_help(help))
 }
 
 /// Refuses scenarios that are more than the plan of the organisation allows.
 ///
 /// # Errors
-/// [`Error::Policy`].
+/// When it is refused.
 pub(crate) fn permits_tests(config: &Config, chosen: &[Found]) -> Result<(), Error> {
     let Some(organisation) = &config.organisation else {
         return Ok(());
@@ -180,17 +177,15 @@ pub(crate) fn permits_tests(config: &Config, chosen: &[Found]) -> Result<(), Err
         return Ok(());
     }
     let line = organisation.line;
-    Err(Error::Policy {
-        refusal: format!(
-            "the plan `free` allows tests of a single request only, and these have several \
+    Err(Error::usage(format!(
+        "the plan `free` allows tests of a single request only, and these have several \
              steps:{}",
-            too_much.concat()
-        ),
-        help: format!(
-            "select scenarios of one step, with a filter or `--tag`; or write `plan = \"pro\"` \
+        too_much.concat()
+    ))
+    .with_help(format!(
+        "select scenarios of one step, with a filter or `--tag`; or write `plan = \"pro\"` \
              into `[organisation]`, {FILE_NAME}:{line}"
-        ),
-    })
+    )))
 }
 
 #[cfg(test)]

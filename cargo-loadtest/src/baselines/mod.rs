@@ -18,8 +18,8 @@ pub(crate) use name::check as check_name;
 pub(crate) use save::{Keeping, Saved};
 
 use crate::config::Config;
-use crate::error::Error;
-use crate::selection::similar;
+use crate::error::{Error, Kind};
+use crate::suggestion::{find_similar, join_names};
 use loadtest_model::comparison::{Differs, differs};
 use std::fs;
 use std::io::ErrorKind;
@@ -82,7 +82,7 @@ impl Baselines {
     /// The baseline of a name.
     ///
     /// # Errors
-    /// [`Error::BaselineName`], [`Error::UnknownBaseline`], [`Error::BaselinePlace`].
+    /// An invalid or unknown name; something else than a folder in its place.
     pub(crate) fn open(&self, name: &str) -> Result<Baseline, Error> {
         name::check(name)?;
         if let Some(baseline) = self.find(name)? {
@@ -95,17 +95,18 @@ impl Baselines {
     /// The baseline of a name, new or not.
     ///
     /// # Errors
-    /// [`Error::BaselineName`], also where another one differs in case alone: not all systems tell them apart;
-    /// [`Error::BaselinePlace`].
+    /// An invalid name, or one that differs from another in case alone, as some systems ignore case; something
+    /// else than a folder in its place.
     pub(crate) fn new_or_not(&self, name: &str) -> Result<Baseline, Error> {
         name::check(name)?;
         let same = |known: &String| known != name && known.eq_ignore_ascii_case(name);
         if let Some(known) = self.names()?.into_iter().find(same) {
-            return Err(Error::BaselineName {
+            let error = name::NameError {
                 name: name.to_owned(),
-                why: "differs from another one in nothing but its case".to_owned(),
-                instead: known,
-            });
+                reason: "differs from another one in nothing but its case",
+                example: known,
+            };
+            return Err(error.into());
         }
         let baseline = self.at(name);
         baseline.has_place()?;
@@ -121,11 +122,20 @@ impl Baselines {
     /// That there is no baseline of a name.
     pub(crate) fn unknown(&self, name: &str) -> Error {
         let known = self.names().unwrap_or_default();
-        Error::UnknownBaseline {
-            suggestion: similar(name, known.iter().map(String::as_str)).map(str::to_owned),
-            name: name.to_owned(),
-            known,
-        }
+        let save = format!("`cargo loadtest baseline save {name}`");
+        let help = match find_similar(name, known.iter().map(String::as_str)) {
+            Some(name) => format!("did you mean `{name}`?"),
+            None if known.is_empty() => {
+                format!("there is none yet; {save} saves the latest run as one")
+            }
+            None => {
+                let known = join_names(&known);
+                format!("there is {known}; {save} saves the latest run as this one")
+            }
+        };
+        Error::usage(format!("there is no baseline `{name}`"))
+            .with_help(help)
+            .of_kind(Kind::UnknownBaseline)
     }
 
     fn at(&self, name: &str) -> Baseline {
@@ -148,9 +158,7 @@ impl Baseline {
     /// Refuses a place where something else is than a folder; a link is something else.
     fn has_place(&self) -> Result<(), Error> {
         match fs::symlink_metadata(&self.folder) {
-            Ok(found) if !found.is_dir() => Err(Error::BaselinePlace {
-                path: self.folder.clone(),
-            }),
+            Ok(found) if !found.is_dir() => Err(not_a_folder(&self.folder)),
             _ => Ok(()),
         }
     }
@@ -241,7 +249,7 @@ fn read(paths: &[PathBuf], identity: &str) -> Result<Vec<Kept>, Error> {
                 kept.is_of(identity)?;
                 all.push(kept);
             }
-            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
+            Err(error) if *error.kind() == Kind::Io(ErrorKind::NotFound) => {}
             Err(error) => return Err(error),
         }
     }
@@ -283,14 +291,19 @@ fn folders(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(folders.map(|(path, _)| path).collect())
 }
 
+fn not_a_folder(path: &Path) -> Error {
+    Error::usage(format!(
+        "expected a folder of baselines at `{}`, found something else: move it away",
+        path.display()
+    ))
+}
+
 fn entries(folder: &Path) -> Result<Vec<(PathBuf, fs::FileType)>, Error> {
     let listed = match fs::read_dir(folder) {
         Ok(listed) => listed,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) if error.kind() == ErrorKind::NotADirectory => {
-            return Err(Error::BaselinePlace {
-                path: folder.to_path_buf(),
-            });
+            return Err(not_a_folder(folder));
         }
         Err(error) => return Err(Error::io("read the folder", folder)(error)),
     };

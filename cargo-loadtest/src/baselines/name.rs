@@ -15,11 +15,35 @@ const LATEST: &str = "latest";
 /// Devices of Windows, which no file may be called, whatever follows after a full stop.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 
-/// Refuses what is no name of a baseline.
+/// An invalid name of a baseline.
+#[derive(Debug)]
+pub(crate) struct NameError {
+    pub(crate) name: String,
+    /// The reason, as a verb phrase.
+    pub(crate) reason: &'static str,
+    /// A valid name that could be meant.
+    pub(crate) example: String,
+}
+
+impl From<NameError> for Error {
+    fn from(error: NameError) -> Self {
+        let NameError {
+            name,
+            reason,
+            example,
+        } = error;
+        Self::usage(format!(
+            "`{name}` is not a valid baseline name: it {reason}"
+        ))
+        .with_help(format!("write for example `{example}`"))
+    }
+}
+
+/// Refuses an invalid name of a baseline.
 ///
 /// # Errors
-/// [`Error::BaselineName`].
-pub(crate) fn check(name: &str) -> Result<(), Error> {
+/// The reason, and a valid name.
+pub(crate) fn check(name: &str) -> Result<(), NameError> {
     let why = if name.is_empty() {
         "is empty"
     } else if name.eq_ignore_ascii_case(LATEST) {
@@ -37,10 +61,10 @@ pub(crate) fn check(name: &str) -> Result<(), Error> {
     } else {
         return Ok(());
     };
-    Err(Error::BaselineName {
+    Err(NameError {
         name: name.to_owned(),
-        why: why.to_owned(),
-        instead: instead(name),
+        reason: why,
+        example: instead(name),
     })
 }
 
@@ -149,7 +173,7 @@ mod tests {
             ("a b", "a-b"),
             ("a:b", "a-b"),
         ] {
-            let Err(Error::BaselineName { instead: told, .. }) = check(name) else {
+            let Err(NameError { example: told, .. }) = check(name) else {
                 panic!("{name}")
             };
             assert_eq!(told, instead, "{name}");

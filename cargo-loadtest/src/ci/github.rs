@@ -58,7 +58,7 @@ impl Step {
     pub(super) fn failed(&self, error: &Error) {
         let mut text = console::clean_lines(&error.to_string());
         if let Some(help) = error.help() {
-            let _ = write!(text, "\n{}", console::clean_lines(&help));
+            let _ = write!(text, "\n{}", console::clean_lines(help));
         }
         self.summarise(|_| {
             let quoted = text.replace('\n', "\n    ");

@@ -269,9 +269,6 @@ pub(crate) struct HistoryArgs {
     /// Only scenarios whose identity (`package::module::function`) contains this
     #[arg(value_name = "SCENARIO")]
     pub(crate) scenario: Option<String>,
-    /// Show which steps changed between two versions, each named by a run or by the beginning of its fingerprint
-    #[arg(long, num_args = 2, value_names = ["A", "B"])]
-    pub(crate) diff: Option<Vec<String>>,
     /// Show this many runs of each scenario, the newest
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = values::at_least_one)]
     pub(crate) limit: usize,

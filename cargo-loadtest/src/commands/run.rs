@@ -5,7 +5,7 @@ use crate::baselines::{Against, Baseline, Baselines};
 use crate::cli::{Cli, Format, RunArgs};
 use crate::config::Config;
 use crate::console;
-use crate::error::Error;
+use crate::error::{Error, Kind};
 use crate::files;
 use crate::interrupt::Interrupts;
 use crate::live::Live;
@@ -18,8 +18,9 @@ use crate::workspace::{self, Binary};
 use loadtest::redact;
 use loadtest_model::card::view;
 use loadtest_model::comparison::Ahead;
+use loadtest_model::definition::ScenarioDef;
 use loadtest_model::failure::FailureKind;
-use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
+use loadtest_model::plan::{GradingDefaults, Overrides, Plan, PlanError};
 use loadtest_model::protocol::{Request, RunRequest};
 use loadtest_model::record::{
     Ending, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord,
@@ -124,10 +125,12 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
 /// that no run has been saved in yet, unless it looks like a slip for one that there is.
 ///
 /// # Errors
-/// [`Error::BaselineName`], [`Error::UnknownBaseline`].
+/// A name that is invalid or unknown.
 fn baseline(baselines: &Baselines, name: &str, is_ci: bool) -> Result<Baseline, Error> {
     match baselines.open(name) {
-        Err(error @ Error::UnknownBaseline { .. }) if is_ci && !baselines.is_slip(name)? => {
+        Err(error)
+            if is_ci && *error.kind() == Kind::UnknownBaseline && !baselines.is_slip(name)? =>
+        {
             let help = error.help().unwrap_or_default();
             console::warning(format_args!("{error}: nothing is compared; {help}"));
             baselines.new_or_not(name)
@@ -214,8 +217,8 @@ fn keep(found: &Found, result: Result<ScenarioRecord, Error>, record: &mut RunRe
 /// What the record keeps of a scenario that `error` prevented.
 pub(super) fn not_run(found: &Found, error: &Error) -> NotRun {
     let expected = NotRun::of(&found.definition);
-    if let Error::Refused { failure, .. } = error {
-        return store::not_run(expected, failure.clone());
+    if let Kind::Refused(failure) = error.kind() {
+        return store::not_run(expected, (**failure).clone());
     }
     let mut message = error.to_string();
     let mut source = std::error::Error::source(error);
@@ -226,7 +229,7 @@ pub(super) fn not_run(found: &Found, error: &Error) -> NotRun {
     NotRun {
         exit_code: error.exit_code(),
         message: redact::text(&message).into_owned(),
-        help: error.help().map(|help| redact::text(&help).into_owned()),
+        help: error.help().map(|help| redact::text(help).into_owned()),
         ..expected
     }
 }
@@ -234,7 +237,7 @@ pub(super) fn not_run(found: &Found, error: &Error) -> NotRun {
 /// The same of one that the user did not wait for.
 fn before_its_load(found: &Found) -> NotRun {
     NotRun {
-        exit_code: Error::Interrupted.exit_code(),
+        exit_code: Error::interrupted().exit_code(),
         message: "interrupted before its load began".to_owned(),
         ..NotRun::of(&found.definition)
     }
@@ -247,15 +250,17 @@ fn end_of_all(result: &Result<ScenarioRecord, Error>) -> Option<(u8, String)> {
             Ending::Halted { reason } => Some((FailureKind::Withdrawn.exit_code(), reason.clone())),
             _ => None,
         },
-        Err(Error::Refused { failure, .. })
-            if matches!(
-                failure.kind,
-                FailureKind::Withdrawn | FailureKind::NotOffline
-            ) =>
-        {
-            Some((failure.kind.exit_code(), failure.message.clone()))
-        }
-        Err(_) => None,
+        Err(error) => match error.kind() {
+            Kind::Refused(failure)
+                if matches!(
+                    failure.kind,
+                    FailureKind::Withdrawn | FailureKind::NotOffline
+                ) =>
+            {
+                Some((failure.kind.exit_code(), failure.message.clone()))
+            }
+            _ => None,
+        },
     }
 }
 
@@ -386,16 +391,25 @@ pub(super) fn plan(
         match Plan::new(definition, overrides, grading, seed) {
             Ok(plan) => plans.push(plan),
             Err(errors) => {
-                let identity = definition.identity();
-                mistakes.extend(errors.into_iter().map(|error| (identity.clone(), error)));
+                mistakes.push(mistaken_plan(definition, &errors));
             }
         }
     }
     if mistakes.is_empty() {
         Ok(plans)
     } else {
-        Err(Error::Plan { mistakes })
+        Err(Error::usage(mistakes.join("\n")))
     }
+}
+
+/// Formats the mistakes of a plan, a line each.
+pub(super) fn mistaken_plan(definition: &ScenarioDef, mistakes: &[PlanError]) -> String {
+    let identity = definition.identity();
+    let lines: Vec<_> = mistakes
+        .iter()
+        .map(|mistake| format!("`{identity}`: {mistake}"))
+        .collect();
+    lines.join("\n")
 }
 
 /// Short enough to be typed again.

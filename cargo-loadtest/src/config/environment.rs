@@ -108,7 +108,8 @@ impl Environment {
             let known = || self.known.iter().map(String::as_str);
             // Somebody may write the beginning of a key for the whole.
             let begins = |known: &&str| word.contains('_') && known.starts_with(word);
-            let like = crate::selection::similar(word, known()).or_else(|| known().find(begins));
+            let like =
+                crate::suggestion::find_similar(word, known()).or_else(|| known().find(begins));
             if let Some(like) = like {
                 let doubt = format!("`{variable}` is not read; did you mean `{PREFIX}{like}`?");
                 doubts.push(clean(&doubt));

@@ -1,6 +1,6 @@
 //! A key of `loadtest.toml`: what it takes, and how that is read - from the file and from a variable alike.
 
-use crate::selection::{one_of, similar};
+use crate::suggestion::{find_similar, join_names};
 use std::path::{Path, PathBuf};
 
 /// A key of a table that is read into a `T`.
@@ -83,8 +83,8 @@ impl Given<'_> {
 
 /// What is wrong with a word that is none of `known`.
 pub(crate) fn unknown(word: &str, known: &[&str]) -> String {
-    similar(word, known.iter().copied()).map_or_else(
-        || format!("there is {}", one_of(known)),
+    find_similar(word, known.iter().copied()).map_or_else(
+        || format!("there is {}", join_names(known)),
         |name| format!("did you mean `{name}`?"),
     )
 }

@@ -136,7 +136,7 @@ impl Config {
     /// the defaults where there is neither. Variables that look misspelt are told.
     ///
     /// # Errors
-    /// [`Error::Config`] with every mistake; a file that cannot be read.
+    /// Every mistake at once; a file that cannot be read.
     pub(crate) fn load(start: &Path, root: &Path) -> Result<Self, Error> {
         let (config, doubts) = Self::layers(start, root, Environment::of_process())?;
         for doubt in doubts {
@@ -207,7 +207,7 @@ impl Config {
         if mistakes.is_empty() {
             Ok((config, doubts))
         } else {
-            Err(Error::Config { mistakes })
+            Err(Error::usage(mistakes.join("\n")))
         }
     }
 
@@ -359,7 +359,7 @@ impl Config {
     /// The preset called `name`.
     ///
     /// # Errors
-    /// [`Error::UnknownPreset`].
+    /// When there is none.
     pub(crate) fn preset(&self, name: &str) -> Result<&Preset, Error> {
         load::find(&self.presets, name)
     }
@@ -367,7 +367,7 @@ impl Config {
     /// What preset and flags make of the load that a scenario declares.
     ///
     /// # Errors
-    /// [`Error::UnknownPreset`].
+    /// When there is none.
     pub(crate) fn overrides(&self, load: &LoadArgs) -> Result<Overrides, Error> {
         let flags = load.overrides();
         match &load.preset {

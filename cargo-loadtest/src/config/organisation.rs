@@ -166,5 +166,5 @@ fn members(value: Value<'_, '_>, reader: &mut Reader<'_>) -> Vec<Member> {
 }
 
 fn list(words: &[&str]) -> String {
-    crate::selection::one_of(words)
+    crate::suggestion::join_names(words)
 }

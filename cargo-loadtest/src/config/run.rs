@@ -3,7 +3,6 @@
 use super::key::{BuiltIn, Given, Key, Kind};
 use crate::baselines::check_name;
 use crate::cli::{Export, LoadArgs, RunArgs, values};
-use crate::error::Error;
 use loadtest_model::definition::Letter;
 use std::path::PathBuf;
 
@@ -122,10 +121,10 @@ pub(super) const KEYS: [Key<RunDefaults>; 6] = [
 fn baseline(name: &str) -> Result<String, String> {
     match check_name(name) {
         Ok(()) => Ok(name.to_owned()),
-        Err(Error::BaselineName { why, instead, .. }) => Err(format!(
-            "is no name of a baseline: it {why}; write for example `{instead}`"
+        Err(error) => Err(format!(
+            "is not a valid baseline name: it {}; write for example `{}`",
+            error.reason, error.example
         )),
-        Err(error) => Err(error.to_string()),
     }
 }
 

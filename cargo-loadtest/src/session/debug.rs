@@ -1,7 +1,7 @@
 //! One journey in a child process, told line by line.
 
 use super::journal::Tail;
-use super::{ABORT_LIMIT, Program, in_words, now, poll};
+use super::{ABORT_LIMIT, Program, in_words, lost, now, poll};
 use crate::console;
 use crate::error::Error;
 use crate::interrupt::Interrupts;
@@ -44,8 +44,7 @@ pub(crate) fn debug(
             match event {
                 Event::End(end) => result = Some(Ok(end)),
                 Event::Failed(failure) => {
-                    let scenario = request.scenario.clone();
-                    result = Some(Err(Error::Refused { scenario, failure }));
+                    result = Some(Err(Error::refused(&request.scenario, failure)));
                 }
                 _ => {}
             }
@@ -53,12 +52,9 @@ pub(crate) fn debug(
         if let Some(status) = status {
             return result.unwrap_or_else(|| {
                 Err(if stopped.is_some() {
-                    Error::Interrupted
+                    Error::interrupted()
                 } else {
-                    Error::Lost {
-                        scenario: request.scenario.clone(),
-                        reason: in_words(status),
-                    }
+                    lost(&request.scenario, &in_words(status))
                 })
             });
         }

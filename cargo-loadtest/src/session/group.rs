@@ -23,18 +23,13 @@ pub(super) struct Group {
 impl Group {
     /// Starts `command` as the leader of a group of its own, so that Ctrl-C is ours to pass on.
     pub(super) fn spawn(mut command: Command) -> Result<Self, Error> {
-        let failed = |command: &Command, source| Error::Spawn {
-            program: command.get_program().to_string_lossy().into_owned(),
-            source,
-        };
-        let (reader, writer) = io::pipe().map_err(|source| failed(&command, source))?;
-        let twin = writer
-            .try_clone()
-            .map_err(|source| failed(&command, source))?;
+        let failed = Error::spawn(&command);
+        let (reader, writer) = io::pipe().map_err(&failed)?;
+        let twin = writer.try_clone().map_err(&failed)?;
         command.stdin(Stdio::piped()).stdout(twin).stderr(writer);
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let mut child = command.spawn().map_err(|source| failed(&command, source))?;
+        let mut child = command.spawn().map_err(&failed)?;
         // The command holds the writing end, which must close with the child.
         drop(command);
         let (sender, output) = sync_channel(WAITING_LINES);

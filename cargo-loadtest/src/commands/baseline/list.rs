@@ -32,9 +32,8 @@ pub(super) fn list(baselines: &Baselines, format: ResultFormat) -> Result<u8, Er
                 .iter()
                 .map(|(baseline, contents)| data(baseline, contents))
                 .collect();
-            let text = serde_json::to_string_pretty(&data).map_err(|error| Error::Internal {
-                what: format!("could not encode the baselines: {error}"),
-            })?;
+            let text =
+                serde_json::to_string_pretty(&data).map_err(Error::encode("the baselines"))?;
             console::result(text)?;
         }
     }

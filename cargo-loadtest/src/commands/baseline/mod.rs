@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// Saves, lists or removes.
 ///
 /// # Errors
-/// [`Error::BaselineName`], [`Error::UnknownBaseline`], [`Error::NotSaved`]; files that cannot be read or
+/// A name that is invalid or unknown; a run that cannot be saved; files that cannot be read or
 /// written.
 pub(crate) fn baseline(args: &BaselineArgs) -> Result<u8, Error> {
     match &args.command {
@@ -117,11 +117,14 @@ fn not_saved(run_id: &str, saved: &[Saved]) -> Error {
         reasons.push((String::new(), "none of its scenarios ran".to_owned()));
         helps.push("save a run that measured something".to_owned());
     }
-    Error::NotSaved {
-        run_id: clean(run_id),
-        reasons,
-        help: clean(&helps.join("; ")),
+    let mut message = format!("the run {} cannot be saved as a baseline", clean(run_id));
+    for (scenario, reason) in reasons {
+        message += &match scenario.as_str() {
+            "" => format!(": {reason}"),
+            scenario => format!("\n  `{scenario}`: {reason}"),
+        };
     }
+    Error::usage(message).with_help(clean(&helps.join("; ")))
 }
 
 fn remove(baselines: &Baselines, name: &str) -> Result<u8, Error> {

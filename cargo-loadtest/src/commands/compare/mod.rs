@@ -8,7 +8,7 @@ use super::baseline;
 use crate::baselines::{Baselines, compared};
 use crate::cli::{CompareArgs, ResultFormat};
 use crate::console;
-use crate::error::Error;
+use crate::error::{Error, Kind};
 use crate::export::beside::{Base, Rows, Shown};
 use crate::export::terminal;
 use crate::store::{self, Store};
@@ -38,11 +38,14 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
     let baselines = baseline::baselines(&args.cargo)?;
     let opened = store::open(&args.new, || Store::of_workspace(&args.cargo));
     let (_, new) = match opened {
-        Err(Error::UnknownRun { .. }) if matches!(baselines.find(&args.new), Ok(Some(_))) => {
-            return Err(Error::BaselineAsRun {
-                name: args.new.clone(),
-                base: args.base.clone(),
-            });
+        Err(error)
+            if *error.kind() == Kind::UnknownRun
+                && matches!(baselines.find(&args.new), Ok(Some(_))) =>
+        {
+            let (name, base) = (&args.new, &args.base);
+            let message = format!("`{name}` is a baseline; the second argument must be a run");
+            return Err(Error::usage(message)
+                .with_help(format!("write `cargo loadtest compare {name} {base}`")));
         }
         opened => opened?,
     };
@@ -80,9 +83,9 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
 fn run(args: &CompareArgs, baselines: &Baselines) -> Result<RunRecord, Error> {
     match store::open(&args.base, || Store::of_workspace(&args.cargo)) {
         Ok((_, record)) => Ok(record),
-        Err(Error::UnknownRun {
-            suggestion: None, ..
-        }) => Err(baselines.unknown(&args.base)),
+        Err(error) if *error.kind() == Kind::UnknownRun && error.help().is_none() => {
+            Err(baselines.unknown(&args.base))
+        }
         Err(error) => Err(error),
     }
 }

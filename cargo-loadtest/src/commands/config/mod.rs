@@ -45,9 +45,7 @@ pub(crate) fn config(args: &ConfigArgs) -> Result<u8, Error> {
         }
         ResultFormat::Json => {
             let text = serde_json::to_string_pretty(&data(&view));
-            console::result(text.map_err(|error| Error::Internal {
-                what: format!("could not encode the configuration: {error}"),
-            })?)?;
+            console::result(text.map_err(Error::encode("the configuration"))?)?;
         }
     }
     Ok(0)

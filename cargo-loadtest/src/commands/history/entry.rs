@@ -104,7 +104,7 @@ impl Archive {
     /// Reads all runs, with as many threads as there are processors.
     ///
     /// # Errors
-    /// When the store cannot be read; [`Error::NoRun`].
+    /// When the store cannot be read, or holds no run.
     pub(super) fn read(store: &Store) -> Result<Self, Error> {
         let mut runs = store.runs()?;
         // The newest first.

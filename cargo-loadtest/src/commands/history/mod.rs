@@ -2,7 +2,6 @@
 
 mod course;
 mod data;
-mod diff;
 mod entry;
 mod human;
 #[cfg(test)]
@@ -16,14 +15,11 @@ use crate::store::Store;
 use course::Course;
 use entry::Archive;
 
-/// Shows the runs in the store, or what changed between two versions.
+/// Prints the runs in the store.
 ///
 /// # Errors
 /// When the store cannot be found, or what was asked for is not in it.
 pub(crate) fn history(args: &HistoryArgs) -> Result<u8, Error> {
-    if let Some([base, new]) = args.diff.as_deref() {
-        return diff::diff(args, base, new);
-    }
     let store = Store::of_workspace(&args.cargo)?;
     let archive = Archive::read(&store)?;
     let known = archive.scenarios();

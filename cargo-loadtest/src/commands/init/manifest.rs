@@ -36,9 +36,9 @@ impl Manifest {
     fn parse(path: &Path, text: &str) -> Result<Self, Error> {
         Ok(Self {
             path: path.to_path_buf(),
-            document: text.parse().map_err(|error| Error::Init {
-                message: format!("`{}` cannot be read\n{error}", path.display()),
-                help: "correct it first".to_owned(),
+            document: text.parse().map_err(|error| {
+                Error::usage(format!("`{}` cannot be read\n{error}", path.display()))
+                    .with_help("correct it first")
             })?,
         })
     }

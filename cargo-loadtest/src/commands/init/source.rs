@@ -45,15 +45,14 @@ impl Source {
         }
         installed()
             .or_else(|| built_in(Path::new(BUILT_IN)))
-            .ok_or_else(|| Error::Init {
-                message: "the source that this tool was built from is not known any more"
-                    .to_owned(),
-                help: format!(
-                    "say where `loadtest` is with `--git URL [--rev SHA]` or in {VARIABLE}, or \
+            .ok_or_else(|| {
+                Error::usage("the source that this tool was built from is not known any more")
+                    .with_help(format!(
+                        "say where `loadtest` is with `--git URL [--rev SHA]` or in {VARIABLE}, or \
                      write by hand into `Cargo.toml`:\n\n    \
                      [dev-dependencies]\n    \
                      loadtest = {{ git = \"https://..\", rev = \"..\" }}"
-                ),
+                    ))
             })
     }
 
@@ -72,9 +71,11 @@ impl Source {
         [path.to_path_buf(), path.join("loadtest")]
             .iter()
             .find_map(|path| library(path))
-            .ok_or_else(|| Error::Init {
-                message: format!("there is no `loadtest` in `{given}`, which {VARIABLE} names"),
-                help: "name the folder of the library, or the URL of its repository".to_owned(),
+            .ok_or_else(|| {
+                Error::usage(format!(
+                    "there is no `loadtest` in `{given}`, which {VARIABLE} names"
+                ))
+                .with_help("name the folder of the library, or the URL of its repository")
             })
     }
 }

@@ -43,7 +43,7 @@ pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<u8, Error> {
             let permissions = Permissions {
                 offline: project.offline,
                 ..Permissions::of_package(&found.binary.package_root)
-                    .map_err(|error| Error::Permissions(error.to_string()))?
+                    .map_err(|error| Error::usage(error.to_string()))?
             };
             Ok(Prospect {
                 scenario: &found.definition,
@@ -70,9 +70,7 @@ pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<u8, Error> {
         }
         ResultFormat::Json => {
             let all: Vec<_> = prospects.iter().map(data).collect();
-            let text = serde_json::to_string_pretty(&all).map_err(|error| Error::Internal {
-                what: format!("could not encode the plans: {error}"),
-            })?;
+            let text = serde_json::to_string_pretty(&all).map_err(Error::encode("the plans"))?;
             console::result(text)?;
         }
     }
