@@ -49,7 +49,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     })
 }
 
-/// Whether a file could be written at `path`; nothing is there afterwards that was not before.
+/// Tests that a file could be written at `path`; leaves nothing behind.
 ///
 /// # Errors
 /// When it could not.
@@ -78,7 +78,7 @@ fn target(path: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Those of the file that is there, if one is.
+/// Returns the permissions of an existing file.
 ///
 /// # Errors
 /// When it may not be written.

@@ -5,7 +5,7 @@ use std::process::Child;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How often the user asked to stop.
+/// Counts the requests to stop.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Interrupts(Arc<State>);
 
@@ -38,7 +38,7 @@ impl Interrupts {
         Ok(interrupts)
     }
 
-    /// How often so far.
+    /// Returns the number of requests to stop so far.
     pub(crate) fn count(&self) -> u32 {
         self.0.count.load(Ordering::SeqCst)
     }

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 /// A scenario and the program that holds it.
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
-    /// What the scenario declares.
+    /// The declared definition.
     pub(crate) definition: ScenarioDef,
     /// The program.
     pub(crate) binary: Binary,

@@ -97,7 +97,7 @@ impl Against {
     }
 }
 
-/// What comes of comparing a run with others, itself left out.
+/// Compares a run with others, leaving itself out.
 pub(crate) fn compared(base: &[Side<'_>], new: &Side<'_>) -> Outcome {
     if base.is_empty() {
         return Outcome::Absent;

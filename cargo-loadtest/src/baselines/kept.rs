@@ -1,7 +1,7 @@
 //! A run in a baseline: a file, and what it holds.
 
-use super::name;
 use crate::error::Error;
+use crate::file_names;
 use crate::files;
 use crate::store;
 use crate::store::RecordError;
@@ -34,7 +34,7 @@ fn damaged_baseline(path: &Path, reason: &str) -> Error {
 }
 
 impl Kept {
-    /// What would be kept of a scenario of a run in `folder`, that of a baseline.
+    /// Prepares a scenario of a run for the baseline in `folder`.
     ///
     /// # Errors
     /// When the identifier of the run is not a valid file name.
@@ -43,25 +43,25 @@ impl Kept {
         scenario: &ScenarioRecord,
         folder: &Path,
     ) -> Result<Self, Error> {
-        if !name::is_file_name(&record.run_id) {
+        if !file_names::is_file_name(&record.run_id) {
             let reason = format!(
                 "the run identifier {:?} is not a valid file name",
                 record.run_id
             );
             return Err(store::damaged_record(folder, &reason));
         }
-        let directory = folder.join(name::of_scenario(&scenario.definition.identity()));
+        let directory = folder.join(file_names::scenario_folder(&scenario.definition.identity()));
         Ok(Self {
             path: directory.join(format!("{}{ENDING}", record.run_id)),
             record: record.pruned(scenario),
         })
     }
 
-    /// Whether a file is named as one.
+    /// Returns true if the file name looks like that of a saved run.
     pub(super) fn is_named_as_one(path: &Path) -> bool {
         let name = path.file_name().and_then(|name| name.to_str());
         name.and_then(|name| name.strip_suffix(ENDING))
-            .is_some_and(name::is_file_name)
+            .is_some_and(file_names::is_file_name)
     }
 
     /// Reads a file.
@@ -126,12 +126,12 @@ impl Kept {
         self.scenario().definition.identity()
     }
 
-    /// What puts runs in the order of time.
+    /// Returns the sort key for the order of time.
     pub(super) fn age(&self) -> (&str, &str) {
         (&self.record.started_at, &self.record.run_id)
     }
 
-    /// As one side of a comparison: only what can be trusted is kept.
+    /// Returns the run as one side of a comparison; only trustworthy runs are saved.
     pub(crate) fn side(&self) -> Side<'_> {
         Side {
             run_id: &self.record.run_id,
@@ -160,7 +160,7 @@ impl Kept {
     /// # Errors
     /// When it is not.
     pub(super) fn belongs_to(&self, folder: &Path) -> Result<(), Error> {
-        if folder.file_name() == Some(name::of_scenario(&self.identity()).as_ref()) {
+        if folder.file_name() == Some(file_names::scenario_folder(&self.identity()).as_ref()) {
             return Ok(());
         }
         self.is_of("")

@@ -79,7 +79,7 @@ fn main(baselines: &Baselines) -> Baseline {
     baselines.new_or_not("main").unwrap()
 }
 
-/// What came of the only scenario of a run.
+/// Saves the only scenario of a run.
 fn saved(
     baseline: &Baseline,
     run: &RunRecord,

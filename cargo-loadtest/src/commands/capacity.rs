@@ -106,7 +106,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     );
     let read = made.and_then(|()| folder.fold_search(&mut record));
     if let Err(error) = read {
-        console::error(&error);
+        console::print_error(&error);
         record.not_run.push(run::not_run(found, &error));
         record.capacity = None;
     }
@@ -127,7 +127,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     concluded
 }
 
-/// What the command line asks for.
+/// Returns the goal of the command line.
 ///
 /// # Errors
 /// An invalid or missing SLO; rates that contradict one another.
@@ -216,7 +216,7 @@ fn resolve(slo: &Slo, definition: &ScenarioDef) -> Result<Vec<ScopedThreshold>, 
     }
 }
 
-/// Whether it is on what a search tries: the rate, and what grows with it.
+/// Returns true for conditions on the rate itself, or on counts that grow with it.
 fn is_rate(threshold: &Threshold) -> bool {
     let grows = matches!(
         threshold.metric,
@@ -273,7 +273,7 @@ fn conditions(record: &RunRecord) -> String {
 /// Says what is searched for, and how long that takes at most.
 fn announce(request: &CapacityRequest, record: &RunRecord) {
     let goal = &request.goal;
-    console::status(
+    console::print_status(
         "Searching",
         format_args!(
             "the highest rate at which {} meets {}, seed {}",
@@ -284,7 +284,7 @@ fn announce(request: &CapacityRequest, record: &RunRecord) {
     );
     let (trials, confirmations) = goal.most();
     let longest = Duration::from_secs(goal.longest().as_secs());
-    console::status(
+    console::print_status(
         "At most",
         format_args!(
             "{} ({trials} trials and {confirmations} confirmations), and up to 30 s for the last answers \
@@ -294,7 +294,7 @@ fn announce(request: &CapacityRequest, record: &RunRecord) {
     );
 }
 
-/// What a trial came to, in a line.
+/// Prints the result of a trial in one line.
 fn tell(trial: &Trial, request: &CapacityRequest) {
     let verb = match (trial.attempt.outcome, trial.attempt.purpose) {
         (Outcome::Met, Purpose::Search) => "Met",
@@ -316,5 +316,5 @@ fn tell(trial: &Trial, request: &CapacityRequest) {
     for reason in trial.reasons.iter().take(1) {
         line = format!("{line}: {}", console::clean(reason));
     }
-    console::verdict(trial.attempt.outcome == Outcome::Met, verb, line);
+    console::print_verdict(trial.attempt.outcome == Outcome::Met, verb, line);
 }

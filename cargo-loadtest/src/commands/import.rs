@@ -167,7 +167,7 @@ impl Told {
 
     fn put(self, to: &ImportOutput, source: &str) -> Result<(), Error> {
         if to.output == Path::new("-") {
-            return console::file(source.as_bytes());
+            return console::print_file(source.as_bytes());
         }
         if let Some(folder) = to.output.parent() {
             std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
@@ -179,7 +179,7 @@ impl Told {
 
     fn status(self, verb: &str, object: impl Display) {
         if !self.quiet {
-            console::status(verb, object);
+            console::print_status(verb, object);
         }
     }
 }
@@ -232,7 +232,7 @@ fn tell_target(to: &ImportOutput) {
         return;
     }
     let (path, name) = (path.display(), name.display());
-    console::warning(format_args!(
+    console::print_warning(format_args!(
         "`{path}` is no load test yet: it needs these lines in `Cargo.toml`, and `loadtest` as a dev-dependency \
          (`cargo loadtest init` adds that)\n\n    [[test]]\n    name = \"{name}\"\n    path = \"{path}\"\n    \
          harness = false\n"

@@ -20,9 +20,9 @@ pub(crate) fn list(args: &ListArgs, cli: &Cli) -> Result<u8, Error> {
     match args.format {
         ResultFormat::Human => {
             let shown: Vec<_> = found.iter().map(|found| human(&found.definition)).collect();
-            console::result(shown.join("\n").trim_end())?;
+            console::print_result(shown.join("\n").trim_end())?;
         }
-        ResultFormat::Json => console::result(data(&found)?)?,
+        ResultFormat::Json => console::print_result(data(&found)?)?,
     }
     Ok(0)
 }

@@ -51,7 +51,7 @@ fn binaries(found: &Found) -> impl Iterator<Item = &Binary> {
     std::iter::once(&found.binary).chain(&found.also_in)
 }
 
-/// What each of `chosen` gets of the total.
+/// Splits the total over `chosen` by weight.
 ///
 /// # Errors
 /// When a total does not suffice for all.

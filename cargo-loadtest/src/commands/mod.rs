@@ -35,14 +35,13 @@ use loadtest_model::protocol::{
 };
 use recorded::Requests;
 
-/// What a command begins with that is about scenarios: the workspace, whose load tests can be built and
-/// asked for them.
+/// The common start of commands about scenarios: the workspace, its load tests and their scenarios.
 struct Project<'a> {
     args: &'a ProjectArgs,
     cli: &'a Cli,
     workspace: Workspace,
     interrupts: Interrupts,
-    /// Whether what is sent stays within a network of its own.
+    /// True if traffic stays within a network namespace of its own.
     offline: bool,
 }
 
@@ -94,7 +93,7 @@ impl<'a> Project<'a> {
             return Webhooks::of(&config.notify);
         }
         if !config.notify.is_empty() {
-            console::warning(
+            console::print_warning(
                 "no webhook is told of an offline run (`--offline`, LOADTEST_OFFLINE)",
             );
         }
@@ -141,7 +140,7 @@ impl<'a> Project<'a> {
     }
 }
 
-/// Whether the environment asks for runs without a network.
+/// Returns true if the environment asks for runs without a network.
 fn is_offline() -> Result<bool, Error> {
     let value = crate::process::variable_os(OFFLINE_VARIABLE);
     let value = value.as_ref().map(|value| value.to_string_lossy());

@@ -15,15 +15,15 @@ use loadtest_model::record::RunRecord;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// What a report is exported as, and with what.
+/// The reports to write, and their options.
 #[derive(Debug, Clone)]
 pub(super) struct Exports {
     all: Vec<Export>,
     /// For characters that the PDF document would lack.
     fonts: Vec<Font>,
-    /// What the paths of sources are relative to, where a build server is told of the run.
+    /// The folder that source paths are relative to, if CI gets annotations.
     sources: Option<PathBuf>,
-    /// How many nobody asked for by name: the first ones.
+    /// The number of reports added by default, which come first.
     added: usize,
 }
 
@@ -158,11 +158,11 @@ pub(super) fn conclude(
     match (kept, published) {
         (Ok(()), published) => published,
         (Err(error), Ok(code)) => {
-            console::error(&error);
+            console::print_error(&error);
             Ok(worst([error.exit_code(), code]))
         }
         (Err(first), Err(second)) => {
-            console::error(&first);
+            console::print_error(&first);
             Err(second)
         }
     }
@@ -174,13 +174,13 @@ fn prune(store: &Store, made: &RunFolder) {
     if !pruned.removed.is_empty() {
         let count = view::counted(pruned.removed.len() as u64, "old run");
         let runs = join_some(&pruned.removed);
-        console::status(
+        console::print_status(
             "Removed",
             format_args!("{count}, as `[store]` asks for: {runs}"),
         );
     }
     for error in &pruned.failed {
-        console::caution(error);
+        console::print_caution(error);
     }
 }
 
@@ -213,7 +213,7 @@ pub(super) fn publish(
             Err(error) => {
                 // Each is told; the last one by whoever called.
                 if let Some(before) = failed.replace(error) {
-                    console::error(&before);
+                    console::print_error(&before);
                 }
             }
         }
@@ -231,8 +231,8 @@ pub(super) fn publish(
         });
     }
     let printed = match result {
-        Some(file) => console::file(&file),
-        None => console::result(page(&report, folder, &written).trim_end()),
+        Some(file) => console::print_file(&file),
+        None => console::print_result(page(&report, folder, &written).trim_end()),
     };
     match failed {
         Some(error) => Err(error),
@@ -242,7 +242,8 @@ pub(super) fn publish(
 
 /// The card, and where everything is.
 fn page(report: &Report, folder: &RunFolder, written: &[(&str, PathBuf)]) -> String {
-    let card = export::terminal::render(report, console::width(), console::colours_results());
+    let card =
+        export::terminal::render(report, console::result_width(), console::colours_results());
     let mut text = format!("{}\n", card.trim_end());
     if folder.record().exists() {
         let _ = write!(text, "\nrecord  {}", folder.record().display());
@@ -294,7 +295,7 @@ fn whole(path: &Path) -> PathBuf {
     folder.join(path.file_name().unwrap_or_default())
 }
 
-/// Whether something is there that is no file, and takes one output after another.
+/// Returns true for a device or a pipe, which takes several outputs.
 fn is_device(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
 }

@@ -76,7 +76,7 @@ pub(super) fn read(
 /// Warns where this program is to measure what it sends itself, and was not made for it.
 pub(super) fn warn_of_debug_build(quiet: bool) {
     if cfg!(debug_assertions) && !quiet {
-        console::warning(
+        console::print_warning(
             "this tool sends the requests itself, and was built without optimisation: each costs it several times the \
              processor time; install it (`cargo install --path cargo-loadtest`) to measure",
         );
@@ -195,7 +195,7 @@ impl Requests {
         for note in &self.recording.notes {
             let excerpt = self.input.excerpt(&note.span);
             let words = without_secrets(&note.words, &[]);
-            console::warning(format_args!("{words}\n{excerpt}"));
+            console::print_warning(format_args!("{words}\n{excerpt}"));
         }
     }
 

@@ -132,14 +132,14 @@ fn baseline(baselines: &Baselines, name: &str, is_ci: bool) -> Result<Baseline, 
             if is_ci && *error.kind() == Kind::UnknownBaseline && !baselines.is_slip(name)? =>
         {
             let help = error.help().unwrap_or_default();
-            console::warning(format_args!("{error}: nothing is compared; {help}"));
+            console::print_warning(format_args!("{error}: nothing is compared; {help}"));
             baselines.new_or_not(name)
         }
         found => found,
     }
 }
 
-/// What the run is to be compared with.
+/// Prepares the comparison with a baseline.
 ///
 /// # Errors
 /// What is known before the load to prevent that.
@@ -185,8 +185,7 @@ fn against(
     Ok(against)
 }
 
-/// What the command line changes of the load of each scenario; and the program that runs them all, where
-/// they run at once.
+/// Returns the overrides of each scenario, and the program that runs a mix.
 ///
 /// # Errors
 /// When they cannot run at once.
@@ -208,13 +207,13 @@ fn keep(found: &Found, result: Result<ScenarioRecord, Error>, record: &mut RunRe
     match result {
         Ok(scenario) => record.scenarios.push(scenario),
         Err(error) => {
-            console::error(&error);
+            console::print_error(&error);
             record.not_run.push(not_run(found, &error));
         }
     }
 }
 
-/// What the record keeps of a scenario that `error` prevented.
+/// Returns the entry of a scenario that `error` prevented.
 pub(super) fn not_run(found: &Found, error: &Error) -> NotRun {
     let expected = NotRun::of(&found.definition);
     if let Kind::Refused(failure) = error.kind() {
@@ -243,7 +242,7 @@ fn before_its_load(found: &Found) -> NotRun {
     }
 }
 
-/// What ends more than the scenario that it happens to: the exit code of the others, and why.
+/// Returns the exit code and the reason if a result ends the whole run.
 fn end_of_all(result: &Result<ScenarioRecord, Error>) -> Option<(u8, String)> {
     match result {
         Ok(record) => match &record.ending {
@@ -264,7 +263,7 @@ fn end_of_all(result: &Result<ScenarioRecord, Error>) -> Option<(u8, String)> {
     }
 }
 
-/// What the record keeps of a scenario after the end of all.
+/// Returns the entry of a scenario after the end of the whole run.
 fn after_the_end(found: &Found, exit_code: u8, reason: &str) -> NotRun {
     NotRun {
         exit_code,
@@ -273,11 +272,11 @@ fn after_the_end(found: &Found, exit_code: u8, reason: &str) -> NotRun {
     }
 }
 
-/// What the scenarios of one invocation have in common.
+/// Data shared by the scenarios of one invocation.
 struct Series<'a> {
     folder: &'a RunFolder,
     args: &'a RunArgs,
-    /// Those of each scenario.
+    /// Overrides, one per scenario.
     overrides: &'a [Overrides],
     config: &'a Config,
     seed: u64,
@@ -287,7 +286,7 @@ struct Series<'a> {
 }
 
 impl Series<'_> {
-    /// One scenario after another; what prevents one is printed, and the next one runs.
+    /// Runs the scenarios one after another; prints the error of each that fails.
     fn run_in_turn(&self, chosen: &[Found], record: &mut RunRecord) {
         let mut ended: Option<(u8, String)> = None;
         for (i, found) in chosen.iter().enumerate() {
@@ -303,7 +302,7 @@ impl Series<'_> {
             }
             if !self.quiet && chosen.len() > 1 {
                 let identity = found.definition.identity();
-                console::status(
+                console::print_status(
                     "Running",
                     format_args!("{identity} ({}/{})", i + 1, chosen.len()),
                 );
@@ -322,7 +321,7 @@ impl Series<'_> {
         record: &mut RunRecord,
     ) -> Result<(), Error> {
         if !self.quiet && chosen.len() > 1 {
-            console::status("Running", format_args!("{} at once", chosen.len()));
+            console::print_status("Running", format_args!("{} at once", chosen.len()));
         }
         let hash = workspace::hash(&binary.executable)?;
         let requests: Vec<_> = chosen

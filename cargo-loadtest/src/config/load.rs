@@ -14,12 +14,12 @@ pub(crate) struct Preset {
     pub(crate) name: String,
     /// The line of its table.
     pub(crate) line: usize,
-    /// What it makes of the load that a scenario declares.
+    /// The overrides of the declared load.
     pub(crate) overrides: Overrides,
 }
 
-/// What `flags` make of `preset`: a rate, users or iterations among them take the place of its own; ramp
-/// and duration stay where the new load has them.
+/// Merges `flags` into `preset`. A rate, users or iterations among the flags replace those of the preset; ramp-up and
+/// duration stay where the new load has them.
 pub(crate) fn changed(preset: &Overrides, flags: &Overrides) -> Overrides {
     let mut load = preset.clone();
     if flags.rate_per_second.is_some() {
@@ -165,7 +165,7 @@ pub(super) fn read(value: Value<'_, '_>, reader: &mut Reader<'_>) -> Vec<Preset>
     presets
 }
 
-/// What no scenario could run with.
+/// Returns the settings that no scenario could run with.
 fn mistakes(load: &Overrides) -> Vec<&'static str> {
     let mut mistakes = Vec::new();
     if *load == Overrides::default() {

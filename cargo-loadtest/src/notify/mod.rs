@@ -194,7 +194,7 @@ impl Told {
         }
         self.outbox.wait(WAIT, interrupts);
         for line in self.undelivered() {
-            console::warning(line);
+            console::print_warning(line);
         }
     }
 

@@ -10,7 +10,7 @@ use loadtest_model::protocol::{DebugRequest, Request};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How often the journey is looked at.
+/// The interval between two looks at the journey.
 const POLL: Duration = Duration::from_millis(5);
 
 /// Runs the journey of `program`; `show` gets what happens, as it happens. What the scenario prints goes
@@ -37,7 +37,7 @@ pub(crate) fn debug(
             None => group.output(),
         };
         for line in printed {
-            console::progress(line);
+            console::print_progress(line);
         }
         for event in tail.read() {
             show(&event)?;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// Lines of output that wait to be shown; a child that prints more waits for us.
 const WAITING_LINES: usize = 1024;
-/// How long output may still come from a pipe that should be closed.
+/// The time to wait for output on a pipe that should be closed.
 const LAST_OUTPUT: Duration = Duration::from_millis(200);
 
 /// A running child, its control pipe and its output.
@@ -60,12 +60,12 @@ impl Group {
         }
     }
 
-    /// What the child printed since the last call.
+    /// Returns the output since the last call.
     pub(super) fn output(&self) -> Vec<String> {
         self.output.try_iter().collect()
     }
 
-    /// What it printed last, once it has ended.
+    /// Returns the last output of an ended child.
     pub(super) fn last_output(&self) -> Vec<String> {
         std::iter::from_fn(|| self.output.recv_timeout(LAST_OUTPUT).ok()).collect()
     }
@@ -115,7 +115,7 @@ fn kill_group(child: &mut Child) {
     let _ = child.kill();
 }
 
-/// Whether the child has ended, without taking its number from it.
+/// Returns true if the child has ended, without reaping it.
 #[cfg(unix)]
 fn has_ended(child: &mut Child) -> io::Result<bool> {
     use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};

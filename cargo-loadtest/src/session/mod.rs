@@ -25,11 +25,11 @@ use std::time::{Duration, Instant};
 /// The word by which this program is the load test.
 pub(crate) const REPLAY: &str = "__replay";
 
-/// How often a run is looked at.
+/// The interval between two looks at a run.
 const POLL: Duration = Duration::from_millis(50);
-/// How long a child may take to end after `abort`.
+/// The time a child may take to end after `abort`.
 const ABORT_LIMIT: Duration = Duration::from_secs(5);
-/// How long a child may take to list its scenarios.
+/// The time a child may take to list its scenarios.
 const LIST_LIMIT: Duration = Duration::from_secs(60);
 
 /// Asks `binary` for its scenarios.
@@ -143,7 +143,7 @@ fn follow(
     watched
 }
 
-/// How a child ended.
+/// The end of a child.
 #[derive(Debug, Clone, Copy)]
 struct ChildEnded {
     status: ExitStatus,
@@ -151,7 +151,7 @@ struct ChildEnded {
 }
 
 impl ChildEnded {
-    /// What a scenario of it left.
+    /// Returns the record of a scenario, or the reason why there is none.
     fn result(
         self,
         request: &RunRequest,

@@ -27,11 +27,11 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub(crate) struct Store {
     directory: PathBuf,
-    /// How many runs are kept, the newest.
+    /// The number of runs to keep, the newest.
     keep: Option<usize>,
-    /// How old a run may be.
+    /// The maximum age of a run.
     max_age: Option<Duration>,
-    /// Where baselines are, of which none is ever removed as a run is.
+    /// The folder of baselines, which pruning never touches.
     baselines: PathBuf,
 }
 
@@ -86,7 +86,7 @@ impl Store {
         write(&self.directory.join(LATEST), folder.identifier().as_bytes())
     }
 
-    /// Where runs are.
+    /// Returns the folder of all runs.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }

@@ -157,7 +157,7 @@ pub(crate) fn decode_record(bytes: &[u8], path: &Path) -> Result<RunRecord, Reco
     Ok(record)
 }
 
-/// What one scenario left.
+/// The remains of one scenario.
 enum Part {
     Ran(Box<ScenarioRecord>),
     Refused(RunFailure),
@@ -181,7 +181,7 @@ fn read_part(part: &Path, journal: &Path) -> Result<Part, Error> {
     Ok(record.map_or(Part::Nothing, |record| Part::Ran(Box::new(record))))
 }
 
-/// What a record keeps of a scenario that was expected, and refused to run.
+/// Returns the entry of a scenario that refused to run.
 pub(crate) fn not_run(expected: NotRun, failure: RunFailure) -> NotRun {
     let redacted = |text: String| redact::text(&text).into_owned();
     NotRun {

@@ -22,7 +22,7 @@ pub(crate) struct Binary {
     pub(crate) target: String,
     /// The program.
     pub(crate) executable: PathBuf,
-    /// What it sends, where it is this tool and the scenario came as data.
+    /// The requests to send, if this tool itself is the program.
     pub(crate) script: Option<Script>,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Debug for Script {
 }
 
 impl Binary {
-    /// What the environment gives it as base URL. A copied command says itself where it goes.
+    /// Returns the base URL of the environment. Curl commands name their own host.
     pub(crate) fn base_url_of_environment(&self) -> Option<String> {
         let given = match self.script {
             Some(_) => None,

@@ -30,9 +30,8 @@ pub(crate) fn build(
     Ok(binaries)
 }
 
-/// One call of cargo builds the named targets of all named packages, so packages share a call only
-/// if they name the same targets; else a target that happens to have the name of another package's
-/// load test would be built too.
+/// Groups load tests that one call of cargo can build. Packages share a call only if they name the same targets; else
+/// a namesake in another package would be built too.
 fn groups(tests: &[LoadTest]) -> Vec<Vec<&LoadTest>> {
     let mut packages: Vec<Vec<&LoadTest>> = Vec::new();
     for test in tests {

@@ -20,18 +20,18 @@ pub(crate) use build::build;
 pub(crate) use environment::{clean, record as environment};
 pub(crate) use source::calls_main;
 
-/// What cargo says where there is no package.
+/// The words of cargo for a missing package.
 const NO_MANIFEST: &str = "could not find `Cargo.toml`";
 
 /// The workspace that the current directory or `--manifest-path` belongs to.
 #[derive(Debug)]
 pub(crate) struct Workspace {
-    /// What cargo knows of it; nothing where there is no package.
+    /// The metadata of cargo; none without a package.
     metadata: Option<Metadata>,
     root: PathBuf,
-    /// Where the user stands: the folder of `--manifest-path`, else the current one.
+    /// The starting folder: that of `--manifest-path`, else the working directory.
     pub(crate) start: PathBuf,
-    /// Where artifacts go.
+    /// The folder of build artifacts.
     pub(crate) target_directory: PathBuf,
 }
 
@@ -228,7 +228,7 @@ fn renamed(package: &Package) -> Vec<String> {
         .collect()
 }
 
-/// Where scenarios were looked for, in words.
+/// Formats the searched place: a package, several, or the workspace.
 pub(crate) fn place(packages: &[String]) -> String {
     match packages {
         [] => "the workspace".to_owned(),

@@ -65,19 +65,19 @@ fn save(name: &str, run: &str, keeping: Keeping, cargo: &CargoArgs) -> Result<u8
         match outcome {
             Ok(place) => {
                 let runs = view::counted(place.runs as u64, "run");
-                console::status(
+                console::print_status(
                     "Saved",
                     format_args!("`{scenario}` in the baseline `{name}`, which has {runs} of it"),
                 );
                 for left in place.left {
-                    console::status(
+                    console::print_status(
                         "Removed",
                         format_args!("{left} of `{scenario}` left the baseline"),
                     );
                 }
                 for reason in place.failed {
                     let reason = clean(&reason);
-                    console::verdict(
+                    console::print_verdict(
                         false,
                         "Warning",
                         format_args!(
@@ -86,7 +86,7 @@ fn save(name: &str, run: &str, keeping: Keeping, cargo: &CargoArgs) -> Result<u8
                     );
                 }
             }
-            Err(refused) => console::verdict(
+            Err(refused) => console::print_verdict(
                 false,
                 "Not saved",
                 format_args!(
@@ -97,7 +97,7 @@ fn save(name: &str, run: &str, keeping: Keeping, cargo: &CargoArgs) -> Result<u8
             ),
         }
     }
-    console::result(baseline.folder().display())?;
+    console::print_result(baseline.folder().display())?;
     Ok(0)
 }
 
@@ -131,7 +131,7 @@ fn remove(baselines: &Baselines, name: &str) -> Result<u8, Error> {
     let baseline = baselines.open(name)?;
     let (count, strange) = baseline.remove()?;
     let files = view::counted(count as u64, "file");
-    console::status("Removed", format_args!("the baseline `{name}`: {files}"));
+    console::print_status("Removed", format_args!("the baseline `{name}`: {files}"));
     stay(&strange);
     Ok(0)
 }
@@ -140,7 +140,7 @@ fn remove(baselines: &Baselines, name: &str) -> Result<u8, Error> {
 fn stay(strange: &[PathBuf]) {
     for path in strange {
         let path = clean(&path.display().to_string());
-        console::verdict(
+        console::print_verdict(
             false,
             "Left alone",
             format_args!("`{path}`, which is no run of a baseline"),

@@ -33,7 +33,7 @@ pub(super) fn render(compared: &Compared) -> Result<String, Error> {
     serde_json::to_string_pretty(&value).map_err(&not_encoded)
 }
 
-/// What blocks, each thing once, in words too.
+/// Lists the regressions, each once, with a description.
 fn regressions(comparison: &Comparison) -> Value {
     let one = |(subject, figure): (
         &loadtest_model::comparison::Subject,

@@ -16,7 +16,7 @@ use loadtest_model::card::{Validity, Verdict};
 use loadtest_model::comparison::{Outcome, Side};
 use loadtest_model::record::{RunRecord, ScenarioRecord};
 
-/// What is compared with what.
+/// The result of a comparison.
 #[derive(Debug)]
 struct Compared {
     /// The name of a baseline, or the identifier of a run.
@@ -24,7 +24,7 @@ struct Compared {
     is_baseline: bool,
     /// The identifier of the run.
     new: String,
-    /// What came of each of its scenarios, by identity.
+    /// The outcome of each scenario, by name.
     scenarios: Vec<(String, Outcome)>,
     /// The scenarios that only the base has.
     missing: Vec<String>,
@@ -71,10 +71,10 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
     };
     match args.format {
         ResultFormat::Human => {
-            let text = compared.words(console::width(), console::colours_results());
-            console::result(text.trim_end())?;
+            let text = compared.words(console::result_width(), console::colours_results());
+            console::print_result(text.trim_end())?;
         }
-        ResultFormat::Json => console::result(data::render(&compared)?)?,
+        ResultFormat::Json => console::print_result(data::render(&compared)?)?,
     }
     Ok(compared.exit_code())
 }

@@ -12,23 +12,23 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// Where facts begin.
+/// The column of facts.
 const FACTS: usize = 10;
 
-/// What is told of a journey, event by event.
+/// Formats a journey, event by event.
 pub(super) struct Transcript {
     load: Option<Load>,
     colour: bool,
     definition: Option<ScenarioDef>,
     /// The step that is being told.
     step: Option<usize>,
-    /// How many steps came to each end.
+    /// The number of steps by outcome.
     ends: BTreeMap<&'static str, u64>,
     out: String,
 }
 
 impl Transcript {
-    /// That of an iteration of `load`.
+    /// Creates a transcript of an iteration of `load`.
     pub(super) fn new(load: Option<Load>, colour: bool) -> Self {
         Self {
             load,
@@ -258,7 +258,7 @@ impl Transcript {
     }
 }
 
-/// How long a request took, and where the time went.
+/// Formats the time of a request and of its phases.
 fn took(service_time: Duration, phases: &Phases) -> String {
     let parts = [
         ("connect", phases.connect),

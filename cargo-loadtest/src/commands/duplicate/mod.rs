@@ -48,7 +48,7 @@ pub(crate) fn duplicate(args: &DuplicateArgs, cli: &Cli) -> Result<u8, Error> {
         refused(refusal.to_string(), Some(help))
     })?;
     replace(&path, &text, &new.text)?;
-    console::result(message(definition, &short, &new))?;
+    console::print_result(message(definition, &short, &new))?;
     Ok(0)
 }
 
@@ -113,7 +113,7 @@ fn identifier(name: &str) -> Result<Ident, String> {
     }
 }
 
-/// Who has the name already, among all scenarios.
+/// Returns the owner of the name among all scenarios.
 fn taken(definition: &ScenarioDef, all: &[Found], name: &str) -> Option<String> {
     let others = all.iter().map(|found| &found.definition);
     let mut same_package = others.filter(|other| other.package == definition.package);

@@ -30,10 +30,10 @@ pub(crate) fn export(args: &ExportArgs, cli: &Cli) -> Result<u8, Error> {
         if !cli.quiet {
             let identity = found.definition.identity();
             let to = args.output.display();
-            console::status("Exported", format_args!("`{identity}` to {to}"));
+            console::print_status("Exported", format_args!("`{identity}` to {to}"));
         }
     } else {
-        console::result(text)?;
+        console::print_result(text)?;
     }
     Ok(0)
 }

@@ -34,10 +34,16 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<u8, Error> {
     match args.format {
         ResultFormat::Human => {
             let colour = console::colours_results();
-            let text = human::render(&courses, &archive, args.limit, console::width(), colour);
-            console::result(text.trim_end())?;
+            let text = human::render(
+                &courses,
+                &archive,
+                args.limit,
+                console::result_width(),
+                colour,
+            );
+            console::print_result(text.trim_end())?;
         }
-        ResultFormat::Json => console::result(data::render(&courses, &archive, args.limit)?)?,
+        ResultFormat::Json => console::print_result(data::render(&courses, &archive, args.limit)?)?,
     }
     Ok(0)
 }

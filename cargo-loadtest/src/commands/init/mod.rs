@@ -158,19 +158,19 @@ fn add_file(
 
 fn tell(package: &Package, done: &[String], kept: &[String]) {
     for line in done {
-        console::status("Added", line);
+        console::print_status("Added", line);
     }
     for line in kept {
-        console::status("Kept", line);
+        console::print_status("Kept", line);
     }
     if done.is_empty() {
-        console::progress(format_args!(
+        console::print_progress(format_args!(
             "nothing to do: package `{}` has a load test",
             package.name
         ));
         return;
     }
-    console::progress(
+    console::print_progress(
         "\nNext:\n  \
          1. describe in tests/load.rs what your users do\n  \
          2. cargo loadtest list\n  \

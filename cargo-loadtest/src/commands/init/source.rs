@@ -12,7 +12,7 @@ const VARIABLE: &str = "LOADTEST_SOURCE";
 /// The folder of this tool when it was built.
 const BUILT_IN: &str = env!("CARGO_MANIFEST_DIR");
 
-/// What a dependency on the library names.
+/// The source of the library for a dependency.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Source {
     /// Its folder.
@@ -103,7 +103,7 @@ fn library(path: &Path) -> Option<Source> {
         .flatten()
 }
 
-/// What `cargo install` noted beside the folder of this program.
+/// Returns the source that `cargo install` noted beside this program.
 fn installed() -> Option<Source> {
     let program = std::env::current_exe().ok()?;
     let notes = program.parent()?.parent()?.join(".crates2.json");
