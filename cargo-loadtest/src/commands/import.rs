@@ -42,15 +42,11 @@ pub(crate) fn import(args: &ImportArgs, quiet: bool) -> Result<u8, Error> {
                     .or_insert_with(|| format!("lt{random:016x}n{number}e"));
                 Some(value.clone())
             };
-            let outputs = format!("lt{random:016x}o");
-            let requests =
-                recorded::read(file, command, *allow_files, &mut lookup, Some(&outputs))?;
+            let requests = recorded::read(file, command, *allow_files, &mut lookup, true)?;
             let variables = &requests.recording.secrets;
             for exchange in &requests.recording.exchanges {
                 let mut variables = variables.iter();
-                if exchange.origin.contains(&outputs)
-                    || variables.any(|variable| exchange.origin.contains(&variable.value))
-                {
+                if variables.any(|variable| exchange.origin.contains(&variable.value)) {
                     let mistake = Mistake::new(
                         exchange.span.clone(),
                         "the host comes from a variable, and a scenario names its host",
