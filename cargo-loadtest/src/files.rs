@@ -25,15 +25,15 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Erro
 /// # Errors
 /// When it cannot be written.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let Some(target) = resolve_links(path) else {
+    let Some(target) = target(path) else {
         return std::fs::File::options()
             .append(true)
             .open(path)
             .and_then(|mut file| file.write_all(bytes))
             .map_err(Error::io("write", path));
     };
-    let temporary = temporary_path(&target);
-    let written = read_permissions(&target)
+    let temporary = temporary(&target);
+    let written = permissions(&target)
         .and_then(|permissions| Ok((permissions, std::fs::File::create(&temporary)?)))
         .and_then(|(permissions, mut file)| {
             if let Some(permissions) = permissions {
@@ -54,11 +54,11 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 /// # Errors
 /// When it could not.
 pub(crate) fn try_write(path: &Path) -> Result<(), Error> {
-    let Some(target) = resolve_links(path) else {
+    let Some(target) = target(path) else {
         return Ok(());
     };
-    let temporary = temporary_path(&target);
-    read_permissions(&target)
+    let temporary = temporary(&target);
+    permissions(&target)
         .and_then(|_| std::fs::File::create(&temporary))
         .and_then(|file| {
             drop(file);
@@ -69,7 +69,7 @@ pub(crate) fn try_write(path: &Path) -> Result<(), Error> {
 
 /// The file that `path` means, whatever links lead there; none for what is written to as it is: devices,
 /// pipes, and what a program has open.
-fn resolve_links(path: &Path) -> Option<PathBuf> {
+fn target(path: &Path) -> Option<PathBuf> {
     let is_open = path.starts_with("/dev") || path.starts_with("/proc");
     match std::fs::metadata(path) {
         Ok(there) if is_open || !(there.is_file() || there.is_dir()) => None,
@@ -82,7 +82,7 @@ fn resolve_links(path: &Path) -> Option<PathBuf> {
 ///
 /// # Errors
 /// When it may not be written.
-fn read_permissions(path: &Path) -> std::io::Result<Option<Permissions>> {
+fn permissions(path: &Path) -> std::io::Result<Option<Permissions>> {
     match std::fs::File::options().append(true).open(path) {
         Ok(file) => Ok(Some(file.metadata()?.permissions())),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -92,7 +92,7 @@ fn read_permissions(path: &Path) -> std::io::Result<Option<Permissions>> {
 
 /// The name of a file until it is whole: beside it, no longer than a name may be, and no other writer's, of
 /// which one in another container may have the number of our process.
-fn temporary_path(path: &Path) -> PathBuf {
+fn temporary(path: &Path) -> PathBuf {
     let random = RandomState::new().hash_one(std::process::id());
     path.with_file_name(format!(".loadtest-{random:016x}.part"))
 }
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(std::fs::read(&file).unwrap(), b"new");
         assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         // What a program has open is no file to be replaced.
-        assert_eq!(resolve_links(Path::new("/dev/null")), None);
-        assert_eq!(resolve_links(Path::new("/dev/stdout")), None);
+        assert_eq!(target(Path::new("/dev/null")), None);
+        assert_eq!(target(Path::new("/dev/stdout")), None);
     }
 }

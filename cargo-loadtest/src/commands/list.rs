@@ -19,13 +19,10 @@ pub(crate) fn list(args: &ListArgs, cli: &Cli) -> Result<u8, Error> {
     let found = project.selected(&args.selection)?;
     match args.format {
         ResultFormat::Human => {
-            let shown: Vec<_> = found
-                .iter()
-                .map(|found| render_table(&found.definition))
-                .collect();
+            let shown: Vec<_> = found.iter().map(|found| human(&found.definition)).collect();
             console::print_result(shown.join("\n").trim_end())?;
         }
-        ResultFormat::Json => console::print_result(render_json(&found)?)?,
+        ResultFormat::Json => console::print_result(data(&found)?)?,
     }
     Ok(0)
 }
@@ -75,7 +72,7 @@ fn human(scenario: &ScenarioDef) -> String {
     for (name, fact) in facts {
         let _ = writeln!(text, "    {name:10} {}", clean(&fact));
     }
-    describe_steps(&mut text, scenario);
+    steps(&mut text, scenario);
     text
 }
 
@@ -168,7 +165,7 @@ mod tests {
     #[test]
     fn people_see_load_target_steps_and_source() {
         let definition = sample::definition("checkout", &["critical".to_owned()]);
-        insta::assert_snapshot!(render_table(&definition), @r"
+        insta::assert_snapshot!(human(&definition), @r"
         shop::load::checkout [critical]
             A visit.
             load       20/s for 1 min, ramp-up 2 s (open model)
@@ -215,7 +212,7 @@ mod tests {
             every: Until::EVERY,
             within: Until::WITHIN,
         });
-        insta::assert_snapshot!(render_table(&definition));
+        insta::assert_snapshot!(human(&definition));
     }
 
     #[test]
@@ -226,7 +223,7 @@ mod tests {
         let step = &mut definition.steps.to_mut()[0];
         step.name = "a\x1b[8m".into();
         step.url = Some("/\u{9b}x".into());
-        let text = render_table(&definition);
+        let text = human(&definition);
         let harmless = |letter: char| letter == '\n' || !letter.is_control();
         assert!(text.chars().all(harmless), "{text:?}");
         let title = r#"shop::load::visit "\u{1b}[31mred \"and\" \\more" [␛]0;tag␇]"#;
@@ -246,7 +243,7 @@ mod tests {
             binary: binary(),
             also_in: Vec::new(),
         };
-        let text = render_json(&[found]).unwrap();
+        let text = data(&[found]).unwrap();
         assert!(!text.contains(['\x1b', '\0']), "{text:?}");
         let value: Value = serde_json::from_str(&text).unwrap();
         let scenario = &value[0];
@@ -262,7 +259,7 @@ mod tests {
             binary: binary(),
             also_in: Vec::new(),
         };
-        let value: Value = serde_json::from_str(&render_json(&[found]).unwrap()).unwrap();
+        let value: Value = serde_json::from_str(&data(&[found]).unwrap()).unwrap();
         assert_eq!(value[0]["identity"], "shop::load::checkout");
         assert_eq!(value[0]["steps"][1]["effective_weight"], 0.4);
         assert_eq!(value[0]["load"]["shape"]["model"], "rate");

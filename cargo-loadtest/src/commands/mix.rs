@@ -12,9 +12,9 @@ use loadtest_model::plan::Overrides;
 /// When there is none.
 pub(super) fn program(chosen: &[Found]) -> Result<Binary, Error> {
     let holds = |found: &Found, binary: &Binary| {
-        binaries_of(found).any(|other| other.executable == binary.executable)
+        binaries(found).any(|other| other.executable == binary.executable)
     };
-    let first = chosen.first().into_iter().flat_map(binaries_of);
+    let first = chosen.first().into_iter().flat_map(binaries);
     for binary in first {
         if chosen.iter().all(|found| holds(found, binary)) {
             return Ok(binary.clone());

@@ -65,7 +65,7 @@ pub(super) fn read(
             let read = read_text(&input, &files, lookup, prefers_default_urls);
             (input, read)
         }
-        None => read_words(&check_curl_words(command)?, &files),
+        None => read_words(&words(command)?, &files),
     };
     match read {
         Ok(recording) => Ok(Requests { input, recording }),
@@ -84,7 +84,7 @@ pub(super) fn warn_of_debug_build(quiet: bool) {
 }
 
 /// The words after `--`, the first of which is `curl`.
-fn check_curl_words(command: &[OsString]) -> Result<Vec<Vec<u8>>, Error> {
+fn words(command: &[OsString]) -> Result<Vec<Vec<u8>>, Error> {
     let words: Vec<Vec<u8>> = command
         .iter()
         .map(|word| word.as_encoded_bytes().to_vec())

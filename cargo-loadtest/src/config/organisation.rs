@@ -109,7 +109,7 @@ pub(super) fn read(value: Value<'_, '_>, line: usize, reader: &mut Reader<'_>) -
                     organisation.line = read.line;
                 }
             }
-            "members" => organisation.members = read_members(value, reader),
+            "members" => organisation.members = members(value, reader),
             _ => reader.unknown(name, &["plan", "members"]),
         }
     }
@@ -132,10 +132,7 @@ fn members(value: Value<'_, '_>, reader: &mut Reader<'_>) -> Vec<Member> {
         let (at, name) = (key.span().start, key.get_ref().trim());
         let words = Level::ALL.map(Level::word);
         let Some(word) = value.get_ref().as_str() else {
-            let message = format!(
-                "the level of `{name}` is text, one of {}",
-                list_words(&words)
-            );
+            let message = format!("the level of `{name}` is text, one of {}", list(&words));
             reader.mistake(value.span().start, message);
             continue;
         };

@@ -92,7 +92,7 @@ pub(super) const KEYS: [Key<RunDefaults>; 6] = [
         example: "\"main\"",
         built_in: BuiltIn::Nothing("no comparison"),
         read: |given, run| {
-            run.baseline = Some(parse_baseline(given.text())?);
+            run.baseline = Some(baseline(given.text())?);
             Ok(())
         },
     },
@@ -102,7 +102,7 @@ pub(super) const KEYS: [Key<RunDefaults>; 6] = [
         example: "[\"junit\", \"markdown\"]",
         built_in: BuiltIn::Nothing("the page only"),
         read: |given, run| {
-            run.export = parse_exports(given)?;
+            run.export = exports(given)?;
             Ok(())
         },
     },

@@ -57,7 +57,7 @@ pub(crate) fn list(binary: &Binary, interrupts: &Interrupts) -> Result<Listing, 
     let mut printed = Vec::new();
     let status = loop {
         printed.extend(group.output());
-        if let Some(status) = poll_child(&mut group)? {
+        if let Some(status) = poll(&mut group)? {
             break status;
         }
         interrupts.check()?;
@@ -75,7 +75,7 @@ pub(crate) fn list(binary: &Binary, interrupts: &Interrupts) -> Result<Listing, 
         )
         .with_help("is `harness = false` set for the target in `Cargo.toml`?")),
         Err(_) => {
-            let mut reason = describe_status(status);
+            let mut reason = in_words(status);
             for line in printed {
                 reason.push_str("\n  ");
                 reason.push_str(&line);
@@ -98,7 +98,7 @@ pub(crate) fn run(
 ) -> Result<ScenarioRecord, Error> {
     let requests = std::slice::from_ref(request);
     let asked = Request::Run(Box::new(request.clone()));
-    let ended = follow_child(program, &asked, requests, request_path, interrupts, live)?;
+    let ended = follow(program, &asked, requests, request_path, interrupts, live)?;
     ended.result(request, interrupts)
 }
 
@@ -122,7 +122,7 @@ pub(crate) fn mix(
 ) -> Result<Vec<Result<ScenarioRecord, Error>>, Error> {
     let scenarios = requests.to_vec();
     let asked = Request::Mix { scenarios };
-    let ended = follow_child(program, &asked, requests, request_path, interrupts, live)?;
+    let ended = follow(program, &asked, requests, request_path, interrupts, live)?;
     Ok(requests
         .iter()
         .map(|request| ended.result(request, interrupts))
@@ -138,7 +138,7 @@ fn follow(
     live: &mut Live,
 ) -> Result<ChildEnded, Error> {
     let mut group = program.ask(asked, request_path)?;
-    let watched = watch_child(&mut group, requests, interrupts, live);
+    let watched = watch(&mut group, requests, interrupts, live);
     live.finish();
     watched
 }
@@ -167,7 +167,7 @@ impl ChildEnded {
         if let Some(failure) = folded.failure {
             return Err(Error::refused(&request.scenario, failure));
         }
-        let reason = describe_status(self.status);
+        let reason = in_words(self.status);
         let ending = if self.aborted {
             Ending::Aborted
         } else {
@@ -179,14 +179,14 @@ impl ChildEnded {
             if interrupts.count() > 0 {
                 Error::interrupted()
             } else {
-                lost_result(&request.scenario, &reason)
+                lost(&request.scenario, &reason)
             }
         })
     }
 }
 
 /// Waits for the end of the child.
-fn watch_child(
+fn watch(
     group: &mut Group,
     requests: &[RunRequest],
     interrupts: &Interrupts,
@@ -200,7 +200,7 @@ fn watch_child(
     let mut asked = 0;
     let mut aborted: Option<Instant> = None;
     loop {
-        let status = poll_child(group)?;
+        let status = poll(group)?;
         let output = match status {
             Some(_) => group.last_output(),
             None => group.output(),

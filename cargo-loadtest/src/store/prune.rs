@@ -35,7 +35,7 @@ impl Store {
         }
         for left in self.folders(|name| name.starts_with(REMOVED)) {
             // Of a removal that did not come to its end; what it was is told already.
-            remove_folder(&left, &mut pruned);
+            remove(&left, &mut pruned);
         }
         let mut runs = self.folders(|name| began(name).is_some());
         runs.retain(|path| RunFolder::at(path).has_begun());
@@ -51,14 +51,12 @@ impl Store {
                 continue;
             }
             // Held until the folder is gone.
-            let Some(_over) = claim_if_over(path) else {
-                continue;
-            };
+            let Some(_over) = claim(path) else { continue };
             let away = path.with_file_name(format!("{REMOVED}{run}"));
             match std::fs::rename(path, &away) {
                 Ok(()) => {
                     pruned.removed.push(run);
-                    remove_folder(&away, &mut pruned);
+                    remove(&away, &mut pruned);
                 }
                 // Another process was faster.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -119,7 +117,7 @@ enum Over {
 }
 
 /// Claims a run that is over; what has a record is over unless somebody says otherwise.
-fn claim_if_over(run: &Path) -> Option<Over> {
+fn claim(run: &Path) -> Option<Over> {
     let has_record = RunFolder::at(run).record().exists();
     match Claim::try_new(run) {
         Ok(claim) => {

@@ -20,9 +20,9 @@ pub(crate) fn build(
     interrupts: &Interrupts,
 ) -> Result<Vec<Binary>, Error> {
     let mut binaries = Vec::new();
-    for group in group_by_targets(tests) {
-        let command = build_command(&group, cli, args);
-        binaries.extend(run_build(command, &group, interrupts)?);
+    for group in groups(tests) {
+        let command = command(&group, cli, args);
+        binaries.extend(call(command, &group, interrupts)?);
     }
     for binary in &binaries {
         binary.check()?;
@@ -32,7 +32,7 @@ pub(crate) fn build(
 
 /// Groups load tests that one call of cargo can build. Packages share a call only if they name the same targets; else
 /// a namesake in another package would be built too.
-fn group_by_targets(tests: &[LoadTest]) -> Vec<Vec<&LoadTest>> {
+fn groups(tests: &[LoadTest]) -> Vec<Vec<&LoadTest>> {
     let mut packages: Vec<Vec<&LoadTest>> = Vec::new();
     for test in tests {
         match packages.last_mut() {
@@ -189,7 +189,7 @@ mod tests {
             test("c", "bench", "heavy"),
             test("d", "bench", "load"),
         ];
-        let groups: Vec<Vec<&str>> = group_by_targets(&tests)
+        let groups: Vec<Vec<&str>> = groups(&tests)
             .iter()
             .map(|group| group.iter().map(|test| test.package.as_str()).collect())
             .collect();

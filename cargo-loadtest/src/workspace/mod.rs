@@ -57,7 +57,7 @@ impl Workspace {
     /// When there is no workspace, or cargo does not understand it.
     pub(crate) fn load(args: &CargoArgs) -> Result<Self, Error> {
         let mut query = MetadataCommand::new();
-        query.cargo_path(cargo_program()).no_deps();
+        query.cargo_path(cargo()).no_deps();
         if let Some(path) = &args.manifest_path {
             query.manifest_path(path);
         }
@@ -187,11 +187,9 @@ impl Workspace {
         };
         let mut found = Vec::new();
         for package in &packages {
-            let renamed = loadtest_aliases(package);
+            let renamed = renamed(package);
             for target in &package.targets {
-                let Some(kind) = target_flag(target) else {
-                    continue;
-                };
+                let Some(kind) = flag(target) else { continue };
                 let path = target.src_path.as_std_path();
                 // A file that is missing is cargo's to complain about, when it builds.
                 let Ok(source) = std::fs::read(path) else {
@@ -221,7 +219,7 @@ impl Workspace {
 }
 
 /// Under which other names the package knows `loadtest`.
-fn loadtest_aliases(package: &Package) -> Vec<String> {
+fn renamed(package: &Package) -> Vec<String> {
     let dependencies = package.dependencies.iter();
     dependencies
         .filter(|dependency| dependency.name == "loadtest")
@@ -248,7 +246,7 @@ pub(crate) fn folder(package: &Package) -> PathBuf {
 }
 
 /// The cargo that called, or the one in `PATH`.
-fn cargo_program() -> OsString {
+fn cargo() -> OsString {
     process::variable_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 

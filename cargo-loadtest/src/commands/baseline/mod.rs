@@ -31,10 +31,10 @@ pub(crate) fn baseline(args: &BaselineArgs) -> Result<u8, Error> {
                 keep: *keep,
                 replace: *replace,
             };
-            save_baseline(name, run, keeping, cargo)
+            save(name, run, keeping, cargo)
         }
         BaselineCommand::List { format, cargo } => list::list(&baselines(cargo)?, *format),
-        BaselineCommand::Remove { name, cargo } => remove_baseline(&open_changeable(cargo)?, name),
+        BaselineCommand::Remove { name, cargo } => remove(&changeable(cargo)?, name),
     }
 }
 
@@ -46,7 +46,7 @@ pub(super) fn baselines(cargo: &CargoArgs) -> Result<Baselines, Error> {
 }
 
 /// The same, for those who may change them.
-fn open_changeable(cargo: &CargoArgs) -> Result<Baselines, Error> {
+fn changeable(cargo: &CargoArgs) -> Result<Baselines, Error> {
     let workspace = Workspace::load_or_folder(cargo)?;
     let config = Config::load(&workspace.start, workspace.root())?;
     policy::permits(Action::Baseline, &config, &workspace.start)?;
@@ -54,7 +54,7 @@ fn open_changeable(cargo: &CargoArgs) -> Result<Baselines, Error> {
 }
 
 fn save(name: &str, run: &str, keeping: Keeping, cargo: &CargoArgs) -> Result<u8, Error> {
-    let baseline = open_changeable(cargo)?.new_or_not(name)?;
+    let baseline = changeable(cargo)?.new_or_not(name)?;
     let (_, record) = store::open(run, || Store::of_workspace(cargo))?;
     let saved = baseline.save(&record, keeping)?;
     if !saved.iter().any(|saved| saved.outcome.is_ok()) {
@@ -132,12 +132,12 @@ fn remove(baselines: &Baselines, name: &str) -> Result<u8, Error> {
     let (count, strange) = baseline.remove()?;
     let files = view::counted(count as u64, "file");
     console::print_status("Removed", format_args!("the baseline `{name}`: {files}"));
-    warn_of_strange(&strange);
+    stay(&strange);
     Ok(0)
 }
 
 /// Tells of what is no part of a baseline.
-fn warn_of_strange(strange: &[PathBuf]) {
+fn stay(strange: &[PathBuf]) {
     for path in strange {
         let path = clean(&path.display().to_string());
         console::print_verdict(

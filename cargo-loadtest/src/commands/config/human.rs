@@ -36,7 +36,7 @@ struct Table {
 
 /// Renders the effective configuration in at most `limit` columns, with ANSI colours or as plain text.
 pub(super) fn render(view: &View<'_>, limit: usize, colour: bool) -> String {
-    let tables = render_tables(view);
+    let tables = tables(view);
     let limit = limit.clamp(NARROWEST, WIDEST);
     let rows = || tables.iter().flat_map(|table| &table.rows);
     let widest = |of: fn(&Row) -> &str| rows().map(|row| width(of(row))).max().unwrap_or(0);
@@ -59,7 +59,7 @@ pub(super) fn render(view: &View<'_>, limit: usize, colour: bool) -> String {
         let title = Line::new().add(BOLD, clean(&table.title));
         title.add(DIM, table.note).print(&mut out, limit, colour);
         for row in &table.rows {
-            let mut lines = wrap_words(&clean(&row.value), places - VALUES - 2).into_iter();
+            let mut lines = fold(&clean(&row.value), places - VALUES - 2).into_iter();
             let (value, place) = if row.is_set {
                 (ACCENT, PLAIN)
             } else {
@@ -104,7 +104,7 @@ fn tables(view: &View<'_>) -> Vec<Table> {
             });
         }
     }
-    tables.extend(render_lists(view));
+    tables.extend(lists(view));
     tables
 }
 
@@ -119,7 +119,7 @@ fn lists(view: &View<'_>) -> Vec<Table> {
     let presets = config
         .presets
         .iter()
-        .map(|preset| row(&preset.name, load_rows(&preset.overrides), preset.line));
+        .map(|preset| row(&preset.name, load(&preset.overrides), preset.line));
     let notify = config.notify.iter().zip(&config.notify_lines);
     let notify = notify.map(|(notify, line)| {
         let key = match &notify.secret_env {
@@ -133,7 +133,7 @@ fn lists(view: &View<'_>) -> Vec<Table> {
     let targets = config
         .targets
         .iter()
-        .map(|one| row("", target_rows(one), one.line));
+        .map(|one| row("", target(one), one.line));
     let organisation = config.organisation.iter().flat_map(|organisation| {
         let plan = row(
             "plan",
@@ -145,7 +145,7 @@ fn lists(view: &View<'_>) -> Vec<Table> {
             members.map(|member| row(member.level.word(), member.name.clone(), member.line));
         std::iter::once(plan)
             .chain(members)
-            .chain(caller_rows(view, organisation))
+            .chain(caller(view, organisation))
     });
     let tables: [(&str, &'static str, Vec<Row>); 4] = [
         ("[load]", "  chosen by --load NAME", presets.collect()),
@@ -224,7 +224,7 @@ fn target(target: &Listed) -> String {
 }
 
 /// Breaks a text into lines of at most `limit` columns: at spaces, else within a word.
-fn wrap_words(text: &str, limit: usize) -> Vec<String> {
+fn fold(text: &str, limit: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let last = lines.last_mut().expect("there is always a line");

@@ -44,7 +44,7 @@ pub(crate) fn config(args: &ConfigArgs) -> Result<u8, Error> {
             console::print_result(text.trim_end())?;
         }
         ResultFormat::Json => {
-            let text = serde_json::to_string_pretty(&config_json(&view));
+            let text = serde_json::to_string_pretty(&data(&view));
             console::print_result(text.map_err(Error::encode("the configuration"))?)?;
         }
     }
@@ -129,7 +129,7 @@ impl View<'_> {
 }
 
 /// Formats the source of a value.
-fn describe_origin(origin: Option<&Origin>) -> String {
+fn place(origin: Option<&Origin>) -> String {
     match origin {
         None => "built-in".to_owned(),
         Some(Origin::File { line }) => place_in_file(*line),
@@ -143,7 +143,7 @@ fn place_in_file(line: usize) -> String {
 
 /// Scheme and host of a webhook: the rest of a URL of Slack is a secret. Of one that a variable holds, the
 /// variable.
-fn redact_host(notify: &Notify) -> String {
+fn host(notify: &Notify) -> String {
     if notify.url_variable().is_some() {
         return notify.url.clone();
     }
@@ -190,7 +190,7 @@ fn data(view: &View<'_>) -> Value {
                 "value": value,
                 "from": from,
                 "line": line,
-                "place": describe_origin(key.origin.as_ref()),
+                "place": place(key.origin.as_ref()),
                 "variable": key.variable(),
             })
         })
@@ -210,9 +210,9 @@ fn data(view: &View<'_>) -> Value {
             let secret_env = notify.secret_env.as_deref();
             json!({
                 "line": line,
-                "host": redact_host(notify),
-                "events": join_events(notify),
-                "format": format_name(notify),
+                "host": host(notify),
+                "events": events(notify),
+                "format": format(notify),
                 "secret_env": secret_env,
                 "is_secret_set": secret_env.map(view.is_set),
             })

@@ -59,26 +59,19 @@ pub(super) fn duplicate(
     original: &Original<'_>,
     name: &Ident,
 ) -> Result<Duplicated, Refusal> {
-    let file = parse_source(text)?;
-    let Some((module, function)) = find_function(&file.items, original.function, original.line)
-    else {
-        return Err(explain_missing(text, original));
+    let file = parse(text)?;
+    let Some((module, function)) = find(&file.items, original.function, original.line) else {
+        return Err(missing(text, original));
     };
-    if let Some(line) = module.iter().find_map(|item| has_name(item, name)) {
+    if let Some(line) = module.iter().find_map(|item| named(item, name)) {
         return Err(Refusal::Taken {
             name: name.to_string(),
             line,
         });
     }
-    let mut edits = vec![(
-        byte_range(text, function.sig.ident.span()),
-        name.to_string(),
-    )];
+    let mut edits = vec![(bytes(text, function.sig.ident.span()), name.to_string())];
     match value_of(&function.attrs, "name").filter(|value| value.value() == original.shown) {
-        Some(shown) => edits.push((
-            byte_range(text, shown.span()),
-            format!("\"{}\"", name.unraw()),
-        )),
+        Some(shown) => edits.push((bytes(text, shown.span()), format!("\"{}\"", name.unraw()))),
         None if original.shown == original.function => {}
         None => {
             return Err(Refusal::Unnamed {
@@ -86,14 +79,14 @@ pub(super) fn duplicate(
             });
         }
     }
-    let item = byte_range(text, function.span());
+    let item = bytes(text, function.span());
     let whole = with_comments(text, item.start)..item.end;
-    let new = insert_copy(text, &whole, edits);
+    let new = insert(text, &whole, edits);
     let lines = |text: &str| text.matches('\n').count();
     let line = original.line + lines(&new.text[..new.at]) - lines(&text[..whole.start]);
     // A file is only written when the copy is found in it again.
-    let again = parse_source(&new.text).map_err(|_| Refusal::Lost)?;
-    find_function(&again.items, &name.unraw().to_string(), line).ok_or(Refusal::Lost)?;
+    let again = parse(&new.text).map_err(|_| Refusal::Lost)?;
+    find(&again.items, &name.unraw().to_string(), line).ok_or(Refusal::Lost)?;
     Ok(Duplicated {
         text: new.text,
         line,
@@ -123,7 +116,7 @@ fn parse(text: &str) -> Result<syn::File, Refusal> {
 }
 
 /// The place of `span` in `text`, whose byte order mark the parser has not seen.
-fn byte_range(text: &str, span: proc_macro2::Span) -> Range<usize> {
+fn bytes(text: &str, span: proc_macro2::Span) -> Range<usize> {
     let mark = if text.starts_with(BYTE_ORDER_MARK) {
         BYTE_ORDER_MARK.len_utf8()
     } else {
@@ -141,13 +134,13 @@ fn find<'a>(items: &'a [Item], name: &str, line: usize) -> Option<(&'a [Item], &
             (ident.unraw() == name && ident.span().start().line == line)
                 .then_some((items, function))
         }
-        Item::Mod(module) => find_function(&module.content.as_ref()?.1, name, line),
+        Item::Mod(module) => find(&module.content.as_ref()?.1, name, line),
         _ => None,
     })
 }
 
 /// Returns the reason why the function is missing.
-fn explain_missing(text: &str, original: &Original<'_>) -> Refusal {
+fn missing(text: &str, original: &Original<'_>) -> Refusal {
     let line = text.lines().nth(original.line.saturating_sub(1));
     let stands_there = line.is_some_and(|line| {
         line.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'))
@@ -166,7 +159,7 @@ fn explain_missing(text: &str, original: &Original<'_>) -> Refusal {
 }
 
 /// The line where `item` gives something the name `name`.
-fn has_name(item: &Item, name: &Ident) -> Option<usize> {
+fn named(item: &Item, name: &Ident) -> Option<usize> {
     let one = |ident: &Ident| (ident.unraw() == name.unraw()).then(|| ident.span().start().line);
     match item {
         Item::Const(item) => one(&item.ident),
@@ -186,17 +179,17 @@ fn has_name(item: &Item, name: &Ident) -> Option<usize> {
         Item::TraitAlias(item) => one(&item.ident),
         Item::Type(item) => one(&item.ident),
         Item::Union(item) => one(&item.ident),
-        Item::Use(item) => find_import(&item.tree, &one),
+        Item::Use(item) => imported(&item.tree, &one),
         _ => None,
     }
 }
 
 fn imported(tree: &UseTree, one: &impl Fn(&Ident) -> Option<usize>) -> Option<usize> {
     match tree {
-        UseTree::Path(path) => find_import(&path.tree, one),
+        UseTree::Path(path) => imported(&path.tree, one),
         UseTree::Name(name) => one(&name.ident),
         UseTree::Rename(rename) => one(&rename.rename),
-        UseTree::Group(group) => group.items.iter().find_map(|tree| find_import(tree, one)),
+        UseTree::Group(group) => group.items.iter().find_map(|tree| imported(tree, one)),
         UseTree::Glob(_) => None,
     }
 }
@@ -261,11 +254,7 @@ struct Inserted {
 }
 
 /// Puts a copy of `item` behind it, with the `edits`, whose places are those of the original.
-fn insert_copy(
-    text: &str,
-    item: &Range<usize>,
-    mut edits: Vec<(Range<usize>, String)>,
-) -> Inserted {
+fn insert(text: &str, item: &Range<usize>, mut edits: Vec<(Range<usize>, String)>) -> Inserted {
     edits.sort_by_key(|(range, _)| range.start);
     let mut copy = String::new();
     let mut copied = item.start;

@@ -20,7 +20,7 @@ pub(super) fn render(
             let versions = course.versions.iter();
             json!({
                 "scenario": course.scenario,
-                "versions": versions.map(|one| version_json(one, limit)).collect::<Vec<_>>(),
+                "versions": versions.map(|one| version(one, limit)).collect::<Vec<_>>(),
             })
         })
         .collect();

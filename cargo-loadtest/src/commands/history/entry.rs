@@ -174,7 +174,7 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], of: impl Fn(&T) -> R + Sync) -> Ve
 ///
 /// # Errors
 /// When it cannot be read.
-fn read_entries(run: &RunFolder) -> Result<Vec<Entry>, Error> {
+fn entries(run: &RunFolder) -> Result<Vec<Entry>, Error> {
     if run.is_under_way() {
         return Ok(under_way(run, &run.read_header()?));
     }
@@ -198,7 +198,7 @@ fn under_way(run: &RunFolder, header: &RunRecord) -> Vec<Entry> {
 /// Returns the entries of a record; `run` is the name of its folder.
 pub(super) fn of_record(run: &str, mut record: RunRecord) -> Vec<Entry> {
     for scenario in &mut record.scenarios {
-        drop_details(scenario);
+        lighten(scenario);
     }
     let report = Report::grade(&record);
     let mut all: Vec<Entry> = report
@@ -227,7 +227,7 @@ pub(super) fn of_record(run: &str, mut record: RunRecord) -> Vec<Entry> {
         all.push(Entry {
             load: Some(Setting {
                 load: format!("search for {}", search.slo()),
-                target: record.scenarios.first().and_then(format_target),
+                target: record.scenarios.first().and_then(target),
             }),
             version,
             ..Entry::new(run, &record, &search.scenario, outcome)
@@ -237,7 +237,7 @@ pub(super) fn of_record(run: &str, mut record: RunRecord) -> Vec<Entry> {
             version: Some(Version::of(scenario)),
             load: Some(Setting {
                 load: card.setting.load.clone(),
-                target: format_target(scenario),
+                target: target(scenario),
             }),
             ..Entry::new(
                 run,
@@ -252,7 +252,7 @@ pub(super) fn of_record(run: &str, mut record: RunRecord) -> Vec<Entry> {
 
 /// Takes from a record what neither grade nor verdict come from, and which is most of it: percentiles over
 /// time.
-fn drop_details(scenario: &mut ScenarioRecord) {
+fn lighten(scenario: &mut ScenarioRecord) {
     for cell in &mut scenario.cells.cells {
         cell.time = CompactHistogram::default();
         cell.steps = Vec::new();

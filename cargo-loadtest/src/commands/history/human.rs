@@ -24,7 +24,7 @@ pub(super) fn render(
         if !lines.is_empty() {
             lines.push(Line::new());
         }
-        render_scenario(course, limit, width, &mut lines);
+        scenario(course, limit, width, &mut lines);
     }
     if !archive.unreadable.is_empty() {
         if !lines.is_empty() {
@@ -52,7 +52,7 @@ fn scenario(course: &Course<'_>, limit: usize, width: usize, lines: &mut Vec<Lin
     lines.push(Line::new().add(BOLD, clean(course.scenario)));
     let mut hidden = 0;
     for version in &course.versions {
-        lines.push(render_title(version));
+        lines.push(title(version));
         for setting in &version.settings {
             let shown: Vec<_> = setting
                 .rows
@@ -66,8 +66,8 @@ fn scenario(course: &Course<'_>, limit: usize, width: usize, lines: &mut Vec<Lin
             if setting.setting.is_none() && version.version.is_some() {
                 lines.push(Line::new().add(PLAIN, "  load not known"));
             }
-            lines.extend(render_heading(setting, limit, width));
-            let table = render_table(&shown, width);
+            lines.extend(heading(setting, limit, width));
+            let table = table(&shown, width);
             let table = table.lines(width.saturating_sub(2));
             lines.extend(
                 table
@@ -83,12 +83,9 @@ fn scenario(course: &Course<'_>, limit: usize, width: usize, lines: &mut Vec<Lin
 }
 
 /// `version 1f3a9c02 "2": 12 runs, 2026-11-20 10:02 to 2026-11-22 00:10`
-fn render_title(course: &VersionCourse<'_>) -> Line {
+fn title(course: &VersionCourse<'_>) -> Line {
     let runs = view::counted(course.count as u64, "run");
-    let (first, last) = (
-        format_time(course.first_seen),
-        format_time(course.last_seen),
-    );
+    let (first, last) = (when(course.first_seen), when(course.last_seen));
     let seen = if first == last {
         first
     } else {
@@ -111,7 +108,7 @@ fn render_title(course: &VersionCourse<'_>) -> Line {
 }
 
 /// The load, its target, and the course of p95.
-fn render_heading(course: &SettingCourse<'_>, limit: usize, width: usize) -> Vec<Line> {
+fn heading(course: &SettingCourse<'_>, limit: usize, width: usize) -> Vec<Line> {
     let Some(setting) = course.setting else {
         return Vec::new();
     };
@@ -153,9 +150,9 @@ fn table(rows: &[&Row<'_>], width: usize) -> Table {
         let entry = row.entry;
         let mut cells = vec![(PLAIN, clean(&entry.run))];
         if is_wide {
-            cells.push((DIM, format_time(&entry.started_at)));
+            cells.push((DIM, when(&entry.started_at)));
         }
-        cells.extend([(DIM, format_commit(entry)), format_grade(entry)]);
+        cells.extend([(DIM, commit(entry)), grade(entry)]);
         let figures = entry.figures();
         let none = || view::NONE.to_owned();
         let p95 = figures.and_then(|figures| figures.p95);
@@ -163,14 +160,14 @@ fn table(rows: &[&Row<'_>], width: usize) -> Table {
         let errors = figures.and_then(|figures| figures.error_rate);
         cells.push((PLAIN, errors.map_or_else(none, view::percent)));
         cells.push((PLAIN, row.trend.as_ref().map_or_else(String::new, arrow)));
-        cells.push(format_verdict(entry));
+        cells.push(verdict(entry));
         table.row(cells, entry.reason().map(clean));
     }
     table
 }
 
 /// `1a2b3c4*`, the star where the work tree differed.
-fn format_commit(entry: &Entry) -> String {
+fn commit(entry: &Entry) -> String {
     let Some(commit) = &entry.commit else {
         return view::NONE.to_owned();
     };
@@ -205,7 +202,7 @@ fn verdict(entry: &Entry) -> (Style, String) {
 }
 
 /// `▲ +12 %`, `▼ -3.1 %`, `= 0 %`: where the sign says nothing, neither does the arrow.
-fn format_trend(trend: &Trend<'_>) -> String {
+fn arrow(trend: &Trend<'_>) -> String {
     let percent = trend.change * 100.0;
     let decimals = usize::from(percent.abs() < 9.95);
     let figure = format!("{percent:+.decimals$} %");
@@ -235,7 +232,7 @@ fn sparkline(times: &[Duration]) -> String {
 }
 
 /// A time of RFC 3339 in UTC, to the minute.
-fn format_time(time: &str) -> String {
+fn when(time: &str) -> String {
     let minute: String = clean(time).chars().take(16).collect();
     minute.replace('T', " ")
 }

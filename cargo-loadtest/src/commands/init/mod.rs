@@ -30,7 +30,7 @@ pub(crate) fn init(args: &InitArgs) -> Result<u8, Error> {
         ..CargoArgs::default()
     };
     let workspace = Workspace::load(&cargo)?;
-    let package = find_package(&workspace, args)?;
+    let package = package(&workspace, args)?;
     let root = folder(package);
     let workspace_manifest = Manifest::read(&workspace.root().join("Cargo.toml"))?;
     let mut manifest = Manifest::read(package.manifest_path.as_std_path())?;
@@ -44,7 +44,7 @@ pub(crate) fn init(args: &InitArgs) -> Result<u8, Error> {
         own => own,
     };
     if used == Some(Origin::Registry) && !workspace_manifest.patches_loadtest() {
-        return Err(refuse_registry(args));
+        return Err(foreign(args));
     }
     if own.is_some() {
         kept.push("Cargo.toml has a dependency on `loadtest`".to_owned());
@@ -78,12 +78,12 @@ pub(crate) fn init(args: &InitArgs) -> Result<u8, Error> {
     add_file(&example, &root, EXAMPLE, &mut done, &mut kept)?;
     let config = workspace.root().join(FILE_NAME);
     add_file(&config, workspace.root(), CONFIG, &mut done, &mut kept)?;
-    print_summary(package, &done, &kept);
+    tell(package, &done, &kept);
     Ok(0)
 }
 
 /// The crate of that name on the package registry is not ours.
-fn refuse_registry(args: &InitArgs) -> Error {
+fn foreign(args: &InitArgs) -> Error {
     let instead = match Source::find(args) {
         Ok(source) => manifest::entry(&source),
         Err(_) => "{ git = \"https://..\", rev = \"..\" }".to_owned(),

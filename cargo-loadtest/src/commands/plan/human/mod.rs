@@ -28,11 +28,11 @@ pub(super) fn render(prospect: &Prospect<'_>, width: usize, colour: bool) -> Str
         width: width.clamp(NARROWEST, WIDEST),
         colour,
     };
-    render_title(&mut page, prospect);
-    render_facts(&mut page, prospect);
+    title(&mut page, prospect);
+    facts(&mut page, prospect);
     course(&mut page, prospect);
     steps(&mut page, prospect);
-    render_notes(&mut page, prospect);
+    notes(&mut page, prospect);
     page.out
 }
 
@@ -58,7 +58,7 @@ impl Page {
     }
 
     fn fact(&mut self, name: &str, style: Style, text: &str) {
-        self.text(indent(MARGIN).add(DIM, name).to(FACTS), style, text);
+        self.text(margin(MARGIN).add(DIM, name).to(FACTS), style, text);
     }
 
     fn gap(&mut self) {
@@ -86,7 +86,7 @@ fn facts(page: &mut Page, prospect: &Prospect<'_>) {
         None => "another one each run; `--seed` with that of a run repeats it".to_owned(),
     };
     page.fact("seed", PLAIN, &seed);
-    render_target(page, &prospect.destination);
+    target(page, &prospect.destination);
     if let Some(client) = words::client(&prospect.scenario.client) {
         let style = if prospect.scenario.client.insecure {
             FAIR
@@ -102,7 +102,7 @@ fn facts(page: &mut Page, prospect: &Prospect<'_>) {
         users
     };
     page.fact("users", PLAIN, &users);
-    page.fact("iterations", PLAIN, &render_iterations(prospect));
+    page.fact("iterations", PLAIN, &iterations(prospect));
     page.fact("requests", PLAIN, &all_requests(&prospect.outlook.requests));
     let thresholds: Vec<_> = plan
         .thresholds
@@ -233,6 +233,6 @@ fn notes(page: &mut Page, prospect: &Prospect<'_>) {
     }
     page.gap();
     for note in notes {
-        page.text(indent(MARGIN), DIM, note);
+        page.text(margin(MARGIN), DIM, note);
     }
 }

@@ -33,10 +33,10 @@ pub(super) fn course(page: &mut Page, prospect: &Prospect<'_>) {
             us => view::span(Duration::from_micros(us)),
         };
         let mut row = vec![
-            (PLAIN, format_phase(phase).to_owned()),
+            (PLAIN, kind(phase).to_owned()),
             (PLAIN, time(phase.start_us)),
             (PLAIN, time(phase.start_us + phase.duration_us)),
-            (PLAIN, format_level(phase)),
+            (PLAIN, level(phase)),
         ];
         if let Some(iterations) = phase.iterations {
             row.push((PLAIN, figure(iterations)));
@@ -127,8 +127,8 @@ pub(super) fn steps(page: &mut Page, prospect: &Prospect<'_>) {
     let below = prospect.scenario.steps.iter().zip(&prospect.outlook.steps);
     for (line, (step, expected)) in lines.zip(below) {
         page.line(&margin(MARGIN).join(line));
-        let words = step_details(step, &expected.grading);
-        page.text(margin(2 * MARGIN), DIM, &format_request(step));
+        let words = details(step, &expected.grading);
+        page.text(margin(2 * MARGIN), DIM, &request(step));
         page.text(margin(2 * MARGIN), DIM, &words.join("; "));
     }
 }
