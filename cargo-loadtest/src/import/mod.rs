@@ -32,7 +32,7 @@ pub(crate) use har::HarOptions;
 pub(crate) use marked::{Recording, Secret};
 pub(crate) use openapi::OpenApiOptions;
 pub(crate) use postman::{PostmanOptions, read_environment};
-pub(crate) use replayed::{is_replayed, replayed};
+pub(crate) use replayed::replayed;
 pub(crate) use rust::{Linked, Named, write};
 pub(crate) use secrecy::without as without_secrets;
 pub(crate) use silence::silence;
