@@ -45,7 +45,7 @@ pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording,
 
 /// Reads an OpenAPI document.
 pub(crate) fn read_openapi(input: &Input, options: &OpenApiOptions) -> Result<Recording, Mistake> {
-    openapi::read_openapi(input, options).map(|recording| recording.typed(false).marked())
+    openapi::read_openapi(input, options).map(recording::Recording::marked)
 }
 
 /// Reads a Postman collection.
