@@ -1,21 +1,21 @@
-//! Bodies as they may be shown.
+//! Formats bodies for display.
 
 use super::Body;
 use crate::redact;
 use serde::de::IgnoredAny;
 
 /// A body, if there is one.
-pub(super) fn shown(bytes: &[u8], is_cut: bool) -> Option<Body> {
+pub(super) fn shown_body(bytes: &[u8], is_cut: bool) -> Option<Body> {
     let body = |text| Body {
         text,
         bytes: bytes.len(),
         is_cut,
     };
-    (!bytes.is_empty()).then(|| body(text(bytes, is_cut)))
+    (!bytes.is_empty()).then(|| body(shown_text(bytes, is_cut)))
 }
 
 /// The text, unless it is none.
-fn text(bytes: &[u8], is_cut: bool) -> Option<String> {
+fn shown_text(bytes: &[u8], is_cut: bool) -> Option<String> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         // The limit may have cut a character in two.
@@ -30,13 +30,13 @@ fn text(bytes: &[u8], is_cut: bool) -> Option<String> {
     }
     let indented = serde_json::from_str::<IgnoredAny>(text)
         .is_ok()
-        .then(|| indented(text));
+        .then(|| indent_json(text));
     let text = indented.as_deref().unwrap_or(text);
-    Some(redact::text(text).into_owned())
+    Some(redact::redact_text(text).into_owned())
 }
 
 /// Valid JSON with a line for each value; numbers and the order of keys stay as they are.
-fn indented(json: &str) -> String {
+fn indent_json(json: &str) -> String {
     let mut text = String::with_capacity(2 * json.len());
     let mut depth = 0;
     let mut is_string = false;
@@ -91,7 +91,7 @@ mod tests {
     use serde_json::Value;
 
     fn text_of(bytes: &[u8]) -> Option<String> {
-        shown(bytes, false).unwrap().text
+        shown_body(bytes, false).unwrap().text
     }
 
     #[test]
@@ -129,8 +129,8 @@ mod tests {
         assert_eq!(text_of(b"a\x00b"), None);
         assert_eq!(text_of(b"a\xffb"), None);
         assert_eq!(text_of(b"a\xc3"), None);
-        assert_eq!(shown(b"a\xc3", true).unwrap().text.unwrap(), "a");
-        assert_eq!(shown(b"", false), None);
+        assert_eq!(shown_body(b"a\xc3", true).unwrap().text.unwrap(), "a");
+        assert_eq!(shown_body(b"", false), None);
     }
 
     proptest! {
@@ -140,7 +140,7 @@ mod tests {
             numbers in proptest::collection::vec(any::<i64>(), 0..4),
         ) {
             let value = serde_json::json!([{ text.clone(): numbers, "x": {}, "y": [text] }]);
-            let shown: Value = serde_json::from_str(&indented(&value.to_string())).unwrap();
+            let shown: Value = serde_json::from_str(&indent_json(&value.to_string())).unwrap();
             prop_assert_eq!(shown, value);
         }
     }

@@ -1,25 +1,27 @@
-//! A definition as it may be kept and shown: without the secrets that its source spells out.
+//! Removes the secrets that a source spells out from its definition, before it is recorded or shown.
 
 use crate::redact::{self, REDACTED};
 use loadtest_model::definition::{BodyDef, BodyKind, HeaderDef, ScenarioDef};
 
 /// The definition as it may be kept; its placeholders stay.
-pub fn recorded(definition: &ScenarioDef) -> ScenarioDef {
+pub fn redact_definition(definition: &ScenarioDef) -> ScenarioDef {
     let mut definition = definition.clone();
     if let Some(base) = &mut definition.base {
-        *base = redact::template(base).into_owned().into();
+        *base = redact::redact_url_template(base).into_owned().into();
     }
     for step in definition.steps.to_mut() {
         if let Some(url) = &mut step.url {
-            *url = redact::template(url).into_owned().into();
+            *url = redact::redact_url_template(url).into_owned().into();
         }
         for HeaderDef { name, value } in step.headers.to_mut() {
-            *value = header(name, value).into();
+            *value = redact_header_template(name, value).into();
         }
         if let Some(BodyDef { kind, template }) = &mut step.body {
             *template = match kind {
-                BodyKind::Json | BodyKind::Form | BodyKind::Multipart => json(template),
-                BodyKind::Text | BodyKind::Bytes => literals(template, false),
+                BodyKind::Json | BodyKind::Form | BodyKind::Multipart => {
+                    redact_json_template(template)
+                }
+                BodyKind::Text | BodyKind::Bytes => redact_literals(template, false),
             }
             .into();
         }
@@ -28,25 +30,25 @@ pub fn recorded(definition: &ScenarioDef) -> ScenarioDef {
 }
 
 /// The value of a header: of a secret one no more than the scheme is left.
-fn header(name: &str, value: &str) -> String {
-    if !redact::is_secret(name) {
-        return literals(value, false);
+fn redact_header_template(name: &str, value: &str) -> String {
+    if !redact::is_secret_name(name) {
+        return redact_literals(value, false);
     }
     let scheme = ["Bearer ", "Basic "]
         .into_iter()
         .find(|scheme| value.starts_with(scheme))
         .unwrap_or_default();
-    format!("{scheme}{}", literals(&value[scheme.len()..], true))
+    format!("{scheme}{}", redact_literals(&value[scheme.len()..], true))
 }
 
 /// The text between placeholders, without what is secret in it.
-fn literals(template: &str, is_secret: bool) -> String {
+fn redact_literals(template: &str, is_secret: bool) -> String {
     let mut shown = String::with_capacity(template.len());
     let mut rest = template;
     while !rest.is_empty() {
         let (literal, after) = rest.split_at(rest.find("{{").unwrap_or(rest.len()));
         if !is_secret {
-            shown.push_str(&redact::text(literal));
+            shown.push_str(&redact::redact_text(literal));
         } else if !literal.trim_matches([' ', ':']).is_empty() {
             shown.push_str(REDACTED);
         } else {
@@ -66,15 +68,15 @@ fn placeholder_end(text: &str) -> usize {
 
 /// An object or array that is being read.
 #[derive(Clone, Copy)]
-struct Level {
+struct JsonLevel {
     is_object: bool,
     is_secret: bool,
 }
 
 /// JSON with placeholders, which is what bodies are declared in, as it may be kept.
-fn json(template: &str) -> String {
+fn redact_json_template(template: &str) -> String {
     let mut shown = String::with_capacity(template.len());
-    let mut levels: Vec<Level> = Vec::new();
+    let mut levels: Vec<JsonLevel> = Vec::new();
     let mut is_key = false;
     let mut is_secret = false;
     let mut rest = template;
@@ -84,11 +86,11 @@ fn json(template: &str) -> String {
                 let end = string_end(rest);
                 let inside = rest.get(1..end - 1).unwrap_or_default();
                 if is_key {
-                    is_secret |= redact::is_secret(inside);
+                    is_secret |= redact::is_secret_name(inside);
                     shown.push_str(&rest[..end]);
                 } else {
                     shown.push('"');
-                    shown.push_str(&literals(inside, is_secret));
+                    shown.push_str(&redact_literals(inside, is_secret));
                     shown.push('"');
                 }
                 end
@@ -97,7 +99,7 @@ fn json(template: &str) -> String {
             '(' => rest.find(')').map_or(rest.len(), |close| close + 1),
             '{' | '[' => {
                 is_key = c == '{';
-                levels.push(Level {
+                levels.push(JsonLevel {
                     is_object: is_key,
                     is_secret,
                 });
@@ -188,7 +190,11 @@ mod tests {
             ("referer", "http://h/?token=t", "http://h/?token=[redacted]"),
             ("accept", "text/html", "text/html"),
         ] {
-            assert_eq!(header(name, value), shown, "{name}: {value}");
+            assert_eq!(
+                redact_header_template(name, value),
+                shown,
+                "{name}: {value}"
+            );
         }
     }
 
@@ -217,7 +223,7 @@ mod tests {
             ),
             (r#"{"a":{},"b":[]}"#, r#"{"a":{},"b":[]}"#),
         ] {
-            assert_eq!(json(template), shown);
+            assert_eq!(redact_json_template(template), shown);
         }
     }
 
@@ -236,7 +242,7 @@ mod tests {
             }),
             ..StepDef::new("login")
         };
-        let definition = recorded(&ScenarioDef {
+        let definition = redact_definition(&ScenarioDef {
             base: Some("http://ada:hunter2@127.0.0.1/?token=hunter2".into()),
             ..ScenarioDef::new("visit", vec![step])
         });
@@ -249,9 +255,9 @@ mod tests {
     proptest! {
         #[test]
         fn any_template_can_be_looked_through(any in "\\PC*") {
-            json(&any);
-            literals(&any, false);
-            header("authorization", &any);
+            redact_json_template(&any);
+            redact_literals(&any, false);
+            redact_header_template("authorization", &any);
         }
 
         #[test]
@@ -261,7 +267,7 @@ mod tests {
         ) {
             let secret = format!("SECRET{secret}SECRET");
             let body = serde_json::json!({ "a": before, "my_token": [secret.clone()], "z": {"password": secret} });
-            let shown = json(&body.to_string());
+            let shown = redact_json_template(&body.to_string());
             prop_assert!(!shown.contains("SECRET"), "{}", shown);
             prop_assert!(serde_json::from_str::<serde_json::Value>(&shown).is_ok(), "{}", shown);
         }

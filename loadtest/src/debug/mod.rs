@@ -1,13 +1,13 @@
-//! One journey, shown: every request and answer, and what became of each step. No secret is in it.
+//! One iteration, shown: every request and response, and the outcome of each step, without secrets.
 
 mod body;
 mod curl;
-mod secrets;
+mod observer;
+mod secret_names;
 mod shell;
-mod watcher;
 
-pub(crate) use curl::Tls;
-pub(crate) use watcher::Watcher;
+pub(crate) use curl::CurlTls;
+pub(crate) use observer::DebugObserver;
 
 pub use loadtest_model::metrics::Number;
 
@@ -20,21 +20,21 @@ use std::time::Duration;
 
 /// Bytes as a word of a POSIX shell; without a NUL, which no argument can hold.
 #[doc(hidden)]
-pub fn shell_word(bytes: &[u8]) -> String {
-    shell::word(&[shell::Piece::Plain(bytes.to_vec())])
+pub fn quote_for_shell(bytes: &[u8]) -> String {
+    shell::shell_word(&[shell::ShellPiece::Plain(bytes.to_vec())])
 }
 
-/// What happens in a journey, in its order: `{"step":{..}}`.
+/// An event of an iteration, in order: `{"step":{..}}`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// The journey begins.
+    /// The iteration begins.
     Start(Box<Start>),
     /// A request was answered, or was not. Those of a step come before its end.
     Exchange(Box<Exchange>),
     /// A step is over.
     Step(Step),
-    /// In a run, the user would think now; here it does not.
+    /// The user would think now in a run; here it does not.
     Think {
         /// The zero-based number of the step.
         step: usize,
@@ -42,13 +42,13 @@ pub enum Event {
         #[serde(rename = "time_us", with = "loadtest_model::definition::micros")]
         time: Duration,
     },
-    /// The journey is over.
+    /// The iteration is over.
     End(End),
-    /// There was no journey.
+    /// There was no iteration.
     Failed(RunFailure),
 }
 
-/// What is known before the first step.
+/// The facts that are known before the first step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Start {
     /// The scenario.
@@ -59,16 +59,16 @@ pub struct Start {
     pub seed: u64,
     /// The base URL, where there is one.
     pub base_url: Option<String>,
-    /// Whether the scenario started the target.
+    /// True if the scenario started the target.
     pub own_target: bool,
 }
 
-/// One request of a step as the step sees it: with all redirects that were followed.
+/// A request of a step with all redirects that were followed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Exchange {
     /// The zero-based number of the step.
     pub step: usize,
-    /// What went over the wire, in order; at least one.
+    /// The requests on the wire, in order; at least one.
     pub hops: Vec<Hop>,
     /// From ready to the last byte of the body.
     #[serde(
@@ -78,11 +78,11 @@ pub struct Exchange {
     pub service_time: Duration,
     /// The parts of it that are known.
     pub phases: Phases,
-    /// Why there is no answer that the step could read.
+    /// The reason why there is no response that the step could read.
     pub problem: Option<Problem>,
 }
 
-/// One request that was written, and its answer.
+/// A request on the wire, and its response.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hop {
     /// The method.
@@ -97,11 +97,11 @@ pub struct Hop {
     pub body: Option<Body>,
     /// The same request for a shell.
     pub curl: Curl,
-    /// What came back.
+    /// The response.
     pub answer: Option<Answer>,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// The status, with its words: `200 OK`.
@@ -117,9 +117,9 @@ pub struct Answer {
 pub struct Body {
     /// The text, JSON indented; `None` for what is no text.
     pub text: Option<String>,
-    /// How many bytes are known.
+    /// The number of known bytes.
     pub bytes: usize,
-    /// Whether there are more.
+    /// True if there are more bytes.
     pub is_cut: bool,
 }
 
@@ -132,7 +132,7 @@ pub struct Curl {
     pub command: String,
 }
 
-/// What went wrong.
+/// A failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     /// The kind.
@@ -141,16 +141,16 @@ pub struct Problem {
     pub message: String,
 }
 
-/// What became of a step.
+/// The outcome of a step, with its number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// Its zero-based number.
     pub step: usize,
-    /// What became of it.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
-/// What became of a step.
+/// The outcome of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -166,22 +166,22 @@ pub enum Outcome {
     Kept,
     /// Something that it needs is missing.
     Skipped {
-        /// In words.
+        /// A description.
         reason: String,
-        /// Where that has its root.
+        /// The cause at the root of it.
         root: RootCause,
         /// The zero-based number of the step where it has.
         root_step: usize,
     },
 }
 
-/// How a journey ended.
+/// The end of an iteration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// Whether it is ok: every step that was drawn is, and none was skipped for want of something.
+    /// True if every step that was drawn is ok and none was skipped for a missing dependency.
     pub is_ok: bool,
-    /// Why no step ran: a state or a feed panicked.
+    /// The reason why no step ran: a state or a feed panicked.
     pub problem: Option<String>,
-    /// How the target died that the scenario had started.
+    /// The way the target ended that the scenario had started.
     pub target_death: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Thresholds that end a run once they are broken, looked at once a second.
+//! Thresholds that end a run once they fail, evaluated once a second.
 
 use loadtest_model::definition::{Better, Metric, Statistic, Threshold};
 use loadtest_model::metrics::{Aggregate, Broken, Frame, Tally};
@@ -7,18 +7,18 @@ use loadtest_model::schedule::Schedule;
 use std::time::Duration;
 
 /// Fewer samples than this end no run, where no delay is declared.
-pub(crate) const ENOUGH: u64 = 100;
+pub(crate) const MIN_SAMPLES: u64 = 100;
 
 /// Looks at the steady part so far, with the figures that the card has at the end.
 #[derive(Debug)]
-pub(super) struct Limits<'a> {
-    /// Those that may end the run, with their numbers in the plan and their delays.
+pub(super) struct AbortThresholds<'a> {
+    /// The thresholds that may end the run, with their numbers in the plan and their delays.
     watched: Vec<(usize, &'a ScopedThreshold, Duration)>,
     schedule: &'a Schedule,
     steady: Tally,
 }
 
-impl<'a> Limits<'a> {
+impl<'a> AbortThresholds<'a> {
     /// The limits of a scenario of `steps` steps.
     pub(super) fn new(plan: &'a Plan, schedule: &'a Schedule, steps: usize) -> Self {
         let all = plan.thresholds.iter().enumerate();
@@ -32,7 +32,7 @@ impl<'a> Limits<'a> {
     }
 
     /// Adds a second, and says what is broken after it.
-    pub(super) fn see(&mut self, frame: &Frame) -> Option<Broken> {
+    pub(super) fn check_second(&mut self, frame: &Frame) -> Option<Broken> {
         if self.watched.is_empty() {
             return None;
         }
@@ -49,7 +49,7 @@ impl<'a> Limits<'a> {
             } = scoped;
             let aggregate = Aggregate::of(threshold, *step, &self.steady, seconds);
             let is_due = if delay.is_zero() {
-                aggregate.samples >= ENOUGH || never_heals(threshold)
+                aggregate.samples >= MIN_SAMPLES || is_irreversible(threshold)
             } else {
                 measured >= *delay
             };
@@ -65,8 +65,8 @@ impl<'a> Limits<'a> {
     }
 }
 
-/// Whether a value that is too much stays so.
-fn never_heals(threshold: &Threshold) -> bool {
+/// Returns whether a value that is too high stays too high.
+fn is_irreversible(threshold: &Threshold) -> bool {
     match &threshold.metric {
         Metric::Count(_) => !threshold.comparison.is_floor(),
         metric => metric.better() == Better::Less && metric.statistic() == Some(Statistic::Max),

@@ -1,35 +1,35 @@
-//! Names in place of secrets: the same name for the same value, through a whole journey.
+//! Variable names in place of secrets: the same name for the same value throughout an iteration.
 
-use crate::redact::{self, Part, REDACTED};
-use crate::secrets::{self as known, Form};
+use crate::redact::{self, REDACTED, TextPart};
+use crate::secrets::{self as known, SecretForm};
 use std::borrow::Cow;
 
 /// The variable of a secret of which nothing is known.
-const NAMELESS: &str = "SECRET";
+const DEFAULT_VARIABLE: &str = "SECRET";
 
-/// The secrets of a journey. Their values never leave it.
+/// The secrets of an iteration. Their values never leave it.
 #[derive(Default)]
-pub(super) struct Vault {
-    named: Vec<Named>,
-    answered: Vec<Answered>,
+pub(super) struct SecretNames {
+    named: Vec<NamedSecret>,
+    answered: Vec<AnsweredSecret>,
 }
 
 /// A secret that was sent.
-struct Named {
+struct NamedSecret {
     variable: String,
     value: String,
 }
 
 /// A secret that came with an answer.
-struct Answered {
+struct AnsweredSecret {
     value: String,
-    /// What it is there, in words.
+    /// A description of its place.
     what: String,
 }
 
-impl Vault {
-    /// The name of the variable that stands for `value`, which is called `name` where it is used.
-    pub(super) fn variable(&mut self, name: &str, value: &str) -> String {
+impl SecretNames {
+    /// Returns the name of the variable that stands for `value`, which is called `name` where it is used.
+    pub(super) fn name_variable(&mut self, name: &str, value: &str) -> String {
         let mut base: String = name
             .chars()
             .map(|c| {
@@ -41,7 +41,7 @@ impl Vault {
             })
             .collect();
         if !base.starts_with(|c: char| c.is_ascii_uppercase()) {
-            NAMELESS.clone_into(&mut base);
+            DEFAULT_VARIABLE.clone_into(&mut base);
         }
         let mut number = 1;
         loop {
@@ -53,7 +53,7 @@ impl Vault {
                 Some(named) if named.value == value => return variable,
                 Some(_) => number += 1,
                 None => {
-                    self.named.push(Named {
+                    self.named.push(NamedSecret {
                         variable: variable.clone(),
                         value: value.to_owned(),
                     });
@@ -63,39 +63,39 @@ impl Vault {
         }
     }
 
-    /// The name of the variable that stands for `value` and what it is, if that is all a secret of the
-    /// scenario. Only where it is written as it is, the variable has the name of the secret.
-    pub(super) fn known(&mut self, value: &str, what: &str) -> Option<(String, String)> {
-        let (secret, form) = known::form(value)?;
+    /// Returns the variable for `value` and its description, if all of it is a secret of the scenario. The
+    /// variable has the name of the secret only if the value is written plainly.
+    pub(super) fn scenario_secret(&mut self, value: &str, what: &str) -> Option<(String, String)> {
+        let (secret, form) = known::secret_form(value)?;
         let name = secret.name();
         let (name, how) = match form {
-            Form::Same => (name.to_owned(), ""),
-            Form::Escaped => (format!("{name}_ENCODED"), ", encoded as it is there"),
-            Form::Base64 => (
+            SecretForm::Same => (name.to_owned(), ""),
+            SecretForm::Escaped => (format!("{name}_ENCODED"), ", encoded as it is there"),
+            SecretForm::Base64 => (
                 format!("{name}_BASE64"),
                 " and what is beside it, in Base64",
             ),
         };
         let words = format!("the secret {}{how}, {what}", secret.name());
-        Some((self.variable(&name, value), words))
+        Some((self.name_variable(&name, value), words))
     }
 
     /// Remembers the secrets of an answer; `place` is where they are, in words.
-    pub(super) fn remember(&mut self, parts: &[Part<'_>], place: &str) {
+    pub(super) fn remember_secrets(&mut self, parts: &[TextPart<'_>], place: &str) {
         for part in parts {
-            if let Part::Secret { name, value } = part
+            if let TextPart::Secret { name, value } = part
                 && !self.answered.iter().any(|known| known.value == *value)
             {
-                self.answered.push(Answered {
+                self.answered.push(AnsweredSecret {
                     value: (*value).to_owned(),
-                    what: format!("{} {place}", word(name)),
+                    what: format!("{} {place}", comment_word(name)),
                 });
             }
         }
     }
 
-    /// Where a value came from, where an answer held it.
-    pub(super) fn origin(&self, value: &str) -> Option<&str> {
+    /// Returns the place of a value in an earlier response, if it came from one.
+    pub(super) fn origin_of(&self, value: &str) -> Option<&str> {
         let known = self.answered.iter().find(|known| known.value == value);
         known.map(|known| known.what.as_str())
     }
@@ -103,13 +103,17 @@ impl Vault {
 
 /// The value of the header `name`, with its secrets told apart; the scheme of credentials is none. If it
 /// `is_sensitive`, it is one itself or holds one.
-pub(super) fn header<'a>(name: &'a str, value: &'a str, is_sensitive: bool) -> Vec<Part<'a>> {
+pub(super) fn split_header<'a>(
+    name: &'a str,
+    value: &'a str,
+    is_sensitive: bool,
+) -> Vec<TextPart<'a>> {
     let by_value = || {
-        let parts = redact::parts(value);
-        let knows = |part: &Part<'_>| matches!(part, Part::Secret { .. });
+        let parts = redact::split_secrets(value);
+        let knows = |part: &TextPart<'_>| matches!(part, TextPart::Secret { .. });
         (!is_sensitive || parts.iter().any(knows)).then_some(parts)
     };
-    if !redact::is_secret(name)
+    if !redact::is_secret_name(name)
         && let Some(parts) = by_value()
     {
         return parts;
@@ -124,24 +128,24 @@ pub(super) fn header<'a>(name: &'a str, value: &'a str, is_sensitive: bool) -> V
         _ => 0,
     };
     let (scheme, value) = value.split_at(begin);
-    let mut parts = vec![Part::Plain(scheme), Part::Secret { name, value }];
+    let mut parts = vec![TextPart::Plain(scheme), TextPart::Secret { name, value }];
     parts.retain(|part| !part.is_empty());
     parts
 }
 
-/// What people may see of it.
-pub(super) fn shown(parts: &[Part<'_>]) -> String {
+/// Joins the parts, with placeholders for secrets.
+pub(super) fn join_shown(parts: &[TextPart<'_>]) -> String {
     parts
         .iter()
         .map(|part| match part {
-            Part::Plain(text) => text,
-            Part::Secret { .. } => REDACTED,
+            TextPart::Plain(text) => text,
+            TextPart::Secret { .. } => REDACTED,
         })
         .collect()
 }
 
 /// A name without what means something to a shell, for a comment.
-pub(super) fn word(name: &str) -> Cow<'_, str> {
+pub(super) fn comment_word(name: &str) -> Cow<'_, str> {
     let is_fit = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
     if name.chars().all(is_fit) {
         return name.into();
@@ -156,22 +160,22 @@ mod tests {
 
     #[test]
     fn a_value_has_one_name_and_another_value_another() {
-        let mut vault = Vault::default();
-        assert_eq!(vault.variable("authorization", "a"), "AUTHORIZATION");
-        assert_eq!(vault.variable("authorization", "b"), "AUTHORIZATION_2");
-        assert_eq!(vault.variable("authorization", "a"), "AUTHORIZATION");
-        assert_eq!(vault.variable("x-api-key", "a"), "X_API_KEY");
-        assert_eq!(vault.variable("7-token", "a"), "SECRET");
+        let mut vault = SecretNames::default();
+        assert_eq!(vault.name_variable("authorization", "a"), "AUTHORIZATION");
+        assert_eq!(vault.name_variable("authorization", "b"), "AUTHORIZATION_2");
+        assert_eq!(vault.name_variable("authorization", "a"), "AUTHORIZATION");
+        assert_eq!(vault.name_variable("x-api-key", "a"), "X_API_KEY");
+        assert_eq!(vault.name_variable("7-token", "a"), "SECRET");
     }
 
     #[test]
     fn a_value_is_known_by_the_answer_it_came_with() {
-        let mut vault = Vault::default();
-        let answer = redact::parts(r#"{"access_token":"hunter2"}"#);
-        vault.remember(&answer, "in the answer of login");
-        let known = vault.origin("hunter2");
+        let mut vault = SecretNames::default();
+        let answer = redact::split_secrets(r#"{"access_token":"hunter2"}"#);
+        vault.remember_secrets(&answer, "in the answer of login");
+        let known = vault.origin_of("hunter2");
         assert_eq!(known, Some("access_token in the answer of login"));
-        assert_eq!(vault.origin("hunter"), None);
+        assert_eq!(vault.origin_of("hunter"), None);
     }
 
     #[test]
@@ -188,7 +192,11 @@ mod tests {
             ("accept", "text/html", "text/html"),
             ("x-token", "", ""),
         ] {
-            assert_eq!(shown(&header(name, value, false)), expected, "{name}");
+            assert_eq!(
+                join_shown(&split_header(name, value, false)),
+                expected,
+                "{name}"
+            );
         }
     }
 }

@@ -1,9 +1,9 @@
-//! One journey by itself: that of one iteration of a load, by a user who has no other.
+//! Runs a single iteration of a load, by a user that has no other.
 
-use super::closed::numbered;
-use super::desk::{Desk, turn};
-use super::iteration::{Arrival, Observer, VirtualUser};
-use super::seed;
+use super::closed::iteration_number;
+use super::iteration::{Arrival, IterationObserver, VirtualUser};
+use super::scenario_seed;
+use super::worker_state::{WorkerState, closed_feed_index};
 use crate::chain::{Scenario, Shared, Vu};
 use crate::transport::Transport;
 use loadtest_model::metrics::Number;
@@ -13,28 +13,28 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// Where an iteration stands in a load.
+/// The position of an iteration in a load.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct IterationPosition {
     /// The number of the user.
     pub(crate) user: u64,
     /// The number of the iteration over all users.
     pub(crate) iteration: u64,
     /// Its place among the iterations of all users, which decides the rows of feeds.
-    pub(crate) turn: u64,
+    pub(crate) feed_index: u64,
 }
 
-impl Place {
+impl IterationPosition {
     /// The place of the iteration that `number` names; the first one where nothing is named.
     ///
     /// # Errors
     /// The load has none of this number: in words.
-    pub(crate) fn of(number: Option<Number>, plan: &Plan) -> Result<Self, String> {
+    pub(crate) fn from_number(number: Option<Number>, plan: &Plan) -> Result<Self, String> {
         let schedule = Schedule::new(&plan.load);
         let all = match schedule.model() {
             Model::Open => schedule.arrivals(),
             Model::Iterations { count, .. } => count,
-            Model::Closed => return Self::of_user(number, plan),
+            Model::Closed => return Self::in_closed_load(number, plan),
         };
         let Number { user, iteration } = number.unwrap_or_default();
         if let Some(user) = user {
@@ -51,12 +51,12 @@ impl Place {
         Ok(Self {
             user: 0,
             iteration,
-            turn: iteration,
+            feed_index: iteration,
         })
     }
 
     /// The number that names it.
-    pub(crate) fn number(self, plan: &Plan) -> Number {
+    pub(crate) fn to_number(self, plan: &Plan) -> Number {
         match Schedule::new(&plan.load).model() {
             Model::Closed => Number {
                 user: Some(self.user),
@@ -69,7 +69,7 @@ impl Place {
         }
     }
 
-    fn of_user(number: Option<Number>, plan: &Plan) -> Result<Self, String> {
+    fn in_closed_load(number: Option<Number>, plan: &Plan) -> Result<Self, String> {
         let first = Number {
             user: Some(0),
             iteration: 0,
@@ -93,8 +93,8 @@ impl Place {
         }
         Ok(Self {
             user,
-            iteration: numbered(user, iteration),
-            turn: turn(plan, user, iteration),
+            iteration: iteration_number(user, iteration),
+            feed_index: closed_feed_index(plan, user, iteration),
         })
     }
 }
@@ -104,28 +104,33 @@ impl Place {
 ///
 /// # Errors
 /// The panic of a `#[state]` or of a feed, in words; no step ran then.
-pub(crate) async fn journey<T: Transport, O: Observer>(
+pub(crate) async fn run_single_iteration<T: Transport, O: IterationObserver>(
     scenario: &'static Scenario,
     shared: &Shared,
     plan: &Plan,
     transport: T,
-    place: Place,
+    place: IterationPosition,
     observer: &mut O,
 ) -> Result<(), String> {
     let definition = &scenario.definition;
     let start = Instant::now();
-    let desk = Rc::new(Desk::new(definition, plan.clone(), start, Arc::default()));
-    let vu = Vu::new(place.user, seed(plan, definition));
+    let state = Rc::new(WorkerState::new(
+        definition,
+        plan.clone(),
+        start,
+        Arc::default(),
+    ));
+    let vu = Vu::new(place.user, scenario_seed(plan, definition));
     let mut user = VirtualUser::new(scenario, Shared::clone(shared), vu, transport);
     let arrival = Arrival {
         iteration: place.iteration,
-        turn: place.turn,
+        feed_index: place.feed_index,
         due: start,
         ready: start,
         begun: None,
     };
-    let ran = user.iterate(arrival, &desk, observer).await;
-    user.leave(desk.window_of_last_steps(), &desk, observer)
+    let ran = user.run_iteration(arrival, &state, observer).await;
+    user.run_last_steps(state.last_steps_window(), &state, observer)
         .await;
     ran
 }
@@ -144,7 +149,8 @@ mod tests {
         let (overrides, grading) = (Overrides::default(), GradingDefaults::default());
         let plan = Plan::new(&scenario, &overrides, &grading, 0).unwrap();
         let number = number.map(|text| text.parse().unwrap());
-        Place::of(number, &plan).map(|place| (place.user, place.iteration, place.turn))
+        IterationPosition::from_number(number, &plan)
+            .map(|place| (place.user, place.iteration, place.feed_index))
     }
 
     #[test]

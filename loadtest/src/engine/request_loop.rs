@@ -1,56 +1,51 @@
-//! The requests of one step: the first, those after a failure (`retry`), and those that ask until the
-//! answer is the one that the step waits for (`until`).
+//! The requests of one step: the first, the repeats after a failure (`retry`), and the polling until a
+//! response satisfies the step (`until`).
 
-use super::desk::Desk;
-use super::iteration::Observer;
+use super::iteration::{IterationObserver, StepContext};
 use crate::chain::{Chain, RawResponse, RequestBuf};
 use crate::transport::{Call, Exchange, Failure, Received, Transport};
 use http::StatusCode;
-use loadtest_model::definition::{Retry, StepDef, Trigger, Until};
+use loadtest_model::definition::{Retry, Trigger, Until};
 use loadtest_model::metrics::StepTally;
 use loadtest_model::metrics::{Cause, RootCause};
 use loadtest_model::metrics::{ErrorKind, Traffic};
-use loadtest_model::schedule::Window;
 use std::cell::Cell;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What sends the requests of a step, and what is told of them.
-pub(super) struct Sender<'a, T, O> {
-    pub(super) step: usize,
-    pub(super) def: &'a StepDef,
-    pub(super) window: Window,
-    pub(super) desk: &'a Desk,
+/// Sends the requests of a step.
+pub(super) struct RequestLoop<'a, T, O> {
+    pub(super) context: StepContext<'a>,
     pub(super) request: &'a RequestBuf,
     pub(super) transport: &'a mut T,
     pub(super) chain: &'a mut dyn Chain,
     pub(super) observer: &'a mut O,
 }
 
-/// What the requests of a step came to: one sample.
-pub(super) struct Attempt {
+/// The result of all requests of a step: one sample.
+pub(super) struct AttemptSummary {
     /// The status of the answer that the chain holds now, or why it holds none.
     pub(super) result: Result<StatusCode, Failure>,
-    /// When the first request was ready to be sent.
+    /// The time at which the first request was ready to be sent.
     pub(super) begun: Option<Instant>,
     /// The service times of all requests: from the first send to the last byte, less the pauses.
     pub(super) service: Duration,
     /// The pauses between them.
     pub(super) paused: Duration,
-    /// Whether the end of the run came before the answer that the step waits for.
+    /// True if the run ended before the response that the step waits for.
     pub(super) is_cut_off: bool,
     requests: u32,
-    /// How many of the last requests failed, one after another.
+    /// The number of consecutive failures so far.
     failures: u32,
 }
 
-impl<T: Transport, O: Observer> Sender<'_, T, O> {
+impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
     /// Sends until there is an answer to go on with, or none to hope for.
-    pub(super) async fn attempt(mut self) -> Attempt {
+    pub(super) async fn send_until_settled(mut self) -> AttemptSummary {
         // Only those that wait for an answer look at the clock.
-        let until = self.def.until.as_ref();
+        let until = self.context.def.until.as_ref();
         let deadline = until.map(|until| Instant::now() + until.within);
-        let mut attempt = Attempt {
+        let mut attempt = AttemptSummary {
             result: Ok(StatusCode::OK),
             begun: None,
             service: Duration::ZERO,
@@ -60,42 +55,40 @@ impl<T: Transport, O: Observer> Sender<'_, T, O> {
             failures: 0,
         };
         loop {
-            let cut = Cut {
+            let cut = UnfinishedRequestGuard {
                 unfinished: Cell::default(),
-                desk: self.desk,
-                window: self.window,
-                step: self.step,
+                context: self.context,
             };
             let call = Call {
                 request: self.request,
-                expect: &self.def.expect,
-                reads: self.observer.reads(self.def.reads),
-                timeout: self.request.timeout.unwrap_or(self.def.timeout),
-                redirects: self.def.redirects,
+                expect: &self.context.def.expect,
+                reads: self.observer.extend_reads(self.context.def.reads),
+                timeout: self.request.timeout.unwrap_or(self.context.def.timeout),
+                redirects: self.context.def.redirects,
                 unfinished: &cut.unfinished,
             };
             // An exchange is large, and is not kept across a wait.
             let pause = {
                 let exchange = self.transport.send(call).await;
-                self.take(exchange, deadline, &mut attempt)
+                self.tally_exchange(exchange, deadline, &mut attempt)
             };
             drop(cut);
             let Some(pause) = pause else { break };
             let pausing = Instant::now();
-            if self.def.last {
+            if self.context.def.last {
                 // The load is over then, and its end does not cut the pause short.
                 tokio::time::sleep(pause).await;
             } else {
-                self.desk.pause(pause).await;
+                self.context.state.pause_unless_stopping(pause).await;
             }
             attempt.paused += pausing.elapsed();
-            if !self.def.last && !self.desk.is_running() {
+            if !self.context.def.last && !self.context.state.is_running() {
                 attempt.is_cut_off = attempt.result.is_ok();
                 break;
             }
         }
         if attempt.result.is_err() {
-            let (root, step) = (RootCause::Failed, self.step);
+            let (root, step) = (RootCause::Failed, self.context.step);
             self.chain.skip(step, Cause { root, step });
         }
         attempt
@@ -103,16 +96,17 @@ impl<T: Transport, O: Observer> Sender<'_, T, O> {
 
     /// Counts what is counted of an exchange whatever the chain makes of it, and hands over the answer.
     /// The pause before the next request, where there is one.
-    fn take(
+    fn tally_exchange(
         &mut self,
         exchange: Exchange,
         deadline: Option<Instant>,
-        attempt: &mut Attempt,
+        attempt: &mut AttemptSummary,
     ) -> Option<Duration> {
-        self.observer.exchanged(self.step, self.request, &exchange);
+        self.observer
+            .on_exchange(self.context.step, self.request, &exchange);
         let is_repeated = attempt.requests > 0;
-        self.desk.tally(self.window, |tally| {
-            count(&mut tally.steps[self.step], &exchange, is_repeated);
+        self.context.state.with_tally(self.context.window, |tally| {
+            count_exchange(&mut tally.steps[self.context.step], &exchange, is_repeated);
         });
         attempt.requests += 1;
         attempt.begun.get_or_insert(exchange.begun);
@@ -124,15 +118,15 @@ impl<T: Transport, O: Observer> Sender<'_, T, O> {
             Ok(received) => {
                 attempt.failures = 0;
                 attempt.result = Ok(received.status);
-                self.read(received, left, attempt.requests)
+                self.deliver_response(received, left, attempt.requests)
                     .unwrap_or_else(|failure| {
                         attempt.result = Err(failure);
                         None
                     })
             }
             Err(failure) => {
-                let pause = self.def.retry.as_ref().and_then(|retry| {
-                    pause_after(&failure, attempt.failures, retry).filter(|pause| *pause <= left)
+                let pause = self.context.def.retry.as_ref().and_then(|retry| {
+                    retry_pause(&failure, attempt.failures, retry).filter(|pause| *pause <= left)
                 });
                 attempt.failures += 1;
                 attempt.result = Err(failure);
@@ -143,15 +137,14 @@ impl<T: Transport, O: Observer> Sender<'_, T, O> {
 
     /// Hands an answer to the chain. The pause before the next request, where it is not the one that the
     /// step waits for; `left` is the time until the step gives up.
-    fn read(
+    fn deliver_response(
         &mut self,
         received: Received,
         left: Duration,
         requests: u32,
     ) -> Result<Option<Duration>, Failure> {
-        let Self {
-            step, desk, chain, ..
-        } = self;
+        let Self { context, chain, .. } = self;
+        let StepContext { step, state, .. } = *context;
         let status = received.status;
         let failed = |kind, message| {
             Err(Failure {
@@ -165,15 +158,15 @@ impl<T: Transport, O: Observer> Sender<'_, T, O> {
             body: received.body,
             redirected_to: None,
         };
-        match desk.lend(*step, || chain.finish(*step, raw)) {
+        match state.run_user_code(step, || chain.finish(step, raw)) {
             Ok(Ok(())) => {}
             Ok(Err(reason)) => return failed(ErrorKind::BodyDecode, reason),
             Err(message) => return failed(ErrorKind::StepPanic, format!("panicked: {message}")),
         }
-        let Some(Until { every, within, .. }) = self.def.until else {
+        let Some(Until { every, within, .. }) = self.context.def.until else {
             return Ok(None);
         };
-        match desk.lend(*step, || chain.arrived(*step)) {
+        match state.run_user_code(step, || chain.arrived(step)) {
             Ok(true) => Ok(None),
             Ok(false) if every <= left => Ok(Some(every)),
             Ok(false) => {
@@ -188,32 +181,34 @@ impl<T: Transport, O: Observer> Sender<'_, T, O> {
 }
 
 /// Counts what was sent of a request that the end of the run cuts off.
-struct Cut<'a> {
+struct UnfinishedRequestGuard<'a> {
     unfinished: Cell<Traffic>,
-    desk: &'a Desk,
-    window: Window,
-    step: usize,
+    context: StepContext<'a>,
 }
 
-impl Drop for Cut<'_> {
+impl Drop for UnfinishedRequestGuard<'_> {
     fn drop(&mut self) {
         let traffic = self.unfinished.take();
         if traffic != Traffic::default() {
-            self.desk
-                .tally(self.window, |tally| tally.steps[self.step].count(traffic));
+            self.context.state.with_tally(self.context.window, |tally| {
+                tally.steps[self.context.step].count(traffic)
+            });
         }
     }
 }
 
 /// The pause before the step sends again, if it does after this failure, the `count`-th in a row from
 /// zero.
-fn pause_after(failure: &Failure, count: u32, retry: &Retry) -> Option<Duration> {
-    let is_meant = retry.on.iter().any(|trigger| triggers(*trigger, failure));
+fn retry_pause(failure: &Failure, count: u32, retry: &Retry) -> Option<Duration> {
+    let is_meant = retry
+        .on
+        .iter()
+        .any(|trigger| matches_trigger(*trigger, failure));
     (is_meant && count < retry.times)
         .then(|| retry.backoff.saturating_mul(2_u32.saturating_pow(count)))
 }
 
-fn triggers(trigger: Trigger, failure: &Failure) -> bool {
+fn matches_trigger(trigger: Trigger, failure: &Failure) -> bool {
     let name = failure.kind.name();
     let family = name.split_once('.').map_or(name, |(family, _)| family);
     match trigger {
@@ -232,7 +227,7 @@ fn triggers(trigger: Trigger, failure: &Failure) -> bool {
 }
 
 /// Counts one exchange: requests, bytes, phases and the status.
-fn count(tally: &mut StepTally, exchange: &Exchange, is_repeated: bool) {
+fn count_exchange(tally: &mut StepTally, exchange: &Exchange, is_repeated: bool) {
     tally.count(exchange.traffic);
     // the transport repeats by itself what a resting connection that was closed has lost
     let first = u32::from(!is_repeated);

@@ -1,19 +1,19 @@
-//! The control groups that this process is in, as far as they ration processors. Linux only; elsewhere
-//! there are none.
+//! The control groups of this process, as far as they ration processors. Linux only; elsewhere there
+//! are none.
 
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where control groups are mounted by convention.
-const MOUNT: &str = "/sys/fs/cgroup";
+/// The usual mount point of control groups.
+const CGROUP_MOUNT: &str = "/sys/fs/cgroup";
 
 /// The folders of the groups: the innermost first, those of version 1 and version 2.
-pub(super) fn folders() -> Vec<PathBuf> {
-    read_to_string("/proc/self/cgroup").map_or_else(|_| Vec::new(), |text| folders_of(&text))
+pub(super) fn cgroup_folders() -> Vec<PathBuf> {
+    read_to_string("/proc/self/cgroup").map_or_else(|_| Vec::new(), |text| parse_membership(&text))
 }
 
-fn folders_of(membership: &str) -> Vec<PathBuf> {
+fn parse_membership(membership: &str) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for line in membership.lines() {
         let mut parts = line.splitn(3, ':').skip(1);
@@ -21,9 +21,9 @@ fn folders_of(membership: &str) -> Vec<PathBuf> {
             continue;
         };
         let mount = if controllers.is_empty() {
-            PathBuf::from(MOUNT)
+            PathBuf::from(CGROUP_MOUNT)
         } else if controllers.split(',').any(|controller| controller == "cpu") {
-            Path::new(MOUNT).join("cpu")
+            Path::new(CGROUP_MOUNT).join("cpu")
         } else {
             continue;
         };
@@ -37,28 +37,28 @@ fn folders_of(membership: &str) -> Vec<PathBuf> {
 }
 
 /// The processors that a group may use at a time, where it has a quota.
-pub(super) fn quota(folder: &Path) -> Option<f64> {
+pub(super) fn cpu_quota(folder: &Path) -> Option<f64> {
     let read = |file: &str| read_to_string(folder.join(file)).ok();
     let text = read("cpu.max").or_else(|| {
         let quota = read("cpu.cfs_quota_us")?;
         Some(format!("{quota} {}", read("cpu.cfs_period_us")?))
     })?;
-    quota_of(&text)
+    parse_quota(&text)
 }
 
 /// Reads `<quota> <period>`; without a quota the first is `max` or -1.
-fn quota_of(text: &str) -> Option<f64> {
+fn parse_quota(text: &str) -> Option<f64> {
     let mut numbers = text.split_whitespace().map(str::parse::<f64>);
     let (quota, period) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
     (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
-/// How long a group was throttled until now, summed over the processors, where its system tells.
-pub(super) fn throttled(folder: &Path) -> Option<Duration> {
-    throttled_of(&read_to_string(folder.join("cpu.stat")).ok()?)
+/// Returns the time a group was throttled until now, summed over the processors, if the system counts it.
+pub(super) fn throttled_time(folder: &Path) -> Option<Duration> {
+    parse_throttled(&read_to_string(folder.join("cpu.stat")).ok()?)
 }
 
-fn throttled_of(stat: &str) -> Option<Duration> {
+fn parse_throttled(stat: &str) -> Option<Duration> {
     stat.lines().find_map(|line| {
         let (name, figure) = line.split_once(' ')?;
         let figure: u64 = figure.trim().parse().ok()?;
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn every_group_above_is_looked_at() {
         let paths = |text| -> Vec<String> {
-            let folders = folders_of(text).into_iter();
+            let folders = parse_membership(text).into_iter();
             folders
                 .map(|path| path.to_string_lossy().trim_end_matches('/').to_owned())
                 .collect()
@@ -103,10 +103,10 @@ mod tests {
 
     #[test]
     fn both_versions_of_quotas_are_read() {
-        assert_eq!(quota_of("50000 100000\n"), Some(0.5));
-        assert_eq!(quota_of("250000\n 100000\n"), Some(2.5));
+        assert_eq!(parse_quota("50000 100000\n"), Some(0.5));
+        assert_eq!(parse_quota("250000\n 100000\n"), Some(2.5));
         for none in ["max 100000\n", "-1\n 100000\n", "", "100000"] {
-            assert_eq!(quota_of(none), None, "{none:?}");
+            assert_eq!(parse_quota(none), None, "{none:?}");
         }
     }
 
@@ -114,8 +114,8 @@ mod tests {
     fn both_versions_of_throttling_are_read() {
         let new = "usage_usec 9\nnr_periods 7\nnr_throttled 3\nthrottled_usec 412000\n";
         let old = "nr_periods 7\nnr_throttled 3\nthrottled_time 412000000\n";
-        assert_eq!(throttled_of(new), Some(Duration::from_millis(412)));
-        assert_eq!(throttled_of(old), Some(Duration::from_millis(412)));
-        assert_eq!(throttled_of("usage_usec 9\nuser_usec 7\n"), None);
+        assert_eq!(parse_throttled(new), Some(Duration::from_millis(412)));
+        assert_eq!(parse_throttled(old), Some(Duration::from_millis(412)));
+        assert_eq!(parse_throttled("usage_usec 9\nuser_usec 7\n"), None);
     }
 }

@@ -7,26 +7,26 @@ use std::fmt::Write as _;
 
 /// A piece of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum ShellPiece {
     /// These bytes.
     Plain(Vec<u8>),
     /// The value of this variable.
     Variable(String),
 }
 
-/// One word. It holds no NUL, which no argument of a program can.
-pub(super) fn word(pieces: &[Piece]) -> String {
-    let mut word = Word::default();
+/// Returns a word for a POSIX shell. The pieces hold no NUL, which no argument can hold.
+pub(super) fn shell_word(pieces: &[ShellPiece]) -> String {
+    let mut word = ShellWord::default();
     for piece in pieces {
         match piece {
-            Piece::Plain(bytes) => word.add(bytes),
-            Piece::Variable(name) => {
-                word.close();
+            ShellPiece::Plain(bytes) => word.add_bytes(bytes),
+            ShellPiece::Variable(name) => {
+                word.close_quote();
                 let _ = write!(word.text, "\"${name}\"");
             }
         }
     }
-    word.close();
+    word.close_quote();
     if word.text.is_empty() {
         word.text.push_str("''");
     }
@@ -34,14 +34,14 @@ pub(super) fn word(pieces: &[Piece]) -> String {
 }
 
 /// A command that prints the bytes, whatever they are.
-pub(super) fn printer(pieces: &[Piece]) -> String {
+pub(super) fn printf_command(pieces: &[ShellPiece]) -> String {
     let commands: Vec<String> = pieces
         .iter()
         .map(|piece| match piece {
-            Piece::Plain(bytes) => {
-                format!("printf '{}'", format(bytes))
+            ShellPiece::Plain(bytes) => {
+                format!("printf '{}'", printf_format(bytes))
             }
-            Piece::Variable(name) => format!("printf %s \"${name}\""),
+            ShellPiece::Variable(name) => format!("printf %s \"${name}\""),
         })
         .collect();
     match commands.as_slice() {
@@ -50,17 +50,17 @@ pub(super) fn printer(pieces: &[Piece]) -> String {
     }
 }
 
-/// Whether a terminal shows all of the bytes, so that they can be a part of a line.
-pub(super) fn are_shown(bytes: &[u8]) -> bool {
-    std::str::from_utf8(bytes).is_ok_and(|text| text.chars().all(is_shown))
+/// Returns whether a terminal shows all of the bytes, so that they can be part of a line.
+pub(super) fn is_printable(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_ok_and(|text| text.chars().all(is_printable_char))
 }
 
 /// The bytes as a format of `printf`, between single quotes.
-fn format(bytes: &[u8]) -> String {
+fn printf_format(bytes: &[u8]) -> String {
     let mut format = String::with_capacity(bytes.len());
     let add_octal = |format: &mut String, bytes: &[u8]| {
         for byte in bytes {
-            format.push_str(&octal(*byte));
+            format.push_str(&push_octal(*byte));
         }
     };
     for chunk in bytes.utf8_chunks() {
@@ -73,7 +73,7 @@ fn format(bytes: &[u8]) -> String {
                 '%' => format.push_str("%%"),
                 // At the beginning it would be an option.
                 '-' if format.is_empty() => add_octal(&mut format, b"-"),
-                letter if is_shown(letter) && letter != '\'' => format.push(letter),
+                letter if is_printable_char(letter) && letter != '\'' => format.push(letter),
                 letter => add_octal(&mut format, letter.encode_utf8(&mut [0; 4]).as_bytes()),
             }
         }
@@ -82,39 +82,39 @@ fn format(bytes: &[u8]) -> String {
     format
 }
 
-fn octal(byte: u8) -> String {
+fn push_octal(byte: u8) -> String {
     format!("\\{byte:03o}")
 }
 
 /// A word that is being written.
 #[derive(Default)]
-struct Word {
+struct ShellWord {
     text: String,
-    inside: Inside,
+    inside: OpenQuote,
 }
 
-/// What is open at its end.
+/// The quote that is open at its end.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
-enum Inside {
+enum OpenQuote {
     #[default]
     Nothing,
     Quotes,
     Printf,
 }
 
-impl Word {
-    fn add(&mut self, bytes: &[u8]) {
+impl ShellWord {
+    fn add_bytes(&mut self, bytes: &[u8]) {
         for chunk in bytes.utf8_chunks() {
             for letter in chunk.valid().chars() {
                 let mut buffer = [0; 4];
                 let letter_bytes = letter.encode_utf8(&mut buffer).as_bytes();
                 match letter {
                     '\'' => {
-                        self.close();
+                        self.close_quote();
                         self.text.push_str("\\'");
                     }
-                    _ if is_shown(letter) => {
-                        self.enter(Inside::Quotes);
+                    _ if is_printable_char(letter) => {
+                        self.open_quote(OpenQuote::Quotes);
                         self.text.push(letter);
                     }
                     _ => self.add_octal(letter_bytes),
@@ -126,35 +126,35 @@ impl Word {
 
     fn add_octal(&mut self, bytes: &[u8]) {
         for byte in bytes {
-            self.enter(Inside::Printf);
-            self.text.push_str(&octal(*byte));
+            self.open_quote(OpenQuote::Printf);
+            self.text.push_str(&push_octal(*byte));
         }
     }
 
-    fn enter(&mut self, inside: Inside) {
+    fn open_quote(&mut self, inside: OpenQuote) {
         if self.inside != inside {
-            self.close();
+            self.close_quote();
             self.text.push_str(match inside {
-                Inside::Nothing => "",
-                Inside::Quotes => "'",
-                Inside::Printf => "\"$(printf '",
+                OpenQuote::Nothing => "",
+                OpenQuote::Quotes => "'",
+                OpenQuote::Printf => "\"$(printf '",
             });
             self.inside = inside;
         }
     }
 
-    fn close(&mut self) {
+    fn close_quote(&mut self) {
         self.text.push_str(match self.inside {
-            Inside::Nothing => "",
-            Inside::Quotes => "'",
-            Inside::Printf => "')\"",
+            OpenQuote::Nothing => "",
+            OpenQuote::Quotes => "'",
+            OpenQuote::Printf => "')\"",
         });
-        self.inside = Inside::Nothing;
+        self.inside = OpenQuote::Nothing;
     }
 }
 
-/// Whether a terminal shows a letter and does nothing else. A line end is meant as one.
-fn is_shown(letter: char) -> bool {
+/// Returns whether a terminal just shows a letter. A line end counts as shown.
+fn is_printable_char(letter: char) -> bool {
     let turns = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     letter == '\n' || !(letter.is_control() || turns)
 }
@@ -176,17 +176,17 @@ mod tests {
         output.stdout
     }
 
-    fn pieces(before: &[u8], after: &[u8]) -> [Piece; 3] {
+    fn pieces(before: &[u8], after: &[u8]) -> [ShellPiece; 3] {
         [
-            Piece::Plain(before.to_vec()),
-            Piece::Variable("SECRET".to_owned()),
-            Piece::Plain(after.to_vec()),
+            ShellPiece::Plain(before.to_vec()),
+            ShellPiece::Variable("SECRET".to_owned()),
+            ShellPiece::Plain(after.to_vec()),
         ]
     }
 
     #[test]
     fn words_are_quoted_as_people_do() {
-        let plain = |text: &str| word(&[Piece::Plain(text.into())]);
+        let plain = |text: &str| shell_word(&[ShellPiece::Plain(text.into())]);
         assert_eq!(plain("a b"), "'a b'");
         assert_eq!(plain("it's"), r"'it'\''s'");
         assert_eq!(plain(""), "''");
@@ -194,7 +194,10 @@ mod tests {
             plain("a\tb\r\n"),
             "'a'\"$(printf '\\011')\"'b'\"$(printf '\\015')\"'\n'"
         );
-        assert_eq!(word(&pieces(b"Bearer ", b"")), r#"'Bearer '"$SECRET""#);
+        assert_eq!(
+            shell_word(&pieces(b"Bearer ", b"")),
+            r#"'Bearer '"$SECRET""#
+        );
         assert!(plain("a\u{202e}b").is_ascii());
     }
 
@@ -207,7 +210,7 @@ mod tests {
             text in "[ -~\\n\\t\\r\u{202e}é'\"$`!\\\\]{0,12}",
             secret in "[ -~]{0,8}",
         ) {
-            let line = format!("printf %s {}", word(&pieces(&before, text.as_bytes())));
+            let line = format!("printf %s {}", shell_word(&pieces(&before, text.as_bytes())));
             let whole = [&before, secret.as_bytes(), text.as_bytes()].concat();
             prop_assert_eq!(shell(&line, &secret), whole);
         }
@@ -218,7 +221,7 @@ mod tests {
             secret in "[ -~]{0,8}",
         ) {
             let whole = [&before, secret.as_bytes(), &before].concat();
-            prop_assert_eq!(shell(&printer(&pieces(&before, &before)), &secret), whole);
+            prop_assert_eq!(shell(&printf_command(&pieces(&before, &before)), &secret), whole);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Tells the kinds of failure apart: from the error of a library to an [`ErrorKind`].
+//! Maps the errors of libraries to failures with an [`ErrorKind`].
 
 use super::connection;
 use super::meter::{MAX_HEAD, Meter};
@@ -14,8 +14,8 @@ use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
 
 /// No TCP connection came about.
-pub(super) fn connecting(address: SocketAddr, error: &io::Error) -> Failure {
-    let kind = local(error).unwrap_or(match error.kind() {
+pub(super) fn connect_failure(address: SocketAddr, error: &io::Error) -> Failure {
+    let kind = local_error_kind(error).unwrap_or(match error.kind() {
         io::ErrorKind::ConnectionRefused => ErrorKind::ConnectRefused,
         io::ErrorKind::ConnectionReset => ErrorKind::ResetBeforeHead,
         io::ErrorKind::TimedOut => ErrorKind::ConnectTimeout,
@@ -34,8 +34,8 @@ pub(super) fn connecting(address: SocketAddr, error: &io::Error) -> Failure {
     )
 }
 
-/// The fault of this machine behind `error`, if it is one.
-pub(super) fn local(error: &io::Error) -> Option<ErrorKind> {
+/// The fault of this machine behind `h2_error`, if it is one.
+pub(super) fn local_error_kind(error: &io::Error) -> Option<ErrorKind> {
     match error.kind() {
         io::ErrorKind::AddrNotAvailable | io::ErrorKind::AddrInUse => {
             return Some(ErrorKind::LocalPorts);
@@ -56,7 +56,7 @@ pub(super) fn local(error: &io::Error) -> Option<ErrorKind> {
 }
 
 /// The TLS handshake failed.
-pub(super) fn in_handshake(error: &io::Error) -> Failure {
+pub(super) fn handshake_failure(error: &io::Error) -> Failure {
     let tls = error
         .get_ref()
         .and_then(|inner| inner.downcast_ref::<rustls::Error>());
@@ -82,7 +82,7 @@ pub(super) fn in_handshake(error: &io::Error) -> Failure {
             AlertDescription::CertificateRequired
             | AlertDescription::BadCertificate
             | AlertDescription::UnknownCA,
-        )) => CLIENT_CERTIFICATE,
+        )) => CLIENT_CERTIFICATE_HELP,
         Some(rustls::Error::AlertReceived(AlertDescription::ProtocolVersion)) => {
             "; the target speaks neither TLS 1.2 nor 1.3"
         }
@@ -95,15 +95,15 @@ pub(super) fn in_handshake(error: &io::Error) -> Failure {
         _ => "",
     };
     let reason = match tls {
-        Some(rustls::Error::InvalidCertificate(certificate)) => refused(certificate),
+        Some(rustls::Error::InvalidCertificate(certificate)) => certificate_reason(certificate),
         _ => None,
     };
     let reason = reason.unwrap_or_else(|| error.to_string());
     Failure::new(kind, format!("the TLS handshake failed: {reason}{remedy}"))
 }
 
-/// Why a certificate is refused, where the library says so in a way that is hard to read.
-fn refused(error: &CertificateError) -> Option<String> {
+/// Explains the refusal of a certificate, where the library's words are hard to read.
+fn certificate_reason(error: &CertificateError) -> Option<String> {
     let date = |time: UnixTime| {
         let since_epoch = Duration::from_secs(time.as_secs());
         format_rfc3339_seconds(SystemTime::UNIX_EPOCH + since_epoch)
@@ -126,16 +126,16 @@ fn refused(error: &CertificateError) -> Option<String> {
     }
 }
 
-/// What to do where a server asks the client for a certificate.
-const CLIENT_CERTIFICATE: &str = "; the target wants to know the client: `identity = \"certs/client.pem\"` with a certificate \
+/// Help for a server that asks the client for a certificate.
+const CLIENT_CERTIFICATE_HELP: &str = "; the target wants to know the client: `identity = \"certs/client.pem\"` with a certificate \
      that it trusts";
 
-/// What to do where an answer begins with something else than a version of HTTP.
-const OTHER_SPEECH: &str =
+/// Help for a response that does not begin with a version of HTTP.
+const NOT_HTTP1_HELP: &str =
     "; a target that speaks HTTP/2 alone needs `http = 2`, one that speaks TLS `https://`";
 
 /// There is a connection, but no head of an answer came over it.
-pub(super) fn before_head(error: &connection::Error, meter: &Meter, reused: bool) -> Failure {
+pub(super) fn head_failure(error: &connection::Error, meter: &Meter, reused: bool) -> Failure {
     let too_large = matches!(error, connection::Error::Http1(http1::Error::TooLarge));
     if too_large || meter.is_head_too_large() {
         let kib = MAX_HEAD / 1024;
@@ -147,7 +147,7 @@ pub(super) fn before_head(error: &connection::Error, meter: &Meter, reused: bool
     match error {
         connection::Error::Http1(http1::Error::Malformed(reason)) => {
             let remedy = if reason.contains("version") {
-                OTHER_SPEECH
+                NOT_HTTP1_HELP
             } else {
                 ""
             };
@@ -158,14 +158,14 @@ pub(super) fn before_head(error: &connection::Error, meter: &Meter, reused: bool
         }
         connection::Error::Http1(_) => {}
         connection::Error::Http2(error) => {
-            let known = http2::error(error).and_then(|error| http2::before_head(error, meter));
+            let known = http2::h2_error(error).and_then(|error| http2::head_failure(error, meter));
             if let Some(failure) = known {
                 return failure;
             }
             if error.is_user() {
                 return Failure::new(
                     ErrorKind::StepError,
-                    format!("the request cannot be sent: {}", chain(error)),
+                    format!("the request cannot be sent: {}", error_chain_text(error)),
                 );
             }
         }
@@ -180,7 +180,7 @@ pub(super) fn before_head(error: &connection::Error, meter: &Meter, reused: bool
             "the connection was reset before the head of the answer",
         ),
         Some(io::ErrorKind::InvalidData) => {
-            Failure::new(ErrorKind::TlsProtocol, in_tls(error.of()))
+            Failure::new(ErrorKind::TlsProtocol, tls_failure_text(error.of()))
         }
         _ if reused => Failure::new(
             ErrorKind::ClosedReused,
@@ -194,9 +194,9 @@ pub(super) fn before_head(error: &connection::Error, meter: &Meter, reused: bool
 }
 
 /// The head is there, but the body broke off.
-pub(super) fn in_body(error: &connection::Error, meter: &Meter) -> Failure {
+pub(super) fn body_failure(error: &connection::Error, meter: &Meter) -> Failure {
     if let connection::Error::Http2(error) = error
-        && let Some(failure) = http2::error(error).and_then(http2::in_body)
+        && let Some(failure) = http2::h2_error(error).and_then(http2::body_failure)
     {
         return failure;
     }
@@ -209,17 +209,17 @@ pub(super) fn in_body(error: &connection::Error, meter: &Meter) -> Failure {
             );
         }
         Some(io::ErrorKind::InvalidData) => {
-            return Failure::new(ErrorKind::TlsProtocol, in_tls(error.of()));
+            return Failure::new(ErrorKind::TlsProtocol, tls_failure_text(error.of()));
         }
         Some(_) => {
-            let text = chain(error.of());
+            let text = error_chain_text(error.of());
             return Failure::new(
                 ErrorKind::ResetInBody,
                 format!("the connection was reset within the body: {text}"),
             );
         }
     }
-    let text = chain(error.of());
+    let text = error_chain_text(error.of());
     match error {
         connection::Error::Http1(http1::Error::Chunk(_)) => Failure::new(
             ErrorKind::BodyBadChunk,
@@ -233,8 +233,8 @@ pub(super) fn in_body(error: &connection::Error, meter: &Meter) -> Failure {
 }
 
 /// TLS broke off after the handshake: with TLS 1.3 a server refuses a client's certificate only then.
-fn in_tls(error: &dyn Error) -> String {
-    let text = chain(error);
+fn tls_failure_text(error: &dyn Error) -> String {
+    let text = error_chain_text(error);
     let refused = [
         "CertificateRequired",
         "CertificateUnknown",
@@ -244,7 +244,7 @@ fn in_tls(error: &dyn Error) -> String {
         "DecryptError",
     ];
     let remedy = if refused.iter().any(|alert| text.contains(alert)) {
-        CLIENT_CERTIFICATE
+        CLIENT_CERTIFICATE_HELP
     } else {
         ""
     };
@@ -252,7 +252,7 @@ fn in_tls(error: &dyn Error) -> String {
 }
 
 /// An error with its causes, in one line.
-fn chain(error: &dyn Error) -> String {
+fn error_chain_text(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_handshake_that_the_system_gives_up_has_timed_out() {
-        let kind = |errno: Errno| in_handshake(&errno.into()).kind;
+        let kind = |errno: Errno| handshake_failure(&errno.into()).kind;
         assert_eq!(kind(Errno::ETIMEDOUT), ErrorKind::TlsTimeout);
         assert_eq!(kind(Errno::ECONNRESET), ErrorKind::TlsProtocol);
     }
@@ -290,7 +290,7 @@ mod tests {
             (Errno::ENOBUFS, ErrorKind::LocalMemory),
         ] {
             let address = "127.0.0.1:80".parse().unwrap();
-            let failure = connecting(address, &errno.into());
+            let failure = connect_failure(address, &errno.into());
             assert_eq!(failure.kind, kind, "{errno:?}");
             assert!(
                 failure.message.contains("127.0.0.1:80"),

@@ -1,9 +1,9 @@
-//! A request as a curl command that sends the same bytes. Values of secrets are variables in it.
+//! Writes a request as a curl command that sends the same bytes. Secrets become shell variables.
 
 use super::Curl;
-use super::secrets::{self, Vault};
-use super::shell::{Piece, are_shown, printer, word};
-use crate::redact::{self, Part};
+use super::secret_names::{self, SecretNames};
+use super::shell::{ShellPiece, is_printable, printf_command, shell_word};
+use crate::redact::{self, TextPart};
 use crate::transport::Hop;
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderName,
@@ -14,21 +14,21 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// The longest body that is an argument; systems allow 128 KiB.
-const LONGEST_ARGUMENT: usize = 100_000;
+const MAX_ARGUMENT_BODY: usize = 100_000;
 /// From this length on, curl asks before it sends a body.
-const ASKS_FROM: usize = 1024;
+const EXPECT_CONTINUE_FROM: usize = 1024;
 
-/// What curl has to know of TLS.
+/// The TLS options of a curl command.
 #[derive(Debug, Default)]
-pub(crate) struct Tls {
+pub(crate) struct CurlTls {
     insecure: bool,
     ca: Option<PathBuf>,
     identity: Option<PathBuf>,
 }
 
-impl Tls {
-    /// That of a client; its files are relative to `root`.
-    pub(crate) fn of(client: &Client, root: &Path) -> Self {
+impl CurlTls {
+    /// Takes the options of a client; its files are relative to `root`.
+    pub(crate) fn from_client(client: &Client, root: &Path) -> Self {
         let file = |path: &Option<Cow<'_, str>>| path.as_ref().map(|path| root.join(&**path));
         Self {
             insecure: client.insecure,
@@ -39,19 +39,19 @@ impl Tls {
 }
 
 /// The command for the request of `hop`.
-pub(super) fn command(hop: &Hop, tls: &Tls, vault: &mut Vault) -> Curl {
-    let mut writing = Writing {
+pub(super) fn curl_command(hop: &Hop, tls: &CurlTls, vault: &mut SecretNames) -> Curl {
+    let mut writing = CurlWriter {
         vault,
         variables: Vec::new(),
         words: vec!["curl".to_owned()],
     };
-    let input = writing.request(hop, tls);
+    let input = writing.write_request(hop, tls);
     let options = writing.words.join(" ");
     let mut command = match &input {
         Some(printer) => format!("{printer} | {options}"),
         None => options,
     };
-    for line in writing.lines(hop, input.is_some()) {
+    for line in writing.argument_lines(hop, input.is_some()) {
         command.push_str(" \\\n  ");
         command.push_str(&line);
     }
@@ -62,15 +62,15 @@ pub(super) fn command(hop: &Hop, tls: &Tls, vault: &mut Vault) -> Curl {
 }
 
 /// A command that is being written.
-struct Writing<'a> {
-    vault: &'a mut Vault,
+struct CurlWriter<'a> {
+    vault: &'a mut SecretNames,
     variables: Vec<(String, String)>,
     words: Vec<String>,
 }
 
-impl Writing<'_> {
+impl CurlWriter<'_> {
     /// The words before the headers; what prints the body, where it can be no argument.
-    fn request(&mut self, hop: &Hop, tls: &Tls) -> Option<String> {
+    fn write_request(&mut self, hop: &Hop, tls: &CurlTls) -> Option<String> {
         let is_https = hop.url.starts_with("https:");
         let mut flag = |is_wanted: bool, flag: &str| {
             if is_wanted {
@@ -91,7 +91,7 @@ impl Writing<'_> {
             if let (true, Some(path)) = (is_https, path) {
                 let path = path.to_string_lossy().into_owned().into_bytes();
                 self.words.push(flag.to_owned());
-                self.words.push(word(&[Piece::Plain(path)]));
+                self.words.push(shell_word(&[ShellPiece::Plain(path)]));
             }
         }
         let implied = if sends_data(hop) {
@@ -104,46 +104,51 @@ impl Writing<'_> {
         } else if hop.method != implied {
             self.words.push("-X".to_owned());
             self.words
-                .push(word(&[Piece::Plain(hop.method.as_str().into())]));
+                .push(shell_word(&[ShellPiece::Plain(hop.method.as_str().into())]));
         }
-        let url = Letters::of(hop.url.as_bytes());
-        let url = self.pieces(&url, redact::parts, "in the URL");
-        self.words.push(word(&url));
-        let is_argument = hop.body.len() <= LONGEST_ARGUMENT && are_shown(&hop.body);
-        (!is_argument).then(|| printer(&self.body(hop)))
+        let url = ByteText::from_client(hop.url.as_bytes());
+        let url = self.word_pieces(&url, redact::split_secrets, "in the URL");
+        self.words.push(shell_word(&url));
+        let is_argument = hop.body.len() <= MAX_ARGUMENT_BODY && is_printable(&hop.body);
+        (!is_argument).then(|| printf_command(&self.body_pieces(hop)))
     }
 
-    fn body(&mut self, hop: &Hop) -> Vec<Piece> {
-        self.pieces(&Letters::of(&hop.body), redact::parts, "in the body")
+    fn body_pieces(&mut self, hop: &Hop) -> Vec<ShellPiece> {
+        self.word_pieces(
+            &ByteText::from_client(&hop.body),
+            redact::split_secrets,
+            "in the body",
+        )
     }
 
     /// A line for each header, and one for the body.
-    fn lines(&mut self, hop: &Hop, is_piped: bool) -> Vec<String> {
+    fn argument_lines(&mut self, hop: &Hop, is_piped: bool) -> Vec<String> {
         let mut lines = Vec::new();
-        let mut header = |header: &[Piece]| lines.push(format!("-H {}", word(header)));
+        let mut header = |header: &[ShellPiece]| lines.push(format!("-H {}", shell_word(header)));
         let has = |name: &HeaderName| hop.headers.contains_key(name);
         for (name, value) in &hop.headers {
             if is_implied(name, value.as_bytes(), hop) {
                 continue;
             }
             if value.is_empty() {
-                header(&[Piece::Plain(format!("{name};").into())]);
+                header(&[ShellPiece::Plain(format!("{name};").into())]);
                 continue;
             }
-            let mut pieces = vec![Piece::Plain(format!("{name}: ").into())];
-            let letters = Letters::of(value.as_bytes());
-            let parts = |text| secrets::header(name.as_str(), text, value.is_sensitive());
-            pieces.extend(self.pieces(&letters, parts, &format!("the header {name}")));
+            let mut pieces = vec![ShellPiece::Plain(format!("{name}: ").into())];
+            let letters = ByteText::from_client(value.as_bytes());
+            let parts =
+                |text| secret_names::split_header(name.as_str(), text, value.is_sensitive());
+            pieces.extend(self.word_pieces(&letters, parts, &format!("the header {name}")));
             header(&pieces);
         }
         // What curl would add.
         let unwanted = [
             (CONTENT_TYPE, sends_data(hop)),
-            (EXPECT, hop.body.len() >= ASKS_FROM),
+            (EXPECT, hop.body.len() >= EXPECT_CONTINUE_FROM),
         ];
         for (name, is_added) in unwanted {
             if is_added && !has(&name) {
-                header(&[Piece::Plain(format!("{name}:").into())]);
+                header(&[ShellPiece::Plain(format!("{name}:").into())]);
             }
         }
         if has(&ACCEPT_ENCODING) {
@@ -152,42 +157,44 @@ impl Writing<'_> {
         if is_piped {
             lines.push("--data-binary @-".to_owned());
         } else if sends_data(hop) {
-            lines.push(format!("--data-raw {}", word(&self.body(hop))));
+            lines.push(format!("--data-raw {}", shell_word(&self.body_pieces(hop))));
         }
         lines
     }
 
     /// The letters as a shell has them; `what` says what their secrets are.
-    fn pieces<'a>(
+    fn word_pieces<'a>(
         &mut self,
-        letters: &'a Letters<'_>,
-        parts: impl Fn(&'a str) -> Vec<Part<'a>>,
+        letters: &'a ByteText<'_>,
+        parts: impl Fn(&'a str) -> Vec<TextPart<'a>>,
         what: &str,
-    ) -> Vec<Piece> {
+    ) -> Vec<ShellPiece> {
         parts(&letters.text)
             .iter()
             .map(|part| match part {
-                Part::Plain(text) => Piece::Plain(letters.bytes(text)),
-                Part::Secret { name, value } => Piece::Variable(self.variable(name, value, what)),
+                TextPart::Plain(text) => ShellPiece::Plain(letters.to_bytes(text)),
+                TextPart::Secret { name, value } => {
+                    ShellPiece::Variable(self.name_variable(name, value, what))
+                }
             })
             .collect()
     }
 
-    fn variable(&mut self, name: &str, value: &str, what: &str) -> String {
-        if let Some((variable, words)) = self.vault.known(value, what) {
+    fn name_variable(&mut self, name: &str, value: &str, what: &str) -> String {
+        if let Some((variable, words)) = self.vault.scenario_secret(value, what) {
             if !self.variables.iter().any(|(known, _)| *known == variable) {
                 self.variables.push((variable.clone(), words));
             }
             return variable;
         }
-        let variable = self.vault.variable(name, value);
+        let variable = self.vault.name_variable(name, value);
         if !self.variables.iter().any(|(known, _)| *known == variable) {
             let mut words = if what.starts_with("in ") {
-                format!("{} {what}", secrets::word(name))
+                format!("{} {what}", secret_names::comment_word(name))
             } else {
                 what.to_owned()
             };
-            if let Some(origin) = self.vault.origin(value) {
+            if let Some(origin) = self.vault.origin_of(value) {
                 words = format!("{words}, which is {origin}");
             }
             self.variables.push((variable.clone(), words));
@@ -196,13 +203,13 @@ impl Writing<'_> {
     }
 }
 
-/// Whether the command has a body, be it an empty one.
+/// Returns whether the command has a body, even an empty one.
 fn sends_data(hop: &Hop) -> bool {
     let is_empty = hop.headers.get(CONTENT_LENGTH);
     !hop.body.is_empty() || is_empty.is_some_and(|length| length == "0")
 }
 
-/// Whether curl sends this header by itself.
+/// Returns whether curl sends this header by itself.
 fn is_implied(name: &HeaderName, value: &[u8], hop: &Hop) -> bool {
     match *name {
         CONTENT_LENGTH => true,
@@ -216,13 +223,13 @@ fn is_implied(name: &HeaderName, value: &[u8], hop: &Hop) -> bool {
 }
 
 /// Bytes as text, in which secrets can be looked for. Where they are none, each byte is a letter.
-struct Letters<'a> {
+struct ByteText<'a> {
     text: Cow<'a, str>,
     is_text: bool,
 }
 
-impl<'a> Letters<'a> {
-    fn of(bytes: &'a [u8]) -> Self {
+impl<'a> ByteText<'a> {
+    fn from_client(bytes: &'a [u8]) -> Self {
         let text = std::str::from_utf8(bytes);
         Self {
             is_text: text.is_ok(),
@@ -234,7 +241,7 @@ impl<'a> Letters<'a> {
     }
 
     /// The bytes of a part.
-    fn bytes(&self, part: &str) -> Vec<u8> {
+    fn to_bytes(&self, part: &str) -> Vec<u8> {
         if self.is_text {
             part.into()
         } else {
@@ -264,7 +271,7 @@ mod tests {
     }
 
     fn curl(hop: &Hop) -> Curl {
-        command(hop, &Tls::default(), &mut Vault::default())
+        curl_command(hop, &CurlTls::default(), &mut SecretNames::default())
     }
 
     #[test]
@@ -324,7 +331,7 @@ mod tests {
             "printf 'a\\000\\377%%' | curl -X 'PUT' 'http://127.0.0.1/' \\\n  \
              -H 'content-type:' \\\n  --data-binary @-"
         );
-        let large = hop(Method::POST, url, &[], &vec![b'a'; LONGEST_ARGUMENT + 1]);
+        let large = hop(Method::POST, url, &[], &vec![b'a'; MAX_ARGUMENT_BODY + 1]);
         let command = curl(&large).command;
         assert!(command.starts_with("printf 'aaa"), "{}", &command[..20]);
         assert!(command.contains("-H 'expect:'"));
@@ -338,16 +345,16 @@ mod tests {
             identity: Some("it's.pem".into()),
             ..Client::DEFAULT
         };
-        let tls = Tls::of(&client, Path::new("/p"));
+        let tls = CurlTls::from_client(&client, Path::new("/p"));
         let mut request = hop(Method::HEAD, "https://localhost/", &[], b"");
         request.version = Version::HTTP_2;
-        let secure = command(&request, &tls, &mut Vault::default()).command;
+        let secure = curl_command(&request, &tls, &mut SecretNames::default()).command;
         assert_eq!(
             secure,
             r"curl --http2 --insecure --cacert '/p/ca.pem' --cert '/p/it'\''s.pem' --head 'https://localhost/'"
         );
         request.url = "http://localhost/".to_owned();
-        let clear = command(&request, &tls, &mut Vault::default()).command;
+        let clear = curl_command(&request, &tls, &mut SecretNames::default()).command;
         assert_eq!(
             clear,
             "curl --http2-prior-knowledge --head 'http://localhost/'"

@@ -1,8 +1,8 @@
-//! Who sends for setups and teardowns: a client for each of them, which nobody measures.
+//! The client of setups and teardowns, which is not measured.
 
-use super::complain;
-use super::permission::permitted;
-use super::sender::Sender;
+use super::permission::permit_known_hosts;
+use super::print_error;
+use super::run_identity::RunIdentity;
 use crate::chain::{Courier, Http, HttpError, Local, RawResponse, RequestBuf, Scenario, Wire};
 use crate::redact;
 use crate::transport::{Call, HttpTransport, Transport};
@@ -17,21 +17,21 @@ use tokio::task::LocalSet;
 
 /// Sends for the setups and the teardowns of a scenario, on the thread that calls them.
 #[derive(Debug)]
-pub(super) struct Errands {
+pub(super) struct SetupClient {
     scenario: &'static Scenario,
-    sender: Sender,
+    sender: RunIdentity,
     runtime: Runtime,
 }
 
 /// A client of one setup or teardown.
-struct Line {
+struct SetupWire {
     transport: HttpTransport,
     redirects: u32,
-    sender: Sender,
+    sender: RunIdentity,
 }
 
-impl Errands {
-    pub(super) fn new(scenario: &'static Scenario, sender: &Sender) -> io::Result<Self> {
+impl SetupClient {
+    pub(super) fn new(scenario: &'static Scenario, sender: &RunIdentity) -> io::Result<Self> {
         Ok(Self {
             scenario,
             sender: sender.clone(),
@@ -40,14 +40,14 @@ impl Errands {
     }
 }
 
-impl Courier for Errands {
+impl Courier for SetupClient {
     fn client(&self, base: Option<&str>, redirects: u32) -> Result<Http, String> {
         let base = base.or(self.scenario.definition.base.as_deref());
         let network = self
             .runtime
-            .block_on(permitted(self.scenario, base, &self.sender))
+            .block_on(permit_known_hosts(self.scenario, base, &self.sender))
             .map_err(|error| error.to_string())?;
-        Ok(Http::new(Box::new(Line {
+        Ok(Http::new(Box::new(SetupWire {
             transport: HttpTransport::new(Arc::new(network), 0),
             redirects,
             sender: self.sender.clone(),
@@ -59,7 +59,7 @@ impl Courier for Errands {
     }
 }
 
-impl Wire for Line {
+impl Wire for SetupWire {
     fn base_url(&self) -> Option<&str> {
         self.transport.base_url()
     }
@@ -86,9 +86,12 @@ impl Wire for Line {
             if let Err(failure) = &exchange.result
                 && failure.kind == ErrorKind::GuardBlocked
             {
-                self.sender.refuse();
+                self.sender.mark_refused();
                 // Whatever the scenario makes of it.
-                complain(&format!("warning: {}", redact::text(&failure.message)));
+                print_error(&format!(
+                    "warning: {}",
+                    redact::redact_text(&failure.message)
+                ));
             }
             exchange
                 .result

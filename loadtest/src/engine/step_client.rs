@@ -1,7 +1,7 @@
-//! A step that sends for itself: its requests go over the transport of its user and are written down
-//! here, so that the step is one sample and each name of its requests a row.
+//! The client of an async step. It sends over the transport of the user and logs the requests, so that
+//! the step is one sample and each request name a row.
 
-use super::desk::Desk;
+use super::worker_state::WorkerState;
 use crate::chain::{Error, Fault, HttpError, Local, RawResponse, RequestBuf, RequestTarget, Wire};
 use crate::redact;
 use crate::transport::{Call, Exchange, Failure, Received, Transport};
@@ -19,40 +19,40 @@ use tokio::time::Instant;
 /// No status is a failure: the step looks at it.
 static ANY_STATUS: Expect = Expect::ANY;
 
-/// How many ended requests of a step are held back until it is over.
-const HELD: usize = 256;
-/// How many names of its requests are told apart in one run of a step.
-const ROWS: usize = 1_000;
+/// The most ended requests that are held back until a step is over.
+const MAX_HELD_REQUESTS: usize = 256;
+/// The most distinct request names in one run of a step.
+const MAX_ROWS: usize = 1_000;
 
-/// What a user lends to a step that sends for itself.
-pub(super) struct Line<T> {
+/// The client of an async step.
+pub(super) struct StepClient<T> {
     transport: T,
     timeout: Duration,
     redirects: u32,
-    account: Account,
+    request_log: RequestLog,
 }
 
-/// What such a step sent, and where it counts: when this is dropped, so that it does also where the end
-/// of the run cuts the step off.
-pub(super) struct Account {
-    log: RefCell<Log>,
-    desk: Rc<Desk>,
+/// The requests of an async step. They are tallied when this is dropped, so that a step which the end of the
+/// run cuts off counts too.
+pub(super) struct RequestLog {
+    log: RefCell<RequestEntries>,
+    state: Rc<WorkerState>,
     window: Window,
     step: usize,
 }
 
-/// What such a step sent.
+/// The log entries of an async step.
 #[derive(Default)]
-pub(super) struct Log {
-    /// When the first request was ready to be sent.
+pub(super) struct RequestEntries {
+    /// The time at which the first request was ready to be sent.
     pub(super) first: Option<Instant>,
-    /// When the last one was answered, or was not.
+    /// The time at which the last request ended.
     last: Option<Instant>,
     /// Requests under way.
     open: u32,
     /// Pauses under way.
     pauses: u32,
-    /// When one of these two numbers changed.
+    /// The last change of one of these two numbers.
     changed: Option<Instant>,
     /// Pauses between the first and the last request, while none was under way.
     paused: Duration,
@@ -64,24 +64,24 @@ pub(super) struct Log {
     traffic: Traffic,
     phases: Phases,
     rows: Vec<String>,
-    ended: Vec<Ended>,
-    /// Why the request that ended last was not answered.
+    finished: Vec<FinishedRequest>,
+    /// The failure of the request that ended last.
     failure: Option<Failure>,
-    /// How many exchanges are kept to be shown, the last ones.
+    /// The number of exchanges that are kept to be shown: the last ones.
     keeps: usize,
     pub(super) exchanges: VecDeque<(RequestBuf, Exchange)>,
 }
 
 /// A request that was answered, or was not.
-struct Ended {
+struct FinishedRequest {
     row: usize,
     time: Duration,
     result: Result<StatusCode, (ErrorKind, String)>,
 }
 
 /// A request on its way. One that the step drops is counted as well.
-struct Open<'a> {
-    account: &'a Account,
+struct OpenRequest<'a> {
+    request_log: &'a RequestLog,
     row: usize,
     start: Instant,
     unfinished: Cell<Traffic>,
@@ -89,25 +89,25 @@ struct Open<'a> {
 }
 
 /// A pause; one that the step drops is none of its latency either.
-struct Pause<'a>(&'a Account);
+struct PauseGuard<'a>(&'a RequestLog);
 
-impl<T: Transport> Line<T> {
-    pub(super) fn new(transport: T, def: &StepDef, account: Account) -> Self {
+impl<T: Transport> StepClient<T> {
+    pub(super) fn new(transport: T, def: &StepDef, request_log: RequestLog) -> Self {
         Self {
             transport,
             timeout: def.timeout,
             redirects: def.redirects,
-            account,
+            request_log,
         }
     }
 
     /// The transport, and what was sent over it.
-    pub(super) fn into_parts(self) -> (T, Account) {
-        (self.transport, self.account)
+    pub(super) fn into_parts(self) -> (T, RequestLog) {
+        (self.transport, self.request_log)
     }
 }
 
-impl<T: Transport> Wire for Line<T> {
+impl<T: Transport> Wire for StepClient<T> {
     fn base_url(&self) -> Option<&str> {
         self.transport.base_url()
     }
@@ -118,7 +118,7 @@ impl<T: Transport> Wire for Line<T> {
         name: Option<&'a str>,
     ) -> Local<'a, Result<RawResponse, HttpError>> {
         Box::pin(async move {
-            let open = self.account.open(request, name);
+            let open = self.request_log.open_request(request, name);
             let call = Call {
                 request,
                 expect: &ANY_STATUS,
@@ -131,17 +131,17 @@ impl<T: Transport> Wire for Line<T> {
                 unfinished: &open.unfinished,
             };
             let exchange = self.transport.send(call).await;
-            open.close(request, exchange)
+            open.close_request(request, exchange)
         })
     }
 
     fn pause(&self, time: Duration) -> Local<'_, ()> {
         Box::pin(async move {
-            let _pause = Pause::begin(&self.account);
+            let _pause = PauseGuard::begin_pause(&self.request_log);
             // Those that begin later last, or a step that polls would ask without end.
-            let desk = &self.account.desk;
-            if desk.is_running() {
-                desk.pause(time).await;
+            let state = &self.request_log.state;
+            if state.is_running() {
+                state.pause_unless_stopping(time).await;
             } else {
                 tokio::time::sleep(time).await;
             }
@@ -149,32 +149,34 @@ impl<T: Transport> Wire for Line<T> {
     }
 }
 
-impl Account {
-    /// Of step number `step`, which keeps its last `keeps` exchanges to be shown.
-    pub(super) fn new(desk: &Rc<Desk>, window: Window, step: usize, keeps: usize) -> Self {
+impl RequestLog {
+    /// Makes the log of step number `step`, which keeps its last `keeps` exchanges.
+    pub(super) fn new(state: &Rc<WorkerState>, window: Window, step: usize, keeps: usize) -> Self {
         Self {
-            log: RefCell::new(Log {
+            log: RefCell::new(RequestEntries {
                 keeps,
-                ..Log::default()
+                ..RequestEntries::default()
             }),
-            desk: Rc::clone(desk),
+            state: Rc::clone(state),
             window,
             step,
         }
     }
 
-    pub(super) fn log(&mut self) -> &mut Log {
+    pub(super) fn entries(&mut self) -> &mut RequestEntries {
         self.log.get_mut()
     }
 
-    fn open(&self, request: &RequestBuf, name: Option<&str>) -> Open<'_> {
+    fn open_request(&self, request: &RequestBuf, name: Option<&str>) -> OpenRequest<'_> {
         let start = Instant::now();
         let mut log = self.log.borrow_mut();
-        let row =
-            log.row(name.map_or_else(|| row_name(request), |name| redact::name(name).into_owned()));
+        let row = log.row_index(name.map_or_else(
+            || row_name(request),
+            |name| redact::redact_row_name(name).into_owned(),
+        ));
         log.begin_request(start);
-        Open {
-            account: self,
+        OpenRequest {
+            request_log: self,
             row,
             start,
             unfinished: Cell::default(),
@@ -183,22 +185,22 @@ impl Account {
     }
 }
 
-impl Drop for Account {
+impl Drop for RequestLog {
     fn drop(&mut self) {
         let log = self.log.get_mut();
-        self.desk
-            .tally(self.window, |tally| log.tally(&mut tally.steps[self.step]));
+        self.state
+            .with_tally(self.window, |tally| log.tally(&mut tally.steps[self.step]));
     }
 }
 
-impl Log {
+impl RequestEntries {
     /// The number of the row with this name, or of the one for what has no row of its own.
-    fn row(&mut self, name: String) -> usize {
+    fn row_index(&mut self, name: String) -> usize {
         let row = self.rows.iter().position(|row| *row == name);
         row.unwrap_or_else(|| {
             match self.rows.len() {
-                0..ROWS => self.rows.push(name),
-                ROWS => self.rows.push(OTHERS.to_owned()),
+                0..MAX_ROWS => self.rows.push(name),
+                MAX_ROWS => self.rows.push(OTHERS.to_owned()),
                 _ => {}
             }
             self.rows.len() - 1
@@ -206,7 +208,7 @@ impl Log {
     }
 
     fn begin_request(&mut self, now: Instant) {
-        self.turn(now);
+        self.update_pauses(now);
         let pausing = std::mem::take(&mut self.pausing);
         if self.first.is_some() {
             self.paused += pausing;
@@ -217,14 +219,14 @@ impl Log {
     }
 
     fn end_request(&mut self, now: Instant) {
-        self.turn(now);
+        self.update_pauses(now);
         self.last = Some(now);
         self.open -= 1;
     }
 
     /// Something begins or ends: what passed since the last time was a pause, if no request was under
     /// way.
-    fn turn(&mut self, now: Instant) {
+    fn update_pauses(&mut self, now: Instant) {
         let since = self.changed.replace(now);
         if let (0, 1.., Some(since)) = (self.open, self.pauses, since) {
             self.pausing += now - since;
@@ -244,26 +246,28 @@ impl Log {
         tally.count(self.traffic);
         tally.retries += u64::from(self.retries);
         tally.phases.record(&self.phases);
-        self.tally_ended(tally);
+        self.tally_finished(tally);
     }
 
     /// Counts each request that ended in the row of its name.
-    fn tally_ended(&mut self, tally: &mut StepTally) {
-        for ended in self.ended.drain(..) {
+    fn tally_finished(&mut self, tally: &mut StepTally) {
+        for ended in self.finished.drain(..) {
             if let Ok(status) = &ended.result {
                 *tally.statuses.entry(status.as_u16()).or_default() += 1;
             }
             let row = tally.inner(&self.rows[ended.row]);
             match &ended.result {
                 Ok(status) => row.answered(status.as_u16(), ended.time, || status.to_string()),
-                Err((kind, message)) => row.unanswered(*kind, &redact::text(message), ended.time),
+                Err((kind, message)) => {
+                    row.unanswered(*kind, &redact::redact_text(message), ended.time)
+                }
             }
         }
     }
 
-    /// How a step failed that returned `error`: as the request did that the error is about, or as the
-    /// one that ended last.
-    pub(super) fn failure(&mut self, error: &Error) -> Failure {
+    /// Returns the failure of a step that returned `error`: that of the request which the error is about,
+    /// else that of the last request.
+    pub(super) fn failure_for(&mut self, error: &Error) -> Failure {
         let words = error.to_string();
         let fault = error.fault();
         let last = self.failure.take();
@@ -295,10 +299,14 @@ impl Log {
     }
 }
 
-impl Open<'_> {
-    fn close(mut self, request: &RequestBuf, exchange: Exchange) -> Result<RawResponse, HttpError> {
+impl OpenRequest<'_> {
+    fn close_request(
+        mut self,
+        request: &RequestBuf,
+        exchange: Exchange,
+    ) -> Result<RawResponse, HttpError> {
         self.is_closed = true;
-        let log = &mut *self.account.log.borrow_mut();
+        let log = &mut *self.request_log.log.borrow_mut();
         log.end_request(Instant::now());
         log.traffic += exchange.traffic;
         log.retries += exchange.traffic.requests.saturating_sub(1);
@@ -313,7 +321,7 @@ impl Open<'_> {
                 *sum.get_or_insert_default() += more;
             }
         }
-        log.ended.push(Ended {
+        log.finished.push(FinishedRequest {
             row: self.row,
             time: exchange.service_time,
             result: match &exchange.result {
@@ -321,11 +329,14 @@ impl Open<'_> {
                 Err(failure) => Err((failure.kind, failure.message.clone())),
             },
         });
-        if log.ended.len() >= HELD {
-            let Account {
-                desk, window, step, ..
-            } = self.account;
-            desk.tally(*window, |tally| log.tally_ended(&mut tally.steps[*step]));
+        if log.finished.len() >= MAX_HELD_REQUESTS {
+            let RequestLog {
+                state,
+                window,
+                step,
+                ..
+            } = self.request_log;
+            state.with_tally(*window, |tally| log.tally_finished(&mut tally.steps[*step]));
         }
         let answer = match &exchange.result {
             Ok(Received {
@@ -359,18 +370,18 @@ impl Open<'_> {
     }
 }
 
-impl Drop for Open<'_> {
+impl Drop for OpenRequest<'_> {
     fn drop(&mut self) {
         if self.is_closed {
             return;
         }
         let now = Instant::now();
-        let log = &mut *self.account.log.borrow_mut();
+        let log = &mut *self.request_log.log.borrow_mut();
         log.end_request(now);
         log.traffic += self.unfinished.take();
         // What the end of the run cuts off has not failed.
-        if !self.account.desk.is_over() {
-            log.ended.push(Ended {
+        if !self.request_log.state.is_aborting() {
+            log.finished.push(FinishedRequest {
                 row: self.row,
                 time: now - self.start,
                 result: Err((
@@ -382,25 +393,25 @@ impl Drop for Open<'_> {
     }
 }
 
-impl<'a> Pause<'a> {
-    fn begin(account: &'a Account) -> Self {
-        let mut log = account.log.borrow_mut();
-        log.turn(Instant::now());
+impl<'a> PauseGuard<'a> {
+    fn begin_pause(request_log: &'a RequestLog) -> Self {
+        let mut log = request_log.log.borrow_mut();
+        log.update_pauses(Instant::now());
         log.pauses += 1;
-        Self(account)
+        Self(request_log)
     }
 }
 
-impl Drop for Pause<'_> {
+impl Drop for PauseGuard<'_> {
     fn drop(&mut self) {
         let mut log = self.0.log.borrow_mut();
-        log.turn(Instant::now());
+        log.update_pauses(Instant::now());
         log.pauses -= 1;
     }
 }
 
-/// Method and path; `{}` stands for a segment that looks like an id. The query is left out: it may
-/// hold anything.
+/// Returns method and path, with `{}` for segments that look like ids. The query is left out: it may hold
+/// secrets.
 fn row_name(request: &RequestBuf) -> String {
     let (origin, path) = match &request.target {
         RequestTarget::Path(path) => (String::new(), path.path()),
@@ -412,13 +423,19 @@ fn row_name(request: &RequestBuf) -> String {
     };
     let path: Vec<&str> = path
         .split('/')
-        .map(|segment| if is_id(segment) { "{}" } else { segment })
+        .map(|segment| {
+            if looks_like_id(segment) {
+                "{}"
+            } else {
+                segment
+            }
+        })
         .collect();
-    redact::name(&format!("{} {origin}{}", request.method, path.join("/"))).into_owned()
+    redact::redact_row_name(&format!("{} {origin}{}", request.method, path.join("/"))).into_owned()
 }
 
-/// Whether a segment holds a digit and is no version, like `v1`.
-fn is_id(segment: &str) -> bool {
+/// Returns whether a segment holds a digit and is not a version such as `v1`.
+fn looks_like_id(segment: &str) -> bool {
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let is_version = segment
         .strip_prefix('v')
@@ -438,14 +455,14 @@ mod tests {
 
     #[test]
     fn a_step_that_never_ends_tells_a_bounded_number_of_names_apart() {
-        let mut log = Log::default();
+        let mut log = RequestEntries::default();
         for i in 0..2_000 {
-            let row = log.row(format!("GET /{i}"));
-            assert_eq!(row, i.min(ROWS));
+            let row = log.row_index(format!("GET /{i}"));
+            assert_eq!(row, i.min(MAX_ROWS));
         }
-        assert_eq!(log.rows.len(), ROWS + 1);
-        assert_eq!(log.rows[ROWS], OTHERS);
-        assert_eq!(log.row("GET /17".to_owned()), 17);
+        assert_eq!(log.rows.len(), MAX_ROWS + 1);
+        assert_eq!(log.rows[MAX_ROWS], OTHERS);
+        assert_eq!(log.row_index("GET /17".to_owned()), 17);
     }
 
     #[test]
