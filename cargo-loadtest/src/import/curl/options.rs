@@ -1,6 +1,6 @@
 //! The options of curl, those of its newer versions included.
 
-use crate::selection::similar;
+use crate::suggestion::find_similar;
 use std::sync::LazyLock;
 
 /// An option of curl: a row of `data/curl-options.tsv`.
@@ -77,7 +77,7 @@ pub(super) fn find_name(name: &str) -> Option<(&'static CurlOption, bool)> {
 
 /// Returns the option that a misspelt name is likely to mean.
 pub(super) fn suggest_name(name: &str) -> Option<&'static str> {
-    similar(name, OPTIONS.iter().map(|option| option.name))
+    find_similar(name, OPTIONS.iter().map(|option| option.name))
 }
 
 #[cfg(test)]

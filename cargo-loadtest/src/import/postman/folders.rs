@@ -6,7 +6,7 @@ use super::super::source::{Mistake, Note};
 use super::collection::{Collection, item_place};
 use super::names::unique;
 use super::request::read_description;
-use crate::selection::similar;
+use crate::suggestion::find_similar;
 use std::collections::{HashMap, HashSet};
 
 /// Returns the numbers of the folders that are asked for.
@@ -45,7 +45,7 @@ fn no_folder(collection: &Collection<'_, '_>, wanted: &str, root: &Node<'_>) -> 
         .iter()
         .map(|folder| folder.name.as_str())
         .collect();
-    let near = similar(wanted, names.iter().copied());
+    let near = find_similar(wanted, names.iter().copied());
     let mut folders = collection.folders[1..].iter();
     let place = folders.find(|folder| near.is_none_or(|near| folder.name == near));
     let place = place
