@@ -1,4 +1,4 @@
-//! How a total load is shared out among scenarios that run at once.
+//! The split of a total load among scenarios that run at once.
 
 use crate::plan::Overrides;
 
@@ -14,15 +14,15 @@ pub enum MixError {
     TooFew {
         /// The flag.
         flag: &'static str,
-        /// What was given.
+        /// The total that was given.
         given: u64,
-        /// How many scenarios there are.
+        /// The number of scenarios.
         scenarios: usize,
     },
 }
 
-/// What of `total` each scenario gets, by its weight: rates as they are, users and iterations in whole
-/// numbers of at least one. What is no total - ramp and duration - applies to each.
+/// Splits `total` among scenarios by weight: rates exactly, users and iterations in whole numbers of at least
+/// one. Ramp and duration are no totals: they apply to each scenario.
 ///
 /// # Errors
 /// [`MixError`] for each total that is too small.

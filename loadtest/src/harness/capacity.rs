@@ -7,8 +7,8 @@ use super::sender::Sender;
 use super::write_json;
 use crate::engine::{self, Control, Phase, Staff};
 use crate::registry::Registry;
-use loadtest_model::capacity::{Next, Outcome, Purpose, SearchEnding, Trial, judge, next};
-use loadtest_model::card::{Card, Verdict};
+use loadtest_model::capacity::{Next, Outcome, Purpose, SearchEnding, Trial, next};
+use loadtest_model::card::{Card, Verdict, judge_trial};
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::failure::{FailureKind, RunFailure};
 use loadtest_model::plan::Plan;
@@ -128,7 +128,7 @@ fn try_rates(
         if let Ending::Interrupted | Ending::Aborted | Ending::Died { .. } = record.ending {
             return Ok(SearchEnding::Interrupted);
         }
-        let trial = judge(&record, &card, per_second, purpose);
+        let trial = judge_trial(&record, &card, per_second, purpose);
         attempts.push(trial.attempt);
         course.write(&SearchLine::Trial(Box::new(trial.clone())))?;
         if let Ending::Stuck { reason } = record.ending {

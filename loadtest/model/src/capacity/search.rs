@@ -1,4 +1,4 @@
-//! Which rate is tried next, a pure function of what the earlier ones came to.
+//! The next rate to try: a pure function of the outcomes of the earlier ones.
 //!
 //! The lowest rate that did not meet the SLO is believed when it was seen twice, so that one hiccup of the
 //! target does not decide the result; where the second look meets it, the search goes on from there.
@@ -7,12 +7,12 @@ use super::{Attempt, Finding, Goal, Limit, Outcome, Purpose};
 
 /// The most confirmations there can be; each after the first is of a lower rate.
 pub(super) const CONFIRMATIONS: usize = 5;
-/// How often the first rate is halved at most.
+/// The maximum number of times that the first rate is halved.
 const HALVINGS: usize = 6;
 /// Iterations that a window must hold to say something.
 const FEWEST: f64 = 10.0;
 
-/// What a search does next.
+/// The next action of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Next {
     /// Tries a rate, iterations per second.
@@ -26,7 +26,7 @@ pub enum Next {
     Done,
 }
 
-/// What comes after `attempts`.
+/// Returns the next action after `attempts`.
 pub fn next(goal: &Goal, attempts: &[Attempt]) -> Next {
     let confirmations = of(attempts, Purpose::Confirmation);
     if let Some(last) = confirmations.last() {
@@ -66,7 +66,7 @@ pub fn next(goal: &Goal, attempts: &[Attempt]) -> Next {
     }
 }
 
-/// What `attempts` come to.
+/// Returns the result of `attempts`.
 pub fn finding(goal: &Goal, attempts: &[Attempt]) -> Finding {
     let confirmations = of(attempts, Purpose::Confirmation);
     let confirmed = confirmations

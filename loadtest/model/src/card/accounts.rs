@@ -10,20 +10,20 @@ use serde::Serialize;
 pub struct Accounts {
     /// Iterations that were to start.
     pub planned: u64,
-    /// Of these, begun.
+    /// Iterations that began.
     pub started: u64,
     /// Arrivals that never began.
     pub dropped: u64,
-    /// Of those begun, ended with every drawn step ok.
+    /// Iterations that ended with every drawn step ok.
     pub ok: u64,
-    /// Of those begun, ended otherwise.
+    /// Iterations that ended otherwise.
     pub failed: u64,
-    /// Of those begun, cut off by the end of the run.
+    /// Iterations cut off by the end of the run.
     pub cancelled: u64,
     /// Begun within the warm-up; in no other figure here.
     pub warm_up: u64,
-    /// Whether all equations hold; `None` where the process died or a worker was blocked, so that what
-    /// was in flight is unknown.
+    /// True if all equations hold; `None` where the process died or a worker was blocked, so that the iterations in
+    /// flight are unknown.
     pub balanced: Option<bool>,
 }
 

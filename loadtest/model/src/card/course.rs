@@ -11,10 +11,10 @@ use std::time::Duration;
 /// The most points of a course.
 const POINTS: u32 = 300;
 
-/// What happened over time.
+/// The course of a run over time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Course {
-    /// How many seconds a point stands for.
+    /// The number of seconds per point.
     pub width: u32,
     /// The second in which the steady part begins; `None` where there is no ramp to tell it from.
     pub steady_from: Option<f64>,
@@ -23,7 +23,7 @@ pub struct Course {
     pub points: Vec<Point>,
 }
 
-/// What happened in some seconds.
+/// The measurements of some seconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Point {
     /// The first second, counted from the start of the measured run.

@@ -52,7 +52,7 @@ pub struct StepGrade {
     pub score: f64,
     /// The letter of the score.
     pub letter: Letter,
-    /// Where the score lies with a confidence of 95 %, for small samples only.
+    /// The interval of the score with a confidence of 95 %, for small samples only.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -93,7 +93,7 @@ impl StepGrade {
     }
 }
 
-/// How often the budget was spent; `None` for any failure where none is allowed.
+/// Returns how many times the budget was spent; `None` for any failure without a budget.
 fn burn(ratio: f64, budget: f64) -> Option<f64> {
     if ratio == 0.0 {
         Some(0.0)
@@ -136,7 +136,7 @@ pub struct Grade {
     pub score: Option<f64>,
     /// Its letter.
     pub letter: Option<Letter>,
-    /// Where the score lies with a confidence of 95 %, when a graded step is a small sample.
+    /// The interval of the score with a confidence of 95 %, if a graded step is a small sample.
     pub interval: Option<(f64, f64)>,
     /// The run ended early.
     pub partial: bool,
@@ -175,12 +175,12 @@ impl Grade {
         }
     }
 
-    /// What stands for the grade: `B+`, `A*`, `NS` for no sample, `–` where it is withheld.
+    /// Returns the printed grade: `B+`, `A*`, `NS` for no sample, `–` if it is withheld.
     pub fn label(&self) -> String {
         match self.letter {
             Some(letter) if self.interval.is_some() => format!("{letter}*"),
             Some(letter) => letter.to_string(),
-            None if self.withheld => super::view::NONE.to_owned(),
+            None if self.withheld => super::display::NONE.to_owned(),
             None => "NS".to_owned(),
         }
     }

@@ -2,8 +2,8 @@
 
 use super::step::{Quantiles, ratio};
 use super::threshold::{journey_error_rate, request_rate, sent};
-use super::view;
 use crate::definition::Shape;
+use crate::display;
 use crate::metrics::Tally;
 use crate::record::ScenarioRecord;
 use serde::Serialize;
@@ -15,7 +15,7 @@ pub struct Headline {
     pub single_request: bool,
     /// Journey time of ok journeys; of a one-step scenario, response time.
     pub time: Quantiles,
-    /// What the times are of where it is not almost everything: `of the 88 % that succeeded`.
+    /// The share that the times are of, unless it is almost everything: `of the 88 % that succeeded`.
     pub time_of: Option<String>,
     /// Failed and dropped of all finished and dropped, a share of one.
     pub error_rate: Option<f64>,
@@ -53,7 +53,7 @@ impl Headline {
             } else {
                 "that succeeded"
             };
-            format!("of the {} {what}", view::whole_percent(covered))
+            format!("of the {} {what}", display::whole_percent(covered))
         });
         let target_per_second = match &record.plan.load.shape {
             Shape::Rate { per_second, .. } => Some(*per_second),

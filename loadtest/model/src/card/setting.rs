@@ -1,13 +1,13 @@
-//! What was run, and how.
+//! The settings of a run.
 
-use super::view;
 use crate::definition::{Load, Shape};
+use crate::display;
 use crate::record::PermittedBy;
 use crate::record::ScenarioRecord;
 use serde::Serialize;
 use std::time::Duration;
 
-/// What was run, and how.
+/// The settings of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Setting {
@@ -27,12 +27,12 @@ pub struct Setting {
     pub seed: u64,
     /// The base URL the paths were joined to.
     pub base_url: Option<String>,
-    /// Whether the scenario started the target itself.
+    /// True if the scenario started the target itself.
     pub own_target: bool,
-    /// What permitted each target, in words; nothing of those on this machine.
+    /// The permission of each target, in words; targets on this machine need none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub permits: Vec<String>,
-    /// How it is known that nothing but loopback could be reached, in words.
+    /// The evidence that only loopback could be reached, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offline: Option<String>,
     /// The certificate of the target was not checked, as the scenario asked for.
@@ -41,11 +41,11 @@ pub struct Setting {
     pub executable_hash: String,
     /// Worker threads.
     pub workers: u32,
-    /// When it began, RFC 3339 in UTC.
+    /// The time it began, RFC 3339 in UTC.
     pub started_at: String,
     /// From the start of the load to the end of the last iteration, warm-up included.
     pub elapsed_us: u64,
-    /// How long the measured part was.
+    /// The length of the measured part.
     pub steady_us: u64,
     /// The flags of the command line that make of the scenario what was run, for a shell: the load and the
     /// base URL, where they are not those that it declares.
@@ -58,7 +58,7 @@ impl Setting {
         Self {
             fingerprint: record.definition.fingerprint.to_string(),
             version: record.definition.version.as_deref().map(str::to_owned),
-            load: view::load(&record.plan.load),
+            load: display::load(&record.plan.load),
             default_load: record.plan.default_load,
             open_model: record.plan.load.is_open(),
             max_users: record.plan.max_users,

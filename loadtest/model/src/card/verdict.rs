@@ -1,16 +1,16 @@
 //! The verdict: what the run comes to, and the exit code that says so.
 
 use super::Card;
-use super::validity::Trust;
-use super::view;
 use crate::comparison::Outcome;
+use crate::display;
 use crate::metrics::ErrorKind;
 use crate::record::Ending;
+use crate::record::Trust;
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
 
-/// What a run comes to.
+/// The verdict of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -47,7 +47,7 @@ impl Verdict {
         }
     }
 
-    /// As printed: `PASSED`.
+    /// Returns the printed name: `PASSED`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Passed => "PASSED",
@@ -61,18 +61,18 @@ impl Verdict {
     }
 }
 
-/// Why a run does not pass, for people and for programs.
+/// A reason why a run does not pass, for people and for programs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Reason {
-    /// What kind of reason.
+    /// The kind of reason.
     pub kind: ReasonKind,
     /// The step it is about; `None` where it is about the journey or the run.
     pub step: Option<String>,
-    /// In words: `p95 of login is 412 ms, and must be < 300 ms`.
+    /// The reason in words: `p95 of login is 412 ms, and must be < 300 ms`.
     pub words: String,
 }
 
-/// What kind of reason keeps a run from passing.
+/// The kind of a reason that keeps a run from passing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasonKind {
@@ -99,7 +99,7 @@ pub enum ReasonKind {
 }
 
 impl ReasonKind {
-    /// As data has it: `min_grade`.
+    /// Returns the name used in data: `min_grade`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Internal => "internal",
@@ -215,7 +215,7 @@ impl Reason {
     }
 }
 
-/// That the accounts do not balance, which is a cause of invalidity too.
+/// Explains that the accounts do not balance, which also makes the run invalid.
 fn unbalanced(card: &Card) -> Vec<String> {
     if card.accounts.balanced == Some(false) {
         invalid(card)
@@ -242,8 +242,8 @@ fn blocked(card: &Card) -> Vec<Reason> {
         .map(|error| {
             let words = format!(
                 "{} of {} not sent: {}",
-                view::counted(error.count + error.elsewhere, "request"),
-                view::quoted(&error.step),
+                display::counted(error.count + error.elsewhere, "request"),
+                display::quoted(&error.step),
                 error.example
             );
             Reason::of_step(ReasonKind::NotPermitted, &error.step, words)
@@ -283,7 +283,7 @@ fn empty(card: &Card, ending: &Ending) -> Vec<String> {
         } else if cancelled == card.accounts.started {
             format!(
                 "no step ended before the run did: {} cut off; run it longer",
-                view::counted(cancelled, "iteration")
+                display::counted(cancelled, "iteration")
             )
         } else {
             "no step was executed in the measured part; run it longer".to_owned()
@@ -296,7 +296,7 @@ fn empty(card: &Card, ending: &Ending) -> Vec<String> {
     vec![reason]
 }
 
-/// Why nothing was executed, where it was for panics.
+/// Explains why nothing was executed, if panics were the reason.
 fn panicked(card: &Card) -> Option<String> {
     if card.accounts.failed == 0 {
         return None;
@@ -306,7 +306,7 @@ fn panicked(card: &Card) -> Option<String> {
         let count = card.panics.iter().map(|panic| panic.count).sum();
         return Some(format!(
             "no step was executed, since the scenario panicked: {}, most at {}: {}",
-            view::counted(count, "panic"),
+            display::counted(count, "panic"),
             worst.location,
             worst.message
         ));
@@ -320,8 +320,8 @@ fn panicked(card: &Card) -> Option<String> {
     let count = errors().map(|error| error.count + error.elsewhere).sum();
     Some(format!(
         "no step was executed, since the scenario panicked: {}, most in {}: {}",
-        view::counted(count, "panic"),
-        view::quoted(&first.step),
+        display::counted(count, "panic"),
+        display::quoted(&first.step),
         first.example
     ))
 }
@@ -335,14 +335,14 @@ fn invalid(card: &Card) -> Vec<String> {
         .collect()
 }
 
-/// That the run ended itself, and for which threshold or for panics where.
+/// Explains that the run ended itself: the threshold, or the places of the panics.
 fn given_up(card: &Card, ending: &Ending) -> Vec<String> {
     match ending {
         Ending::Panicked => {}
         Ending::ThresholdBroken {
             after_us, reason, ..
         } => {
-            let after = view::span(Duration::from_micros(*after_us));
+            let after = display::span(Duration::from_micros(*after_us));
             return vec![format!("given up after {after}: {reason}")];
         }
         _ => return Vec::new(),
@@ -395,7 +395,7 @@ fn beside_baseline(card: &Card) -> Vec<Reason> {
                     subject
                         .step
                         .as_ref()
-                        .map_or_else(|| "the journey".to_owned(), |step| view::quoted(step)),
+                        .map_or_else(|| "the journey".to_owned(), |step| display::quoted(step)),
                     beside.baseline,
                     figure.difference_words()
                 ),

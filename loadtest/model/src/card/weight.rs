@@ -19,9 +19,9 @@ pub struct WeightRow {
     pub observed: Option<f64>,
     /// The probabilities that explain the draws with a confidence of 95 % (Wilson's score interval).
     pub interval: Option<(f64, f64)>,
-    /// How many draws there were.
+    /// The number of draws.
     pub draws: u64,
-    /// Whether the declared probability lies in the interval; by chance one in twenty does not.
+    /// True if the declared probability lies in the interval; by chance it does not in one of twenty cases.
     pub plausible: bool,
 }
 

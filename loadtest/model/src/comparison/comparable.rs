@@ -1,7 +1,8 @@
-//! Which runs can be compared: those of which a difference would be the target's.
+//! Checks that two runs can be compared: that a difference would be the target's.
 
-use crate::card::{Trust, view};
 use crate::definition::{Load, ScenarioDef, Shape};
+use crate::display;
+use crate::record::Trust;
 use crate::record::{Ending, Environment, ScenarioRecord};
 use crate::schedule::Schedule;
 use serde::{Deserialize, Serialize};
@@ -16,11 +17,11 @@ pub const SHORTEST: Duration = Duration::from_secs(60);
 pub struct Side<'a> {
     /// The identifier of the run.
     pub run_id: &'a str,
-    /// Where it ran, and of what source.
+    /// The machine and the source.
     pub environment: &'a Environment,
-    /// What it measured.
+    /// The measurements.
     pub scenario: &'a ScenarioRecord,
-    /// How far it can be trusted.
+    /// The trust in them.
     pub trust: Trust,
 }
 
@@ -35,42 +36,42 @@ pub struct Ahead<'a> {
     pub base_url: Option<&'a str>,
     /// Its setup may start a target of its own, since no base URL is given.
     pub may_start_target: bool,
-    /// Where it will run.
+    /// The machine it will run on.
     pub environment: &'a Environment,
 }
 
-/// Why two runs are not compared.
+/// The reason why two runs are not compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Refusal {
     /// They are of different scenarios.
     Scenario {
-        /// That of the baseline.
+        /// The scenario of the baseline.
         base: String,
         /// The other one.
         new: String,
     },
-    /// One did not come to its end.
+    /// A run ended early.
     Unfinished {
         /// Which.
         run_id: String,
     },
-    /// One measured the generator.
+    /// A run measured the generator.
     Invalid {
         /// Which.
         run_id: String,
     },
-    /// One has too short a steady part.
+    /// A run has too short a steady part.
     TooShort {
         /// Which.
         run_id: String,
-        /// How long it is, in microseconds.
+        /// The length of its steady part, in microseconds.
         steady_us: u64,
     },
     /// The run that is to come would have too short a steady part.
     PlannedTooShort {
-        /// How long it would be, in microseconds.
+        /// The length of its steady part, in microseconds.
         steady_us: u64,
     },
     /// They are one and the same.
@@ -80,21 +81,21 @@ pub enum Refusal {
     },
     /// Their loads differ in more than how long they last.
     Load {
-        /// That of the baseline, in words.
+        /// The load of the baseline, in words.
         base: String,
         /// The other one.
         new: String,
     },
     /// They asked different targets.
     Target {
-        /// That of the baseline, in words.
+        /// The target of the baseline, in words.
         base: String,
         /// The other one.
         new: String,
     },
     /// They ran on machines that differ, with the target on the same one.
     Machine {
-        /// That of the baseline, in words.
+        /// The machine of the baseline, in words.
         base: String,
         /// The other one.
         new: String,
@@ -140,7 +141,7 @@ pub(super) fn refusals(base: &Side<'_>, new: &Side<'_>) -> Vec<Refusal> {
     all
 }
 
-/// In what two runs of a scenario differ that are not to be averaged.
+/// A difference between two runs of a scenario that must not be averaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Differs {
     /// The source of the scenario.
@@ -164,7 +165,7 @@ impl fmt::Display for Differs {
     }
 }
 
-/// In what two runs of a scenario differ, if in anything that matters.
+/// Returns the first difference between two runs of a scenario that matters, if there is one.
 pub fn differs(old: &Side<'_>, new: &Side<'_>) -> Option<Differs> {
     let (was, is) = (old.scenario, new.scenario);
     if was.definition.revision() != is.definition.revision() {
@@ -223,8 +224,8 @@ pub fn refusals_before(base: &[Side<'_>], ahead: &Ahead<'_>) -> Vec<Refusal> {
 
 fn loads(base: &Load, new: &Load) -> Option<Refusal> {
     (!is_same_load(base, new)).then(|| Refusal::Load {
-        base: view::load(base),
-        new: view::load(new),
+        base: display::load(base),
+        new: display::load(new),
     })
 }
 
@@ -233,7 +234,7 @@ fn machines(base: &Environment, new: &Environment) -> Option<Refusal> {
     (base != new).then_some(Refusal::Machine { base, new })
 }
 
-/// Whether they ask for the same in each second, for however long.
+/// Returns true if both ask for the same in each second, for however long.
 fn is_same_load(one: &Load, other: &Load) -> bool {
     match (&one.shape, &other.shape) {
         (Shape::Rate { per_second: a, .. }, Shape::Rate { per_second: b, .. }) => {
@@ -279,7 +280,7 @@ pub(super) fn bare_url(url: &str) -> String {
 }
 
 fn machine(environment: &Environment) -> String {
-    let processors = view::counted(environment.cpus as u64, "processor");
+    let processors = display::counted(environment.cpus as u64, "processor");
     format!("{} {}, {processors}", environment.os, environment.arch)
 }
 
@@ -300,16 +301,16 @@ impl fmt::Display for Refusal {
                 )
             }
             Self::TooShort { run_id, steady_us } => {
-                let steady = view::duration(Duration::from_micros(*steady_us));
-                let least = view::span(SHORTEST);
+                let steady = display::duration(Duration::from_micros(*steady_us));
+                let least = display::span(SHORTEST);
                 write!(
                     f,
                     "the run {run_id} measured {steady} after its ramp, and chance needs {least} to be told apart"
                 )
             }
             Self::PlannedTooShort { steady_us } => {
-                let steady = view::span(Duration::from_micros(*steady_us));
-                let least = view::span(SHORTEST);
+                let steady = display::span(Duration::from_micros(*steady_us));
+                let least = display::span(SHORTEST);
                 write!(
                     f,
                     "its load lasts {steady} after the ramp, and chance needs {least} to be told apart"
@@ -327,7 +328,7 @@ impl fmt::Display for Refusal {
 }
 
 impl Refusal {
-    /// What to do about it.
+    /// Returns the remedy.
     pub fn help(&self) -> &'static str {
         match self {
             Self::Scenario { .. } => "compare runs of the same scenario",

@@ -1,4 +1,4 @@
-//! Two runs beside each other: what changed by more than chance, and by more than a margin.
+//! The comparison of runs: changes beyond chance and beyond a margin.
 //!
 //! A change is told from chance by drawing both runs anew, many times, from blocks of their own seconds
 //! (a bootstrap); and it matters only beyond a margin, since two runs of the same system differ as well
@@ -29,12 +29,12 @@ use series::Series;
 pub struct Beside {
     /// The name of the baseline.
     pub baseline: String,
-    /// What came of it.
+    /// The outcome.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
 
-/// What came of comparing a run with a baseline.
+/// The outcome of comparing a run with a baseline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
@@ -58,9 +58,9 @@ pub struct Comparison {
     pub base: Vec<String>,
     /// The run that is compared with them.
     pub new: String,
-    /// How much counts.
+    /// The smallest change that counts.
     pub margin: Margin,
-    /// Whether users wait for answers, so that slower answers are fewer.
+    /// True if users wait for answers, so that slower answers are fewer.
     #[serde(default)]
     pub is_closed: bool,
     /// The journey, then the steps.
@@ -72,13 +72,13 @@ pub struct Comparison {
 pub struct Subject {
     /// The step; `None` for the journey.
     pub step: Option<String>,
-    /// Why it is not compared, where it is not.
+    /// The reason why it is not compared, if it is not.
     pub skipped: Option<Skipped>,
     /// Its figures.
     pub figures: Vec<Compared>,
 }
 
-/// Why a step, or the journey, is not compared though the runs are.
+/// The reason why a step, or the whole iteration, is not compared though the runs are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Skipped {
@@ -151,8 +151,8 @@ impl Comparison {
         })
     }
 
-    /// What became worse, beyond margin and chance, each thing once: that fewer of all steps are done where
-    /// fewer journeys are, or fewer journeys where users wait longer for answers, is no finding of its own.
+    /// Returns the figures that became worse beyond margin and chance, each finding once. Fewer executions of all
+    /// steps are no finding beside fewer iterations; fewer iterations are none where users wait longer for answers.
     pub fn regressions(&self) -> impl Iterator<Item = (&Subject, &Compared)> {
         let worse = |found: &&Compared| found.verdict == Change::Regressed;
         let all = || {

@@ -1,4 +1,4 @@
-//! What a baseline keeps of a run: what a comparison needs, made to be committed.
+//! The part of a run that a baseline keeps: enough for a comparison, and safe to commit.
 //!
 //! It is put together from what may stay, so that nothing else can: no text that a target or a user sent, no
 //! path of the machine, no place of a source.
@@ -105,7 +105,7 @@ fn plan(plan: &Plan) -> Plan {
     }
 }
 
-/// How much happened, so that the accounts balance.
+/// Keeps the counts of a tally, so that the accounts balance.
 fn counted(tally: &Tally) -> Tally {
     let (journey, steps) = (&tally.journey, &tally.steps);
     Tally {

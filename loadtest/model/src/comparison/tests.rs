@@ -10,7 +10,7 @@ use std::time::Duration;
 const SECONDS: u32 = 90;
 const RATE: u64 = 20;
 
-/// What a run of two steps is made of.
+/// A system under test of two steps.
 #[derive(Clone, Copy)]
 struct System {
     seed: u64,

@@ -6,19 +6,19 @@
 use super::{Histogram, StepTally, Tally};
 use crate::definition::{Metric, Part, Statistic, Threshold};
 
-/// What was measured of a metric.
+/// The measured value of a metric.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Aggregate {
-    /// In microseconds, as a share of one, per second, in bytes per second, or as a number; `None` without
-    /// samples.
+    /// The value in microseconds, as a share of one, per second, in bytes per second, or as a number; `None`
+    /// without samples.
     pub value: Option<f64>,
-    /// What it was computed from: times, executions, requests, or journeys.
+    /// The number of samples behind it: times, executions, requests or iterations.
     pub samples: u64,
 }
 
 impl Aggregate {
-    /// What `tally` says of the metric of a threshold of a step, or of the journey; `seconds` is what rates
-    /// divide by.
+    /// Computes the metric of a threshold from `tally`, for a step or the whole iteration. Rates are divided by
+    /// `seconds`.
     pub fn of(
         threshold: &Threshold,
         step: Option<usize>,

@@ -14,8 +14,8 @@ const COOKIE: u32 = 0x1c84_9303 | 0x10;
 /// Bytes before the counts.
 const HEADER: usize = 40;
 
-/// Where the buckets of a histogram lie: those of the first `2 << half` are as wide as the lowest value, and
-/// from there on each `1 << half` are twice as wide as those before.
+/// The layout of the buckets of a histogram. The first `2 << half` are as wide as the lowest value; then each `1 <<
+/// half` buckets are twice as wide as those before.
 struct Buckets {
     half: u32,
     unit: u32,

@@ -28,7 +28,7 @@ pub struct Histogram(Option<Box<Inner>>);
 #[derive(Debug, Clone, PartialEq)]
 struct Inner {
     counts: Hdr<u64>,
-    /// How many were longer than [`HIGHEST_NS`].
+    /// The number of durations above [`HIGHEST_NS`].
     clipped: u64,
     min_ns: u64,
     max_ns: u64,
@@ -80,12 +80,12 @@ impl Histogram {
         }
     }
 
-    /// How many durations were recorded.
+    /// Returns the number of durations.
     pub fn count(&self) -> u64 {
         self.0.as_ref().map_or(0, |inner| inner.counts.len())
     }
 
-    /// How many durations were longer than an hour, which percentiles tell no longer.
+    /// Returns the number of durations longer than an hour, which percentiles cannot tell apart.
     pub fn clipped(&self) -> u64 {
         self.0.as_ref().map_or(0, |inner| inner.clipped)
     }
@@ -128,7 +128,7 @@ impl Histogram {
         Some(Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX)))
     }
 
-    /// How many durations are at most `limit`, to bucket width.
+    /// Returns the number of durations up to `limit`, exact to the width of a bucket.
     pub fn count_at_most(&self, limit: Duration) -> u64 {
         let ns = u64::try_from(limit.as_nanos())
             .unwrap_or(u64::MAX)
@@ -149,13 +149,13 @@ impl Histogram {
         })
     }
 
-    /// Whether nothing was recorded.
+    /// Returns true if nothing was recorded.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 }
 
-/// In whole nanoseconds, as far as they can be told.
+/// Converts to whole nanoseconds, up to the largest `u64`.
 fn nanoseconds(duration: Duration) -> u64 {
     let seconds = duration.as_secs().saturating_mul(1_000_000_000);
     seconds.saturating_add(duration.subsec_nanos().into())

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// The most names of one scenario; what has no name of its own is counted under [`OTHERS`].
 const MOST: usize = 64;
 
-/// What the scenario's code counts (`vu.count(..)`) and times (`vu.time(..)`) by itself.
+/// The custom metrics of a scenario: `vu.count(..)` and `vu.time(..)`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OwnTally {
@@ -43,12 +43,12 @@ impl OwnTally {
         }
     }
 
-    /// Whether nothing was counted or timed.
+    /// Returns true if nothing was counted or timed.
     pub fn is_empty(&self) -> bool {
         self.counters.is_empty() && self.timings.is_empty()
     }
 
-    /// Whether no other name gets a row.
+    /// Returns true if no further name gets a row.
     fn is_full(&self) -> bool {
         let others = usize::from(self.counters.contains_key(OTHERS))
             + usize::from(self.timings.contains_key(OTHERS));

@@ -1,4 +1,4 @@
-//! Whether a record can be one: what no run writes is refused before anybody sums or grades it.
+//! Checks of a record: impossible figures are refused before they are summed or graded.
 
 use super::{Ending, RunRecord, ScenarioRecord};
 use crate::capacity::Search;
@@ -10,23 +10,23 @@ const MOST: u64 = 1 << 50;
 /// No run takes so many seconds: two years.
 const LONGEST: u32 = 1 << 26;
 
-/// Something in a record that no run can come to.
+/// An impossible figure in a record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {what}")]
 pub struct Impossible {
     /// Where: the scenario, and the step.
     pub place: String,
-    /// What it says, and why that cannot be.
+    /// The figure, and the reason why it cannot be.
     pub what: String,
 }
 
 type Check = Result<(), String>;
 
 impl RunRecord {
-    /// Whether all figures can be those of a run, so that they can be summed and graded.
+    /// Checks that all figures are possible, so that they can be summed and graded.
     ///
     /// # Errors
-    /// The first that cannot.
+    /// The first impossible figure.
     pub fn check(&self) -> Result<(), Impossible> {
         if let Some(search) = &self.capacity {
             of_search(search).map_err(|what| Impossible {

@@ -32,7 +32,7 @@ pub struct JourneyTally {
     /// The slowest journeys, ok or not, step by step.
     #[serde(skip_serializing_if = "Slowest::is_empty")]
     pub slowest: Slowest,
-    /// How many iterations are yet to be added to `lateness` that began when they were due.
+    /// The number of punctual iterations that are not in `lateness` yet.
     #[serde(skip)]
     pub prompt: u64,
 }
@@ -42,7 +42,7 @@ pub struct JourneyTally {
 pub struct TailShare {
     /// Their journey time is at least this long.
     pub at_least_us: u64,
-    /// How many there were.
+    /// The number of iterations.
     pub journeys: u64,
     /// The service time of each step in them, summed.
     pub steps_us: Vec<u64>,

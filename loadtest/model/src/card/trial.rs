@@ -1,12 +1,13 @@
-//! What a trial came to: whether its SLO held, and if not, whose fault that is.
+//! The outcome of a trial: the SLO held, the target missed it, or the generator was at its limit.
 //!
-//! What the target is slow with is the target's, waits for its users included. It is the generator's
+//! Slowness of the target is the target's, waits for its users included. It is the generator's
 //! where the run is invalid, where the generator had no processor time, or where the SLO would have held
 //! had no arrival been late or waited for a user.
 
-use super::{Attempt, Measured, Outcome, Purpose, Trial};
-use crate::card::{Card, Cause, ThresholdRow, Trust, busy, throttled, view};
+use super::{Card, Cause, ThresholdRow, Trust, busy, throttled};
+use crate::capacity::{Attempt, Measured, Outcome, Purpose, Trial};
 use crate::definition::{Metric, Part, Shape};
+use crate::display;
 use crate::metrics::Histogram;
 use crate::record::ScenarioRecord;
 use std::time::Duration;
@@ -22,7 +23,12 @@ const ENOUGH: f64 = 3.0;
 const THROTTLED: f64 = 0.01;
 
 /// Judges the run that tried `per_second`; its thresholds are the SLO.
-pub fn judge(record: &ScenarioRecord, card: &Card, per_second: f64, purpose: Purpose) -> Trial {
+pub fn judge_trial(
+    record: &ScenarioRecord,
+    card: &Card,
+    per_second: f64,
+    purpose: Purpose,
+) -> Trial {
     let Judgement {
         outcome,
         reasons,
@@ -64,7 +70,7 @@ struct Judgement {
 }
 
 impl Judgement {
-    /// That the generator was at its limit, and what else was seen.
+    /// Judges that the generator was at its limit, with everything else that was seen.
     fn of_generator(cause: Cause, rest: Vec<String>) -> Self {
         Self {
             outcome: Outcome::GeneratorLimited,
@@ -125,7 +131,7 @@ fn out_of_rows(record: &ScenarioRecord) -> Cause {
     )
 }
 
-/// That not all arrivals came to an end.
+/// Explains that not all arrivals came to an end.
 fn unfinished(record: &ScenarioRecord) -> Option<String> {
     let journey = &record.windows.steady.journey;
     let ended = journey.ok + journey.failed;
@@ -133,13 +139,13 @@ fn unfinished(record: &ScenarioRecord) -> Option<String> {
     (due > 0 && (ended as f64) < FINISHED * due as f64).then(|| {
         format!(
             "of {} only {} came to an end",
-            view::counted(due, "arrival"),
-            view::count(ended)
+            display::counted(due, "arrival"),
+            display::count(ended)
         )
     })
 }
 
-/// That journeys ended more slowly than they arrived, so that a queue grows.
+/// Explains that iterations ended more slowly than they arrived, so that a queue grows.
 fn fell_behind(record: &ScenarioRecord, card: &Card) -> Option<String> {
     let (ramp_up, duration) = times(record);
     let half = duration.saturating_sub(ramp_up) / 2;
@@ -159,8 +165,8 @@ fn fell_behind(record: &ScenarioRecord, card: &Card) -> Option<String> {
     is_behind.then(|| {
         format!(
             "journeys ended at {} while {} arrived: a queue grew",
-            view::rate(ended),
-            view::rate(rate)
+            display::rate(ended),
+            display::rate(rate)
         )
     })
 }
@@ -170,7 +176,7 @@ fn whole_seconds(from: Duration, to: Duration) -> std::ops::Range<u32> {
     from.as_secs_f64().ceil() as u32..to.as_secs() as u32
 }
 
-/// How many journeys ended per second between two times of a run; `None` where no second is known.
+/// Returns the iterations that ended per second between two times of a run; `None` where no second is known.
 fn ended_within(record: &ScenarioRecord, from: Duration, to: Duration) -> Option<f64> {
     let seconds = whole_seconds(from, to);
     let cells = &record.cells;
@@ -185,7 +191,7 @@ fn ended_within(record: &ScenarioRecord, from: Duration, to: Duration) -> Option
     Some(ended as f64 / seconds.len() as f64)
 }
 
-/// Why the generator, and not the target, may have broken the SLO.
+/// Returns the reason why the generator, and not the target, may have broken the SLO.
 fn excuse(record: &ScenarioRecord, card: &Card, broken: &[&ThresholdRow]) -> Option<Cause> {
     let generator = &card.generator;
     let is_judged = !record.validity_off;
@@ -212,7 +218,7 @@ fn excuse(record: &ScenarioRecord, card: &Card, broken: &[&ThresholdRow]) -> Opt
         _ => holds_without(row, waited(row)),
     };
     (generator.waited > 0 && broken.iter().all(|row| is_wait(row))).then(|| {
-        let users = view::counted(u64::from(record.plan.max_users), "virtual user");
+        let users = display::counted(u64::from(record.plan.max_users), "virtual user");
         cause(
             format!(
                 "arrivals waited since all {users} were busy, and without that the SLO would have held"
@@ -222,13 +228,13 @@ fn excuse(record: &ScenarioRecord, card: &Card, broken: &[&ThresholdRow]) -> Opt
     })
 }
 
-/// Whether the limit of errors would hold if only journeys counted that began.
+/// Returns true if the limit of errors would hold, counting only iterations that began.
 fn never_began(card: &Card, row: &ThresholdRow) -> bool {
     let headline = &card.headline;
     headline.failed as f64 <= row.bound * (headline.ok + headline.failed) as f64
 }
 
-/// Whether a condition on times would hold, had everything taken `less`.
+/// Returns true if a condition on times would hold, had everything taken `less`.
 fn holds_without(row: &ThresholdRow, less: Duration) -> bool {
     // Parts of a request begin when it is sent, however late that is.
     let is_time = matches!(row.metric, Metric::Time(Part::Whole, _));
@@ -299,7 +305,7 @@ mod tests {
     }
 
     fn judged(record: &ScenarioRecord) -> (Outcome, String) {
-        let trial = judge(record, &Card::of(record), 100.0, Purpose::Search);
+        let trial = judge_trial(record, &Card::of(record), 100.0, Purpose::Search);
         (trial.attempt.outcome, trial.reasons.join("; "))
     }
 
@@ -422,7 +428,7 @@ mod tests {
     fn what_ended_after_the_window_was_not_achieved_in_it() {
         let mut record = record();
         let achieved = |record: &ScenarioRecord| {
-            let trial = judge(record, &Card::of(record), 100.0, Purpose::Search);
+            let trial = judge_trial(record, &Card::of(record), 100.0, Purpose::Search);
             trial.achieved_per_second
         };
         assert_eq!(achieved(&record), Some(100.0));
