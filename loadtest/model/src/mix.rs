@@ -30,7 +30,7 @@ pub fn split(total: &Overrides, weights: &[f64]) -> Result<Vec<Overrides>, Vec<M
     let mut errors = Vec::new();
     let mut whole = |flag, given: Option<u64>| {
         let given = given?;
-        let shares = shares(given, weights);
+        let shares = split_whole(given, weights);
         if shares.is_none() {
             errors.push(MixError::TooFew {
                 flag,
@@ -62,7 +62,7 @@ pub fn split(total: &Overrides, weights: &[f64]) -> Result<Vec<Overrides>, Vec<M
 
 /// Whole shares of at least one whose sum is `total`, by the largest remainder; of equal remainders the
 /// earlier one. `None` when there are more weights than things.
-fn shares(total: u64, weights: &[f64]) -> Option<Vec<u64>> {
+fn split_whole(total: u64, weights: &[f64]) -> Option<Vec<u64>> {
     let least = weights.len() as u64;
     if total < least {
         return None;
@@ -116,11 +116,11 @@ mod tests {
 
     #[test]
     fn a_total_is_split_by_weight() {
-        assert_eq!(shares(100, &[3.0, 1.0]), Some(vec![75, 25]));
-        assert_eq!(shares(10, &[1.0, 1.0, 1.0]), Some(vec![4, 3, 3]));
-        assert_eq!(shares(3, &[1.0, 1e6, 1.0]), Some(vec![1, 1, 1]));
-        assert_eq!(shares(10, &[1e6, 1.0, 1.0]), Some(vec![8, 1, 1]));
-        assert_eq!(shares(1, &[1.0, 1.0]), None);
+        assert_eq!(split_whole(100, &[3.0, 1.0]), Some(vec![75, 25]));
+        assert_eq!(split_whole(10, &[1.0, 1.0, 1.0]), Some(vec![4, 3, 3]));
+        assert_eq!(split_whole(3, &[1.0, 1e6, 1.0]), Some(vec![1, 1, 1]));
+        assert_eq!(split_whole(10, &[1e6, 1.0, 1.0]), Some(vec![8, 1, 1]));
+        assert_eq!(split_whole(1, &[1.0, 1.0]), None);
     }
 
     #[test]
@@ -159,7 +159,7 @@ mod tests {
             weights in prop::collection::vec(0.000_001_f64..=1e6, 1..40),
         ) {
             let sum: f64 = weights.iter().sum();
-            match shares(total, &weights) {
+            match split_whole(total, &weights) {
                 None => prop_assert!(total < weights.len() as u64),
                 Some(shares) => {
                     prop_assert_eq!(shares.iter().sum::<u64>(), total);
@@ -180,7 +180,7 @@ mod tests {
             total in 40_u64..10_000,
             weights in prop::collection::vec(0.01_f64..=100.0, 2..20),
         ) {
-            let shares = shares(total, &weights).unwrap();
+            let shares = split_whole(total, &weights).unwrap();
             for i in 0..weights.len() {
                 for j in 0..weights.len() {
                     if weights[i] > weights[j] {

@@ -67,7 +67,7 @@ impl Schedule {
                 ramp_up,
                 duration,
             } => (
-                ramped(*per_second, *ramp_up, *duration),
+                ramp_stages(*per_second, *ramp_up, *duration),
                 Model::Open,
                 Some(*ramp_up),
             ),
@@ -76,10 +76,10 @@ impl Schedule {
                 ramp_up,
                 duration,
             } => (
-                ramped(f64::from(*users), *ramp_up, *duration),
+                ramp_stages(f64::from(*users), *ramp_up, *duration),
                 Model::Closed,
                 Some(
-                    beginning(*users, *duration)
+                    begin_span(*users, *duration)
                         .saturating_sub(load.warm_up)
                         .max(*ramp_up),
                 ),
@@ -263,7 +263,7 @@ impl Schedule {
 }
 
 /// Returns the time until `users` who begin at once have all begun; zero if the load ends before.
-fn beginning(users: u32, duration: Duration) -> Duration {
+fn begin_span(users: u32, duration: Duration) -> Duration {
     let later = u64::from(users).saturating_sub(AT_ONCE);
     let beginning = GAP * u32::try_from(later).unwrap_or(u32::MAX);
     if beginning < duration {
@@ -274,7 +274,7 @@ fn beginning(users: u32, duration: Duration) -> Duration {
 }
 
 /// A rise from zero, then a steady part; both within `duration`.
-fn ramped(target: f64, ramp_up: Duration, duration: Duration) -> Vec<Stage> {
+fn ramp_stages(target: f64, ramp_up: Duration, duration: Duration) -> Vec<Stage> {
     vec![
         Stage {
             from: 0.0,

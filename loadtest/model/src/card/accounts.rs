@@ -61,7 +61,7 @@ impl Accounts {
             warm_up: warm_up.journey.started,
             balanced: None,
         };
-        let balances = accounts.equations_hold() && unexplained(record).is_none();
+        let balances = accounts.equations_hold() && find_unexplained_step(record).is_none();
         Self {
             balanced: (!unknown).then_some(balances),
             ..accounts
@@ -79,7 +79,7 @@ impl Accounts {
             return None;
         }
         if self.equations_hold() {
-            return unexplained(record);
+            return find_unexplained_step(record);
         }
         Some(format!(
             "planned {} = started {} + dropped {}; started {} = ok {} + failed {} + cancelled {}",
@@ -95,7 +95,7 @@ impl Accounts {
 }
 
 /// The first step whose executions and failures do not add up, with the figures.
-fn unexplained(record: &ScenarioRecord) -> Option<String> {
+fn find_unexplained_step(record: &ScenarioRecord) -> Option<String> {
     let steps = record.windows.all().into_iter().flat_map(|tally| {
         let names = record.definition.steps.iter().map(|step| &step.name);
         names.zip(&tally.steps)

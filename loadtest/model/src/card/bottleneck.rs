@@ -50,7 +50,7 @@ impl Bottleneck {
             step,
             name: row.name.clone(),
             share,
-            why: why(row, &tallies[step]),
+            why: explain_step(row, &tallies[step]),
         })
     }
 }
@@ -89,7 +89,7 @@ impl TailBottleneck {
 }
 
 /// Explains the largest part of the service time in one sentence: a phase, or time outside all phases.
-fn why(row: &StepRow, tally: &StepTally) -> String {
+fn explain_step(row: &StepRow, tally: &StepTally) -> String {
     let Phases {
         connect,
         tls,
@@ -111,7 +111,7 @@ fn why(row: &StepRow, tally: &StepTally) -> String {
     };
     let largest = first_byte.max(body).max(connect).max(tls).max(rest);
     if rest == largest {
-        return outside(row, tally, &share(rest), known);
+        return explain_time_outside_phases(row, tally, &share(rest), known);
     }
     if largest == first_byte {
         format!(
@@ -141,7 +141,12 @@ fn why(row: &StepRow, tally: &StepTally) -> String {
 }
 
 /// Explains the time outside all phases.
-fn outside(row: &StepRow, tally: &StepTally, share: &str, known: Duration) -> String {
+fn explain_time_outside_phases(
+    row: &StepRow,
+    tally: &StepTally,
+    share: &str,
+    known: Duration,
+) -> String {
     let count = |wanted: fn(ErrorKind) -> bool| -> u64 {
         let errors = tally.errors.iter();
         errors

@@ -111,9 +111,9 @@ impl Capacity {
         Self {
             scenario: search.scenario.clone(),
             conditions: search.conditions.clone(),
-            verdict: verdict(search, &finding),
+            verdict: judge_search(search, &finding),
             finding,
-            remarks: remarks(search, &finding),
+            remarks: collect_remarks(search, &finding),
             goal: search.goal.clone(),
             trials: search.trials.clone(),
         }
@@ -179,7 +179,7 @@ impl Trial {
     }
 }
 
-fn verdict(search: &Search, finding: &Finding) -> CapacityVerdict {
+fn judge_search(search: &Search, finding: &Finding) -> CapacityVerdict {
     match &search.ending {
         Some(SearchEnding::Completed) => {}
         Some(SearchEnding::TargetGone { .. }) => return CapacityVerdict::TargetGone,
@@ -197,25 +197,27 @@ fn verdict(search: &Search, finding: &Finding) -> CapacityVerdict {
         (Some(_), _) => CapacityVerdict::Confirmed,
         (None, _) if is_generator => CapacityVerdict::Invalid,
         (None, _) if finding.met_per_second.is_some() => CapacityVerdict::NotConfirmed,
-        (None, _) if confirmations(search) > 0 => CapacityVerdict::NotConfirmed,
+        (None, _) if count_confirmations(search) > 0 => CapacityVerdict::NotConfirmed,
         (None, _) => CapacityVerdict::NotMet,
     }
 }
 
-fn confirmations(search: &Search) -> usize {
+fn count_confirmations(search: &Search) -> usize {
     let trials = search.trials.iter();
     trials
         .filter(|trial| trial.attempt.purpose == Purpose::Confirmation)
         .count()
 }
 
-fn remarks(search: &Search, finding: &Finding) -> Vec<Remark> {
+fn collect_remarks(search: &Search, finding: &Finding) -> Vec<Remark> {
     let mut remarks = Vec::new();
     let mut say = |tone, words: String| remarks.push(Remark { tone, words });
     let goal = &search.goal;
     let rate = |per_second| display::rate(per_second);
     if let Some(per_second) = finding.confirmed_per_second {
-        let held = search.decisive().map(|at| figures(&search.trials[at]));
+        let held = search
+            .decisive()
+            .map(|at| format_figures(&search.trials[at]));
         say(
             Tone::Good,
             format!(
@@ -310,7 +312,7 @@ fn say_limit(search: &Search, finding: &Finding, say: &mut impl FnMut(Tone, Stri
 }
 
 /// `p95 212 ms, errors 0 %`.
-fn figures(trial: &Trial) -> String {
+fn format_figures(trial: &Trial) -> String {
     let p95 = trial
         .p95
         .map(|time| format!("p95 {}", display::duration(time)));

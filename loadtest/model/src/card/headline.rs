@@ -1,6 +1,6 @@
 //! The figures in large type.
 
-use super::step::{Quantiles, ratio};
+use super::step::{Quantiles, share_of};
 use super::threshold::{journey_error_rate, request_rate, sent};
 use crate::definition::Shape;
 use crate::display;
@@ -46,7 +46,7 @@ impl Headline {
         } else {
             &journey.time
         };
-        let covered = ratio(time.count(), finished + journey.dropped);
+        let covered = share_of(time.count(), finished + journey.dropped);
         let time_of = covered.filter(|covered| *covered < 0.95).map(|covered| {
             let what = if single_request && time.count() > tally.steps[0].ok {
                 "that succeeded or timed out"

@@ -1,6 +1,6 @@
 //! The requests of a step that sends for itself, a row per name.
 
-use super::step::{Quantiles, ratio};
+use super::step::{Quantiles, share_of};
 use crate::metrics::InnerTally;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ impl InnerRow {
             name: tally.name.clone(),
             requests: tally.requests,
             failed: tally.failed,
-            error_rate: ratio(tally.failed, tally.requests),
+            error_rate: share_of(tally.failed, tally.requests),
             service: Quantiles::of(&tally.service),
             statuses: tally.statuses.clone(),
         }

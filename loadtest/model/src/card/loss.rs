@@ -37,7 +37,7 @@ pub enum LossKind {
 }
 
 /// Returns the losses of a step, largest first; `names` are the names of all steps.
-pub(super) fn of_step(
+pub(super) fn losses_of_step(
     step: usize,
     names: &[&str],
     tally: &StepTally,
@@ -59,11 +59,11 @@ pub(super) fn of_step(
             kind: LossKind::Errors,
             step,
             count: tally.failed,
-            words: errors(names[step], tally, grade),
+            words: describe_errors(names[step], tally, grade),
         });
     }
     let mut known = 0;
-    for (cause, count, words) in skips(step, names, dependencies) {
+    for (cause, count, words) in count_skips(step, names, dependencies) {
         known += count;
         losses.push(Loss {
             points: count as f64 * per_failure,
@@ -86,12 +86,12 @@ pub(super) fn of_step(
             ),
         });
     }
-    losses.extend(slow(step, names[step], tally, grade));
+    losses.extend(find_slow_losses(step, names[step], tally, grade));
     losses.sort_by(|a, b| b.points.total_cmp(&a.points));
     losses
 }
 
-fn errors(name: &str, tally: &StepTally, grade: &StepGrade) -> String {
+fn describe_errors(name: &str, tally: &StepTally, grade: &StepGrade) -> String {
     let rate = tally.failed as f64 / tally.executed as f64;
     let share = tally.failed as f64 / grade.attempts as f64;
     let mut words = format!(
@@ -117,7 +117,7 @@ fn errors(name: &str, tally: &StepTally, grade: &StepGrade) -> String {
 }
 
 /// The counted skips of a step by root cause.
-fn skips(
+fn count_skips(
     step: usize,
     names: &[&str],
     dependencies: &[DependencyTally],
@@ -175,7 +175,7 @@ fn skips(
 }
 
 /// Returns the losses by slow answers; those due only to a late start are separate.
-fn slow(step: usize, name: &str, tally: &StepTally, grade: &StepGrade) -> Vec<Loss> {
+fn find_slow_losses(step: usize, name: &str, tally: &StepTally, grade: &StepGrade) -> Vec<Loss> {
     let attempts = grade.attempts as f64;
     let over = tally.ok.saturating_sub(grade.satisfied);
     let beyond = over.saturating_sub(grade.tolerating);
@@ -241,7 +241,7 @@ fn slow(step: usize, name: &str, tally: &StepTally, grade: &StepGrade) -> Vec<Lo
 
 /// Returns the losses of the overall grade, largest first: those of the steps by their weight. Skips with the same
 /// culprit are one loss; other losses begin with the letter of their step.
-pub(super) fn overall(steps: &[(&str, Option<&StepGrade>, &[Loss])]) -> Vec<Loss> {
+pub(super) fn losses_overall(steps: &[(&str, Option<&StepGrade>, &[Loss])]) -> Vec<Loss> {
     let weights: f64 = steps
         .iter()
         .filter_map(|(_, grade, _)| grade.map(|grade| grade.weight))
@@ -291,7 +291,7 @@ pub(super) fn overall(steps: &[(&str, Option<&StepGrade>, &[Loss])]) -> Vec<Loss
             let times = display::count(count);
             format!(
                 "{culprit} kept {} from running, {times} times in all",
-                listed(&names)
+                join_names(&names)
             )
         };
         losses.push(Loss {
@@ -307,7 +307,7 @@ pub(super) fn overall(steps: &[(&str, Option<&StepGrade>, &[Loss])]) -> Vec<Loss
 }
 
 /// `a`, `a and b`, `a, b and c`, `a, b, c and 3 more`.
-fn listed(names: &[String]) -> String {
+fn join_names(names: &[String]) -> String {
     match names {
         [] => String::new(),
         [one] => one.clone(),

@@ -53,7 +53,7 @@ pub use step::{Phases, Quantiles, StepRow};
 pub use threshold::{ThresholdRow, broken};
 pub use trial::judge_trial;
 pub use validity::{Cause, Validity};
-pub(crate) use validity::{busy, throttled};
+pub(crate) use validity::{judge_busy_workers, judge_throttling};
 pub use verdict::{Reason, ReasonKind, Verdict, worst};
 pub use weight::WeightRow;
 
@@ -213,7 +213,7 @@ impl Card {
         let generator = Generator::of(record);
         let validity = Validity::of(record, &accounts, &generator);
         let withheld = validity.trust == Trust::Invalid;
-        let (steps, grade, losses) = graded(record, &tally, &names, seconds, withheld);
+        let (steps, grade, losses) = grade_steps(record, &tally, &names, seconds, withheld);
         let (dependency_failures, not_drawn) = DependencyFailure::all(&record.windows, &names);
         let bottleneck = Bottleneck::find(&steps, &tally.steps);
         let tail = TailBottleneck::find(&tally.journey.shares, &steps).filter(|tail| {
@@ -250,7 +250,7 @@ impl Card {
                 .collect(),
             errors: ErrorRow::all(&record.windows, &names),
             unheeded: ErrorRow::unheeded(&record.windows, &names),
-            statuses: statuses(&tally.steps),
+            statuses: sum_statuses(&tally.steps),
             counters: CounterRow::all(&tally.own, seconds),
             timings: TimingRow::all(&tally.own),
             panics: record.panics.clone(),
@@ -270,9 +270,9 @@ impl Card {
             course: Course::of(record),
             steps,
         };
-        (card.verdict, card.reasons) = verdict::of(&card, &record.ending);
-        card.remarks = remark::of(&card, record);
-        card.notes = notes(&card, record);
+        (card.verdict, card.reasons) = verdict::judge_card(&card, &record.ending);
+        card.remarks = remark::collect_remarks(&card, record);
+        card.notes = collect_notes(&card, record);
         card
     }
 }
@@ -305,7 +305,7 @@ fn graded_anew(policy: &GradingDefaults) -> String {
 }
 
 /// The rows of the steps with their grades, the overall grade, and where its points went.
-fn graded(
+fn grade_steps(
     record: &ScenarioRecord,
     tally: &Tally,
     names: &[&str],
@@ -322,7 +322,7 @@ fn graded(
             .get(i)
             .and_then(|policy| StepGrade::of(counts, policy));
         if let Some(grade) = &row.grade {
-            row.losses = loss::of_step(i, names, counts, grade, &tally.dependencies);
+            row.losses = loss::losses_of_step(i, names, counts, grade, &tally.dependencies);
         }
         rows.push(row);
     }
@@ -338,7 +338,7 @@ fn graded(
         .iter()
         .map(|row| (row.name.as_str(), row.grade.as_ref(), row.losses.as_slice()))
         .collect();
-    let mut losses = loss::overall(&parts);
+    let mut losses = loss::losses_overall(&parts);
     if withheld {
         grade = Grade {
             score: None,
@@ -372,7 +372,7 @@ fn steady_seconds(record: &ScenarioRecord) -> Option<f64> {
     (micros > 0).then(|| micros as f64 / 1e6)
 }
 
-fn statuses(steps: &[StepTally]) -> BTreeMap<u16, u64> {
+fn sum_statuses(steps: &[StepTally]) -> BTreeMap<u16, u64> {
     let mut all = BTreeMap::new();
     for (status, count) in steps.iter().flat_map(|step| &step.statuses) {
         *all.entry(*status).or_default() += count;
@@ -381,7 +381,7 @@ fn statuses(steps: &[StepTally]) -> BTreeMap<u16, u64> {
 }
 
 /// The steps without a grade: those that never ran, and those that ran before the measured part only.
-fn ungraded(card: &Card, windows: &Windows) -> Vec<String> {
+fn note_ungraded(card: &Card, windows: &Windows) -> Vec<String> {
     let ran = |window: &Tally, i: usize| {
         let step = window.steps.get(i);
         step.is_some_and(|step| step.executed + step.skipped > 0)
@@ -417,7 +417,7 @@ fn ungraded(card: &Card, windows: &Windows) -> Vec<String> {
     .collect()
 }
 
-fn notes(card: &Card, record: &ScenarioRecord) -> Vec<String> {
+fn collect_notes(card: &Card, record: &ScenarioRecord) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(record.regraded.as_ref().map(graded_anew));
     if card.setting.default_load {
@@ -457,7 +457,7 @@ fn notes(card: &Card, record: &ScenarioRecord) -> Vec<String> {
         notes.push("What the blocked worker did last is in no figure.".to_owned());
     }
     if !card.grade.withheld && card.grade.score.is_some() {
-        notes.extend(ungraded(card, &record.windows));
+        notes.extend(note_ungraded(card, &record.windows));
     }
     if card.grade.interval.is_some() {
         notes.push(format!(

@@ -9,17 +9,17 @@ use crate::display;
 use crate::record::ScenarioRecord;
 
 /// The remarks on a card that is otherwise complete.
-pub(super) fn of(card: &Card, record: &ScenarioRecord) -> Vec<String> {
+pub(super) fn collect_remarks(card: &Card, record: &ScenarioRecord) -> Vec<String> {
     let died = record
         .target_death
         .as_ref()
         .map(|death| format!("the target did not survive the run: {death}"));
     died.into_iter()
         .chain(ran_out(record))
-        .chain(clipped(record))
-        .chain(oddities(record))
+        .chain(note_clipped_times(record))
+        .chain(note_odd_answers(record))
         .chain(never_came(card, record))
-        .chain(contrast(card))
+        .chain(explain_contrast(card))
         .collect()
 }
 
@@ -44,7 +44,7 @@ fn ran_out(record: &ScenarioRecord) -> Option<String> {
 }
 
 /// Remarks that some times were longer than percentiles can tell.
-fn clipped(record: &ScenarioRecord) -> Option<String> {
+fn note_clipped_times(record: &ScenarioRecord) -> Option<String> {
     let (mut journeys, mut steps) = (0, 0);
     for tally in [&record.windows.ramp, &record.windows.steady] {
         journeys += tally.journey.time.clipped() + tally.journey.failed_time.clipped();
@@ -62,7 +62,7 @@ fn clipped(record: &ScenarioRecord) -> Option<String> {
 }
 
 /// Remarks on odd answers of a step that are no failures.
-fn oddities(record: &ScenarioRecord) -> Vec<String> {
+fn note_odd_answers(record: &ScenarioRecord) -> Vec<String> {
     let mut remarks = Vec::new();
     for (at, step) in record.definition.steps.iter().enumerate() {
         let windows = record.windows.all().into_iter();
@@ -134,7 +134,7 @@ fn never_came(card: &Card, record: &ScenarioRecord) -> Vec<String> {
 }
 
 /// Explains an excellent grade beside a failed verdict.
-fn contrast(card: &Card) -> Option<String> {
+fn explain_contrast(card: &Card) -> Option<String> {
     let excellent = card
         .grade
         .letter
@@ -143,7 +143,7 @@ fn contrast(card: &Card) -> Option<String> {
         return None;
     }
     let broken = || card.thresholds.iter().filter(|row| !row.passed);
-    let stricter = broken().find_map(|row| stricter(card, row));
+    let stricter = broken().find_map(|row| find_stricter_policy(card, row));
     let other = broken().next().map(|row| {
         if row.step.is_none() && !card.headline.single_request {
             format!(
@@ -166,7 +166,7 @@ fn contrast(card: &Card) -> Option<String> {
 }
 
 /// The part of the grading policy than which a threshold is stricter.
-fn stricter(card: &Card, row: &ThresholdRow) -> Option<String> {
+fn find_stricter_policy(card: &Card, row: &ThresholdRow) -> Option<String> {
     let step = match &row.step {
         Some(name) => card.steps.iter().find(|step| step.name == *name)?,
         None if card.headline.single_request => card.steps.first()?,

@@ -159,8 +159,8 @@ impl StepRow {
             left_out: tally.left_out,
             kept: tally.kept,
             per_second: request_rate(sent, seconds),
-            error_rate: ratio(tally.failed, tally.executed),
-            measured: ratio(tally.response.count(), tally.executed),
+            error_rate: share_of(tally.failed, tally.executed),
+            measured: share_of(tally.response.count(), tally.executed),
             response: Quantiles::of(&tally.response),
             service: Quantiles::of(&tally.service),
             failed_response: Quantiles::of(&tally.failed_response),
@@ -227,6 +227,6 @@ fn is_none(count: &u64) -> bool {
 }
 
 /// A share of one; `None` of nothing.
-pub(super) fn ratio(part: u64, whole: u64) -> Option<f64> {
+pub(super) fn share_of(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }

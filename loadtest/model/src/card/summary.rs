@@ -25,10 +25,10 @@ impl fmt::Display for Card {
             "\n{} ok, {} failed, p50 {}, p95 {}, p99 {}, errors {}",
             display::count(headline.ok),
             display::count(headline.failed + headline.dropped),
-            time(headline.time.p50),
-            time(headline.time.p95),
-            time(headline.time.p99),
-            headline.error_rate.map_or_else(none, display::percent),
+            format_time(headline.time.p50),
+            format_time(headline.time.p95),
+            format_time(headline.time.p99),
+            headline.error_rate.map_or_else(dash, display::percent),
         )?;
         // What makes a run invalid stands below, with its remedy.
         let is_cause = |reason: &str| {
@@ -54,7 +54,7 @@ impl fmt::Display for Card {
         let width = self.steps.iter().map(|step| step.name.chars().count());
         let width = width.max().unwrap_or(0);
         for step in &self.steps {
-            row(f, step, width)?;
+            write_step_row(f, step, width)?;
         }
         for error in &self.errors {
             write!(
@@ -78,11 +78,11 @@ impl fmt::Display for Card {
     }
 }
 
-fn row(f: &mut fmt::Formatter<'_>, step: &StepRow, width: usize) -> fmt::Result {
+fn write_step_row(f: &mut fmt::Formatter<'_>, step: &StepRow, width: usize) -> fmt::Result {
     let grade = step
         .grade
         .as_ref()
-        .map_or_else(none, |grade| grade.letter.to_string());
+        .map_or_else(dash, |grade| grade.letter.to_string());
     write!(
         f,
         "\n  {:width$}  {grade:2}  {} ok, {} failed, {} skipped, p50 {}, p95 {}, p99 {}",
@@ -90,16 +90,16 @@ fn row(f: &mut fmt::Formatter<'_>, step: &StepRow, width: usize) -> fmt::Result 
         display::count(step.ok),
         display::count(step.failed),
         display::count(step.skipped),
-        time(step.response.p50),
-        time(step.response.p95),
-        time(step.response.p99),
+        format_time(step.response.p50),
+        format_time(step.response.p95),
+        format_time(step.response.p99),
     )
 }
 
-fn none() -> String {
+fn dash() -> String {
     display::NONE.to_owned()
 }
 
-fn time(time: Option<Duration>) -> String {
-    time.map_or_else(none, display::duration)
+fn format_time(time: Option<Duration>) -> String {
+    time.map_or_else(dash, display::duration)
 }

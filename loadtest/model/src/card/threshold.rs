@@ -65,7 +65,7 @@ impl ThresholdRow {
             actual,
             actual_words: actual.map_or_else(
                 || "no samples".to_owned(),
-                |actual| words(threshold.bound, actual),
+                |actual| format_measured(threshold.bound, actual),
             ),
             passed: actual.is_some_and(|actual| threshold.comparison.holds(actual, bound)),
             implied: scoped.implied,
@@ -90,7 +90,7 @@ impl ThresholdRow {
 }
 
 /// Formats a measured value in the unit of the bound.
-fn words(bound: Bound, actual: f64) -> String {
+fn format_measured(bound: Bound, actual: f64) -> String {
     match bound {
         Bound::Time(_) => display::duration(Duration::from_nanos((actual * 1e3).round() as u64)),
         Bound::Ratio(_) => display::percent(actual),

@@ -4,7 +4,7 @@
 //! where the run is invalid, where the generator had no processor time, or where the SLO would have held
 //! had no arrival been late or waited for a user.
 
-use super::{Card, Cause, ThresholdRow, Trust, busy, throttled};
+use super::{Card, Cause, ThresholdRow, Trust, judge_busy_workers, judge_throttling};
 use crate::capacity::{Attempt, Measured, Outcome, Purpose, Trial};
 use crate::definition::{Metric, Part, Shape};
 use crate::display;
@@ -33,8 +33,8 @@ pub fn judge_trial(
         outcome,
         reasons,
         help,
-    } = judgement(record, card);
-    let (ramp_up, duration) = times(record);
+    } = judge_run(record, card);
+    let (ramp_up, duration) = measured_span(record);
     Trial {
         attempt: Attempt {
             per_second,
@@ -80,10 +80,10 @@ impl Judgement {
     }
 }
 
-fn judgement(record: &ScenarioRecord, card: &Card) -> Judgement {
+fn judge_run(record: &ScenarioRecord, card: &Card) -> Judgement {
     let broken: Vec<&ThresholdRow> = card.thresholds.iter().filter(|row| !row.passed).collect();
     let mut reasons: Vec<String> = broken.iter().map(|row| row.reason()).collect();
-    reasons.extend(unfinished(record));
+    reasons.extend(explain_unfinished(record));
     reasons.extend(fell_behind(record, card));
     let death = record.target_death.as_ref();
     reasons.extend(death.map(|death| format!("the target did not survive the run: {death}")));
@@ -102,7 +102,7 @@ fn judgement(record: &ScenarioRecord, card: &Card) -> Judgement {
             help: None,
         };
     }
-    match excuse(record, card, &broken) {
+    match find_excuse(record, card, &broken) {
         Some(cause) => Judgement::of_generator(cause, reasons),
         None => Judgement {
             outcome: Outcome::Missed,
@@ -112,7 +112,7 @@ fn judgement(record: &ScenarioRecord, card: &Card) -> Judgement {
     }
 }
 
-fn cause(what: String, remedy: &str) -> Cause {
+fn new_cause(what: String, remedy: &str) -> Cause {
     Cause {
         trust: Trust::Degraded,
         what,
@@ -122,7 +122,7 @@ fn cause(what: String, remedy: &str) -> Cause {
 
 fn out_of_rows(record: &ScenarioRecord) -> Cause {
     let feed = record.plan.rows.as_ref().map(|limit| &*limit.feed);
-    cause(
+    new_cause(
         format!(
             "the feed `{}` ran out of rows before the window was over",
             feed.unwrap_or("?")
@@ -132,7 +132,7 @@ fn out_of_rows(record: &ScenarioRecord) -> Cause {
 }
 
 /// Explains that not all arrivals came to an end.
-fn unfinished(record: &ScenarioRecord) -> Option<String> {
+fn explain_unfinished(record: &ScenarioRecord) -> Option<String> {
     let journey = &record.windows.steady.journey;
     let ended = journey.ok + journey.failed;
     let due = ended + journey.dropped + journey.cancelled;
@@ -147,7 +147,7 @@ fn unfinished(record: &ScenarioRecord) -> Option<String> {
 
 /// Explains that iterations ended more slowly than they arrived, so that a queue grows.
 fn fell_behind(record: &ScenarioRecord, card: &Card) -> Option<String> {
-    let (ramp_up, duration) = times(record);
+    let (ramp_up, duration) = measured_span(record);
     let half = duration.saturating_sub(ramp_up) / 2;
     let steps = record.definition.steps.iter();
     let think: Duration = steps.filter_map(|step| Some(step.think?.max)).sum();
@@ -192,20 +192,20 @@ fn ended_within(record: &ScenarioRecord, from: Duration, to: Duration) -> Option
 }
 
 /// Returns the reason why the generator, and not the target, may have broken the SLO.
-fn excuse(record: &ScenarioRecord, card: &Card, broken: &[&ThresholdRow]) -> Option<Cause> {
+fn find_excuse(record: &ScenarioRecord, card: &Card, broken: &[&ThresholdRow]) -> Option<Cause> {
     let generator = &card.generator;
     let is_judged = !record.validity_off;
-    if let Some(cause) = busy(generator).filter(|_| is_judged) {
+    if let Some(cause) = judge_busy_workers(generator).filter(|_| is_judged) {
         return Some(cause);
     }
     if is_judged && generator.throttled.as_secs_f64() > THROTTLED * generator.seconds as f64 {
-        return throttled(generator);
+        return judge_throttling(generator);
     }
     let journey = &record.windows.steady.journey;
     let started = journey.started + journey.dropped;
     let late = |row: &ThresholdRow| quantile_of_all(&journey.lateness, row, started);
     if is_judged && !broken.is_empty() && broken.iter().all(|row| holds_without(row, late(row))) {
-        return Some(cause(
+        return Some(new_cause(
             "the generator started iterations late, and without that the SLO would have held"
                 .to_owned(),
             "use a machine with more or idle processors, or a release build",
@@ -219,7 +219,7 @@ fn excuse(record: &ScenarioRecord, card: &Card, broken: &[&ThresholdRow]) -> Opt
     };
     (generator.waited > 0 && broken.iter().all(|row| is_wait(row))).then(|| {
         let users = display::counted(u64::from(record.plan.max_users), "virtual user");
-        cause(
+        new_cause(
             format!(
                 "arrivals waited since all {users} were busy, and without that the SLO would have held"
             ),
@@ -253,7 +253,7 @@ fn quantile_of_all(times: &Histogram, row: &ThresholdRow, all: u64) -> Duration 
     times.quantile(within.min(1.0)).unwrap_or_default()
 }
 
-fn times(record: &ScenarioRecord) -> (Duration, Duration) {
+fn measured_span(record: &ScenarioRecord) -> (Duration, Duration) {
     match record.plan.load.shape {
         Shape::Rate {
             ramp_up, duration, ..

@@ -2,7 +2,7 @@
 
 use super::accounts::Accounts;
 use super::generator::{BUSY, Generator, STOLEN};
-use super::step::ratio;
+use super::step::share_of;
 use crate::display;
 use crate::metrics::Health;
 use crate::protocol::VALIDITY_VARIABLE;
@@ -55,23 +55,23 @@ impl Validity {
 
     pub(super) fn of(record: &ScenarioRecord, accounts: &Accounts, generator: &Generator) -> Self {
         let known = [
-            stuck(record),
-            unbalanced(record, accounts),
+            judge_stuck_worker(record),
+            judge_accounts(record, accounts),
             own_errors(record),
             target_death(record),
             in_process(record),
-            waits(record),
+            judge_waits(record),
         ];
         // A busy machine can cause these, whatever is tested.
         let seen = if record.validity_off {
             vec![Some(switched_off())]
         } else {
             vec![
-                lateness(record),
-                stalls(generator),
-                busy(generator),
-                throttled(generator),
-                stolen(generator),
+                judge_lateness(record),
+                judge_stalls(generator),
+                judge_busy_workers(generator),
+                judge_throttling(generator),
+                judge_stolen_time(generator),
             ]
         };
         let mut causes: Vec<Cause> = known.into_iter().chain(seen).flatten().collect();
@@ -91,7 +91,7 @@ fn switched_off() -> Cause {
     }
 }
 
-fn stuck(record: &ScenarioRecord) -> Option<Cause> {
+fn judge_stuck_worker(record: &ScenarioRecord) -> Option<Cause> {
     let Ending::Stuck { reason } = &record.ending else {
         return None;
     };
@@ -122,7 +122,7 @@ fn in_process(record: &ScenarioRecord) -> Option<Cause> {
     })
 }
 
-fn unbalanced(record: &ScenarioRecord, accounts: &Accounts) -> Option<Cause> {
+fn judge_accounts(record: &ScenarioRecord, accounts: &Accounts) -> Option<Cause> {
     accounts.mismatch(record).map(|mismatch| Cause {
         trust: Trust::Invalid,
         what: format!("internal error: the accounts do not balance: {mismatch}"),
@@ -144,7 +144,7 @@ fn own_errors(record: &ScenarioRecord) -> Option<Cause> {
     let count: u64 = own.iter().map(|error| error.count).sum();
     // Requests that never reached a connection are attempts all the same.
     let requests: u64 = steps().map(|step| step.requests.max(step.executed)).sum();
-    let share = ratio(count, requests)?;
+    let share = share_of(count, requests)?;
     own.sort_by_key(|error| std::cmp::Reverse(error.count));
     let worst = own.first()?;
     (share > OWN_ERRORS).then(|| Cause {
@@ -169,7 +169,7 @@ fn own_errors(record: &ScenarioRecord) -> Option<Cause> {
     })
 }
 
-fn lateness(record: &ScenarioRecord) -> Option<Cause> {
+fn judge_lateness(record: &ScenarioRecord) -> Option<Cause> {
     let journey = &record.windows.steady.journey;
     let late = journey
         .lateness
@@ -221,7 +221,7 @@ fn lateness(record: &ScenarioRecord) -> Option<Cause> {
     })
 }
 
-fn waits(record: &ScenarioRecord) -> Option<Cause> {
+fn judge_waits(record: &ScenarioRecord) -> Option<Cause> {
     let journey = &record.windows.steady.journey;
     let waits = journey.waits.count() + journey.dropped;
     (waits > 0).then(|| {
@@ -255,7 +255,7 @@ fn waits(record: &ScenarioRecord) -> Option<Cause> {
     })
 }
 
-fn stalls(generator: &Generator) -> Option<Cause> {
+fn judge_stalls(generator: &Generator) -> Option<Cause> {
     let stalled = generator.stalled_seconds;
     let many = stalled as f64 > STALLED_SECONDS * generator.seconds as f64;
     let by = generator.kept_by.as_ref();
@@ -281,7 +281,7 @@ fn stalls(generator: &Generator) -> Option<Cause> {
     })
 }
 
-pub(crate) fn busy(generator: &Generator) -> Option<Cause> {
+pub(crate) fn judge_busy_workers(generator: &Generator) -> Option<Cause> {
     let seconds = generator.busy_seconds;
     (seconds as f64 > BUSY_SECONDS * generator.seconds as f64).then(|| Cause {
         trust: Trust::Degraded,
@@ -296,7 +296,7 @@ pub(crate) fn busy(generator: &Generator) -> Option<Cause> {
     })
 }
 
-pub(crate) fn throttled(generator: &Generator) -> Option<Cause> {
+pub(crate) fn judge_throttling(generator: &Generator) -> Option<Cause> {
     (!generator.throttled.is_zero()).then(|| Cause {
         trust: Trust::Degraded,
         what: format!(
@@ -311,7 +311,7 @@ pub(crate) fn throttled(generator: &Generator) -> Option<Cause> {
     })
 }
 
-fn stolen(generator: &Generator) -> Option<Cause> {
+fn judge_stolen_time(generator: &Generator) -> Option<Cause> {
     let seconds = generator.stolen_seconds;
     (seconds as f64 > BUSY_SECONDS * generator.seconds as f64).then(|| Cause {
         trust: Trust::Degraded,

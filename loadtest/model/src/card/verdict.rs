@@ -149,7 +149,7 @@ pub fn worst(codes: impl IntoIterator<Item = u8>) -> u8 {
 }
 
 /// The verdict over a card that is otherwise complete, and its reasons, the decisive ones first.
-pub(super) fn of(card: &Card, ending: &Ending) -> (Verdict, Vec<Reason>) {
+pub(super) fn judge_card(card: &Card, ending: &Ending) -> (Verdict, Vec<Reason>) {
     let plain = |kind, all: Vec<String>| {
         all.into_iter()
             .map(|words| Reason::new(kind, words))
@@ -158,24 +158,27 @@ pub(super) fn of(card: &Card, ending: &Ending) -> (Verdict, Vec<Reason>) {
     let found: [(Verdict, Vec<Reason>); 10] = [
         (
             Verdict::Internal,
-            plain(ReasonKind::Internal, unbalanced(card)),
+            plain(ReasonKind::Internal, explain_imbalance(card)),
         ),
-        (Verdict::NotPermitted, halted(ending)),
-        (Verdict::NotPermitted, blocked(card)),
+        (Verdict::NotPermitted, explain_halt(ending)),
+        (Verdict::NotPermitted, explain_blocked_target(card)),
         (
             Verdict::Interrupted,
-            plain(ReasonKind::Interrupted, interrupted(ending)),
+            plain(ReasonKind::Interrupted, explain_interruption(ending)),
         ),
         (
             Verdict::Empty,
-            plain(ReasonKind::Empty, empty(card, ending)),
+            plain(ReasonKind::Empty, explain_empty_run(card, ending)),
         ),
-        (Verdict::Invalid, plain(ReasonKind::Invalid, invalid(card))),
+        (
+            Verdict::Invalid,
+            plain(ReasonKind::Invalid, explain_invalidity(card)),
+        ),
         (
             Verdict::Failed,
             plain(ReasonKind::GivenUp, given_up(card, ending)),
         ),
-        (Verdict::Failed, failed(card)),
+        (Verdict::Failed, explain_failures(card)),
         (Verdict::Failed, graded_too_low(card)),
         (Verdict::Failed, beside_baseline(card)),
     ];
@@ -216,15 +219,15 @@ impl Reason {
 }
 
 /// Explains that the accounts do not balance, which also makes the run invalid.
-fn unbalanced(card: &Card) -> Vec<String> {
+fn explain_imbalance(card: &Card) -> Vec<String> {
     if card.accounts.balanced == Some(false) {
-        invalid(card)
+        explain_invalidity(card)
     } else {
         Vec::new()
     }
 }
 
-fn halted(ending: &Ending) -> Vec<Reason> {
+fn explain_halt(ending: &Ending) -> Vec<Reason> {
     match ending {
         Ending::Halted { reason } => {
             let words = format!("stopped before its end: {reason}");
@@ -234,7 +237,7 @@ fn halted(ending: &Ending) -> Vec<Reason> {
     }
 }
 
-fn blocked(card: &Card) -> Vec<Reason> {
+fn explain_blocked_target(card: &Card) -> Vec<Reason> {
     card.errors
         .iter()
         .filter(|error| error.kind == ErrorKind::GuardBlocked)
@@ -251,7 +254,7 @@ fn blocked(card: &Card) -> Vec<Reason> {
         .collect()
 }
 
-fn interrupted(ending: &Ending) -> Vec<String> {
+fn explain_interruption(ending: &Ending) -> Vec<String> {
     let reason = match ending {
         Ending::Completed
         | Ending::Stuck { .. }
@@ -265,7 +268,7 @@ fn interrupted(ending: &Ending) -> Vec<String> {
     vec![reason]
 }
 
-fn empty(card: &Card, ending: &Ending) -> Vec<String> {
+fn explain_empty_run(card: &Card, ending: &Ending) -> Vec<String> {
     // What a blocked worker did is unknown, which is not nothing.
     if matches!(ending, Ending::Stuck { .. }) {
         return Vec::new();
@@ -276,7 +279,7 @@ fn empty(card: &Card, ending: &Ending) -> Vec<String> {
         .any(|step| step.executed + step.skipped > 0);
     let reason = if !attempted && card.headline.dropped == 0 {
         let cancelled = card.accounts.cancelled;
-        if let Some(words) = panicked(card) {
+        if let Some(words) = explain_panics(card) {
             words
         } else if card.accounts.started == 0 {
             "no iteration started".to_owned()
@@ -297,7 +300,7 @@ fn empty(card: &Card, ending: &Ending) -> Vec<String> {
 }
 
 /// Explains why nothing was executed, if panics were the reason.
-fn panicked(card: &Card) -> Option<String> {
+fn explain_panics(card: &Card) -> Option<String> {
     if card.accounts.failed == 0 {
         return None;
     }
@@ -326,7 +329,7 @@ fn panicked(card: &Card) -> Option<String> {
     ))
 }
 
-fn invalid(card: &Card) -> Vec<String> {
+fn explain_invalidity(card: &Card) -> Vec<String> {
     card.validity
         .causes
         .iter()
@@ -354,7 +357,7 @@ fn given_up(card: &Card, ending: &Ending) -> Vec<String> {
     vec![words]
 }
 
-fn failed(card: &Card) -> Vec<Reason> {
+fn explain_failures(card: &Card) -> Vec<Reason> {
     card.thresholds
         .iter()
         .filter(|threshold| !threshold.passed)

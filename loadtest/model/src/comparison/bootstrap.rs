@@ -45,7 +45,7 @@ impl Drawn {
             };
         }
         series.add_block(&mut whole, 0, stretches);
-        let length = block(stretches, series.width());
+        let length = block_length(stretches, series.width());
         let mut dice = seed;
         let mut start = || {
             dice = mix(dice);
@@ -72,7 +72,7 @@ impl Drawn {
 }
 
 /// Returns the number of stretches of `width` seconds per block.
-fn block(stretches: usize, width: f64) -> usize {
+fn block_length(stretches: usize, width: f64) -> usize {
     let seconds = (stretches as f64 * width * LEAST_SHARE).max(LEAST_SECONDS);
     ((seconds / width).round() as usize).clamp(1, stretches)
 }

@@ -103,7 +103,7 @@ pub enum Refusal {
 }
 
 /// Everything that speaks against comparing `new` with `base`.
-pub(super) fn refusals(base: &Side<'_>, new: &Side<'_>) -> Vec<Refusal> {
+pub(super) fn find_refusals(base: &Side<'_>, new: &Side<'_>) -> Vec<Refusal> {
     let (ours, theirs) = (new.scenario, base.scenario);
     let (one, other) = (theirs.definition.identity(), ours.definition.identity());
     if one != other {
@@ -128,15 +128,15 @@ pub(super) fn refusals(base: &Side<'_>, new: &Side<'_>) -> Vec<Refusal> {
             all.push(Refusal::TooShort { run_id, steady_us });
         }
     }
-    all.extend(loads(&theirs.plan.load, &ours.plan.load));
-    let (one, other) = (target(theirs), target(ours));
+    all.extend(compare_loads(&theirs.plan.load, &ours.plan.load));
+    let (one, other) = (describe_target(theirs), describe_target(ours));
     if one != other {
         all.push(Refusal::Target {
             base: one,
             new: other,
         });
     } else if ours.own_target {
-        all.extend(machines(base.environment, new.environment));
+        all.extend(compare_machines(base.environment, new.environment));
     }
     all
 }
@@ -172,9 +172,11 @@ pub fn differs(old: &Side<'_>, new: &Side<'_>) -> Option<Differs> {
         Some(Differs::Version)
     } else if !is_same_load(&was.plan.load, &is.plan.load) {
         Some(Differs::Load)
-    } else if target(was) != target(is) {
+    } else if describe_target(was) != describe_target(is) {
         Some(Differs::Target)
-    } else if is.own_target && machine(old.environment) != machine(new.environment) {
+    } else if is.own_target
+        && describe_machine(old.environment) != describe_machine(new.environment)
+    {
         Some(Differs::Machine)
     } else {
         None
@@ -193,24 +195,24 @@ pub fn refusals_before(base: &[Side<'_>], ahead: &Ahead<'_>) -> Vec<Refusal> {
     }
     for side in base {
         let scenario = side.scenario;
-        all.extend(loads(&scenario.plan.load, ahead.load));
+        all.extend(compare_loads(&scenario.plan.load, ahead.load));
         let is_own = scenario.own_target || scenario.target_in_process;
         // Which of the two it will be, only its setup knows.
         let will_be = if ahead.may_start_target && is_own {
-            target(scenario)
+            describe_target(scenario)
         } else if ahead.may_start_target {
             OWN.to_owned()
         } else {
-            url(ahead.base_url)
+            describe_url(ahead.base_url)
         };
-        let was = target(scenario);
+        let was = describe_target(scenario);
         if was != will_be {
             all.push(Refusal::Target {
                 base: was,
                 new: will_be,
             });
         } else if scenario.own_target {
-            all.extend(machines(side.environment, ahead.environment));
+            all.extend(compare_machines(side.environment, ahead.environment));
         }
     }
     let mut once = Vec::new();
@@ -222,15 +224,15 @@ pub fn refusals_before(base: &[Side<'_>], ahead: &Ahead<'_>) -> Vec<Refusal> {
     once
 }
 
-fn loads(base: &Load, new: &Load) -> Option<Refusal> {
+fn compare_loads(base: &Load, new: &Load) -> Option<Refusal> {
     (!is_same_load(base, new)).then(|| Refusal::Load {
         base: display::load(base),
         new: display::load(new),
     })
 }
 
-fn machines(base: &Environment, new: &Environment) -> Option<Refusal> {
-    let (base, new) = (machine(base), machine(new));
+fn compare_machines(base: &Environment, new: &Environment) -> Option<Refusal> {
+    let (base, new) = (describe_machine(base), describe_machine(new));
     (base != new).then_some(Refusal::Machine { base, new })
 }
 
@@ -249,17 +251,17 @@ fn is_same_load(one: &Load, other: &Load) -> bool {
 /// A target that the scenario started as a program of its own.
 const OWN: &str = "one that the scenario started";
 
-fn target(scenario: &ScenarioRecord) -> String {
+fn describe_target(scenario: &ScenarioRecord) -> String {
     if scenario.target_in_process {
         return "one within the process that measured it".to_owned();
     }
     if scenario.own_target {
         return OWN.to_owned();
     }
-    url(scenario.base_url.as_deref())
+    describe_url(scenario.base_url.as_deref())
 }
 
-fn url(base: Option<&str>) -> String {
+fn describe_url(base: Option<&str>) -> String {
     base.map_or_else(|| "absolute URLs".to_owned(), bare_url)
 }
 
@@ -279,7 +281,7 @@ pub(super) fn bare_url(url: &str) -> String {
     format!("{scheme}://{host}{}", path.trim_end_matches('/'))
 }
 
-fn machine(environment: &Environment) -> String {
+fn describe_machine(environment: &Environment) -> String {
     let processors = display::counted(environment.cpus as u64, "processor");
     format!("{} {}, {processors}", environment.os, environment.arch)
 }

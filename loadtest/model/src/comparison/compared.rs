@@ -132,7 +132,7 @@ impl Common {
 }
 
 /// All figures of the journey or a step that the runs have.
-pub(super) fn figures(base: &[Drawn], new: &Drawn, common: &Common) -> Vec<Compared> {
+pub(super) fn compare_figures(base: &[Drawn], new: &Drawn, common: &Common) -> Vec<Compared> {
     let all = [
         Figure::P50,
         Figure::P95,
@@ -177,7 +177,7 @@ impl Compared {
             (at(INTERVAL.1) - difference).max(chance * deviation - limit),
         );
         if figure == Figure::Errors {
-            let (before, now) = (failed(base), failed(std::slice::from_ref(new)));
+            let (before, now) = (failed_share(base), failed_share(std::slice::from_ref(new)));
             for (z, within_margin) in [(Z, 0.0), (chance, limit)] {
                 let around = before.around_difference(now, z);
                 below = below.max(around.0 - within_margin);
@@ -221,7 +221,7 @@ impl Compared {
 }
 
 /// Returns the share that failed in all of the runs.
-fn failed(runs: &[Drawn]) -> Share {
+fn failed_share(runs: &[Drawn]) -> Share {
     let sum = |of: fn(&Drawn) -> u64| runs.iter().map(of).sum();
     Share {
         of: sum(|run| run.counts.tried),

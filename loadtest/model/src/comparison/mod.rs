@@ -17,7 +17,7 @@ mod words;
 use crate::definition::{Shape, StepDef};
 use crate::random::mix;
 use bootstrap::Drawn;
-use comparable::refusals;
+use comparable::find_refusals;
 pub use comparable::{Ahead, Differs, Refusal, SHORTEST, Side, differs, refusals_before};
 use compared::Common;
 pub use compared::{Change, Compared, Figure, Margin};
@@ -103,7 +103,7 @@ impl Comparison {
     pub fn of(base: &[Side<'_>], new: &Side<'_>) -> Result<Self, Vec<Refusal>> {
         assert!(!base.is_empty(), "a baseline has a run");
         let mut against = Vec::new();
-        for refusal in base.iter().flat_map(|base| refusals(base, new)) {
+        for refusal in base.iter().flat_map(|base| find_refusals(base, new)) {
             if !against.contains(&refusal) {
                 against.push(refusal);
             }
@@ -111,7 +111,7 @@ impl Comparison {
         if !against.is_empty() {
             return Err(against);
         }
-        let steps = steps(base, new);
+        let steps = pair_steps(base, new);
         // A journey with another step takes another time, whoever answers.
         let is_same = steps.iter().all(|(_, at)| at.is_ok());
         let journey = if is_same {
@@ -137,7 +137,7 @@ impl Comparison {
         let seed = base
             .iter()
             .chain([new])
-            .fold(0, |seed, side| hash(seed, side.run_id));
+            .fold(0, |seed, side| hash_run(seed, side.run_id));
         Ok(Self {
             scenario: new.scenario.definition.identity(),
             base: base.iter().map(|side| side.run_id.to_owned()).collect(),
@@ -190,11 +190,11 @@ impl Subject {
                 let place = |run: usize| places.as_ref().map(|places| places[run]);
                 let drawn = |(i, side): (usize, &Side<'_>)| {
                     let series = Series::of(side.scenario, place(i));
-                    Drawn::of(&series, hash(seed, side.run_id))
+                    Drawn::of(&series, hash_run(seed, side.run_id))
                 };
                 let all: Vec<Drawn> = base.iter().chain([new]).enumerate().map(drawn).collect();
                 let (new, base) = all.split_last().expect("there is the new run");
-                compared::figures(base, new, common)
+                compared::compare_figures(base, new, common)
             },
         );
         let idle = (at.is_ok() && figures.is_empty()).then_some(Skipped::Idle);
@@ -210,7 +210,7 @@ impl Subject {
 type Places = Vec<usize>;
 
 /// The steps of the new run, in their order, and where they are; then those that only a baseline has.
-fn steps(base: &[Side<'_>], new: &Side<'_>) -> Vec<(String, Result<Option<Places>, Skipped>)> {
+fn pair_steps(base: &[Side<'_>], new: &Side<'_>) -> Vec<(String, Result<Option<Places>, Skipped>)> {
     let place = |side: &Side<'_>, wanted: &StepDef| {
         let mut steps = side.scenario.definition.steps.iter();
         steps.position(|step| step.name == wanted.name)
@@ -243,7 +243,7 @@ fn steps(base: &[Side<'_>], new: &Side<'_>) -> Vec<(String, Result<Option<Places
 }
 
 /// Numbers that depend on the runs alone, so that the same runs are drawn in the same way.
-fn hash(seed: u64, run_id: &str) -> u64 {
+fn hash_run(seed: u64, run_id: &str) -> u64 {
     run_id
         .bytes()
         .fold(seed, |sum, byte| mix(sum ^ u64::from(byte)))

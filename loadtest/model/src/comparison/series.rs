@@ -75,10 +75,12 @@ impl Series {
         let by_second: BTreeMap<u32, &Cell> =
             cells.cells.iter().map(|cell| (cell.second, cell)).collect();
         let empty = Cell::default();
-        let stretches = steady(record, width).step_by(width as usize).map(|second| {
-            let cell = by_second.get(&second).copied().unwrap_or(&empty);
-            stretch(cell, step)
-        });
+        let stretches = steady_seconds(record, width)
+            .step_by(width as usize)
+            .map(|second| {
+                let cell = by_second.get(&second).copied().unwrap_or(&empty);
+                measure_cell(cell, step)
+            });
         Self::new(f64::from(width), stretches.collect())
     }
 
@@ -212,7 +214,7 @@ impl Counts {
 }
 
 /// The seconds of the steady part, from the first cell that lies in it as a whole to the last.
-fn steady(record: &ScenarioRecord, width: u32) -> Range<u32> {
+fn steady_seconds(record: &ScenarioRecord, width: u32) -> Range<u32> {
     let schedule = Schedule::new(&record.plan.load);
     let elapsed = u32::try_from(record.elapsed_us / 1_000_000).unwrap_or(u32::MAX);
     let at = |second: u32| Duration::from_secs(u64::from(second));
@@ -229,7 +231,7 @@ fn steady(record: &ScenarioRecord, width: u32) -> Range<u32> {
 }
 
 /// Returns the times and counts of `step`, or of the whole iteration, in one cell.
-fn stretch(cell: &Cell, step: Option<usize>) -> (Histogram, Counts) {
+fn measure_cell(cell: &Cell, step: Option<usize>) -> (Histogram, Counts) {
     match step {
         None => {
             let counts = Counts {

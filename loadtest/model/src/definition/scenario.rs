@@ -29,7 +29,7 @@ pub struct ScenarioDef {
     /// The URL that paths are joined to, when declared.
     pub base: Option<Text>,
     /// The share of a total load that the scenario gets beside others (`--mix`).
-    #[serde(default = "one")]
+    #[serde(default = "default_weight")]
     pub weight: f64,
     /// The HTTP settings of its virtual users.
     #[serde(default)]
@@ -184,7 +184,7 @@ pub enum BodyKind {
     Multipart,
 }
 
-fn one() -> f64 {
+fn default_weight() -> f64 {
     1.0
 }
 

@@ -94,9 +94,9 @@ impl Cells {
         cell.ok = tally.journey.ok;
         cell.failed = tally.journey.failed;
         cell.dropped = tally.journey.dropped;
-        cell.latest_us = longest(&tally.journey.lateness);
+        cell.latest_us = longest_microseconds(&tally.journey.lateness);
         cell.waited = tally.journey.waits.count();
-        cell.longest_wait_us = longest(&tally.journey.waits);
+        cell.longest_wait_us = longest_microseconds(&tally.journey.waits);
         cell.time = CompactHistogram::of(&tally.journey.time);
         for step in &tally.steps {
             cell.steps.push(CellStep {
@@ -172,7 +172,7 @@ impl Cell {
     }
 }
 
-fn longest(times: &Histogram) -> u64 {
+fn longest_microseconds(times: &Histogram) -> u64 {
     let longest = times.max().unwrap_or(Duration::ZERO);
     u64::try_from(longest.as_micros()).unwrap_or(u64::MAX)
 }

@@ -1,6 +1,6 @@
 //! A histogram of durations.
 
-use super::encoding::{decode, encode};
+use super::encoding::{decode_histogram, encode_histogram};
 use super::is_zero;
 use hdrhistogram::Histogram as Hdr;
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ impl Histogram {
     /// Adds one duration.
     #[inline]
     pub fn record(&mut self, duration: Duration) {
-        let ns = nanoseconds(duration);
+        let ns = to_nanoseconds(duration);
         let inner = self.0.get_or_insert_with(|| Box::new(Inner::new()));
         inner.counts.record(ns.min(HIGHEST_NS)).expect(GROWS);
         inner.clipped += u64::from(ns > HIGHEST_NS);
@@ -53,7 +53,7 @@ impl Histogram {
         if count == 0 {
             return;
         }
-        let ns = nanoseconds(duration);
+        let ns = to_nanoseconds(duration);
         let inner = self.0.get_or_insert_with(|| Box::new(Inner::new()));
         let told = ns.min(HIGHEST_NS);
         inner.counts.record_n(told, count).expect(GROWS);
@@ -156,7 +156,7 @@ impl Histogram {
 }
 
 /// Converts to whole nanoseconds, up to the largest `u64`.
-fn nanoseconds(duration: Duration) -> u64 {
+fn to_nanoseconds(duration: Duration) -> u64 {
     let seconds = duration.as_secs().saturating_mul(1_000_000_000);
     seconds.saturating_add(duration.subsec_nanos().into())
 }
@@ -164,7 +164,7 @@ fn nanoseconds(duration: Duration) -> u64 {
 impl Inner {
     fn new() -> Self {
         Self {
-            counts: growing(DIGITS),
+            counts: new_growing_histogram(DIGITS),
             clipped: 0,
             min_ns: u64::MAX,
             max_ns: 0,
@@ -176,7 +176,7 @@ impl Inner {
 /// All that is recorded is at most [`HIGHEST_NS`].
 const GROWS: &str = "a histogram grows up to an hour";
 
-fn growing(digits: u8) -> Hdr<u64> {
+fn new_growing_histogram(digits: u8) -> Hdr<u64> {
     let mut counts =
         Hdr::new_with_bounds(LOWEST_NS, ROOM_NS, digits).expect("the bounds are valid");
     counts.auto(true);
@@ -202,7 +202,7 @@ impl Serialize for Histogram {
             min_ns: inner.min_ns,
             max_ns: inner.max_ns,
             sum_ns: inner.sum_ns,
-            hdr_v2: encode(&inner.counts),
+            hdr_v2: encode_histogram(&inner.counts),
         });
         encoded.serialize(serializer)
     }
@@ -215,7 +215,7 @@ impl<'de> Deserialize<'de> for Histogram {
             return Ok(Self(None));
         };
         let mut inner = Inner::new();
-        decode(&encoded.hdr_v2, &mut inner.counts)
+        decode_histogram(&encoded.hdr_v2, &mut inner.counts)
             .ok_or_else(|| D::Error::custom("not an HdrHistogram of durations"))?;
         if inner.counts.len() != encoded.count
             || encoded.count == 0
@@ -244,21 +244,21 @@ impl Histogram {
         let Some(inner) = &self.0 else {
             return Encoding::new();
         };
-        let mut coarse = growing(COARSE_DIGITS);
+        let mut coarse = new_growing_histogram(COARSE_DIGITS);
         for value in inner.counts.iter_recorded() {
             // The end of the last bucket is beyond an hour.
             let ns = value.value_iterated_to().min(HIGHEST_NS);
             let count = value.count_since_last_iteration();
             coarse.record_n(ns, count).expect(GROWS);
         }
-        encode(&coarse)
+        encode_histogram(&coarse)
     }
 
     /// Decodes what [`compact`](Self::compact) made; a damaged encoding is an empty histogram.
     pub(super) fn expand(encoding: &Encoding) -> Self {
         let mut histogram = Self::default();
-        let mut read = growing(COARSE_DIGITS);
-        if decode(encoding, &mut read).is_none() {
+        let mut read = new_growing_histogram(COARSE_DIGITS);
+        if decode_histogram(encoding, &mut read).is_none() {
             return histogram;
         }
         for value in read.iter_recorded() {

@@ -11,7 +11,7 @@ mod tests;
 use crate::definition::Letter;
 use crate::definition::{Bound, Comparator, Load, Metric, ScenarioDef, Threshold};
 pub use error::PlanError;
-use load::{check, max_users, overridden};
+use load::{check_load, max_users, override_load};
 pub use rows::RowLimit;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -121,12 +121,12 @@ impl Plan {
             && overrides.users.is_none()
             && overrides.iterations.is_none();
         let mut errors = Vec::new();
-        let load = overridden(
+        let load = override_load(
             scenario.load.clone().unwrap_or(Load::DEFAULT),
             overrides,
             &mut errors,
         );
-        check(&load, &mut errors);
+        check_load(&load, &mut errors);
         check_grading(defaults, &mut errors);
         if !errors.is_empty() {
             return Err(errors);
@@ -161,7 +161,7 @@ impl Plan {
                     }
                 })
                 .collect(),
-            thresholds: thresholds(scenario),
+            thresholds: collect_thresholds(scenario),
             min_grade: defaults.min_grade,
         })
     }
@@ -204,7 +204,7 @@ fn tightest_tail_bound(thresholds: &[Threshold]) -> Option<Duration> {
         .min()
 }
 
-fn thresholds(scenario: &ScenarioDef) -> Vec<ScopedThreshold> {
+fn collect_thresholds(scenario: &ScenarioDef) -> Vec<ScopedThreshold> {
     let declared = |step: Option<usize>, thresholds: &[Threshold]| -> Vec<ScopedThreshold> {
         thresholds
             .iter()

@@ -74,7 +74,7 @@ impl JourneyTally {
         steps: usize,
         executed: impl IntoIterator<Item = (usize, Duration)>,
     ) {
-        let share = self.share(bucket(micros(time)), steps);
+        let share = self.share(round_to_bucket(micros(time)), steps);
         share.journeys += 1;
         for (step, time) in executed {
             share.steps_us[step] += micros(time);
@@ -108,7 +108,7 @@ impl JourneyTally {
 }
 
 /// Rounds down to a sixteenth of a power of two, so that a bucket is at most 6.25 % wide.
-fn bucket(us: u64) -> u64 {
+fn round_to_bucket(us: u64) -> u64 {
     let shift = us.checked_ilog2().unwrap_or(0).saturating_sub(4);
     us >> shift << shift
 }
