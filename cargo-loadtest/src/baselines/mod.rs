@@ -20,7 +20,7 @@ pub(crate) use save::{Keeping, Saved};
 use crate::config::Config;
 use crate::error::Error;
 use crate::selection::similar;
-use loadtest_model::comparison::{Differs, differs};
+use loadtest_model::comparison::{Differs, find_difference};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -223,7 +223,7 @@ fn in_force(mut kept: Vec<Kept>) -> (Vec<Kept>, Vec<(Kept, Differs)>) {
     };
     let (mut counting, mut outdated) = (Vec::new(), Vec::new());
     for one in kept {
-        match differs(&one.side(), &newest.side()) {
+        match find_difference(&one.side(), &newest.side()) {
             None => counting.push(one),
             Some(differs) => outdated.push((one, differs)),
         }

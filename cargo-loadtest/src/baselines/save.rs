@@ -4,7 +4,7 @@ use super::kept::Kept;
 use super::{Baseline, files, in_force, name, read, remove};
 use crate::error::Error;
 use loadtest_model::card::{Card, Report, Trust, Verdict, view};
-use loadtest_model::comparison::{Differs, Refusal, SHORTEST};
+use loadtest_model::comparison::{Differs, Refusal, SHORTEST_STEADY_PART};
 use loadtest_model::record::{Ending, RunRecord, ScenarioRecord};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -221,7 +221,7 @@ fn judged(
         ));
     }
     let steady_us = scenario.steady_us;
-    if u128::from(steady_us) < SHORTEST.as_micros() {
+    if u128::from(steady_us) < SHORTEST_STEADY_PART.as_micros() {
         let short = Refusal::TooShort {
             run_id: record.run_id.clone(),
             steady_us,

@@ -45,7 +45,7 @@ fn binaries(found: &Found) -> impl Iterator<Item = &Binary> {
 /// [`Error::Split`] when a total does not suffice for all.
 pub(super) fn split(chosen: &[Found], total: &Overrides) -> Result<Vec<Overrides>, Error> {
     let weights: Vec<f64> = chosen.iter().map(|found| found.definition.weight).collect();
-    mix::split(total, &weights).map_err(|mistakes| Error::Split { mistakes })
+    mix::split_load(total, &weights).map_err(|mistakes| Error::Split { mistakes })
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::export::pdf::{Font, NoFont};
 use crate::files;
 use crate::store::{self, RunFolder, Store};
 use jiff::Timestamp;
-use loadtest_model::card::{Report, view, worst};
+use loadtest_model::card::{Report, view, worst_exit_code};
 use loadtest_model::record::RunRecord;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -160,7 +160,7 @@ pub(super) fn conclude(
         (Ok(()), published) => published,
         (Err(error), Ok(code)) => {
             console::error(&error);
-            Ok(worst([error.exit_code(), code]))
+            Ok(worst_exit_code([error.exit_code(), code]))
         }
         (Err(first), Err(second)) => {
             console::error(&first);

@@ -26,7 +26,7 @@ pub enum MixError {
 ///
 /// # Errors
 /// [`MixError`] for each total that is too small.
-pub fn split(total: &Overrides, weights: &[f64]) -> Result<Vec<Overrides>, Vec<MixError>> {
+pub fn split_load(total: &Overrides, weights: &[f64]) -> Result<Vec<Overrides>, Vec<MixError>> {
     let mut errors = Vec::new();
     let mut whole = |flag, given: Option<u64>| {
         let given = given?;
@@ -130,7 +130,7 @@ mod tests {
             duration: Some(std::time::Duration::from_secs(5)),
             ..Overrides::default()
         };
-        let split = split(&total, &[3.0, 1.0]).unwrap();
+        let split = split_load(&total, &[3.0, 1.0]).unwrap();
         let rates: Vec<_> = split.iter().map(|one| one.rate_per_second).collect();
         assert_eq!(rates, [Some(7.5), Some(2.5)]);
         assert!(split.iter().all(|one| one.duration == total.duration));
@@ -143,7 +143,7 @@ mod tests {
             iterations: Some(2),
             ..Overrides::default()
         };
-        let errors = split(&total, &[1.0, 1.0, 1.0]).unwrap_err();
+        let errors = split_load(&total, &[1.0, 1.0, 1.0]).unwrap_err();
         let flags: Vec<String> = errors.iter().map(ToString::to_string).collect();
         assert!(
             flags[0].starts_with("`--users 1` is the total of the mix"),
@@ -196,7 +196,7 @@ mod tests {
             weights in prop::collection::vec(0.000_001_f64..=1e6, 1..40),
         ) {
             let total = Overrides { rate_per_second: Some(rate), ..Overrides::default() };
-            let split = split(&total, &weights).unwrap();
+            let split = split_load(&total, &weights).unwrap();
             let sum: f64 = split.iter().filter_map(|one| one.rate_per_second).sum();
             prop_assert!((sum - rate).abs() <= rate * 1e-12);
         }

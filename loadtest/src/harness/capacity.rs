@@ -7,7 +7,7 @@ use super::sender::Sender;
 use super::write_json;
 use crate::engine::{self, Control, Phase, Staff};
 use crate::registry::Registry;
-use loadtest_model::capacity::{Next, Outcome, Purpose, SearchEnding, Trial, next};
+use loadtest_model::capacity::{Next, Outcome, Purpose, SearchEnding, Trial, next_action};
 use loadtest_model::card::{Card, Verdict, judge_trial};
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::failure::{FailureKind, RunFailure};
@@ -100,7 +100,7 @@ fn try_rates(
     while let Next::Try {
         per_second,
         purpose,
-    } = next(&request.goal, &attempts)
+    } = next_action(&request.goal, &attempts)
     {
         // There are as many as trials can be; a search without end would be worse than a short one.
         let Some(files) = files.next() else { break };
@@ -134,7 +134,7 @@ fn try_rates(
         if let Ending::Stuck { reason } = record.ending {
             return Ok(SearchEnding::Stuck { reason });
         }
-        let is_over = next(&request.goal, &attempts) == Next::Done;
+        let is_over = next_action(&request.goal, &attempts) == Next::Done;
         if !is_over && let Some(ending) = recover(ready, request.goal.rest, &trial, control) {
             return Ok(ending);
         }

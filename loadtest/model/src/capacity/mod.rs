@@ -2,12 +2,12 @@
 //!
 //! Rates double until one does not meet it, the gap is halved, and the highest rate that met it is confirmed
 //! on a longer window. Each trial is an ordinary run of the open model whose thresholds are the SLO, so
-//! its card says whether the SLO held. Nothing here runs anything: [`next`] is a function of what the
+//! its card says whether the SLO held. Nothing here runs anything: [`next_action`] is a function of what the
 //! trials came to.
 
 mod search;
 
-pub use search::{Next, finding, next};
+pub use search::{Next, finding, next_action};
 
 use crate::definition::{Bound, Load, ScenarioDef, micros};
 use crate::display;

@@ -27,7 +27,7 @@ pub enum Next {
 }
 
 /// Returns the next action after `attempts`.
-pub fn next(goal: &Goal, attempts: &[Attempt]) -> Next {
+pub fn next_action(goal: &Goal, attempts: &[Attempt]) -> Next {
     let confirmations = filter_attempts(attempts, Purpose::Confirmation);
     if let Some(last) = confirmations.last() {
         return match step_down(goal, confirmations.len(), last) {
@@ -215,7 +215,7 @@ mod tests {
         while let Next::Try {
             per_second,
             purpose,
-        } = next(goal, &attempts)
+        } = next_action(goal, &attempts)
         {
             assert!(per_second > 0.0 && per_second <= goal.max_per_second);
             let outcome = target(per_second, purpose, attempts.len());

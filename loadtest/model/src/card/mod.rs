@@ -50,11 +50,11 @@ pub use setting::Setting;
 pub use slowest::{SlowRow, SlowStepRow};
 pub use spectrum::SpectrumPoint;
 pub use step::{Phases, Quantiles, StepRow};
-pub use threshold::{ThresholdRow, broken};
+pub use threshold::{ThresholdRow, describe_broken};
 pub use trial::judge_trial;
 pub use validity::{Cause, Validity};
 pub(crate) use validity::{judge_busy_workers, judge_throttling};
-pub use verdict::{Reason, ReasonKind, Verdict, worst};
+pub use verdict::{Reason, ReasonKind, Verdict, worst_exit_code};
 pub use weight::WeightRow;
 
 use crate::comparison::Beside;
@@ -195,7 +195,7 @@ impl Report {
             return Verdict::Empty.exit_code();
         }
         let cards = self.cards.iter().map(|card| card.verdict.exit_code());
-        worst(cards.chain(self.not_run.iter().map(|scenario| scenario.exit_code)))
+        worst_exit_code(cards.chain(self.not_run.iter().map(|scenario| scenario.exit_code)))
     }
 }
 

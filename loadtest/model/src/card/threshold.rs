@@ -101,7 +101,7 @@ fn format_measured(bound: Bound, actual: f64) -> String {
 }
 
 /// Explains the broken threshold that ends a run: `errors of the journey: 7.1 %, and must be < 5 %`.
-pub fn broken(broken: &Broken, plan: &Plan, scenario: &ScenarioDef) -> String {
+pub fn describe_broken(broken: &Broken, plan: &Plan, scenario: &ScenarioDef) -> String {
     let names: Vec<&str> = scenario.steps.iter().map(|step| &*step.name).collect();
     let scoped = plan.thresholds.get(broken.threshold);
     scoped.map_or_else(

@@ -135,7 +135,7 @@ impl fmt::Display for Verdict {
 }
 
 /// The exit code that wins where several hold; 0 of none.
-pub fn worst(codes: impl IntoIterator<Item = u8>) -> u8 {
+pub fn worst_exit_code(codes: impl IntoIterator<Item = u8>) -> u8 {
     let rank = |code: u8| {
         PRECEDENCE
             .iter()
@@ -442,11 +442,11 @@ mod tests {
 
     #[test]
     fn the_exit_code_is_the_worst_by_precedence() {
-        assert_eq!(worst([0, 99, 0]), 99);
-        assert_eq!(worst([99, 102]), 102);
-        assert_eq!(worst([102, 3]), 3);
-        assert_eq!(worst([3, 105, 99]), 105);
-        assert_eq!(worst([105, 103]), 103);
-        assert_eq!(worst([]), 0);
+        assert_eq!(worst_exit_code([0, 99, 0]), 99);
+        assert_eq!(worst_exit_code([99, 102]), 102);
+        assert_eq!(worst_exit_code([102, 3]), 3);
+        assert_eq!(worst_exit_code([3, 105, 99]), 105);
+        assert_eq!(worst_exit_code([105, 103]), 103);
+        assert_eq!(worst_exit_code([]), 0);
     }
 }

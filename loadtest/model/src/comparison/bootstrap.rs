@@ -6,7 +6,7 @@
 //! for stationary data", 1992).
 
 use super::series::{Counts, Figures, Series};
-use crate::random::mix;
+use crate::random::mix_bits;
 
 /// The number of times that a run is drawn anew.
 pub(super) const DRAWS: usize = 2_000;
@@ -48,7 +48,7 @@ impl Drawn {
         let length = block_length(stretches, series.width());
         let mut dice = seed;
         let mut start = || {
-            dice = mix(dice);
+            dice = mix_bits(dice);
             ((u128::from(dice) * stretches as u128) >> 64) as usize
         };
         let mut draw = || {

@@ -10,7 +10,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// The shortest steady part that is compared: of less, chance is not told apart.
-pub const SHORTEST: Duration = Duration::from_secs(60);
+pub const SHORTEST_STEADY_PART: Duration = Duration::from_secs(60);
 
 /// A run of a scenario, and where it ran.
 #[derive(Debug, Clone, Copy)]
@@ -124,7 +124,7 @@ pub(super) fn find_refusals(base: &Side<'_>, new: &Side<'_>) -> Vec<Refusal> {
             all.push(Refusal::Unfinished { run_id });
         } else if side.trust == Trust::Invalid {
             all.push(Refusal::Invalid { run_id });
-        } else if u128::from(steady_us) < SHORTEST.as_micros() {
+        } else if u128::from(steady_us) < SHORTEST_STEADY_PART.as_micros() {
             all.push(Refusal::TooShort { run_id, steady_us });
         }
     }
@@ -166,7 +166,7 @@ impl fmt::Display for Differs {
 }
 
 /// Returns the first difference between two runs of a scenario that matters, if there is one.
-pub fn differs(old: &Side<'_>, new: &Side<'_>) -> Option<Differs> {
+pub fn find_difference(old: &Side<'_>, new: &Side<'_>) -> Option<Differs> {
     let (was, is) = (old.scenario, new.scenario);
     if was.definition.revision() != is.definition.revision() {
         Some(Differs::Version)
@@ -189,7 +189,7 @@ pub fn refusals_before(base: &[Side<'_>], ahead: &Ahead<'_>) -> Vec<Refusal> {
     let mut all = Vec::new();
     let schedule = Schedule::new(ahead.load);
     let steady = schedule.end().map(|end| schedule.steady_part(end));
-    if let Some(steady) = steady.filter(|steady| *steady < SHORTEST) {
+    if let Some(steady) = steady.filter(|steady| *steady < SHORTEST_STEADY_PART) {
         let steady_us = u64::try_from(steady.as_micros()).unwrap_or(u64::MAX);
         all.push(Refusal::PlannedTooShort { steady_us });
     }
@@ -304,7 +304,7 @@ impl fmt::Display for Refusal {
             }
             Self::TooShort { run_id, steady_us } => {
                 let steady = display::duration(Duration::from_micros(*steady_us));
-                let least = display::span(SHORTEST);
+                let least = display::span(SHORTEST_STEADY_PART);
                 write!(
                     f,
                     "the run {run_id} measured {steady} after its ramp, and chance needs {least} to be told apart"
@@ -312,7 +312,7 @@ impl fmt::Display for Refusal {
             }
             Self::PlannedTooShort { steady_us } => {
                 let steady = display::span(Duration::from_micros(*steady_us));
-                let least = display::span(SHORTEST);
+                let least = display::span(SHORTEST_STEADY_PART);
                 write!(
                     f,
                     "its load lasts {steady} after the ramp, and chance needs {least} to be told apart"

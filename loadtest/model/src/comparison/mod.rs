@@ -15,10 +15,12 @@ mod tests;
 mod words;
 
 use crate::definition::{Shape, StepDef};
-use crate::random::mix;
+use crate::random::mix_bits;
 use bootstrap::Drawn;
 use comparable::find_refusals;
-pub use comparable::{Ahead, Differs, Refusal, SHORTEST, Side, differs, refusals_before};
+pub use comparable::{
+    Ahead, Differs, Refusal, SHORTEST_STEADY_PART, Side, find_difference, refusals_before,
+};
 use compared::Common;
 pub use compared::{Change, Compared, Figure, Margin};
 use serde::{Deserialize, Serialize};
@@ -246,5 +248,5 @@ fn pair_steps(base: &[Side<'_>], new: &Side<'_>) -> Vec<(String, Result<Option<P
 fn hash_run(seed: u64, run_id: &str) -> u64 {
     run_id
         .bytes()
-        .fold(seed, |sum, byte| mix(sum ^ u64::from(byte)))
+        .fold(seed, |sum, byte| mix_bits(sum ^ u64::from(byte)))
 }

@@ -65,7 +65,7 @@ fn run(system: System) -> ScenarioRecord {
     });
     let mut dice = system.seed;
     let mut even = || {
-        dice = mix(dice);
+        dice = mix_bits(dice);
         (dice >> 11) as f64 / (1_u64 << 53) as f64
     };
     for second in 0..SECONDS {
@@ -422,7 +422,7 @@ fn even(per: u64, milliseconds: f64, failed: [u64; 10], seed: u64) -> Drawn {
     let stretches = failed.map(|failed| {
         let mut times = Histogram::default();
         for _ in 0..per {
-            dice = mix(dice);
+            dice = mix_bits(dice);
             let jitter = 0.9 + 0.2 * (dice >> 11) as f64 / (1_u64 << 53) as f64;
             times.record(Duration::from_secs_f64(milliseconds * jitter / 1e3));
         }
