@@ -163,7 +163,7 @@ fn against(
         .zip(&given)
         .map(|(found, given)| {
             let base = given.as_deref().or(found.definition.base.as_deref());
-            base.map(redact::text)
+            base.map(redact::redact_text)
         })
         .collect();
     let ahead: Vec<Ahead<'_>> = chosen
@@ -225,8 +225,10 @@ pub(super) fn not_run(found: &Found, error: &Error) -> NotRun {
     }
     NotRun {
         exit_code: error.exit_code(),
-        message: redact::text(&message).into_owned(),
-        help: error.help().map(|help| redact::text(&help).into_owned()),
+        message: redact::redact_text(&message).into_owned(),
+        help: error
+            .help()
+            .map(|help| redact::redact_text(&help).into_owned()),
         ..expected
     }
 }

@@ -32,7 +32,7 @@ pub(crate) use har::HarOptions;
 pub(crate) use marked::{Recording, Secret};
 pub(crate) use openapi::OpenApiOptions;
 pub(crate) use postman::{PostmanOptions, read_environment};
-pub(crate) use replayed::{is_replayed, replayed};
+pub(crate) use replayed::replayed;
 pub(crate) use rust::{Linked, Named, write};
 pub(crate) use secrecy::without as without_secrets;
 pub(crate) use silence::silence;
@@ -45,7 +45,7 @@ pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording,
 
 /// Reads an OpenAPI document.
 pub(crate) fn read_openapi(input: &Input, options: &OpenApiOptions) -> Result<Recording, Mistake> {
-    openapi::read_openapi(input, options).map(|recording| recording.typed(false).marked())
+    openapi::read_openapi(input, options).map(recording::Recording::marked)
 }
 
 /// Reads a Postman collection.

@@ -23,14 +23,6 @@ const SHORTEST_SECRET: usize = 4;
 /// Without a recorded answer, all but errors are a success.
 const BELOW_400: &[StatusRange] = &[StatusRange { from: 200, to: 399 }];
 
-/// Whether a scenario has this identity because it came as data: one in a package has a module, too.
-pub(crate) fn is_replayed(identity: &str) -> bool {
-    identity
-        .strip_prefix(PACKAGE)
-        .and_then(|rest| rest.strip_prefix("::"))
-        .is_some_and(|function| !function.contains("::"))
-}
-
 /// A recording that can be run.
 #[derive(Debug)]
 pub(crate) struct Replayed {
@@ -78,7 +70,7 @@ pub(crate) fn replayed(
     definition.line = definition.steps.first().map_or(1, |step| step.line);
     definition.base = base.map(Into::into);
     definition.client = client(recording);
-    let mut definition = harness::recorded(&definition);
+    let mut definition = harness::redact_definition(&definition);
     for (step, request) in definition.steps.to_mut().iter_mut().zip(&requests) {
         let plain = step.body.is_none().then_some(request.body.as_slice());
         step.fingerprint =

@@ -5,7 +5,7 @@ use super::{ABORT_LIMIT, Program, in_words, now, poll};
 use crate::console;
 use crate::error::Error;
 use crate::interrupt::Interrupts;
-use loadtest::journey::{End, Event};
+use loadtest::debug::{End, Event};
 use loadtest_model::protocol::{DebugRequest, Request};
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -168,7 +168,7 @@ fn read_part(part: &Path, journal: &Path) -> Result<Part, Error> {
 
 /// What a record keeps of a scenario that was expected, and refused to run.
 pub(crate) fn not_run(expected: NotRun, failure: RunFailure) -> NotRun {
-    let redacted = |text: String| redact::text(&text).into_owned();
+    let redacted = |text: String| redact::redact_text(&text).into_owned();
     NotRun {
         exit_code: failure.kind.exit_code(),
         message: redacted(failure.message),

@@ -4,7 +4,7 @@
 use crate::commands::words;
 use crate::export::terminal::text::{BAD, BOLD, DIM, FAIR, GOOD, PLAIN, clean};
 use anstyle::Style;
-use loadtest::journey::{Answer, Body, End, Event, Exchange, Hop, Outcome, Start, Step};
+use loadtest::debug::{Answer, Body, End, Event, Exchange, Hop, Outcome, Start, Step};
 use loadtest_model::card::view;
 use loadtest_model::definition::{Load, ScenarioDef};
 use loadtest_model::metrics::Phases;
@@ -282,7 +282,7 @@ fn took(service_time: Duration, phases: &Phases) -> String {
 mod tests {
     use super::*;
     use crate::session::sample;
-    use loadtest::journey::{Curl, Problem};
+    use loadtest::debug::{Curl, Problem};
     use loadtest_model::definition::{StepDef, Think};
     use loadtest_model::metrics::ErrorKind;
     use loadtest_model::metrics::RootCause;

@@ -100,7 +100,7 @@ impl Destination {
             }
         }
         Self {
-            base: base.map(|base| redact::template(base).into_owned()),
+            base: base.map(|base| redact::redact_url_template(base).into_owned()),
             from,
             starts_target: scenario.starts_target,
             hosts,

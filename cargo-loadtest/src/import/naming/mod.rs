@@ -4,7 +4,8 @@ mod words;
 
 use super::marked::Exchange;
 use std::collections::{HashMap, HashSet};
-use words::{cleaned, singular, word};
+pub(super) use words::singular;
+use words::{cleaned, word};
 
 /// The longest name.
 const LONGEST: usize = 48;

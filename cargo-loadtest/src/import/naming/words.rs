@@ -63,7 +63,7 @@ pub(super) fn cleaned(text: &str) -> String {
 }
 
 /// The one of many.
-pub(super) fn singular(word: &str) -> String {
+pub(in crate::import) fn singular(word: &str) -> String {
     let end = |end: &str| word.strip_suffix(end).filter(|stem| stem.len() > 1);
     if let Some(stem) = end("ies") {
         return format!("{stem}y");

@@ -35,7 +35,7 @@ pub(super) fn describe(source: &mut String, prefix: &str, description: &str) -> 
     let description: String = description.chars().take(LONGEST * 4).collect();
     let mut paragraph = String::new();
     let mut has_gap = false;
-    let lines = clean_lines(&redact::text(&description).replace("\r\n", "\n"));
+    let lines = clean_lines(&redact::redact_text(&description).replace("\r\n", "\n"));
     for line in lines.lines().map(str::trim).chain([""]) {
         let begins = line.is_empty() || line.starts_with(['*', '-', '#', '|', '>', '`']);
         if begins && !paragraph.is_empty() {
@@ -62,7 +62,7 @@ pub(super) fn describe(source: &mut String, prefix: &str, description: &str) -> 
 
 /// A title of somebody: harmless, and not too long.
 pub(super) fn title(title: &str) -> String {
-    bounded(&redact::text(title), 200)
+    bounded(&redact::redact_text(title), 200)
 }
 
 /// As many words as there is room for.

@@ -131,7 +131,7 @@ fn functions(
             }
             let exchange = &recording.exchanges[*number];
             for note in head::notes_of(recording, exchange) {
-                let words = loadtest::redact::text(&note.words);
+                let words = loadtest::redact::redact_text(&note.words);
                 comment::write(&mut body, "    //", &words);
             }
             let references: Vec<usize> = needs.references[*number].iter().copied().collect();

@@ -295,7 +295,7 @@ pub(super) fn is_secret(name: &str) -> bool {
         return false;
     }
     let is_whole = words.len() == count;
-    if is_whole && redact::is_secret(name) || redact::is_secret(&words.join("-")) {
+    if is_whole && redact::is_secret_name(name) || redact::is_secret_name(&words.join("-")) {
         return true;
     }
     let joined = words.concat();
@@ -341,7 +341,7 @@ pub(super) fn is_callback<Name: AsRef<str>>(names: &[Name]) -> bool {
 /// Whether a number is a secret, such as a PIN: not the `max_tokens` of a request.
 pub(super) fn is_secret_number(name: &str, number: &str) -> bool {
     let plain = words_of(name).concat();
-    let is_named = !redact::is_secret(name) || plain.contains("passw");
+    let is_named = !redact::is_secret_name(name) || plain.contains("passw");
     is_secret(name) && is_named && number.len() >= SHORTEST_NUMBER
 }
 
@@ -395,7 +395,7 @@ pub(super) fn has_secret(text: &str) -> bool {
 
 fn has_named_secret(text: &str) -> bool {
     let named = without_alike(text);
-    redact::text(&named) != named || looks_secret(text) || has_element(text)
+    redact::redact_text(&named) != named || looks_secret(text) || has_element(text)
 }
 
 /// A text without the names that only sound like those of secrets.
@@ -408,7 +408,7 @@ fn without_alike(text: &str) -> String {
         plain.push_str(before);
         let end = after.find(|letter| !is_part(letter));
         let (name, after) = after.split_at(end.unwrap_or(after.len()));
-        let is_alike = redact::is_secret(name) && !is_secret(name);
+        let is_alike = redact::is_secret_name(name) && !is_secret(name);
         plain.push_str(if is_alike { "name" } else { name });
         rest = after;
     }

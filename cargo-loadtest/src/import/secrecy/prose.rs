@@ -92,7 +92,7 @@ pub(crate) fn without(text: &str, known: &[String]) -> String {
         rest = after;
     }
     apart.push_str(rest);
-    redact::text(&apart).replace(DISTANCE, "")
+    redact::redact_text(&apart).replace(DISTANCE, "")
 }
 
 /// How a value may be written: as it is, in a URL, in a form, in JSON.
