@@ -1,5 +1,9 @@
-//! Many users that begin at once do not fill the backlog of a target.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+//! Many users that start at once do not fill the backlog of a target: on a quiet machine no request takes a second.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a benchmark prints, and fails by panicking"
+)]
 
 use loadtest::prelude::*;
 use loadtest_model::definition::Load;
@@ -56,23 +60,18 @@ async fn answer(mut stream: TcpStream) {
     }
 }
 
-#[test]
-fn no_connection_of_many_users_is_dropped_and_tried_again() {
-    let mut longest = Duration::MAX;
-    // What others do on this machine may keep the server from its connections for once.
-    for _ in 0..4 {
-        let card = loadtest::Run::new(many())
-            .load(Load::iterations(u64::from(USERS), USERS))
-            .base_url(format!("http://{}", lazy()))
-            .run_blocking()
-            .unwrap();
-        let step = &card.steps[0];
-        assert_eq!(step.ok, u64::from(USERS), "{card}");
-        longest = longest.min(step.service.max.unwrap());
-        // The system tries again after a second, and the answer takes half of one.
-        if longest < Duration::from_millis(1_400) {
-            return;
-        }
-    }
-    panic!("a request took {longest:?}");
+/// The system tries a dropped connection again after a second, and the answer takes half of one.
+const LIMIT: Duration = Duration::from_millis(1_400);
+
+fn main() {
+    let card = loadtest::Run::new(many())
+        .load(Load::iterations(u64::from(USERS), USERS))
+        .base_url(format!("http://{}", lazy()))
+        .run_blocking()
+        .unwrap();
+    let step = &card.steps[0];
+    assert_eq!(step.ok, u64::from(USERS), "{card}");
+    let longest = step.service.max.unwrap();
+    println!("{USERS} users at once: the longest request took {longest:?}");
+    assert!(longest < LIMIT, "a connection was dropped and tried again");
 }
