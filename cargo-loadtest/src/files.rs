@@ -14,9 +14,8 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// When it cannot be written.
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
-    let bytes = serde_json::to_vec(value).map_err(|error| Error::Internal {
-        what: format!("could not encode `{}`: {error}", path.display()),
-    })?;
+    let bytes =
+        serde_json::to_vec(value).map_err(Error::encode(format_args!("`{}`", path.display())))?;
     write(path, &bytes)
 }
 
@@ -33,7 +32,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
             .and_then(|mut file| file.write_all(bytes))
             .map_err(Error::io("write", path));
     };
-    let temporary = temporary(&target);
+    let temporary = temporary_path(&target);
     let written = permissions(&target)
         .and_then(|permissions| Ok((permissions, std::fs::File::create(&temporary)?)))
         .and_then(|(permissions, mut file)| {
@@ -50,7 +49,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     })
 }
 
-/// Whether a file could be written at `path`; nothing is there afterwards that was not before.
+/// Tests that a file could be written at `path`; leaves nothing behind.
 ///
 /// # Errors
 /// When it could not.
@@ -58,7 +57,7 @@ pub(crate) fn try_write(path: &Path) -> Result<(), Error> {
     let Some(target) = target(path) else {
         return Ok(());
     };
-    let temporary = temporary(&target);
+    let temporary = temporary_path(&target);
     permissions(&target)
         .and_then(|_| std::fs::File::create(&temporary))
         .and_then(|file| {
@@ -79,7 +78,7 @@ fn target(path: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Those of the file that is there, if one is.
+/// Returns the permissions of an existing file.
 ///
 /// # Errors
 /// When it may not be written.
@@ -93,7 +92,7 @@ fn permissions(path: &Path) -> std::io::Result<Option<Permissions>> {
 
 /// The name of a file until it is whole: beside it, no longer than a name may be, and no other writer's, of
 /// which one in another container may have the number of our process.
-fn temporary(path: &Path) -> PathBuf {
+fn temporary_path(path: &Path) -> PathBuf {
     let random = RandomState::new().hash_one(std::process::id());
     path.with_file_name(format!(".loadtest-{random:016x}.part"))
 }

@@ -133,12 +133,12 @@ fn what_cannot_be_a_baseline_is_refused_with_the_reason() {
         .tool("baseline", "save main")
         .run()
         .exits(2)
-        .says(&["cannot be kept as a baseline", "help:"]);
+        .says(&["cannot be saved as a baseline", "help:"]);
     for name in ["../main", "release/1", "nul", "latest"] {
         let refused = sandbox.tool("baseline", &format!("save {name}")).run();
         refused
             .exits(2)
-            .says(&["is no name of a baseline", "write for example"]);
+            .says(&["is not a valid baseline name", "write for example"]);
     }
     for line in ["single --baseline main", "single --baseline ../main"] {
         sandbox

@@ -193,7 +193,7 @@ fn what_there_is_not_is_a_mistake() {
         (
             "o",
             &[
-                "is part of several scenarios",
+                "matches several scenarios",
                 "debug::load::odd",
                 "debug::load::slow",
             ][..],

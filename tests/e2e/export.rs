@@ -86,7 +86,7 @@ fn one_scenario_is_exported_and_the_candidates_are_named() {
         .exits(2)
         .has_one_error()
         .says(&[
-            "`own_` is part of several scenarios",
+            "`own_` matches several scenarios",
             "site::load::own_dies",
             "site::load::own_deaf",
             "whole identity",

@@ -259,7 +259,7 @@ fn a_foreign_macro_of_the_same_name_is_refused_unseen() {
         .run()
         .exits(2)
         .has_one_error()
-        .says(&["is no load test", "`impostor`"]);
+        .says(&["is not a load test", "`impostor`"]);
     assert!(
         !project.path("started").exists(),
         "a foreign program was started"

@@ -1,14 +1,16 @@
 //! `cargo loadtest capacity`: the highest arrival rate at which a scenario meets an SLO.
 
-use super::{Project, publish, recorded, require_judged_validity, run};
+use super::run::{self, mistaken_plan};
+use super::{Project, publish, recorded, require_judged_validity};
 use crate::cli::{CapacityArgs, Cli, Format, RateArgs, Slo};
 use crate::console;
 use crate::error::Error;
 use crate::notify::{Planned, Run};
 use crate::policy::{self, Action};
-use crate::selection::{Found, similar};
+use crate::selection::Found;
 use crate::session::{self, Program};
 use crate::store::{self, Store};
+use crate::suggestion::find_similar;
 use crate::workspace;
 use loadtest_model::capacity::{Goal, Outcome, Purpose, Search, Trial};
 use loadtest_model::card::view;
@@ -47,7 +49,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     }
     policy::permits_tests(&config, std::slice::from_ref(found))?;
     let seed = args.trials.seed.unwrap_or_else(run::random_seed);
-    let goal = goal(args, &found.definition)?;
+    let goal = parse_goal(args, &found.definition)?;
     let highest = Purpose::Search;
     goal.plan(
         &found.definition,
@@ -56,7 +58,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
         goal.max_per_second,
         highest,
     )
-    .map_err(|mistakes| mistaken(found, mistakes))?;
+    .map_err(|mistakes| mistaken_plan_error(found, &mistakes))?;
 
     let hash = workspace::hash(&found.binary.executable)?;
     let folder = store.create()?;
@@ -72,7 +74,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
         capacity: Some(Search::new(&found.definition, goal.clone())),
     };
     folder.open(&record)?;
-    let planned = Planned::new(&found.definition, search(&goal, &record));
+    let planned = Planned::new(&found.definition, describe_search(&goal, &record));
     let told = webhooks.started(Run::new(&record, vec![planned]));
     let request = CapacityRequest {
         scenario: found.definition.identity(),
@@ -88,7 +90,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
             .collect(),
     };
     if !cli.quiet {
-        announce(&request, &record);
+        announce_search(&request, &record);
     }
     let made = session::capacity(
         Program::of(&found.binary, project.offline),
@@ -98,13 +100,13 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
         cli.quiet,
         |trial| {
             if !cli.quiet {
-                tell(trial, &request);
+                print_trial(trial, &request);
             }
         },
     );
     let read = made.and_then(|()| folder.fold_search(&mut record));
     if let Err(error) = read {
-        console::error(&error);
+        console::print_error(&error);
         record.not_run.push(run::not_run(found, &error));
         record.capacity = None;
     }
@@ -125,11 +127,11 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     concluded
 }
 
-/// What the command line asks for.
+/// Returns the goal of the command line.
 ///
 /// # Errors
-/// [`Error::Slo`], [`Error::NoSlo`], [`Error::Rates`].
-fn goal(args: &CapacityArgs, definition: &ScenarioDef) -> Result<Goal, Error> {
+/// An invalid or missing SLO; rates that contradict one another.
+fn parse_goal(args: &CapacityArgs, definition: &ScenarioDef) -> Result<Goal, Error> {
     let RateArgs {
         from,
         max,
@@ -141,15 +143,15 @@ fn goal(args: &CapacityArgs, definition: &ScenarioDef) -> Result<Goal, Error> {
     let first = from.unwrap_or_else(|| declared.map_or(FIRST, Load::peak).min(max));
     for (flag, rate) in [("--from", Some(first)), ("--min", min)] {
         if let Some(rate) = rate.filter(|rate| *rate > max) {
-            return Err(Error::Rates {
-                flag,
-                rate: view::exact_rate(rate),
-                max: view::exact_rate(max),
-            });
+            let (rate, max) = (view::exact_rate(rate), view::exact_rate(max));
+            return Err(
+                Error::usage(format!("`{flag} {rate}` is above the highest rate, {max}"))
+                    .with_help("give a higher `--max`, or a lower rate"),
+            );
         }
     }
     let slo = match &args.slo {
-        Some(slo) => resolve(slo, definition)?,
+        Some(slo) => resolve_conditions(slo, definition)?,
         None => declared_slo(definition)?,
     };
     Ok(Goal {
@@ -167,7 +169,7 @@ fn goal(args: &CapacityArgs, definition: &ScenarioDef) -> Result<Goal, Error> {
 }
 
 /// The conditions with the numbers of their steps; all that is wrong with them at once.
-fn resolve(slo: &Slo, definition: &ScenarioDef) -> Result<Vec<ScopedThreshold>, Error> {
+fn resolve_conditions(slo: &Slo, definition: &ScenarioDef) -> Result<Vec<ScopedThreshold>, Error> {
     let (mut resolved, mut mistakes) = (Vec::new(), Vec::new());
     for condition in &slo.conditions {
         let mut wrong = |message: String| {
@@ -187,7 +189,7 @@ fn resolve(slo: &Slo, definition: &ScenarioDef) -> Result<Vec<ScopedThreshold>, 
                     let names: Vec<_> = definition.steps.iter().map(|step| &*step.name).collect();
                     let hint = if Part::NAMED.iter().any(|part| part.name() == name) {
                         format!("`{name}` is of a step: `{}.{name}.p95`", names[0])
-                    } else if let Some(name) = similar(name, names.iter().copied()) {
+                    } else if let Some(name) = find_similar(name, names.iter().copied()) {
                         format!("did you mean `{name}`?")
                     } else {
                         format!("there is `{}`", names.join("`, `"))
@@ -207,11 +209,14 @@ fn resolve(slo: &Slo, definition: &ScenarioDef) -> Result<Vec<ScopedThreshold>, 
     if mistakes.is_empty() {
         Ok(resolved)
     } else {
-        Err(Error::Slo { mistakes })
+        Err(Error::usage(format!(
+            "invalid SLO\n{}",
+            mistakes.join("\n")
+        )))
     }
 }
 
-/// Whether it is on what a search tries: the rate, and what grows with it.
+/// Returns true for conditions on the rate itself, or on counts that grow with it.
 fn is_rate(threshold: &Threshold) -> bool {
     let grows = matches!(
         threshold.metric,
@@ -237,53 +242,49 @@ fn declared_slo(definition: &ScenarioDef) -> Result<Vec<ScopedThreshold>, Error>
     }
     let is_time = |scoped: &ScopedThreshold| matches!(scoped.threshold.bound, Bound::Time(_));
     if !slo.iter().any(is_time) {
-        return Err(Error::NoSlo {
-            scenario: definition.identity(),
-        });
+        let message = format!(
+            "`{}` has no latency threshold to search against",
+            definition.identity()
+        );
+        return Err(Error::usage(message).with_help("give `--slo 'p95 < 300ms, errors < 1%'`"));
     }
     Ok(slo)
 }
 
-fn mistaken(found: &Found, mistakes: Vec<PlanError>) -> Error {
-    let identity = found.definition.identity();
-    Error::Plan {
-        mistakes: mistakes
-            .into_iter()
-            .map(|mistake| (identity.clone(), mistake))
-            .collect(),
-    }
+fn mistaken_plan_error(found: &Found, mistakes: &[PlanError]) -> Error {
+    Error::usage(mistaken_plan(&found.definition, mistakes))
 }
 
 /// The load of a search, in words.
-fn search(goal: &Goal, record: &RunRecord) -> String {
+fn describe_search(goal: &Goal, record: &RunRecord) -> String {
     format!(
         "up to {}, the highest rate that meets {}",
         view::exact_rate(goal.max_per_second),
-        conditions(record)
+        join_conditions(record)
     )
 }
 
-fn conditions(record: &RunRecord) -> String {
+fn join_conditions(record: &RunRecord) -> String {
     let conditions = record.capacity.iter().flat_map(|search| &search.conditions);
     let conditions: Vec<_> = conditions.map(ToString::to_string).collect();
     conditions.join(", ")
 }
 
 /// Says what is searched for, and how long that takes at most.
-fn announce(request: &CapacityRequest, record: &RunRecord) {
+fn announce_search(request: &CapacityRequest, record: &RunRecord) {
     let goal = &request.goal;
-    console::status(
+    console::print_status(
         "Searching",
         format_args!(
             "the highest rate at which {} meets {}, seed {}",
             request.scenario,
-            conditions(record),
+            join_conditions(record),
             request.seed
         ),
     );
     let (trials, confirmations) = goal.most();
     let longest = Duration::from_secs(goal.longest().as_secs());
-    console::status(
+    console::print_status(
         "At most",
         format_args!(
             "{} ({trials} trials and {confirmations} confirmations), and up to 30 s for the last answers \
@@ -293,8 +294,8 @@ fn announce(request: &CapacityRequest, record: &RunRecord) {
     );
 }
 
-/// What a trial came to, in a line.
-fn tell(trial: &Trial, request: &CapacityRequest) {
+/// Prints the result of a trial in one line.
+fn print_trial(trial: &Trial, request: &CapacityRequest) {
     let verb = match (trial.attempt.outcome, trial.attempt.purpose) {
         (Outcome::Met, Purpose::Search) => "Met",
         (Outcome::Met, Purpose::Confirmation) => "Confirmed",
@@ -315,5 +316,5 @@ fn tell(trial: &Trial, request: &CapacityRequest) {
     for reason in trial.reasons.iter().take(1) {
         line = format!("{line}: {}", console::clean(reason));
     }
-    console::verdict(trial.attempt.outcome == Outcome::Met, verb, line);
+    console::print_verdict(trial.attempt.outcome == Outcome::Met, verb, line);
 }

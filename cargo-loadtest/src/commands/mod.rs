@@ -35,14 +35,13 @@ use loadtest_model::protocol::{
 };
 use recorded::Requests;
 
-/// What a command begins with that is about scenarios: the workspace, whose load tests can be built and
-/// asked for them.
+/// The common start of commands about scenarios: the workspace, its load tests and their scenarios.
 struct Project<'a> {
     args: &'a ProjectArgs,
     cli: &'a Cli,
     workspace: Workspace,
     interrupts: Interrupts,
-    /// Whether what is sent stays within a network of its own.
+    /// True if traffic stays within a network namespace of its own.
     offline: bool,
 }
 
@@ -94,7 +93,7 @@ impl<'a> Project<'a> {
             return Webhooks::of(&config.notify);
         }
         if !config.notify.is_empty() {
-            console::warning(
+            console::print_warning(
                 "no webhook is told of an offline run (`--offline`, LOADTEST_OFFLINE)",
             );
         }
@@ -115,11 +114,14 @@ impl<'a> Project<'a> {
             let listing = session::list(&binary, &self.interrupts)?;
             listings.push((binary, listing));
         }
-        let all = join(listings)?;
+        let all = join_listings(listings)?;
         if all.is_empty() {
-            return Err(Error::NoScenario {
-                place: workspace::place(packages),
-            });
+            let place = workspace::place(packages);
+            let message = format!("no scenario is linked into the load tests of {place}");
+            return Err(Error::nothing_found(message).with_help(
+                "a scenario is a function with `#[scenario]`; if they live in a library, add \
+                 `use my_crate as _;` beside `loadtest::main!();`",
+            ));
         }
         Ok(all)
     }
@@ -138,21 +140,19 @@ impl<'a> Project<'a> {
     }
 }
 
-/// Whether the environment asks for runs without a network.
+/// Returns true if the environment asks for runs without a network.
 fn is_offline() -> Result<bool, Error> {
     let value = crate::process::variable_os(OFFLINE_VARIABLE);
     let value = value.as_ref().map(|value| value.to_string_lossy());
-    is_offline_wanted(value.as_deref()).map_err(|mistake| Error::Config {
-        mistakes: vec![mistake],
-    })
+    is_offline_wanted(value.as_deref()).map_err(Error::usage)
 }
 
 /// Refuses a gate over a run whose validity the environment says not to judge.
 ///
 /// # Errors
-/// [`Error::Config`].
+/// When it is off.
 fn require_judged_validity(flag: Option<&str>) -> Result<(), Error> {
-    let value = std::env::var(VALIDITY_VARIABLE).ok();
+    let value = crate::process::variable(VALIDITY_VARIABLE);
     let mistake = match (is_validity_off(value.as_deref()), flag) {
         (Err(mistake), _) => mistake,
         (Ok(true), Some(flag)) => format!(
@@ -161,14 +161,12 @@ fn require_judged_validity(flag: Option<&str>) -> Result<(), Error> {
         ),
         _ => return Ok(()),
     };
-    Err(Error::Config {
-        mistakes: vec![mistake],
-    })
+    Err(Error::usage(mistake))
 }
 
 /// The scenarios of all programs in the order (package, file, line). One that a library brings into
 /// several programs is there once.
-fn join(listings: Vec<(Binary, Listing)>) -> Result<Vec<Found>, Error> {
+fn join_listings(listings: Vec<(Binary, Listing)>) -> Result<Vec<Found>, Error> {
     let mut problems = Vec::new();
     let mut all: Vec<Found> = Vec::new();
     for (binary, listing) in listings {
@@ -197,7 +195,8 @@ fn join(listings: Vec<(Binary, Listing)>) -> Result<Vec<Found>, Error> {
     }
     if !problems.is_empty() {
         problems.dedup();
-        return Err(Error::Problems { problems });
+        let problems = problems.join("\n  ");
+        return Err(Error::usage(format!("invalid scenarios:\n  {problems}")));
     }
     all.sort_by(|one, other| {
         let place = |found: &Found| {
@@ -246,7 +245,7 @@ mod tests {
 
     #[test]
     fn scenarios_of_several_packages_come_in_the_order_of_their_sources() {
-        let all = join(vec![
+        let all = join_listings(vec![
             (
                 binary("shop"),
                 listing(vec![scenario("shop", "z", 3), scenario("shop", "a", 9)]),
@@ -264,7 +263,8 @@ mod tests {
     #[test]
     fn a_library_that_two_programs_link_brings_its_scenarios_once() {
         let shared = || listing(vec![scenario("acme", "visit", 3)]);
-        let all = join(vec![(binary("shop"), shared()), (binary("gate"), shared())]).unwrap();
+        let all =
+            join_listings(vec![(binary("shop"), shared()), (binary("gate"), shared())]).unwrap();
         assert_eq!(all.len(), 1);
         assert_eq!(all[0].binary.package, "shop");
     }
@@ -274,7 +274,8 @@ mod tests {
         let mut one = listing(vec![scenario("shop", "visit", 3)]);
         one.problems.push("first".to_owned());
         let other = listing(vec![scenario("shop", "visit", 8)]);
-        let error = join(vec![(binary("shop"), one), (binary("shop"), other)]).unwrap_err();
+        let error =
+            join_listings(vec![(binary("shop"), one), (binary("shop"), other)]).unwrap_err();
         assert_eq!(error.exit_code(), 2);
         let text = error.to_string();
         assert!(

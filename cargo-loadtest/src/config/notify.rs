@@ -4,7 +4,7 @@ use super::key::{BuiltIn, Given, Key, Kind, unknown};
 use serde::{Serialize, Serializer};
 use url::Url;
 
-/// Who is told of events.
+/// A webhook of `[[notify]]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Notify {
     /// `url`: where to, `http` or `https`; or `$` and the variable of the environment that holds it.
@@ -35,7 +35,7 @@ impl Default for Notify {
     }
 }
 
-/// What webhooks are told.
+/// An event that webhooks receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Event {
     /// `run.started`
@@ -73,7 +73,7 @@ impl Serialize for Event {
     }
 }
 
-/// In what form a webhook is told.
+/// The payload format of a webhook.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum NotifyFormat {
     /// `json`: the documented payload.
@@ -92,7 +92,7 @@ pub(super) const KEYS: [Key<Notify>; 4] = [
         built_in: BuiltIn::Required,
         read: |given, notify| {
             notify.url = match given.text().strip_prefix('$') {
-                Some(name) => format!("${}", variable(name, "url = \"$SLACK_WEBHOOK_URL\"")?),
+                Some(name) => format!("${}", read_variable(name, "url = \"$SLACK_WEBHOOK_URL\"")?),
                 None => destination(given.text())?.into(),
             };
             Ok(())
@@ -131,7 +131,7 @@ pub(super) const KEYS: [Key<Notify>; 4] = [
         example: "\"LOADTEST_WEBHOOK_KEY\"",
         built_in: BuiltIn::Nothing("no signature"),
         read: |given, notify| {
-            notify.secret_env = Some(variable(
+            notify.secret_env = Some(read_variable(
                 given.text(),
                 "secret_env = \"LOADTEST_WEBHOOK_KEY\"",
             )?);
@@ -174,7 +174,7 @@ pub(crate) fn destination(text: &str) -> Result<Url, String> {
 }
 
 /// The name of a variable, not its value.
-fn variable(text: &str, example: &str) -> Result<String, String> {
+fn read_variable(text: &str, example: &str) -> Result<String, String> {
     let is_name = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && text
             .chars()

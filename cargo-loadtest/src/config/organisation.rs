@@ -3,7 +3,7 @@
 use super::key::{BuiltIn, Key, Kind, unknown};
 use super::reader::{Reader, Value};
 
-/// Who may do what.
+/// Members and plan of the organisation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Organisation {
     /// `plan`.
@@ -14,7 +14,7 @@ pub(crate) struct Organisation {
     pub(crate) members: Vec<Member>,
 }
 
-/// What kind of tests a team may run.
+/// The plan of the organisation, which limits the tests it may run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Plan {
     /// `pro`: scenarios.
@@ -39,13 +39,13 @@ impl Plan {
 pub(crate) struct Member {
     /// Who: a login or an address.
     pub(crate) name: String,
-    /// What that may do.
+    /// The permissions of the member.
     pub(crate) level: Level,
     /// The line.
     pub(crate) line: usize,
 }
 
-/// What a member may do; each level also what those below it may.
+/// A level of permission; each includes the levels below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
     /// Look at scenarios, runs and reports.
@@ -109,14 +109,14 @@ pub(super) fn read(value: Value<'_, '_>, line: usize, reader: &mut Reader<'_>) -
                     organisation.line = read.line;
                 }
             }
-            "members" => organisation.members = members(value, reader),
+            "members" => organisation.members = read_members(value, reader),
             _ => reader.unknown(name, &["plan", "members"]),
         }
     }
     organisation
 }
 
-fn members(value: Value<'_, '_>, reader: &mut Reader<'_>) -> Vec<Member> {
+fn read_members(value: Value<'_, '_>, reader: &mut Reader<'_>) -> Vec<Member> {
     const EXAMPLE: &str = "write `\"ada@example.com\" = \"tester\"` below `[organisation.members]`";
     let mut members: Vec<Member> = Vec::new();
     let Some(table) = value.get_ref().as_table() else {
@@ -132,7 +132,10 @@ fn members(value: Value<'_, '_>, reader: &mut Reader<'_>) -> Vec<Member> {
         let (at, name) = (key.span().start, key.get_ref().trim());
         let words = Level::ALL.map(Level::word);
         let Some(word) = value.get_ref().as_str() else {
-            let message = format!("the level of `{name}` is text, one of {}", list(&words));
+            let message = format!(
+                "the level of `{name}` is text, one of {}",
+                list_words(&words)
+            );
             reader.mistake(value.span().start, message);
             continue;
         };
@@ -165,6 +168,6 @@ fn members(value: Value<'_, '_>, reader: &mut Reader<'_>) -> Vec<Member> {
     members
 }
 
-fn list(words: &[&str]) -> String {
-    crate::selection::one_of(words)
+fn list_words(words: &[&str]) -> String {
+    crate::suggestion::join_names(words)
 }

@@ -12,17 +12,17 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// What a folder is called from when it is removed until it is gone, so that nobody reads half a run.
+/// The prefix of folders that are being removed, so that none is read half gone.
 const REMOVED: &str = ".removed-";
 /// A run without a record that wrote something within this time may be alive, whoever holds its folder.
 const QUIET: Duration = Duration::from_secs(60);
 
-/// What became of old runs.
+/// The result of pruning.
 #[derive(Debug, Default)]
 pub(crate) struct Pruned {
     /// The runs that are gone, the oldest first.
     pub(crate) removed: Vec<String>,
-    /// What could not be removed, and why.
+    /// Errors for folders that could not be removed.
     pub(crate) failed: Vec<Error>,
 }
 
@@ -35,7 +35,7 @@ impl Store {
         }
         for left in self.folders(|name| name.starts_with(REMOVED)) {
             // Of a removal that did not come to its end; what it was is told already.
-            remove(&left, &mut pruned);
+            remove_folder(&left, &mut pruned);
         }
         let mut runs = self.folders(|name| began(name).is_some());
         runs.retain(|path| RunFolder::at(path).has_begun());
@@ -56,7 +56,7 @@ impl Store {
             match std::fs::rename(path, &away) {
                 Ok(()) => {
                     pruned.removed.push(run);
-                    remove(&away, &mut pruned);
+                    remove_folder(&away, &mut pruned);
                 }
                 // Another process was faster.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -81,7 +81,7 @@ impl Store {
         beyond(measured).chain(beyond(others)).collect()
     }
 
-    /// Whether somebody keeps runs where baselines are.
+    /// Returns true if runs are stored in the folder of baselines.
     fn holds_baselines(&self) -> bool {
         let whole = |path: &Path| path.canonicalize().unwrap_or(path.to_path_buf());
         whole(&self.directory).starts_with(whole(&self.baselines))
@@ -108,7 +108,7 @@ impl Store {
     }
 }
 
-/// How a run is known to be over.
+/// The evidence that a run is over.
 enum Over {
     /// Nobody else can begin to write it.
     Claimed { _claim: Claim },
@@ -128,7 +128,7 @@ fn claim(run: &Path) -> Option<Over> {
     }
 }
 
-/// Whether nothing in the folder was written lately.
+/// Returns true if nothing in the folder was written lately.
 fn is_quiet(run: &Path) -> bool {
     let files = std::fs::read_dir(run).into_iter().flatten().flatten();
     let now = SystemTime::now();
@@ -138,7 +138,7 @@ fn is_quiet(run: &Path) -> bool {
         .all(|written| now.duration_since(written).is_ok_and(|ago| ago > QUIET))
 }
 
-fn remove(folder: &Path, pruned: &mut Pruned) {
+fn remove_folder(folder: &Path, pruned: &mut Pruned) {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != ErrorKind::NotFound => pruned
             .failed

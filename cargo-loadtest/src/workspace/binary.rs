@@ -22,7 +22,7 @@ pub(crate) struct Binary {
     pub(crate) target: String,
     /// The program.
     pub(crate) executable: PathBuf,
-    /// What it sends, where it is this tool and the scenario came as data.
+    /// The requests to send, if this tool itself is the program.
     pub(crate) script: Option<Script>,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Debug for Script {
 }
 
 impl Binary {
-    /// What the environment gives it as base URL. A copied command says itself where it goes.
+    /// Returns the base URL of the environment. Curl commands name their own host.
     pub(crate) fn base_url_of_environment(&self) -> Option<String> {
         let given = match self.script {
             Some(_) => None,
@@ -53,20 +53,29 @@ impl Binary {
     /// When there is none, or one of another version of the protocol.
     pub(super) fn check(&self) -> Result<(), Error> {
         let file = File::open(&self.executable).map_err(Error::io("open", &self.executable))?;
-        let found = protocol(file).map_err(Error::io("read", &self.executable))?;
+        let found = find_protocol(file).map_err(Error::io("read", &self.executable))?;
         match found {
             Some(VERSION) => Ok(()),
-            Some(theirs) => Err(Error::Protocol {
-                target: self.target.clone(),
-                package: self.package.clone(),
-                theirs,
-                ours: VERSION,
-            }),
-            None => Err(Error::NotALoadTest {
-                target: self.target.clone(),
-                package: self.package.clone(),
-            }),
+            Some(theirs) => Err(self.wrong_protocol(theirs)),
+            None => Err(Error::usage(format!(
+                "the {} of package `{}` is not a load test, though its source calls `loadtest::main!`",
+                self.target, self.package
+            ))
+            .with_help("does the macro come from this `loadtest`, not from another crate of that name?")),
         }
+    }
+
+    fn wrong_protocol(&self, theirs: u32) -> Error {
+        let help = if theirs > VERSION {
+            "update this tool, `cargo-loadtest`, to the version of the library"
+        } else {
+            "update the dependency `loadtest` of the package to the version of this tool"
+        };
+        Error::usage(format!(
+            "the {} of package `{}` speaks version {theirs} of the protocol, this tool version {VERSION}",
+            self.target, self.package
+        ))
+        .with_help(help)
     }
 }
 
@@ -94,7 +103,7 @@ pub(crate) fn hash(path: &Path) -> Result<String, Error> {
 }
 
 /// The version in the marker of a program; `None` where there is no marker.
-fn protocol(mut program: impl Read) -> io::Result<Option<u32>> {
+fn find_protocol(mut program: impl Read) -> io::Result<Option<u32>> {
     let length = MARKER_PREFIX.len() + DIGITS;
     let mut window = Vec::with_capacity(CHUNK + length);
     let mut chunk = vec![0; CHUNK];
@@ -141,7 +150,7 @@ mod tests {
     #[test]
     fn a_marker_is_found_wherever_it_lies() {
         for before in [0, 7, CHUNK - 1, CHUNK - 20, 3 * CHUNK - 3] {
-            let found = protocol(program(before, &marker("01")).as_slice()).unwrap();
+            let found = find_protocol(program(before, &marker("01")).as_slice()).unwrap();
             assert_eq!(found, Some(1), "{before}");
         }
     }
@@ -156,16 +165,16 @@ mod tests {
             }
         }
         let bytes = program(50, &marker("42"));
-        assert_eq!(protocol(Trickle(&bytes)).unwrap(), Some(42));
+        assert_eq!(find_protocol(Trickle(&bytes)).unwrap(), Some(42));
     }
 
     #[test]
     fn the_prefix_alone_is_no_marker() {
         let mut bytes = program(10, MARKER_PREFIX);
-        assert_eq!(protocol(bytes.as_slice()).unwrap(), None);
+        assert_eq!(find_protocol(bytes.as_slice()).unwrap(), None);
         bytes.extend(marker("01"));
-        assert_eq!(protocol(bytes.as_slice()).unwrap(), Some(1));
-        assert_eq!(protocol(io::empty()).unwrap(), None);
+        assert_eq!(find_protocol(bytes.as_slice()).unwrap(), Some(1));
+        assert_eq!(find_protocol(io::empty()).unwrap(), None);
     }
 
     #[test]
@@ -176,5 +185,19 @@ mod tests {
             hash(file.path()).unwrap(),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
         );
+    }
+
+    #[test]
+    fn the_outdated_side_is_named() {
+        let binary = Binary {
+            package: "shop".to_owned(),
+            package_root: PathBuf::new(),
+            target: "test `load`".to_owned(),
+            executable: PathBuf::new(),
+            script: None,
+        };
+        let help = |theirs| binary.wrong_protocol(theirs).help().unwrap().to_owned();
+        assert!(help(VERSION + 1).contains("update this tool"));
+        assert!(help(VERSION - 1).contains("update the dependency"));
     }
 }

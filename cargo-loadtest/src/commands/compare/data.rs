@@ -6,15 +6,13 @@ use loadtest_model::comparison::{Comparison, Outcome, Refusal};
 use serde_json::{Value, json};
 
 pub(super) fn render(compared: &Compared) -> Result<String, Error> {
-    let not_encoded = |error: serde_json::Error| Error::Internal {
-        what: format!("could not encode the comparison: {error}"),
-    };
+    let not_encoded = Error::encode("the comparison");
     let mut scenarios = Vec::new();
     for (identity, outcome) in &compared.scenarios {
-        let mut value = serde_json::to_value(outcome).map_err(not_encoded)?;
+        let mut value = serde_json::to_value(outcome).map_err(&not_encoded)?;
         match outcome {
-            Outcome::Compared(comparison) => value["regressions"] = regressions(comparison),
-            Outcome::Refused { refusals } => value["reasons"] = reasons(refusals),
+            Outcome::Compared(comparison) => value["regressions"] = regressions_json(comparison),
+            Outcome::Refused { refusals } => value["reasons"] = reasons_json(refusals),
             Outcome::Absent => {}
         }
         value["scenario"] = json!(identity);
@@ -32,11 +30,11 @@ pub(super) fn render(compared: &Compared) -> Result<String, Error> {
         "only_in_base": compared.missing,
         "exit_code": compared.exit_code(),
     });
-    serde_json::to_string_pretty(&value).map_err(not_encoded)
+    serde_json::to_string_pretty(&value).map_err(&not_encoded)
 }
 
-/// What blocks, each thing once, in words too.
-fn regressions(comparison: &Comparison) -> Value {
+/// Lists the regressions, each once, with a description.
+fn regressions_json(comparison: &Comparison) -> Value {
     let one = |(subject, figure): (
         &loadtest_model::comparison::Subject,
         &loadtest_model::comparison::Compared,
@@ -46,7 +44,7 @@ fn regressions(comparison: &Comparison) -> Value {
     comparison.regressions().map(one).collect()
 }
 
-fn reasons(refusals: &[Refusal]) -> Value {
+fn reasons_json(refusals: &[Refusal]) -> Value {
     let one = |refusal: &Refusal| json!({ "words": refusal.to_string(), "help": refusal.help() });
     refusals.iter().map(one).collect()
 }

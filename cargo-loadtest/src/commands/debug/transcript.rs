@@ -12,23 +12,23 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// Where facts begin.
+/// The column of facts.
 const FACTS: usize = 10;
 
-/// What is told of a journey, event by event.
+/// Formats a journey, event by event.
 pub(super) struct Transcript {
     load: Option<Load>,
     colour: bool,
     definition: Option<ScenarioDef>,
     /// The step that is being told.
     step: Option<usize>,
-    /// How many steps came to each end.
+    /// The number of steps by outcome.
     ends: BTreeMap<&'static str, u64>,
     out: String,
 }
 
 impl Transcript {
-    /// That of an iteration of `load`.
+    /// Creates a transcript of an iteration of `load`.
     pub(super) fn new(load: Option<Load>, colour: bool) -> Self {
         Self {
             load,
@@ -95,7 +95,7 @@ impl Transcript {
         let last = exchange.hops.len().saturating_sub(1);
         for (i, hop) in exchange.hops.iter().enumerate() {
             self.request(hop);
-            let took = (i == last).then(|| took(exchange.service_time, &exchange.phases));
+            let took = (i == last).then(|| format_timing(exchange.service_time, &exchange.phases));
             if let Some(answer) = &hop.answer {
                 self.answer(answer, took.as_deref().unwrap_or_default());
             } else {
@@ -258,8 +258,8 @@ impl Transcript {
     }
 }
 
-/// How long a request took, and where the time went.
-fn took(service_time: Duration, phases: &Phases) -> String {
+/// Formats the time of a request and of its phases.
+fn format_timing(service_time: Duration, phases: &Phases) -> String {
     let parts = [
         ("connect", phases.connect),
         ("TLS", phases.tls),

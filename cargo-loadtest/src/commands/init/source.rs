@@ -12,7 +12,7 @@ const VARIABLE: &str = "LOADTEST_SOURCE";
 /// The folder of this tool when it was built.
 const BUILT_IN: &str = env!("CARGO_MANIFEST_DIR");
 
-/// What a dependency on the library names.
+/// The source of the library for a dependency.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Source {
     /// Its folder.
@@ -43,17 +43,16 @@ impl Source {
         if let Some(given) = given.as_deref().or(option_env!("LOADTEST_SOURCE")) {
             return Self::parse(given);
         }
-        installed()
+        find_installed()
             .or_else(|| built_in(Path::new(BUILT_IN)))
-            .ok_or_else(|| Error::Init {
-                message: "the source that this tool was built from is not known any more"
-                    .to_owned(),
-                help: format!(
-                    "say where `loadtest` is with `--git URL [--rev SHA]` or in {VARIABLE}, or \
+            .ok_or_else(|| {
+                Error::usage("the source that this tool was built from is not known any more")
+                    .with_help(format!(
+                        "say where `loadtest` is with `--git URL [--rev SHA]` or in {VARIABLE}, or \
                      write by hand into `Cargo.toml`:\n\n    \
                      [dev-dependencies]\n    \
                      loadtest = {{ git = \"https://..\", rev = \"..\" }}"
-                ),
+                    ))
             })
     }
 
@@ -71,10 +70,12 @@ impl Source {
         let path = Path::new(given);
         [path.to_path_buf(), path.join("loadtest")]
             .iter()
-            .find_map(|path| library(path))
-            .ok_or_else(|| Error::Init {
-                message: format!("there is no `loadtest` in `{given}`, which {VARIABLE} names"),
-                help: "name the folder of the library, or the URL of its repository".to_owned(),
+            .find_map(|path| find_library(path))
+            .ok_or_else(|| {
+                Error::usage(format!(
+                    "there is no `loadtest` in `{given}`, which {VARIABLE} names"
+                ))
+                .with_help("name the folder of the library, or the URL of its repository")
             })
     }
 }
@@ -93,7 +94,7 @@ impl fmt::Display for Source {
 }
 
 /// The folder of the library, if `path` is one.
-fn library(path: &Path) -> Option<Source> {
+fn find_library(path: &Path) -> Option<Source> {
     let manifest = std::fs::read_to_string(path.join("Cargo.toml")).ok()?;
     let manifest: toml_edit::DocumentMut = manifest.parse().ok()?;
     let name = manifest.get("package")?.get("name")?.as_str()?;
@@ -102,15 +103,15 @@ fn library(path: &Path) -> Option<Source> {
         .flatten()
 }
 
-/// What `cargo install` noted beside the folder of this program.
-fn installed() -> Option<Source> {
+/// Returns the source that `cargo install` noted beside this program.
+fn find_installed() -> Option<Source> {
     let program = std::env::current_exe().ok()?;
     let notes = program.parent()?.parent()?.join(".crates2.json");
-    noted(&std::fs::read_to_string(notes).ok()?)
+    parse_notes(&std::fs::read_to_string(notes).ok()?)
 }
 
 /// Keys are such as `cargo-loadtest 0.1.0 (git+https://host/path?branch=main#0123abc)`.
-fn noted(notes: &str) -> Option<Source> {
+fn parse_notes(notes: &str) -> Option<Source> {
     let notes: serde_json::Value = serde_json::from_str(notes).ok()?;
     notes.get("installs")?.as_object()?.keys().find_map(|key| {
         let source = key.strip_prefix("cargo-loadtest ")?.split_once(" (git+")?.1;
@@ -125,11 +126,11 @@ fn noted(notes: &str) -> Option<Source> {
 /// The library beside the folder of the tool: a checkout of cargo's, or one of the user's.
 fn built_in(tool: &Path) -> Option<Source> {
     let repository = tool.parent()?;
-    checkout(repository).or_else(|| library(&repository.join("loadtest")))
+    find_checkout(repository).or_else(|| find_library(&repository.join("loadtest")))
 }
 
 /// `CARGO_HOME/git/checkouts/NAME-HASH/REV`; where it comes from stands in `CARGO_HOME/git/db/NAME-HASH`.
-fn checkout(repository: &Path) -> Option<Source> {
+fn find_checkout(repository: &Path) -> Option<Source> {
     let name = repository.parent()?;
     let checkouts = name.parent()?;
     let git = checkouts.parent()?;
@@ -168,12 +169,12 @@ mod tests {
             "cargo-loadtest 0.1.0 (git+ssh://git@example.com/x?branch=main#0123abc)": {}
         }}"#;
         assert_eq!(
-            noted(notes),
+            parse_notes(notes),
             Some(git("ssh://git@example.com/x", "0123abc"))
         );
         let from_path = r#"{"installs":{"cargo-loadtest 0.1.0 (path+file:///x)": {}}}"#;
-        assert_eq!(noted(from_path), None);
-        assert_eq!(noted("broken"), None);
+        assert_eq!(parse_notes(from_path), None);
+        assert_eq!(parse_notes("broken"), None);
     }
 
     #[test]

@@ -5,20 +5,20 @@ use loadtest::targets::{Known, Permissions};
 use loadtest_model::definition::ScenarioDef;
 use serde::Serialize;
 
-/// Where a run of a scenario would send.
+/// The destination of a run of a scenario.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Destination {
     /// The URL that paths are joined to, where it is known before the run.
     pub(super) base: Option<String>,
-    /// What it comes from.
+    /// The source of the base URL.
     pub(super) from: Origin,
-    /// Whether the scenario has a setup that starts a target, which a given base replaces.
+    /// True if the setup of the scenario starts a target, which a given base URL replaces.
     pub(super) starts_target: bool,
     /// The hosts that are known, of the base and of steps with an absolute URL.
     pub(super) hosts: Vec<Host>,
 }
 
-/// What decides the base URL.
+/// The source of a base URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Origin {
@@ -41,12 +41,12 @@ pub(super) enum Origin {
 pub(super) struct Host {
     pub(super) name: String,
     pub(super) permission: Permission,
-    /// Who answers for it, where it is listed.
+    /// The owner of a listed target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) owner: Option<String>,
 }
 
-/// Whether a host may be tested.
+/// The permission to test a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Permission {
@@ -86,10 +86,10 @@ impl Destination {
         };
         let mut hosts: Vec<Host> = Vec::new();
         for url in base.into_iter().chain(urls()) {
-            let Some(name) = host(url) else {
+            let Some(name) = host_of(url) else {
                 continue;
             };
-            let (permission, owner) = permission(url, name, permissions);
+            let (permission, owner) = find_permission(url, name, permissions);
             let found = Host {
                 name: name.to_owned(),
                 permission,
@@ -109,7 +109,7 @@ impl Destination {
 }
 
 /// The host of an absolute URL, as it is written.
-fn host(url: &str) -> Option<&str> {
+fn host_of(url: &str) -> Option<&str> {
     let (_, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
     let place = authority.rsplit_once('@').map_or(authority, |(_, to)| to);
@@ -122,7 +122,11 @@ fn host(url: &str) -> Option<&str> {
     })
 }
 
-fn permission(url: &str, host: &str, permissions: &Permissions) -> (Permission, Option<String>) {
+fn find_permission(
+    url: &str,
+    host: &str,
+    permissions: &Permissions,
+) -> (Permission, Option<String>) {
     if host.contains('{') {
         return (Permission::WhenSent, None);
     }

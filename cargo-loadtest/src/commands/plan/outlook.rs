@@ -7,13 +7,13 @@ use loadtest_model::schedule::{Schedule, Window};
 use serde::Serialize;
 use std::time::Duration;
 
-/// What is expected of a run of one scenario.
+/// The expected traffic of a run of one scenario.
 #[derive(Debug, Serialize)]
 pub(super) struct Outlook {
     /// The pieces of the load, one after another; none for a fixed number of iterations.
     pub(super) phases: Vec<Phase>,
     pub(super) iterations: Iterations,
-    /// What all steps send together.
+    /// The requests of all steps together.
     pub(super) requests: Requests,
     pub(super) steps: Vec<Step>,
 }
@@ -32,41 +32,41 @@ pub(super) struct Phase {
     pub(super) iterations: Option<f64>,
 }
 
-/// What becomes of the results of a phase.
+/// The use of the results of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum PhaseKind {
     /// Discarded.
     WarmUp,
-    /// In the accounts only.
+    /// Only in the accounts.
     Ramp,
-    /// In the headline numbers.
+    /// Also in the headline figures.
     Steady,
 }
 
-/// How many iterations there are.
+/// The expected number of iterations.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(super) struct Iterations {
     pub(super) total: Option<u64>,
-    /// In the steady part.
+    /// The rate of the steady part.
     pub(super) per_second: Option<f64>,
-    /// What think times alone permit, however fast the target is.
+    /// The highest rate that think times permit, on an infinitely fast target.
     pub(super) most_per_second: Option<f64>,
 }
 
-/// How many requests there are, as far as it can be told.
+/// The expected number of requests, where it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(super) struct Requests {
     pub(super) per_iteration: Option<f64>,
-    /// In the steady part.
+    /// The rate of the steady part.
     pub(super) per_second: Option<f64>,
-    /// Of a step that runs once per user: in its first iteration, or after its last.
+    /// The number per user, of a step that runs once: in the first iteration, or after the last.
     pub(super) per_user: Option<f64>,
     pub(super) total: Option<f64>,
     pub(super) bound: Bound,
 }
 
-/// How a number of requests is meant.
+/// The meaning of a number of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Bound {
@@ -78,7 +78,7 @@ pub(super) enum Bound {
     AtMost,
 }
 
-/// What is expected of a step.
+/// The expected traffic of a step.
 #[derive(Debug, Serialize)]
 pub(super) struct Step {
     pub(super) name: String,
@@ -89,11 +89,11 @@ pub(super) struct Step {
 }
 
 impl Outlook {
-    /// What `plan` makes of `scenario`.
+    /// Returns the outlook of `plan` for `scenario`.
     pub(super) fn of(scenario: &ScenarioDef, plan: &Plan) -> Self {
         let weights = effective(&scenario.steps);
-        let phases = phases(&plan.load);
-        let iterations = iterations(scenario, plan, &phases, &weights);
+        let phases = split_phases(&plan.load);
+        let iterations = count_iterations(scenario, plan, &phases, &weights);
         let steps: Vec<_> = scenario
             .steps
             .iter()
@@ -103,21 +103,21 @@ impl Outlook {
                 name: step.name.to_string(),
                 weight: step.weight,
                 effective_weight: short(weight),
-                requests: requests(step, weight, iterations, plan.max_users),
+                requests: count_requests(step, weight, iterations, plan.max_users),
                 grading: *grading,
             })
             .collect();
         Self {
             phases,
             iterations,
-            requests: together(&steps),
+            requests: sum_requests(&steps),
             steps,
         }
     }
 }
 
 /// The pieces of a load, as [`Schedule`] runs them.
-fn phases(load: &Load) -> Vec<Phase> {
+fn split_phases(load: &Load) -> Vec<Phase> {
     let ramped = |target: f64, ramp_up: Duration, duration: Duration| {
         let stage = |from, duration| Stage {
             from,
@@ -162,8 +162,8 @@ fn phases(load: &Load) -> Vec<Phase> {
                 Window::Ramp => PhaseKind::Ramp,
                 Window::Steady => PhaseKind::Steady,
             },
-            start_us: micros(start),
-            duration_us: micros(stage.duration),
+            start_us: to_micros(start),
+            duration_us: to_micros(stage.duration),
             from: stage.from,
             to: stage.to,
             iterations: load.is_open().then(|| short(area)),
@@ -173,11 +173,11 @@ fn phases(load: &Load) -> Vec<Phase> {
     phases
 }
 
-fn micros(time: Duration) -> u64 {
+fn to_micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-fn iterations(
+fn count_iterations(
     scenario: &ScenarioDef,
     plan: &Plan,
     phases: &[Phase],
@@ -218,7 +218,7 @@ fn iterations(
     }
 }
 
-fn requests(step: &StepDef, weight: f64, iterations: Iterations, users: u32) -> Requests {
+fn count_requests(step: &StepDef, weight: f64, iterations: Iterations, users: u32) -> Requests {
     let more =
         step.retry.is_some() || step.until.is_some() || step.sends_itself || step.redirects > 0;
     if step.once || step.last {
@@ -245,7 +245,7 @@ fn requests(step: &StepDef, weight: f64, iterations: Iterations, users: u32) -> 
 }
 
 /// The sum over all steps; those that run once per user come on top.
-fn together(steps: &[Step]) -> Requests {
+fn sum_requests(steps: &[Step]) -> Requests {
     let sum = |figure: fn(&Requests) -> Option<f64>| {
         let figures: Vec<f64> = steps
             .iter()

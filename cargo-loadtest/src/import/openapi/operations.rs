@@ -5,7 +5,7 @@ use super::document::{ApiDocument, shorten};
 use super::security::is_token;
 use crate::import::document::{Field, Node};
 use crate::import::source::{Mistake, Span};
-use crate::selection::similar;
+use crate::suggestion::find_similar;
 use std::collections::HashSet;
 
 /// Most operations that are imported.
@@ -103,7 +103,7 @@ fn warn_of_typos(document: &ApiDocument<'_>, node: &Node<'_>, known: &str) {
         if names.clone().any(|name| name == field.name) || field.name.starts_with("x-") {
             continue;
         }
-        if let Some(similar) = similar(&field.name, &mut names) {
+        if let Some(similar) = find_similar(&field.name, &mut names) {
             let name = shorten(&field.name);
             let words = format!("`{name}` means nothing; did you mean `{similar}`?");
             document.warn(&field.span, words);
@@ -125,7 +125,7 @@ fn refuse_without_operations(document: &ApiDocument<'_>) -> Mistake {
     } else if let Some(span) = root.name("webhooks") {
         let help = "webhooks are what the service sends; a load test sends to `paths`";
         (span, help.to_owned())
-    } else if let Some(name) = similar("paths", unknown) {
+    } else if let Some(name) = find_similar("paths", unknown) {
         let help = format!("`{}` means nothing; did you mean `paths`?", shorten(name));
         (root.name(name).unwrap_or_else(|| document.start()), help)
     } else {
@@ -174,7 +174,7 @@ fn read_path<'a>(document: &ApiDocument<'a>, path: &'a Field<'a>, all: &mut Vec<
                 }
             }
         } else if !field.name.starts_with("x-") && !known.clone().any(|name| name == field.name) {
-            let similar = similar(&field.name, &mut known);
+            let similar = find_similar(&field.name, &mut known);
             let hint = similar.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
             let name = shorten(&field.name);
             document.warn(
@@ -254,7 +254,7 @@ fn check_tags(
     } else {
         suggest_names(tag, &known)
     };
-    let like = similar(tag, known.iter().copied());
+    let like = find_similar(tag, known.iter().copied());
     let nodes = all.iter().filter_map(|one| one.node.get("tags"));
     let mut nodes = nodes
         .flat_map(Node::items)
@@ -280,7 +280,7 @@ fn check_names(
     };
     let known: Vec<String> = all.iter().map(Operation::name).collect();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    let like = similar(name, known.iter().copied());
+    let like = find_similar(name, known.iter().copied());
     let like = all.iter().find(|one| like == Some(one.name().as_str()));
     let place = like.or(all.first()).map(|one| one.span.clone());
     let words = format!("there is no operation `{name}`");
@@ -292,7 +292,7 @@ fn check_names(
 
 /// Suggests a similar name, or lists all names.
 fn suggest_names(word: &str, known: &[&str]) -> String {
-    if let Some(like) = similar(word, known.iter().copied()) {
+    if let Some(like) = find_similar(word, known.iter().copied()) {
         return format!("did you mean `{}`?", shorten(like));
     }
     let mut seen = HashSet::new();

@@ -1,4 +1,4 @@
-//! Names that are file names on every system.
+//! Names of baselines and scenarios that are valid file names on every system.
 
 use crate::error::Error;
 use sha2::{Digest as _, Sha256};
@@ -10,16 +10,40 @@ const LONGEST: usize = 64;
 const SHORTEST_SLIP: usize = 4;
 /// The longest part of a scenario's identity that names a folder.
 const LONGEST_SCENARIO: usize = 100;
-/// What means a run wherever a baseline could be meant too.
+/// The name of the newest run, reserved where a baseline could be meant too.
 const LATEST: &str = "latest";
 /// Devices of Windows, which no file may be called, whatever follows after a full stop.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 
-/// Refuses what is no name of a baseline.
+/// An invalid name of a baseline.
+#[derive(Debug)]
+pub(crate) struct BaselineNameError {
+    pub(crate) name: String,
+    /// The reason, as a verb phrase.
+    pub(crate) reason: &'static str,
+    /// A valid name that could be meant.
+    pub(crate) example: String,
+}
+
+impl From<BaselineNameError> for Error {
+    fn from(error: BaselineNameError) -> Self {
+        let BaselineNameError {
+            name,
+            reason,
+            example,
+        } = error;
+        Self::usage(format!(
+            "`{name}` is not a valid baseline name: it {reason}"
+        ))
+        .with_help(format!("write for example `{example}`"))
+    }
+}
+
+/// Refuses an invalid name of a baseline.
 ///
 /// # Errors
-/// [`Error::BaselineName`].
-pub(crate) fn check(name: &str) -> Result<(), Error> {
+/// The reason, and a valid name.
+pub(crate) fn check_baseline_name(name: &str) -> Result<(), BaselineNameError> {
     let why = if name.is_empty() {
         "is empty"
     } else if name.eq_ignore_ascii_case(LATEST) {
@@ -37,16 +61,16 @@ pub(crate) fn check(name: &str) -> Result<(), Error> {
     } else {
         return Ok(());
     };
-    Err(Error::BaselineName {
+    Err(BaselineNameError {
         name: name.to_owned(),
-        why: why.to_owned(),
-        instead: instead(name),
+        reason: why,
+        example: suggest_baseline_name(name),
     })
 }
 
-/// Whether `name` is but for one slip of the fingers `known`. One that differs in digits or in what stands
-/// between words is none: `main-2` after `main`, whose load changed.
-pub(super) fn is_slip(name: &str, known: &str) -> bool {
+/// Returns true if `name` is one letter away from `known`. Names that differ in digits or separators are not
+/// misspellings: `main-2` after `main`.
+pub(crate) fn is_misspelling(name: &str, known: &str) -> bool {
     let letters = |name: &str| -> String {
         let letters = name.chars().filter(char::is_ascii_alphabetic);
         letters.collect()
@@ -56,8 +80,8 @@ pub(super) fn is_slip(name: &str, known: &str) -> bool {
         && strsim::damerau_levenshtein(name, known) == 1
 }
 
-/// Whether a run's identifier is the name of a file.
-pub(super) fn is_file_name(run_id: &str) -> bool {
+/// Returns true if a run identifier is a valid file name.
+pub(crate) fn is_file_name(run_id: &str) -> bool {
     (1..=LONGEST_SCENARIO).contains(&run_id.len())
         && run_id.chars().all(is_plain)
         && !run_id.starts_with('.')
@@ -66,7 +90,7 @@ pub(super) fn is_file_name(run_id: &str) -> bool {
 
 /// The folder of a scenario: its identity with full stops; where that is not unlike any other on every
 /// system, with what is.
-pub(super) fn of_scenario(identity: &str) -> String {
+pub(crate) fn scenario_folder(identity: &str) -> String {
     let name = identity.replace("::", ".");
     let is_told = |letter: char| is_plain(letter) && !letter.is_ascii_uppercase();
     if (1..=LONGEST_SCENARIO).contains(&name.len())
@@ -102,7 +126,7 @@ fn is_device(name: &str) -> bool {
 }
 
 /// A name like it that can be one.
-fn instead(name: &str) -> String {
+fn suggest_baseline_name(name: &str) -> String {
     let like: String = name
         .chars()
         .map(|letter| if is_plain(letter) { letter } else { '-' })
@@ -130,7 +154,7 @@ mod tests {
             "console",
             "com10",
         ] {
-            assert!(check(name).is_ok(), "{name}");
+            assert!(check_baseline_name(name).is_ok(), "{name}");
         }
         for (name, instead) in [
             ("", "main"),
@@ -149,21 +173,24 @@ mod tests {
             ("a b", "a-b"),
             ("a:b", "a-b"),
         ] {
-            let Err(Error::BaselineName { instead: told, .. }) = check(name) else {
+            let Err(BaselineNameError { example: told, .. }) = check_baseline_name(name) else {
                 panic!("{name}")
             };
             assert_eq!(told, instead, "{name}");
-            assert!(check(&told).is_ok());
+            assert!(check_baseline_name(&told).is_ok());
         }
-        assert!(check(&"a".repeat(64)).is_ok() && check(&"a".repeat(65)).is_err());
+        assert!(
+            check_baseline_name(&"a".repeat(64)).is_ok()
+                && check_baseline_name(&"a".repeat(65)).is_err()
+        );
     }
 
     #[test]
     fn a_slip_is_told_from_another_name() {
         for slip in ["mian", "man1", "maim", "amin", "mains", "mmain"] {
-            assert_eq!(is_slip(slip, "main"), slip != "man1", "{slip}");
+            assert_eq!(is_misspelling(slip, "main"), slip != "man1", "{slip}");
         }
-        assert!(is_slip("releas-1.2", "release-1.2"));
+        assert!(is_misspelling("releas-1.2", "release-1.2"));
         for (name, known) in [
             ("main-2", "main"),
             ("main2", "main"),
@@ -173,13 +200,19 @@ mod tests {
             ("app", "api"),
             ("main-linux", "main"),
         ] {
-            assert!(!is_slip(name, known) && !is_slip(known, name), "{name}");
+            assert!(
+                !is_misspelling(name, known) && !is_misspelling(known, name),
+                "{name}"
+            );
         }
     }
 
     #[test]
     fn scenarios_have_folders_of_their_own_on_every_system() {
-        assert_eq!(of_scenario("shop::load::checkout"), "shop.load.checkout");
+        assert_eq!(
+            scenario_folder("shop::load::checkout"),
+            "shop.load.checkout"
+        );
         let odd = [
             "Shop::load::checkout",
             "shop::load::Checkout",
@@ -191,7 +224,7 @@ mod tests {
         ];
         let mut names: Vec<String> = odd
             .iter()
-            .map(|odd| of_scenario(odd).to_lowercase())
+            .map(|odd| scenario_folder(odd).to_lowercase())
             .collect();
         assert!(
             names
