@@ -2,7 +2,7 @@
 //!
 //! A run has worker threads, each with a runtime, users and tallies of its own; nothing is shared or
 //! locked while requests are on their way. Once a second each worker hands over its tally, and the
-//! thread that called [`run`] adds them up. The engine is generic over the transport, and its clock
+//! thread that called [`LoadRun::run`] adds them up. The engine is generic over the transport, and its clock
 //! can be paused, so that tests count exactly without waiting.
 
 mod abort_thresholds;

@@ -75,7 +75,8 @@ pub(super) struct BlockingStepDetector {
     /// The turn of a step that each worker was seen in, and since when.
     slices: Vec<Option<(ThreadSlice, Instant)>>,
     last: Option<Instant>,
-    /// The first step that was seen to keep a thread since the last call of [`take_blocking_step`](Self::take).
+    /// The first step that was seen to block a thread since the last call of
+    /// [`take_blocking_step`](Self::take_blocking_step).
     blocking_step: Option<usize>,
 }
 

@@ -4,6 +4,7 @@
 mod capacity;
 mod debug;
 mod definition_redaction;
+mod failures;
 mod permission;
 pub(crate) mod run;
 pub(crate) mod run_identity;

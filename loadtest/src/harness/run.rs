@@ -1,6 +1,8 @@
 //! One run: everything before the load, the load, and everything after it.
 
 use super::definition_redaction::redact_definition;
+use super::failures::{OFFLINE_SETUP_HELP, network_failure, withdrawn_failure};
+pub(crate) use super::failures::{internal_failure, interrupted_failure, usage_failure};
 use super::permission::{self, permit_and_reach, permit_known_hosts};
 use super::print_error;
 use super::run_identity::RunIdentity;
@@ -14,7 +16,7 @@ use crate::machine::{self, MachineNeed, MachineShortage};
 use crate::redact;
 use crate::secrets::{self, MissingSecret};
 use crate::targets::{Target, offline};
-use crate::transport::{HttpTransport, Network, NetworkError};
+use crate::transport::{HttpTransport, Network};
 use loadtest_model::card;
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::failure::{FailureKind, RunFailure};
@@ -529,60 +531,6 @@ pub(super) fn needs_base(scenario: &Scenario) -> bool {
         .filter_map(|step| step.url.as_deref())
         .collect();
     urls.is_empty() || urls.iter().any(|url| url.starts_with('/'))
-}
-
-pub(crate) fn usage_failure(message: String, help: Option<String>) -> RunFailure {
-    RunFailure {
-        kind: FailureKind::Usage,
-        message,
-        help,
-    }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "the shape `map_err` wants")]
-fn network_failure(error: NetworkError) -> RunFailure {
-    let kind = match error {
-        NetworkError::BadUrl { .. }
-        | NetworkError::BadFile { .. }
-        | NetworkError::Permissions(_) => FailureKind::Usage,
-        NetworkError::NotPermitted(_) => FailureKind::NotPermitted,
-        _ => FailureKind::Setup,
-    };
-    RunFailure {
-        kind,
-        message: error.to_string(),
-        help: None,
-    }
-}
-
-/// Help for a setup that may have missed the network.
-const OFFLINE_SETUP_HELP: &str = "with `--offline` (LOADTEST_OFFLINE) a setup reaches nothing but what the scenario starts itself";
-
-/// A run that a target ended before its load.
-fn withdrawn_failure(reason: &str) -> RunFailure {
-    let message = format!("the permission to test ended before the load: {reason}");
-    RunFailure {
-        kind: FailureKind::Withdrawn,
-        message: redact::redact_text(&message).into_owned(),
-        help: None,
-    }
-}
-
-/// The failure of an iteration that was stopped.
-pub(super) fn interrupted_failure() -> RunFailure {
-    RunFailure {
-        kind: FailureKind::Interrupted,
-        message: "stopped before the journey was over".to_owned(),
-        help: None,
-    }
-}
-
-pub(crate) fn internal_failure(message: String) -> RunFailure {
-    RunFailure {
-        kind: FailureKind::Internal,
-        message,
-        help: None,
-    }
 }
 
 #[cfg(test)]

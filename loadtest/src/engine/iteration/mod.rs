@@ -110,12 +110,7 @@ impl<T: Transport> VirtualUser<T> {
             let steps = self.scenario.definition.steps.iter().enumerate();
             for (step, def) in steps.filter(|(_, def)| !def.last) {
                 running.in_step.set(Some(step));
-                let context = StepContext {
-                    step,
-                    def,
-                    window,
-                    state,
-                };
+                let context = StepContext::new(step, def, window, state);
                 let step_over = self.run_step(context, &mut progress, observer);
                 let ControlFlow::Continue(executed) = step_over.await else {
                     self.sent_nothing = false;
@@ -230,12 +225,7 @@ impl<T: Transport> VirtualUser<T> {
         for step in state.last_step_indices() {
             let def = &self.scenario.definition.steps[step];
             // They are not cut short: only the hard end comes before theirs, and drops them.
-            let context = StepContext {
-                step,
-                def,
-                window,
-                state,
-            };
+            let context = StepContext::new(step, def, window, state);
             let _executed = self.run_step(context, &mut alone, observer).await;
             state.mark_last_step_run(step);
         }

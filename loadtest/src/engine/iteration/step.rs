@@ -33,6 +33,22 @@ pub(crate) struct StepContext<'a> {
     pub(crate) state: &'a Rc<WorkerState>,
 }
 
+impl<'a> StepContext<'a> {
+    pub(super) fn new(
+        step: usize,
+        def: &'a StepDef,
+        window: Window,
+        state: &'a Rc<WorkerState>,
+    ) -> Self {
+        Self {
+            step,
+            def,
+            window,
+            state,
+        }
+    }
+}
+
 /// Every step that gets the transport of a user gives it back.
 pub(super) fn missing_transport<R>() -> R {
     unreachable!("a step keeps nothing that is lent to it")

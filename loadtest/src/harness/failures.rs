@@ -1,0 +1,59 @@
+//! The failures that keep a run from taking place.
+
+use crate::redact;
+use crate::transport::NetworkError;
+use loadtest_model::failure::{FailureKind, RunFailure};
+
+pub(crate) fn usage_failure(message: String, help: Option<String>) -> RunFailure {
+    RunFailure {
+        kind: FailureKind::Usage,
+        message,
+        help,
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the shape `map_err` wants")]
+pub(super) fn network_failure(error: NetworkError) -> RunFailure {
+    let kind = match error {
+        NetworkError::BadUrl { .. }
+        | NetworkError::BadFile { .. }
+        | NetworkError::Permissions(_) => FailureKind::Usage,
+        NetworkError::NotPermitted(_) => FailureKind::NotPermitted,
+        _ => FailureKind::Setup,
+    };
+    RunFailure {
+        kind,
+        message: error.to_string(),
+        help: None,
+    }
+}
+
+/// Help for a setup that may have missed the network.
+pub(super) const OFFLINE_SETUP_HELP: &str = "with `--offline` (LOADTEST_OFFLINE) a setup reaches nothing but what the scenario starts itself";
+
+/// A run that a target ended before its load.
+pub(super) fn withdrawn_failure(reason: &str) -> RunFailure {
+    let message = format!("the permission to test ended before the load: {reason}");
+    RunFailure {
+        kind: FailureKind::Withdrawn,
+        message: redact::redact_text(&message).into_owned(),
+        help: None,
+    }
+}
+
+/// The failure of an iteration that was stopped.
+pub(crate) fn interrupted_failure() -> RunFailure {
+    RunFailure {
+        kind: FailureKind::Interrupted,
+        message: "stopped before the journey was over".to_owned(),
+        help: None,
+    }
+}
+
+pub(crate) fn internal_failure(message: String) -> RunFailure {
+    RunFailure {
+        kind: FailureKind::Internal,
+        message,
+        help: None,
+    }
+}
