@@ -261,9 +261,10 @@ impl LoadRun<'_> {
             internal: &internal,
         };
         let collector = Collector::new(plan, &schedule, steps, &occupancies, start, controls);
+        let summary = collector.collect(&receiver, report);
         Ok(EngineSummary {
             panics: panics.take_all(),
-            ..collector.collect(&receiver, report)
+            ..summary
         })
     }
 }
