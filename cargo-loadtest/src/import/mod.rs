@@ -40,7 +40,7 @@ pub(crate) use source::{Input, Mistake};
 
 /// Reads an HTTP archive.
 pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording, Mistake> {
-    har::read_har(input, options).map(|recording| recording.typed(false).marked())
+    har::read_har(input, options).map(recording::Recording::marked)
 }
 
 /// Reads an OpenAPI document.

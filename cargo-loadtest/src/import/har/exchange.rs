@@ -1,105 +1,97 @@
-//! An entry as an exchange: what is sent again, and what is expected of it.
+//! Makes the exchange of an entry: the request to send, and the answer to expect.
 
-use super::super::marked::{Answer, Exchange, Header};
+use super::super::recording::{Answer, Exchange, Header, Text};
 use super::super::source::Note;
-use super::archive::Entry;
-use super::{body, faults, headers};
+use super::body::{AnswerBudget, read_answer_body, read_request_body};
+use super::entry::HarEntry;
+use super::faults::find_faults;
+use super::headers::select_headers;
 use url::Url;
 
-/// The words for an answer of a cache's question.
-const NOT_MODIFIED: &str = "it was answered with 304, which asks for a cache: it is sent as at a first visit, and 200 is expected";
-
-/// Reads entries one after another.
+/// Reads the exchanges of an archive one after another.
 #[derive(Debug)]
-pub(super) struct Reading {
+pub(super) struct ExchangeReader {
     has_answers: bool,
-    budget: body::Budget,
+    budget: AnswerBudget,
 }
 
-impl Reading {
+impl ExchangeReader {
     /// `has_answers` is false for a list of requests that were never sent.
     pub(super) fn new(has_answers: bool) -> Self {
         Self {
             has_answers,
-            budget: body::Budget::default(),
+            budget: AnswerBudget::default(),
         }
     }
 
-    /// An entry with the `cookie` header that it needs.
-    pub(super) fn exchange(
+    /// Reads an entry. `cookie` is the header that its request needs.
+    pub(super) fn read(
         &mut self,
-        entry: &Entry<'_>,
+        entry: &HarEntry<'_>,
         cookie: Option<String>,
         notes: &mut Vec<Note>,
     ) -> Exchange {
-        let mut note = |words: String| notes.push(Note::new(entry.span.clone(), words));
         let recorded = entry.status.filter(|_| self.has_answers);
-        let status = match recorded {
-            Some(304) => {
-                note(NOT_MODIFIED.to_owned());
-                Some(200)
-            }
-            Some(status @ 500..) => {
-                note(format!(
-                    "it was answered with {status}, an error of the server, and that is expected of it"
-                ));
-                Some(status)
-            }
-            other => other,
-        };
-        if recorded.is_some() && entry.is_internal() {
-            note(
-                "the browser had the answer in its cache: it is asked for as at a first visit"
-                    .to_owned(),
-            );
-        }
-        for (span, words) in faults::faults(entry) {
-            notes.push(Note::new(span, words));
-        }
-        let (body, content_type) = body::of_request(entry, notes);
-        let kept = headers::kept(entry, content_type.as_deref());
-        if let Some(name) = kept.refused {
+        // A load test asks as at a first visit, without a cache.
+        let status = recorded.map(|status| if status == 304 { 200 } else { status });
+        notes.extend(warn_of_status(entry, recorded));
+        notes.extend(find_faults(entry));
+        let (body, content_type) = read_request_body(entry, notes);
+        let selected = select_headers(entry, content_type.as_deref());
+        if let Some(name) = selected.refused {
             let words = format!("the header `{name}` has control characters, and is left out");
             notes.push(Note::new(entry.span.clone(), words));
         }
-        let mut headers = kept.headers;
-        headers.extend(cookie.map(|cookie| Header {
-            name: "cookie".to_owned(),
-            value: cookie.into_bytes(),
-        }));
-        let answer = status.map(|status| Answer {
-            status,
-            headers: entry
-                .answered
-                .iter()
-                .filter(|(name, _)| !name.starts_with(':'))
-                .map(|(name, value)| Header {
-                    name: name.clone(),
-                    value: value.clone().into_bytes(),
-                })
-                .collect(),
-            body: body::of_answer(entry, &mut self.budget),
-            is_example: false,
-        });
+        let mut headers = selected.headers;
+        headers.extend(cookie.map(|cookie| Header::new("cookie", cookie)));
         Exchange {
             span: entry.span.clone(),
             method: entry.method.clone(),
             origin: entry.url.origin().ascii_serialization(),
-            target: target(&entry.url),
+            target: Text::literal(format_target(&entry.url)),
             headers,
-            credentials: kept.credentials,
+            credentials: selected.credentials,
             body,
             expect: status.into_iter().collect(),
-            answer,
+            answer: status.map(|status| self.read_answer(entry, status)),
             ..Exchange::default()
+        }
+    }
+
+    fn read_answer(&mut self, entry: &HarEntry<'_>, status: u16) -> Answer {
+        let headers = entry.answer_headers.iter();
+        let headers = headers.map(|(name, value)| Header::new(name, value.as_str()));
+        Answer {
+            status,
+            headers: headers.collect(),
+            body: read_answer_body(entry, &mut self.budget),
+            is_example: false,
         }
     }
 }
 
-/// Path and query as they are sent.
-fn target(url: &Url) -> String {
-    let query = url
-        .query()
-        .map_or(String::new(), |query| format!("?{query}"));
-    format!("{}{query}", url.path()).replace('`', "%60")
+fn warn_of_status(entry: &HarEntry<'_>, status: Option<u16>) -> Vec<Note> {
+    let mut words = Vec::new();
+    match status {
+        Some(304) => words.push(
+            "it was answered with 304, which asks for a cache: it is sent as at a first visit, and 200 is expected"
+                .to_owned(),
+        ),
+        Some(status @ 500..) => words.push(format!(
+            "it was answered with {status}, an error of the server, and that is expected of it"
+        )),
+        _ => {}
+    }
+    if status.is_some() && entry.is_from_cache() {
+        let cached = "the browser had the answer in its cache: it is asked for as at a first visit";
+        words.push(cached.to_owned());
+    }
+    let note = |words| Note::new(entry.span.clone(), words);
+    words.into_iter().map(note).collect()
+}
+
+/// Formats path and query as they are sent.
+fn format_target(url: &Url) -> String {
+    let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
+    path.replace('`', "%60")
 }

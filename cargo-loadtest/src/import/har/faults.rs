@@ -1,29 +1,26 @@
-//! What of an entry is of another kind than it should be.
+//! Parts of an entry that have the wrong type and are left out.
 
 use super::super::document::{Node, Value};
-use super::super::source::Span;
-use super::archive::{Entry, is_token};
+use super::super::source::Note;
+use super::entry::{HarEntry, is_token};
 
-/// What of the request is of another kind than it should be, and so left out.
-pub(super) fn faults(entry: &Entry<'_>) -> Vec<(Span, String)> {
-    let mut faults = Vec::new();
-    for (name, is_list) in [("headers", true), ("cookies", true), ("postData", false)] {
-        let Some(part) = entry.request().get(name) else {
-            continue;
-        };
-        let is_known = if is_list {
-            part.is_list()
-        } else {
-            part.is_object()
-        };
-        if !is_known && part.value != Value::Null {
-            let kind = if is_list { "a list" } else { "an object" };
+/// Returns a warning for each part of the request that is left out.
+pub(super) fn find_faults(entry: &HarEntry<'_>) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for (name, kind) in [
+        ("headers", "a list"),
+        ("cookies", "a list"),
+        ("postData", "an object"),
+    ] {
+        let part = entry.request().get(name);
+        let part = part.filter(|part| part.kind() != kind && part.value != Value::Null);
+        notes.extend(part.map(|part| {
             let words = format!(
                 "`{name}` is {kind}, and this is {}: it is left out",
                 part.kind()
             );
-            faults.push((part.beginning(), words));
-        }
+            Note::new(part.beginning(), words)
+        }));
     }
     let headers = entry.request().get("headers").map(Node::items);
     for header in headers.unwrap_or_default() {
@@ -33,16 +30,15 @@ pub(super) fn faults(entry: &Entry<'_>) -> Vec<(Span, String)> {
         let text = name.text().unwrap_or_default().trim();
         // Those with a colon are of HTTP/2.
         if !text.starts_with(':') && !is_token(text) {
-            let words = "this is no name of a header: it is left out".to_owned();
-            faults.push((name.beginning(), words));
+            let words = "this is no name of a header: it is left out";
+            notes.push(Note::new(name.beginning(), words));
         }
     }
-    if let Some(started) = entry.node.get("startedDateTime")
-        && entry.started.is_none()
-        && started.value != Value::Null
-    {
-        let words = "this is no time: the request stays behind the one before it".to_owned();
-        faults.push((started.beginning(), words));
-    }
-    faults
+    let started = entry.node.get("startedDateTime");
+    let started = started.filter(|time| entry.started.is_none() && time.value != Value::Null);
+    notes.extend(started.map(|started| {
+        let words = "this is no time: the request stays behind the one before it";
+        Note::new(started.beginning(), words)
+    }));
+    notes
 }

@@ -1,187 +1,105 @@
-//! The headers that say something of a request, and not of the browser that sent it.
+//! Selects the request headers that belong to the application, not to the browser or the connection.
 
-use super::super::marked::{Credentials, Header};
-use super::archive::Entry;
+use super::super::recording::{Credentials, Header, Text};
+use super::entry::HarEntry;
+use super::lists::is_listed;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 
-/// What browsers, proxies and connections add, and what makes a request one of a trace.
-const NOISE: [&str; 38] = [
-    "accept-encoding",
-    "accept-language",
-    "alt-used",
-    "baggage",
-    "cache-control",
-    "connection",
-    "content-length",
-    "cookie",
-    "device-memory",
-    "dnt",
-    "downlink",
-    "dpr",
-    "ect",
-    "expect",
-    "forwarded",
-    "host",
-    "keep-alive",
-    "newrelic",
-    "pragma",
-    "priority",
-    "proxy-authorization",
-    "proxy-connection",
-    "purpose",
-    "referer",
-    "rtt",
-    "save-data",
-    "sentry-trace",
-    "te",
-    "traceparent",
-    "tracestate",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "upgrade-insecure-requests",
-    "user-agent",
-    "via",
-    "viewport-width",
-    "width",
-];
-/// What a cache asks with.
-const CONDITIONS: [&str; 5] = [
-    "if-match",
-    "if-modified-since",
-    "if-none-match",
-    "if-range",
-    "if-unmodified-since",
-];
-/// How the names of others begin.
-const PREFIXES: [&str; 7] = [
-    "sec-",
-    "proxy-",
-    "x-b3-",
-    "x-client-data",
-    "x-datadog-",
-    "x-devtools-",
-    "x-newrelic-",
-];
-/// The bodies that a page of anybody could send, with which others than the site's own are told by `origin`.
-const FORMS: [&str; 3] = [
+/// Types of forms that a page of any site can send; servers then compare `origin`.
+const FORM_TYPES: [&str; 3] = [
     "application/x-www-form-urlencoded",
     "multipart/form-data",
     "text/plain",
 ];
+/// Shortened `accept` of a browser that opens a page.
+const PAGE_ACCEPT: &str = "text/html,*/*;q=0.8";
 
-/// What a browser asks for as a page, without the pictures and feeds that it would show as well.
-const PAGE: &str = "text/html,*/*;q=0.8";
-
-/// What is kept of the headers.
+/// Headers to send.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct RequestHeaders {
     pub(super) headers: Vec<Header>,
     pub(super) credentials: Option<Credentials>,
-    /// A name whose value no header can have.
+    /// Name of a header with control characters, which is left out.
     pub(super) refused: Option<String>,
 }
 
-/// The headers of a request that are sent again, without its cookies; `content_type` is that of its body.
-pub(super) fn kept(entry: &Entry<'_>, content_type: Option<&[u8]>) -> Kept {
-    let mut kept = Kept::default();
-    for (name, value) in &entry.headers {
+/// Returns the headers of a request without its cookies. `content_type` replaces the recorded one.
+pub(super) fn select_headers(entry: &HarEntry<'_>, content_type: Option<&str>) -> RequestHeaders {
+    let mut selected = RequestHeaders::default();
+    let mut has_authorization = false;
+    for (name, value) in &entry.request_headers {
         if is_noise(entry, name, value) || name == "content-type" && content_type.is_some() {
             continue;
         }
-        if value
-            .bytes()
-            .any(|byte| matches!(byte, 0..=8 | 10..=31 | 127))
-        {
-            kept.refused = Some(name.clone());
+        if value.contains(|letter: char| letter.is_ascii_control() && letter != '\t') {
+            selected.refused = Some(name.clone());
             continue;
         }
-        if name == "authorization" && kept.credentials.is_none() {
-            kept.credentials = basic(value);
-            if kept.credentials.is_some() {
+        if name == "authorization" {
+            has_authorization = true;
+            if selected.credentials.is_none()
+                && let Some(credentials) = parse_basic(value)
+            {
+                selected.credentials = Some(credentials);
                 continue;
             }
         }
         let is_page =
             name == "accept" && value.starts_with("text/html,") && value.contains("*/*;q=");
-        let value = if is_page { PAGE } else { value };
-        kept.headers.push(Header {
-            name: name.clone(),
-            value: value.as_bytes().to_vec(),
-        });
+        let value = if is_page { PAGE_ACCEPT } else { value };
+        selected.headers.push(Header::new(name, value));
     }
-    if let Some(content_type) = content_type {
-        kept.headers.push(Header {
-            name: "content-type".to_owned(),
-            value: content_type.to_vec(),
-        });
+    let content_type = content_type.map(|value| Header::new("content-type", value));
+    selected.headers.extend(content_type);
+    if !has_authorization {
+        selected.credentials = read_url_credentials(entry);
     }
-    let is_told = kept
-        .headers
-        .iter()
-        .any(|header| header.name == "authorization");
-    if kept.credentials.is_none() && !is_told {
-        kept.credentials = of_url(entry);
-    }
-    kept
+    selected
 }
 
-fn is_noise(entry: &Entry<'_>, name: &str, value: &str) -> bool {
-    NOISE.contains(&name)
-        || CONDITIONS.contains(&name) && is_read(entry)
-        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-        || name.starts_with("access-control-request-")
+fn is_noise(entry: &HarEntry<'_>, name: &str, value: &str) -> bool {
+    is_listed("headers", name)
+        || entry.is_read() && is_listed("cache conditions", name)
         // It is sent in any case.
         || name == "accept" && value == "*/*"
-        || name == "origin" && !matters(entry)
+        || name == "origin" && !is_origin_checked(entry)
 }
 
-/// Whether nothing is changed by the request: `if-match` of a `PUT` is no matter of a cache.
-fn is_read(entry: &Entry<'_>) -> bool {
-    matches!(entry.method.as_str(), "GET" | "HEAD")
-}
-
-/// Whether a server may look at `origin`: where it answers with the one it was asked with, and with a form that
-/// another site's page could have sent, which guards against forged requests compare.
-fn matters(entry: &Entry<'_>) -> bool {
-    if is_read(entry) {
-        return false;
-    }
+/// Returns whether a server may check `origin`: it echoed the one it got, or the request is a form.
+fn is_origin_checked(entry: &HarEntry<'_>) -> bool {
     let allowed = entry.answer_header("access-control-allow-origin");
-    let sent = entry
-        .header("content-type")
-        .unwrap_or_default()
-        .to_ascii_lowercase();
-    allowed.is_some_and(|allowed| allowed != "*") || FORMS.iter().any(|form| sent.starts_with(form))
+    let sent = entry.request_header("content-type").unwrap_or_default();
+    let sent = sent.to_ascii_lowercase();
+    let is_form = FORM_TYPES.iter().any(|form| sent.starts_with(form));
+    !entry.is_read() && (is_form || allowed.is_some_and(|allowed| allowed != "*"))
 }
 
-/// Credentials that are sent as such.
-fn basic(value: &str) -> Option<Credentials> {
+/// Parses the credentials of an `authorization: Basic` header.
+fn parse_basic(value: &str) -> Option<Credentials> {
     let (scheme, encoded) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("basic").then_some(())?;
     let pair = BASE64_STANDARD.decode(encoded.trim()).ok()?;
     let pair = String::from_utf8(pair).ok()?;
     let (user, password) = pair.split_once(':')?;
     Some(Credentials {
-        user: user.as_bytes().to_vec(),
-        password: password.as_bytes().to_vec(),
+        user: Text::literal(user),
+        password: Text::literal(password),
     })
 }
 
-/// Those in a URL.
-fn of_url(entry: &Entry<'_>) -> Option<Credentials> {
+fn read_url_credentials(entry: &HarEntry<'_>) -> Option<Credentials> {
     let (user, password) = (entry.url.username(), entry.url.password());
+    let decode = |text: &str| decode_percent(text);
     (!user.is_empty() || password.is_some()).then(|| Credentials {
-        user: decoded(user),
-        password: decoded(password.unwrap_or_default()),
+        user: decode(user),
+        password: decode(password.unwrap_or_default()),
     })
 }
 
-/// Escapes as the bytes they stand for.
-fn decoded(text: &str) -> Vec<u8> {
-    let plus = text.replace('+', "%2B");
-    let mut pairs = url::form_urlencoded::parse(plus.as_bytes());
-    pairs
-        .next()
-        .map_or_else(Vec::new, |(name, _)| name.into_owned().into_bytes())
+/// Decodes `%41`, but leaves `+` alone.
+fn decode_percent(text: &str) -> Text {
+    let text = text.replace('+', "%2B");
+    let mut pairs = url::form_urlencoded::parse(text.as_bytes());
+    let decoded = pairs.next().map(|(name, _)| name.into_owned());
+    Text::literal(decoded.unwrap_or_default())
 }

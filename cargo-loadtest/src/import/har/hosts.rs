@@ -1,178 +1,134 @@
-//! Which hosts an archive is about: those of the site whose page was opened first.
+//! Selects the hosts to keep: by default those of the site whose page was opened first.
 //!
-//! Two hosts are of one site if they end in the same name that somebody can register: the last two labels, or three
-//! where the second last is one of the usual ones below a country (`shop.co.uk`). Where hosts are given away below a
-//! common name (`somebody.github.io`) each one is a site, as is an address; loopback is one site, whatever it is
-//! called.
+//! Two hosts are of one site if they end in the same registrable name. That is the last two labels, or three where
+//! the second last is a usual one below a country (`shop.co.uk`). Below shared domains (`example.github.io`) each
+//! host is a site, as is an address. All loopback names are one site.
 
 use super::super::source::Note;
-use super::archive::Entry;
-use super::kinds::Kind;
+use super::entry::HarEntry;
+use super::kinds::EntryKind;
+use super::lists::{is_listed, list_patterns};
 use std::collections::HashMap;
 use url::{Host, Url};
 
-/// Names below which, in a country, names are registered.
-const BELOW_COUNTRIES: [&str; 11] = [
-    "ac", "co", "com", "edu", "go", "gob", "gov", "gv", "ne", "net", "org",
-];
-/// Names below which everybody has hosts.
-const SHARED: [&str; 22] = [
-    "amazonaws.com",
-    "appspot.com",
-    "azurewebsites.net",
-    "cloudapp.net",
-    "cloudfront.net",
-    "deno.dev",
-    "firebaseapp.com",
-    "fly.dev",
-    "github.dev",
-    "github.io",
-    "gitlab.io",
-    "herokuapp.com",
-    "netlify.app",
-    "ngrok-free.app",
-    "ngrok.io",
-    "onrender.com",
-    "pages.dev",
-    "run.app",
-    "up.railway.app",
-    "vercel.app",
-    "web.app",
-    "workers.dev",
-];
-
-/// The hosts whose requests are kept.
+/// Hosts whose requests are kept.
 #[derive(Debug)]
-pub(super) enum Hosts {
+pub(super) enum HostFilter {
     /// These, as `host` or `host:port`, in lower case.
     Named(Vec<String>),
-    /// Those of a site; all of them where nothing can be told.
+    /// The hosts of a site, or all hosts if the site is unknown.
     Site(Option<String>),
 }
 
-impl Hosts {
-    /// The hosts that are asked for, or else those of the site of the first document, or else of most calls.
-    pub(super) fn of(entries: &[Entry<'_>], kinds: &[Kind], named: &[String]) -> Self {
+impl HostFilter {
+    /// Keeps the named hosts, else the site of the first document, else the site with most calls.
+    pub(super) fn new(entries: &[HarEntry<'_>], kinds: &[EntryKind], named: &[String]) -> Self {
         if !named.is_empty() {
-            let named = named.iter().map(|host| plain(host));
-            return Self::Named(named.collect());
+            return Self::Named(named.iter().map(|host| normalize_host(host)).collect());
         }
-        let documents = || {
-            let both = entries.iter().zip(kinds);
-            both.filter(|(_, kind)| **kind == Kind::Document)
-                .map(|(entry, _)| entry)
+        let of_kind = |wanted: EntryKind| {
+            let entries = entries.iter().zip(kinds);
+            entries.filter_map(move |(entry, kind)| (*kind == wanted).then_some(entry))
         };
-        // A page that leads elsewhere, such as a short link, is not what was visited.
-        let shown = documents().find(|entry| {
-            entry
-                .status
-                .is_some_and(|status| (200..300).contains(&status) || status == 304)
-        });
-        if let Some(document) = shown.or_else(|| documents().next()) {
-            return Self::Site(site(&document.url));
+        // A page that redirects, such as a short link, is not the one that was visited.
+        let is_shown = |entry: &&HarEntry<'_>| matches!(entry.status, Some(200..=299 | 304));
+        let mut documents = of_kind(EntryKind::Document);
+        let document = documents
+            .clone()
+            .find(is_shown)
+            .or_else(|| documents.next());
+        if let Some(document) = document {
+            return Self::Site(find_site(&document.url));
         }
-        let mut sites: HashMap<String, usize> = HashMap::new();
-        let calls = entries
-            .iter()
-            .zip(kinds)
-            .filter(|(_, kind)| **kind == Kind::Call);
-        let mut most: Option<(usize, String)> = None;
-        for site in calls.filter_map(|(entry, _)| site(&entry.url)) {
-            let count = sites.entry(site.clone()).or_default();
-            *count += 1;
-            if most.as_ref().is_none_or(|(most, _)| *count > *most) {
-                most = Some((*count, site));
-            }
-        }
-        Self::Site(most.map(|(_, site)| site))
+        let sites = of_kind(EntryKind::Call).filter_map(|entry| find_site(&entry.url));
+        Self::Site(most_frequent(sites))
     }
 
-    /// Whether requests to this URL are kept.
-    pub(super) fn has(&self, url: &Url) -> bool {
+    /// Returns whether requests to this URL are kept.
+    pub(super) fn accepts(&self, url: &Url) -> bool {
         match self {
             Self::Site(None) => true,
-            Self::Site(own) => site(url) == *own,
+            Self::Site(own) => find_site(url) == *own,
             Self::Named(named) => {
                 let host = url.host_str().unwrap_or_default();
                 let with_port = format!("{host}:{}", url.port_or_known_default().unwrap_or(0));
                 named
                     .iter()
-                    .any(|named| named == host || *named == with_port)
+                    .any(|named| *named == host || *named == with_port)
             }
         }
     }
 }
 
-/// A host as URLs have it, where it was given with a scheme, a path or in capitals.
-fn plain(host: &str) -> String {
+/// Removes the scheme and the path from a host, and lowers its letters.
+fn normalize_host(host: &str) -> String {
     let host = host.trim();
     let host = host.split_once("://").map_or(host, |(_, rest)| rest);
     let host = host.split('/').next().unwrap_or_default();
     host.to_ascii_lowercase()
 }
 
-/// The origin that most requests have, unless it is that of the first one.
-pub(super) fn base<'a>(origins: impl Iterator<Item = &'a str>) -> Option<String> {
-    let mut first = None;
-    let mut counts: HashMap<&str, usize> = HashMap::new();
-    let mut most: Option<(usize, &str)> = None;
-    for origin in origins {
-        first.get_or_insert(origin);
-        let count = counts.entry(origin).or_default();
+/// Returns the most frequent item. Of several, the one that reached that number first.
+fn most_frequent<T: Clone + Eq + std::hash::Hash>(items: impl Iterator<Item = T>) -> Option<T> {
+    let mut counts: HashMap<T, usize> = HashMap::new();
+    let mut most: Option<(usize, T)> = None;
+    for item in items {
+        let count = counts.entry(item.clone()).or_default();
         *count += 1;
-        if most.is_none_or(|(most, _)| *count > most) {
-            most = Some((*count, origin));
+        if most.as_ref().is_none_or(|(most, _)| *count > *most) {
+            most = Some((*count, item));
         }
     }
-    let most = most.map(|(_, origin)| origin);
-    most.filter(|most| Some(*most) != first).map(str::to_owned)
+    most.map(|(_, item)| item)
 }
 
-/// Says that most of what the page asks for goes to a host of another site, and how to keep that; `kept` is what is.
-pub(super) fn passed_over(
-    entries: &[Entry<'_>],
-    kinds: &[Kind],
-    kept: &[Option<Kind>],
+/// Returns the most frequent origin, unless it is the first one.
+pub(super) fn busiest_origin<'a>(origins: impl Iterator<Item = &'a str>) -> Option<String> {
+    let mut origins = origins.peekable();
+    let first = origins.peek().copied();
+    let most = most_frequent(origins);
+    most.filter(|_| most != first).map(str::to_owned)
+}
+
+/// Returns the most frequent host.
+pub(super) fn busiest_host<'e>(entries: impl Iterator<Item = &'e HarEntry<'e>>) -> Option<String> {
+    let hosts = entries.filter_map(|entry| entry.url.host_str());
+    most_frequent(hosts).map(str::to_owned)
+}
+
+/// Warns if most data of the page comes from a host of another site, and says how to keep it.
+pub(super) fn warn_of_other_site(
+    entries: &[HarEntry<'_>],
+    kinds: &[EntryKind],
+    kept: &[Option<EntryKind>],
 ) -> Option<Note> {
-    let left_out = entries.iter().zip(kinds).zip(kept);
-    let left_out = left_out.filter(|((_, kind), kept)| **kind == Kind::Call && kept.is_none());
-    // What is sent to be measured is hardly answered with data.
-    let calls: Vec<&Entry<'_>> = left_out
+    let judged = entries.iter().zip(kinds).zip(kept);
+    let left_out = judged.filter(|((_, kind), kept)| **kind == EntryKind::Call && kept.is_none());
+    // Measurements are hardly ever answered with data.
+    let calls: Vec<&HarEntry<'_>> = left_out
         .map(|((entry, _), _)| entry)
-        .filter(|entry| entry.mime().ends_with("json"))
+        .filter(|entry| entry.answer_type().ends_with("json"))
         .collect();
-    let host = busiest(calls.iter().copied())?;
-    let mut there = calls
+    let host = busiest_host(calls.iter().copied())?;
+    let is_there = |entry: &&&HarEntry<'_>| entry.url.host_str() == Some(host.as_str());
+    let first = calls.iter().find(is_there)?;
+    let count = calls.iter().filter(is_there).count();
+    let own: Vec<_> = entries
         .iter()
-        .filter(|entry| entry.url.host_str() == Some(host.as_str()));
-    let first = there.next()?;
-    let count = there.count() + 1;
-    let mut own = entries.iter().zip(kept).filter(|(_, kept)| kept.is_some());
-    let (page, _) = own.next()?;
-    let own_count = own.count() + 1;
-    let own = page.url.host_str()?;
-    (count > own_count && own != host).then(|| {
+        .zip(kept)
+        .filter(|(_, kept)| kept.is_some())
+        .collect();
+    let own_host = own.first()?.0.url.host_str()?;
+    (count > own.len() && own_host != host).then(|| {
         let words = format!(
-            "{count} calls go to a host of another site and are left out: `--host {own} --host {host}` keeps them, too"
+            "{count} calls go to a host of another site and are left out: `--host {own_host} --host {host}` keeps them, too"
         );
         Note::new(first.span.clone(), words)
     })
 }
 
-/// The host to which most requests go.
-pub(super) fn busiest<'a>(entries: impl Iterator<Item = &'a Entry<'a>>) -> Option<String> {
-    let mut counts: HashMap<&str, usize> = HashMap::new();
-    for host in entries.filter_map(|entry| entry.url.host_str()) {
-        *counts.entry(host).or_default() += 1;
-    }
-    let most = counts
-        .into_iter()
-        .max_by_key(|(host, count)| (*count, std::cmp::Reverse(*host)));
-    most.map(|(host, _)| host.to_owned())
-}
-
-/// What the hosts of one owner have in common.
-fn site(url: &Url) -> Option<String> {
+/// Returns the name that the hosts of one site share.
+fn find_site(url: &Url) -> Option<String> {
     let name = match url.host()? {
         Host::Domain(name) => name.trim_end_matches('.'),
         Host::Ipv4(address) if address.is_loopback() => "localhost",
@@ -182,22 +138,23 @@ fn site(url: &Url) -> Option<String> {
     if name == "localhost" || name.ends_with(".localhost") {
         return Some("localhost".to_owned());
     }
-    let is_shared = SHARED.iter().any(|shared| {
-        name.strip_suffix(shared)
-            .is_some_and(|before| before.is_empty() || before.ends_with('.'))
+    let is_shared = list_patterns("shared domains").any(|shared| {
+        let before = name.strip_suffix(shared);
+        before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
     });
     if is_shared {
         return Some(name.to_owned());
     }
-    let labels: Vec<&str> = name.rsplit('.').collect();
-    let is_country = labels[0].len() == 2;
-    let takes = match labels.get(1) {
-        Some(second) if is_country && BELOW_COUNTRIES.contains(second) => 3,
+    let labels: Vec<&str> = name.split('.').collect();
+    let length = match labels.as_slice() {
+        [.., second, country]
+            if country.len() == 2 && is_listed("names below countries", second) =>
+        {
+            3
+        }
         _ => 2,
     };
-    let mut own: Vec<&str> = labels.into_iter().take(takes).collect();
-    own.reverse();
-    Some(own.join("."))
+    Some(labels[labels.len().saturating_sub(length)..].join("."))
 }
 
 #[cfg(test)]
@@ -205,7 +162,7 @@ mod tests {
     use super::*;
 
     fn site_of(url: &str) -> String {
-        site(&Url::parse(url).unwrap()).unwrap()
+        find_site(&Url::parse(url).unwrap()).unwrap()
     }
 
     #[test]
@@ -229,8 +186,9 @@ mod tests {
 
     #[test]
     fn a_named_host_is_that_host_alone() {
-        let named =
-            |host: &str, url: &str| Hosts::Named(vec![plain(host)]).has(&Url::parse(url).unwrap());
+        let named = |host: &str, url: &str| {
+            HostFilter::Named(vec![normalize_host(host)]).accepts(&Url::parse(url).unwrap())
+        };
         assert!(named("API.example.com", "https://api.example.com/a"));
         assert!(named(
             "https://api.example.com/",
@@ -244,8 +202,14 @@ mod tests {
 
     #[test]
     fn the_base_is_where_most_requests_go() {
-        assert_eq!(base(["a", "b", "b"].into_iter()).as_deref(), Some("b"));
-        assert_eq!(base(["a", "b", "b", "a"].into_iter()).as_deref(), Some("b"));
-        assert_eq!(base(["a", "b"].into_iter()), None);
+        assert_eq!(
+            busiest_origin(["a", "b", "b"].into_iter()).as_deref(),
+            Some("b")
+        );
+        assert_eq!(
+            busiest_origin(["a", "b", "b", "a"].into_iter()).as_deref(),
+            Some("b")
+        );
+        assert_eq!(busiest_origin(["a", "b"].into_iter()), None);
     }
 }

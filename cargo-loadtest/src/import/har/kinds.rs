@@ -1,192 +1,137 @@
-//! What a request is for: by what the browser says of it, else by its headers, the answer and the path.
+//! Classifies requests by what the browser recorded, else by headers, answer and path.
 
-use super::archive::Entry;
-use super::why;
+use super::entry::HarEntry;
+use super::lists::is_listed;
+use super::reason;
 
-/// What static files end in.
-const ENDS: [&str; 31] = [
-    "avif",
-    "bmp",
-    "css",
-    "cur",
-    "eot",
-    "gif",
-    "ico",
-    "jpeg",
-    "jpg",
-    "js",
-    "m4a",
-    "m4v",
-    "map",
-    "mjs",
-    "mov",
-    "mp3",
-    "mp4",
-    "ogg",
-    "otf",
-    "png",
-    "svg",
-    "ttf",
-    "wasm",
-    "wav",
-    "webm",
-    "webmanifest",
-    "webp",
-    "woff",
-    "woff2",
-    "flac",
-    "jxl",
-];
-/// What the answers are that static files have.
-const TYPES: [&str; 6] = [
-    "image/",
-    "font/",
-    "audio/",
-    "video/",
-    "text/css",
-    "application/wasm",
-];
-/// The ends of paths to which nothing but measurements is sent.
-const MEASURED: [&str; 8] = [
-    "/g/collect",
-    "/j/collect",
-    "/r/collect",
-    "/cdn-cgi/rum",
-    "/matomo.php",
-    "/piwik.php",
-    "/_vercel/insights/event",
-    "/_vercel/insights/view",
-];
-
-/// What a request is for.
+/// Purpose of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum EntryKind {
     /// A page.
     Document,
-    /// What a page asks for by its scripts, and what its forms send.
+    /// A request of a script, or a form that was sent.
     Call,
-    /// A part of a page that is the same for everybody.
+    /// A part of a page that is the same for all users.
     Static,
     Preflight,
     Tracker,
     Socket,
 }
 
-impl Kind {
-    /// Why it is left out whatever is asked for.
-    pub(super) fn why(self) -> Option<&'static str> {
+impl EntryKind {
+    /// Returns why this kind is always left out.
+    pub(super) fn drop_reason(self) -> Option<&'static str> {
         match self {
             Self::Document | Self::Call | Self::Static => None,
-            Self::Preflight => Some(why::PREFLIGHT),
-            Self::Tracker => Some(why::TRACKER),
-            Self::Socket => Some(why::SOCKET),
+            Self::Preflight => Some(reason::PREFLIGHT),
+            Self::Tracker => Some(reason::TRACKER),
+            Self::Socket => Some(reason::SOCKET),
         }
     }
 }
 
-/// Tells what a request is for.
-pub(super) fn kind(entry: &Entry<'_>) -> Kind {
+/// Classifies a request.
+pub(super) fn classify_entry(entry: &HarEntry<'_>) -> EntryKind {
     let resource = entry.resource.as_deref().unwrap_or_default();
-    let mime = entry.mime();
+    let mime = entry.answer_type();
+    let destination = entry.request_header("sec-fetch-dest").unwrap_or_default();
     if is_socket(entry, resource, &mime) {
-        return Kind::Socket;
+        return EntryKind::Socket;
     }
-    let asks_for_leave = entry.header("access-control-request-method").is_some()
-        || entry.header("access-control-request-headers").is_some();
-    if resource == "preflight" || entry.method == "OPTIONS" && asks_for_leave {
-        return Kind::Preflight;
+    if is_preflight(entry, resource) {
+        return EntryKind::Preflight;
     }
     if is_tracker(entry, resource) {
-        return Kind::Tracker;
+        return EntryKind::Tracker;
     }
-    let is_form = matches!(resource, "document" | "subdocument")
-        || matches!(
-            entry.header("sec-fetch-dest"),
-            Some("document" | "iframe" | "frame")
-        );
-    if !matches!(entry.method.as_str(), "GET" | "HEAD") {
-        return if is_form { Kind::Document } else { Kind::Call };
+    let is_document = matches!(resource, "document" | "subdocument")
+        || matches!(destination, "document" | "iframe" | "frame");
+    if is_document {
+        return EntryKind::Document;
     }
-    if is_form {
-        return Kind::Document;
+    if !entry.is_read() {
+        return EntryKind::Call;
     }
     match resource {
         "stylesheet" | "image" | "imageset" | "media" | "font" | "script" | "texttrack"
-        | "manifest" | "signedexchange" => return Kind::Static,
+        | "manifest" | "signedexchange" => return EntryKind::Static,
         // Some calls are answered with a script.
-        "xhr" | "fetch" | "xmlhttprequest" if is_script(&mime) => {
-            return by_content(entry, "", Kind::Call);
+        "xhr" | "fetch" | "xmlhttprequest" => {
+            let mime = if is_script(&mime) { "" } else { &mime };
+            return classify_by_content(entry, mime, EntryKind::Call);
         }
-        "xhr" | "fetch" | "xmlhttprequest" => return by_content(entry, &mime, Kind::Call),
         _ => {}
     }
-    match entry.header("sec-fetch-dest") {
-        Some("empty") => by_content(entry, &mime, Kind::Call),
-        Some(dest) if !dest.is_empty() => Kind::Static,
-        _ if entry.header("x-requested-with").is_some() => Kind::Call,
-        _ => {
-            let accept = entry.header("accept").unwrap_or_default();
-            let is_page = accept.contains("text/html")
-                || matches!(mime.as_str(), "text/html" | "application/xhtml+xml");
-            by_content(
-                entry,
-                &mime,
-                if is_page { Kind::Document } else { Kind::Call },
-            )
-        }
+    if !matches!(destination, "" | "empty") {
+        return EntryKind::Static;
     }
+    if destination.is_empty() && entry.request_header("x-requested-with").is_some() {
+        return EntryKind::Call;
+    }
+    let accept = entry.request_header("accept").unwrap_or_default();
+    let is_page = destination.is_empty()
+        && (accept.contains("text/html")
+            || matches!(mime.as_str(), "text/html" | "application/xhtml+xml"));
+    let usual = if is_page {
+        EntryKind::Document
+    } else {
+        EntryKind::Call
+    };
+    classify_by_content(entry, &mime, usual)
 }
 
-/// A static file where the answer or the path says so, else what it seems to be.
-fn by_content(entry: &Entry<'_>, mime: &str, otherwise: Kind) -> Kind {
-    let is_font = mime.contains("font");
-    if is_script(mime) || is_font || TYPES.iter().any(|known| mime.starts_with(known)) {
-        return Kind::Static;
+/// Returns `Static` if the answer or the path is that of a static file, else `usual`.
+fn classify_by_content(entry: &HarEntry<'_>, mime: &str, usual: EntryKind) -> EntryKind {
+    if is_script(mime) || mime.contains("font") || is_listed("static types", mime) {
+        return EntryKind::Static;
     }
-    let path = entry.url.path();
-    let end = path
-        .rsplit('/')
-        .next()
-        .and_then(|last| last.rsplit_once('.'));
-    let end = end
-        .map(|(_, end)| end.to_ascii_lowercase())
-        .unwrap_or_default();
-    // A page of an error is in the place of the file.
-    let is_content = mime.ends_with("json") || mime.ends_with("/xml");
-    if ENDS.contains(&end.as_str()) && !is_content {
-        return Kind::Static;
+    let file = entry.url.path().rsplit('/').next();
+    let ending = file.and_then(|file| file.rsplit_once('.'));
+    let ending = ending.map(|(_, ending)| ending.to_ascii_lowercase());
+    // An error page may be in the place of the file.
+    let is_data = mime.ends_with("json") || mime.ends_with("/xml");
+    if !is_data && ending.is_some_and(|ending| is_listed("static endings", &ending)) {
+        return EntryKind::Static;
     }
-    otherwise
+    usual
 }
 
 fn is_script(mime: &str) -> bool {
     mime.ends_with("javascript") || mime.ends_with("ecmascript")
 }
 
-fn is_socket(entry: &Entry<'_>, resource: &str, mime: &str) -> bool {
-    let upgrade = entry.header("upgrade").unwrap_or_default();
+fn is_socket(entry: &HarEntry<'_>, resource: &str, mime: &str) -> bool {
+    let upgrade = entry.request_header("upgrade").unwrap_or_default();
+    let accept = entry.request_header("accept").unwrap_or_default();
     let has_transport = entry.url.query_pairs().any(|(name, _)| name == "transport");
     matches!(resource, "websocket" | "eventsource" | "webtransport")
-        || entry.has_messages()
+        || entry.node.get("_webSocketMessages").is_some()
         || entry.status == Some(101)
         || upgrade.eq_ignore_ascii_case("websocket")
         || mime == "text/event-stream"
-        || entry
-            .header("accept")
-            .is_some_and(|accept| accept.trim() == "text/event-stream")
+        || accept.trim() == "text/event-stream"
         || has_transport && entry.url.path().contains("/socket.io/")
 }
 
-fn is_tracker(entry: &Entry<'_>, resource: &str) -> bool {
-    let sent = entry.header("content-type").unwrap_or_default();
+fn is_preflight(entry: &HarEntry<'_>, resource: &str) -> bool {
+    let asks_for_leave = entry
+        .request_header("access-control-request-method")
+        .is_some()
+        || entry
+            .request_header("access-control-request-headers")
+            .is_some();
+    resource == "preflight" || entry.method == "OPTIONS" && asks_for_leave
+}
+
+fn is_tracker(entry: &HarEntry<'_>, resource: &str) -> bool {
+    let sent = entry.request_header("content-type").unwrap_or_default();
     let sent = sent.split(';').next().unwrap_or_default().trim();
-    let path = entry.url.path();
     matches!(
         resource,
         "ping" | "beacon" | "cspviolationreport" | "csp_report" | "csp-violation-report"
     ) || matches!(
         sent,
         "application/csp-report" | "application/reports+json" | "text/ping"
-    ) || entry.header("sec-fetch-dest") == Some("report")
-        || MEASURED.iter().any(|end| path.ends_with(end))
+    ) || entry.request_header("sec-fetch-dest") == Some("report")
+        || is_listed("tracker paths", entry.url.path())
 }

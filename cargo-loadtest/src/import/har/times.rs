@@ -1,45 +1,74 @@
-//! When an entry was sent, and how long it took.
+//! Times of entries, and the pauses between them as think time.
 
 use super::super::document::Node;
+use super::super::source::Note;
+use super::TimedExchange;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+use std::time::Duration;
 
-/// No request takes longer, in milliseconds.
-const LONGEST: f64 = 86_400_000.0;
+/// Longest duration of a request, in milliseconds.
+const LONGEST_REQUEST: f64 = 86_400_000.0;
+/// Shortest pause that counts as think time, in milliseconds: below it, a script went on.
+const SHORTEST_PAUSE: i64 = 300;
+/// Longest think time, in milliseconds.
+const LONGEST_PAUSE: i64 = 30_000;
+/// Unit to which pauses are rounded, in milliseconds.
+const PAUSE_STEP: i64 = 100;
 
-/// A moment in milliseconds; without a time zone, as if it was universal time.
-pub(super) fn moment(text: &str) -> Option<i64> {
+/// Parses a moment into milliseconds. Without a time zone, it is read as UTC.
+pub(super) fn parse_moment(text: &str) -> Option<i64> {
     let text = text.trim();
-    let moment = text.parse::<Timestamp>().ok();
-    let moment = moment.or_else(|| {
+    let local = || {
         let moment = text.parse::<DateTime>().ok()?;
-        moment
-            .to_zoned(TimeZone::UTC)
-            .ok()
-            .map(|zoned| zoned.timestamp())
-    });
-    moment.map(Timestamp::as_millisecond)
+        let zoned = moment.to_zoned(TimeZone::UTC).ok()?;
+        Some(zoned.timestamp())
+    };
+    let moment = text.parse::<Timestamp>().ok().or_else(local)?;
+    Some(moment.as_millisecond())
 }
 
-/// How long an entry took, in milliseconds.
-pub(super) fn duration(node: &Node<'_>) -> i64 {
-    let time = node
-        .get("time")
-        .and_then(Node::number)
-        .filter(|time| *time >= 0.0);
-    let time = time.unwrap_or_else(|| {
-        let timings = node.get("timings").map(Node::fields).unwrap_or_default();
+/// Returns the duration of an entry, in milliseconds.
+pub(super) fn read_duration(entry: &Node<'_>) -> i64 {
+    let time = entry.get("time").and_then(Node::number);
+    let time = time.filter(|time| *time >= 0.0).unwrap_or_else(|| {
+        let timings = entry.get("timings").map(Node::fields).unwrap_or_default();
         // The handshake of TLS is a part of connecting.
         let phases = timings
             .iter()
             .filter(|field| field.name != "ssl" && !field.name.starts_with('_'));
-        phases
-            .filter_map(|field| field.node.number())
-            .filter(|time| *time > 0.0)
-            .sum()
+        let times = phases.filter_map(|field| field.node.number());
+        times.filter(|time| *time > 0.0).sum()
     });
     #[expect(clippy::cast_possible_truncation, reason = "it is within bounds")]
-    let time = time.min(LONGEST) as i64;
+    let time = time.min(LONGEST_REQUEST) as i64;
     time
+}
+
+/// Sets the think time of each exchange: from the end of all answers so far to the next request.
+pub(super) fn add_think_times(exchanges: &mut [TimedExchange], notes: &mut Vec<Note>) {
+    let mut last_end: Option<i64> = None;
+    for number in 1..exchanges.len() {
+        let started = exchanges[number].started;
+        let before = &mut exchanges[number - 1];
+        last_end = last_end.max(before.ended);
+        let (Some(ended), Some(started)) = (last_end, started) else {
+            continue;
+        };
+        let pause = started.saturating_sub(ended);
+        if pause < SHORTEST_PAUSE {
+            continue;
+        }
+        if pause > LONGEST_PAUSE {
+            let words = format!(
+                "the pause after it was {} s long, and is {} s here",
+                pause / 1000,
+                LONGEST_PAUSE / 1000
+            );
+            notes.push(Note::new(before.exchange.span.clone(), words));
+        }
+        let rounded = (pause.min(LONGEST_PAUSE) + PAUSE_STEP / 2) / PAUSE_STEP * PAUSE_STEP;
+        before.exchange.think = Some(Duration::from_millis(rounded.unsigned_abs()));
+    }
 }

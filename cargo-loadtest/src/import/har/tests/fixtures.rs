@@ -11,40 +11,33 @@ fn shown(text: &str) -> String {
         let think = exchange
             .think
             .map_or(String::new(), |think| format!(", think {think:?}"));
-        let pattern = exchange
-            .pattern
-            .as_deref()
-            .map_or(String::new(), |pattern| format!(" as {pattern}"));
         let _ = writeln!(
             shown,
-            "{} {}{}{pattern} -> {:?}{think}",
-            exchange.method, exchange.origin, exchange.target, exchange.expect
+            "{} {}{} -> {:?}{think}",
+            exchange.method,
+            exchange.origin,
+            show_text(&exchange.target),
+            exchange.expect
         );
         for header in &exchange.headers {
-            let _ = writeln!(
-                shown,
-                "  {}: {}",
-                header.name,
-                String::from_utf8_lossy(&header.value)
-            );
+            let _ = writeln!(shown, "  {}: {}", header.name, show_text(&header.value));
         }
         if let Some(credentials) = &exchange.credentials {
-            let _ = writeln!(shown, "  {:?}", String::from_utf8_lossy(&credentials.user));
+            let _ = writeln!(shown, "  {:?}", show_text(&credentials.user));
         }
         match &exchange.body {
             Body::None => {}
-            Body::Bytes(bytes) => {
-                let _ = writeln!(shown, "  {}", String::from_utf8_lossy(bytes));
+            Body::Text(text) => {
+                let _ = writeln!(shown, "  {}", show_text(text));
             }
             Body::Multipart(parts) => {
                 for part in parts {
-                    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-                    let file = part.file_name.as_deref().map(text);
+                    let file = part.file_name.as_ref().map(show_text);
                     let _ = writeln!(
                         shown,
                         "  {} = {:?} {file:?} {:?}",
-                        text(&part.name),
-                        text(&part.content),
+                        show_text(&part.name),
+                        show_text(&part.content),
                         part.content_type
                     );
                 }
@@ -57,20 +50,6 @@ fn shown(text: &str) -> String {
         if let Some(body) = answer.filter(|body| !body.is_empty()) {
             let _ = writeln!(shown, "  < {}", String::from_utf8_lossy(body));
         }
-    }
-    for data in &recording.data {
-        let _ = writeln!(
-            shown,
-            "data {} {:?} {:?}",
-            data.name, data.fields, data.rows
-        );
-    }
-    for reference in &recording.references {
-        let _ = writeln!(
-            shown,
-            "{} from {:?}: {}",
-            reference.marker, reference.from, reference.why
-        );
     }
     for note in &recording.notes {
         let _ = writeln!(shown, "note {}: {}", &text[note.span.clone()], note.words);

@@ -1,0 +1,284 @@
+//! Entries of an archive, read leniently: a value of an unexpected type counts as missing.
+
+use super::super::document::Node;
+use super::super::recording::Dropped;
+use super::super::source::{Note, Span};
+use super::reason;
+use super::times::{parse_moment, read_duration};
+use crate::console::clean;
+use url::Url;
+
+/// Longest method of HTTP that is accepted.
+const LONGEST_METHOD: usize = 32;
+/// Longest request line that is shown, in characters.
+const LONGEST_SHOWN: usize = 160;
+
+/// A request and its answer.
+#[derive(Debug)]
+pub(super) struct HarEntry<'a> {
+    /// Place of the URL.
+    pub(super) span: Span,
+    pub(super) method: String,
+    pub(super) url: Url,
+    /// Time of the request, in milliseconds.
+    pub(super) started: Option<i64>,
+    /// Time of the complete answer, in milliseconds.
+    pub(super) ended: Option<i64>,
+    /// Status of the answer, if there is one.
+    pub(super) status: Option<u16>,
+    /// Resource type that the browser recorded, in lower case.
+    pub(super) resource: Option<String>,
+    /// Headers of the request, names in lower case.
+    pub(super) request_headers: Vec<(String, String)>,
+    /// Headers of the answer, names in lower case.
+    pub(super) answer_headers: Vec<(String, String)>,
+    pub(super) node: &'a Node<'a>,
+}
+
+/// Reason why an entry is no request.
+#[derive(Debug)]
+pub(super) enum SkippedEntry {
+    /// It was not sent over HTTP.
+    Dropped(Dropped),
+    /// It cannot be read.
+    Unreadable(Note),
+}
+
+impl<'a> HarEntry<'a> {
+    /// Reads an entry, if it is a request over HTTP.
+    pub(super) fn read(node: &'a Node<'a>) -> Result<Self, SkippedEntry> {
+        let request = node.get("request").unwrap_or(node);
+        let Some(place) = request.get("url") else {
+            let kind = if node.is_object() { request } else { node }.kind();
+            let words =
+                format!("an entry has a request with a `url`, and this is {kind} without one");
+            return Err(unreadable(request.beginning(), &words));
+        };
+        let Some(text) = place.text().map(str::trim) else {
+            let words = format!("a URL is a string, and this is {}", place.kind());
+            return Err(unreadable(place.beginning(), &words));
+        };
+        let method = request.text_of("method").unwrap_or("GET").trim();
+        if method.len() > LONGEST_METHOD || !is_token(method) {
+            let span = request.get("method").map(Node::beginning);
+            let words = "this is no method of HTTP";
+            return Err(unreadable(span.unwrap_or(place.span.clone()), words));
+        }
+        let url = parse_url(method, text, &place.span)?;
+        let started = node.text_of("startedDateTime").and_then(parse_moment);
+        let response = node.get("response");
+        Ok(Self {
+            span: place.span.clone(),
+            method: method.to_ascii_uppercase(),
+            url,
+            started,
+            ended: started.map(|started| started.saturating_add(read_duration(node))),
+            status: response.and_then(read_status),
+            resource: node.text_of("_resourceType").map(str::to_ascii_lowercase),
+            request_headers: read_headers(Some(request)),
+            answer_headers: read_headers(response),
+            node,
+        })
+    }
+
+    /// Returns the first header of the request with this name, given in lower case.
+    pub(super) fn request_header(&self, name: &str) -> Option<&str> {
+        find_header(&self.request_headers, name)
+    }
+
+    /// Returns the first header of the answer with this name, given in lower case.
+    pub(super) fn answer_header(&self, name: &str) -> Option<&str> {
+        find_header(&self.answer_headers, name)
+    }
+
+    /// Returns the media type of the answer, in lower case and without parameters.
+    pub(super) fn answer_type(&self) -> String {
+        let recorded = self
+            .content()
+            .and_then(|content| content.text_of("mimeType"))
+            .filter(|mime| !mime.is_empty() && *mime != "x-unknown");
+        let mime = recorded.or_else(|| self.answer_header("content-type"));
+        let mime = mime.and_then(|mime| mime.split(';').next());
+        mime.unwrap_or_default().trim().to_ascii_lowercase()
+    }
+
+    /// Returns whether the request changes nothing on the server.
+    pub(super) fn is_read(&self) -> bool {
+        matches!(self.method.as_str(), "GET" | "HEAD")
+    }
+
+    pub(super) fn request(&self) -> &'a Node<'a> {
+        self.node.get("request").unwrap_or(self.node)
+    }
+
+    /// Returns the node of the request body.
+    pub(super) fn post_data(&self) -> Option<&'a Node<'a>> {
+        let data = self.request().get("postData");
+        data.filter(|data| data.is_object())
+    }
+
+    /// Returns the recorded size of the request body, in bytes.
+    pub(super) fn body_size(&self) -> f64 {
+        let size = self.request().get("bodySize").and_then(Node::number);
+        size.unwrap_or(0.0)
+    }
+
+    /// Returns the node of the answer body.
+    pub(super) fn content(&self) -> Option<&'a Node<'a>> {
+        self.node.get("response")?.get("content")
+    }
+
+    /// Returns the list of cookies of `part`: `request` or `response`.
+    pub(super) fn cookies(&self, part: &str) -> Vec<(&'a str, &'a str)> {
+        let list = self.node.at(&[part, "cookies"]);
+        let items = list.map(Node::items).unwrap_or_default().iter();
+        items
+            .filter_map(|item| Some((item.text_of("name")?, item.text_of("value")?)))
+            .collect()
+    }
+
+    /// Returns whether the answer came from a cache of the browser or a worker of the page.
+    pub(super) fn is_from_cache(&self) -> bool {
+        let flags: [&[&str]; 3] = [
+            &["_fromCache"],
+            &["_fromServiceWorker"],
+            &["response", "_fetchedViaServiceWorker"],
+        ];
+        let is_set = |path: &&[&str]| {
+            self.node.at(path).is_some_and(|flag| {
+                flag.boolean() == Some(true) || flag.text().is_some_and(|text| !text.is_empty())
+            })
+        };
+        let after = self.node.at(&["cache", "afterRequest"]);
+        flags.iter().any(is_set)
+            || after.is_some_and(Node::is_object) && self.status != Some(304) && self.is_unsent()
+    }
+
+    /// Returns whether Firefox recorded no traffic for the entry.
+    fn is_unsent(&self) -> bool {
+        let number = |path: &[&str]| self.node.at(path).and_then(Node::number);
+        number(&["response", "bodySize"]) == Some(0.0)
+            && number(&["timings", "wait"]).is_none_or(|wait| wait <= 0.0)
+    }
+
+    /// Returns whether a browser, a test or a proxy answered in place of the server.
+    pub(super) fn is_synthetic(&self) -> bool {
+        self.answer_header("non-authoritative-reason").is_some()
+            || self.node.get("_wasFulfilled").and_then(Node::boolean) == Some(true)
+    }
+
+    /// Returns the record of leaving this entry out.
+    pub(super) fn to_dropped(&self, reason: &str) -> Dropped {
+        dropped(&self.span, &self.method, self.url.as_str(), reason)
+    }
+}
+
+fn unreadable(span: Span, words: &str) -> SkippedEntry {
+    SkippedEntry::Unreadable(Note::new(span, format!("{words}: it is left out")))
+}
+
+fn dropped(span: &Span, method: &str, url: &str, reason: &str) -> Dropped {
+    Dropped {
+        span: span.clone(),
+        what: shorten_request(method, url),
+        why: reason.to_owned(),
+    }
+}
+
+fn parse_url(method: &str, text: &str, span: &Span) -> Result<Url, SkippedEntry> {
+    let dropped = |reason| SkippedEntry::Dropped(dropped(span, method, text, reason));
+    if method.eq_ignore_ascii_case("CONNECT") {
+        return Err(dropped(reason::TUNNEL));
+    }
+    let scheme = text.split_once(':').map(|(scheme, _)| scheme);
+    let scheme = scheme.unwrap_or_default().to_ascii_lowercase();
+    match scheme.as_str() {
+        "http" | "https" => {}
+        "ws" | "wss" => return Err(dropped(reason::SOCKET)),
+        scheme if is_scheme(scheme) => {
+            // The rest may be a whole document: `data:image/png;base64,..`
+            let words = clean(&format!("{method} {scheme}:"));
+            return Err(SkippedEntry::Dropped(Dropped {
+                span: span.clone(),
+                what: words.chars().take(LONGEST_SHOWN).collect(),
+                why: reason::NOT_SENT.to_owned(),
+            }));
+        }
+        _ => {
+            let words = "this URL does not begin with `http://` or `https://`";
+            return Err(unreadable(span.clone(), words));
+        }
+    }
+    match Url::parse(text) {
+        Ok(url) if url.has_host() => Ok(url),
+        Ok(_) => Err(unreadable(span.clone(), "this URL has no host")),
+        Err(error) => {
+            let words = format!("this URL cannot be read ({error})");
+            Err(unreadable(span.clone(), &words))
+        }
+    }
+}
+
+fn read_status(response: &Node<'_>) -> Option<u16> {
+    let status = response.get("status")?.number()?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "three digits"
+    )]
+    (100.0..600.0).contains(&status).then_some(status as u16)
+}
+
+/// Returns whether a text can be a method or the name of a header (RFC 9110, section 5.6.2).
+pub(super) fn is_token(text: &str) -> bool {
+    let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_sign)
+}
+
+/// Returns whether a text can be the scheme of a URL (RFC 3986, section 3.1).
+fn is_scheme(text: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+    text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.bytes().all(is_letter)
+}
+
+fn find_header<'h>(headers: &'h [(String, String)], name: &str) -> Option<&'h str> {
+    let mut headers = headers.iter();
+    let (_, value) = headers.find(|(known, _)| known == name)?;
+    Some(value)
+}
+
+/// Returns the headers of a request or an answer. Browsers join several `set-cookie` by line breaks.
+fn read_headers(part: Option<&Node<'_>>) -> Vec<(String, String)> {
+    let list = part.and_then(|part| part.get("headers"));
+    let mut headers = Vec::new();
+    for item in list.map(Node::items).unwrap_or_default() {
+        let (Some(name), Some(value)) = (item.text_of("name"), item.get("value")) else {
+            continue;
+        };
+        let name = name.trim().to_ascii_lowercase();
+        if is_token(&name) {
+            let value = value.scalar().unwrap_or_default();
+            let lines = value.lines().map(str::trim);
+            headers.extend(lines.map(|line| (name.clone(), line.to_owned())));
+        }
+    }
+    headers
+}
+
+/// Returns method and URL without query and credentials, short enough for one line.
+fn shorten_request(method: &str, url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    let url = match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            let host = authority.rsplit('@').next().unwrap_or_default();
+            format!("{scheme}://{host}{path}")
+        }
+        None => url.to_owned(),
+    };
+    let words = clean(&format!("{method} {url}"));
+    match words.char_indices().nth(LONGEST_SHOWN) {
+        Some((end, _)) => format!("{}…", &words[..end]),
+        None => words,
+    }
+}
