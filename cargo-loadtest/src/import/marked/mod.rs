@@ -6,7 +6,7 @@
 mod convert;
 
 pub(crate) use super::recording::{
-    BOUNDARY, Client, Confidence, Data, Dropped, Group, Http, Key, Origin, Reading, Spelling,
+    BOUNDARY, Client, Confidence, Dropped, Group, Http, Key, Origin,
 };
 use super::source::{Note, Span};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -38,8 +38,6 @@ pub(crate) struct Recording {
     pub(crate) dropped: Vec<Dropped>,
     /// Values that are not known before a run.
     pub(crate) references: Vec<Reference>,
-    /// Rows of data, one of which each journey has.
-    pub(crate) data: Vec<Data>,
     /// `http://host:port` of the service that is tested, where it is not that of the first request.
     pub(crate) base: Option<String>,
 }

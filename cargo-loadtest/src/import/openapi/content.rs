@@ -5,7 +5,7 @@ use super::places::{Document, shortened};
 use super::sample::{Direction, Sampler, typed};
 use super::style::plain;
 use crate::import::document::{Node, Value};
-use crate::import::secrecy::is_secret;
+use crate::import::secrets::is_secret;
 use crate::import::source::Span;
 
 pub(super) const URL_ENCODED: &str = "application/x-www-form-urlencoded";

@@ -1,7 +1,7 @@
 //! The document and what is said about it: `$ref`s are followed when they are needed, so that one which leads
 //! nowhere costs nothing but what it stands for.
 
-use super::super::secrecy::variable;
+use super::super::secrets::variable;
 use super::notes::Notes;
 use crate::import::document::{self, Node};
 use crate::import::marked::Secret;

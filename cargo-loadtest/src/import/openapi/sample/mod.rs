@@ -9,7 +9,7 @@ mod typed;
 
 use super::places::Document;
 use crate::import::document::{Field, Node, Value};
-use crate::import::secrecy::is_secret;
+use crate::import::secrets::is_secret;
 use crate::import::source::Span;
 pub(super) use shape::{Kind, Shape};
 use std::borrow::Cow;

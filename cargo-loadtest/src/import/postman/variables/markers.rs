@@ -3,7 +3,7 @@
 use super::super::names;
 use super::Variables;
 use crate::import::marked::{Confidence, Origin, Reference, Secret};
-use crate::import::secrecy::variable;
+use crate::import::secrets::variable;
 
 /// How many variables may be given at run time.
 const MOST_SECRETS: usize = 1000;
