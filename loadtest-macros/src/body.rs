@@ -4,8 +4,8 @@
 //! key press - does not take the scenario down with it.
 
 use crate::options::METHODS;
-use crate::statement;
-use crate::suggest::Errors;
+use crate::statement::{self, AttributeAt, attribute_at};
+use crate::suggest::MacroErrors;
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::quote;
 use syn::parse::{Parse, ParseStream};
@@ -20,7 +20,7 @@ const ROLES: [(&str, Role); 6] = [
     ("teardown", Role::Teardown),
 ];
 
-/// What a function in the body of a scenario is for.
+/// The role of a function in the body of a scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Step,
@@ -39,7 +39,7 @@ impl Role {
             .map_or("", |(name, _)| name)
     }
 
-    fn of(name: &Ident) -> Option<Self> {
+    fn from_ident(name: &Ident) -> Option<Self> {
         ROLES
             .iter()
             .find(|(role, _)| name == role)
@@ -98,7 +98,7 @@ pub(crate) struct RoleFn {
 impl RoleFn {
     /// `fn order() -> Order {}` in place of `fn order() -> Order;`: one mistake, and no other
     /// follows from it.
-    fn refuse_empty_body(&mut self, errors: &mut Errors) {
+    fn refuse_empty_body(&mut self, errors: &mut MacroErrors) {
         let declares_request = || {
             let options: Vec<TokenTree> = self.options.clone().into_iter().collect();
             options.windows(2).any(|pair| match pair {
@@ -114,7 +114,7 @@ impl RoleFn {
             && declares_request()
         {
             let name = &self.signature.ident;
-            errors.on(
+            errors.add_on(
                 body,
                 format!(
                     "the attribute of `{name}` declares its request: end the function with `;`"
@@ -126,8 +126,8 @@ impl RoleFn {
     }
 }
 
-/// One item of the body.
-pub(crate) enum Item {
+/// An item in the body of a scenario.
+pub(crate) enum BodyItem {
     /// Anything without a role.
     Plain(TokenStream),
     Function(Box<RoleFn>),
@@ -139,7 +139,7 @@ pub(crate) enum Item {
     },
 }
 
-impl Item {
+impl BodyItem {
     pub(crate) fn role(&self) -> Option<Role> {
         match self {
             Self::Plain(_) => None,
@@ -159,7 +159,7 @@ impl Item {
 }
 
 /// Splits `body` into items: each ends with a brace group, or with `;`.
-pub(crate) fn split(body: TokenStream, errors: &mut Errors) -> Vec<Item> {
+pub(crate) fn split_items(body: TokenStream, errors: &mut MacroErrors) -> Vec<BodyItem> {
     let tokens: Vec<TokenTree> = body.into_iter().collect();
     let mut items = Vec::new();
     let mut at = 0;
@@ -168,17 +168,17 @@ pub(crate) fn split(body: TokenStream, errors: &mut Errors) -> Vec<Item> {
         let mut role = None;
         while let Some(attribute) = attribute_at(&tokens, at) {
             if let Some(name) = attribute.name
-                && let Some(found) = Role::of(&name)
+                && let Some(found) = Role::from_ident(&name)
             {
                 if let Some(value) = attribute.assigned {
-                    errors.on(
+                    errors.add_on(
                         value,
                         format!("options stand in parentheses: `#[{name}(option = ...)]`"),
                     );
                 }
                 if let Some((first, _)) = role {
                     let first = Role::name(first);
-                    errors.at(
+                    errors.add_at(
                         name.span(),
                         format!("this function already has the role `#[{first}]`; it has one role"),
                     );
@@ -193,7 +193,7 @@ pub(crate) fn split(body: TokenStream, errors: &mut Errors) -> Vec<Item> {
             at = statement::end_of_statement(&tokens, head);
             let statement: TokenStream = tokens[head..at].iter().cloned().collect();
             if !statement::is_stray_semicolon(&tokens[head..at]) {
-                errors.on(statement, statement::REFUSED);
+                errors.add_on(statement, statement::STATEMENT_REFUSED);
             }
             continue;
         }
@@ -206,30 +206,30 @@ pub(crate) fn split(body: TokenStream, errors: &mut Errors) -> Vec<Item> {
         }
         let all = || tokens[start..at].iter().cloned().collect::<TokenStream>();
         items.push(match role {
-            None => Item::Plain(all()),
-            Some((role, _)) if let Some(word) = other_item(&tokens[head..at]) => {
+            None => BodyItem::Plain(all()),
+            Some((role, _)) if let Some(word) = keyword_of_other_item(&tokens[head..at]) => {
                 let role = role.name();
-                errors.at(
+                errors.add_at(
                     word.span(),
                     format!("`#[{role}]` goes on a function: `#[{role}] fn name() ...`"),
                 );
-                Item::Plain(tokens[head..at].iter().cloned().collect())
+                BodyItem::Plain(tokens[head..at].iter().cloned().collect())
             }
             // rustc has parsed the scenario before, and has said so
-            Some((role, _)) if lacks_a_type(&tokens[head..at]) => Item::Broken {
+            Some((role, _)) if has_untyped_parameter(&tokens[head..at]) => BodyItem::Broken {
                 role,
-                name: name_of(&tokens[head..at]),
+                name: function_name(&tokens[head..at]),
                 tokens: tokens[head..at].iter().cloned().collect(),
             },
-            Some((role, options)) => match errors.parse(parse_function, all()) {
+            Some((role, options)) => match errors.parse_or_note(parse_function_item, all()) {
                 Some(parsed) => {
                     let mut function = parsed.into_role(role, options);
                     function.refuse_empty_body(errors);
-                    Item::Function(Box::new(function))
+                    BodyItem::Function(Box::new(function))
                 }
-                None => Item::Broken {
+                None => BodyItem::Broken {
                     role,
-                    name: name_of(&tokens[head..at]),
+                    name: function_name(&tokens[head..at]),
                     tokens: tokens[head..at].iter().cloned().collect(),
                 },
             },
@@ -256,7 +256,7 @@ impl ParsedFn {
                 .into_iter()
                 .filter(|attribute| {
                     let last = attribute.path().segments.last();
-                    last.is_none_or(|segment| Role::of(&segment.ident).is_none())
+                    last.is_none_or(|segment| Role::from_ident(&segment.ident).is_none())
                 })
                 .collect(),
             visibility: self.visibility,
@@ -267,7 +267,7 @@ impl ParsedFn {
     }
 }
 
-fn parse_function(input: ParseStream<'_>) -> syn::Result<ParsedFn> {
+fn parse_function_item(input: ParseStream<'_>) -> syn::Result<ParsedFn> {
     let attributes = input.call(Attribute::parse_outer)?;
     let visibility = input.parse()?;
     let signature = input.parse()?;
@@ -286,7 +286,7 @@ fn parse_function(input: ParseStream<'_>) -> syn::Result<ParsedFn> {
 }
 
 /// The word that begins an item which is no function.
-fn other_item(tokens: &[TokenTree]) -> Option<&Ident> {
+fn keyword_of_other_item(tokens: &[TokenTree]) -> Option<&Ident> {
     let words = [
         "struct", "enum", "union", "trait", "impl", "mod", "type", "use", "static", "let",
     ];
@@ -298,8 +298,8 @@ fn other_item(tokens: &[TokenTree]) -> Option<&Ident> {
         .filter(|first| words.iter().any(|word| *first == word))
 }
 
-/// Whether a parameter ends after its `:`.
-fn lacks_a_type(function: &[TokenTree]) -> bool {
+/// Returns true if a parameter ends after its `:`, without a type.
+fn has_untyped_parameter(function: &[TokenTree]) -> bool {
     let is = |token: &TokenTree, wanted: char| matches!(token, TokenTree::Punct(p) if p.as_char() == wanted);
     function
         .iter()
@@ -317,58 +317,16 @@ fn lacks_a_type(function: &[TokenTree]) -> bool {
         })
 }
 
-fn name_of(tokens: &[TokenTree]) -> Option<Ident> {
+fn function_name(tokens: &[TokenTree]) -> Option<Ident> {
     tokens.windows(2).find_map(|pair| match pair {
         [TokenTree::Ident(word), TokenTree::Ident(name)] if word == "fn" => Some(name.clone()),
         _ => None,
     })
 }
 
-pub(crate) struct AttributeAt {
-    end: usize,
-    /// The last segment of its path.
-    name: Option<Ident>,
-    options: TokenStream,
-    /// The value of `#[name = value]`.
-    assigned: Option<TokenStream>,
-}
-
-/// The attribute `#[path(options)]` that starts at `at`.
-pub(crate) fn attribute_at(tokens: &[TokenTree], at: usize) -> Option<AttributeAt> {
-    let (Some(TokenTree::Punct(hash)), Some(TokenTree::Group(group))) =
-        (tokens.get(at), tokens.get(at + 1))
-    else {
-        return None;
-    };
-    if hash.as_char() != '#' || group.delimiter() != Delimiter::Bracket {
-        return None;
-    }
-    let inside: Vec<TokenTree> = group.stream().into_iter().collect();
-    let mut assigned = None;
-    let (name, options) = match inside.as_slice() {
-        [.., TokenTree::Ident(name), TokenTree::Group(options)] => {
-            (Some(name.clone()), options.stream())
-        }
-        [TokenTree::Ident(name), TokenTree::Punct(equals), value @ ..]
-            if equals.as_char() == '=' =>
-        {
-            assigned = Some(value.iter().cloned().collect());
-            (Some(name.clone()), TokenStream::new())
-        }
-        [.., TokenTree::Ident(name)] => (Some(name.clone()), TokenStream::new()),
-        _ => (None, TokenStream::new()),
-    };
-    Some(AttributeAt {
-        end: at + 2,
-        name,
-        options,
-        assigned,
-    })
-}
-
 /// The tokens without the attributes of roles at any depth, which would only add errors of their own;
 /// so would a function that ends with `;`, which gets a body.
-pub(crate) fn without_roles(tokens: TokenStream) -> TokenStream {
+pub(crate) fn strip_role_attributes(tokens: TokenStream) -> TokenStream {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut kept = Vec::new();
     let mut in_function = false;
@@ -379,7 +337,7 @@ pub(crate) fn without_roles(tokens: TokenStream) -> TokenStream {
             name: Some(name),
             ..
         }) = attribute_at(&tokens, at)
-            && Role::of(&name).is_some()
+            && Role::from_ident(&name).is_some()
         {
             in_function = true;
             at = end;
@@ -388,13 +346,14 @@ pub(crate) fn without_roles(tokens: TokenStream) -> TokenStream {
         kept.push(match &tokens[at] {
             TokenTree::Group(group) => {
                 in_function &= group.delimiter() != Delimiter::Brace;
-                let mut inner = Group::new(group.delimiter(), without_roles(group.stream()));
+                let mut inner =
+                    Group::new(group.delimiter(), strip_role_attributes(group.stream()));
                 inner.set_span(group.span());
                 TokenTree::Group(inner)
             }
             TokenTree::Punct(punct) if punct.as_char() == ';' && in_function => {
                 in_function = false;
-                stub(punct.span()).into()
+                stub_body(punct.span()).into()
             }
             other => other.clone(),
         });
@@ -404,14 +363,14 @@ pub(crate) fn without_roles(tokens: TokenStream) -> TokenStream {
 }
 
 /// A body in place of the `;` at `semicolon`, for hover, go-to, rename and rustc's own errors.
-pub(crate) fn stub(semicolon: Span) -> Group {
+pub(crate) fn stub_body(semicolon: Span) -> Group {
     let mut stub = Group::new(Delimiter::Brace, quote!(::core::unreachable!()));
     stub.set_span(semicolon);
     stub
 }
 
 /// A function with a body, since `fn f() -> T;` alone would be an error of its own.
-pub(crate) fn with_some_body(item: TokenStream) -> TokenStream {
+pub(crate) fn with_stub_body(item: TokenStream) -> TokenStream {
     let tokens: Vec<TokenTree> = item.clone().into_iter().collect();
     let is_fn = |token: &TokenTree| matches!(token, TokenTree::Ident(word) if word == "fn");
     match tokens.split_last() {
@@ -419,7 +378,7 @@ pub(crate) fn with_some_body(item: TokenStream) -> TokenStream {
             if punct.as_char() == ';' && head.iter().any(is_fn) =>
         {
             let head: TokenStream = head.iter().cloned().collect();
-            let body = stub(punct.span());
+            let body = stub_body(punct.span());
             quote!(#head #body)
         }
         _ => item,
@@ -430,16 +389,16 @@ pub(crate) fn with_some_body(item: TokenStream) -> TokenStream {
 mod tests {
     use super::*;
 
-    fn split_text(text: &str) -> (Vec<String>, Errors) {
-        let mut errors = Errors::default();
-        let items = split(text.parse().unwrap(), &mut errors)
+    fn split_text(text: &str) -> (Vec<String>, MacroErrors) {
+        let mut errors = MacroErrors::default();
+        let items = split_items(text.parse().unwrap(), &mut errors)
             .into_iter()
             .map(|item| match item {
-                Item::Plain(tokens) => format!("plain {tokens}"),
-                Item::Function(function) => {
+                BodyItem::Plain(tokens) => format!("plain {tokens}"),
+                BodyItem::Function(function) => {
                     format!("{} {}", function.role.name(), function.signature.ident)
                 }
-                Item::Broken { role, name, .. } => format!("broken {} {name:?}", role.name()),
+                BodyItem::Broken { role, name, .. } => format!("broken {} {name:?}", role.name()),
             })
             .collect();
         (items, errors)
@@ -516,7 +475,7 @@ mod tests {
     fn a_scenario_that_makes_the_macro_fail_has_bodies_all_the_same() {
         let item = "fn s() { #[step(get = \"/\")] fn a() -> T; struct S; #[check] fn c() { x; } }";
         assert_eq!(
-            without_roles(item.parse().unwrap()).to_string(),
+            strip_role_attributes(item.parse().unwrap()).to_string(),
             "fn s () { fn a () -> T { :: core :: unreachable ! () } struct S ; fn c () { x ; } }"
         );
     }

@@ -8,7 +8,7 @@ use syn::parse::{ParseStream, Parser as _};
 use syn::{Path, Token};
 
 /// The path of the option.
-pub(crate) fn path(input: ParseStream<'_>) -> syn::Result<Path> {
+pub(crate) fn parse_crate_path(input: ParseStream<'_>) -> syn::Result<Path> {
     let wanted = "expected the path of `loadtest`, such as `crate = acme::loadtest`";
     let path = input
         .call(Path::parse_mod_style)
@@ -20,7 +20,7 @@ pub(crate) fn path(input: ParseStream<'_>) -> syn::Result<Path> {
 }
 
 /// The options of `#[response(..)]`: nothing, or `crate = path`.
-pub(crate) fn of_response(options: TokenStream) -> syn::Result<Option<Path>> {
+pub(crate) fn parse_response_options(options: TokenStream) -> syn::Result<Option<Path>> {
     let parse = |input: ParseStream<'_>| {
         if input.is_empty() {
             return Ok(None);
@@ -30,7 +30,7 @@ pub(crate) fn of_response(options: TokenStream) -> syn::Result<Option<Path>> {
         }
         input.parse::<Token![crate]>()?;
         input.parse::<Token![=]>()?;
-        let path = path(input)?;
+        let path = parse_crate_path(input)?;
         input.parse::<Option<Token![,]>>()?;
         Ok(Some(path))
     };
@@ -41,7 +41,7 @@ pub(crate) fn of_response(options: TokenStream) -> syn::Result<Option<Path>> {
 ///
 /// Text cannot name the crate of a `macro_rules!` that wrote the path, `$crate::..`, so it then names an
 /// import beside the type, whose path is made of the tokens.
-pub(crate) fn serde(path: &TokenStream, item: &TokenStream) -> (String, TokenStream) {
+pub(crate) fn serde_path(path: &TokenStream, item: &TokenStream) -> (String, TokenStream) {
     let written = path.to_string().replace(' ', "");
     if !written.starts_with('$') {
         return (format!("{written}::__private::serde"), TokenStream::new());
@@ -64,26 +64,27 @@ pub(crate) fn serde(path: &TokenStream, item: &TokenStream) -> (String, TokenStr
     (alias.to_string(), import)
 }
 
-/// Puts `path` in the place of every `::loadtest` of generated code. The user's own paths stay: nobody
-/// but the macros writes `::loadtest::__private`.
-pub(crate) fn apply(code: TokenStream, path: &Path) -> TokenStream {
+/// Replaces every `::loadtest::__private` in generated code by `path`. Only the macros write that path,
+/// so the user's own paths stay.
+pub(crate) fn replace_crate_path(code: TokenStream, path: &Path) -> TokenStream {
     let path = path.to_token_stream();
-    replaced(code, &path)
+    replace_root_tokens(code, &path)
 }
 
-fn replaced(code: TokenStream, path: &TokenStream) -> TokenStream {
+fn replace_root_tokens(code: TokenStream, path: &TokenStream) -> TokenStream {
     let tokens: Vec<TokenTree> = code.into_iter().collect();
     let mut result = Vec::with_capacity(tokens.len());
     let mut at = 0;
     while at < tokens.len() {
-        if is_private(&tokens[at..]) {
+        if is_private_path(&tokens[at..]) {
             result.extend(path.clone());
-            at += ROOT;
+            at += ROOT_TOKENS;
             continue;
         }
         result.push(match &tokens[at] {
             TokenTree::Group(group) => {
-                let mut inner = Group::new(group.delimiter(), replaced(group.stream(), path));
+                let mut inner =
+                    Group::new(group.delimiter(), replace_root_tokens(group.stream(), path));
                 inner.set_span(group.span());
                 inner.into()
             }
@@ -95,9 +96,9 @@ fn replaced(code: TokenStream, path: &TokenStream) -> TokenStream {
 }
 
 /// The tokens of `::loadtest`.
-const ROOT: usize = 3;
+const ROOT_TOKENS: usize = 3;
 
-fn is_private(tokens: &[TokenTree]) -> bool {
+fn is_private_path(tokens: &[TokenTree]) -> bool {
     let [a, b, root, c, d, private, ..] = tokens else {
         return false;
     };
@@ -114,7 +115,7 @@ mod tests {
 
     fn applied(code: &str) -> String {
         let path: Path = syn::parse_str("acme::tools").unwrap();
-        apply(code.parse().unwrap(), &path).to_string()
+        replace_crate_path(code.parse().unwrap(), &path).to_string()
     }
 
     #[test]
@@ -134,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_response_takes_nothing_else() {
-        let options = |text: &str| of_response(text.parse().unwrap());
+        let options = |text: &str| parse_response_options(text.parse().unwrap());
         assert!(options("").unwrap().is_none());
         assert!(options("crate = acme::tools,").unwrap().is_some());
         for (text, words) in [

@@ -11,22 +11,22 @@ const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
 
 impl Fingerprint {
     /// The fingerprint of several streams of tokens.
-    pub(crate) fn of(parts: impl IntoIterator<Item = TokenStream>) -> String {
+    pub(crate) fn from_streams(parts: impl IntoIterator<Item = TokenStream>) -> String {
         let mut hash = Self(OFFSET);
         for part in parts {
-            hash.tokens(&flatten(part));
-            hash.add(b"");
+            hash.hash_tokens(&flatten_groups(part));
+            hash.add_delimited(b"");
         }
         format!("{:032x}", hash.0)
     }
 
-    fn add(&mut self, bytes: &[u8]) {
-        self.bytes(bytes);
+    fn add_delimited(&mut self, bytes: &[u8]) {
+        self.hash_bytes(bytes);
         // no byte of UTF-8, so that words do not run into each other
-        self.bytes(&[0xff]);
+        self.hash_bytes(&[0xff]);
     }
 
-    fn bytes(&mut self, bytes: &[u8]) {
+    fn hash_bytes(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0 ^ u128::from(*byte)).wrapping_mul(PRIME);
         }
@@ -34,10 +34,11 @@ impl Fingerprint {
 
     /// Normalises as it goes: doc comments and imports are left out, and so is what a formatter may
     /// add or drop.
-    fn tokens(&mut self, tokens: &[TokenTree]) {
+    fn hash_tokens(&mut self, tokens: &[TokenTree]) {
         let mut at = 0;
         while let Some(token) = tokens.get(at) {
-            if let Some(end) = doc_at(tokens, at).or_else(|| import_at(tokens, at)) {
+            if let Some(end) = end_of_doc_comment(tokens, at).or_else(|| end_of_import(tokens, at))
+            {
                 at = end;
                 continue;
             }
@@ -50,36 +51,37 @@ impl Fingerprint {
                         _ => false,
                     };
                     if !is_optional {
-                        self.add(&[b'p', punct.as_char() as u8]);
+                        self.add_delimited(&[b'p', punct.as_char() as u8]);
                     }
                 }
                 TokenTree::Ident(word) => {
-                    self.add(b"i");
-                    self.add(word.to_string().as_bytes());
+                    self.add_delimited(b"i");
+                    self.add_delimited(word.to_string().as_bytes());
                 }
                 TokenTree::Literal(literal) => {
-                    self.add(b"l");
-                    self.add(literal.to_string().as_bytes());
+                    self.add_delimited(b"l");
+                    self.add_delimited(literal.to_string().as_bytes());
                 }
                 TokenTree::Group(group) => {
-                    let inside = flatten(group.stream());
-                    if group.delimiter() == Delimiter::Brace && self.bare_body(tokens, at, &inside)
+                    let inside = flatten_groups(group.stream());
+                    if group.delimiter() == Delimiter::Brace
+                        && self.hash_bare_body(tokens, at, &inside)
                     {
                         at += 1;
                         continue;
                     }
                     let inside = if group.delimiter() == Delimiter::Parenthesis {
-                        within_parentheses(inside)
+                        strip_double_parentheses(inside)
                     } else {
                         inside
                     };
-                    self.add(match group.delimiter() {
+                    self.add_delimited(match group.delimiter() {
                         Delimiter::Brace => b"{",
                         Delimiter::Bracket => b"[",
                         _ => b"(",
                     });
-                    self.tokens(&inside);
-                    self.add(b")");
+                    self.hash_tokens(&inside);
+                    self.add_delimited(b")");
                 }
             }
             at += 1;
@@ -88,11 +90,11 @@ impl Fingerprint {
 
     /// The block around the one expression of a match arm or a closure is the formatter's choice:
     /// `=> { a }` counts as `=> a,`.
-    fn bare_body(&mut self, tokens: &[TokenTree], at: usize, inside: &[TokenTree]) -> bool {
+    fn hash_bare_body(&mut self, tokens: &[TokenTree], at: usize, inside: &[TokenTree]) -> bool {
         let before = |back: usize| at.checked_sub(back).and_then(|i| tokens.get(i));
         let is_arm = is_punct(before(2), '=') && is_punct(before(1), '>');
         let is_closure = is_punct(before(1), '|');
-        let leaves = is_leave(inside.first());
+        let leaves = is_jump_keyword(inside.first());
         let inside = match inside.split_last() {
             Some((last, rest)) if leaves && is_punct(Some(last), ';') => rest,
             _ => inside,
@@ -102,9 +104,9 @@ impl Fingerprint {
         if !((is_arm || is_closure) && is_one_expression) {
             return false;
         }
-        self.tokens(inside);
+        self.hash_tokens(inside);
         if is_arm && at + 1 < tokens.len() && !is_brace_group(inside.last()) {
-            self.add(b"p,");
+            self.add_delimited(b"p,");
         }
         true
     }
@@ -119,7 +121,7 @@ fn is_optional_comma(tokens: &[TokenTree], at: usize) -> bool {
         || (is_brace_group(after) && is_in_where(&tokens[..at]))
 }
 
-/// Whether `tokens` end within a `where` clause.
+/// Returns true if `tokens` end within a `where` clause.
 fn is_in_where(tokens: &[TokenTree]) -> bool {
     tokens
         .iter()
@@ -128,7 +130,7 @@ fn is_in_where(tokens: &[TokenTree]) -> bool {
         .any(|token| matches!(token, TokenTree::Ident(word) if word == "where"))
 }
 
-/// One that follows another, or follows `return x` at the end of a block.
+/// Returns true for a `;` that follows another one, or `return x` at the end of a block.
 fn is_optional_semicolon(tokens: &[TokenTree], at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|i| tokens.get(i));
     if is_punct(before, ';') {
@@ -138,11 +140,11 @@ fn is_optional_semicolon(tokens: &[TokenTree], at: usize) -> bool {
         .iter()
         .rposition(|token| is_punct(Some(token), ';') || is_brace_group(Some(token)))
         .map_or(0, |end| end + 1);
-    at + 1 == tokens.len() && is_leave(tokens.get(statement))
+    at + 1 == tokens.len() && is_jump_keyword(tokens.get(statement))
 }
 
 /// `return`, `break` or `continue`, whose value is never one of its block.
-fn is_leave(token: Option<&TokenTree>) -> bool {
+fn is_jump_keyword(token: Option<&TokenTree>) -> bool {
     matches!(token, Some(TokenTree::Ident(word))
         if ["return", "break", "continue"].iter().any(|leave| word == leave))
 }
@@ -169,21 +171,21 @@ fn is_leading_bar(tokens: &[TokenTree], at: usize) -> bool {
 }
 
 /// `x` of `((x))`: a pair of parentheses that a formatter takes away.
-fn within_parentheses(inside: Vec<TokenTree>) -> Vec<TokenTree> {
+fn strip_double_parentheses(inside: Vec<TokenTree>) -> Vec<TokenTree> {
     if let [TokenTree::Group(group)] = inside.as_slice()
         && group.delimiter() == Delimiter::Parenthesis
     {
-        let inner = flatten(group.stream());
+        let inner = flatten_groups(group.stream());
         let is_one = !inner.is_empty() && !inner.iter().any(|token| is_punct(Some(token), ','));
         if is_one {
-            return within_parentheses(inner);
+            return strip_double_parentheses(inner);
         }
     }
     inside
 }
 
 /// The end of the doc comment at `at`.
-fn doc_at(tokens: &[TokenTree], at: usize) -> Option<usize> {
+fn end_of_doc_comment(tokens: &[TokenTree], at: usize) -> Option<usize> {
     if !is_punct(tokens.get(at), '#') {
         return None;
     }
@@ -201,7 +203,7 @@ fn doc_at(tokens: &[TokenTree], at: usize) -> Option<usize> {
 }
 
 /// The end of the `use` item at `at`: a formatter reorders imports, and they do nothing by themselves.
-fn import_at(tokens: &[TokenTree], at: usize) -> Option<usize> {
+fn end_of_import(tokens: &[TokenTree], at: usize) -> Option<usize> {
     let before = at.checked_sub(1).and_then(|i| tokens.get(i));
     let starts_item = before.is_none() || is_punct(before, ';') || is_brace_group(before);
     match tokens.get(at) {
@@ -224,12 +226,12 @@ fn is_brace_group(token: Option<&TokenTree>) -> bool {
 }
 
 /// Looks through the invisible groups that `macro_rules!` leaves.
-fn flatten(tokens: TokenStream) -> Vec<TokenTree> {
+fn flatten_groups(tokens: TokenStream) -> Vec<TokenTree> {
     let mut flat = Vec::new();
     for token in tokens {
         match token {
             TokenTree::Group(group) if group.delimiter() == Delimiter::None => {
-                flat.extend(flatten(group.stream()));
+                flat.extend(flatten_groups(group.stream()));
             }
             other => flat.push(other),
         }
@@ -242,13 +244,13 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> String {
-        Fingerprint::of([text.parse().unwrap()])
+        Fingerprint::from_streams([text.parse().unwrap()])
     }
 
     #[test]
     fn the_hash_is_fnv_1a() {
         let mut hash = Fingerprint(OFFSET);
-        hash.bytes(b"a");
+        hash.hash_bytes(b"a");
         assert_eq!(
             format!("{:032x}", hash.0),
             "d228cb696f1a8caf78912b704e4a8964"
@@ -331,8 +333,8 @@ mod tests {
     fn parts_do_not_run_into_each_other() {
         let part = |text: &str| text.parse::<TokenStream>().unwrap();
         assert_ne!(
-            Fingerprint::of([part("a"), part("b")]),
-            Fingerprint::of([part("a b")])
+            Fingerprint::from_streams([part("a"), part("b")]),
+            Fingerprint::from_streams([part("a b")])
         );
     }
 }

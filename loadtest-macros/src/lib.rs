@@ -62,7 +62,9 @@ pub fn scenario(
     item: proc_macro::TokenStream,
 ) -> proc_macro::TokenStream {
     let item = TokenStream::from(item);
-    let expanded = catch_unwind(AssertUnwindSafe(|| expand(options.into(), item.clone())));
+    let expanded = catch_unwind(AssertUnwindSafe(|| {
+        expand_scenario(options.into(), item.clone())
+    }));
     expanded
         .unwrap_or_else(|_| {
             let error = syn::Error::new(
@@ -74,14 +76,14 @@ pub fn scenario(
         .into()
 }
 
-fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
+fn expand_scenario(options: TokenStream, item: TokenStream) -> TokenStream {
     match syn::parse2::<body::ScenarioFn>(item.clone()) {
         Ok(function) => {
-            let mut errors = suggest::Errors::default();
-            let resolved = resolve::scenario(options, &function, &mut errors);
-            let code = render::scenario(&function, &resolved, errors);
+            let mut errors = suggest::MacroErrors::default();
+            let resolved = resolve::resolve_scenario(options, &function, &mut errors);
+            let code = render::render_scenario(&function, &resolved, errors);
             match &resolved.options.crate_path {
-                Some(path) => crate_path::apply(code, path),
+                Some(path) => crate_path::replace_crate_path(code, path),
                 None => code,
             }
         }
@@ -91,7 +93,7 @@ fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
 
 /// The item as it was written, without roles, beside the error.
 fn with_error(item: TokenStream, error: &syn::Error) -> TokenStream {
-    let item = body::with_some_body(body::without_roles(item));
+    let item = body::with_stub_body(body::strip_role_attributes(item));
     let error = error.to_compile_error();
     quote!(#item #error)
 }
@@ -104,7 +106,7 @@ macro_rules! roles {
             _options: proc_macro::TokenStream,
             item: proc_macro::TokenStream,
         ) -> proc_macro::TokenStream {
-            outside(stringify!($role), item.into()).into()
+            role_outside_scenario(stringify!($role), item.into()).into()
         }
     )*};
 }
@@ -164,17 +166,17 @@ roles! {
     /// sends: `async fn items(http: &mut Http) -> Result<Vec<Item>, Error> { .. }`.
     setup
     /// Declares work done once per run, after the load, inside a `#[scenario]` function. An `async` one
-    /// sends with `http: &mut Http`; a `Result` that is `Err` is told as a warning.
+    /// sends with `http: &mut Http`; an `Err` is a warning.
     teardown
 }
 
-fn outside(role: &str, item: TokenStream) -> TokenStream {
+fn role_outside_scenario(role: &str, item: TokenStream) -> TokenStream {
     let error = syn::Error::new(
         Span::call_site(),
         format!("`#[{role}]` only has a meaning inside a `#[scenario]` function"),
     )
     .into_compile_error();
-    let item = body::with_some_body(item);
+    let item = body::with_stub_body(item);
     quote!(#error #item)
 }
 
@@ -193,12 +195,12 @@ pub fn response(
     item: proc_macro::TokenStream,
 ) -> proc_macro::TokenStream {
     let item = TokenStream::from(item);
-    let (path, error) = match crate_path::of_response(options.into()) {
+    let (path, error) = match crate_path::parse_response_options(options.into()) {
         Ok(path) => (path, None),
         Err(error) => (None, Some(error.into_compile_error())),
     };
     let path = path.map_or_else(|| quote!(::loadtest), |path| quote!(#path));
-    let (serde, alias) = crate_path::serde(&path, &item);
+    let (serde, alias) = crate_path::serde_path(&path, &item);
     quote! {
         #error
         #alias

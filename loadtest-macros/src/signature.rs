@@ -1,8 +1,8 @@
-//! What the signatures of a scenario's functions say: parameters, and the type of the response.
+//! Reads the signatures of a scenario's functions: parameters and response type.
 
 use crate::body::RoleFn;
-use crate::spelling::as_written;
-use crate::suggest::Errors;
+use crate::spelling::source_text;
+use crate::suggest::MacroErrors;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
@@ -15,7 +15,10 @@ pub(crate) struct Parameter {
 }
 
 /// The parameters of a function; `None` where one is broken, which is noted.
-pub(crate) fn parameters(function: &RoleFn, errors: &mut Errors) -> Option<Vec<Parameter>> {
+pub(crate) fn parse_parameters(
+    function: &RoleFn,
+    errors: &mut MacroErrors,
+) -> Option<Vec<Parameter>> {
     let before = errors.len();
     let mut parameters = Vec::new();
     for input in &function.signature.inputs {
@@ -23,14 +26,14 @@ pub(crate) fn parameters(function: &RoleFn, errors: &mut Errors) -> Option<Vec<P
             FnArg::Typed(typed) => typed,
             FnArg::Receiver(receiver) => {
                 let role = function.role.name();
-                errors.on(receiver, format!("a `#[{role}]` function has no `self`"));
+                errors.add_on(receiver, format!("a `#[{role}]` function has no `self`"));
                 continue;
             }
         };
         for attribute in &typed.attrs {
             let path = attribute.path();
             if path.is_ident("cfg") || path.is_ident("cfg_attr") {
-                errors.on(
+                errors.add_on(
                     attribute,
                     "`#[cfg]` cannot be used on a parameter: put it on the whole scenario",
                 );
@@ -43,9 +46,9 @@ pub(crate) fn parameters(function: &RoleFn, errors: &mut Errors) -> Option<Vec<P
         let ident = match (from, &*typed.pat) {
             (Some(from), _) => from.parse_args_with(Ident::parse_any).map_or_else(
                 |_| {
-                    errors.on(
+                    errors.add_on(
                         from,
-                        "the name of a step stands without quotes: `#[from(login)]`",
+                        "write the name of a step without quotes: `#[from(login)]`",
                     );
                     None
                 },
@@ -53,7 +56,7 @@ pub(crate) fn parameters(function: &RoleFn, errors: &mut Errors) -> Option<Vec<P
             ),
             (None, Pat::Ident(pattern)) => Some(pattern.ident.clone()),
             (None, pattern) => {
-                errors.on(
+                errors.add_on(
                     pattern,
                     "the name of a parameter says which step it comes from; for a pattern write \
                      `#[from(step)] pattern: &T`",
@@ -89,7 +92,7 @@ impl ResponseType {
         }
     }
 
-    /// In place of one that is broken, without mistakes to follow.
+    /// Replaces a broken type, so that no further error follows from it.
     pub(crate) fn unknown() -> Self {
         Self {
             is_unit: false,
@@ -97,25 +100,25 @@ impl ResponseType {
         }
     }
 
-    fn of(ty: &Type) -> Self {
+    fn from_type(ty: &Type) -> Self {
         Self {
             ty: ty.to_token_stream(),
             is_untyped: last_segment(ty).is_some_and(|segment| segment.ident == "Value"),
-            is_unit: matches!(plain(ty), Type::Tuple(tuple) if tuple.elems.is_empty()),
+            is_unit: matches!(unwrap_type_groups(ty), Type::Tuple(tuple) if tuple.elems.is_empty()),
         }
     }
 }
 
 /// The response type of a step, from its return type; a wrong one is noted.
-pub(crate) fn response_type(function: &RoleFn, errors: &mut Errors) -> ResponseType {
+pub(crate) fn parse_response_type(function: &RoleFn, errors: &mut MacroErrors) -> ResponseType {
     let name = &function.signature.ident;
     if function.signature.asyncness.is_some() {
-        return of_async_step(function, errors);
+        return async_step_response(function, errors);
     }
     match (&function.signature.output, &function.body) {
         (ReturnType::Default, None) => ResponseType::unit(Span::call_site()),
         (ReturnType::Default, Some(_)) => {
-            errors.at(
+            errors.add_at(
                 name.span(),
                 format!(
                     "step `{name}` returns nothing: add `-> Request` (the body is not read) or \
@@ -124,24 +127,26 @@ pub(crate) fn response_type(function: &RoleFn, errors: &mut Errors) -> ResponseT
             );
             ResponseType::unknown()
         }
-        (ReturnType::Type(_, ty), None) => match of_request(ty).or_else(|| of_answer(ty)) {
-            Some(request) => {
-                let instead = if request.is_unit {
-                    "leave the return type out".to_owned()
-                } else {
-                    format!("write `-> {}`", as_written(&request.ty))
-                };
-                errors.on(
-                    ty,
-                    format!("a step without a body returns its answer's type: {instead}"),
-                );
-                request
+        (ReturnType::Type(_, ty), None) => {
+            match response_in_request(ty).or_else(|| response_in_answer(ty)) {
+                Some(request) => {
+                    let instead = if request.is_unit {
+                        "leave the return type out".to_owned()
+                    } else {
+                        format!("write `-> {}`", source_text(&request.ty))
+                    };
+                    errors.add_on(
+                        ty,
+                        format!("a step without a body returns its answer's type: {instead}"),
+                    );
+                    request
+                }
+                None => ResponseType::from_type(ty),
             }
-            None => ResponseType::of(ty),
-        },
-        (ReturnType::Type(_, ty), Some(_)) => of_request(ty).unwrap_or_else(|| {
-            let found = as_written(ty);
-            errors.on(
+        }
+        (ReturnType::Type(_, ty), Some(_)) => response_in_request(ty).unwrap_or_else(|| {
+            let found = source_text(ty);
+            errors.add_on(
                 ty,
                 format!(
                     "a step returns `Request<T>`, `Option<Request<T>>` or `Result<Request<T>, E>` \
@@ -154,14 +159,14 @@ pub(crate) fn response_type(function: &RoleFn, errors: &mut Errors) -> ResponseT
 }
 
 /// `T` of `Result<T, E>`, what a step that sends for itself returns.
-fn of_async_step(function: &RoleFn, errors: &mut Errors) -> ResponseType {
+fn async_step_response(function: &RoleFn, errors: &mut MacroErrors) -> ResponseType {
     if function.body.is_none() {
         // which is the mistake to report
         return ResponseType::unknown();
     }
     let name = &function.signature.ident;
     let ReturnType::Type(_, ty) = &function.signature.output else {
-        errors.at(
+        errors.add_at(
             name.span(),
             format!(
                 "an `async` step returns `Result<T, E>`: add `-> Result<(), Error>` to `{name}`"
@@ -169,20 +174,20 @@ fn of_async_step(function: &RoleFn, errors: &mut Errors) -> ResponseType {
         );
         return ResponseType::unknown();
     };
-    let found = as_written(ty);
+    let found = source_text(ty);
     let returned = last_segment(ty)
         .filter(|segment| segment.ident == "Result")
         .and_then(|_| first_argument(ty));
     match returned {
-        Some(ok) if of_request(ok).is_some() => errors.on(
+        Some(ok) if response_in_request(ok).is_some() => errors.add_on(
             ty,
             format!(
                 "an `async` step sends for itself, so it returns what it read, `Result<T, E>`, \
                  not `{found}`: drop `async` to have the engine send the request"
             ),
         ),
-        Some(ok) => return ResponseType::of(ok),
-        None => errors.on(
+        Some(ok) => return ResponseType::from_type(ok),
+        None => errors.add_on(
             ty,
             format!("an `async` step returns `Result<T, E>`, not `{found}`"),
         ),
@@ -191,7 +196,7 @@ fn of_async_step(function: &RoleFn, errors: &mut Errors) -> ResponseType {
 }
 
 /// `T` of `Request<T>`, also inside `Option` or `Result`.
-fn of_request(ty: &Type) -> Option<ResponseType> {
+fn response_in_request(ty: &Type) -> Option<ResponseType> {
     let request = match last_segment(ty) {
         Some(segment) if segment.ident == "Option" || segment.ident == "Result" => {
             first_argument(ty)?
@@ -204,11 +209,11 @@ fn of_request(ty: &Type) -> Option<ResponseType> {
     }
     Some(first_argument(request).map_or_else(
         || ResponseType::unit(segment.ident.span()),
-        ResponseType::of,
+        ResponseType::from_type,
     ))
 }
 
-/// What the rows of a `#[feed]` function are.
+/// The type of the rows of a `#[feed]` function.
 pub(crate) struct FeedType {
     pub(crate) row: TokenStream,
     /// `Value`: paths through it are resolved at run time.
@@ -217,7 +222,7 @@ pub(crate) struct FeedType {
 }
 
 impl FeedType {
-    /// In place of one that is broken, without mistakes to follow.
+    /// Replaces a broken type, so that no further error follows from it.
     pub(crate) fn unknown() -> Self {
         Self {
             row: quote!(()),
@@ -227,11 +232,11 @@ impl FeedType {
     }
 }
 
-/// What the rows of a feed are, from its return type; a wrong one is noted.
-pub(crate) fn feed_type(function: &RoleFn, errors: &mut Errors) -> FeedType {
+/// Reads the type of a feed's rows from its return type; adds an error if it is wrong.
+pub(crate) fn parse_feed_type(function: &RoleFn, errors: &mut MacroErrors) -> FeedType {
     let name = &function.signature.ident;
     let ReturnType::Type(_, returned) = &function.signature.output else {
-        errors.at(
+        errors.add_at(
             name.span(),
             format!("feed `{name}` returns nothing: add `-> Feed<T>`, where a row is a `T`"),
         );
@@ -249,8 +254,8 @@ pub(crate) fn feed_type(function: &RoleFn, errors: &mut Errors) -> FeedType {
             is_fallible: ok.is_some(),
         },
         _ => {
-            let found = as_written(returned);
-            errors.on(
+            let found = source_text(returned);
+            errors.add_on(
                 returned,
                 format!(
                     "a feed returns `Feed<T>` or `Result<Feed<T>, E>` (spelled out, no alias), not \
@@ -263,23 +268,23 @@ pub(crate) fn feed_type(function: &RoleFn, errors: &mut Errors) -> FeedType {
 }
 
 /// `T` of `Response<T>` or `Result<T, E>`, which a beginner takes for the type of an answer.
-fn of_answer(ty: &Type) -> Option<ResponseType> {
+fn response_in_answer(ty: &Type) -> Option<ResponseType> {
     let segment = last_segment(ty)?;
     if segment.ident != "Response" && segment.ident != "Result" {
         return None;
     }
     let answer = first_argument(ty)?;
-    Some(of_answer(answer).unwrap_or_else(|| ResponseType::of(answer)))
+    Some(response_in_answer(answer).unwrap_or_else(|| ResponseType::from_type(answer)))
 }
 
-/// What a `#[setup]` function makes.
+/// The type that a `#[setup]` function returns.
 pub(crate) struct SetupType {
     pub(crate) ty: TokenStream,
     pub(crate) is_fallible: bool,
     pub(crate) is_target: bool,
 }
 
-pub(crate) fn setup_type(function: &RoleFn) -> SetupType {
+pub(crate) fn parse_setup_type(function: &RoleFn) -> SetupType {
     let ReturnType::Type(_, returned) = &function.signature.output else {
         return SetupType {
             ty: quote!(()),
@@ -299,7 +304,7 @@ pub(crate) fn setup_type(function: &RoleFn) -> SetupType {
 }
 
 /// The return type as it is written.
-pub(crate) fn returned(function: &RoleFn) -> TokenStream {
+pub(crate) fn return_type_tokens(function: &RoleFn) -> TokenStream {
     match &function.signature.output {
         ReturnType::Type(_, ty) => ty.to_token_stream(),
         ReturnType::Default => quote!(()),
@@ -315,13 +320,13 @@ pub(crate) fn is_option(ty: &Type) -> bool {
 }
 
 /// The type within `Option`.
-pub(crate) fn inside_option(ty: &Type) -> Option<&Type> {
+pub(crate) fn option_argument(ty: &Type) -> Option<&Type> {
     first_argument(ty).filter(|_| is_option(ty))
 }
 
 /// The type behind `&`, and whether it is `&mut`.
-pub(crate) fn referent(ty: &Type) -> Option<(&Type, bool)> {
-    match plain(ty) {
+pub(crate) fn referenced_type(ty: &Type) -> Option<(&Type, bool)> {
+    match unwrap_type_groups(ty) {
         Type::Reference(reference) => Some((&reference.elem, reference.mutability.is_some())),
         _ => None,
     }
@@ -329,7 +334,7 @@ pub(crate) fn referent(ty: &Type) -> Option<(&Type, bool)> {
 
 /// `'static` of a reference, also within `Option`.
 pub(crate) fn static_lifetime(ty: &Type) -> Option<&syn::Lifetime> {
-    match plain(ty) {
+    match unwrap_type_groups(ty) {
         Type::Reference(reference) => reference
             .lifetime
             .as_ref()
@@ -338,17 +343,21 @@ pub(crate) fn static_lifetime(ty: &Type) -> Option<&syn::Lifetime> {
     }
 }
 
-/// Whether `ty` is what a step that is not read can lend: `&()`, or `&Response<()>`.
+/// Returns true if a step that reads no body can provide `ty`: `&()` or `&Response<()>`.
 pub(crate) fn needs_no_body(ty: &Type) -> bool {
     let lent = if is_option(ty) {
         first_argument(ty)
     } else {
         Some(ty)
     };
-    match lent.and_then(referent).map(|(ty, _)| plain(ty)) {
+    match lent
+        .and_then(referenced_type)
+        .map(|(ty, _)| unwrap_type_groups(ty))
+    {
         Some(Type::Tuple(tuple)) => tuple.elems.is_empty(),
         Some(ty) => {
-            let is_unit = |ty: &Type| matches!(plain(ty), Type::Tuple(t) if t.elems.is_empty());
+            let is_unit =
+                |ty: &Type| matches!(unwrap_type_groups(ty), Type::Tuple(t) if t.elems.is_empty());
             last_segment(ty).is_some_and(|segment| segment.ident == "Response")
                 && first_argument(ty).is_none_or(is_unit)
         }
@@ -356,21 +365,21 @@ pub(crate) fn needs_no_body(ty: &Type) -> bool {
     }
 }
 
-/// Whether a parameter of type `ty` gets nothing of a response but its body, a `body`.
+/// Returns true if a parameter of type `ty` receives only the body of a response, of type `body`.
 ///
-/// Types are compared as they are written: where that does not tell, the answer is no.
+/// Compares the types as written; if that is not conclusive, returns false.
 pub(crate) fn takes_body_alone(ty: &Type, body: &TokenStream) -> bool {
     let lent = if is_option(ty) {
         first_argument(ty)
     } else {
         Some(ty)
     };
-    lent.and_then(referent)
+    lent.and_then(referenced_type)
         .is_some_and(|(ty, _)| ty.to_token_stream().to_string() == body.to_string())
 }
 
 fn last_segment(ty: &Type) -> Option<&syn::PathSegment> {
-    match plain(ty) {
+    match unwrap_type_groups(ty) {
         Type::Path(path) => path.path.segments.last(),
         _ => None,
     }
@@ -387,10 +396,10 @@ fn first_argument(ty: &Type) -> Option<&Type> {
 }
 
 /// The type without parentheses and the invisible groups that `macro_rules!` leaves.
-fn plain(ty: &Type) -> &Type {
+fn unwrap_type_groups(ty: &Type) -> &Type {
     match ty {
-        Type::Group(group) => plain(&group.elem),
-        Type::Paren(paren) => plain(&paren.elem),
+        Type::Group(group) => unwrap_type_groups(&group.elem),
+        Type::Paren(paren) => unwrap_type_groups(&paren.elem),
         other => other,
     }
 }

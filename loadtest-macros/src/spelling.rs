@@ -4,13 +4,13 @@ use proc_macro2::{Delimiter, LineColumn, TokenStream, TokenTree};
 use quote::ToTokens;
 
 /// The text of `tokens`, every run of white space a single space.
-pub(crate) fn as_written(tokens: impl ToTokens) -> String {
+pub(crate) fn source_text(tokens: impl ToTokens) -> String {
     let mut text = String::new();
-    write(tokens.to_token_stream(), &mut text, &mut None);
+    write_tokens(tokens.to_token_stream(), &mut text, &mut None);
     text
 }
 
-fn write(tokens: TokenStream, text: &mut String, end: &mut Option<LineColumn>) {
+fn write_tokens(tokens: TokenStream, text: &mut String, end: &mut Option<LineColumn>) {
     for token in tokens {
         match token {
             TokenTree::Group(group) => {
@@ -22,17 +22,17 @@ fn write(tokens: TokenStream, text: &mut String, end: &mut Option<LineColumn>) {
                 };
                 if !open.is_empty() {
                     let span = group.span_open();
-                    push(open, span.start(), span.end(), text, end);
+                    push_token(open, span.start(), span.end(), text, end);
                 }
-                write(group.stream(), text, end);
+                write_tokens(group.stream(), text, end);
                 if !close.is_empty() {
                     let span = group.span_close();
-                    push(close, span.start(), span.end(), text, end);
+                    push_token(close, span.start(), span.end(), text, end);
                 }
             }
             other => {
                 let span = other.span();
-                push(&other.to_string(), span.start(), span.end(), text, end);
+                push_token(&other.to_string(), span.start(), span.end(), text, end);
                 if matches!(&other, TokenTree::Punct(punct) if punct.as_char() == '\'') {
                     // the span of this half of a lifetime is that of the whole
                     *end = None;
@@ -42,7 +42,7 @@ fn write(tokens: TokenStream, text: &mut String, end: &mut Option<LineColumn>) {
     }
 }
 
-fn push(
+fn push_token(
     token: &str,
     start: LineColumn,
     stop: LineColumn,
@@ -73,7 +73,7 @@ mod tests {
             ("&'static T", "&'static T"),
         ] {
             let tokens: TokenStream = source.parse().unwrap();
-            assert_eq!(as_written(tokens), expected);
+            assert_eq!(source_text(tokens), expected);
         }
     }
 }

@@ -1,13 +1,12 @@
-//! Where the items of a scenario's body begin and end, and what is a statement instead.
+//! Finds the boundaries of items in a scenario's body, and the statements that are refused.
 
-use crate::body::attribute_at;
-use proc_macro2::{Delimiter, Ident, TokenTree};
+use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 
-pub(crate) const REFUSED: &str = "a scenario body holds functions and items, not statements: per-user \
+pub(crate) const STATEMENT_REFUSED: &str = "a scenario body holds functions and items, not statements: per-user \
      values go in `#[state] fn name() -> T`, values made once in `#[setup] fn name() -> T`";
 
-/// Whether an item begins here: with a word that only items begin with, or as a macro that may stand
-/// for items. Those of std that are expressions may not.
+/// Returns true if an item begins here: with an item keyword, or with a macro call that may expand
+/// to items. Expression macros of std do not count.
 pub(crate) fn starts_item(tokens: &[TokenTree]) -> bool {
     const EXPRESSIONS: [&str; 24] = [
         "println",
@@ -164,4 +163,46 @@ fn ends_item(token: &TokenTree) -> bool {
         TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
         _ => false,
     }
+}
+
+pub(crate) struct AttributeAt {
+    pub(crate) end: usize,
+    /// The last segment of its path.
+    pub(crate) name: Option<Ident>,
+    pub(crate) options: TokenStream,
+    /// The value of `#[name = value]`.
+    pub(crate) assigned: Option<TokenStream>,
+}
+
+/// The attribute `#[path(options)]` that starts at `at`.
+pub(crate) fn attribute_at(tokens: &[TokenTree], at: usize) -> Option<AttributeAt> {
+    let (Some(TokenTree::Punct(hash)), Some(TokenTree::Group(group))) =
+        (tokens.get(at), tokens.get(at + 1))
+    else {
+        return None;
+    };
+    if hash.as_char() != '#' || group.delimiter() != Delimiter::Bracket {
+        return None;
+    }
+    let inside: Vec<TokenTree> = group.stream().into_iter().collect();
+    let mut assigned = None;
+    let (name, options) = match inside.as_slice() {
+        [.., TokenTree::Ident(name), TokenTree::Group(options)] => {
+            (Some(name.clone()), options.stream())
+        }
+        [TokenTree::Ident(name), TokenTree::Punct(equals), value @ ..]
+            if equals.as_char() == '=' =>
+        {
+            assigned = Some(value.iter().cloned().collect());
+            (Some(name.clone()), TokenStream::new())
+        }
+        [.., TokenTree::Ident(name)] => (Some(name.clone()), TokenStream::new()),
+        _ => (None, TokenStream::new()),
+    };
+    Some(AttributeAt {
+        end: at + 2,
+        name,
+        options,
+        assigned,
+    })
 }

@@ -6,16 +6,16 @@ use syn::parse::Parser;
 
 /// All mistakes found so far; they are reported together.
 #[derive(Default)]
-pub(crate) struct Errors(Vec<syn::Error>);
+pub(crate) struct MacroErrors(Vec<syn::Error>);
 
-impl Errors {
+impl MacroErrors {
     /// A mistake at one token.
-    pub(crate) fn at(&mut self, span: Span, message: impl std::fmt::Display) {
+    pub(crate) fn add_at(&mut self, span: Span, message: impl std::fmt::Display) {
         self.0.push(syn::Error::new(span, message));
     }
 
     /// A mistake that spans all of `tokens`.
-    pub(crate) fn on(&mut self, tokens: impl ToTokens, message: impl std::fmt::Display) {
+    pub(crate) fn add_on(&mut self, tokens: impl ToTokens, message: impl std::fmt::Display) {
         self.0.push(syn::Error::new_spanned(tokens, message));
     }
 
@@ -32,13 +32,17 @@ impl Errors {
     }
 
     /// The value, or the mistake is noted.
-    pub(crate) fn note<T>(&mut self, result: syn::Result<T>) -> Option<T> {
+    pub(crate) fn ok_or_note<T>(&mut self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|error| self.0.push(error)).ok()
     }
 
     /// Parses all of `tokens`, or notes why not.
-    pub(crate) fn parse<P: Parser>(&mut self, parser: P, tokens: TokenStream) -> Option<P::Output> {
-        self.note(parser.parse2(tokens))
+    pub(crate) fn parse_or_note<P: Parser>(
+        &mut self,
+        parser: P,
+        tokens: TokenStream,
+    ) -> Option<P::Output> {
+        self.ok_or_note(parser.parse2(tokens))
     }
 
     pub(crate) fn into_compile_errors(self) -> TokenStream {
@@ -51,11 +55,14 @@ impl Errors {
 
 /// `` ; did you mean `login`? ``, or nothing.
 pub(crate) fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    closest(word, known).map_or_else(String::new, |one| format!("; did you mean `{one}`?"))
+    closest_word(word, known).map_or_else(String::new, |one| format!("; did you mean `{one}`?"))
 }
 
 /// The word of `known` that is at most a third away.
-pub(crate) fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn closest_word<'a>(
+    word: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     known
         .into_iter()
         .map(|one| {
@@ -68,7 +75,7 @@ pub(crate) fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
 }
 
 /// `` `login`, `browse` ``.
-pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn list_names<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<_> = names.into_iter().map(|name| format!("`{name}`")).collect();
     names.join(", ")
 }
@@ -80,9 +87,9 @@ mod tests {
     #[test]
     fn a_near_word_is_proposed_and_a_far_one_is_not() {
         let known = ["login", "browse", "vu"];
-        assert_eq!(closest("logn", known), Some("login"));
-        assert_eq!(closest("LOGIN", known), Some("login"));
-        assert_eq!(closest("brwose", known), Some("browse"));
-        assert_eq!(closest("order", known), None);
+        assert_eq!(closest_word("logn", known), Some("login"));
+        assert_eq!(closest_word("LOGIN", known), Some("login"));
+        assert_eq!(closest_word("brwose", known), Some("browse"));
+        assert_eq!(closest_word("order", known), None);
     }
 }

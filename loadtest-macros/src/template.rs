@@ -7,30 +7,30 @@ use syn::LitStr;
 #[derive(Debug, Clone)]
 pub(crate) struct Template {
     pub(crate) span: Span,
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<TemplatePart>,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Part {
+pub(crate) enum TemplatePart {
     Text(String),
-    Value(Path),
+    Value(PlaceholderPath),
 }
 
-/// What stands between `{{` and `}}`.
+/// The text between `{{` and `}}`.
 #[derive(Debug, Clone)]
-pub(crate) struct Path {
-    /// As it is written, trimmed.
+pub(crate) struct PlaceholderPath {
+    /// The source text, trimmed.
     pub(crate) source: String,
     /// The step.
     pub(crate) root: String,
-    pub(crate) segments: Vec<(Segment, Span)>,
+    pub(crate) segments: Vec<(PathSegment, Span)>,
     pub(crate) span: Span,
-    /// Whether it stands in a string; else every token has a span of its own.
+    /// True inside a string literal, where tokens have no spans of their own.
     pub(crate) in_literal: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Segment {
+pub(crate) enum PathSegment {
     /// `.field`
     Field(String),
     /// `['key']`
@@ -49,16 +49,16 @@ impl Template {
     }
 
     /// The text, when there is no placeholder.
-    pub(crate) fn constant(&self) -> Option<&str> {
+    pub(crate) fn constant_text(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [] => Some(""),
-            [Part::Text(text)] => Some(text),
+            [TemplatePart::Text(text)] => Some(text),
             _ => None,
         }
     }
 }
 
-fn parse_parts(text: &str, span: Span) -> syn::Result<Vec<Part>> {
+fn parse_parts(text: &str, span: Span) -> syn::Result<Vec<TemplatePart>> {
     let error = |message: String| Err(syn::Error::new(span, message));
     let mut parts = Vec::new();
     let mut rest = text;
@@ -72,7 +72,7 @@ fn parse_parts(text: &str, span: Span) -> syn::Result<Vec<Part>> {
             return error(format!("`}}}}` without `{{{{` before it in `{before}`"));
         }
         if !plain.is_empty() {
-            parts.push(Part::Text(plain.to_owned()));
+            parts.push(TemplatePart::Text(plain.to_owned()));
         }
         let Some(after) = after else {
             return Ok(parts);
@@ -85,12 +85,12 @@ fn parse_parts(text: &str, span: Span) -> syn::Result<Vec<Part>> {
         if let Some((source, _)) = source.split_once("{{") {
             return never_closed(source);
         }
-        parts.push(Part::Value(Path::parse(source, span)?));
+        parts.push(TemplatePart::Value(PlaceholderPath::parse(source, span)?));
         rest = next;
     }
 }
 
-impl Path {
+impl PlaceholderPath {
     fn parse(source: &str, span: Span) -> syn::Result<Self> {
         let error = |message: String| Err(syn::Error::new(span, message));
         let text = source.trim();
@@ -117,14 +117,14 @@ impl Path {
                         ));
                     }
                     rest = after;
-                    Segment::Field(name.to_owned())
+                    PathSegment::Field(name.to_owned())
                 }
                 '[' => {
                     let Some((inside, after)) = rest[1..].split_once(']') else {
                         return error(format!("`{{{{{source}}}}}`: the `[` is never closed"));
                     };
                     rest = after;
-                    let Some(segment) = bracketed(inside.trim()) else {
+                    let Some(segment) = parse_bracketed_segment(inside.trim()) else {
                         return error(format!(
                             "`{{{{{source}}}}}`: `[{inside}]` is neither an index like `[0]` nor a \
                              key like `['id']`"
@@ -175,7 +175,7 @@ impl Path {
     }
 }
 
-fn bracketed(inside: &str) -> Option<Segment> {
+fn parse_bracketed_segment(inside: &str) -> Option<PathSegment> {
     let key = ['"', '\''].iter().find_map(|&quote| {
         inside
             .strip_prefix(quote)?
@@ -183,9 +183,9 @@ fn bracketed(inside: &str) -> Option<Segment> {
             .map(str::to_owned)
     });
     match key {
-        Some(key) => Some(Segment::Key(key)),
+        Some(key) => Some(PathSegment::Key(key)),
         None if inside.bytes().all(|byte| byte.is_ascii_digit()) => {
-            inside.parse().ok().map(Segment::Index)
+            inside.parse().ok().map(PathSegment::Index)
         }
         None => None,
     }
@@ -207,15 +207,15 @@ mod tests {
                 parts
                     .into_iter()
                     .map(|part| match part {
-                        Part::Text(text) => format!("text {text}"),
-                        Part::Value(path) => format!("{} {:?}", path.root, kinds(&path)),
+                        TemplatePart::Text(text) => format!("text {text}"),
+                        TemplatePart::Value(path) => format!("{} {:?}", path.root, kinds(&path)),
                     })
                     .collect()
             })
             .map_err(|error| error.to_string())
     }
 
-    fn kinds(path: &Path) -> Vec<Segment> {
+    fn kinds(path: &PlaceholderPath) -> Vec<PathSegment> {
         path.segments.iter().map(|(s, _)| s.clone()).collect()
     }
 
@@ -257,24 +257,24 @@ mod tests {
     #[test]
     fn unquoted_tokens_give_the_same_path() {
         let tokens = "login.headers.x-session".parse().unwrap();
-        let path = Path::from_tokens(tokens, Span::call_site()).unwrap();
+        let path = PlaceholderPath::from_tokens(tokens, Span::call_site()).unwrap();
         assert_eq!(path.source, "login.headers.x-session");
         assert_eq!(path.segments.len(), 2);
     }
 
-    fn segment() -> impl Strategy<Value = Segment> {
+    fn segment() -> impl Strategy<Value = PathSegment> {
         prop_oneof![
-            "[a-z_][a-z0-9_-]{0,6}".prop_map(Segment::Field),
-            "[a-z .{]{0,6}".prop_map(Segment::Key),
-            (0..1000_usize).prop_map(Segment::Index),
+            "[a-z_][a-z0-9_-]{0,6}".prop_map(PathSegment::Field),
+            "[a-z .{]{0,6}".prop_map(PathSegment::Key),
+            (0..1000_usize).prop_map(PathSegment::Index),
         ]
     }
 
-    fn print(root: &str, segments: &[Segment]) -> String {
+    fn print(root: &str, segments: &[PathSegment]) -> String {
         let segments = segments.iter().map(|segment| match segment {
-            Segment::Field(name) => format!(".{name}"),
-            Segment::Key(key) => format!("['{key}']"),
-            Segment::Index(index) => format!("[{index}]"),
+            PathSegment::Field(name) => format!(".{name}"),
+            PathSegment::Key(key) => format!("['{key}']"),
+            PathSegment::Index(index) => format!("[{index}]"),
         });
         format!("{{{{{root}{}}}}}", segments.collect::<String>())
     }
@@ -289,7 +289,7 @@ mod tests {
             let text = before.clone() + &print(&root, &segments);
             prop_assume!(!text[2 + before.len()..].contains("{{"));
             let parts = parse_parts(&text, Span::call_site()).unwrap();
-            let Some(Part::Value(path)) = parts.last() else { panic!("{parts:?}") };
+            let Some(TemplatePart::Value(path)) = parts.last() else { panic!("{parts:?}") };
             prop_assert_eq!(&path.root, &root);
             prop_assert_eq!(kinds(path), segments);
             prop_assert_eq!(parts.len(), 1 + usize::from(!before.is_empty()));
@@ -302,8 +302,8 @@ mod tests {
             let back: String = parts
                 .iter()
                 .map(|part| match part {
-                    Part::Text(text) => text.as_str(),
-                    Part::Value(_) => panic!("a placeholder in {text:?}"),
+                    TemplatePart::Text(text) => text.as_str(),
+                    TemplatePart::Value(_) => panic!("a placeholder in {text:?}"),
                 })
                 .collect();
             prop_assert_eq!(back, text);

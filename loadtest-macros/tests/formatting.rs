@@ -95,7 +95,7 @@ fn a_literal_does() {
 }
 
 fn of(text: &str) -> String {
-    Fingerprint::of([text.parse().expect("our own text")])
+    Fingerprint::from_streams([text.parse().expect("our own text")])
 }
 
 /// The scenario as `rustfmt` writes it; `None` where there is no `rustfmt`.

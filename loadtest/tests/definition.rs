@@ -4,7 +4,7 @@ use loadtest::chain::Scenario;
 use loadtest::prelude::*;
 use loadtest_model::definition::{
     Bound, Client, Cookies, Dns, Expect, HttpVersion, Load, Metric, ScenarioDef, Shape, Stage,
-    StatusRange, StepDef, Think, Threshold, slo,
+    StatusRange, StepDef, Think, Threshold,
 };
 use std::time::Duration;
 
@@ -167,7 +167,7 @@ fn what_a_limit_says_in_an_attribute_it_says_in_a_text() {
     let all = of_scenario.map(|one| ("", one));
     for (step, threshold) in all.chain(of_step.map(|one| ("first.", one))) {
         let text = format!("{step}{}", threshold.without_abort());
-        let read = slo::conditions(&text).unwrap();
+        let read = loadtest_model::threshold::parse_conditions(&text).unwrap();
         assert_eq!(read[0].threshold, threshold.without_abort(), "{text}");
         // A record keeps it, whatever it says.
         let json = serde_json::to_string(threshold).unwrap();

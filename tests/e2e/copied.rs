@@ -1,10 +1,9 @@
 //! A copied curl command in the place of a scenario: planned, sent once, and searched for its capacity.
 
 use crate::call::Call;
-use crate::project::Files;
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest_tests::{Reply, Request, Server};
+use loadtest_tests::{Reply, Server};
 use std::fs;
 use std::path::Path;
 
@@ -13,7 +12,6 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_copied_command_is_planned_and_not_sent,
         a_copied_command_is_sent_once_and_shown,
         the_capacity_of_a_copied_command_is_searched_for,
-        what_a_script_takes_of_answers_is_that_of_the_journey,
     ]
 }
 
@@ -110,59 +108,4 @@ fn the_capacity_of_a_copied_command_is_searched_for() {
         record.contains("curl::get_orders") && !record.contains("canary"),
         "{record}"
     );
-}
-
-const SCRIPT: &str = r#"#!/bin/bash
-BASE=http://127.0.0.1:8080
-TOKEN=$(curl -s $BASE/login --json '{"user":"ada","password":"lovelace"}' | jq -r .session.token)
-ID=$(curl -s $BASE/orders -H "authorization: Bearer $TOKEN" --json '{"product":1}' | jq -r '.[0].id')
-curl -s "$BASE/orders/$ID" -H "authorization: Bearer $TOKEN"
-curl -s $BASE/payments -H "authorization: Bearer $TOKEN" --json "{\"order\": $ID}"
-"#;
-
-fn what_a_script_takes_of_answers_is_that_of_the_journey() {
-    let server = Server::recording(|request: &Request| {
-        let number = request.sequence + 71;
-        match request.path.as_str() {
-            "/login" => Reply::json(format!(r#"{{"session":{{"token":"tok-{number}"}}}}"#)),
-            "/orders" => Reply::json(format!(r#"[{{"id":9{number}}}]"#)),
-            _ => Reply::status(204),
-        }
-    });
-    let folder = folder();
-    fs::write(folder.path().join("flow.sh"), SCRIPT).expect("a file");
-    let output = tool(folder.path(), "import curl flow.sh").run().exits(0);
-    let output = output.says(&[
-        "Linked get_order: {{post_orders.response[0].id}} (certain: the commands take it from there with `jq`)",
-        "Secret PASSWORD",
-    ]);
-    let made = Files::single("copied_script", &output.stdout).create();
-    made.cargo("test --offline --test load")
-        .env("LOADTEST_BASE_URL", server.url())
-        .env("PASSWORD", "lovelace")
-        .run()
-        .exits(0);
-    let sent = server.recorded();
-    let lines: Vec<_> = sent
-        .iter()
-        .map(|request| {
-            let token = request.header("authorization").unwrap_or("-");
-            format!("{} {token} {}", request.target, request.text())
-        })
-        .collect();
-    assert_eq!(
-        lines,
-        [
-            r#"/login - {"user":"ada","password":"lovelace"}"#,
-            r#"/orders Bearer tok-71 {"product":1}"#,
-            "/orders/971 Bearer tok-71 ",
-            r#"/payments Bearer tok-71 {"order":971}"#,
-        ]
-    );
-    // Nothing that is run as it is has an answer to take them from.
-    tool(folder.path(), "run --curl flow.sh")
-        .run()
-        .exits(2)
-        .has_one_error()
-        .says(&["`TOKEN` is set to what a program prints", "flow.sh:4:"]);
 }

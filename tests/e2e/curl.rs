@@ -15,7 +15,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         nothing_secret_of_a_command_is_kept,
         what_is_sent_elsewhere_has_to_be_listed,
         a_mistake_is_shown_where_it_stands,
-        a_page_is_read_for_its_commands,
+        a_script_is_read_for_its_commands,
         a_command_without_its_dashes_is_told_where_it_stands,
     ]
 }
@@ -267,34 +267,40 @@ fn a_mistake_is_shown_where_it_stands() {
     assert!(!folder.path().join("ran").exists() && !folder.path().join("target").exists());
 }
 
-fn a_page_is_read_for_its_commands() {
+fn a_script_is_read_for_its_commands() {
     let server = Server::recording(|_| Reply::json("{}"));
     let folder = folder();
     let url = server.url();
-    let page = format!(
-        "# Orders\r\n\r\nDon't send more:\r\n\r\n```sh\r\nexport KIND=books\r\n```\r\n\r\n\
-         1. Order\r\n   ```console\r\n   $ curl {url}/orders \\\r\n   > -d 'it=7'\r\n   {{\"it's\": 1}}\r\n   ```\r\n\r\n\
-         ```json\r\n{{\"it's\": 1}}\r\n```\r\n\r\n```\r\nfor i in 1 2; do\r\n  curl \"{url}/list?kind=$KIND\"\r\ndone\r\n```\r\n\r\n\
-         I can't do more.\r\n"
+    let script = format!(
+        "#!/bin/sh\r\n# Order\r\nexport KIND=books\r\necho start\r\n$ curl {url}/orders \\\r\n  -d @- <<EOF\r\n\
+         it=7\r\nEOF\r\nTOKEN=$(curl {url}/login | jq -r .token)\r\ncurl \"{url}/list?kind=$KIND&t=$TOKEN\"\r\n"
     );
-    fs::write(folder.path().join("orders.md"), page).expect("a file");
-    let call = tool(folder.path(), "run --iterations 1 --curl orders.md");
-    call.run().measured().says(&["a loop is not repeated"]);
+    fs::write(folder.path().join("orders.sh"), &script).expect("a file");
+    let run = || tool(folder.path(), "run --iterations 1 --curl orders.sh");
+    let call = run().env("TOKEN", "ada");
+    call.run().measured().says(&[
+        "`echo` is not run",
+        "no program is run: `TOKEN` is taken from the environment",
+        "orders.sh:9:1",
+    ]);
     let sent: Vec<_> = server
         .recorded()
         .iter()
-        .map(|request| {
-            (
-                request.method.clone(),
-                request.target.clone(),
-                request.text(),
-            )
-        })
+        .map(|request| format!("{} {} {}", request.method, request.target, request.text()))
         .collect();
-    let expected = [("POST", "/orders", "it=7"), ("GET", "/list?kind=books", "")];
-    let expected = expected
-        .map(|(method, target, body)| (method.to_owned(), target.to_owned(), body.to_owned()));
-    assert_eq!(sent, expected);
+    assert_eq!(sent, ["POST /orders it=7", "GET /list?kind=books&t=ada "]);
+    run()
+        .run()
+        .exits(2)
+        .has_one_error()
+        .says(&["`TOKEN` is set to what a program prints", "orders.sh:10:"]);
+    let looped = format!("for i in 1 2; do\n  {script}done\n");
+    fs::write(folder.path().join("orders.sh"), looped).expect("a file");
+    run()
+        .run()
+        .exits(2)
+        .has_one_error()
+        .says(&["orders.sh:1:1", "a loop is not imported"]);
 }
 
 fn a_command_without_its_dashes_is_told_where_it_stands() {

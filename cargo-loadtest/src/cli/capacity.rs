@@ -2,7 +2,7 @@
 
 use super::{CurlArgs, Export, PdfArgs, ProjectArgs, values};
 use clap::Args;
-use loadtest_model::definition::slo::{Condition, conditions};
+use loadtest_model::threshold::{Condition, parse_conditions};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -96,10 +96,13 @@ impl FromStr for Slo {
             .chars()
             .map(|letter| if letter.is_control() { ' ' } else { letter })
             .collect();
-        match conditions(&text) {
+        match parse_conditions(&text) {
             Ok(conditions) => Ok(Self { text, conditions }),
             Err(mistakes) => {
-                let shown: Vec<_> = mistakes.iter().map(|mistake| mistake.show(&text)).collect();
+                let shown: Vec<_> = mistakes
+                    .iter()
+                    .map(|mistake| mistake.render_below(&text))
+                    .collect();
                 Err(format!("\n\n{}", shown.join("\n")))
             }
         }

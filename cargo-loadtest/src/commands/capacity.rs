@@ -12,11 +12,11 @@ use crate::store::{self, Store};
 use crate::workspace;
 use loadtest_model::capacity::{Goal, Outcome, Purpose, Search, Trial};
 use loadtest_model::card::view;
-use loadtest_model::definition::slo::Mistake;
 use loadtest_model::definition::{Bound, Load, Metric, Part, ScenarioDef, Threshold};
 use loadtest_model::plan::{PlanError, ScopedThreshold, with_error_limit};
 use loadtest_model::protocol::CapacityRequest;
 use loadtest_model::record::{RunRecord, SCHEMA_VERSION};
+use loadtest_model::threshold::ThresholdMistake;
 use std::time::Duration;
 
 /// The first rate where the scenario declares none.
@@ -172,7 +172,7 @@ fn resolve(slo: &Slo, definition: &ScenarioDef) -> Result<Vec<ScopedThreshold>, 
     for condition in &slo.conditions {
         let mut wrong = |message: String| {
             let place = condition.place.clone();
-            mistakes.push(Mistake { place, message }.show(&slo.text));
+            mistakes.push(ThresholdMistake { place, message }.render_below(&slo.text));
         };
         if is_rate(&condition.threshold) {
             wrong("the rate is what is searched for: `--min 500/s` asks for one".to_owned());

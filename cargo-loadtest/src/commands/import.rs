@@ -42,9 +42,7 @@ pub(crate) fn import(args: &ImportArgs, quiet: bool) -> Result<u8, Error> {
                     .or_insert_with(|| format!("lt{random:016x}n{number}e"));
                 Some(value.clone())
             };
-            let outputs = format!("lt{random:016x}o");
-            let requests =
-                recorded::read(file, command, *allow_files, &mut lookup, Some(&outputs))?;
+            let requests = recorded::read(file, command, *allow_files, &mut lookup, true)?;
             told.finish(requests, "curl", to)?;
         }
         ImportCommand::Har {

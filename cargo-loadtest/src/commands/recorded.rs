@@ -38,13 +38,13 @@ pub(super) fn requests(args: &CurlArgs) -> Result<Option<Requests>, Error> {
         &args.command,
         args.allow_files,
         &mut process::variable,
-        None,
+        false,
     )
     .map(Some)
 }
 
-/// The requests of a text, or else those of a command; what a text takes of answers has markers that begin with
-/// `outputs`, or is not known.
+/// Reads the requests of a text, or else those of a command. With `prefers_default_urls`, `${BASE:-http://..}` is that
+/// URL.
 ///
 /// # Errors
 /// As [`requests`].
@@ -53,7 +53,7 @@ pub(super) fn read(
     command: &[OsString],
     allow_files: bool,
     lookup: &mut dyn FnMut(&str) -> Option<String>,
-    outputs: Option<&str>,
+    prefers_default_urls: bool,
 ) -> Result<Requests, Error> {
     let files = Files {
         folder: process::directory().map_err(Error::io("enter", PathBuf::from(".")))?,
@@ -62,7 +62,7 @@ pub(super) fn read(
     let (input, read) = match file {
         Some(path) => {
             let input = text(path, LONGEST)?;
-            let read = read_text(&input, &files, lookup, outputs, outputs.is_none());
+            let read = read_text(&input, &files, lookup, prefers_default_urls);
             (input, read)
         }
         None => read_words(&words(command)?, &files),

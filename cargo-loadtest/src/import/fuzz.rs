@@ -370,7 +370,7 @@ fn no_command_is_too_strange() {
                 .or_insert_with(|| format!("lt00n{number}e"));
             Some(value.clone())
         };
-        read_text(input, &files, &mut lookup, Some("lt00o"), false)
+        read_text(input, &files, &mut lookup, true)
     };
     let forms = table["forms"].as_array().unwrap();
     for (number, form) in forms.iter().enumerate() {

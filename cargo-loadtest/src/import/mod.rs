@@ -35,20 +35,17 @@ pub(crate) use rust::{Linked, NamedSecret, format_source, write_source};
 pub(crate) use secrets::{hide_secrets, redact_text};
 pub(crate) use source::{Input, Mistake};
 
-/// Reads curl commands from a text; `has_values` says that `lookup` returns the values of variables, not markers.
+/// Reads curl commands from a text. For an import, `lookup` returns markers for variables instead of their values.
 pub(crate) fn read_text(
     input: &Input,
     files: &Files,
     lookup: &mut dyn FnMut(&str) -> Option<String>,
-    outputs: Option<&str>,
-    has_values: bool,
+    is_import: bool,
 ) -> Result<Recording, Mistake> {
-    let recording = curl::read_text(input, files, lookup, outputs)?;
+    let recording = curl::read_text(input, files, lookup, is_import)?;
     let host = recording.exchanges.iter().find(|exchange| {
         let mut variables = recording.secrets.iter();
-        !has_values
-            && (outputs.is_some_and(|outputs| exchange.origin.contains(outputs))
-                || variables.any(|variable| exchange.origin.contains(&variable.value)))
+        is_import && variables.any(|variable| exchange.origin.contains(&variable.value))
     });
     if let Some(exchange) = host {
         let mistake = Mistake::new(
@@ -58,7 +55,7 @@ pub(crate) fn read_text(
         let help = "write the host itself; `--base-url` sends the requests elsewhere";
         return Err(mistake.help(help));
     }
-    Ok(recording.typed(has_values))
+    Ok(recording.typed(!is_import))
 }
 
 /// Reads the words of one curl command.

@@ -1,45 +1,45 @@
-//! What a declared request carries, and the credentials of its sender.
+//! Parses the body and the credentials of a declared request.
 
 use super::fields::{Field, FieldsOf, fields, file};
-use super::json::{Json, json};
+use super::json::{JsonTemplate, parse_json};
 use super::wording::refuse_quoted_json;
-use crate::template::{Part, Template};
+use crate::template::{Template, TemplatePart};
 use syn::parse::ParseStream;
 use syn::{LitStr, Token, parenthesized, token};
 
-/// What a declared request carries.
-pub(crate) enum Body {
-    Json(Json),
+/// The body of a declared request.
+pub(crate) enum BodyOption {
+    Json(JsonTemplate),
     Form(Vec<Field>),
     Multipart(Vec<Field>),
     Text(Template),
     File(LitStr),
 }
 
-impl Body {
-    /// What follows `key =`.
+impl BodyOption {
+    /// Parses the value after `key =`.
     pub(super) fn parse(key: &str, input: ParseStream<'_>) -> syn::Result<Self> {
         Ok(match key {
             "json" => {
                 refuse_quoted_json(input)?;
-                Self::Json(json(input)?)
+                Self::Json(parse_json(input)?)
             }
             "form" => Self::Form(fields(input, FieldsOf::Form)?),
             "multipart" => Self::Multipart(fields(input, FieldsOf::Multipart)?),
             _ => match file(input)? {
                 Some(path) => Self::File(path),
-                None => Self::Text(text(input)?),
+                None => Self::Text(parse_body_text(input)?),
             },
         })
     }
 
-    /// Whether it says what it is; text may be anything, and a file is what its extension guesses.
+    /// Returns true if the body implies its content type. Text and files do not.
     pub(super) fn is_typed(&self) -> bool {
         matches!(self, Self::Json(_) | Self::Form(_) | Self::Multipart(_))
     }
 
     /// The option that declares it.
-    pub(super) fn key(&self) -> &'static str {
+    pub(super) fn option_name(&self) -> &'static str {
         match self {
             Self::Json(_) => "json",
             Self::Form(_) => "form",
@@ -49,7 +49,7 @@ impl Body {
     }
 }
 
-fn text(input: ParseStream<'_>) -> syn::Result<Template> {
+fn parse_body_text(input: ParseStream<'_>) -> syn::Result<Template> {
     let text: LitStr = input.parse().map_err(|error| {
         syn::Error::new(
             error.span(),
@@ -61,7 +61,7 @@ fn text(input: ParseStream<'_>) -> syn::Result<Template> {
 }
 
 /// `("ada", "lovelace")`
-pub(super) fn credentials(input: ParseStream<'_>) -> syn::Result<(Template, Template)> {
+pub(super) fn parse_credentials(input: ParseStream<'_>) -> syn::Result<(Template, Template)> {
     let wanted = "`basic` takes a user name and a password: `basic = (\"ada\", \"lovelace\")`";
     let wrong = |error: syn::Error| syn::Error::new(error.span(), wanted);
     if !input.peek(token::Paren) {
@@ -77,7 +77,8 @@ pub(super) fn credentials(input: ParseStream<'_>) -> syn::Result<(Template, Temp
         return Err(content.error(wanted));
     }
     let name = Template::parse(&user)?;
-    let has_colon = |part: &Part| matches!(part, Part::Text(text) if text.contains(':'));
+    let has_colon =
+        |part: &TemplatePart| matches!(part, TemplatePart::Text(text) if text.contains(':'));
     if name.parts.iter().any(has_colon) {
         return Err(syn::Error::new(
             user.span(),

@@ -1,8 +1,8 @@
-//! How the virtual users of a scenario talk HTTP.
+//! Parses the HTTP options of a scenario.
 
-use super::value::{redirects, text_of};
-use super::{assigned, not_empty};
-use crate::suggest::{did_you_mean, listed};
+use super::value::{literal_text, parse_redirects};
+use super::{parse_assigned, require_not_empty};
+use crate::suggest::{did_you_mean, list_names};
 use proc_macro2::Ident;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
@@ -22,7 +22,7 @@ pub(super) const CLIENT_KEYS: [&str; 7] = [
 const COOKIES: [(&str, &str); 3] = [("user", "User"), ("iteration", "Iteration"), ("off", "Off")];
 
 #[derive(Default)]
-pub(crate) struct Client {
+pub(crate) struct ClientOptions {
     /// The variant of `HttpVersion`.
     pub(crate) http: Option<&'static str>,
     /// The variant of `Cookies`.
@@ -36,14 +36,14 @@ pub(crate) struct Client {
     pub(crate) redirects: Option<u32>,
 }
 
-impl Client {
+impl ClientOptions {
     /// Reads what follows the name of an option.
-    pub(super) fn option(&mut self, name: &str, input: ParseStream<'_>) -> syn::Result<()> {
+    pub(super) fn parse_option(&mut self, name: &str, input: ParseStream<'_>) -> syn::Result<()> {
         match name {
-            "http" => self.http = Some(http(input)?),
-            "cookies" => self.cookies = Some(cookies(input)?),
+            "http" => self.http = Some(parse_http_version(input)?),
+            "cookies" => self.cookies = Some(parse_cookies(input)?),
             "dns" => {
-                dns(input)?;
+                parse_dns(input)?;
                 self.dns_ttl = true;
             }
             "insecure" => {
@@ -55,7 +55,7 @@ impl Client {
             }
             "ca" => self.ca = Some(file(input, name)?),
             "identity" => self.identity = Some(file(input, name)?),
-            _ => self.redirects = Some(redirects(input)?),
+            _ => self.redirects = Some(parse_redirects(input)?),
         }
         Ok(())
     }
@@ -64,14 +64,14 @@ impl Client {
 const INSECURE: &str =
     "expected `true` or `false`: with `insecure = true` no certificate is checked";
 
-fn http(input: ParseStream<'_>) -> syn::Result<&'static str> {
+fn parse_http_version(input: ParseStream<'_>) -> syn::Result<&'static str> {
     const WANTED: &str =
         "the version of HTTP is `http = 1` or `http = 2`; without it the target chooses";
     input.parse::<Token![=]>()?;
     let version: Lit = input
         .parse()
         .map_err(|error| syn::Error::new(error.span(), WANTED))?;
-    match text_of(&version).as_str() {
+    match literal_text(&version).as_str() {
         "1" | "1.1" => Ok("Http1"),
         "2" | "2.0" => Ok("Http2"),
         "3" => Err(syn::Error::new(
@@ -82,7 +82,7 @@ fn http(input: ParseStream<'_>) -> syn::Result<&'static str> {
     }
 }
 
-fn cookies(input: ParseStream<'_>) -> syn::Result<&'static str> {
+fn parse_cookies(input: ParseStream<'_>) -> syn::Result<&'static str> {
     let known = || COOKIES.map(|(word, _)| word);
     input.parse::<Token![=]>()?;
     if let Ok(text) = input.fork().parse::<LitStr>() {
@@ -90,7 +90,7 @@ fn cookies(input: ParseStream<'_>) -> syn::Result<&'static str> {
         let hint = if known().contains(&word.as_str()) {
             format!("without quotes: `cookies = {word}`")
         } else {
-            format!("as one of {}", listed(known()))
+            format!("as one of {}", list_names(known()))
         };
         return Err(syn::Error::new(
             text.span(),
@@ -100,7 +100,7 @@ fn cookies(input: ParseStream<'_>) -> syn::Result<&'static str> {
     let word = input.call(Ident::parse_any).map_err(|error| {
         syn::Error::new(
             error.span(),
-            format!("cookies are kept for one of {}", listed(known())),
+            format!("cookies are kept for one of {}", list_names(known())),
         )
     })?;
     let name = word.to_string();
@@ -112,12 +112,12 @@ fn cookies(input: ParseStream<'_>) -> syn::Result<&'static str> {
             let hint = did_you_mean(&name, known());
             syn::Error::new(
                 word.span(),
-                format!("cookies are kept for one of {}{hint}", listed(known())),
+                format!("cookies are kept for one of {}{hint}", list_names(known())),
             )
         })
 }
 
-fn dns(input: ParseStream<'_>) -> syn::Result<()> {
+fn parse_dns(input: ParseStream<'_>) -> syn::Result<()> {
     const WANTED: &str = "expected `dns = ttl`: hosts are looked up again for new connections; without it, each \
          once before the run";
     input.parse::<Token![=]>()?;
@@ -139,7 +139,7 @@ fn dns(input: ParseStream<'_>) -> syn::Result<()> {
 }
 
 fn file(input: ParseStream<'_>, option: &str) -> syn::Result<LitStr> {
-    not_empty(assigned(input).map_err(|error| {
+    require_not_empty(parse_assigned(input).map_err(|error| {
         syn::Error::new(
             error.span(),
             format!(

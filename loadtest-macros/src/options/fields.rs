@@ -1,13 +1,13 @@
 //! `form = { "user": "ada", "id": {{login.response.id}} }`, and what else is made of named texts.
 
-use super::json::{key, placeholder};
-use crate::template::{Part, Path, Template};
+use super::json::{parse_json_key, parse_placeholder};
+use crate::template::{PlaceholderPath, Template, TemplatePart};
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Lit, LitStr, Token, braced, parenthesized, token};
 
-/// What the fields make.
+/// The kind of body that the fields form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FieldsOf {
     Query,
@@ -25,7 +25,7 @@ pub(crate) struct Field {
 pub(crate) enum FieldValue {
     Text(Template),
     /// A placeholder outside of quotes.
-    Value(Path),
+    Value(PlaceholderPath),
     /// A lone word, which is no text.
     Word(Ident),
     /// `(expression)`
@@ -56,7 +56,7 @@ pub(super) fn fields(input: ParseStream<'_>, of: FieldsOf) -> syn::Result<Vec<Fi
     let braces = braced!(content in input);
     let mut fields = Vec::new();
     while !content.is_empty() {
-        let name = key(&content)?;
+        let name = parse_json_key(&content)?;
         content.parse::<Token![:]>()?;
         let value = value(&content, of)?;
         fields.push(Field { name, value });
@@ -76,7 +76,7 @@ pub(super) fn fields(input: ParseStream<'_>, of: FieldsOf) -> syn::Result<Vec<Fi
     Ok(fields)
 }
 
-/// `file("data/me.png")`, where that is what stands there.
+/// Parses `file("data/me.png")`, if that is next.
 pub(super) fn file(input: ParseStream<'_>) -> syn::Result<Option<LitStr>> {
     let is_file = input.peek(Ident::peek_any)
         && input.peek2(token::Paren)
@@ -124,7 +124,7 @@ fn value(input: ParseStream<'_>, of: FieldsOf) -> syn::Result<FieldValue> {
         };
     }
     if input.peek(token::Brace)
-        && let Some(path) = placeholder(input)?
+        && let Some(path) = parse_placeholder(input)?
     {
         return Ok(FieldValue::Value(path));
     }
@@ -166,7 +166,7 @@ fn scalar(input: ParseStream<'_>) -> syn::Result<FieldValue> {
         };
         return Ok(FieldValue::Text(Template {
             span: literal.span(),
-            parts: vec![Part::Text(format!("{sign}{text}"))],
+            parts: vec![TemplatePart::Text(format!("{sign}{text}"))],
         }));
     }
     if input.peek(Ident::peek_any) {

@@ -1,9 +1,9 @@
 //! `header("x-client", "loadtest")`, `bearer = ".."` and `basic = ("ada", "lovelace")`.
 
-use super::assigned;
-use super::body::credentials;
-use super::value::header_name;
-use crate::template::{Part, Template};
+use super::body::parse_credentials;
+use super::parse_assigned;
+use super::value::check_header_name;
+use crate::template::{Template, TemplatePart};
 use proc_macro2::Span;
 use syn::parse::ParseStream;
 use syn::{LitStr, Token, parenthesized};
@@ -16,32 +16,35 @@ const NAME_AND_VALUE: &str =
 
 /// A header of a step, or of all steps of a scenario.
 #[derive(Clone)]
-pub(crate) struct Header {
-    /// In lower case.
+pub(crate) struct HeaderOption {
+    /// Lower case.
     pub(crate) name: String,
     /// The place of the name, or of the credentials that stand for it.
     pub(crate) span: Span,
-    pub(crate) value: HeaderValue,
+    pub(crate) value: HeaderOptionValue,
 }
 
 #[derive(Clone)]
-pub(crate) enum HeaderValue {
+pub(crate) enum HeaderOptionValue {
     Text(Template),
     /// User name and password.
     Basic(Template, Template),
 }
 
-impl Header {
-    /// What follows `key`.
+impl HeaderOption {
+    /// Parses the value after `key`.
     pub(super) fn parse(key: &str, input: ParseStream<'_>) -> syn::Result<Self> {
         match key {
-            "header" => named(input),
-            "bearer" => bearer(input),
+            "header" => parse_named_header(input),
+            "bearer" => parse_bearer(input),
             _ => {
                 input.parse::<Token![=]>()?;
                 let span = input.span();
-                let (user, password) = credentials(input)?;
-                Ok(authorization(span, HeaderValue::Basic(user, password)))
+                let (user, password) = parse_credentials(input)?;
+                Ok(new_authorization(
+                    span,
+                    HeaderOptionValue::Basic(user, password),
+                ))
             }
         }
     }
@@ -51,22 +54,22 @@ impl Header {
     }
 }
 
-fn authorization(span: Span, value: HeaderValue) -> Header {
-    Header {
+fn new_authorization(span: Span, value: HeaderOptionValue) -> HeaderOption {
+    HeaderOption {
         name: "authorization".to_owned(),
         span,
         value,
     }
 }
 
-fn named(input: ParseStream<'_>) -> syn::Result<Header> {
+fn parse_named_header(input: ParseStream<'_>) -> syn::Result<HeaderOption> {
     let content;
     parenthesized!(content in input);
-    let (name, value) =
-        pair(&content).map_err(|error| syn::Error::new(error.span(), NAME_AND_VALUE))?;
+    let (name, value) = parse_name_and_value(&content)
+        .map_err(|error| syn::Error::new(error.span(), NAME_AND_VALUE))?;
     let span = name.span();
-    header_name(&name.value(), span)?;
-    let value = text(&value)?;
+    check_header_name(&name.value(), span)?;
+    let value = parse_header_text(&value)?;
     let name = name.value().to_ascii_lowercase();
     if name == "content-length" {
         return Err(syn::Error::new(
@@ -74,14 +77,14 @@ fn named(input: ParseStream<'_>) -> syn::Result<Header> {
             "the length of the body is counted, not declared",
         ));
     }
-    Ok(Header {
+    Ok(HeaderOption {
         name,
         span,
-        value: HeaderValue::Text(value),
+        value: HeaderOptionValue::Text(value),
     })
 }
 
-fn pair(input: ParseStream<'_>) -> syn::Result<(LitStr, LitStr)> {
+fn parse_name_and_value(input: ParseStream<'_>) -> syn::Result<(LitStr, LitStr)> {
     let name = input.parse()?;
     input.parse::<Token![,]>()?;
     let value = input.parse()?;
@@ -93,20 +96,25 @@ fn pair(input: ParseStream<'_>) -> syn::Result<(LitStr, LitStr)> {
     }
 }
 
-fn bearer(input: ParseStream<'_>) -> syn::Result<Header> {
-    let token: LitStr = assigned(input)?;
-    let mut value = text(&token)?;
-    value.parts.insert(0, Part::Text("Bearer ".to_owned()));
-    if let [Part::Text(_), Part::Text(token)] = value.parts.as_slice() {
-        value.parts = vec![Part::Text(format!("Bearer {token}"))];
+fn parse_bearer(input: ParseStream<'_>) -> syn::Result<HeaderOption> {
+    let token: LitStr = parse_assigned(input)?;
+    let mut value = parse_header_text(&token)?;
+    value
+        .parts
+        .insert(0, TemplatePart::Text("Bearer ".to_owned()));
+    if let [TemplatePart::Text(_), TemplatePart::Text(token)] = value.parts.as_slice() {
+        value.parts = vec![TemplatePart::Text(format!("Bearer {token}"))];
     }
-    Ok(authorization(token.span(), HeaderValue::Text(value)))
+    Ok(new_authorization(
+        token.span(),
+        HeaderOptionValue::Text(value),
+    ))
 }
 
-fn text(literal: &LitStr) -> syn::Result<Template> {
+fn parse_header_text(literal: &LitStr) -> syn::Result<Template> {
     let template = Template::parse(literal)?;
     for part in &template.parts {
-        if let Part::Text(text) = part
+        if let TemplatePart::Text(text) = part
             && let Some(bad) = text
                 .chars()
                 .find(|&c| c != '\t' && !(' '..='~').contains(&c))

@@ -1,7 +1,7 @@
 //! `json = { "id": {{login.response.id}}, "note": "for {{login.response.name}}" }`.
 
-use crate::spelling::as_written;
-use crate::template::{Path, Template};
+use crate::spelling::source_text;
+use crate::template::{PlaceholderPath, Template};
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use std::fmt::Write as _;
 use syn::ext::IdentExt;
@@ -9,23 +9,23 @@ use syn::parse::ParseStream;
 use syn::{Lit, LitStr, Token, braced, bracketed, parenthesized, token};
 
 /// A JSON value with places to fill.
-pub(crate) enum Json {
+pub(crate) enum JsonTemplate {
     /// Written already.
     Constant(String),
     /// A string with placeholders.
     Text(Template),
     /// A placeholder outside of quotes: the value itself.
-    Value(Path),
+    Value(PlaceholderPath),
     /// A lone word, which is no JSON.
     Word(Ident),
     /// `(expression)`
     Rust(TokenStream),
-    Array(Vec<Json>),
-    Object(Vec<(LitStr, Json)>),
+    Array(Vec<JsonTemplate>),
+    Object(Vec<(LitStr, JsonTemplate)>),
 }
 
-pub(super) fn json(input: ParseStream<'_>) -> syn::Result<Json> {
-    let value = value(input)?;
+pub(super) fn parse_json(input: ParseStream<'_>) -> syn::Result<JsonTemplate> {
+    let value = parse_json_value(input)?;
     if input.is_empty() {
         Ok(value)
     } else {
@@ -33,41 +33,41 @@ pub(super) fn json(input: ParseStream<'_>) -> syn::Result<Json> {
     }
 }
 
-fn value(input: ParseStream<'_>) -> syn::Result<Json> {
+fn parse_json_value(input: ParseStream<'_>) -> syn::Result<JsonTemplate> {
     if input.peek(token::Brace) {
-        if let Some(path) = placeholder(input)? {
-            return Ok(Json::Value(path));
+        if let Some(path) = parse_placeholder(input)? {
+            return Ok(JsonTemplate::Value(path));
         }
         let content;
         braced!(content in input);
         let field = |input: ParseStream<'_>| {
-            let key = key(input)?;
+            let key = parse_json_key(input)?;
             input.parse::<Token![:]>()?;
-            Ok((key, value(input)?))
+            Ok((key, parse_json_value(input)?))
         };
         let fields = content.parse_terminated(field, Token![,])?;
-        return Ok(Json::Object(fields.into_iter().collect()));
+        return Ok(JsonTemplate::Object(fields.into_iter().collect()));
     }
     if input.peek(token::Bracket) {
         let content;
         bracketed!(content in input);
-        let values = content.parse_terminated(value, Token![,])?;
-        return Ok(Json::Array(values.into_iter().collect()));
+        let values = content.parse_terminated(parse_json_value, Token![,])?;
+        return Ok(JsonTemplate::Array(values.into_iter().collect()));
     }
     if input.peek(token::Paren) {
         let content;
         parenthesized!(content in input);
-        return Ok(Json::Rust(content.parse()?));
+        return Ok(JsonTemplate::Rust(content.parse()?));
     }
-    scalar(input)
+    parse_scalar(input)
 }
 
-pub(super) fn key(input: ParseStream<'_>) -> syn::Result<LitStr> {
+pub(super) fn parse_json_key(input: ParseStream<'_>) -> syn::Result<LitStr> {
     if input.peek(Ident::peek_any) {
         let all: TokenStream = input.fork().parse()?;
         let word = input.call(Ident::parse_any)?;
         return Err(if input.peek(Token![.]) {
-            let path = as_written(&all);
+            let path = source_text(&all);
             syn::Error::new_spanned(
                 all,
                 format!("a placeholder has two braces at each end: `{{{{{path}}}}}`"),
@@ -80,7 +80,7 @@ pub(super) fn key(input: ParseStream<'_>) -> syn::Result<LitStr> {
         });
     }
     if (input.peek(Lit) && !input.peek(LitStr)) || input.peek(syn::Lifetime) {
-        return Err(input.error("a key stands in double quotes, like `\"id\"`"));
+        return Err(input.error("write a key in double quotes, like `\"id\"`"));
     }
     let key: LitStr = input.parse()?;
     if input.peek(Token![=]) {
@@ -98,7 +98,7 @@ pub(super) fn key(input: ParseStream<'_>) -> syn::Result<LitStr> {
 }
 
 /// `{{path}}`: a brace group whose only content is a brace group, which no JSON is.
-pub(super) fn placeholder(input: ParseStream<'_>) -> syn::Result<Option<Path>> {
+pub(super) fn parse_placeholder(input: ParseStream<'_>) -> syn::Result<Option<PlaceholderPath>> {
     let ahead = input.fork();
     if let TokenTree::Group(outer) = ahead.parse()?
         && let mut inside = outer.stream().into_iter()
@@ -107,12 +107,12 @@ pub(super) fn placeholder(input: ParseStream<'_>) -> syn::Result<Option<Path>> {
         && inner.delimiter() == Delimiter::Brace
     {
         input.parse::<TokenTree>()?;
-        return Path::from_tokens(inner.stream(), inner.span()).map(Some);
+        return PlaceholderPath::from_tokens(inner.stream(), inner.span()).map(Some);
     }
     Ok(None)
 }
 
-fn scalar(input: ParseStream<'_>) -> syn::Result<Json> {
+fn parse_scalar(input: ParseStream<'_>) -> syn::Result<JsonTemplate> {
     let minus = if input.parse::<Option<Token![-]>>()?.is_some() {
         "-"
     } else {
@@ -121,9 +121,9 @@ fn scalar(input: ParseStream<'_>) -> syn::Result<Json> {
     if minus.is_empty() && input.peek(LitStr) {
         let literal: LitStr = input.parse()?;
         let template = Template::parse(&literal)?;
-        return Ok(match template.constant() {
-            Some(text) => Json::Constant(quoted(text)),
-            None => Json::Text(template),
+        return Ok(match template.constant_text() {
+            Some(text) => JsonTemplate::Constant(json_string(text)),
+            None => JsonTemplate::Text(template),
         });
     }
     if input.peek(Lit) {
@@ -134,12 +134,12 @@ fn scalar(input: ParseStream<'_>) -> syn::Result<Json> {
             Lit::Bool(flag) if minus.is_empty() => flag.value.to_string(),
             _ => return Err(syn::Error::new(literal.span(), "not a JSON value")),
         };
-        return Ok(Json::Constant(format!("{minus}{text}")));
+        return Ok(JsonTemplate::Constant(format!("{minus}{text}")));
     }
     if input.peek(Ident::peek_any) {
         let word = input.call(Ident::parse_any)?;
         if word == "null" {
-            return Ok(Json::Constant("null".to_owned()));
+            return Ok(JsonTemplate::Constant("null".to_owned()));
         }
         if ["None", "nil", "undefined"]
             .iter()
@@ -153,7 +153,7 @@ fn scalar(input: ParseStream<'_>) -> syn::Result<Json> {
         while !input.is_empty() && !input.peek(Token![,]) {
             input.parse::<TokenTree>()?;
         }
-        return Ok(Json::Word(word));
+        return Ok(JsonTemplate::Word(word));
     }
     Err(input.error("expected a JSON value"))
 }
@@ -168,12 +168,12 @@ fn json_float(digits: &str) -> String {
 }
 
 /// `text` as a JSON string.
-pub(crate) fn quoted(text: &str) -> String {
-    format!("\"{}\"", escape(text))
+pub(crate) fn json_string(text: &str) -> String {
+    format!("\"{}\"", escape_json(text))
 }
 
 /// `text` as the inside of a JSON string.
-pub(crate) fn escape(text: &str) -> String {
+pub(crate) fn escape_json(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -3,7 +3,10 @@
 //! The grammar is that of `loadtest::definition::slo`, which reads the same from text.
 
 use super::skip_rest;
-use super::value::{count, positive_duration, rate, share, spanned_duration, throughput};
+use super::value::{
+    parse_count, parse_positive_duration, parse_rate, parse_share, parse_spanned_duration,
+    parse_throughput,
+};
 use crate::suggest::did_you_mean;
 use proc_macro2::{Ident, Span};
 use std::time::Duration;
@@ -22,7 +25,7 @@ const STATISTICS: [(&str, &str); 7] = [
     ("mean", "Mean"),
 ];
 
-/// What stands before a statistic, the variant of `Part`, and what can have it.
+/// Prefixes of a statistic, the variants of `Part`, and the scopes that have them.
 const PARTS: [(&str, &str, Scope); 7] = [
     ("service", "Service", Scope::Step),
     ("connect", "Connect", Scope::Step),
@@ -56,7 +59,7 @@ const WORDS: [(&str, &str, Unit, Better, Scope); 7] = [
     ),
 ];
 
-/// What stands before the name of what the scenario counts or times by itself.
+/// Prefixes of custom metrics.
 const OWN: [&str; 3] = ["count", "rate", "time"];
 
 /// Words of other tools.
@@ -74,12 +77,12 @@ const SYNONYMS: [(&str, &str); 8] = [
 /// A condition, as a constant of the library.
 pub(crate) struct Limit {
     pub(crate) metric: Metric,
-    /// The variant of `Comparison`.
+    /// The variant of `Comparator`.
     pub(crate) comparison: &'static str,
     pub(crate) bound: Bound,
-    /// How long after the beginning of the steady part it may end the run.
+    /// The delay after the start of the steady part until the limit may abort the run.
     pub(crate) abort_after: Option<Duration>,
-    /// Of the metric.
+    /// The span of the metric.
     pub(crate) span: Span,
 }
 
@@ -101,7 +104,7 @@ pub(crate) enum Bound {
     Count(u64),
 }
 
-/// What a condition is about, or what can have a metric.
+/// The subject of a condition, or the subjects that have a metric.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
     Both,
@@ -128,19 +131,19 @@ enum Better {
 /// A metric that was read.
 struct Subject {
     metric: Metric,
-    /// As it is written.
+    /// The source text.
     text: String,
     unit: Unit,
     better: Better,
     scope: Scope,
 }
 
-/// Whether `name` alone is a metric.
+/// Returns true if `name` alone is a metric.
 pub(super) fn is_metric(name: &str) -> bool {
     statistic(name).is_some() || word(name).is_some()
 }
 
-/// Whether a condition begins with `name`, which was just read.
+/// Returns true if a condition begins with `name`, which was just parsed.
 pub(super) fn begins(name: &str, input: ParseStream<'_>) -> bool {
     let is_part = part(name).is_some();
     is_metric(name)
@@ -148,7 +151,7 @@ pub(super) fn begins(name: &str, input: ParseStream<'_>) -> bool {
         || OWN.contains(&name) && input.peek(token::Paren)
 }
 
-/// Whether what follows compares something.
+/// Returns true if a comparison follows.
 pub(super) fn is_compared(input: ParseStream<'_>) -> bool {
     input.peek(Token![<]) || input.peek(Token![>])
 }
@@ -166,7 +169,8 @@ pub(super) fn metrics(scope: Scope) -> impl Iterator<Item = &'static str> {
         .chain(own)
 }
 
-/// Where a known one belongs is told when it is written right.
+/// Explains an unknown metric. If the metric exists elsewhere, the error appears once the name is
+/// right.
 pub(super) fn unknown_metric(name: &Ident) -> syn::Error {
     let text = name.to_string();
     let hint = match synonym(&text) {
@@ -223,11 +227,11 @@ pub(super) fn limit(first: &Ident, scope: Scope, input: ParseStream<'_>) -> syn:
         ));
     }
     let bound = match unit {
-        Unit::Time => Bound::Time(positive_duration(input)?),
-        Unit::Share => Bound::Ratio(share(input)?),
-        Unit::PerSecond => Bound::PerSecond(rate(input)?.per_second),
-        Unit::Throughput => Bound::BytesPerSecond(throughput(input)?),
-        Unit::Count => Bound::Count(count(input)?),
+        Unit::Time => Bound::Time(parse_positive_duration(input)?),
+        Unit::Share => Bound::Ratio(parse_share(input)?),
+        Unit::PerSecond => Bound::PerSecond(parse_rate(input)?.per_second),
+        Unit::Throughput => Bound::BytesPerSecond(parse_throughput(input)?),
+        Unit::Count => Bound::Count(parse_count(input)?),
     };
     let abort_after = abort(&subject, is_floor, input)?;
     Ok(Limit {
@@ -362,7 +366,7 @@ fn own(kind: &str, input: ParseStream<'_>) -> syn::Result<(String, String)> {
         return Ok(read);
     }
     let message =
-        "one name stands here; one with other signs than letters, digits and `_` in quotes";
+        "expected one name; quote a name with characters other than letters, digits and `_`";
     Err(content.error(message))
 }
 
@@ -388,7 +392,7 @@ fn abort(
     }
     let after = if is_word("after") {
         Ident::parse_any(input)?;
-        let (after, span) = spanned_duration(input)?;
+        let (after, span) = parse_spanned_duration(input)?;
         if after.is_zero() {
             let message = "a delay of none is written without one: `or abort`";
             return Err(syn::Error::new(span, message));

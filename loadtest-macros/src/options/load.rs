@@ -1,7 +1,7 @@
 //! `load = rate(200/s, ramp_up = 10s, for = 1m)` and its siblings.
 
-use super::value::{number, rate, spanned_duration};
-use super::{Given, key, unknown_option};
+use super::value::{parse_number, parse_rate, parse_spanned_duration};
+use super::{GivenOptions, parse_option_name, unknown_option};
 use proc_macro2::{Ident, Span};
 use std::time::Duration;
 use syn::ext::IdentExt;
@@ -11,13 +11,13 @@ use syn::{Token, bracketed, parenthesized, token};
 const LOADS: &str =
     "`rate(200/s, for = 1m)`, `users(50, for = 1m)` or `iterations(1000, users = 10)`";
 
-pub(crate) struct Load {
-    pub(crate) shape: Shape,
+pub(crate) struct LoadOption {
+    pub(crate) shape: LoadShape,
     pub(crate) warm_up: Duration,
     pub(crate) max_users: Option<u32>,
 }
 
-pub(crate) enum Shape {
+pub(crate) enum LoadShape {
     Rate {
         per_second: f64,
         ramp_up: Duration,
@@ -32,25 +32,25 @@ pub(crate) enum Shape {
         count: u64,
         users: u32,
     },
-    RateStages(Vec<Stage>),
-    UserStages(Vec<Stage>),
+    RateStages(Vec<StageOption>),
+    UserStages(Vec<StageOption>),
 }
 
-pub(crate) struct Stage {
+pub(crate) struct StageOption {
     pub(crate) from: f64,
     pub(crate) to: f64,
     pub(crate) duration: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Model {
+enum LoadModel {
     Rate,
     Users,
     Iterations,
 }
 
-impl Model {
-    fn what(self) -> &'static str {
+impl LoadModel {
+    fn target_noun(self) -> &'static str {
         match self {
             Self::Rate => "a rate",
             Self::Users => "a number of users",
@@ -59,10 +59,10 @@ impl Model {
     }
 }
 
-/// One `model(target, option = value, ..)`.
-struct Term {
+/// A single `model(target, option = value, ..)`.
+struct LoadTerm {
     word: Ident,
-    model: Model,
+    model: LoadModel,
     from: Option<f64>,
     to: f64,
     target: Span,
@@ -73,31 +73,31 @@ struct Term {
     users: Option<u32>,
 }
 
-pub(super) fn load(input: ParseStream<'_>) -> syn::Result<Load> {
+pub(super) fn parse_load(input: ParseStream<'_>) -> syn::Result<LoadOption> {
     if input.peek(token::Bracket) {
         let content;
         let bracket = bracketed!(content in input);
-        let terms = content.parse_terminated(term, Token![,])?;
-        let terms: Vec<Term> = terms.into_iter().collect();
-        return stages(&terms, bracket.span.join());
+        let terms = content.parse_terminated(parse_load_term, Token![,])?;
+        let terms: Vec<LoadTerm> = terms.into_iter().collect();
+        return build_stages(&terms, bracket.span.join());
     }
-    let term = term(input)?;
+    let term = parse_load_term(input)?;
     if term.from.is_some() {
         let span = term.word.span();
-        return stages(&[term], span);
+        return build_stages(&[term], span);
     }
     if term.to <= 0.0 {
-        return Err(zero(&term));
+        return Err(zero_load_error(&term));
     }
     let warm_up = term.warm_up.map_or(Duration::ZERO, |(time, _)| time);
     let max_users = term.max_users.map(|(users, _)| users);
-    let shape = if term.model == Model::Iterations {
-        Shape::Iterations {
+    let shape = if term.model == LoadModel::Iterations {
+        LoadShape::Iterations {
             count: term.to as u64,
             users: term.users.unwrap_or(1),
         }
     } else {
-        let duration = duration_of(&term)?;
+        let duration = require_duration(&term)?;
         let ramp_up = match term.ramp_up {
             Some((ramp_up, span)) if ramp_up >= duration => {
                 return Err(syn::Error::new(
@@ -109,26 +109,26 @@ pub(super) fn load(input: ParseStream<'_>) -> syn::Result<Load> {
             None => Duration::ZERO,
         };
         match term.model {
-            Model::Rate => Shape::Rate {
+            LoadModel::Rate => LoadShape::Rate {
                 per_second: term.to,
                 ramp_up,
                 duration,
             },
-            _ => Shape::Users {
+            _ => LoadShape::Users {
                 users: term.to as u32,
                 ramp_up,
                 duration,
             },
         }
     };
-    Ok(Load {
+    Ok(LoadOption {
         shape,
         warm_up,
         max_users,
     })
 }
 
-fn stages(terms: &[Term], list: Span) -> syn::Result<Load> {
+fn build_stages(terms: &[LoadTerm], list: Span) -> syn::Result<LoadOption> {
     let Some(first) = terms.first() else {
         return Err(syn::Error::new(
             list,
@@ -142,11 +142,11 @@ fn stages(terms: &[Term], list: Span) -> syn::Result<Load> {
         .iter()
         .all(|term| term.to <= 0.0 && term.from.unwrap_or(0.0) <= 0.0)
     {
-        return Err(zero(first));
+        return Err(zero_load_error(first));
     }
     let mut stages = Vec::new();
     for (i, term) in terms.iter().enumerate() {
-        if term.model != model || model == Model::Iterations {
+        if term.model != model || model == LoadModel::Iterations {
             return Err(syn::Error::new(
                 term.word.span(),
                 "the stages of a load are all `rate` or all `users`",
@@ -167,29 +167,29 @@ fn stages(terms: &[Term], list: Span) -> syn::Result<Load> {
                 "this holds for the whole load: write it in the first stage",
             ));
         }
-        stages.push(Stage {
+        stages.push(StageOption {
             from: term.from.unwrap_or(term.to),
             to: term.to,
-            duration: duration_of(term)?,
+            duration: require_duration(term)?,
         });
     }
-    Ok(Load {
-        shape: if model == Model::Rate {
-            Shape::RateStages(stages)
+    Ok(LoadOption {
+        shape: if model == LoadModel::Rate {
+            LoadShape::RateStages(stages)
         } else {
-            Shape::UserStages(stages)
+            LoadShape::UserStages(stages)
         },
         warm_up,
         max_users,
     })
 }
 
-fn zero(term: &Term) -> syn::Error {
-    let what = term.model.what();
+fn zero_load_error(term: &LoadTerm) -> syn::Error {
+    let what = term.model.target_noun();
     syn::Error::new(term.target, format!("{what} of 0 sends nothing"))
 }
 
-fn duration_of(term: &Term) -> syn::Result<Duration> {
+fn require_duration(term: &LoadTerm) -> syn::Result<Duration> {
     match term.duration {
         Some((Duration::ZERO, span)) => {
             Err(syn::Error::new(span, "a load of no length sends nothing"))
@@ -202,15 +202,15 @@ fn duration_of(term: &Term) -> syn::Result<Duration> {
     }
 }
 
-fn term(input: ParseStream<'_>) -> syn::Result<Term> {
+fn parse_load_term(input: ParseStream<'_>) -> syn::Result<LoadTerm> {
     if !input.peek(Ident::peek_any) {
         return Err(input.error(format!("a load is {LOADS}")));
     }
-    let word = key(input)?;
+    let word = parse_option_name(input)?;
     let model = match word.to_string().as_str() {
-        "rate" => Model::Rate,
-        "users" => Model::Users,
-        "iterations" => Model::Iterations,
+        "rate" => LoadModel::Rate,
+        "users" => LoadModel::Users,
+        "iterations" => LoadModel::Iterations,
         _ => {
             return Err(syn::Error::new(
                 word.span(),
@@ -226,13 +226,13 @@ fn term(input: ParseStream<'_>) -> syn::Result<Term> {
     }
     let content;
     parenthesized!(content in input);
-    let (mut to, target) = amount(model, &content)?;
+    let (mut to, target) = parse_amount(model, &content)?;
     let mut from = None;
-    if model != Model::Iterations && content.parse::<Option<Token![->]>>()?.is_some() {
+    if model != LoadModel::Iterations && content.parse::<Option<Token![->]>>()?.is_some() {
         from = Some(to);
-        to = amount(model, &content)?.0;
+        to = parse_amount(model, &content)?.0;
     }
-    let mut term = Term {
+    let mut term = LoadTerm {
         word,
         model,
         from,
@@ -244,9 +244,9 @@ fn term(input: ParseStream<'_>) -> syn::Result<Term> {
         max_users: None,
         users: None,
     };
-    let mut given = Given::default();
+    let mut given = GivenOptions::default();
     while content.parse::<Option<Token![,]>>()?.is_some() && !content.is_empty() {
-        term_option(&mut term, &mut given, &content)?;
+        parse_term_option(&mut term, &mut given, &content)?;
     }
     if content.is_empty() {
         Ok(term)
@@ -255,13 +255,17 @@ fn term(input: ParseStream<'_>) -> syn::Result<Term> {
     }
 }
 
-fn term_option(term: &mut Term, given: &mut Given, input: ParseStream<'_>) -> syn::Result<()> {
+fn parse_term_option(
+    term: &mut LoadTerm,
+    given: &mut GivenOptions,
+    input: ParseStream<'_>,
+) -> syn::Result<()> {
     let known: &[&str] = match term.model {
-        Model::Rate => &["ramp_up", "for", "warm_up", "max_users"],
-        Model::Users => &["ramp_up", "for", "warm_up"],
-        Model::Iterations => &["users"],
+        LoadModel::Rate => &["ramp_up", "for", "warm_up", "max_users"],
+        LoadModel::Users => &["ramp_up", "for", "warm_up"],
+        LoadModel::Iterations => &["users"],
     };
-    let key = key(input)?;
+    let key = parse_option_name(input)?;
     let name = key.to_string();
     if !known.contains(&name.as_str()) {
         let meant = match name.as_str() {
@@ -277,45 +281,45 @@ fn term_option(term: &mut Term, given: &mut Given, input: ParseStream<'_>) -> sy
         }
         return Err(unknown_option(&key, known.iter().copied()));
     }
-    given.once(&key)?;
+    given.refuse_repeated(&key)?;
     input.parse::<Token![=]>()?;
     match name.as_str() {
-        "ramp_up" => term.ramp_up = Some(spanned_duration(input)?),
-        "for" => term.duration = Some(spanned_duration(input)?),
-        "warm_up" => term.warm_up = Some(spanned_duration(input)?),
+        "ramp_up" => term.ramp_up = Some(parse_spanned_duration(input)?),
+        "for" => term.duration = Some(parse_spanned_duration(input)?),
+        "warm_up" => term.warm_up = Some(parse_spanned_duration(input)?),
         "max_users" => {
-            let (users, span) = amount(Model::Users, input)?;
-            positive(users, Model::Users, span)?;
+            let (users, span) = parse_amount(LoadModel::Users, input)?;
+            require_positive(users, LoadModel::Users, span)?;
             term.max_users = Some((users as u32, span));
         }
         _ => {
-            let (users, span) = amount(Model::Users, input)?;
-            positive(users, Model::Users, span)?;
+            let (users, span) = parse_amount(LoadModel::Users, input)?;
+            require_positive(users, LoadModel::Users, span)?;
             term.users = Some(users as u32);
         }
     }
     Ok(())
 }
 
-fn positive(amount: f64, model: Model, span: Span) -> syn::Result<()> {
+fn require_positive(amount: f64, model: LoadModel, span: Span) -> syn::Result<()> {
     if amount > 0.0 {
         return Ok(());
     }
-    let what = model.what();
+    let what = model.target_noun();
     Err(syn::Error::new(span, format!("{what} of 0 sends nothing")))
 }
 
-fn amount(model: Model, input: ParseStream<'_>) -> syn::Result<(f64, Span)> {
-    if model == Model::Rate {
-        let rate = rate(input)?;
+fn parse_amount(model: LoadModel, input: ParseStream<'_>) -> syn::Result<(f64, Span)> {
+    if model == LoadModel::Rate {
+        let rate = parse_rate(input)?;
         return Ok((rate.per_second, rate.span));
     }
     let most = match model {
-        Model::Iterations => 1e12,
+        LoadModel::Iterations => 1e12,
         _ => 1e6,
     };
-    let wanted = format!("{} is a whole number, at most {most}", model.what());
-    let number = number(input, 0.0..=most, &wanted)?;
+    let wanted = format!("{} is a whole number, at most {most}", model.target_noun());
+    let number = parse_number(input, 0.0..=most, &wanted)?;
     if number.value.fract() != 0.0 {
         return Err(syn::Error::new(number.span, wanted));
     }

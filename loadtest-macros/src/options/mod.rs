@@ -13,36 +13,41 @@ mod step;
 mod value;
 mod wording;
 
-pub(crate) use body::Body;
-pub(crate) use client::Client;
+pub(crate) use body::BodyOption;
+pub(crate) use client::ClientOptions;
 pub(crate) use fields::{Field, FieldValue};
-pub(crate) use header::{Header, HeaderValue};
-pub(crate) use json::{Json, escape, quoted};
+pub(crate) use header::{HeaderOption, HeaderOptionValue};
+pub(crate) use json::{JsonTemplate, escape_json, json_string};
 pub(crate) use limit::{Bound, Limit, Metric};
-pub(crate) use load::{Load, Shape, Stage};
-pub(crate) use repeat::{Repeat, Trigger};
-pub(crate) use scenario::{ScenarioOptions, keys as of_scenarios};
-pub(crate) use step::{METHODS, ROUNDING, StepOptions, WEIGHT_RANGE, Weight, keys as of_steps};
-pub(crate) use value::header_name;
+pub(crate) use load::{LoadOption, LoadShape, StageOption};
+pub(crate) use repeat::{RepeatOptions, RetryTrigger};
+pub(crate) use scenario::{ScenarioOptions, scenario_keys as of_scenarios};
+pub(crate) use step::{
+    METHODS, ROUNDING, StepOptions, WEIGHT_RANGE, WeightOption, step_keys as of_steps,
+};
+pub(crate) use value::check_header_name;
 
-use crate::suggest::Errors;
+use crate::suggest::MacroErrors;
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
-use scenario::not_empty;
+use scenario::require_not_empty;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser as _};
 use syn::{Token, parenthesized};
 
 /// Parses `item, item, ..`; a mistake in one item is noted and the next one is looked at.
-fn each(
+fn parse_each(
     tokens: TokenStream,
-    errors: &mut Errors,
+    errors: &mut MacroErrors,
     mut parse: impl FnMut(ParseStream<'_>) -> syn::Result<()>,
 ) {
     for item in split_at_commas(tokens) {
-        if errors.note(wording::refuse_comparison(&item)).is_none() {
+        if errors
+            .ok_or_note(wording::refuse_comparison(&item))
+            .is_none()
+        {
             continue;
         }
-        let written = wording::Written::of(&item);
+        let written = wording::WrittenOption::from_tokens(&item);
         let last = item.clone().into_iter().last();
         // in a group, a value that is missing is blamed on the last token before it
         let mut group = Group::new(Delimiter::Parenthesis, item);
@@ -50,7 +55,7 @@ fn each(
         let item = |input: ParseStream<'_>| {
             let content;
             parenthesized!(content in input);
-            parse(&content).map_err(|error| written.explain(error))?;
+            parse(&content).map_err(|error| written.explain_error(error))?;
             if content.peek(Ident::peek_any) {
                 let next = content.call(Ident::parse_any)?;
                 skip_rest(&content);
@@ -61,7 +66,7 @@ fn each(
             }
             Ok(())
         };
-        errors.parse(item, TokenTree::Group(group).into());
+        errors.parse_or_note(item, TokenTree::Group(group).into());
     }
 }
 
@@ -124,10 +129,10 @@ fn closure_length(tokens: &[TokenTree]) -> Option<usize> {
 
 /// The names of the options that were given, so that none is given twice.
 #[derive(Default)]
-struct Given(Vec<String>);
+struct GivenOptions(Vec<String>);
 
-impl Given {
-    fn once(&mut self, key: &Ident) -> syn::Result<()> {
+impl GivenOptions {
+    fn refuse_repeated(&mut self, key: &Ident) -> syn::Result<()> {
         let name = key.to_string();
         if self.0.contains(&name) {
             return Err(syn::Error::new(
@@ -140,22 +145,22 @@ impl Given {
     }
 }
 
-fn key(input: ParseStream<'_>) -> syn::Result<Ident> {
+fn parse_option_name(input: ParseStream<'_>) -> syn::Result<Ident> {
     if !input.peek(Ident::peek_any) {
-        return Err(wording::no_name(input));
+        return Err(wording::not_an_option_name(input));
     }
     input.call(Ident::parse_any)
 }
 
 /// The value after `=`.
-fn assigned<T: Parse>(input: ParseStream<'_>) -> syn::Result<T> {
+fn parse_assigned<T: Parse>(input: ParseStream<'_>) -> syn::Result<T> {
     input.parse::<Token![=]>()?;
     input.parse()
 }
 
 fn unknown_option<'a>(key: &Ident, known: impl IntoIterator<Item = &'a str>) -> syn::Error {
     let known: Vec<&str> = known.into_iter().collect();
-    let hint = wording::instead_of(key, &known);
+    let hint = wording::suggest_option(key, &known);
     syn::Error::new(key.span(), format!("unknown option `{key}`{hint}"))
 }
 

@@ -1,10 +1,10 @@
 //! `once`, `last`, `retry(3, backoff = 100ms, on = 503 | timeout)` and `until = |r| .., every = .., within = ..`.
 
 use super::limit::{Limit, Metric};
-use super::step::{StepOptions, Weight, closure, statuses};
-use super::value::{number, positive_duration};
-use super::{Given, key, skip_rest, unknown_option};
-use crate::suggest::{Errors, did_you_mean};
+use super::step::{StepOptions, WeightOption, parse_closure, parse_statuses};
+use super::value::{parse_number, parse_positive_duration};
+use super::{GivenOptions, parse_option_name, skip_rest, unknown_option};
+use crate::suggest::{MacroErrors, did_you_mean};
 use proc_macro2::{Ident, Span, TokenStream};
 use std::time::Duration;
 use syn::ext::IdentExt;
@@ -12,16 +12,16 @@ use syn::parse::ParseStream;
 use syn::{Token, parenthesized, token};
 
 /// The options that this file reads.
-pub(super) const KEYS: [&str; 6] = ["once", "last", "retry", "until", "every", "within"];
+pub(super) const REPEAT_KEYS: [&str; 6] = ["once", "last", "retry", "until", "every", "within"];
 
 /// The statuses of success where none are declared.
-const SUCCESS: (u16, u16) = (200, 299);
+const DEFAULT_SUCCESS: (u16, u16) = (200, 299);
 
 /// The pause of `until` where none is declared, and when it gives up; as in `definition::Until`.
-const EVERY: Duration = Duration::from_millis(500);
-const WITHIN: Duration = Duration::from_secs(30);
+const DEFAULT_EVERY: Duration = Duration::from_millis(500);
+const DEFAULT_WITHIN: Duration = Duration::from_secs(30);
 
-const MOST: u32 = 100;
+const MAX_RETRIES: u32 = 100;
 const MISSING: &str = "how often does it send again after a failure? write `retry(3)`";
 const TIMES: &str = "`retry` takes a number of repetitions first: a whole one, from 1 to 100";
 const UNTIL: &str = "`until` takes the response of its step and nothing else: `until = |r| ...`";
@@ -29,26 +29,26 @@ const TRIGGERS: &str = "a failure to retry after is a status like `503` or `5xx`
                         `connect` or `reset`; several are joined by `|`";
 
 #[derive(Default)]
-pub(crate) struct Repeat {
+pub(crate) struct RepeatOptions {
     pub(crate) once: Option<Ident>,
     pub(crate) last: Option<Ident>,
-    pub(crate) retry: Option<Retry>,
+    pub(crate) retry: Option<RetryOption>,
     /// The condition, raw as the closures of checks are.
     pub(crate) until: Option<(Ident, TokenStream)>,
     pub(crate) every: Option<(Ident, Duration)>,
     pub(crate) within: Option<(Ident, Duration)>,
 }
 
-pub(crate) struct Retry {
+pub(crate) struct RetryOption {
     pub(crate) key: Ident,
     pub(crate) times: u32,
     pub(crate) backoff: Option<Duration>,
     /// Empty for the default.
-    pub(crate) on: Vec<(Trigger, Span)>,
+    pub(crate) on: Vec<(RetryTrigger, Span)>,
 }
 
 #[derive(Clone, Copy)]
-pub(crate) enum Trigger {
+pub(crate) enum RetryTrigger {
     /// An inclusive range of statuses.
     Status(u16, u16),
     Timeout,
@@ -56,15 +56,15 @@ pub(crate) enum Trigger {
     Reset,
 }
 
-impl Repeat {
-    pub(super) fn option(&mut self, key: Ident, input: ParseStream<'_>) -> syn::Result<()> {
+impl RepeatOptions {
+    pub(super) fn parse_option(&mut self, key: Ident, input: ParseStream<'_>) -> syn::Result<()> {
         match key.to_string().as_str() {
             "once" | "last" => {
                 if !input.is_empty() && !input.peek(Ident::peek_any) {
                     skip_rest(input);
                     return Err(syn::Error::new(
                         key.span(),
-                        format!("`{key}` stands alone: `#[step({key})]`"),
+                        format!("`{key}` takes no value: `#[step({key})]`"),
                     ));
                 }
                 if key == "once" {
@@ -73,14 +73,15 @@ impl Repeat {
                     self.last = Some(key);
                 }
             }
-            "retry" => self.retry = Some(retry(key, input)?),
+            "retry" => self.retry = Some(parse_retry(key, input)?),
             "until" => {
-                let condition = closure(input, "`until` is a closure: `until = |r| ...`", UNTIL)?;
+                let condition =
+                    parse_closure(input, "`until` is a closure: `until = |r| ...`", UNTIL)?;
                 self.until = Some((key, condition));
             }
             name => {
                 input.parse::<Token![=]>()?;
-                let time = Some((key.clone(), positive_duration(input)?));
+                let time = Some((key.clone(), parse_positive_duration(input)?));
                 if name == "every" {
                     self.every = time;
                 } else {
@@ -93,17 +94,17 @@ impl Repeat {
 }
 
 /// Notes options that contradict each other.
-pub(super) fn check(options: &StepOptions, errors: &mut Errors) {
+pub(super) fn check_repeat_options(options: &StepOptions, errors: &mut MacroErrors) {
     let repeat = &options.repeat;
     let is_drawn = match options.weight {
-        Weight::Always => false,
-        Weight::Literal(weight) => weight < 1.0,
-        Weight::Constant(_) => true,
+        WeightOption::Always => false,
+        WeightOption::Literal(weight) => weight < 1.0,
+        WeightOption::Constant(_) => true,
     };
     if let Some(once) = &repeat.once
         && is_drawn
     {
-        errors.at(
+        errors.add_at(
             once.span(),
             "a step that runs `once` runs in the first iteration of every user, and not by chance: \
              drop `once` or the `weight`",
@@ -119,8 +120,8 @@ pub(super) fn check(options: &StepOptions, errors: &mut Errors) {
 }
 
 /// A step that belongs to no journey is neither drawn for one nor thought about in it.
-fn check_last(last: &Ident, options: &StepOptions, is_drawn: bool, errors: &mut Errors) {
-    let mut refuse = |span: Span, message: &str| errors.at(span, message);
+fn check_last(last: &Ident, options: &StepOptions, is_drawn: bool, errors: &mut MacroErrors) {
+    let mut refuse = |span: Span, message: &str| errors.add_at(span, message);
     if options.repeat.once.is_some() {
         refuse(
             last.span(),
@@ -144,7 +145,7 @@ fn check_last(last: &Ident, options: &StepOptions, is_drawn: bool, errors: &mut 
     if let Some(think) = options.keys.iter().find(|key| *key == "think") {
         refuse(
             think.span(),
-            "the load is over when a step runs `last`, and nobody thinks any more: drop `think`",
+            "a `last` step runs after the load, so it has no think time: drop `think`",
         );
     }
     let is_rate = |limit: &&Limit| matches!(limit.metric, Metric::Word("Rps" | "Throughput"));
@@ -157,14 +158,14 @@ fn check_last(last: &Ident, options: &StepOptions, is_drawn: bool, errors: &mut 
 }
 
 /// A status that is expected is no failure.
-fn check_retry(retry: &Retry, expect: &[(u16, u16)], errors: &mut Errors) {
+fn check_retry(retry: &RetryOption, expect: &[(u16, u16)], errors: &mut MacroErrors) {
     let expected = if expect.is_empty() {
-        &[SUCCESS]
+        &[DEFAULT_SUCCESS]
     } else {
         expect
     };
     for (trigger, span) in &retry.on {
-        let Trigger::Status(from, to) = *trigger else {
+        let RetryTrigger::Status(from, to) = *trigger else {
             continue;
         };
         let both = expected
@@ -172,7 +173,7 @@ fn check_retry(retry: &Retry, expect: &[(u16, u16)], errors: &mut Errors) {
             .map(|(low, high)| (from.max(*low), to.min(*high)))
             .find(|(low, high)| low <= high);
         if let Some((status, _)) = both {
-            errors.at(
+            errors.add_at(
                 *span,
                 format!(
                     "this step expects the status {status}, so it is no failure to retry after: \
@@ -183,14 +184,14 @@ fn check_retry(retry: &Retry, expect: &[(u16, u16)], errors: &mut Errors) {
     }
 }
 
-fn check_times(repeat: &Repeat, errors: &mut Errors) {
+fn check_times(repeat: &RepeatOptions, errors: &mut MacroErrors) {
     if repeat.until.is_none() {
         for (given, means) in [
             (&repeat.every, "the pause between the requests of `until`"),
             (&repeat.within, "the time after which `until` gives up"),
         ] {
             if let Some((key, _)) = given {
-                errors.at(
+                errors.add_at(
                     key.span(),
                     format!("`{key}` is {means}: add `until = |r| ...`"),
                 );
@@ -200,10 +201,10 @@ fn check_times(repeat: &Repeat, errors: &mut Errors) {
     }
     let (every, within) = (&repeat.every, &repeat.within);
     let key = within.as_ref().or(every.as_ref()).map(|(key, _)| key);
-    let every = every.as_ref().map_or(EVERY, |(_, time)| *time);
-    let within = within.as_ref().map_or(WITHIN, |(_, time)| *time);
+    let every = every.as_ref().map_or(DEFAULT_EVERY, |(_, time)| *time);
+    let within = within.as_ref().map_or(DEFAULT_WITHIN, |(_, time)| *time);
     if let Some(key) = key.filter(|_| within < every) {
-        errors.at(
+        errors.add_at(
             key.span(),
             format!(
                 "with `every = {every:?}` and `within = {within:?}` nothing would be sent a second \
@@ -213,8 +214,8 @@ fn check_times(repeat: &Repeat, errors: &mut Errors) {
     }
 }
 
-/// What follows the word `retry`.
-fn retry(key: Ident, input: ParseStream<'_>) -> syn::Result<Retry> {
+/// Parses the parameters of `retry`.
+fn parse_retry(key: Ident, input: ParseStream<'_>) -> syn::Result<RetryOption> {
     if !input.peek(token::Paren) {
         skip_rest(input);
         return Err(syn::Error::new(key.span(), MISSING));
@@ -225,21 +226,21 @@ fn retry(key: Ident, input: ParseStream<'_>) -> syn::Result<Retry> {
         skip_rest(&content);
         return Err(syn::Error::new(key.span(), MISSING));
     }
-    let times = number(&content, 1.0..=f64::from(MOST), TIMES)?;
+    let times = parse_number(&content, 1.0..=f64::from(MAX_RETRIES), TIMES)?;
     if times.value.fract() != 0.0 {
         return Err(syn::Error::new(times.span, TIMES));
     }
-    let mut retry = Retry {
+    let mut retry = RetryOption {
         key,
         times: times.value as u32,
         backoff: None,
         on: Vec::new(),
     };
-    let mut given = Given::default();
+    let mut given = GivenOptions::default();
     while content.parse::<Option<Token![,]>>()?.is_some() && !content.is_empty() {
-        let key = super::key(&content)?;
+        let key = parse_option_name(&content)?;
         match key.to_string().as_str() {
-            "backoff" | "on" => given.once(&key)?,
+            "backoff" | "on" => given.refuse_repeated(&key)?,
             _ => {
                 skip_rest(&content);
                 return Err(unknown_option(&key, ["backoff", "on"]));
@@ -247,9 +248,9 @@ fn retry(key: Ident, input: ParseStream<'_>) -> syn::Result<Retry> {
         }
         content.parse::<Token![=]>()?;
         if key == "backoff" {
-            retry.backoff = Some(positive_duration(&content)?);
+            retry.backoff = Some(parse_positive_duration(&content)?);
         } else {
-            retry.on = triggers(&content)?;
+            retry.on = parse_triggers(&content)?;
         }
     }
     if content.is_empty() {
@@ -259,22 +260,22 @@ fn retry(key: Ident, input: ParseStream<'_>) -> syn::Result<Retry> {
     }
 }
 
-fn triggers(input: ParseStream<'_>) -> syn::Result<Vec<(Trigger, Span)>> {
-    let mut all = vec![trigger(input)?];
+fn parse_triggers(input: ParseStream<'_>) -> syn::Result<Vec<(RetryTrigger, Span)>> {
+    let mut all = vec![parse_trigger(input)?];
     while input.parse::<Option<Token![|]>>()?.is_some() {
-        all.push(trigger(input)?);
+        all.push(parse_trigger(input)?);
     }
     Ok(all)
 }
 
-fn trigger(input: ParseStream<'_>) -> syn::Result<(Trigger, Span)> {
+fn parse_trigger(input: ParseStream<'_>) -> syn::Result<(RetryTrigger, Span)> {
     let span = input.span();
     if input.peek(Ident::peek_any) {
-        let word = key(input)?;
+        let word = parse_option_name(input)?;
         let trigger = match word.to_string().as_str() {
-            "timeout" => Trigger::Timeout,
-            "connect" => Trigger::Connect,
-            "reset" => Trigger::Reset,
+            "timeout" => RetryTrigger::Timeout,
+            "connect" => RetryTrigger::Connect,
+            "reset" => RetryTrigger::Reset,
             other => {
                 let hint = did_you_mean(other, ["timeout", "connect", "reset"]);
                 let message = if hint.is_empty() {
@@ -287,6 +288,6 @@ fn trigger(input: ParseStream<'_>) -> syn::Result<(Trigger, Span)> {
         };
         return Ok((trigger, span));
     }
-    let (from, to) = statuses(input, TRIGGERS)?;
-    Ok((Trigger::Status(from, to), span))
+    let (from, to) = parse_statuses(input, TRIGGERS)?;
+    Ok((RetryTrigger::Status(from, to), span))
 }

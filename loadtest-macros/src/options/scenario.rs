@@ -1,20 +1,22 @@
 //! The options of `#[scenario(..)]`.
 
-use super::client::{CLIENT_KEYS, Client};
-use super::header::{HEADER_KEYS, Header};
+use super::client::{CLIENT_KEYS, ClientOptions};
+use super::header::{HEADER_KEYS, HeaderOption};
 use super::limit::{self, Limit, Scope, limit};
-use super::load::{Load, load};
-use super::value::{grade_weight, number, positive_duration, share};
-use super::{Given, assigned, each, key, skip_rest, unknown_option};
+use super::load::{LoadOption, parse_load};
+use super::value::{parse_grade_weight, parse_number, parse_positive_duration, parse_share};
+use super::{
+    GivenOptions, parse_assigned, parse_each, parse_option_name, skip_rest, unknown_option,
+};
 use crate::crate_path;
-use crate::suggest::Errors;
+use crate::suggest::MacroErrors;
 use proc_macro2::TokenStream;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 use syn::parse::ParseStream;
 use syn::{LitStr, Path, Token, bracketed, parenthesized, token};
 
-const KEYS: [&str; 11] = [
+const SCENARIO_KEYS: [&str; 11] = [
     "name",
     "tags",
     "base",
@@ -29,8 +31,8 @@ const KEYS: [&str; 11] = [
 ];
 
 /// Every option that an editor can tell about; `crate` is a word of the language.
-pub(crate) fn keys() -> impl Iterator<Item = &'static str> {
-    let keys = KEYS.into_iter().filter(|key| *key != "crate");
+pub(crate) fn scenario_keys() -> impl Iterator<Item = &'static str> {
+    let keys = SCENARIO_KEYS.into_iter().filter(|key| *key != "crate");
     keys.chain(HEADER_KEYS).chain(CLIENT_KEYS)
 }
 
@@ -44,47 +46,47 @@ pub(crate) struct ScenarioOptions {
     pub(crate) name: Option<LitStr>,
     pub(crate) tags: Vec<LitStr>,
     pub(crate) base: Option<LitStr>,
-    pub(crate) load: Option<Load>,
+    pub(crate) load: Option<LoadOption>,
     pub(crate) thresholds: Vec<Limit>,
     pub(crate) apdex: Option<Duration>,
     pub(crate) budget: Option<f64>,
     pub(crate) grade_weight: Option<f64>,
     pub(crate) version: Option<LitStr>,
-    pub(crate) client: Client,
+    pub(crate) client: ClientOptions,
     /// No two of the same name.
-    pub(crate) headers: Vec<Header>,
+    pub(crate) headers: Vec<HeaderOption>,
     pub(crate) weight: Option<f64>,
     pub(crate) crate_path: Option<Path>,
 }
 
 impl ScenarioOptions {
-    pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Self {
+    pub(crate) fn parse(tokens: TokenStream, errors: &mut MacroErrors) -> Self {
         let mut options = Self::default();
-        let mut given = Given::default();
-        let mut more = Errors::default();
-        each(tokens, errors, |input| {
-            options.option(&mut given, &mut more, input)
+        let mut given = GivenOptions::default();
+        let mut more = MacroErrors::default();
+        parse_each(tokens, errors, |input| {
+            options.parse_option(&mut given, &mut more, input)
         });
         errors.extend(more);
         options
     }
 
-    fn option(
+    fn parse_option(
         &mut self,
-        given: &mut Given,
-        errors: &mut Errors,
+        given: &mut GivenOptions,
+        errors: &mut MacroErrors,
         input: ParseStream<'_>,
     ) -> syn::Result<()> {
-        let key = key(input)?;
+        let key = parse_option_name(input)?;
         let name = key.to_string();
         let of_client = CLIENT_KEYS.contains(&name.as_str());
         let is_header = HEADER_KEYS.contains(&name.as_str());
-        if of_client || is_header && name != "header" || KEYS.contains(&name.as_str()) {
-            given.once(&key)?;
+        if of_client || is_header && name != "header" || SCENARIO_KEYS.contains(&name.as_str()) {
+            given.refuse_repeated(&key)?;
         }
         match name.as_str() {
-            "name" => self.name = Some(not_empty(assigned(input)?)?),
-            "version" => self.version = Some(not_empty(assigned(input)?)?),
+            "name" => self.name = Some(require_not_empty(parse_assigned(input)?)?),
+            "version" => self.version = Some(require_not_empty(parse_assigned(input)?)?),
             "tags" => {
                 input.parse::<Token![=]>()?;
                 if !input.peek(token::Bracket) {
@@ -97,7 +99,7 @@ impl ScenarioOptions {
                 self.tags = tags.into_iter().collect();
             }
             "base" => {
-                let base: LitStr = assigned(input)?;
+                let base: LitStr = parse_assigned(input)?;
                 let url = base.value();
                 let host = url.split_once("://").map_or("", |(scheme, host)| {
                     if ["http", "https"].contains(&scheme) {
@@ -116,31 +118,31 @@ impl ScenarioOptions {
             }
             "load" => {
                 input.parse::<Token![=]>()?;
-                self.load = Some(load(input)?);
+                self.load = Some(parse_load(input)?);
             }
             "thresholds" => {
                 let content;
                 parenthesized!(content in input);
                 let inside: TokenStream = content.parse()?;
-                each(inside, errors, |input| self.threshold(input));
+                parse_each(inside, errors, |input| self.parse_thresholds(input));
             }
             "apdex" => {
                 input.parse::<Token![=]>()?;
-                self.apdex = Some(positive_duration(input)?);
+                self.apdex = Some(parse_positive_duration(input)?);
             }
             "budget" => {
                 input.parse::<Token![=]>()?;
-                self.budget = Some(share(input)?);
+                self.budget = Some(parse_share(input)?);
             }
             "grade_weight" => {
                 input.parse::<Token![=]>()?;
-                self.grade_weight = Some(grade_weight(input)?);
+                self.grade_weight = Some(parse_grade_weight(input)?);
             }
-            name if of_client => self.client.option(name, input)?,
-            name if is_header => self.header(Header::parse(name, input)?)?,
+            name if of_client => self.client.parse_option(name, input)?,
+            name if is_header => self.add_header(HeaderOption::parse(name, input)?)?,
             "weight" => {
                 input.parse::<Token![=]>()?;
-                let weight = number(input, WEIGHTS, WEIGHT)?.value;
+                let weight = parse_number(input, WEIGHTS, WEIGHT)?.value;
                 if input.peek(Token![%]) {
                     return Err(input.error(WEIGHT));
                 }
@@ -148,7 +150,7 @@ impl ScenarioOptions {
             }
             "crate" => {
                 input.parse::<Token![=]>()?;
-                self.crate_path = Some(crate_path::path(input)?);
+                self.crate_path = Some(crate_path::parse_crate_path(input)?);
             }
             metric if limit::begins(metric, input) => {
                 skip_rest(input);
@@ -159,14 +161,17 @@ impl ScenarioOptions {
             }
             _ => {
                 skip_rest(input);
-                let known = KEYS.into_iter().chain(HEADER_KEYS).chain(CLIENT_KEYS);
+                let known = SCENARIO_KEYS
+                    .into_iter()
+                    .chain(HEADER_KEYS)
+                    .chain(CLIENT_KEYS);
                 return Err(unknown_option(&key, known));
             }
         }
         Ok(())
     }
 
-    fn header(&mut self, header: Header) -> syn::Result<()> {
+    fn add_header(&mut self, header: HeaderOption) -> syn::Result<()> {
         let name = &header.name;
         if self.headers.iter().any(|other| other.name == *name) {
             let hint = if header.is_authorization() {
@@ -183,14 +188,14 @@ impl ScenarioOptions {
         Ok(())
     }
 
-    fn threshold(&mut self, input: ParseStream<'_>) -> syn::Result<()> {
-        let metric = key(input)?;
+    fn parse_thresholds(&mut self, input: ParseStream<'_>) -> syn::Result<()> {
+        let metric = parse_option_name(input)?;
         self.thresholds.push(limit(&metric, Scope::Journey, input)?);
         Ok(())
     }
 }
 
-pub(super) fn not_empty(literal: LitStr) -> syn::Result<LitStr> {
+pub(super) fn require_not_empty(literal: LitStr) -> syn::Result<LitStr> {
     if literal.value().trim().is_empty() {
         return Err(syn::Error::new(literal.span(), "this must not be empty"));
     }

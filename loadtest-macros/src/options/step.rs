@@ -1,17 +1,22 @@
 //! The options of `#[step(..)]`.
 
-use super::body::Body;
+use super::body::BodyOption;
 use super::fields::{Field, FieldsOf, fields};
-use super::header::{HEADER_KEYS, Header};
+use super::header::{HEADER_KEYS, HeaderOption};
 use super::limit::{self, Limit, Scope, limit, metrics};
-use super::repeat::{self, Repeat};
-use super::scenario::not_empty;
-use super::value::{duration, grade_weight, number, positive_duration, redirects, share};
-use super::wording::{names_request, no_range, no_status};
-use super::{Given, assigned, each, key, skip_rest, unknown_option};
-use crate::spelling::as_written;
-use crate::suggest::Errors;
-use crate::template::{Part, Template};
+use super::repeat::{self, RepeatOptions};
+use super::scenario::require_not_empty;
+use super::value::{
+    parse_duration, parse_grade_weight, parse_number, parse_positive_duration, parse_redirects,
+    parse_share,
+};
+use super::wording::{names_request, not_a_status, refuse_broken_range};
+use super::{
+    GivenOptions, parse_assigned, parse_each, parse_option_name, skip_rest, unknown_option,
+};
+use crate::spelling::source_text;
+use crate::suggest::MacroErrors;
+use crate::template::{Template, TemplatePart};
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -19,7 +24,7 @@ use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Lit, LitInt, LitStr, Token};
 
-const KEYS: [&str; 26] = [
+const STEP_KEYS: [&str; 26] = [
     "name",
     "weight",
     "one_of",
@@ -53,41 +58,42 @@ pub(crate) const METHODS: [&str; 7] = ["get", "post", "put", "delete", "patch", 
 pub(crate) const WEIGHT_RANGE: &str =
     "a weight is the probability that the step runs in an iteration: more than 0, at most 1";
 
-/// How far weights that add up to 1 may be from it: what adding floats costs, as in `definition::Draw`.
+/// The tolerance for weights that should add up to 1, for rounding errors. Equals that of
+/// `definition::Draw`.
 pub(crate) const ROUNDING: f64 = 1e-9;
 
 #[derive(Default)]
 pub(crate) struct StepOptions {
     pub(crate) name: Option<LitStr>,
-    pub(crate) weight: Weight,
+    pub(crate) weight: WeightOption,
     /// The name of the choice that the step is part of.
     pub(crate) one_of: Option<Ident>,
     /// Inclusive ranges; empty for the default.
     pub(crate) expect: Vec<(u16, u16)>,
     pub(crate) think: Option<(Duration, Duration)>,
     pub(crate) timeout: Option<Duration>,
-    pub(crate) call: Option<Call>,
+    pub(crate) call: Option<MethodAndUrl>,
     /// Also where what follows is broken.
     pub(crate) names_method: bool,
-    pub(crate) headers: Vec<Header>,
+    pub(crate) headers: Vec<HeaderOption>,
     pub(crate) query: Vec<Field>,
-    pub(crate) body: Option<Body>,
+    pub(crate) body: Option<BodyOption>,
     pub(crate) thresholds: Vec<Limit>,
     pub(crate) apdex: Option<Duration>,
     pub(crate) budget: Option<f64>,
     pub(crate) grade_weight: Option<f64>,
-    pub(crate) repeat: Repeat,
+    pub(crate) repeat: RepeatOptions,
     pub(crate) redirects: Option<u32>,
     /// Raw, so that an editor completes in half-written closures.
     pub(crate) checks: Vec<TokenStream>,
     /// Every option that was given, metrics aside.
     pub(crate) keys: Vec<Ident>,
-    /// Those of a declarative request, which a step with a body cannot have.
+    /// The options of a declarative request, which a step with a body cannot have.
     pub(crate) request_keys: Vec<Ident>,
 }
 
 /// `get = "/path"`.
-pub(crate) struct Call {
+pub(crate) struct MethodAndUrl {
     pub(crate) method: Ident,
     pub(crate) literal: LitStr,
     /// `None` when it is broken.
@@ -95,7 +101,7 @@ pub(crate) struct Call {
 }
 
 #[derive(Default)]
-pub(crate) enum Weight {
+pub(crate) enum WeightOption {
     #[default]
     Always,
     Literal(f64),
@@ -103,9 +109,9 @@ pub(crate) enum Weight {
     Constant(TokenStream),
 }
 
-impl Weight {
-    /// What only the compiler knows the value of.
-    pub(crate) fn constant(&self) -> Option<&TokenStream> {
+impl WeightOption {
+    /// The expression of a weight whose value only the compiler knows.
+    pub(crate) fn constant_expression(&self) -> Option<&TokenStream> {
         match self {
             Self::Constant(expression) => Some(expression),
             _ => None,
@@ -114,11 +120,13 @@ impl Weight {
 }
 
 impl StepOptions {
-    pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Self {
+    pub(crate) fn parse(tokens: TokenStream, errors: &mut MacroErrors) -> Self {
         let mut options = Self::default();
-        let mut given = Given::default();
-        each(tokens, errors, |input| options.option(&mut given, input));
-        repeat::check(&options, errors);
+        let mut given = GivenOptions::default();
+        parse_each(tokens, errors, |input| {
+            options.parse_option(&mut given, input)
+        });
+        repeat::check_repeat_options(&options, errors);
         options
     }
 
@@ -128,27 +136,31 @@ impl StepOptions {
         self.checks.iter().chain(until)
     }
 
-    fn option(&mut self, given: &mut Given, input: ParseStream<'_>) -> syn::Result<()> {
+    fn parse_option(
+        &mut self,
+        given: &mut GivenOptions,
+        input: ParseStream<'_>,
+    ) -> syn::Result<()> {
         // `#[step("/path")]` was to be a request
         self.names_method |= input.peek(LitStr);
-        let key = key(input)?;
+        let key = parse_option_name(input)?;
         let name = key.to_string();
         if limit::begins(&name, input) {
             self.thresholds.push(limit(&key, Scope::Step, input)?);
             return Ok(());
         }
-        if !matches!(name.as_str(), "header" | "check") && keys().any(|known| known == name) {
-            given.once(&key)?;
+        if !matches!(name.as_str(), "header" | "check") && step_keys().any(|known| known == name) {
+            given.refuse_repeated(&key)?;
         }
-        if KEYS.contains(&name.as_str()) {
+        if STEP_KEYS.contains(&name.as_str()) {
             self.keys.push(key.clone());
         }
         match name.as_str() {
-            "name" => self.name = Some(not_empty(assigned(input)?)?),
-            name if METHODS.contains(&name) => self.call(key, input)?,
+            "name" => self.name = Some(require_not_empty(parse_assigned(input)?)?),
+            name if METHODS.contains(&name) => self.parse_method_and_url(key, input)?,
             name if HEADER_KEYS.contains(&name) => {
                 self.request_keys.push(key);
-                self.header(Header::parse(name, input)?)?;
+                self.add_header(HeaderOption::parse(name, input)?)?;
             }
             "query" => {
                 self.request_keys.push(key);
@@ -157,18 +169,18 @@ impl StepOptions {
             }
             "json" | "form" | "body" | "multipart" => {
                 self.request_keys.push(key.clone());
-                self.body(&key, &name, input)?;
+                self.parse_body_option(&key, &name, input)?;
             }
             "check" => {
-                let check = closure(input, "a check is a closure: `check = |r| ...`", CHECK)?;
+                let check = parse_closure(input, "a check is a closure: `check = |r| ...`", CHECK)?;
                 self.checks.push(check);
             }
-            name if repeat::KEYS.contains(&name) => self.repeat.option(key, input)?,
-            "redirects" => self.redirects = Some(redirects(input)?),
+            name if repeat::REPEAT_KEYS.contains(&name) => self.repeat.parse_option(key, input)?,
+            "redirects" => self.redirects = Some(parse_redirects(input)?),
             "weight" | "one_of" | "expect" | "think" | "timeout" | "apdex" | "budget"
             | "grade_weight" => {
                 input.parse::<Token![=]>()?;
-                self.setting(&key, &name, input)?;
+                self.parse_setting(&key, &name, input)?;
             }
             _ => {
                 if limit::is_compared(input) || input.peek(Token![.]) {
@@ -178,23 +190,31 @@ impl StepOptions {
                 self.names_method |=
                     METHODS.contains(&name.to_lowercase().as_str()) || names_request(&name);
                 skip_rest(input);
-                return Err(unknown_option(&key, keys().chain(metrics(Scope::Step))));
+                return Err(unknown_option(
+                    &key,
+                    step_keys().chain(metrics(Scope::Step)),
+                ));
             }
         }
         Ok(())
     }
 
-    fn setting(&mut self, key: &Ident, name: &str, input: ParseStream<'_>) -> syn::Result<()> {
+    fn parse_setting(
+        &mut self,
+        key: &Ident,
+        name: &str,
+        input: ParseStream<'_>,
+    ) -> syn::Result<()> {
         match name {
-            "weight" => self.weight = weight(input)?,
-            "one_of" => self.one_of = Some(choice(input)?),
-            "expect" => self.expect = expect(input)?,
+            "weight" => self.weight = parse_weight(input)?,
+            "one_of" => self.one_of = Some(parse_choice(input)?),
+            "expect" => self.expect = parse_expect(input)?,
             "think" => {
                 let first = input.cursor().token_stream().into_iter().next();
-                let min = duration(input)?;
-                no_range(input, &as_written(first))?;
+                let min = parse_duration(input)?;
+                refuse_broken_range(input, &source_text(first))?;
                 let max = match input.parse::<Option<Token![..]>>()? {
-                    Some(_) => duration(input)?,
+                    Some(_) => parse_duration(input)?,
                     None => min,
                 };
                 if max < min {
@@ -205,15 +225,15 @@ impl StepOptions {
                 }
                 self.think = Some((min, max));
             }
-            "timeout" => self.timeout = Some(positive_duration(input)?),
-            "apdex" => self.apdex = Some(positive_duration(input)?),
-            "budget" => self.budget = Some(share(input)?),
-            _ => self.grade_weight = Some(grade_weight(input)?),
+            "timeout" => self.timeout = Some(parse_positive_duration(input)?),
+            "apdex" => self.apdex = Some(parse_positive_duration(input)?),
+            "budget" => self.budget = Some(parse_share(input)?),
+            _ => self.grade_weight = Some(parse_grade_weight(input)?),
         }
         Ok(())
     }
 
-    fn call(&mut self, method: Ident, input: ParseStream<'_>) -> syn::Result<()> {
+    fn parse_method_and_url(&mut self, method: Ident, input: ParseStream<'_>) -> syn::Result<()> {
         self.names_method = true;
         input.parse::<Token![=]>()?;
         let literal: LitStr = input.parse().map_err(|error| {
@@ -239,7 +259,7 @@ impl StepOptions {
             Ok(url) => (Some(url), Ok(())),
             Err(error) => (None, Err(error)),
         };
-        self.call = Some(Call {
+        self.call = Some(MethodAndUrl {
             method,
             literal,
             url,
@@ -247,27 +267,33 @@ impl StepOptions {
         error
     }
 
-    fn header(&mut self, header: Header) -> syn::Result<()> {
-        if header.is_authorization() && self.headers.iter().any(Header::is_authorization) {
+    fn add_header(&mut self, header: HeaderOption) -> syn::Result<()> {
+        if header.is_authorization() && self.headers.iter().any(HeaderOption::is_authorization) {
             return Err(syn::Error::new(header.span, AUTHORIZED));
         }
         self.headers.push(header);
         Ok(())
     }
 
-    /// Whether it says itself what the header `name`, in lower case, is.
-    pub(crate) fn sets(&self, name: &str) -> bool {
-        let is_of_body = name == "content-type" && self.body.as_ref().is_some_and(Body::is_typed);
+    /// Returns true if the step sets the header `name` (lower case) itself.
+    pub(crate) fn sets_header(&self, name: &str) -> bool {
+        let is_of_body =
+            name == "content-type" && self.body.as_ref().is_some_and(BodyOption::is_typed);
         is_of_body || self.headers.iter().any(|header| header.name == name)
     }
 
-    fn body(&mut self, key: &Ident, name: &str, input: ParseStream<'_>) -> syn::Result<()> {
+    fn parse_body_option(
+        &mut self,
+        key: &Ident,
+        name: &str,
+        input: ParseStream<'_>,
+    ) -> syn::Result<()> {
         input.parse::<Token![=]>()?;
-        let body = Body::parse(name, input)?;
+        let body = BodyOption::parse(name, input)?;
         if let Some(first) = &self.body {
             return Err(syn::Error::new(
                 key.span(),
-                format!("this step already has a body: `{}`", first.key()),
+                format!("this step already has a body: `{}`", first.option_name()),
             ));
         }
         self.body = Some(body);
@@ -281,13 +307,13 @@ const AUTHORIZED: &str =
 const CHECK: &str = "a check takes the response of its step and nothing else: `check = |r| ...`";
 
 /// Every option but the limits.
-pub(crate) fn keys() -> impl Iterator<Item = &'static str> {
-    KEYS.into_iter().chain(repeat::KEYS)
+pub(crate) fn step_keys() -> impl Iterator<Item = &'static str> {
+    STEP_KEYS.into_iter().chain(repeat::REPEAT_KEYS)
 }
 
-/// What follows the name of an option whose value is a closure. Refuses one that takes nothing or several
-/// values with the words `one_parameter`: rustc would blame generated code.
-pub(super) fn closure(
+/// Parses an option whose value is a closure. Refuses closures without exactly one parameter with
+/// the message `one_parameter`, because rustc would blame generated code.
+pub(super) fn parse_closure(
     input: ParseStream<'_>,
     missing: &str,
     one_parameter: &str,
@@ -306,7 +332,7 @@ pub(super) fn closure(
     }
 }
 
-fn weight(input: ParseStream<'_>) -> syn::Result<Weight> {
+fn parse_weight(input: ParseStream<'_>) -> syn::Result<WeightOption> {
     if !input.peek(Token![-]) && !input.peek(Lit) {
         let constant: TokenStream = input.parse()?;
         return match constant.clone().into_iter().last() {
@@ -318,16 +344,16 @@ fn weight(input: ParseStream<'_>) -> syn::Result<Weight> {
                      `const W: f64 = 0.8`",
                 ))
             }
-            Some(_) => Ok(Weight::Constant(constant)),
+            Some(_) => Ok(WeightOption::Constant(constant)),
         };
     }
     let start = input.span();
     let quoted = input.fork().parse::<LitStr>().ok();
     let number =
-        number(input, 0.0..=f64::INFINITY, WEIGHT_RANGE).map_err(|error| match quoted {
+        parse_number(input, 0.0..=f64::INFINITY, WEIGHT_RANGE).map_err(|error| match quoted {
             Some(text) => syn::Error::new(
                 error.span(),
-                format!("a weight stands without quotes: `{}`", text.value()),
+                format!("write a weight without quotes: `{}`", text.value()),
             ),
             _ if error.to_string() == WEIGHT_RANGE => error,
             _ => syn::Error::new(error.span(), WEIGHT_RANGE),
@@ -335,7 +361,7 @@ fn weight(input: ParseStream<'_>) -> syn::Result<Weight> {
     let is_percent = input.parse::<Option<Token![%]>>()?.is_some();
     let weight = number.value / if is_percent { 100.0 } else { 1.0 };
     if weight > 0.0 && weight <= 1.0 {
-        return Ok(Weight::Literal(weight));
+        return Ok(WeightOption::Literal(weight));
     }
     let hint = if !is_percent && (1.0..=100.0).contains(&weight) {
         format!("; `{}%` is also a weight", number.text)
@@ -345,24 +371,24 @@ fn weight(input: ParseStream<'_>) -> syn::Result<Weight> {
     Err(syn::Error::new(start, format!("{WEIGHT_RANGE}{hint}")))
 }
 
-fn choice(input: ParseStream<'_>) -> syn::Result<Ident> {
+fn parse_choice(input: ParseStream<'_>) -> syn::Result<Ident> {
     if input.peek(Ident::peek_any) && !input.peek2(Token![::]) {
         return input.call(Ident::parse_any);
     }
     let quoted = input.fork().parse::<LitStr>().ok();
     let name = quoted.and_then(|text| text.parse::<Ident>().ok());
     Err(input.error(match name {
-        Some(name) => format!("the name of a choice stands without quotes: `one_of = {name}`"),
+        Some(name) => format!("write the name of a choice without quotes: `one_of = {name}`"),
         None => "`one_of` takes the name of a choice, which the other steps of it give as well: \
                  `one_of = view`"
             .to_owned(),
     }))
 }
 
-fn expect(input: ParseStream<'_>) -> syn::Result<Vec<(u16, u16)>> {
-    let mut ranges = vec![statuses(input, STATUS)?];
+fn parse_expect(input: ParseStream<'_>) -> syn::Result<Vec<(u16, u16)>> {
+    let mut ranges = vec![parse_statuses(input, STATUS)?];
     while input.parse::<Option<Token![|]>>()?.is_some() {
-        ranges.push(statuses(input, STATUS)?);
+        ranges.push(parse_statuses(input, STATUS)?);
     }
     if input.is_empty() {
         Ok(ranges)
@@ -373,13 +399,13 @@ fn expect(input: ParseStream<'_>) -> syn::Result<Vec<(u16, u16)>> {
 
 const STATUS: &str = "expected a status like `200`, a class like `2xx`, a range like `200..300`, or several joined by `|`";
 
-/// One status, class or range, both ends included; `wanted` are the words for anything else.
-pub(super) fn statuses(input: ParseStream<'_>, wanted: &str) -> syn::Result<(u16, u16)> {
+/// Parses a status, class or range, both ends included. `wanted` is the message for anything else.
+pub(super) fn parse_statuses(input: ParseStream<'_>, wanted: &str) -> syn::Result<(u16, u16)> {
     let literal = |input: ParseStream<'_>| {
         if input.peek(LitInt) {
             input.parse::<LitInt>()
         } else {
-            Err(no_status(input, wanted))
+            Err(not_a_status(input, wanted))
         }
     };
     let status = |literal: &LitInt, beyond: u16| match literal.base10_parse::<u16>() {
@@ -428,7 +454,7 @@ pub(super) fn statuses(input: ParseStream<'_>, wanted: &str) -> syn::Result<(u16
 fn check_url(url: &Template) -> syn::Result<()> {
     let error = |message: String| Err(syn::Error::new(url.span, message));
     match url.parts.first() {
-        Some(Part::Text(start)) => {
+        Some(TemplatePart::Text(start)) => {
             let host = ["http://", "https://"]
                 .iter()
                 .find_map(|scheme| start.strip_prefix(scheme));
@@ -439,12 +465,12 @@ fn check_url(url: &Template) -> syn::Result<()> {
             }
         }
         // a placeholder at the start may hold all of the URL
-        Some(Part::Value(_)) => {}
+        Some(TemplatePart::Value(_)) => {}
         None => {
             return error("a URL is a path that starts with `/`, or starts with `http://host` or `https://host`".to_owned());
         }
     }
-    if let [Part::Text(start), Part::Value(_), ..] = url.parts.as_slice()
+    if let [TemplatePart::Text(start), TemplatePart::Value(_), ..] = url.parts.as_slice()
         && let Some((_, host)) = start.split_once("://")
         && !host.contains(['/', '?'])
     {
@@ -455,7 +481,7 @@ fn check_url(url: &Template) -> syn::Result<()> {
         );
     }
     for part in &url.parts {
-        if let Part::Text(text) = part
+        if let TemplatePart::Text(text) = part
             && let Some(bad) = text.chars().find(|&c| !is_url_char(c))
         {
             let hint = if bad == '{' {

@@ -9,12 +9,12 @@ use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Lit, Token};
 
-/// How many redirects are followed.
-pub(super) fn redirects(input: ParseStream<'_>) -> syn::Result<u32> {
+/// Parses the number of redirects to follow.
+pub(super) fn parse_redirects(input: ParseStream<'_>) -> syn::Result<u32> {
     const WANTED: &str = "expected how many redirects are followed, 0 to 50: `redirects = 5`";
     input.parse::<Token![=]>()?;
-    let number =
-        number(input, 0.0..=50.0, WANTED).map_err(|error| syn::Error::new(error.span(), WANTED))?;
+    let number = parse_number(input, 0.0..=50.0, WANTED)
+        .map_err(|error| syn::Error::new(error.span(), WANTED))?;
     if number.value.fract() != 0.0 {
         return Err(syn::Error::new(number.span, WANTED));
     }
@@ -22,25 +22,25 @@ pub(super) fn redirects(input: ParseStream<'_>) -> syn::Result<u32> {
 }
 
 /// A share in the overall grade, before division by the sum of all.
-pub(super) fn grade_weight(input: ParseStream<'_>) -> syn::Result<f64> {
+pub(super) fn parse_grade_weight(input: ParseStream<'_>) -> syn::Result<f64> {
     let wanted = "a grade weight is not negative, and at most 1000000";
-    Ok(number(input, 0.0..=1e6, wanted)?.value)
+    Ok(parse_number(input, 0.0..=1e6, wanted)?.value)
 }
 
 /// A number without suffix, and its place.
-pub(super) struct Number {
+pub(super) struct PlainNumber {
     pub(super) value: f64,
     pub(super) text: String,
     pub(super) span: Span,
 }
 
 /// A number within `range`; any other is refused with the words `wanted`, sign and all.
-pub(super) fn number(
+pub(super) fn parse_number(
     input: ParseStream<'_>,
     range: RangeInclusive<f64>,
     wanted: &str,
-) -> syn::Result<Number> {
-    let (minus, literal) = signed(input, "expected a number")?;
+) -> syn::Result<PlainNumber> {
+    let (minus, literal) = parse_signed_literal(input, "expected a number")?;
     let (value, suffix) = match &literal {
         Lit::Int(int) => (int.base10_parse().ok(), int.suffix()),
         Lit::Float(float) => (float.base10_parse().ok(), float.suffix()),
@@ -52,15 +52,18 @@ pub(super) fn number(
     if minus.is_some() || !range.contains(&value) {
         return Err(syn::Error::new_spanned(quote!(#minus #literal), wanted));
     }
-    Ok(Number {
+    Ok(PlainNumber {
         value,
-        text: text_of(&literal),
+        text: literal_text(&literal),
         span: literal.span(),
     })
 }
 
 /// A literal and the `-` before it, which `syn` would make one token whose place is the sign alone.
-fn signed(input: ParseStream<'_>, wanted: &str) -> syn::Result<(Option<Token![-]>, Lit)> {
+fn parse_signed_literal(
+    input: ParseStream<'_>,
+    wanted: &str,
+) -> syn::Result<(Option<Token![-]>, Lit)> {
     let minus = input.parse()?;
     let literal = input
         .parse()
@@ -69,27 +72,28 @@ fn signed(input: ParseStream<'_>, wanted: &str) -> syn::Result<(Option<Token![-]
 }
 
 /// `300ms`, `1.5s`, `2m`.
-pub(super) fn duration(input: ParseStream<'_>) -> syn::Result<Duration> {
-    spanned_duration(input).map(|(duration, _)| duration)
+pub(super) fn parse_duration(input: ParseStream<'_>) -> syn::Result<Duration> {
+    parse_spanned_duration(input).map(|(duration, _)| duration)
 }
 
 /// A duration that is not zero.
-pub(super) fn positive_duration(input: ParseStream<'_>) -> syn::Result<Duration> {
-    match spanned_duration(input)? {
+pub(super) fn parse_positive_duration(input: ParseStream<'_>) -> syn::Result<Duration> {
+    match parse_spanned_duration(input)? {
         (Duration::ZERO, span) => Err(syn::Error::new(span, "a time of 0 has no meaning here")),
         (duration, _) => Ok(duration),
     }
 }
 
-pub(super) fn spanned_duration(input: ParseStream<'_>) -> syn::Result<(Duration, Span)> {
-    let (minus, literal) = signed(input, "a time is a number with its unit: `300ms`, `2s`")?;
+pub(super) fn parse_spanned_duration(input: ParseStream<'_>) -> syn::Result<(Duration, Span)> {
+    let (minus, literal) =
+        parse_signed_literal(input, "a time is a number with its unit: `300ms`, `2s`")?;
     let error = |message: String| Err(syn::Error::new(literal.span(), message));
     let (digits, suffix) = match &literal {
         Lit::Int(int) => (int.base10_digits(), int.suffix()),
         Lit::Float(float) => (float.base10_digits(), float.suffix()),
         Lit::Str(text) => {
             let text = text.value();
-            return error(format!("a time stands without quotes: `{text}`"));
+            return error(format!("write a time without quotes: `{text}`"));
         }
         _ => return error("a time is a number with its unit: `300ms`, `2s`".to_owned()),
     };
@@ -127,9 +131,9 @@ pub(super) fn spanned_duration(input: ParseStream<'_>) -> syn::Result<(Duration,
 const SHARE: &str = "a share is from 0% to 100%";
 
 /// `1%`, as a share of one.
-pub(super) fn share(input: ParseStream<'_>) -> syn::Result<f64> {
+pub(super) fn parse_share(input: ParseStream<'_>) -> syn::Result<f64> {
     let literal = input.fork().parse::<Lit>().ok();
-    let number = number(input, 0.0..=f64::INFINITY, SHARE).map_err(|error| {
+    let number = parse_number(input, 0.0..=f64::INFINITY, SHARE).map_err(|error| {
         let (digits, unit) = match &literal {
             Some(Lit::Int(int)) => (int.base10_digits(), int.suffix()),
             Some(Lit::Float(float)) => (float.base10_digits(), float.suffix()),
@@ -154,18 +158,18 @@ pub(super) fn share(input: ParseStream<'_>) -> syn::Result<f64> {
     Ok(number.value / 100.0)
 }
 
-/// What no clock in nanoseconds can tell apart any more.
+/// The highest rate that a nanosecond clock can resolve.
 const MOST_PER_SECOND: f64 = 1e9;
 
-pub(super) struct Rate {
+pub(super) struct RateLiteral {
     pub(super) per_second: f64,
     pub(super) span: Span,
 }
 
 /// `200/s` or `30/m`.
-pub(super) fn rate(input: ParseStream<'_>) -> syn::Result<Rate> {
+pub(super) fn parse_rate(input: ParseStream<'_>) -> syn::Result<RateLiteral> {
     const UNIT: &str = "a rate is per second or minute: `200/s`, `30/m`";
-    let number = number(
+    let number = parse_number(
         input,
         0.0..=MOST_PER_SECOND,
         "a rate is not negative, and at most 1000000000/s",
@@ -179,17 +183,17 @@ pub(super) fn rate(input: ParseStream<'_>) -> syn::Result<Rate> {
         "m" => 60.0,
         _ => return Err(syn::Error::new(unit.span(), UNIT)),
     };
-    Ok(Rate {
+    Ok(RateLiteral {
         per_second: number.value / seconds,
         span: number.span,
     })
 }
 
 /// `10`: a whole number.
-pub(super) fn count(input: ParseStream<'_>) -> syn::Result<u64> {
+pub(super) fn parse_count(input: ParseStream<'_>) -> syn::Result<u64> {
     const WANTED: &str = "a count is a whole number without a unit: `10`";
-    let number =
-        number(input, 0.0..=1e15, WANTED).map_err(|error| syn::Error::new(error.span(), WANTED))?;
+    let number = parse_number(input, 0.0..=1e15, WANTED)
+        .map_err(|error| syn::Error::new(error.span(), WANTED))?;
     if number.value.fract() != 0.0 || input.peek(Token![/]) || input.peek(Token![%]) {
         skip_rest(input);
         return Err(syn::Error::new(number.span, WANTED));
@@ -198,7 +202,7 @@ pub(super) fn count(input: ParseStream<'_>) -> syn::Result<u64> {
 }
 
 /// `2MB/s`, in bytes per second.
-pub(super) fn throughput(input: ParseStream<'_>) -> syn::Result<f64> {
+pub(super) fn parse_throughput(input: ParseStream<'_>) -> syn::Result<f64> {
     const WANTED: &str = "a throughput is bytes per second: `500kB/s`, `2MB/s`";
     let span = input.span();
     let wrong = || {
@@ -233,7 +237,7 @@ pub(super) fn throughput(input: ParseStream<'_>) -> syn::Result<f64> {
 }
 
 /// Refuses what is no token of RFC 9110 section 5.6.2.
-pub(crate) fn header_name(name: &str, span: Span) -> syn::Result<()> {
+pub(crate) fn check_header_name(name: &str, span: Span) -> syn::Result<()> {
     let is_valid = !name.is_empty()
         && name
             .bytes()
@@ -248,7 +252,7 @@ pub(crate) fn header_name(name: &str, span: Span) -> syn::Result<()> {
     }
 }
 
-pub(super) fn text_of(literal: &Lit) -> String {
+pub(super) fn literal_text(literal: &Lit) -> String {
     quote::ToTokens::to_token_stream(literal).to_string()
 }
 
@@ -258,7 +262,9 @@ mod tests {
     use syn::parse::Parser;
 
     fn time(text: &str) -> Result<Duration, String> {
-        duration.parse_str(text).map_err(|error| error.to_string())
+        parse_duration
+            .parse_str(text)
+            .map_err(|error| error.to_string())
     }
 
     #[test]
@@ -286,7 +292,7 @@ mod tests {
     #[test]
     fn rates_and_shares_are_within_their_range() {
         for text in ["-5/s", "1e300/s", "1e999/m"] {
-            let error = rate.parse_str(text).map(|rate| rate.per_second);
+            let error = parse_rate.parse_str(text).map(|rate| rate.per_second);
             assert!(
                 error
                     .unwrap_err()
@@ -296,13 +302,13 @@ mod tests {
             );
         }
         for text in ["-1%", "101%", "1e999%"] {
-            assert_eq!(share.parse_str(text).unwrap_err().to_string(), SHARE);
+            assert_eq!(parse_share.parse_str(text).unwrap_err().to_string(), SHARE);
         }
     }
 
     #[test]
     fn rates_are_per_second() {
-        let per_second = |text: &str| rate.parse_str(text).unwrap().per_second;
+        let per_second = |text: &str| parse_rate.parse_str(text).unwrap().per_second;
         assert!((per_second("30/m") - 0.5).abs() < 1e-12);
         assert!((per_second("2.5/s") - 2.5).abs() < 1e-12);
     }

@@ -1,14 +1,14 @@
-//! What a beginner writes instead of an option, and the words that lead back.
+//! Error messages for common mistakes in options, with the right option.
 
 use super::limit::is_metric;
-use crate::spelling::as_written;
+use crate::spelling::source_text;
 use crate::suggest::did_you_mean;
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use syn::parse::ParseStream;
 use syn::{Lit, LitInt, LitStr, Token};
 
 /// Words of other tools, and the option that does the same.
-const SYNONYMS: [(&str, &str); 29] = [
+const OPTION_SYNONYMS: [(&str, &str); 29] = [
     ("status", "expect"),
     ("status_code", "expect"),
     ("expected", "expect"),
@@ -41,7 +41,7 @@ const SYNONYMS: [(&str, &str); 29] = [
 ];
 
 /// Words that are part of a larger option.
-const PARTS: [(&str, &str, &str); 11] = [
+const PARTS_OF_OPTIONS: [(&str, &str, &str); 11] = [
     ("method", "get", REQUEST),
     ("url", "get", REQUEST),
     ("uri", "get", REQUEST),
@@ -58,23 +58,23 @@ const PARTS: [(&str, &str, &str); 11] = [
 const REQUEST: &str = "; method and path are one option: `get = \"/path\"`";
 const LOAD: &str = "; a load is one option: `load = rate(200/s, ramp_up = 10s, for = 1m)`";
 
-/// Whether `word` is an attempt to declare a request.
+/// Returns true if `word` looks like an attempt to declare a request.
 pub(super) fn names_request(word: &str) -> bool {
-    PARTS
+    PARTS_OF_OPTIONS
         .iter()
         .any(|(part, _, hint)| *part == word && *hint == REQUEST)
 }
 
-/// What may have been meant by the option `key`, which is none of `known`.
-pub(super) fn instead_of(key: &Ident, known: &[&str]) -> String {
+/// Suggests an option for `key`, which is none of `known`.
+pub(super) fn suggest_option(key: &Ident, known: &[&str]) -> String {
     let word = key.to_string();
-    if let Some((_, _, hint)) = PARTS
+    if let Some((_, _, hint)) = PARTS_OF_OPTIONS
         .iter()
         .find(|(part, whole, _)| *part == word && known.contains(whole))
     {
         return (*hint).to_owned();
     }
-    let synonym = SYNONYMS
+    let synonym = OPTION_SYNONYMS
         .iter()
         .find(|(other, option)| *other == word && known.contains(option));
     match synonym {
@@ -83,14 +83,14 @@ pub(super) fn instead_of(key: &Ident, known: &[&str]) -> String {
     }
 }
 
-/// Something that stands where the name of an option is expected.
-pub(super) fn no_name(input: ParseStream<'_>) -> syn::Error {
+/// The error for something that is not the name of an option.
+pub(super) fn not_an_option_name(input: ParseStream<'_>) -> syn::Error {
     const NO_NAME: &str = "expected the name of an option";
     let message = match input.fork().parse::<Lit>() {
         Ok(Lit::Str(text)) => {
             let text = text.value();
             if text.contains(['<', '>']) {
-                format!("a limit stands without quotes: `{text}`")
+                format!("write a limit without quotes: `{text}`")
             } else if text.starts_with('/') || text.contains("://") {
                 format!("an option has a name: `get = {text:?}`")
             } else {
@@ -113,12 +113,12 @@ fn is_status(number: &LitInt) -> bool {
     number.suffix().is_empty() && status.is_ok_and(|status| (100..600).contains(&status))
 }
 
-/// What is written where a status is expected.
-pub(super) fn no_status(input: ParseStream<'_>, otherwise: &str) -> syn::Error {
+/// The error for something that is not a status.
+pub(super) fn not_a_status(input: ParseStream<'_>, otherwise: &str) -> syn::Error {
     if let Ok(text) = input.fork().parse::<LitStr>() {
         let text = text.value();
         return input.error(if text.starts_with(|c: char| c.is_ascii_digit()) {
-            format!("a status stands without quotes: `{text}`")
+            format!("write a status without quotes: `{text}`")
         } else {
             otherwise.to_owned()
         });
@@ -126,17 +126,17 @@ pub(super) fn no_status(input: ParseStream<'_>, otherwise: &str) -> syn::Error {
     if input.peek(syn::token::Bracket)
         && let Ok(TokenTree::Group(list)) = input.fork().parse()
     {
-        let joined = as_written(list.stream()).replace(',', " |");
+        let joined = source_text(list.stream()).replace(',', " |");
         return input.error(format!("statuses are joined by `|`: `{joined}`"));
     }
     input.error(otherwise)
 }
 
 /// Refuses what looks like a range of times and is none; `first` is its lower bound.
-pub(super) fn no_range(input: ParseStream<'_>, first: &str) -> syn::Result<()> {
+pub(super) fn refuse_broken_range(input: ParseStream<'_>, first: &str) -> syn::Result<()> {
     if input.peek(Token![..=]) || input.peek(Token![...]) || input.peek(Token![-]) {
         let rest: TokenStream = input.fork().parse()?;
-        let second = as_written(rest.clone());
+        let second = source_text(rest.clone());
         let second = second.trim_start_matches(['.', '=', '-', ' ']);
         return Err(syn::Error::new_spanned(
             rest,
@@ -146,24 +146,24 @@ pub(super) fn no_range(input: ParseStream<'_>, first: &str) -> syn::Result<()> {
     Ok(())
 }
 
-/// An option as it stands in the attribute.
-pub(super) struct Written {
+/// An option as written in the attribute.
+pub(super) struct WrittenOption {
     name: String,
-    /// What is between the name and the value.
+    /// The punctuation between name and value.
     sign: Option<TokenTree>,
     value: String,
 }
 
-impl Written {
-    pub(super) fn of(option: &TokenStream) -> Self {
+impl WrittenOption {
+    pub(super) fn from_tokens(option: &TokenStream) -> Self {
         let mut tokens = option.clone().into_iter();
         let name = tokens.next().map_or_else(String::new, |t| t.to_string());
         let sign = tokens.next();
         let rest: TokenStream = tokens.collect();
         let value = match &sign {
-            Some(TokenTree::Group(group)) => as_written(group.stream()),
-            Some(TokenTree::Literal(literal)) => as_written(literal),
-            _ => as_written(&rest),
+            Some(TokenTree::Group(group)) => source_text(group.stream()),
+            Some(TokenTree::Literal(literal)) => source_text(literal),
+            _ => source_text(&rest),
         };
         Self { name, sign, value }
     }
@@ -173,7 +173,7 @@ impl Written {
     }
 
     /// The words of the parser library, as words about this option.
-    pub(super) fn explain(&self, error: syn::Error) -> syn::Error {
+    pub(super) fn explain_error(&self, error: syn::Error) -> syn::Error {
         let Self { name, value, .. } = self;
         let message = match error.to_string().as_str() {
             "expected `=`" if !self.is_assigned() => {
@@ -187,7 +187,7 @@ impl Written {
             "expected parentheses" if self.is_assigned() => {
                 format!(
                     "an option with several parts has no `=`: `{name}({})`",
-                    unbracketed(value)
+                    strip_brackets(value)
                 )
             }
             "expected string literal" if self.is_assigned() && !value.starts_with(['(', '{']) => {
@@ -208,7 +208,7 @@ impl Written {
 }
 
 /// Without the brackets around all of it.
-fn unbracketed(value: &str) -> String {
+fn strip_brackets(value: &str) -> String {
     let tokens: Option<Vec<TokenTree>> = value
         .parse::<TokenStream>()
         .ok()
@@ -230,7 +230,7 @@ pub(super) fn refuse_comparison(tokens: &TokenStream) -> syn::Result<()> {
         && (first.as_char(), second.as_char()) == ('=', '=')
         && !is_metric(&name.to_string())
     {
-        let value = as_written(tokens.collect::<TokenStream>());
+        let value = source_text(tokens.collect::<TokenStream>());
         return Err(syn::Error::new(
             second.span(),
             format!("an option is set with one `=`: `{name} = {value}`"),
@@ -267,10 +267,10 @@ pub(super) fn refuse_quoted_json(input: ParseStream<'_>) -> syn::Result<()> {
     ) && name == "json"
         && value.delimiter() != Delimiter::None
     {
-        let text = as_written(value.stream());
+        let text = source_text(value.stream());
         return Err(syn::Error::new_spanned(
             quote::quote!(#name #bang),
-            format!("the value stands here without `json!`: `json = {text}`"),
+            format!("write the value without `json!`: `json = {text}`"),
         ));
     }
     Ok(())
@@ -284,11 +284,14 @@ mod tests {
     fn every_synonym_leads_to_an_option_of_its_attribute_alone() {
         let key = |word: &str| Ident::new(word, proc_macro2::Span::call_site());
         assert_eq!(
-            instead_of(&key("status"), &["expect", "think"]),
+            suggest_option(&key("status"), &["expect", "think"]),
             "; did you mean `expect`?"
         );
-        assert_eq!(instead_of(&key("status"), &["load"]), "");
-        assert_eq!(instead_of(&key("url"), &["get"]), REQUEST);
-        assert_eq!(instead_of(&key("url"), &["base"]), "; did you mean `base`?");
+        assert_eq!(suggest_option(&key("status"), &["load"]), "");
+        assert_eq!(suggest_option(&key("url"), &["get"]), REQUEST);
+        assert_eq!(
+            suggest_option(&key("url"), &["base"]),
+            "; did you mean `base`?"
+        );
     }
 }

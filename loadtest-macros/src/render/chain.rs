@@ -1,25 +1,27 @@
 //! The chain: a slot per step, and the calls of the user's functions.
 
 use super::{
-    arguments, call_site, feed, flat, header, in_turbofish, infer, payload, repeat, request, row,
-    setup_value, slot, state,
+    at_call_site, feed_ident, flatten_tokens, header, inferred_type_at, payload, render_arguments,
+    repeat, request, row_ident, setup_ident, slot_ident, state_ident, type_in_turbofish,
 };
-use crate::resolve::{Feed, Form, Resolved, Setup, Source, Step};
-use crate::spelling::as_written;
+use crate::resolve::{
+    ArgumentSource, ResolvedFeed, ResolvedScenario, ResolvedSetup, ResolvedStep, StepForm,
+};
+use crate::spelling::source_text;
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::quote;
 
 /// The types of chain and shared values, and `impl Chain`.
-pub(super) fn chain(resolved: &Resolved) -> TokenStream {
-    let types = types(resolved);
+pub(super) fn render_chain(resolved: &ResolvedScenario) -> TokenStream {
+    let types = render_types(resolved);
     let methods = [
-        begin(resolved),
-        skip(resolved),
-        build(resolved),
-        run(resolved),
-        finish(resolved),
-        repeat::arrived(resolved),
-        check(resolved),
+        render_begin(resolved),
+        render_skip(resolved),
+        render_build(resolved),
+        render_run(resolved),
+        render_finish(resolved),
+        repeat::render_arrived(resolved),
+        render_check(resolved),
     ];
     quote! {
         #types
@@ -29,31 +31,31 @@ pub(super) fn chain(resolved: &Resolved) -> TokenStream {
     }
 }
 
-/// What all users share, and what each has of its own.
-fn types(resolved: &Resolved) -> TokenStream {
+/// Renders the types for the values that all users share and for those of each user.
+fn render_types(resolved: &ResolvedScenario) -> TokenStream {
     let slots = resolved.steps.iter().enumerate().map(|(at, step)| {
-        let (slot, ty) = (slot(at), &step.response.ty);
+        let (slot, ty) = (slot_ident(at), &step.response.ty);
         quote!(#slot: ::loadtest::__private::Slot<#ty>,)
     });
     let states = resolved.states.iter().enumerate().map(|(at, value)| {
-        let (state, ty) = (state(at), &value.ty);
+        let (state, ty) = (state_ident(at), &value.ty);
         quote!(#state: ::loadtest::__private::StateValue<#ty>,)
     });
     let values = resolved.setups.iter().enumerate().map(|(at, setup)| {
-        let (value, ty) = (setup_value(at), &setup.made.ty);
+        let (value, ty) = (setup_ident(at), &setup.made.ty);
         quote!(#value: ::loadtest::__private::SetupValue<#ty>,)
     });
     let feeds = resolved.feeds.iter().enumerate().map(|(at, value)| {
-        let (feed, ty) = (feed(at), &value.ty.row);
+        let (feed, ty) = (feed_ident(at), &value.ty.row);
         quote!(#feed: ::loadtest::__private::Rows<#ty>,)
     });
     let rows = (0..resolved.feeds.len()).map(|at| {
-        let row = row(at);
+        let row = row_ident(at);
         quote!(#row: ::loadtest::__private::Row,)
     });
-    let files = payload::made(resolved)
+    let files = payload::prepared_values(resolved)
         .filter(|made| made.is_shared)
-        .map(|payload::Made { name, ty, .. }| quote!(#name: #ty,));
+        .map(|payload::PreparedValue { name, ty, .. }| quote!(#name: #ty,));
     quote! {
         struct __Shared { #(#values)* #(#feeds)* #(#files)* }
         struct __Chain {
@@ -65,15 +67,15 @@ fn types(resolved: &Resolved) -> TokenStream {
     }
 }
 
-fn begin(resolved: &Resolved) -> TokenStream {
+fn render_begin(resolved: &ResolvedScenario) -> TokenStream {
     // the response of a step that runs once is there for all iterations that follow
     let renewed = |at: &usize| resolved.steps[*at].options.repeat.once.is_none();
     let slots = (0..resolved.steps.len()).filter(renewed).map(|at| {
-        let slot = slot(at);
+        let slot = slot_ident(at);
         quote!(self.#slot = ::loadtest::__private::Slot::unused(#at);)
     });
     let rows = (0..resolved.feeds.len()).map(|at| {
-        let (row, feed) = (row(at), feed(at));
+        let (row, feed) = (row_ident(at), feed_ident(at));
         quote!(self.#row.draw(&self.shared.#feed, __vu);)
     });
     quote! {
@@ -84,9 +86,9 @@ fn begin(resolved: &Resolved) -> TokenStream {
     }
 }
 
-fn skip(resolved: &Resolved) -> TokenStream {
+fn render_skip(resolved: &ResolvedScenario) -> TokenStream {
     let arms = (0..resolved.steps.len()).map(|at| {
-        let slot = slot(at);
+        let slot = slot_ident(at);
         quote!(#at => self.#slot = ::loadtest::__private::Slot::Empty(__cause),)
     });
     quote! {
@@ -99,9 +101,9 @@ fn skip(resolved: &Resolved) -> TokenStream {
     }
 }
 
-fn build(resolved: &Resolved) -> TokenStream {
+fn render_build(resolved: &ResolvedScenario) -> TokenStream {
     let arms = (0..resolved.steps.len()).filter_map(|at| {
-        let code = build_arm(at, resolved);
+        let code = render_build_arm(at, resolved);
         (!code.is_empty()).then(|| quote!(#at => #code))
     });
     quote! {
@@ -120,19 +122,19 @@ fn build(resolved: &Resolved) -> TokenStream {
 }
 
 /// The steps that send for themselves.
-fn run(resolved: &Resolved) -> TokenStream {
+fn render_run(resolved: &ResolvedScenario) -> TokenStream {
     let arms = resolved.steps.iter().enumerate().filter_map(|(at, step)| {
-        let Form::Sender {
+        let StepForm::Sender {
             returned,
             arguments: given,
         } = &step.form
         else {
             return None;
         };
-        let (name, slot) = (call_site(&step.ident), slot(at));
-        let given = arguments(given, resolved, in_chain);
-        let (returned, response) = (in_turbofish(returned), &step.response.ty);
-        let defaults = header::of_sender(step);
+        let (name, slot) = (at_call_site(&step.ident), slot_ident(at));
+        let given = render_arguments(given, resolved, setup_in_chain);
+        let (returned, response) = (type_in_turbofish(returned), &step.response.ty);
+        let defaults = header::render_async_headers(step);
         Some(quote! {
             #at => ::std::boxed::Box::pin(async move {
                 use ::loadtest::__private::{
@@ -168,11 +170,11 @@ fn run(resolved: &Resolved) -> TokenStream {
     }
 }
 
-fn finish(resolved: &Resolved) -> TokenStream {
-    let filled = |step: &Step| !matches!(step.form, Form::Sender { .. });
+fn render_finish(resolved: &ResolvedScenario) -> TokenStream {
+    let filled = |step: &ResolvedStep| !matches!(step.form, StepForm::Sender { .. });
     let steps = resolved.steps.iter().enumerate();
     let arms = steps.filter(|(_, step)| filled(step)).map(|(at, step)| {
-        let (slot, ty) = (slot(at), &step.response.ty);
+        let (slot, ty) = (slot_ident(at), &step.response.ty);
         quote!(#at => ::loadtest::__private::fill::<#ty>(&mut self.#slot, __response),)
     });
     quote! {
@@ -189,9 +191,9 @@ fn finish(resolved: &Resolved) -> TokenStream {
     }
 }
 
-fn check(resolved: &Resolved) -> TokenStream {
+fn render_check(resolved: &ResolvedScenario) -> TokenStream {
     let checks = (0..resolved.steps.len()).filter_map(|at| {
-        let code = checks_of(at, resolved);
+        let code = render_checks_after(at, resolved);
         (!code.is_empty()).then_some((at, code))
     });
     let (checked, code): (Vec<_>, Vec<_>) = checks.unzip();
@@ -217,21 +219,21 @@ fn check(resolved: &Resolved) -> TokenStream {
     }
 }
 
-fn build_arm(at: usize, resolved: &Resolved) -> TokenStream {
+fn render_build_arm(at: usize, resolved: &ResolvedScenario) -> TokenStream {
     let step = &resolved.steps[at];
     match &step.form {
-        Form::Builder {
+        StepForm::Builder {
             returned,
             arguments: given,
         } => {
-            let name = call_site(&step.ident);
+            let name = at_call_site(&step.ident);
             let has_row = given
                 .iter()
-                .any(|argument| matches!(argument.source, Source::Feed(_)));
-            let given = arguments(given, resolved, in_chain);
+                .any(|argument| matches!(argument.source, ArgumentSource::Feed(_)));
+            let given = render_arguments(given, resolved, setup_in_chain);
             let response = &step.response.ty;
-            let may_skip = is_result(returned);
-            let returned = in_turbofish(returned);
+            let may_skip = returns_result(returned);
+            let returned = type_in_turbofish(returned);
             let into_request = quote!(::loadtest::__private::into_request::<#returned, #response>);
             let write = if may_skip {
                 quote! {
@@ -254,54 +256,55 @@ fn build_arm(at: usize, resolved: &Resolved) -> TokenStream {
             } else {
                 write
             };
-            let write = header::after(write, step);
+            let write = header::render_missing_headers(write, step);
             quote!(#write,)
         }
-        Form::Declared(declared) => {
+        StepForm::Declared(declared) => {
             let follows = (!step.follows.is_empty()).then(|| {
-                let follows = arguments(&step.follows, resolved, in_chain);
+                let follows = render_arguments(&step.follows, resolved, setup_in_chain);
                 quote!(let _ = (#follows,);)
             });
-            request::build(at, declared, follows.as_ref())
+            request::render_request(at, declared, follows.as_ref())
         }
-        Form::Sender { .. } | Form::Broken => TokenStream::new(),
+        StepForm::Sender { .. } | StepForm::Broken => TokenStream::new(),
     }
 }
 
-/// Whether the type that a function returns is a `Result`, whose `Err` may be a `Skip`.
-fn is_result(returned: &TokenStream) -> bool {
-    flat(returned.clone()).any(|token| matches!(token, TokenTree::Ident(word) if word == "Result"))
+/// Returns true if a function returns a `Result`, whose `Err` may be a `Skip`.
+fn returns_result(returned: &TokenStream) -> bool {
+    flatten_tokens(returned.clone())
+        .any(|token| matches!(token, TokenTree::Ident(word) if word == "Result"))
 }
 
 /// The checks that run after the step with the number `at`: closures of the step, then functions.
-fn checks_of(at: usize, resolved: &Resolved) -> TokenStream {
+fn render_checks_after(at: usize, resolved: &ResolvedScenario) -> TokenStream {
     let step = &resolved.steps[at];
-    let slot = slot(at);
+    let slot = slot_ident(at);
     let closures = step.options.checks.iter().map(|closure| {
-        let (ty, infer, variable) = (&step.response.ty, infer(closure), &step.name);
+        let (ty, infer, variable) = (&step.response.ty, inferred_type_at(closure), &step.name);
         let verdict = quote! {
             ::loadtest::__private::check_with::<#ty, #infer>(
                 self.#slot.get(#at, #variable)?,
                 #closure,
             )
         };
-        run_check(&as_written(closure), &verdict)
+        render_check_call(&source_text(closure), &verdict)
     });
     let functions = resolved
         .checks
         .iter()
         .filter(|check| check.step == at)
         .map(|check| {
-            let name = call_site(&check.ident);
-            let given = arguments(&check.arguments, resolved, in_chain);
-            let returned = in_turbofish(&check.returned);
+            let name = at_call_site(&check.ident);
+            let given = render_arguments(&check.arguments, resolved, setup_in_chain);
+            let returned = type_in_turbofish(&check.returned);
             let verdict = quote!(::loadtest::__private::into_check::<#returned>(#name(#given)));
-            run_check(&check.name, &verdict)
+            render_check_call(&check.name, &verdict)
         });
     closures.chain(functions).collect()
 }
 
-fn run_check(name: &str, verdict: &TokenStream) -> TokenStream {
+fn render_check_call(name: &str, verdict: &TokenStream) -> TokenStream {
     quote! {
         if let ::core::option::Option::Some(__verdict) =
             ::loadtest::__private::run_check(|| ::core::result::Result::Ok(#verdict))
@@ -312,24 +315,24 @@ fn run_check(name: &str, verdict: &TokenStream) -> TokenStream {
 }
 
 /// `prepare`, the maker of chains, and `teardown`.
-pub(super) fn hooks(resolved: &Resolved) -> TokenStream {
-    let preparations = preparations(resolved);
-    let files = payload::made(resolved)
-        .map(|payload::Made { name, value, .. }| quote!(let #name = #value;));
+pub(super) fn render_hooks(resolved: &ResolvedScenario) -> TokenStream {
+    let preparations = render_preparations(resolved);
+    let files = payload::prepared_values(resolved)
+        .map(|payload::PreparedValue { name, value, .. }| quote!(let #name = #value;));
     let shared = (0..resolved.setups.len())
-        .map(setup_value)
-        .chain((0..resolved.feeds.len()).map(feed))
+        .map(setup_ident)
+        .chain((0..resolved.feeds.len()).map(feed_ident))
         .chain(
-            payload::made(resolved)
+            payload::prepared_values(resolved)
                 .filter(|made| made.is_shared)
                 .map(|made| made.name),
         );
     let limits = (0..resolved.feeds.len()).map(|at| {
-        let feed = feed(at);
+        let feed = feed_ident(at);
         quote!(#feed.limit())
     });
     let rows = (0..resolved.feeds.len()).map(|at| {
-        let row = row(at);
+        let row = row_ident(at);
         quote!(#row: ::core::default::Default::default(),)
     });
     let target = if resolved.setups.iter().any(|setup| setup.made.is_target) {
@@ -338,19 +341,19 @@ pub(super) fn hooks(resolved: &Resolved) -> TokenStream {
         quote!(::core::option::Option::None)
     };
     let slots = (0..resolved.steps.len()).map(|at| {
-        let slot = slot(at);
+        let slot = slot_ident(at);
         quote!(#slot: ::loadtest::__private::Slot::unused(#at),)
     });
     let states = resolved.states.iter().enumerate().map(|(at, value)| {
-        let (state, ty, name) = (state(at), &value.ty, call_site(&value.ident));
-        let given = arguments(&value.arguments, resolved, in_shared);
+        let (state, ty, name) = (state_ident(at), &value.ty, at_call_site(&value.ident));
+        let given = render_arguments(&value.arguments, resolved, setup_in_shared);
         quote!(#state: ::loadtest::__private::state::<#ty>(#name(#given)),)
     });
-    let redirects = redirects(resolved);
+    let redirects = scenario_redirects(resolved);
     let teardowns = resolved.teardowns.iter().map(|teardown| {
-        let name = call_site(&teardown.ident);
-        let given = arguments(&teardown.arguments, resolved, in_shared);
-        let (label, returned) = (&teardown.name, in_turbofish(&teardown.returned));
+        let name = at_call_site(&teardown.ident);
+        let given = render_arguments(&teardown.arguments, resolved, setup_in_shared);
+        let (label, returned) = (&teardown.name, type_in_turbofish(&teardown.returned));
         let verdict = quote!(::loadtest::__private::into_teardown::<#returned>);
         let run = if teardown.is_async {
             quote! {
@@ -406,29 +409,33 @@ pub(super) fn hooks(resolved: &Resolved) -> TokenStream {
 }
 
 /// The setups and the feeds, in source order.
-fn preparations(resolved: &Resolved) -> Vec<TokenStream> {
+fn render_preparations(resolved: &ResolvedScenario) -> Vec<TokenStream> {
     let feeds_above = |setups: usize| {
         let feeds = resolved.feeds.iter().enumerate();
         feeds
             .filter(move |(_, feed)| feed.setups_above == setups)
-            .map(|(at, feed)| open_feed(at, feed, resolved))
+            .map(|(at, feed)| render_open_feed(at, feed, resolved))
     };
     let mut code = Vec::new();
     for (at, setup) in resolved.setups.iter().enumerate() {
         code.extend(feeds_above(at));
-        code.push(run_setup(at, setup, resolved));
+        code.push(render_setup(at, setup, resolved));
     }
     code.extend(feeds_above(resolved.setups.len()));
     code
 }
 
-fn open_feed(at: usize, declared: &Feed, resolved: &Resolved) -> TokenStream {
-    let feed = feed(at);
-    let function = call_site(&declared.ident);
+fn render_open_feed(
+    at: usize,
+    declared: &ResolvedFeed,
+    resolved: &ResolvedScenario,
+) -> TokenStream {
+    let feed = feed_ident(at);
+    let function = at_call_site(&declared.ident);
     let (name, row) = (&declared.name, &declared.ty.row);
-    let given = arguments(&declared.arguments, resolved, in_prepare);
+    let given = render_arguments(&declared.arguments, resolved, setup_in_prepare);
     let open = if declared.ty.is_fallible {
-        let infer = infer(row);
+        let infer = inferred_type_at(row);
         quote!(open_fallible_feed::<#row, #infer>)
     } else {
         quote!(open_feed::<#row>)
@@ -438,16 +445,16 @@ fn open_feed(at: usize, declared: &Feed, resolved: &Resolved) -> TokenStream {
     }
 }
 
-fn run_setup(at: usize, setup: &Setup, resolved: &Resolved) -> TokenStream {
-    let value = setup_value(at);
-    let function = call_site(&setup.ident);
+fn render_setup(at: usize, setup: &ResolvedSetup, resolved: &ResolvedScenario) -> TokenStream {
+    let value = setup_ident(at);
+    let function = at_call_site(&setup.ident);
     let (name, ty) = (&setup.name, &setup.made.ty);
-    let given = arguments(&setup.arguments, resolved, in_prepare);
+    let given = render_arguments(&setup.arguments, resolved, setup_in_prepare);
     if setup.is_async {
-        return run_async_setup(at, setup, &given, resolved);
+        return render_async_setup(at, setup, &given, resolved);
     }
     let run = if setup.made.is_fallible {
-        let infer = infer(ty);
+        let infer = inferred_type_at(ty);
         quote!(::loadtest::__private::run_fallible_setup::<#ty, #infer>)
     } else {
         quote!(::loadtest::__private::run_setup::<#ty>)
@@ -458,30 +465,30 @@ fn run_setup(at: usize, setup: &Setup, resolved: &Resolved) -> TokenStream {
             let (#value, __target) = ::loadtest::__private::target(__context, || #run)?;
         }
     } else {
-        keep(&value, ty, &run)
+        render_keep(&value, ty, &run)
     }
 }
 
 /// A setup that sends, to the target that a setup above it started.
-fn run_async_setup(
+fn render_async_setup(
     at: usize,
-    setup: &Setup,
+    setup: &ResolvedSetup,
     given: &TokenStream,
-    resolved: &Resolved,
+    resolved: &ResolvedScenario,
 ) -> TokenStream {
-    let function = call_site(&setup.ident);
+    let function = at_call_site(&setup.ident);
     let (name, ty) = (&setup.name, &setup.made.ty);
-    let redirects = redirects(resolved);
+    let redirects = scenario_redirects(resolved);
     let target = resolved.setups[..at]
         .iter()
         .position(|above| above.made.is_target)
-        .map(setup_value);
+        .map(setup_ident);
     let own = target.map_or_else(
         || quote!(::core::option::Option::None),
         |target| quote!(::core::option::Option::Some(#target.get().url())),
     );
     let (error, call) = if setup.made.is_fallible {
-        (infer(ty), quote!(#function(#given).await))
+        (inferred_type_at(ty), quote!(#function(#given).await))
     } else {
         let never = quote!(::core::convert::Infallible);
         let call = quote!(::core::result::Result::Ok(#function(#given).await));
@@ -496,12 +503,12 @@ fn run_async_setup(
             async |__http: &mut ::loadtest::__private::Http| #call,
         )
     };
-    keep(&setup_value(at), ty, &run)
+    render_keep(&setup_ident(at), ty, &run)
 }
 
 /// Keeps what a setup made, in whose type nothing may hide.
-fn keep(value: &Ident, ty: &TokenStream, run: &TokenStream) -> TokenStream {
-    let infer = infer(ty);
+fn render_keep(value: &Ident, ty: &TokenStream, run: &TokenStream) -> TokenStream {
+    let infer = inferred_type_at(ty);
     quote! {
         let #value = #run?;
         {
@@ -513,22 +520,22 @@ fn keep(value: &Ident, ty: &TokenStream, run: &TokenStream) -> TokenStream {
     }
 }
 
-/// How many redirects the scenario follows.
-fn redirects(resolved: &Resolved) -> u32 {
+/// The number of redirects that the scenario follows.
+fn scenario_redirects(resolved: &ResolvedScenario) -> u32 {
     resolved.options.client.redirects.unwrap_or(0)
 }
 
-fn in_prepare(at: usize) -> TokenStream {
-    let value = setup_value(at);
+fn setup_in_prepare(at: usize) -> TokenStream {
+    let value = setup_ident(at);
     quote!(#value.get())
 }
 
-fn in_chain(at: usize) -> TokenStream {
-    let value = setup_value(at);
+fn setup_in_chain(at: usize) -> TokenStream {
+    let value = setup_ident(at);
     quote!(self.shared.#value.get())
 }
 
-fn in_shared(at: usize) -> TokenStream {
-    let value = setup_value(at);
+fn setup_in_shared(at: usize) -> TokenStream {
+    let value = setup_ident(at);
     quote!(__shared.#value.get())
 }

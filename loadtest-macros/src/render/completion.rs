@@ -1,31 +1,31 @@
-//! What an editor offers in a placeholder outside of quotes: `{{login.response.|}}`.
+//! Makes editors complete names in a placeholder outside quotes: `{{login.response.|}}`.
 //!
 //! To complete a name, rust-analyzer expands the scenario twice: as it stands, and with a word of its
 //! own at the cursor. What may stand there it takes from the place of that word in the second
 //! expansion, and the types from the same place in the first. So this code is the first thing in the
 //! scenario, and the same in both up to that word. No compiler sees it.
 
-use super::call_site;
-use super::request::identifier;
-use crate::body::{Item, Role};
-use crate::resolve::{Resolved, is_field_name, step_number, unraw};
+use super::at_call_site;
+use super::request::raw_identifier;
+use crate::body::{BodyItem, Role};
+use crate::resolve::{ResolvedScenario, is_field_name, step_number, without_raw_prefix};
 use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::quote;
 
-/// What is in the word at the cursor.
+/// A part of the word that rust-analyzer inserts at the cursor.
 const MARKER: &str = "raCompletionMarker";
 
 /// A piece of a path.
-enum Segment {
+enum CompletionSegment {
     Field(Ident),
     /// A number or a text in brackets.
     Element(Literal),
-    /// What is not written yet.
+    /// A segment that is not written yet.
     Open,
 }
 
 /// Code for every placeholder, whether it is complete or not.
-pub(super) fn placeholders(resolved: &Resolved) -> TokenStream {
+pub(super) fn render_completions(resolved: &ResolvedScenario) -> TokenStream {
     let steps = resolved
         .items
         .iter()
@@ -33,32 +33,42 @@ pub(super) fn placeholders(resolved: &Resolved) -> TokenStream {
     steps
         .enumerate()
         .filter_map(|(at, item)| match item {
-            Item::Function(function) => of_step(at, function.options.clone(), resolved),
+            BodyItem::Function(function) => {
+                render_step_completions(at, function.options.clone(), resolved)
+            }
             _ => None,
         })
         .collect()
 }
 
 /// The placeholders of the step with the number `at` lead through what is above it.
-fn of_step(at: usize, options: TokenStream, resolved: &Resolved) -> Option<TokenStream> {
+fn render_step_completions(
+    at: usize,
+    options: TokenStream,
+    resolved: &ResolvedScenario,
+) -> Option<TokenStream> {
     let mut placeholders = Vec::new();
-    find(options, &mut placeholders);
+    find_placeholders(options, &mut placeholders);
     let paths: Vec<_> = placeholders
         .into_iter()
-        .filter_map(|placeholder| path(placeholder, resolved))
-        .map(|path| path.into_iter().map(access).collect::<TokenStream>())
+        .filter_map(|placeholder| parse_partial_path(placeholder, resolved))
+        .map(|path| {
+            path.into_iter()
+                .map(render_segment)
+                .collect::<TokenStream>()
+        })
         .collect();
     if paths.is_empty() {
         return None;
     }
     let typed = |ty: &TokenStream, is_untyped| if is_untyped { quote!(()) } else { ty.clone() };
     let steps = resolved.steps[..at].iter().map(|step| {
-        let name = call_site(&step.ident);
+        let name = at_call_site(&step.ident);
         let ty = typed(&step.response.ty, step.response.is_untyped);
         quote!(#name: ::loadtest::__private::options::Answer<#ty>)
     });
     let feeds = resolved.feeds.iter().map(|feed| {
-        let name = call_site(&feed.ident);
+        let name = at_call_site(&feed.ident);
         let ty = typed(&feed.ty.row, feed.ty.is_untyped);
         quote!(#name: #ty)
     });
@@ -82,8 +92,8 @@ fn of_step(at: usize, options: TokenStream, resolved: &Resolved) -> Option<Token
     })
 }
 
-/// Finds what stands within two braces.
-fn find(tokens: TokenStream, found: &mut Vec<TokenStream>) {
+/// Finds the contents of double braces.
+fn find_placeholders(tokens: TokenStream, found: &mut Vec<TokenStream>) {
     let is_brace = |group: &Group| group.delimiter() == Delimiter::Brace;
     for token in tokens {
         let TokenTree::Group(group) = token else {
@@ -94,33 +104,36 @@ fn find(tokens: TokenStream, found: &mut Vec<TokenStream>) {
             (Some(TokenTree::Group(inner)), None) if is_brace(&group) && is_brace(&inner) => {
                 found.push(inner.stream());
             }
-            _ => find(group.stream(), found),
+            _ => find_placeholders(group.stream(), found),
         }
     }
 }
 
 /// A path up to the cursor, or as far as it is one.
-fn path(tokens: TokenStream, resolved: &Resolved) -> Option<Vec<Segment>> {
+fn parse_partial_path(
+    tokens: TokenStream,
+    resolved: &ResolvedScenario,
+) -> Option<Vec<CompletionSegment>> {
     let mut tokens = tokens.into_iter();
     let root = match tokens.next() {
-        Some(TokenTree::Ident(root)) if is_field_name(&unraw(&root)) => {
-            Segment::Field(by_name(root, resolved))
+        Some(TokenTree::Ident(root)) if is_field_name(&without_raw_prefix(&root)) => {
+            CompletionSegment::Field(resolve_step_number(root, resolved))
         }
         Some(_) => return None,
-        None => Segment::Open,
+        None => CompletionSegment::Open,
     };
     let mut path = vec![root];
-    while !path.last().is_some_and(is_end) {
+    while !path.last().is_some_and(ends_path) {
         let segment = match tokens.next() {
             Some(TokenTree::Punct(dot)) if dot.as_char() == '.' => match tokens.next() {
-                Some(TokenTree::Ident(field)) if is_field_name(&unraw(&field)) => {
-                    Segment::Field(field)
+                Some(TokenTree::Ident(field)) if is_field_name(&without_raw_prefix(&field)) => {
+                    CompletionSegment::Field(field)
                 }
-                _ => Segment::Open,
+                _ => CompletionSegment::Open,
             },
             Some(TokenTree::Group(brackets)) if brackets.delimiter() == Delimiter::Bracket => {
                 match brackets.stream().into_iter().next() {
-                    Some(TokenTree::Literal(at)) => Segment::Element(at),
+                    Some(TokenTree::Literal(at)) => CompletionSegment::Element(at),
                     _ => break,
                 }
             }
@@ -132,20 +145,20 @@ fn path(tokens: TokenStream, resolved: &Resolved) -> Option<Vec<Segment>> {
 }
 
 /// `step1` is the first step.
-fn by_name(root: Ident, resolved: &Resolved) -> Ident {
-    let number = step_number(&unraw(&root)).and_then(|number| number.checked_sub(1));
+fn resolve_step_number(root: Ident, resolved: &ResolvedScenario) -> Ident {
+    let number = step_number(&without_raw_prefix(&root)).and_then(|number| number.checked_sub(1));
     match number.and_then(|at| resolved.steps.get(at)) {
         Some(step) => step.ident.clone(),
         None => root,
     }
 }
 
-/// Whether what comes after it is of no interest.
-fn is_end(segment: &Segment) -> bool {
+/// Returns true if later segments do not matter.
+fn ends_path(segment: &CompletionSegment) -> bool {
     match segment {
-        Segment::Field(field) => is_at_cursor(field),
-        Segment::Element(_) => false,
-        Segment::Open => true,
+        CompletionSegment::Field(field) => is_at_cursor(field),
+        CompletionSegment::Element(_) => false,
+        CompletionSegment::Open => true,
     }
 }
 
@@ -153,35 +166,35 @@ fn is_at_cursor(field: &Ident) -> bool {
     field.to_string().contains(MARKER)
 }
 
-fn access(segment: Segment) -> TokenStream {
+fn render_segment(segment: CompletionSegment) -> TokenStream {
     match segment {
-        Segment::Field(field) => {
+        CompletionSegment::Field(field) => {
             let field = if is_at_cursor(&field) {
                 field
             } else {
                 // it would turn up twice in its hover
-                identifier(&unraw(&field), Span::call_site())
+                raw_identifier(&without_raw_prefix(&field), Span::call_site())
             };
             quote! {
                 let __value = &__value.#field;
                 let __value = (&::loadtest::__private::Peel(__value)).peel()?;
             }
         }
-        Segment::Element(at) if at.to_string().starts_with('"') => {
+        CompletionSegment::Element(at) if at.to_string().starts_with('"') => {
             quote!(let __value = ::loadtest::__private::key::<_, _>(__value, #at)?;)
         }
-        Segment::Element(at) => {
+        CompletionSegment::Element(at) => {
             quote!(let __value = ::loadtest::__private::index::<_, _>(__value, #at)?;)
         }
         // every reference has it, so that no mistake is found here
-        Segment::Open => quote!(let __value = &__value.clone();),
+        CompletionSegment::Open => quote!(let __value = &__value.clone();),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::body::ScenarioFn;
-    use crate::suggest::Errors;
+    use crate::suggest::MacroErrors;
 
     /// The expansion of a scenario with `placeholder`, up to `word`.
     fn before(word: &str, placeholder: &str) -> String {
@@ -192,10 +205,10 @@ mod tests {
             }}"
         );
         let function: ScenarioFn = syn::parse_str(&text).unwrap();
-        let mut errors = Errors::default();
+        let mut errors = MacroErrors::default();
         let options = proc_macro2::TokenStream::new();
-        let resolved = crate::resolve::scenario(options, &function, &mut errors);
-        let code = super::super::scenario(&function, &resolved, errors).to_string();
+        let resolved = crate::resolve::resolve_scenario(options, &function, &mut errors);
+        let code = super::super::render_scenario(&function, &resolved, errors).to_string();
         syn::parse_str::<syn::File>(&code).unwrap_or_else(|error| panic!("{error}\n{code}"));
         code.split(word).next().unwrap_or_default().to_owned()
     }

@@ -1,16 +1,26 @@
 //! The definition: what is declared, as plain data.
 
 use super::repeat;
-use super::threshold::threshold;
-use crate::options::{Client, Load, ROUNDING, ScenarioOptions, Shape, Stage, WEIGHT_RANGE, Weight};
-use crate::resolve::{Dependency, Feed, Form, Resolved, Step, choices, unraw};
+use super::threshold::render_threshold;
+use crate::options::{
+    ClientOptions, LoadOption, LoadShape, ROUNDING, ScenarioOptions, StageOption, WEIGHT_RANGE,
+    WeightOption,
+};
+use crate::resolve::{
+    Dependency, ResolvedFeed, ResolvedScenario, ResolvedStep, StepForm, collect_choices,
+    without_raw_prefix,
+};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use std::time::Duration;
 use syn::LitStr;
 
 /// The `ScenarioDef` of a scenario.
-pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> TokenStream {
+pub(super) fn render_definition(
+    name: &Ident,
+    description: &str,
+    resolved: &ResolvedScenario,
+) -> TokenStream {
     let ScenarioOptions {
         name: shown,
         tags,
@@ -26,31 +36,35 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
         headers: _,
         crate_path: _,
     } = &resolved.options;
-    let function = unraw(name);
+    let function = without_raw_prefix(name);
     let shown = shown
         .as_ref()
         .map_or_else(|| function.clone(), LitStr::value);
-    let line = line(name);
-    let tags = list(tags.iter().map(literal));
-    let base = option(base.as_ref().map(literal));
-    let load = option(declared.as_ref().map(load));
-    let thresholds = list(thresholds.iter().map(threshold));
-    let apdex = option(apdex.map(duration));
-    let budget = option(budget.map(number));
-    let grade_weight = option(grade_weight.map(number));
-    let fingerprint = text(&resolved.fingerprint);
-    let version = option(version.as_ref().map(literal));
-    let share = number(share.unwrap_or(1.0));
+    let line = source_line(name);
+    let tags = render_list(tags.iter().map(render_literal));
+    let base = render_option(base.as_ref().map(render_literal));
+    let load = render_option(declared.as_ref().map(render_load));
+    let thresholds = render_list(thresholds.iter().map(render_threshold));
+    let apdex = render_option(apdex.map(render_duration));
+    let budget = render_option(budget.map(render_number));
+    let grade_weight = render_option(grade_weight.map(render_number));
+    let fingerprint = render_text(&resolved.fingerprint);
+    let version = render_option(version.as_ref().map(render_literal));
+    let share = render_number(share.unwrap_or(1.0));
     let starts_target = resolved.setups.iter().any(|setup| setup.made.is_target);
-    let runs_once = |step: &Step| step.options.repeat.once.is_some();
+    let runs_once = |step: &ResolvedStep| step.options.repeat.once.is_some();
     let keeps_state = !resolved.states.is_empty() || resolved.steps.iter().any(runs_once);
-    let feeds = list(resolved.feeds.iter().map(feed));
-    let secrets = list(resolved.secrets.iter().map(|name| text(name)));
-    let client = client(declared_client);
+    let feeds = render_list(resolved.feeds.iter().map(render_feed_def));
+    let secrets = render_list(resolved.secrets.iter().map(|name| render_text(name)));
+    let client = render_client_def(declared_client);
     let redirects = declared_client.redirects.unwrap_or(0);
     let steps = resolved.steps.iter().enumerate();
-    let steps = list(steps.map(|(at, one)| step(at, one, redirects)));
-    let (shown, function, description) = (text(&shown), text(&function), text(description));
+    let steps = render_list(steps.map(|(at, one)| render_step_def(at, one, redirects)));
+    let (shown, function, description) = (
+        render_text(&shown),
+        render_text(&function),
+        render_text(description),
+    );
     quote! {
         ::loadtest::__private::ScenarioDef {
             name: #shown,
@@ -80,19 +94,19 @@ pub(super) fn scenario(name: &Ident, description: &str, resolved: &Resolved) -> 
     }
 }
 
-fn feed(feed: &Feed) -> TokenStream {
-    let (name, line) = (text(&feed.name), line(&feed.ident));
+fn render_feed_def(feed: &ResolvedFeed) -> TokenStream {
+    let (name, line) = (render_text(&feed.name), source_line(&feed.ident));
     quote!(::loadtest::__private::FeedDef { name: #name, line: #line })
 }
 
-fn client(client: &Client) -> TokenStream {
+fn render_client_def(client: &ClientOptions) -> TokenStream {
     let variant = |name| Ident::new(name, Span::call_site());
     let http = variant(client.http.unwrap_or("Negotiated"));
     let cookies = variant(client.cookies.unwrap_or("Iteration"));
     let dns = variant(if client.dns_ttl { "Ttl" } else { "Pinned" });
     let insecure = client.insecure;
-    let ca = option(client.ca.as_ref().map(literal));
-    let identity = option(client.identity.as_ref().map(literal));
+    let ca = render_option(client.ca.as_ref().map(render_literal));
+    let identity = render_option(client.identity.as_ref().map(render_literal));
     quote! {
         ::loadtest::__private::Client {
             http: ::loadtest::__private::HttpVersion::#http,
@@ -105,21 +119,24 @@ fn client(client: &Client) -> TokenStream {
     }
 }
 
-fn step(at: usize, step: &Step, redirects: u32) -> TokenStream {
+fn render_step_def(at: usize, step: &ResolvedStep, redirects: u32) -> TokenStream {
     let options = &step.options;
-    let name = text(&step.display_name());
-    let line = line(&step.ident);
-    let description = text(&step.description);
+    let name = render_text(&step.display_name());
+    let line = source_line(&step.ident);
+    let description = render_text(&step.description);
     let (method, url) = match &step.shown {
-        Some((method, url)) => (option(Some(text(method))), option(Some(text(url)))),
-        None => (option(None), option(None)),
+        Some((method, url)) => (
+            render_option(Some(render_text(method))),
+            render_option(Some(render_text(url))),
+        ),
+        None => (render_option(None), render_option(None)),
     };
-    let declared_headers = list(step.declared.headers.iter().map(|(name, value)| {
-        let (name, value) = (text(name), text(value));
+    let declared_headers = render_list(step.declared.headers.iter().map(|(name, value)| {
+        let (name, value) = (render_text(name), render_text(value));
         quote!(::loadtest::__private::HeaderDef { name: #name, value: #value })
     }));
-    let declared_body = option(step.declared.body.as_ref().map(|(kind, template)| {
-        let (kind, template) = (Ident::new(kind, Span::call_site()), text(template));
+    let declared_body = render_option(step.declared.body.as_ref().map(|(kind, template)| {
+        let (kind, template) = (Ident::new(kind, Span::call_site()), render_text(template));
         quote! {
             ::loadtest::__private::BodyDef {
                 kind: ::loadtest::__private::BodyKind::#kind,
@@ -127,32 +144,38 @@ fn step(at: usize, step: &Step, redirects: u32) -> TokenStream {
             }
         }
     }));
-    let weight = weight(at, &options.weight);
-    let one_of = option(options.one_of.as_ref().map(|name| text(&unraw(name))));
-    let expect = expect(&options.expect);
-    let think = option(options.think.map(|(min, max)| {
-        let (min, max) = (duration(min), duration(max));
+    let weight = render_weight(at, &options.weight);
+    let one_of = render_option(
+        options
+            .one_of
+            .as_ref()
+            .map(|name| render_text(&without_raw_prefix(name))),
+    );
+    let expect = render_expect(&options.expect);
+    let think = render_option(options.think.map(|(min, max)| {
+        let (min, max) = (render_duration(min), render_duration(max));
         quote!(::loadtest::__private::Think { min: #min, max: #max })
     }));
-    let timeout = options
-        .timeout
-        .map_or_else(|| quote!(::loadtest::__private::DEFAULT_TIMEOUT), duration);
-    let thresholds = list(options.thresholds.iter().map(threshold));
-    let apdex = option(options.apdex.map(duration));
-    let budget = option(options.budget.map(number));
-    let grade_weight = option(options.grade_weight.map(number));
-    let dependencies = list(step.dependencies.iter().map(|dependency| {
+    let timeout = options.timeout.map_or_else(
+        || quote!(::loadtest::__private::DEFAULT_TIMEOUT),
+        render_duration,
+    );
+    let thresholds = render_list(options.thresholds.iter().map(render_threshold));
+    let apdex = render_option(options.apdex.map(render_duration));
+    let budget = render_option(options.budget.map(render_number));
+    let grade_weight = render_option(options.grade_weight.map(render_number));
+    let dependencies = render_list(step.dependencies.iter().map(|dependency| {
         let Dependency { step, optional, .. } = dependency;
         quote!(::loadtest::__private::Dependency { step: #step, optional: #optional })
     }));
     let (once, last) = (options.repeat.once.is_some(), step.runs_last());
     let (retry, until) = (
-        repeat::retry(&options.repeat),
-        repeat::until(&options.repeat),
+        repeat::render_retry(&options.repeat),
+        repeat::render_until(&options.repeat),
     );
     let (body, headers) = (!step.response.is_unit, step.reads_headers);
-    let fingerprint = text(&step.fingerprint);
-    let sends_itself = matches!(step.form, Form::Sender { .. });
+    let fingerprint = render_text(&step.fingerprint);
+    let sends_itself = matches!(step.form, StepForm::Sender { .. });
     let redirects = options.redirects.unwrap_or(redirects);
     quote! {
         ::loadtest::__private::StepDef {
@@ -187,10 +210,10 @@ fn step(at: usize, step: &Step, redirects: u32) -> TokenStream {
 
 /// The weights that are constants, which only the compiler knows: each is in range, and so is the sum
 /// of those that share a draw. A wrong one is an error at the constant.
-pub(super) fn weights(steps: &[Step]) -> TokenStream {
+pub(super) fn render_weight_checks(steps: &[ResolvedStep]) -> TokenStream {
     let constants = steps.iter().enumerate().filter_map(|(at, step)| {
-        let expression = step.options.weight.constant()?;
-        let refuse = refuse(expression, WEIGHT_RANGE);
+        let expression = step.options.weight.constant_expression()?;
+        let refuse = render_refusal(expression, WEIGHT_RANGE);
         let name = constant_weight(at);
         Some(quote! {
             const #name: f64 = {
@@ -202,11 +225,11 @@ pub(super) fn weights(steps: &[Step]) -> TokenStream {
             };
         })
     });
-    let sums = choices(steps).into_iter().filter_map(|choice| {
+    let sums = collect_choices(steps).into_iter().filter_map(|choice| {
         let members = || choice.members.iter().map(|&at| (at, &steps[at]));
-        let mut last = members().filter_map(|(_, step)| step.options.weight.constant());
-        let refuse = refuse(last.next_back()?, &choice.too_much());
-        let weights = members().map(|(at, step)| weight(at, &step.options.weight));
+        let mut last = members().filter_map(|(_, step)| step.options.weight.constant_expression());
+        let refuse = render_refusal(last.next_back()?, &choice.weights_exceed_one());
+        let weights = members().map(|(at, step)| render_weight(at, &step.options.weight));
         Some(quote! {
             const _: () = if #(#weights)+* > 1.0 + #ROUNDING {
                 #refuse
@@ -216,7 +239,7 @@ pub(super) fn weights(steps: &[Step]) -> TokenStream {
     quote!(#(#constants)* #(#sums)*)
 }
 
-fn refuse(expression: &TokenStream, why: &str) -> TokenStream {
+fn render_refusal(expression: &TokenStream, why: &str) -> TokenStream {
     let span = expression
         .clone()
         .into_iter()
@@ -226,11 +249,11 @@ fn refuse(expression: &TokenStream, why: &str) -> TokenStream {
     quote_spanned!(span=> ::core::panic!(#why))
 }
 
-fn weight(at: usize, weight: &Weight) -> TokenStream {
+fn render_weight(at: usize, weight: &WeightOption) -> TokenStream {
     match weight {
-        Weight::Always => quote!(1.0),
-        Weight::Literal(weight) => number(*weight),
-        Weight::Constant(_) => {
+        WeightOption::Always => quote!(1.0),
+        WeightOption::Literal(weight) => render_number(*weight),
+        WeightOption::Constant(_) => {
             let name = constant_weight(at);
             quote!(#name)
         }
@@ -241,11 +264,11 @@ fn constant_weight(at: usize) -> Ident {
     format_ident!("__WEIGHT_{at}")
 }
 
-fn expect(ranges: &[(u16, u16)]) -> TokenStream {
+fn render_expect(ranges: &[(u16, u16)]) -> TokenStream {
     if ranges.is_empty() {
         return quote!(::loadtest::__private::Expect::SUCCESS);
     }
-    let ranges = list(
+    let ranges = render_list(
         ranges
             .iter()
             .map(|(from, to)| quote!(::loadtest::__private::StatusRange { from: #from, to: #to })),
@@ -253,36 +276,38 @@ fn expect(ranges: &[(u16, u16)]) -> TokenStream {
     quote!(::loadtest::__private::Expect(#ranges))
 }
 
-fn load(load: &Load) -> TokenStream {
+fn render_load(load: &LoadOption) -> TokenStream {
     let shape = match &load.shape {
-        Shape::Rate {
+        LoadShape::Rate {
             per_second,
             ramp_up,
             duration: whole,
         } => {
-            let (ramp_up, whole) = (duration(*ramp_up), duration(*whole));
+            let (ramp_up, whole) = (render_duration(*ramp_up), render_duration(*whole));
             quote!(Rate { per_second: #per_second, ramp_up: #ramp_up, duration: #whole })
         }
-        Shape::Users {
+        LoadShape::Users {
             users,
             ramp_up,
             duration: whole,
         } => {
-            let (ramp_up, whole) = (duration(*ramp_up), duration(*whole));
+            let (ramp_up, whole) = (render_duration(*ramp_up), render_duration(*whole));
             quote!(Users { users: #users, ramp_up: #ramp_up, duration: #whole })
         }
-        Shape::Iterations { count, users } => quote!(Iterations { count: #count, users: #users }),
-        Shape::RateStages(stages) => {
-            let stages = list(stages.iter().map(stage));
+        LoadShape::Iterations { count, users } => {
+            quote!(Iterations { count: #count, users: #users })
+        }
+        LoadShape::RateStages(stages) => {
+            let stages = render_list(stages.iter().map(render_stage));
             quote!(RateStages { stages: #stages })
         }
-        Shape::UserStages(stages) => {
-            let stages = list(stages.iter().map(stage));
+        LoadShape::UserStages(stages) => {
+            let stages = render_list(stages.iter().map(render_stage));
             quote!(UserStages { stages: #stages })
         }
     };
-    let warm_up = duration(load.warm_up);
-    let max_users = option(load.max_users.map(|users| quote!(#users)));
+    let warm_up = render_duration(load.warm_up);
+    let max_users = render_option(load.max_users.map(|users| quote!(#users)));
     quote! {
         ::loadtest::__private::Load {
             shape: ::loadtest::__private::Shape::#shape,
@@ -292,33 +317,33 @@ fn load(load: &Load) -> TokenStream {
     }
 }
 
-fn stage(stage: &Stage) -> TokenStream {
-    let (from, to, duration) = (stage.from, stage.to, duration(stage.duration));
+fn render_stage(stage: &StageOption) -> TokenStream {
+    let (from, to, duration) = (stage.from, stage.to, render_duration(stage.duration));
     quote!(::loadtest::__private::Stage { from: #from, to: #to, duration: #duration })
 }
 
-pub(super) fn duration(duration: Duration) -> TokenStream {
+pub(super) fn render_duration(duration: Duration) -> TokenStream {
     let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
     quote!(::core::time::Duration::from_nanos(#nanos))
 }
 
-fn number(number: f64) -> TokenStream {
+fn render_number(number: f64) -> TokenStream {
     quote!(#number)
 }
 
-pub(super) fn text(text: &str) -> TokenStream {
+pub(super) fn render_text(text: &str) -> TokenStream {
     quote!(::loadtest::__private::Cow::Borrowed(#text))
 }
 
-fn literal(literal: &LitStr) -> TokenStream {
-    text(&literal.value())
+fn render_literal(literal: &LitStr) -> TokenStream {
+    render_text(&literal.value())
 }
 
-pub(super) fn list(items: impl Iterator<Item = TokenStream>) -> TokenStream {
+pub(super) fn render_list(items: impl Iterator<Item = TokenStream>) -> TokenStream {
     quote!(::loadtest::__private::Cow::Borrowed(const { &[#(#items),*] }))
 }
 
-pub(super) fn option(value: Option<TokenStream>) -> TokenStream {
+pub(super) fn render_option(value: Option<TokenStream>) -> TokenStream {
     value.map_or_else(
         || quote!(::core::option::Option::None),
         |value| quote!(::core::option::Option::Some(#value)),
@@ -326,6 +351,6 @@ pub(super) fn option(value: Option<TokenStream>) -> TokenStream {
 }
 
 /// Counted from one; outside of a real expansion there are lines as well.
-fn line(ident: &Ident) -> u32 {
+fn source_line(ident: &Ident) -> u32 {
     u32::try_from(ident.span().start().line).unwrap_or(u32::MAX)
 }

@@ -1,33 +1,35 @@
 //! Code that writes the headers of a request, and those of the scenario that a function's lacks.
 
-use super::request::{constant, piece, text};
-use super::slot;
-use crate::resolve::{Basic, Header, HeaderValue, Origin, Piece, Step};
+use super::request::{constant_text, render_piece, render_text_then};
+use super::slot_ident;
+use crate::resolve::{
+    BasicCredentials, RequestPiece, ResolvedHeader, ResolvedHeaderValue, ResolvedStep, ValueOrigin,
+};
 use proc_macro2::TokenStream;
 use quote::quote;
 
-pub(super) fn header(header: &Header) -> TokenStream {
+pub(super) fn render_header(header: &ResolvedHeader) -> TokenStream {
     match &header.value {
-        HeaderValue::Text(pieces) => named(&header.name, pieces),
-        HeaderValue::Basic(credentials) => basic(credentials),
+        ResolvedHeaderValue::Text(pieces) => render_named_header(&header.name, pieces),
+        ResolvedHeaderValue::Basic(credentials) => render_basic(credentials),
     }
 }
 
-fn named(name: &str, pieces: &[Piece]) -> TokenStream {
-    let key = name_of(name);
-    let value = match constant(pieces) {
+fn render_named_header(name: &str, pieces: &[RequestPiece]) -> TokenStream {
+    let key = render_header_name(name);
+    let value = match constant_text(pieces) {
         Some(value) => quote! {
             __request.header(
                 #key,
                 const { ::loadtest::__private::HeaderValue::from_static(#value) },
             );
         },
-        None => text(pieces, &quote!(__request.header_text(#key, __text)?)),
+        None => render_text_then(pieces, &quote!(__request.header_text(#key, __text)?)),
     };
-    let is_secret = |piece: &Piece| {
+    let is_secret = |piece: &RequestPiece| {
         piece
             .placeholder()
-            .is_some_and(|one| one.secret().is_some())
+            .is_some_and(|one| one.secret_name().is_some())
     };
     let is_sensitive = matches!(name, "authorization" | "proxy-authorization" | "cookie")
         || pieces.iter().any(is_secret);
@@ -36,21 +38,23 @@ fn named(name: &str, pieces: &[Piece]) -> TokenStream {
 }
 
 /// A constant by value: a reference to one would be E0492, since a header name may hold shared bytes.
-pub(super) fn name_of(name: &str) -> TokenStream {
+pub(super) fn render_header_name(name: &str) -> TokenStream {
     quote!(const { ::loadtest::__private::HeaderName::from_static(#name) })
 }
 
 /// `authorization: Basic ..`
-fn basic(basic: &Basic) -> TokenStream {
-    if let (Some(user), Some(password)) = (constant(&basic.user), constant(&basic.password)) {
+fn render_basic(basic: &BasicCredentials) -> TokenStream {
+    if let (Some(user), Some(password)) =
+        (constant_text(&basic.user), constant_text(&basic.password))
+    {
         use base64::prelude::{BASE64_STANDARD, Engine as _};
         let credentials = BASE64_STANDARD.encode(format!("{user}:{password}"));
-        let value = Piece::Text(format!("Basic {credentials}"));
-        return named("authorization", &[value]);
+        let value = RequestPiece::Text(format!("Basic {credentials}"));
+        return render_named_header("authorization", &[value]);
     }
     let (user, password) = (
-        basic.user.iter().map(piece),
-        basic.password.iter().map(piece),
+        basic.user.iter().map(render_piece),
+        basic.password.iter().map(render_piece),
     );
     quote! {
         let mut __text = __request.text();
@@ -65,19 +69,19 @@ fn basic(basic: &Basic) -> TokenStream {
 
 /// `write`, which is the request that the function of a step built, and then what it lacks. The steps
 /// that a header needs are looked at first, as those of its parameters are.
-pub(super) fn after(write: TokenStream, step: &Step) -> TokenStream {
+pub(super) fn render_missing_headers(write: TokenStream, step: &ResolvedStep) -> TokenStream {
     if step.defaults.is_empty() {
         return write;
     }
     let needed = step.placeholders().filter_map(|placeholder| {
-        let (Origin::Step(at), variable) = (placeholder.origin, &placeholder.variable) else {
+        let (ValueOrigin::Step(at), variable) = (placeholder.origin, &placeholder.variable) else {
             return None;
         };
-        let slot = slot(at);
+        let slot = slot_ident(at);
         Some(quote!(self.#slot.get(#at, #variable)?;))
     });
     let added = step.defaults.iter().map(|default| {
-        let (name, header) = (&default.name, header(default));
+        let (name, header) = (&default.name, render_header(default));
         quote!(if __request.lacks(#name) { #header })
     });
     quote! {
@@ -91,11 +95,11 @@ pub(super) fn after(write: TokenStream, step: &Step) -> TokenStream {
 }
 
 /// Hands a step that sends for itself what its requests get where they lack it.
-pub(super) fn of_sender(step: &Step) -> TokenStream {
+pub(super) fn render_async_headers(step: &ResolvedStep) -> TokenStream {
     if step.defaults.is_empty() {
         return TokenStream::new();
     }
-    let headers = step.defaults.iter().map(header);
+    let headers = step.defaults.iter().map(render_header);
     quote! {
         {
             let __request = &mut <::loadtest::__private::RequestBuf as ::core::default::Default>::default();

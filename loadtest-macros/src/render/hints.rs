@@ -1,22 +1,24 @@
-//! What an editor shows for the names of options: their documentation.
+//! Makes editors show the documentation of options on hover.
 //!
 //! An option is no item, so rust-analyzer knows nothing of it. For its eyes alone the names are also
 //! imported from a module of documented items; no compiler ever sees that (the idea is that of `bon`).
 
-use crate::body::{Item, Role};
+use crate::body::{BodyItem, Role};
 use crate::options;
-use crate::resolve::Resolved;
+use crate::resolve::ResolvedScenario;
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::quote;
 
-pub(super) fn options(resolved: &Resolved) -> TokenStream {
-    let of_scenario = names(
+pub(super) fn render_option_hints(resolved: &ResolvedScenario) -> TokenStream {
+    let of_scenario = written_options(
         &resolved.written,
         &options::of_scenarios().collect::<Vec<_>>(),
     );
     let known: Vec<_> = options::of_steps().collect();
     let of_steps = resolved.items.iter().flat_map(|item| match item {
-        Item::Function(function) if function.role == Role::Step => names(&function.options, &known),
+        BodyItem::Function(function) if function.role == Role::Step => {
+            written_options(&function.options, &known)
+        }
         _ => Vec::new(),
     });
     quote! {
@@ -29,7 +31,7 @@ pub(super) fn options(resolved: &Resolved) -> TokenStream {
 }
 
 /// The names among `documented` that are written.
-fn names(written: &TokenStream, documented: &[&str]) -> Vec<Ident> {
+fn written_options(written: &TokenStream, documented: &[&str]) -> Vec<Ident> {
     options::split_at_commas(written.clone())
         .into_iter()
         .filter_map(|option| match option.into_iter().next()? {

@@ -14,16 +14,20 @@ mod repeat;
 mod request;
 mod threshold;
 
-use crate::body::{self, Item, Role, RoleFn, ScenarioFn};
-use crate::resolve::{Argument, Form, Resolved, Source, description};
-use crate::suggest::Errors;
+use crate::body::{self, BodyItem, Role, RoleFn, ScenarioFn};
+use crate::resolve::{Argument, ArgumentSource, ResolvedScenario, StepForm, doc_text};
+use crate::suggest::MacroErrors;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{FnArg, ReturnType};
 
 /// The whole expansion: the scenario's function and its registration, or all errors and the user's
 /// items.
-pub(crate) fn scenario(function: &ScenarioFn, resolved: &Resolved, errors: Errors) -> TokenStream {
+pub(crate) fn render_scenario(
+    function: &ScenarioFn,
+    resolved: &ResolvedScenario,
+    errors: MacroErrors,
+) -> TokenStream {
     let ScenarioFn {
         attributes,
         visibility,
@@ -35,10 +39,10 @@ pub(crate) fn scenario(function: &ScenarioFn, resolved: &Resolved, errors: Error
     let items: TokenStream = resolved
         .items
         .iter()
-        .map(|one| item(one, is_broken))
+        .map(|one| render_item(one, is_broken))
         .collect();
-    let hints = hints::options(resolved);
-    let completion = completion::placeholders(resolved);
+    let hints = hints::render_option_hints(resolved);
+    let completion = completion::render_completions(resolved);
     // the same in both cases up to the user's items, since `completion` compares them
     let head = quote! {
         #(#attributes)*
@@ -57,18 +61,18 @@ pub(crate) fn scenario(function: &ScenarioFn, resolved: &Resolved, errors: Error
             #errors
         };
     }
-    let chain = chain::chain(resolved);
-    let hooks = chain::hooks(resolved);
-    let names = request::names(resolved);
-    let weights = definition::weights(&resolved.steps);
-    let definition = definition::scenario(name, &description(attributes), resolved);
+    let chain = chain::render_chain(resolved);
+    let hooks = chain::render_hooks(resolved);
+    let names = request::render_field_names(resolved);
+    let weights = definition::render_weight_checks(&resolved.steps);
+    let definition = definition::render_definition(name, &doc_text(attributes), resolved);
     let stubs = resolved.steps.iter().filter_map(|step| match step.form {
-        Form::Declared(_) => Some(call_site(&step.ident)),
+        StepForm::Declared(_) => Some(at_call_site(&step.ident)),
         _ => None,
     });
     // the generated items are in a block of their own, so that completion in the user's functions
     // does not offer them
-    // it is registered from within, so that it may be an associated function; nobody has to call it
+    // registered inside the function, so that it may be an associated function; no call is needed
     quote! {
         #head {
             #completion
@@ -101,16 +105,16 @@ pub(crate) fn scenario(function: &ScenarioFn, resolved: &Resolved, errors: Error
 }
 
 /// An item as the user wrote it, without the attributes of this crate.
-fn item(item: &Item, is_broken: bool) -> TokenStream {
+fn render_item(item: &BodyItem, is_broken: bool) -> TokenStream {
     match item {
-        Item::Plain(tokens) | Item::Broken { tokens, .. } => tokens.clone(),
-        Item::Function(function) => role_function(function, is_broken),
+        BodyItem::Plain(tokens) | BodyItem::Broken { tokens, .. } => tokens.clone(),
+        BodyItem::Function(function) => render_role_function(function, is_broken),
     }
 }
 
 /// The lints that the language itself provokes are off: it is the scenario that lends a state as
 /// `&mut Vec<T>` and a number as `&u64`, and has no `const` functions.
-fn role_function(function: &RoleFn, is_broken: bool) -> TokenStream {
+fn render_role_function(function: &RoleFn, is_broken: bool) -> TokenStream {
     let RoleFn {
         role,
         attributes,
@@ -148,9 +152,9 @@ fn role_function(function: &RoleFn, is_broken: bool) -> TokenStream {
     // step says what it follows
     let unused = (is_broken || body.is_none()).then(|| quote!(#[allow(unused_variables)]));
     let body = match body {
-        Some(body) if lacks_type => body::stub(body.span()),
+        Some(body) if lacks_type => body::stub_body(body.span()),
         Some(body) => body.clone(),
-        None => body::stub(semicolon.unwrap_or_else(Span::call_site)),
+        None => body::stub_body(semicolon.unwrap_or_else(Span::call_site)),
     };
     quote! {
         #(#attributes)*
@@ -168,9 +172,9 @@ fn role_function(function: &RoleFn, is_broken: bool) -> TokenStream {
 }
 
 /// The arguments of a call; `setup` borrows a setup's value.
-fn arguments(
+fn render_arguments(
     arguments: &[Argument],
-    resolved: &Resolved,
+    resolved: &ResolvedScenario,
     setup: impl Fn(usize) -> TokenStream,
 ) -> TokenStream {
     let arguments = arguments.iter().map(
@@ -180,62 +184,64 @@ fn arguments(
              variable,
              span: _,
          }| match *source {
-            Source::Step(step) => {
-                let slot = slot(step);
+            ArgumentSource::Step(step) => {
+                let slot = slot_ident(step);
                 let response = &resolved.steps[step].response.ty;
                 quote!(::loadtest::__private::arg::<#ty, #response>(&self.#slot, #step, #variable)?)
             }
-            Source::Feed(at) => {
-                let (row, feed) = (row(at), feed(at));
+            ArgumentSource::Feed(at) => {
+                let (row, feed) = (row_ident(at), feed_ident(at));
                 let value = quote!(self.#row.get(&self.shared.#feed));
-                lend(ty, &resolved.feeds[at].ty.row, &value)
+                render_borrow(ty, &resolved.feeds[at].ty.row, &value)
             }
-            Source::Vu { is_mutable } => {
+            ArgumentSource::Vu { is_mutable } => {
                 let vu = quote!(::loadtest::__private::Vu);
                 if is_mutable {
-                    lend_mut(ty, &vu, &quote!(&mut *__vu))
+                    render_mut_borrow(ty, &vu, &quote!(&mut *__vu))
                 } else {
-                    lend(ty, &vu, &quote!(&*__vu))
+                    render_borrow(ty, &vu, &quote!(&*__vu))
                 }
             }
-            Source::Http => {
+            ArgumentSource::Http => {
                 let http = quote!(::loadtest::__private::Http);
-                lend_mut(ty, &http, &quote!(&mut *__http))
+                render_mut_borrow(ty, &http, &quote!(&mut *__http))
             }
-            Source::State { at, is_mutable } => {
-                let (state, of) = (state(at), &resolved.states[at].ty);
+            ArgumentSource::State { at, is_mutable } => {
+                let (state, of) = (state_ident(at), &resolved.states[at].ty);
                 if is_mutable {
-                    lend_mut(ty, of, &quote!(self.#state.get_mut()))
+                    render_mut_borrow(ty, of, &quote!(self.#state.get_mut()))
                 } else {
-                    lend(ty, of, &quote!(self.#state.get()))
+                    render_borrow(ty, of, &quote!(self.#state.get()))
                 }
             }
-            Source::Setup(at) => lend(ty, &resolved.setups[at].made.ty, &setup(at)),
+            ArgumentSource::Setup(at) => {
+                render_borrow(ty, &resolved.setups[at].made.ty, &setup(at))
+            }
         },
     );
     quote!(#(#arguments),*)
 }
 
-fn lend(ty: &syn::Type, of: &TokenStream, value: &TokenStream) -> TokenStream {
+fn render_borrow(ty: &syn::Type, of: &TokenStream, value: &TokenStream) -> TokenStream {
     quote!(::loadtest::__private::lend::<#ty, #of>(#value))
 }
 
-fn lend_mut(ty: &syn::Type, of: &TokenStream, value: &TokenStream) -> TokenStream {
+fn render_mut_borrow(ty: &syn::Type, of: &TokenStream, value: &TokenStream) -> TokenStream {
     quote!(::loadtest::__private::lend_mut::<#ty, #of>(#value))
 }
 
 /// A return type for a turbofish, where `impl Trait` is not allowed.
-fn in_turbofish(ty: &TokenStream) -> TokenStream {
+fn type_in_turbofish(ty: &TokenStream) -> TokenStream {
     let has_impl = |token: TokenTree| matches!(token, TokenTree::Ident(word) if word == "impl");
-    if flat(ty.clone()).any(has_impl) {
-        infer(ty)
+    if flatten_tokens(ty.clone()).any(has_impl) {
+        inferred_type_at(ty)
     } else {
         ty.clone()
     }
 }
 
 /// A `_` at the place of `tokens`: rustc blames it for a bound that does not hold.
-fn infer(tokens: &TokenStream) -> TokenStream {
+fn inferred_type_at(tokens: &TokenStream) -> TokenStream {
     let span = tokens
         .clone()
         .into_iter()
@@ -244,37 +250,37 @@ fn infer(tokens: &TokenStream) -> TokenStream {
     quote_spanned!(span=> _)
 }
 
-fn flat(tokens: TokenStream) -> Box<dyn Iterator<Item = TokenTree>> {
+fn flatten_tokens(tokens: TokenStream) -> Box<dyn Iterator<Item = TokenTree>> {
     Box::new(tokens.into_iter().flat_map(|token| match token {
-        TokenTree::Group(group) => flat(group.stream()),
+        TokenTree::Group(group) => flatten_tokens(group.stream()),
         other => Box::new(std::iter::once(other)),
     }))
 }
 
-fn call_site(ident: &Ident) -> Ident {
+fn at_call_site(ident: &Ident) -> Ident {
     let mut ident = ident.clone();
     ident.set_span(Span::call_site());
     ident
 }
 
-fn slot(step: usize) -> Ident {
+fn slot_ident(step: usize) -> Ident {
     format_ident!("step_{step}")
 }
 
 /// The rows of a feed, among what all users share.
-fn feed(at: usize) -> Ident {
+fn feed_ident(at: usize) -> Ident {
     format_ident!("feed_{at}")
 }
 
 /// The row that a user has of a feed.
-fn row(at: usize) -> Ident {
+fn row_ident(at: usize) -> Ident {
     format_ident!("row_{at}")
 }
 
-fn state(at: usize) -> Ident {
+fn state_ident(at: usize) -> Ident {
     format_ident!("state_{at}")
 }
 
-fn setup_value(at: usize) -> Ident {
+fn setup_ident(at: usize) -> Ident {
     format_ident!("setup_{at}")
 }

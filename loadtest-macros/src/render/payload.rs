@@ -1,12 +1,12 @@
 //! Code that writes what a declared request carries, and code that reads its files before the load.
 
-use super::request::{constant, piece, text};
-use crate::resolve::{Form, Payload, Piece, Request, Resolved};
+use super::request::{constant_text, render_piece, render_text_then};
+use crate::resolve::{RequestPiece, ResolvedBody, ResolvedRequest, ResolvedScenario, StepForm};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
 /// The body of the step with the number `at`, and its type unless a header names one.
-pub(super) fn body(at: usize, request: &Request) -> TokenStream {
+pub(super) fn render_body(at: usize, request: &ResolvedRequest) -> TokenStream {
     let Some(body) = &request.body else {
         return TokenStream::new();
     };
@@ -15,40 +15,40 @@ pub(super) fn body(at: usize, request: &Request) -> TokenStream {
         .iter()
         .any(|header| header.name == "content-type");
     let content_type = match body {
-        Payload::Multipart { boundary, .. } if explicit => {
+        ResolvedBody::Multipart { boundary, .. } if explicit => {
             quote!(__request.keep_boundary(#boundary)?;)
         }
         _ if explicit => TokenStream::new(),
-        _ => content_type(at, body),
+        _ => render_content_type(at, body),
     };
     let write = match body {
-        Payload::Text { pieces, .. } => match constant(pieces) {
+        ResolvedBody::Text { pieces, .. } => match constant_text(pieces) {
             Some(text) => quote!(__request.body_static(#text);),
-            None => text(pieces, &quote!(__request.body_text(__text))),
+            None => render_text_then(pieces, &quote!(__request.body_text(__text))),
         },
-        Payload::File(file) => {
+        ResolvedBody::File(file) => {
             let file = file_field(at, *file);
             quote!(__request.body_shared(self.shared.#file.bytes());)
         }
-        Payload::Multipart { pieces, boundary } => match constant(pieces) {
+        ResolvedBody::Multipart { pieces, boundary } => match constant_text(pieces) {
             Some(text) => quote!(__request.body_static(#text);),
             None if body.is_made_once() => {
                 let body = body_field(at);
                 quote!(__request.body_shared(::core::clone::Clone::clone(&self.shared.#body));)
             }
-            None => multipart(at, pieces, boundary),
+            None => render_multipart(at, pieces, boundary),
         },
     };
     quote!(#write #content_type)
 }
 
-fn content_type(at: usize, body: &Payload) -> TokenStream {
+fn render_content_type(at: usize, body: &ResolvedBody) -> TokenStream {
     let text = match body {
-        Payload::Text { content_type, .. } => (*content_type).to_owned(),
-        Payload::Multipart { boundary, .. } => {
+        ResolvedBody::Text { content_type, .. } => (*content_type).to_owned(),
+        ResolvedBody::Multipart { boundary, .. } => {
             format!("multipart/form-data; boundary={boundary}")
         }
-        Payload::File(file) => {
+        ResolvedBody::File(file) => {
             let file = file_field(at, *file);
             return quote!(__request.content_type(self.shared.#file.content_type_header()););
         }
@@ -59,13 +59,13 @@ fn content_type(at: usize, body: &Payload) -> TokenStream {
 }
 
 /// A body with values: the text between files is written into `__text`, all into `__body`.
-fn multipart(at: usize, pieces: &[Piece], boundary: &str) -> TokenStream {
+fn render_multipart(at: usize, pieces: &[RequestPiece], boundary: &str) -> TokenStream {
     let files = pieces.iter().filter_map(|piece| match piece {
-        Piece::File(file) => Some(file_field(at, *file)),
+        RequestPiece::File(file) => Some(file_field(at, *file)),
         _ => None,
     });
     let pieces = pieces.iter().map(|part| match part {
-        Piece::File(file) => {
+        RequestPiece::File(file) => {
             let file = file_field(at, *file);
             quote! {
                 __body.extend_from_slice(__text.as_bytes());
@@ -73,19 +73,19 @@ fn multipart(at: usize, pieces: &[Piece], boundary: &str) -> TokenStream {
                 __body.extend_from_slice(self.shared.#file.as_slice());
             }
         }
-        Piece::FileType(file) => {
+        RequestPiece::FileType(file) => {
             let file = file_field(at, *file);
             quote!(__text.push_str(self.shared.#file.content_type());)
         }
-        Piece::Value(..) | Piece::Rust(..) => {
-            let write = piece(part);
+        RequestPiece::Value(..) | RequestPiece::Rust(..) => {
+            let write = render_piece(part);
             quote! {
                 let __begin = __text.len();
                 #write
                 ::loadtest::__private::outside_boundary(&__text[__begin..], #boundary)?;
             }
         }
-        Piece::Text(_) | Piece::BeginQuery => piece(part),
+        RequestPiece::Text(_) | RequestPiece::BeginQuery => render_piece(part),
     });
     quote! {
         let mut __text = __request.text();
@@ -98,30 +98,33 @@ fn multipart(at: usize, pieces: &[Piece], boundary: &str) -> TokenStream {
 }
 
 /// A value that is made before the load for a declared request.
-pub(super) struct Made {
+pub(super) struct PreparedValue {
     pub(super) name: Ident,
     pub(super) ty: TokenStream,
     pub(super) value: TokenStream,
-    /// Whether it is used in the load, and not only for another value.
+    /// True if users need the value during the load; false if only another value needs it.
     pub(super) is_shared: bool,
 }
 
-/// What is made before the load for the declared requests, in order.
-pub(super) fn made(resolved: &Resolved) -> impl Iterator<Item = Made> {
+/// The values to prepare before the load for the declared requests, in order.
+pub(super) fn prepared_values(resolved: &ResolvedScenario) -> impl Iterator<Item = PreparedValue> {
     resolved
         .steps
         .iter()
         .enumerate()
         .flat_map(|(at, step)| match &step.form {
-            Form::Declared(request) => made_for(at, &step.display_name(), request),
+            StepForm::Declared(request) => prepared_for_step(at, &step.display_name(), request),
             _ => Vec::new(),
         })
 }
 
-fn made_for(at: usize, step: &str, request: &Request) -> Vec<Made> {
-    let is_made_once = request.body.as_ref().is_some_and(Payload::is_made_once);
+fn prepared_for_step(at: usize, step: &str, request: &ResolvedRequest) -> Vec<PreparedValue> {
+    let is_made_once = request
+        .body
+        .as_ref()
+        .is_some_and(ResolvedBody::is_made_once);
     let boundary = match &request.body {
-        Some(Payload::Multipart { boundary, .. }) => Some(boundary),
+        Some(ResolvedBody::Multipart { boundary, .. }) => Some(boundary),
         _ => None,
     };
     let files = request.files.0.iter().enumerate().map(|(number, path)| {
@@ -134,36 +137,38 @@ fn made_for(at: usize, step: &str, request: &Request) -> Vec<Made> {
             #check
             __file
         }};
-        Made {
+        PreparedValue {
             name: file_field(at, number),
             ty: quote!(::loadtest::__private::File),
             value,
             is_shared: !is_made_once,
         }
     });
-    let mut made: Vec<Made> = files.collect();
-    if let Some(Payload::Multipart { pieces, .. }) = &request.body
+    let mut made: Vec<PreparedValue> = files.collect();
+    if let Some(ResolvedBody::Multipart { pieces, .. }) = &request.body
         && is_made_once
     {
         let pieces = pieces.iter().map(|piece| match piece {
-            Piece::Text(text) => quote!(__body.extend_from_slice(#text.as_bytes());),
-            Piece::File(file) => {
+            RequestPiece::Text(text) => quote!(__body.extend_from_slice(#text.as_bytes());),
+            RequestPiece::File(file) => {
                 let file = file_field(at, *file);
                 quote!(__body.extend_from_slice(#file.as_slice());)
             }
-            Piece::FileType(file) => {
+            RequestPiece::FileType(file) => {
                 let file = file_field(at, *file);
                 quote!(__body.extend_from_slice(#file.content_type().as_bytes());)
             }
             // it would not be made once
-            Piece::Value(..) | Piece::Rust(..) | Piece::BeginQuery => TokenStream::new(),
+            RequestPiece::Value(..) | RequestPiece::Rust(..) | RequestPiece::BeginQuery => {
+                TokenStream::new()
+            }
         });
         let value = quote! {{
             let mut __body = ::std::vec::Vec::<u8>::new();
             #(#pieces)*
             ::loadtest::__private::made_once(__body)
         }};
-        made.push(Made {
+        made.push(PreparedValue {
             name: body_field(at),
             ty: quote!(::loadtest::__private::Bytes),
             value,

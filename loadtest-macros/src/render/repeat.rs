@@ -1,26 +1,27 @@
 //! The definitions of steps that send again, and the condition that ends it.
 
-use super::definition::{duration, list, option, text};
-use super::slot;
-use crate::options::{Repeat, Trigger};
-use crate::resolve::Resolved;
-use crate::spelling::as_written;
+use super::definition::{render_duration, render_list, render_option, render_text};
+use super::slot_ident;
+use crate::options::{RepeatOptions, RetryTrigger};
+use crate::resolve::ResolvedScenario;
+use crate::spelling::source_text;
 use proc_macro2::TokenStream;
 use quote::quote;
 
 /// The `Option<Retry>` of a step.
-pub(super) fn retry(repeat: &Repeat) -> TokenStream {
-    option(repeat.retry.as_ref().map(|retry| {
+pub(super) fn render_retry(repeat: &RepeatOptions) -> TokenStream {
+    render_option(repeat.retry.as_ref().map(|retry| {
         let times = retry.times;
-        let backoff = retry
-            .backoff
-            .map_or_else(|| quote!(::loadtest::__private::Retry::BACKOFF), duration);
+        let backoff = retry.backoff.map_or_else(
+            || quote!(::loadtest::__private::Retry::BACKOFF),
+            render_duration,
+        );
         let on = if retry.on.is_empty() {
             quote!(::loadtest::__private::Cow::Borrowed(
                 ::loadtest::__private::Retry::ON
             ))
         } else {
-            list(retry.on.iter().map(|(on, _)| trigger(*on)))
+            render_list(retry.on.iter().map(|(on, _)| render_trigger(*on)))
         };
         quote! {
             ::loadtest::__private::Retry { times: #times, backoff: #backoff, on: #on }
@@ -28,29 +29,29 @@ pub(super) fn retry(repeat: &Repeat) -> TokenStream {
     }))
 }
 
-fn trigger(trigger: Trigger) -> TokenStream {
+fn render_trigger(trigger: RetryTrigger) -> TokenStream {
     let variant = match trigger {
-        Trigger::Status(from, to) => quote! {
+        RetryTrigger::Status(from, to) => quote! {
             Status(::loadtest::__private::StatusRange { from: #from, to: #to })
         },
-        Trigger::Timeout => quote!(Timeout),
-        Trigger::Connect => quote!(Connect),
-        Trigger::Reset => quote!(Reset),
+        RetryTrigger::Timeout => quote!(Timeout),
+        RetryTrigger::Connect => quote!(Connect),
+        RetryTrigger::Reset => quote!(Reset),
     };
     quote!(::loadtest::__private::Trigger::#variant)
 }
 
 /// The `Option<Until>` of a step.
-pub(super) fn until(repeat: &Repeat) -> TokenStream {
-    option(repeat.until.as_ref().map(|(_, condition)| {
-        let condition = text(&as_written(condition));
+pub(super) fn render_until(repeat: &RepeatOptions) -> TokenStream {
+    render_option(repeat.until.as_ref().map(|(_, condition)| {
+        let condition = render_text(&source_text(condition));
         let every = repeat.every.as_ref().map_or_else(
             || quote!(::loadtest::__private::Until::EVERY),
-            |(_, time)| duration(*time),
+            |(_, time)| render_duration(*time),
         );
         let within = repeat.within.as_ref().map_or_else(
             || quote!(::loadtest::__private::Until::WITHIN),
-            |(_, time)| duration(*time),
+            |(_, time)| render_duration(*time),
         );
         quote! {
             ::loadtest::__private::Until { condition: #condition, every: #every, within: #within }
@@ -59,14 +60,14 @@ pub(super) fn until(repeat: &Repeat) -> TokenStream {
 }
 
 /// `Chain::arrived`: the conditions of the steps that ask until the answer is the one they wait for.
-pub(super) fn arrived(resolved: &Resolved) -> TokenStream {
+pub(super) fn render_arrived(resolved: &ResolvedScenario) -> TokenStream {
     let arms: Vec<TokenStream> = resolved
         .steps
         .iter()
         .enumerate()
         .filter_map(|(at, step)| {
             let (_, condition) = step.options.repeat.until.as_ref()?;
-            let (slot, ty) = (slot(at), &step.response.ty);
+            let (slot, ty) = (slot_ident(at), &step.response.ty);
             Some(quote! {
                 #at => self.#slot.response().is_some_and(|__response| {
                     ::loadtest::__private::holds::<#ty>(__response, #condition)

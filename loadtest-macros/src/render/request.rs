@@ -1,24 +1,31 @@
 //! Code that writes a declared request.
 
-use super::header::{header, name_of};
+use super::header::{render_header, render_header_name};
 use super::payload;
-use crate::resolve::{Access, Origin, Piece, Placeholder, Request, Resolved, Sink, Step};
-use crate::template::Segment;
+use crate::resolve::{
+    Placeholder, RequestPiece, ResolvedRequest, ResolvedScenario, ResolvedStep, ValueAccess,
+    ValueEncoding, ValueOrigin,
+};
+use crate::template::PathSegment;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use std::collections::BTreeSet;
 
 /// The arm of `build` for the step with the number `at`: what is constant costs nothing at run time, and
 /// without the answers that it `follows` there is no request.
-pub(super) fn build(at: usize, request: &Request, follows: Option<&TokenStream>) -> TokenStream {
+pub(super) fn render_request(
+    at: usize,
+    request: &ResolvedRequest,
+    follows: Option<&TokenStream>,
+) -> TokenStream {
     let roots = request
         .placeholders()
         .filter_map(|placeholder| placeholder.root.as_ref())
-        .map(|(name, span)| identifier(name, *span));
+        .map(|(name, span)| raw_identifier(name, *span));
     let method = format_ident!("{}", request.method);
-    let url = without_rows(&request.url, url(&request.url));
-    let headers = request.headers.iter().map(header);
-    let body = payload::body(at, request);
+    let url = hide_private_values(&request.url, render_url(&request.url));
+    let headers = request.headers.iter().map(render_header);
+    let body = payload::render_body(at, request);
     quote! {
         {
             #(let _ = #roots;)*
@@ -32,30 +39,32 @@ pub(super) fn build(at: usize, request: &Request, follows: Option<&TokenStream>)
     }
 }
 
-fn url(pieces: &[Piece]) -> TokenStream {
-    match constant(pieces) {
+fn render_url(pieces: &[RequestPiece]) -> TokenStream {
+    match constant_text(pieces) {
         Some(path) if path.starts_with('/') => quote! {
             __request.path(const { ::loadtest::__private::PathAndQuery::from_static(#path) });
         },
         Some(url) => quote!(__request.url_static(#url)?;),
-        None => text(pieces, &quote!(__request.url_text(__text)?)),
+        None => render_text_then(pieces, &quote!(__request.url_text(__text)?)),
     }
 }
 
 /// A URL with a value of a feed or a secret is not shown when it is invalid.
-fn without_rows(pieces: &[Piece], write: TokenStream) -> TokenStream {
-    let is_private = |piece: &Piece| match piece {
-        Piece::Value(placeholder, _) => placeholder.origin.is_private(),
+fn hide_private_values(pieces: &[RequestPiece], write: TokenStream) -> TokenStream {
+    let is_private = |piece: &RequestPiece| match piece {
+        RequestPiece::Value(placeholder, _) => placeholder.origin.is_private(),
         _ => false,
     };
     if !pieces.iter().any(is_private) {
         return write;
     }
     let shown = pieces.iter().map(|piece| match piece {
-        Piece::Text(text) => text.clone(),
-        Piece::Value(placeholder, _) => format!("{{{{{}}}}}", placeholder.variable),
-        Piece::Rust(..) | Piece::File(_) | Piece::FileType(_) => "{..}".to_owned(),
-        Piece::BeginQuery => "?".to_owned(),
+        RequestPiece::Text(text) => text.clone(),
+        RequestPiece::Value(placeholder, _) => format!("{{{{{}}}}}", placeholder.variable),
+        RequestPiece::Rust(..) | RequestPiece::File(_) | RequestPiece::FileType(_) => {
+            "{..}".to_owned()
+        }
+        RequestPiece::BeginQuery => "?".to_owned(),
     });
     let shown = shown.collect::<String>();
     quote! {
@@ -69,17 +78,17 @@ fn without_rows(pieces: &[Piece], write: TokenStream) -> TokenStream {
     }
 }
 
-pub(super) fn constant(pieces: &[Piece]) -> Option<&str> {
+pub(super) fn constant_text(pieces: &[RequestPiece]) -> Option<&str> {
     match pieces {
         [] => Some(""),
-        [Piece::Text(text)] => Some(text),
+        [RequestPiece::Text(text)] => Some(text),
         _ => None,
     }
 }
 
 /// Writes `pieces` into `__text`, then does `end`.
-pub(super) fn text(pieces: &[Piece], end: &TokenStream) -> TokenStream {
-    let pieces = pieces.iter().map(piece);
+pub(super) fn render_text_then(pieces: &[RequestPiece], end: &TokenStream) -> TokenStream {
+    let pieces = pieces.iter().map(render_piece);
     quote! {
         let mut __text = __request.text();
         #(#pieces)*
@@ -88,40 +97,40 @@ pub(super) fn text(pieces: &[Piece], end: &TokenStream) -> TokenStream {
 }
 
 /// Writes a piece to the end of `__text`.
-pub(super) fn piece(piece: &Piece) -> TokenStream {
+pub(super) fn render_piece(piece: &RequestPiece) -> TokenStream {
     match piece {
-        Piece::Text(text) => quote!(__text.push_str(#text);),
-        Piece::Value(placeholder, sink) => write(placeholder, *sink),
-        Piece::Rust(expression, sink) => {
-            let (write, infer) = (writer(*sink), super::infer(expression));
+        RequestPiece::Text(text) => quote!(__text.push_str(#text);),
+        RequestPiece::Value(placeholder, sink) => render_placeholder(placeholder, *sink),
+        RequestPiece::Rust(expression, sink) => {
+            let (write, infer) = (encoder_path(*sink), super::inferred_type_at(expression));
             quote!(::loadtest::__private::#write::<#infer>(&(#expression), &mut __text)?;)
         }
-        Piece::BeginQuery => quote!(::loadtest::__private::begin_query(&mut __text);),
+        RequestPiece::BeginQuery => quote!(::loadtest::__private::begin_query(&mut __text);),
         // in forms with parts only, and written there
-        Piece::File(_) | Piece::FileType(_) => TokenStream::new(),
+        RequestPiece::File(_) | RequestPiece::FileType(_) => TokenStream::new(),
     }
 }
 
-fn writer(sink: Sink) -> TokenStream {
+fn encoder_path(sink: ValueEncoding) -> TokenStream {
     match sink {
-        Sink::Raw => quote!(text),
-        Sink::Url => quote!(url_text),
-        Sink::Query => quote!(query_text),
-        Sink::Form => quote!(form_text),
-        Sink::JsonText => quote!(json_text),
-        Sink::JsonValue => quote!(json_value),
+        ValueEncoding::Raw => quote!(text),
+        ValueEncoding::Url => quote!(url_text),
+        ValueEncoding::Query => quote!(query_text),
+        ValueEncoding::Form => quote!(form_text),
+        ValueEncoding::JsonText => quote!(json_text),
+        ValueEncoding::JsonValue => quote!(json_value),
     }
 }
 
-fn write(placeholder: &Placeholder, sink: Sink) -> TokenStream {
+fn render_placeholder(placeholder: &Placeholder, sink: ValueEncoding) -> TokenStream {
     let Placeholder {
         origin,
         variable,
         span,
         ..
     } = placeholder;
-    let write = writer(sink);
-    if let Some(name) = placeholder.secret() {
+    let write = encoder_path(sink);
+    if let Some(name) = placeholder.secret_name() {
         return quote! {
             ::loadtest::__private::#write::<str>(
                 ::loadtest::__private::secret_text(#name).expose(),
@@ -129,11 +138,13 @@ fn write(placeholder: &Placeholder, sink: Sink) -> TokenStream {
             )?;
         };
     }
-    let access = access(placeholder);
+    let access = render_access(placeholder);
     let infer = quote_spanned!(*span=> _);
     let present = match origin {
-        Origin::Step(step) => quote!(::loadtest::__private::present(#access, #step, #variable)?),
-        Origin::Feed(_) | Origin::Secret => {
+        ValueOrigin::Step(step) => {
+            quote!(::loadtest::__private::present(#access, #step, #variable)?)
+        }
+        ValueOrigin::Feed(_) | ValueOrigin::Secret => {
             quote!(::loadtest::__private::in_feed(#access, #variable)?)
         }
     };
@@ -143,33 +154,33 @@ fn write(placeholder: &Placeholder, sink: Sink) -> TokenStream {
 }
 
 /// An `Option` of a reference to the value.
-fn access(placeholder: &Placeholder) -> TokenStream {
+fn render_access(placeholder: &Placeholder) -> TokenStream {
     let variable = &placeholder.variable;
     let body = match placeholder.origin {
-        Origin::Step(step) => {
-            let slot = super::slot(step);
+        ValueOrigin::Step(step) => {
+            let slot = super::slot_ident(step);
             quote!(self.#slot.body(#step, #variable)?)
         }
-        Origin::Feed(at) => {
-            let (row, feed) = (super::row(at), super::feed(at));
+        ValueOrigin::Feed(at) => {
+            let (row, feed) = (super::row_ident(at), super::feed_ident(at));
             quote!(self.#row.get(&self.shared.#feed))
         }
         // written as it is
-        Origin::Secret => TokenStream::new(),
+        ValueOrigin::Secret => TokenStream::new(),
     };
     match &placeholder.access {
-        Access::Secret(_) => TokenStream::new(),
-        Access::Header { step, name } => {
-            let slot = super::slot(*step);
-            let name = name_of(name);
+        ValueAccess::Secret(_) => TokenStream::new(),
+        ValueAccess::Header { step, name } => {
+            let slot = super::slot_ident(*step);
+            let name = render_header_name(name);
             quote!(self.#slot.header(#step, #variable, &#name)?)
         }
-        Access::Untyped(segments) => {
+        ValueAccess::Untyped(segments) => {
             let segments = segments.iter().map(|segment| match segment {
-                Segment::Field(key) | Segment::Key(key) => {
+                PathSegment::Field(key) | PathSegment::Key(key) => {
                     quote!(::loadtest::__private::Segment::Key(#key))
                 }
-                Segment::Index(index) => quote!(::loadtest::__private::Segment::Index(#index)),
+                PathSegment::Index(index) => quote!(::loadtest::__private::Segment::Index(#index)),
             });
             quote! {
                 ::loadtest::__private::json_path(
@@ -178,13 +189,13 @@ fn access(placeholder: &Placeholder) -> TokenStream {
                 )
             }
         }
-        Access::Typed {
+        ValueAccess::Typed {
             segments,
             in_literal,
         } => {
             let steps = segments
                 .iter()
-                .map(|(segment, span)| typed_segment(segment, *span, *in_literal));
+                .map(|(segment, span)| render_typed_segment(segment, *span, *in_literal));
             quote! {{
                 use ::loadtest::__private::{OpenPlain as _, OpenValue as _};
                 use ::loadtest::__private::{PeelOption as _, PeelPlain as _};
@@ -201,18 +212,18 @@ fn access(placeholder: &Placeholder) -> TokenStream {
 
 /// A field for every name in a typed path, since the path may lead through untyped JSON: the access
 /// to a field of that compiles as well, and finds the key to look up.
-pub(super) fn names(resolved: &Resolved) -> TokenStream {
+pub(super) fn render_field_names(resolved: &ResolvedScenario) -> TokenStream {
     let names: BTreeSet<&str> = resolved
         .steps
         .iter()
-        .flat_map(Step::placeholders)
+        .flat_map(ResolvedStep::placeholders)
         .filter_map(|placeholder| match &placeholder.access {
-            Access::Typed { segments, .. } => Some(segments),
+            ValueAccess::Typed { segments, .. } => Some(segments),
             _ => None,
         })
         .flatten()
         .filter_map(|(segment, _)| match segment {
-            Segment::Field(name) => Some(name.as_str()),
+            PathSegment::Field(name) => Some(name.as_str()),
             _ => None,
         })
         .collect();
@@ -222,7 +233,7 @@ pub(super) fn names(resolved: &Resolved) -> TokenStream {
     let names: Vec<&str> = names.into_iter().collect();
     let fields: Vec<Ident> = names
         .iter()
-        .map(|name| identifier(name, Span::call_site()))
+        .map(|name| raw_identifier(name, Span::call_site()))
         .collect();
     quote! {
         #[allow(non_snake_case)]
@@ -234,7 +245,7 @@ pub(super) fn names(resolved: &Resolved) -> TokenStream {
 }
 
 /// A field access that rustc checks; an index that does not panic.
-fn typed_segment(segment: &Segment, span: Span, in_literal: bool) -> TokenStream {
+fn render_typed_segment(segment: &PathSegment, span: Span, in_literal: bool) -> TokenStream {
     // with the span of the literal itself, rustc would propose to replace all of it by a field name
     let span = if in_literal {
         Span::call_site().located_at(span)
@@ -243,17 +254,17 @@ fn typed_segment(segment: &Segment, span: Span, in_literal: bool) -> TokenStream
     };
     let infer = quote_spanned!(span=> _);
     let next = match segment {
-        Segment::Field(name) => {
-            let field = identifier(name, span);
+        PathSegment::Field(name) => {
+            let field = raw_identifier(name, span);
             quote! {{
                 let __owner = (&::loadtest::__private::Owner(__value, &__NAMES)).open();
                 ::loadtest::__private::take(__owner, &__owner.#field)?
             }}
         }
-        Segment::Index(index) => {
+        PathSegment::Index(index) => {
             quote!(::loadtest::__private::index::<#infer, _>(__value, #index)?)
         }
-        Segment::Key(key) => quote!(::loadtest::__private::key::<#infer, _>(__value, #key)?),
+        PathSegment::Key(key) => quote!(::loadtest::__private::key::<#infer, _>(__value, #key)?),
     };
     quote! {
         let __value = #next;
@@ -262,7 +273,7 @@ fn typed_segment(segment: &Segment, span: Span, in_literal: bool) -> TokenStream
 }
 
 /// `type` becomes `r#type`.
-pub(super) fn identifier(name: &str, span: Span) -> Ident {
+pub(super) fn raw_identifier(name: &str, span: Span) -> Ident {
     match syn::parse_str::<Ident>(name) {
         Ok(mut ident) => {
             ident.set_span(span);

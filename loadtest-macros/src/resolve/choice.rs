@@ -1,21 +1,21 @@
 //! Steps of which one runs at most: `one_of = view`.
 
-use super::{Resolved, Step, unraw};
-use crate::options::{ROUNDING, Weight};
+use super::{ResolvedScenario, ResolvedStep, without_raw_prefix};
+use crate::options::{ROUNDING, WeightOption};
 use crate::signature;
-use crate::suggest::{Errors, did_you_mean};
+use crate::suggest::{MacroErrors, did_you_mean};
 use proc_macro2::Span;
 use std::collections::BTreeSet;
 
 /// The steps that share a draw, in the order of the source.
-pub(crate) struct Choice {
+pub(crate) struct StepChoice {
     name: String,
     pub(crate) members: Vec<usize>,
 }
 
-impl Choice {
+impl StepChoice {
     /// The words for weights whose sum is not known here.
-    pub(crate) fn too_much(&self) -> String {
+    pub(crate) fn weights_exceed_one(&self) -> String {
         format!(
             "the weights of `one_of = {}` add up to more than 1, but at most one of its steps runs",
             self.name
@@ -24,15 +24,15 @@ impl Choice {
 }
 
 /// The choices of a scenario, in the order of their first steps.
-pub(crate) fn choices(steps: &[Step]) -> Vec<Choice> {
-    let mut choices: Vec<Choice> = Vec::new();
+pub(crate) fn collect_choices(steps: &[ResolvedStep]) -> Vec<StepChoice> {
+    let mut choices: Vec<StepChoice> = Vec::new();
     for (at, step) in steps.iter().enumerate() {
-        let Some(name) = step.options.one_of.as_ref().map(unraw) else {
+        let Some(name) = step.options.one_of.as_ref().map(without_raw_prefix) else {
             continue;
         };
         match choices.iter_mut().find(|choice| choice.name == name) {
             Some(choice) => choice.members.push(at),
-            None => choices.push(Choice {
+            None => choices.push(StepChoice {
                 name,
                 members: vec![at],
             }),
@@ -42,9 +42,9 @@ pub(crate) fn choices(steps: &[Step]) -> Vec<Choice> {
 }
 
 /// Notes choices that are none, and what could never run for them.
-pub(super) fn check(resolved: &Resolved, errors: &mut Errors) {
+pub(super) fn check_choices(resolved: &ResolvedScenario, errors: &mut MacroErrors) {
     let steps = &resolved.steps;
-    let choices = choices(steps);
+    let choices = collect_choices(steps);
     if choices.is_empty() {
         return;
     }
@@ -52,21 +52,23 @@ pub(super) fn check(resolved: &Resolved, errors: &mut Errors) {
         check_weights(choice, steps, errors);
     }
     // one that does not parse may be the other member
-    let is_broken = |step: &Step| step.options.one_of.is_none() && step.key("one_of").is_some();
+    let is_broken = |step: &ResolvedStep| {
+        step.options.one_of.is_none() && step.option_ident("one_of").is_some()
+    };
     if !resolved.is_incomplete && !steps.iter().any(is_broken) {
-        refuse_alone(&choices, steps, errors);
+        refuse_single_step_choices(&choices, steps, errors);
     }
     refuse_unreachable(resolved, errors);
 }
 
-fn check_weights(choice: &Choice, steps: &[Step], errors: &mut Errors) {
+fn check_weights(choice: &StepChoice, steps: &[ResolvedStep], errors: &mut MacroErrors) {
     let name = &choice.name;
     let mut sum = 0.0;
     let mut over = None;
     for &at in &choice.members {
         let step = &steps[at];
-        match (step.key("weight"), &step.options.weight) {
-            (None, _) => errors.on(
+        match (step.option_ident("weight"), &step.options.weight) {
+            (None, _) => errors.add_on(
                 &step.options.one_of,
                 format!(
                     "how likely is `{}`? add `weight = 0.3`: the weights of `one_of = {name}` add up to \
@@ -74,7 +76,7 @@ fn check_weights(choice: &Choice, steps: &[Step], errors: &mut Errors) {
                     step.name
                 ),
             ),
-            (Some(key), Weight::Literal(weight)) => {
+            (Some(key), WeightOption::Literal(weight)) => {
                 sum += weight;
                 if sum > 1.0 + ROUNDING {
                     over = over.or(Some(key.span()));
@@ -89,16 +91,16 @@ fn check_weights(choice: &Choice, steps: &[Step], errors: &mut Errors) {
             .members
             .iter()
             .filter_map(|&at| match steps[at].options.weight {
-                Weight::Literal(weight) => Some(shown(weight).to_string()),
+                WeightOption::Literal(weight) => Some(round_for_message(weight).to_string()),
                 _ => None,
             })
             .collect();
-        errors.at(
+        errors.add_at(
             span,
             format!(
                 "the weights of `one_of = {name}` add up to {} ({}), more than 1, but at most one of its \
                  steps runs",
-                shown(sum),
+                round_for_message(sum),
                 weights.join(" + "),
             ),
         );
@@ -106,11 +108,15 @@ fn check_weights(choice: &Choice, steps: &[Step], errors: &mut Errors) {
 }
 
 /// Without what adding floats leaves behind.
-fn shown(weight: f64) -> f64 {
+fn round_for_message(weight: f64) -> f64 {
     (weight * 1e9).round() / 1e9
 }
 
-fn refuse_alone(choices: &[Choice], steps: &[Step], errors: &mut Errors) {
+fn refuse_single_step_choices(
+    choices: &[StepChoice],
+    steps: &[ResolvedStep],
+    errors: &mut MacroErrors,
+) {
     for choice in choices {
         let (name, [only]) = (&choice.name, choice.members.as_slice()) else {
             continue;
@@ -123,7 +129,7 @@ fn refuse_alone(choices: &[Choice], steps: &[Step], errors: &mut Errors) {
             hint
         };
         let step = &steps[*only];
-        errors.on(
+        errors.add_on(
             &step.options.one_of,
             format!(
                 "`{}` is the only step with `one_of = {name}`, so there is no choice{hint}",
@@ -134,40 +140,40 @@ fn refuse_alone(choices: &[Choice], steps: &[Step], errors: &mut Errors) {
 }
 
 /// Steps and checks that need two steps of one choice.
-fn refuse_unreachable(resolved: &Resolved, errors: &mut Errors) {
+fn refuse_unreachable(resolved: &ResolvedScenario, errors: &mut MacroErrors) {
     let steps = &resolved.steps;
-    let mut all: Vec<Needs<'_>> = Vec::with_capacity(steps.len());
+    let mut all: Vec<StepNeeds<'_>> = Vec::with_capacity(steps.len());
     for (at, step) in steps.iter().enumerate() {
-        let mut needs = Needs::of(&step.name, steps);
+        let mut needs = StepNeeds::new(&step.name, steps);
         needs.steps.insert(at);
         let mandatory = step.dependencies.iter().filter(|one| !one.optional);
         for dependency in mandatory {
-            needs.add(dependency.step, &all, dependency.span, errors);
+            needs.add_step(dependency.step, &all, dependency.span, errors);
         }
         all.push(needs);
     }
     for check in &resolved.checks {
-        let mut needs = Needs::of(&check.name, steps);
+        let mut needs = StepNeeds::new(&check.name, steps);
         for argument in &check.arguments {
-            if let Some(step) = argument.source.step()
+            if let Some(step) = argument.source.step_index()
                 && !signature::is_option(&argument.ty)
             {
-                needs.add(step, &all, argument.span, errors);
+                needs.add_step(step, &all, argument.span, errors);
             }
         }
     }
 }
 
-/// What a function cannot do without.
-struct Needs<'a> {
+/// The steps that a function requires.
+struct StepNeeds<'a> {
     name: &'a str,
-    all: &'a [Step],
+    all: &'a [ResolvedStep],
     /// Never two of one choice, so that a mistake is noted once and not for all that follows from it.
     steps: BTreeSet<usize>,
 }
 
-impl<'a> Needs<'a> {
-    fn of(name: &'a str, all: &'a [Step]) -> Self {
+impl<'a> StepNeeds<'a> {
+    fn new(name: &'a str, all: &'a [ResolvedStep]) -> Self {
         Self {
             name,
             all,
@@ -176,24 +182,28 @@ impl<'a> Needs<'a> {
     }
 
     /// Adds an earlier step and all that it needs, or notes that they never come together.
-    fn add(&mut self, step: usize, needs: &[Self], span: Span, errors: &mut Errors) {
+    fn add_step(&mut self, step: usize, needs: &[Self], span: Span, errors: &mut MacroErrors) {
         let Some(theirs) = needs.get(step) else {
             return;
         };
-        let Some((mine, other)) = self.clash(theirs) else {
+        let Some((mine, other)) = self.conflicting_steps(theirs) else {
             self.steps.extend(&theirs.steps);
             return;
         };
         let name = self.name;
         let [first, second] = [mine, other].map(|at| &self.all[at].name);
-        let choice = self.all[mine].options.one_of.as_ref().map(unraw);
+        let choice = self.all[mine]
+            .options
+            .one_of
+            .as_ref()
+            .map(without_raw_prefix);
         let choice = choice.unwrap_or_default();
         let second = if other == step {
             format!("`{second}`")
         } else {
             format!("`{second}` (for `{}`)", self.all[step].name)
         };
-        errors.at(
+        errors.add_at(
             span,
             if first == name {
                 format!(
@@ -210,8 +220,8 @@ impl<'a> Needs<'a> {
     }
 
     /// Two steps of one choice, the second of which is needed by `other`.
-    fn clash(&self, other: &Self) -> Option<(usize, usize)> {
-        let choice = |at: usize| self.all[at].options.one_of.as_ref().map(unraw);
+    fn conflicting_steps(&self, other: &Self) -> Option<(usize, usize)> {
+        let choice = |at: usize| self.all[at].options.one_of.as_ref().map(without_raw_prefix);
         other.steps.iter().find_map(|&theirs| {
             let name = choice(theirs)?;
             let is_other =

@@ -1,81 +1,98 @@
 //! The headers of steps, and those of the scenario, which are as if they were written on its steps.
 
-use super::names::Names;
-use super::request::{Access, Piece, Placeholder, Resolver, Sink};
-use super::{Resolved, shown};
+use super::names::ScenarioNames;
+use super::request::{Placeholder, RequestPiece, RequestResolver, ValueAccess, ValueEncoding};
+use super::{ResolvedScenario, shown};
 use crate::fingerprint::Fingerprint;
 use crate::options;
-use crate::suggest::Errors;
+use crate::suggest::MacroErrors;
 use quote::quote;
 
 /// A header, all its placeholders resolved.
-pub(crate) struct Header {
-    /// In lower case.
+pub(crate) struct ResolvedHeader {
+    /// Lower case.
     pub(crate) name: String,
-    pub(crate) value: HeaderValue,
+    pub(crate) value: ResolvedHeaderValue,
 }
 
-pub(crate) enum HeaderValue {
-    Text(Vec<Piece>),
-    Basic(Basic),
+pub(crate) enum ResolvedHeaderValue {
+    Text(Vec<RequestPiece>),
+    Basic(BasicCredentials),
 }
 
 /// User name and password.
-pub(crate) struct Basic {
-    pub(crate) user: Vec<Piece>,
-    pub(crate) password: Vec<Piece>,
+pub(crate) struct BasicCredentials {
+    pub(crate) user: Vec<RequestPiece>,
+    pub(crate) password: Vec<RequestPiece>,
 }
 
-impl Header {
+impl ResolvedHeader {
     pub(crate) fn placeholders(&self) -> impl Iterator<Item = &Placeholder> {
         let (first, second) = match &self.value {
-            HeaderValue::Text(pieces) => (pieces.as_slice(), [].as_slice()),
-            HeaderValue::Basic(basic) => (basic.user.as_slice(), basic.password.as_slice()),
+            ResolvedHeaderValue::Text(pieces) => (pieces.as_slice(), [].as_slice()),
+            ResolvedHeaderValue::Basic(basic) => (basic.user.as_slice(), basic.password.as_slice()),
         };
-        first.iter().chain(second).filter_map(Piece::placeholder)
+        first
+            .iter()
+            .chain(second)
+            .filter_map(RequestPiece::placeholder)
     }
 }
 
-impl Resolver<'_> {
-    pub(super) fn headers(&mut self, headers: &[options::Header]) -> Vec<Header> {
-        headers.iter().map(|header| self.header(header)).collect()
+impl RequestResolver<'_> {
+    pub(super) fn resolve_headers(
+        &mut self,
+        headers: &[options::HeaderOption],
+    ) -> Vec<ResolvedHeader> {
+        headers
+            .iter()
+            .map(|header| self.resolve_header(header))
+            .collect()
     }
 
-    fn header(&mut self, header: &options::Header) -> Header {
+    fn resolve_header(&mut self, header: &options::HeaderOption) -> ResolvedHeader {
         let value = match &header.value {
-            options::HeaderValue::Text(text) => HeaderValue::Text(self.pieces(text, Sink::Raw)),
-            options::HeaderValue::Basic(user, password) => HeaderValue::Basic(Basic {
-                user: self.pieces(user, Sink::Raw),
-                password: self.pieces(password, Sink::Raw),
-            }),
+            options::HeaderOptionValue::Text(text) => {
+                ResolvedHeaderValue::Text(self.resolve_template(text, ValueEncoding::Raw))
+            }
+            options::HeaderOptionValue::Basic(user, password) => {
+                ResolvedHeaderValue::Basic(BasicCredentials {
+                    user: self.resolve_template(user, ValueEncoding::Raw),
+                    password: self.resolve_template(password, ValueEncoding::Raw),
+                })
+            }
         };
-        Header {
+        ResolvedHeader {
             name: header.name.clone(),
             value,
         }
     }
 }
 
-impl Resolved {
+impl ResolvedScenario {
     /// Writes the headers of the scenario on the steps that they go on. A wrong one goes on none, so
     /// that it is noted once.
-    pub(super) fn spread_headers(&mut self, names: &Names, errors: &mut Errors) {
+    pub(super) fn apply_scenario_headers(
+        &mut self,
+        names: &ScenarioNames,
+        errors: &mut MacroErrors,
+    ) {
         let all = self.steps.len();
         for header in &self.options.headers {
             let before = errors.len();
-            let mut resolver = Resolver {
+            let mut resolver = RequestResolver {
                 at: all,
                 steps: &self.steps,
                 feeds: &self.feeds,
                 names,
                 errors,
             };
-            let one = resolver.header(header);
+            let one = resolver.resolve_header(header);
             if errors.len() > before {
                 continue;
             }
             let of_steps = one.placeholders().filter_map(|placeholder| {
-                let step = placeholder.origin.step()?;
+                let step = placeholder.origin.step_index()?;
                 Some((step, placeholder.span))
             });
             let of_steps: Vec<_> = of_steps.collect();
@@ -84,7 +101,7 @@ impl Resolved {
                 .find(|(step, _)| self.steps[*step].runs_last());
             if let Some((step, span)) = named_last {
                 let name = &self.steps[*step].name;
-                errors.at(
+                errors.add_at(
                     *span,
                     format!(
                         "`{name}` runs `last`, after all journeys of a user, so that its answer would be \
@@ -98,7 +115,7 @@ impl Resolved {
                 && step + 1 == all
             {
                 let name = &self.steps[step].name;
-                errors.at(
+                errors.add_at(
                     span,
                     format!(
                         "no step comes after `{name}`, so that this header would be on none: a \
@@ -108,29 +125,34 @@ impl Resolved {
                 continue;
             }
             let first = last.map_or(0, |(step, _)| step + 1);
-            let (name, value) = shown::header(header, all, names);
+            let (name, value) = shown::declared_header(header, all, names);
             for step in &mut self.steps[first..] {
-                if step.options.sets(&header.name) {
+                if step.options.sets_header(&header.name) {
                     continue;
                 }
                 let source = &step.fingerprint;
-                step.fingerprint = Fingerprint::of([quote!(#source), quote!(#name #value)]);
+                step.fingerprint =
+                    Fingerprint::from_streams([quote!(#source), quote!(#name #value)]);
                 step.options.headers.push(header.clone());
             }
         }
     }
 
-    /// What the step with the number `at` reads for its headers and all else that it declares.
+    /// Records the steps that the declared request and headers of step `at` read.
     pub(super) fn note_reads(&mut self, at: usize) {
         let reads: Vec<_> = self.steps[at]
             .placeholders()
             .filter_map(|placeholder| {
-                let is_header = matches!(placeholder.access, Access::Header { .. });
-                Some((placeholder.origin.step()?, is_header, placeholder.place()))
+                let is_header = matches!(placeholder.access, ValueAccess::Header { .. });
+                Some((
+                    placeholder.origin.step_index()?,
+                    is_header,
+                    placeholder.name_span(),
+                ))
             })
             .collect();
         for (step, is_header, place) in reads {
-            self.steps[at].depends_on(step, false, place);
+            self.steps[at].add_dependency(step, false, place);
             self.steps[step].reads_headers |= is_header;
         }
     }

@@ -1,23 +1,23 @@
 //! Steps that run `last`: after the last journey of a user, and so after all others.
 
-use super::{Resolved, Step};
-use crate::suggest::Errors;
+use super::{ResolvedScenario, ResolvedStep};
+use crate::suggest::MacroErrors;
 
-impl Step {
-    /// Whether it runs after the last journey of a user.
+impl ResolvedStep {
+    /// Returns true if the step runs after the last journey of a user.
     pub(crate) fn runs_last(&self) -> bool {
         self.options.repeat.last.is_some()
     }
 }
 
-/// Has checks run after the last step they name, wherever that stands, and notes what names a step that
-/// has not run by then.
-pub(super) fn check(resolved: &mut Resolved, errors: &mut Errors) {
+/// Moves each check behind the last step that it names, and refuses names of steps that have not run by
+/// then.
+pub(super) fn check_last_steps(resolved: &mut ResolvedScenario, errors: &mut MacroErrors) {
     let steps = &resolved.steps;
     for check in &mut resolved.checks {
         let named = check.arguments.iter();
-        let named = named.filter_map(|argument| argument.source.step());
-        let runs_last = |step: &usize| steps.get(*step).is_some_and(Step::runs_last);
+        let named = named.filter_map(|argument| argument.source.step_index());
+        let runs_last = |step: &usize| steps.get(*step).is_some_and(ResolvedStep::runs_last);
         if let Some(step) = named.filter(runs_last).max() {
             check.step = step;
         }
@@ -26,7 +26,7 @@ pub(super) fn check(resolved: &mut Resolved, errors: &mut Errors) {
         for dependency in &reader.dependencies {
             let (name, upstream) = (&reader.name, &steps[dependency.step]);
             if upstream.runs_last() {
-                errors.at(
+                errors.add_at(
                     dependency.span,
                     format!(
                         "`{}` runs `last`, after all journeys of a user, and `{name}` in each of them: \

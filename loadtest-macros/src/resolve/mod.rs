@@ -13,37 +13,40 @@ mod shown;
 mod source;
 mod step;
 
-pub(crate) use choice::choices;
-pub(crate) use header::{Basic, Header, HeaderValue};
-pub(crate) use names::{Source, step_number};
-pub(crate) use payload::Payload;
-pub(crate) use request::{Access, Origin, Piece, Placeholder, Request, Sink, is_field_name};
-pub(crate) use step::{Dependency, Form, Step};
+pub(crate) use choice::collect_choices;
+pub(crate) use header::{BasicCredentials, ResolvedHeader, ResolvedHeaderValue};
+pub(crate) use names::{ArgumentSource, step_number};
+pub(crate) use payload::ResolvedBody;
+pub(crate) use request::{
+    Placeholder, RequestPiece, ResolvedRequest, ValueAccess, ValueEncoding, ValueOrigin,
+    is_field_name,
+};
+pub(crate) use step::{Dependency, ResolvedStep, StepForm};
 
-use crate::body::{self, Item, Role, RoleFn, ScenarioFn};
+use crate::body::{self, BodyItem, Role, RoleFn, ScenarioFn};
 use crate::fingerprint::Fingerprint;
 use crate::options::ScenarioOptions;
 use crate::signature::{self, FeedType, Parameter, SetupType};
-use crate::spelling::as_written;
-use crate::suggest::Errors;
-use names::{Names, Reader};
+use crate::spelling::source_text;
+use crate::suggest::MacroErrors;
+use names::{NameUser, ScenarioNames};
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use syn::{Attribute, Expr, Lit, Meta, ReturnType};
 
 /// A scenario whose names are known.
-pub(crate) struct Resolved {
+pub(crate) struct ResolvedScenario {
     pub(crate) options: ScenarioOptions,
     /// The options as they were written.
     pub(crate) written: TokenStream,
     pub(crate) fingerprint: String,
-    /// What the user wrote, in order.
-    pub(crate) items: Vec<Item>,
-    pub(crate) steps: Vec<Step>,
-    pub(crate) checks: Vec<Check>,
-    pub(crate) feeds: Vec<Feed>,
-    pub(crate) states: Vec<State>,
-    pub(crate) setups: Vec<Setup>,
-    pub(crate) teardowns: Vec<Teardown>,
+    /// The user's items, in source order.
+    pub(crate) items: Vec<BodyItem>,
+    pub(crate) steps: Vec<ResolvedStep>,
+    pub(crate) checks: Vec<ResolvedCheck>,
+    pub(crate) feeds: Vec<ResolvedFeed>,
+    pub(crate) states: Vec<ResolvedState>,
+    pub(crate) setups: Vec<ResolvedSetup>,
+    pub(crate) teardowns: Vec<ResolvedTeardown>,
     /// The names of the secrets that it is seen to need.
     pub(crate) secrets: Vec<String>,
     /// There is something that rustc reports: a name that repeats, a parameter without a type.
@@ -51,14 +54,14 @@ pub(crate) struct Resolved {
 }
 
 pub(crate) struct Argument {
-    pub(crate) source: Source,
+    pub(crate) source: ArgumentSource,
     pub(crate) ty: syn::Type,
     pub(crate) variable: String,
-    /// Of the name in the signature.
+    /// The span of the name in the signature.
     pub(crate) span: Span,
 }
 
-pub(crate) struct Check {
+pub(crate) struct ResolvedCheck {
     pub(crate) ident: Ident,
     pub(crate) name: String,
     pub(crate) returned: TokenStream,
@@ -67,22 +70,22 @@ pub(crate) struct Check {
     pub(crate) step: usize,
 }
 
-pub(crate) struct Feed {
+pub(crate) struct ResolvedFeed {
     pub(crate) ident: Ident,
     pub(crate) name: String,
     pub(crate) ty: FeedType,
     pub(crate) arguments: Vec<Argument>,
-    /// How many setups are above it, and run before it.
+    /// The number of setups above this one; they run first.
     pub(crate) setups_above: usize,
 }
 
-pub(crate) struct State {
+pub(crate) struct ResolvedState {
     pub(crate) ident: Ident,
     pub(crate) ty: TokenStream,
     pub(crate) arguments: Vec<Argument>,
 }
 
-pub(crate) struct Setup {
+pub(crate) struct ResolvedSetup {
     pub(crate) ident: Ident,
     pub(crate) name: String,
     pub(crate) made: SetupType,
@@ -91,7 +94,7 @@ pub(crate) struct Setup {
     pub(crate) is_async: bool,
 }
 
-pub(crate) struct Teardown {
+pub(crate) struct ResolvedTeardown {
     pub(crate) ident: Ident,
     pub(crate) name: String,
     pub(crate) returned: TokenStream,
@@ -101,27 +104,27 @@ pub(crate) struct Teardown {
 }
 
 /// Resolves the scenario; where `errors` is not empty afterwards, parts of the result are missing.
-pub(crate) fn scenario(
+pub(crate) fn resolve_scenario(
     options: TokenStream,
     function: &ScenarioFn,
-    errors: &mut Errors,
-) -> Resolved {
-    let fingerprint = Fingerprint::of([options.clone(), function.body.stream()]);
+    errors: &mut MacroErrors,
+) -> ResolvedScenario {
+    let fingerprint = Fingerprint::from_streams([options.clone(), function.body.stream()]);
     let written = options.clone();
     let options = ScenarioOptions::parse(options, errors);
     shape::check_scenario(function, errors);
-    let items = body::split(function.body.stream(), errors);
-    let names = Names::of(&items, errors);
+    let items = body::split_items(function.body.stream(), errors);
+    let names = ScenarioNames::collect(&items, errors);
     if names.steps.is_empty() {
         let name = &function.signature.ident;
-        errors.at(
+        errors.add_at(
             name.span(),
             format!(
                 "scenario `{name}` has no steps: add `#[step] fn name() -> Request<T> {{ ... }}`"
             ),
         );
     }
-    let mut resolved = Resolved {
+    let mut resolved = ResolvedScenario {
         options,
         written,
         fingerprint,
@@ -133,42 +136,44 @@ pub(crate) fn scenario(
         setups: Vec::new(),
         teardowns: Vec::new(),
         secrets: Vec::new(),
-        is_incomplete: names_repeat(&items)
-            || items.iter().any(|item| matches!(item, Item::Broken { .. })),
+        is_incomplete: has_repeated_names(&items)
+            || items
+                .iter()
+                .any(|item| matches!(item, BodyItem::Broken { .. })),
     };
     for item in &items {
         match item {
-            Item::Plain(_) => {}
-            Item::Function(function) => resolved.add(function, &names, errors),
-            Item::Broken { role, name, .. } => {
+            BodyItem::Plain(_) => {}
+            BodyItem::Function(function) => resolved.add_function(function, &names, errors),
+            BodyItem::Broken { role, name, .. } => {
                 if *role == Role::Step {
-                    resolved.steps.push(Step::broken(name.as_ref()));
+                    resolved.steps.push(ResolvedStep::broken(name.as_ref()));
                 } else if *role == Role::Feed {
-                    resolved.feeds.push(Feed::broken(name.as_ref()));
+                    resolved.feeds.push(ResolvedFeed::broken(name.as_ref()));
                 }
             }
         }
     }
     resolved.items = items;
-    resolved.spread_headers(&names, errors);
+    resolved.apply_scenario_headers(&names, errors);
     resolved.resolve_requests(&names, errors);
     resolved.note_secrets(&function.body.stream(), errors);
-    resolved.refuse_calls(errors);
-    repeat::check(&resolved.steps, errors);
-    last::check(&mut resolved, errors);
-    choice::check(&resolved, errors);
+    resolved.refuse_step_calls(errors);
+    repeat::check_repeating_steps(&resolved.steps, errors);
+    last::check_last_steps(&mut resolved, errors);
+    choice::check_choices(&resolved, errors);
     resolved.check_display_names(errors);
     resolved
 }
 
-impl Feed {
+impl ResolvedFeed {
     /// The place of a feed whose signature does not parse.
     fn broken(ident: Option<&Ident>) -> Self {
         let ident = ident
             .cloned()
             .unwrap_or_else(|| Ident::new("unnamed", Span::call_site()));
         Self {
-            name: unraw(&ident),
+            name: without_raw_prefix(&ident),
             ident,
             ty: FeedType::unknown(),
             arguments: Vec::new(),
@@ -177,18 +182,19 @@ impl Feed {
     }
 }
 
-impl Resolved {
-    fn add(&mut self, function: &RoleFn, names: &Names, errors: &mut Errors) {
+impl ResolvedScenario {
+    fn add_function(&mut self, function: &RoleFn, names: &ScenarioNames, errors: &mut MacroErrors) {
         shape::check_function(function, errors);
-        let parameters = signature::parameters(function, errors);
+        let parameters = signature::parse_parameters(function, errors);
         let ident = function.signature.ident.clone();
-        let name = unraw(&ident);
+        let name = without_raw_prefix(&ident);
         match function.role {
             Role::Step => self.add_step(function, parameters, names, errors),
             Role::Check => {
-                let arguments = self.arguments(parameters, names, Reader::Check, &name, errors);
+                let arguments =
+                    self.resolve_arguments(parameters, names, NameUser::Check, &name, errors);
                 if matches!(function.signature.output, ReturnType::Default) {
-                    errors.at(
+                    errors.add_at(
                         ident.span(),
                         "a check returns `bool` or `Result<(), impl Display>`: add one",
                     );
@@ -197,16 +203,16 @@ impl Resolved {
                 let Some(arguments) = arguments else { return };
                 let step = arguments
                     .iter()
-                    .filter_map(|argument| argument.source.step());
+                    .filter_map(|argument| argument.source.step_index());
                 match step.max() {
-                    Some(step) => self.checks.push(Check {
+                    Some(step) => self.checks.push(ResolvedCheck {
                         ident,
                         name,
-                        returned: signature::returned(function),
+                        returned: signature::return_type_tokens(function),
                         arguments,
                         step,
                     }),
-                    None => errors.at(
+                    None => errors.add_at(
                         ident.span(),
                         "a check looks at a step: give it a parameter named like one",
                     ),
@@ -215,46 +221,47 @@ impl Resolved {
             Role::Feed => self.add_feed(function, parameters, names, errors),
             Role::State => {
                 if matches!(function.signature.output, ReturnType::Default) {
-                    errors.at(
+                    errors.add_at(
                         ident.span(),
                         format!("state `{name}` has no value: add `-> T`"),
                     );
                 }
-                let arguments = self.arguments(parameters, names, Reader::State, &name, errors);
-                refuse_impl(function, errors);
-                self.states.push(State {
+                let arguments =
+                    self.resolve_arguments(parameters, names, NameUser::State, &name, errors);
+                refuse_impl_trait(function, errors);
+                self.states.push(ResolvedState {
                     ident,
-                    ty: signature::returned(function),
+                    ty: signature::return_type_tokens(function),
                     arguments: arguments.unwrap_or_default(),
                 });
             }
             Role::Setup => {
                 let is_async = function.signature.asyncness.is_some();
-                let reader = Reader::Setup {
+                let reader = NameUser::Setup {
                     at: self.setups.len(),
                     is_async,
                 };
-                let made = signature::setup_type(function);
-                refuse_impl(function, errors);
+                let made = signature::parse_setup_type(function);
+                refuse_impl_trait(function, errors);
                 if let Some(word) = &function.signature.asyncness
                     && made.is_target
                 {
-                    errors.on(
+                    errors.add_on(
                         word,
-                        "a setup that returns a `Target` is not `async`: there is nobody yet to send to",
+                        "a setup that returns a `Target` cannot be `async`: there is no target to send to yet",
                     );
                 }
                 if made.is_target
                     && let Some(first) = self.setups.iter().find(|setup| setup.made.is_target)
                 {
                     let first = &first.name;
-                    errors.at(
+                    errors.add_at(
                         ident.span(),
                         format!("a scenario has one target, and `{first}` starts it"),
                     );
                 }
-                let arguments = self.arguments(parameters, names, reader, &name, errors);
-                self.setups.push(Setup {
+                let arguments = self.resolve_arguments(parameters, names, reader, &name, errors);
+                self.setups.push(ResolvedSetup {
                     ident,
                     made,
                     arguments: arguments.unwrap_or_default(),
@@ -264,12 +271,12 @@ impl Resolved {
             }
             Role::Teardown => {
                 let is_async = function.signature.asyncness.is_some();
-                let reader = Reader::Teardown { is_async };
-                let arguments = self.arguments(parameters, names, reader, &name, errors);
-                self.teardowns.push(Teardown {
+                let reader = NameUser::Teardown { is_async };
+                let arguments = self.resolve_arguments(parameters, names, reader, &name, errors);
+                self.teardowns.push(ResolvedTeardown {
                     ident,
                     name,
-                    returned: signature::returned(function),
+                    returned: signature::return_type_tokens(function),
                     is_async,
                     arguments: arguments.unwrap_or_default(),
                 });
@@ -281,32 +288,32 @@ impl Resolved {
         &mut self,
         function: &RoleFn,
         parameters: Option<Vec<Parameter>>,
-        names: &Names,
-        errors: &mut Errors,
+        names: &ScenarioNames,
+        errors: &mut MacroErrors,
     ) {
-        let mut step = Step::new(function, errors);
+        let mut step = ResolvedStep::new(function, errors);
         repeat::refuse_on_async(&step, function, errors);
         let is_async = function.signature.asyncness.is_some();
-        let reader = Reader::Step {
+        let reader = NameUser::Step {
             at: self.steps.len(),
             is_async,
         };
-        let arguments = self.arguments(parameters, names, reader, &step.name, errors);
-        step.depend_on(arguments.as_deref().unwrap_or_default());
-        let returned = signature::returned(function);
+        let arguments = self.resolve_arguments(parameters, names, reader, &step.name, errors);
+        step.add_argument_dependencies(arguments.as_deref().unwrap_or_default());
+        let returned = signature::return_type_tokens(function);
         match arguments {
             Some(arguments) if function.body.is_none() => {
-                shape::check_follows(&arguments, errors);
+                shape::check_dependency_parameters(&arguments, errors);
                 step.follows = arguments;
             }
             Some(arguments) if is_async => {
-                step.form = Form::Sender {
+                step.form = StepForm::Sender {
                     returned,
                     arguments,
                 };
             }
             Some(arguments) => {
-                step.form = Form::Builder {
+                step.form = StepForm::Builder {
                     returned,
                     arguments,
                 };
@@ -320,17 +327,17 @@ impl Resolved {
         &mut self,
         function: &RoleFn,
         parameters: Option<Vec<Parameter>>,
-        names: &Names,
-        errors: &mut Errors,
+        names: &ScenarioNames,
+        errors: &mut MacroErrors,
     ) {
         let ident = function.signature.ident.clone();
-        let name = unraw(&ident);
+        let name = without_raw_prefix(&ident);
         let setups_above = self.setups.len();
-        refuse_impl(function, errors);
-        let ty = signature::feed_type(function, errors);
-        let reader = Reader::Feed(setups_above);
-        let arguments = self.arguments(parameters, names, reader, &name, errors);
-        self.feeds.push(Feed {
+        refuse_impl_trait(function, errors);
+        let ty = signature::parse_feed_type(function, errors);
+        let reader = NameUser::Feed(setups_above);
+        let arguments = self.resolve_arguments(parameters, names, reader, &name, errors);
+        self.feeds.push(ResolvedFeed {
             ident,
             name,
             ty,
@@ -339,42 +346,42 @@ impl Resolved {
         });
     }
 
-    fn arguments(
+    fn resolve_arguments(
         &mut self,
         parameters: Option<Vec<Parameter>>,
-        names: &Names,
-        reader: Reader,
+        names: &ScenarioNames,
+        reader: NameUser,
         name: &str,
-        errors: &mut Errors,
+        errors: &mut MacroErrors,
     ) -> Option<Vec<Argument>> {
         let before = errors.len();
         let arguments: Vec<Argument> = parameters?
             .into_iter()
-            .filter_map(|parameter| names.argument(parameter, reader, name, errors))
+            .filter_map(|parameter| names.resolve_argument(parameter, reader, name, errors))
             .collect();
         names::check_borrows(&arguments, errors);
         for argument in &arguments {
-            if let Some(step) = argument.source.step()
+            if let Some(step) = argument.source.step_index()
                 && let Some(step) = self.steps.get_mut(step)
                 && !signature::takes_body_alone(&argument.ty, &step.response.ty)
             {
                 step.reads_headers = true;
             }
-            if let Some(step) = argument.source.step()
+            if let Some(step) = argument.source.step_index()
                 && let Some(step) = self.steps.get(step)
                 && step.response.is_unit
                 && !signature::needs_no_body(&argument.ty)
             {
-                errors.on(&argument.ty, step.not_read());
+                errors.add_on(&argument.ty, step.explain_not_read());
             }
         }
         (errors.len() == before).then_some(arguments)
     }
 
     /// The declared requests, once the types of all steps are known.
-    fn resolve_requests(&mut self, names: &Names, errors: &mut Errors) {
+    fn resolve_requests(&mut self, names: &ScenarioNames, errors: &mut MacroErrors) {
         for at in 0..self.steps.len() {
-            let Some(Item::Function(function)) = self
+            let Some(BodyItem::Function(function)) = self
                 .items
                 .iter()
                 .filter(|item| item.role() == Some(Role::Step))
@@ -389,88 +396,91 @@ impl Resolved {
                     shape::refuse_request_options(&self.steps[at], errors);
                 }
                 shape::refuse_templates(body.stream(), names, errors);
-                let mut resolver = request::Resolver {
+                let mut resolver = request::RequestResolver {
                     at,
                     steps: &self.steps,
                     feeds: &self.feeds,
                     names,
                     errors,
                 };
-                let defaults = resolver.headers(&self.steps[at].options.headers);
+                let defaults = resolver.resolve_headers(&self.steps[at].options.headers);
                 self.steps[at].defaults = defaults;
             } else if function.signature.asyncness.is_some() {
                 // noted: it has no body
                 continue;
             } else {
-                let Some(request) = request::resolve(at, &self.steps, &self.feeds, names, errors)
+                let Some(request) =
+                    request::resolve_request(at, &self.steps, &self.feeds, names, errors)
                 else {
                     continue;
                 };
-                self.steps[at].form = Form::Declared(request);
+                self.steps[at].form = StepForm::Declared(request);
             }
             self.note_reads(at);
-            let shown = shown::shown(&self.steps[at].options, at, names);
-            self.steps[at].show(shown);
+            let shown = shown::declared_text(&self.steps[at].options, at, names);
+            self.steps[at].set_declared_text(shown);
         }
     }
 
     /// Calls of steps that are declared, in any body and any `check = ..`.
-    fn refuse_calls(&self, errors: &mut Errors) {
-        let declared = |item: &Item| match item {
-            Item::Function(function) => function.role == Role::Step && function.body.is_none(),
+    fn refuse_step_calls(&self, errors: &mut MacroErrors) {
+        let declared = |item: &BodyItem| match item {
+            BodyItem::Function(function) => function.role == Role::Step && function.body.is_none(),
             _ => false,
         };
         let declared: Vec<String> = self
             .items
             .iter()
             .filter(|item| declared(item))
-            .filter_map(|item| item.ident().map(unraw))
+            .filter_map(|item| item.ident().map(without_raw_prefix))
             .collect();
         let builders: Vec<String> = self
             .items
             .iter()
             .filter(|item| match item {
-                Item::Function(function) => {
+                BodyItem::Function(function) => {
                     function.role == Role::Step
                         && function.body.is_some()
                         && function.signature.asyncness.is_none()
                 }
                 _ => false,
             })
-            .filter_map(|item| item.ident().map(unraw))
+            .filter_map(|item| item.ident().map(without_raw_prefix))
             .collect();
         let instead = |name: &str| {
             let step = self.steps.iter().find(|step| step.name == name);
             match step.map(|step| &step.response) {
                 Some(response) if !response.is_unit => format!(
                     "its answer comes as a parameter `{name}: &{}`",
-                    as_written(&response.ty)
+                    source_text(&response.ty)
                 ),
                 _ => "it is sent by the engine, and not called".to_owned(),
             }
         };
         for item in &self.items {
-            let Item::Function(function) = item else {
+            let BodyItem::Function(function) = item else {
                 continue;
             };
             if let Some(body) = &function.body {
                 let body = body.stream();
                 let is_step = |name: &str| {
-                    declared.iter().any(|step| step == name) && !shape::defines(body.clone(), name)
+                    declared.iter().any(|step| step == name)
+                        && !shape::defines_name(body.clone(), name)
                 };
                 shape::refuse_calls(body.clone(), &is_step, &instead, errors);
                 // nothing else can be awaited there either
                 let is_sync = function.signature.asyncness.is_none();
                 let is_builder = |name: &str| {
                     builders.iter().any(|step| step == name)
-                        && (is_sync || !shape::defines(body.clone(), name))
+                        && (is_sync || !shape::defines_name(body.clone(), name))
                 };
-                shape::refuse_waiting(body.clone(), &is_builder, &instead, errors);
+                shape::refuse_awaited_steps(body.clone(), &is_builder, &instead, errors);
             }
         }
         for check in self.steps.iter().flat_map(|step| step.options.closures()) {
             let is_step = |name: &str| {
-                declared.iter().any(|step| step == name) && !shape::defines(check.clone(), name)
+                declared.iter().any(|step| step == name)
+                    && !shape::defines_name(check.clone(), name)
             };
             let instead = |_: &str| {
                 "a `#[check]` function can look at the answers of several steps".to_owned()
@@ -480,7 +490,7 @@ impl Resolved {
     }
 
     /// A name of `name = ".."` must not be that of another step; equal functions are rustc's to report.
-    fn check_display_names(&self, errors: &mut Errors) {
+    fn check_display_names(&self, errors: &mut MacroErrors) {
         for (at, step) in self.steps.iter().enumerate() {
             let Some(literal) = &step.options.name else {
                 continue;
@@ -488,19 +498,19 @@ impl Resolved {
             let name = literal.value();
             let mut others = self.steps.iter().enumerate();
             if others.any(|(i, other)| i != at && other.display_name() == name) {
-                errors.at(literal.span(), format!("two steps are named `{name}`"));
+                errors.add_at(literal.span(), format!("two steps are named `{name}`"));
             }
         }
     }
 }
 
 /// `-> impl Trait`, which is no type that a field could have.
-fn refuse_impl(function: &RoleFn, errors: &mut Errors) {
-    let returned = signature::returned(function);
+fn refuse_impl_trait(function: &RoleFn, errors: &mut MacroErrors) {
+    let returned = signature::return_type_tokens(function);
     let is_impl = |token: TokenTree| matches!(token, TokenTree::Ident(word) if word == "impl");
     if returned.clone().into_iter().any(is_impl) {
         let role = function.role.name();
-        errors.on(
+        errors.add_on(
             returned,
             format!(
                 "the value of a {role} has a type with a name: for a trait write `Box<dyn Trait>`"
@@ -509,10 +519,10 @@ fn refuse_impl(function: &RoleFn, errors: &mut Errors) {
     }
 }
 
-fn names_repeat(items: &[Item]) -> bool {
+fn has_repeated_names(items: &[BodyItem]) -> bool {
     let mut names: Vec<String> = items
         .iter()
-        .filter_map(|item| item.ident().map(unraw))
+        .filter_map(|item| item.ident().map(without_raw_prefix))
         .collect();
     let count = names.len();
     names.sort();
@@ -521,7 +531,7 @@ fn names_repeat(items: &[Item]) -> bool {
 }
 
 /// The doc comment, its lines trimmed.
-pub(crate) fn description(attributes: &[Attribute]) -> String {
+pub(crate) fn doc_text(attributes: &[Attribute]) -> String {
     let mut lines = Vec::new();
     for attribute in attributes {
         if let Meta::NameValue(meta) = &attribute.meta
@@ -536,7 +546,7 @@ pub(crate) fn description(attributes: &[Attribute]) -> String {
 }
 
 /// The name without `r#`.
-pub(crate) fn unraw(ident: &Ident) -> String {
+pub(crate) fn without_raw_prefix(ident: &Ident) -> String {
     use syn::ext::IdentExt;
     ident.unraw().to_string()
 }

@@ -1,20 +1,20 @@
 //! The names that functions and templates of a scenario can use.
 
-use super::{Argument, unraw};
-use crate::body::{Item, Role};
+use super::{Argument, without_raw_prefix};
+use crate::body::{BodyItem, Role};
 use crate::signature::{self, Parameter};
-use crate::spelling::as_written;
-use crate::suggest::{Errors, did_you_mean, listed};
+use crate::spelling::source_text;
+use crate::suggest::{MacroErrors, did_you_mean, list_names};
 
-/// Where the value of a parameter comes from.
+/// The source of a parameter's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum ArgumentSource {
     Step(usize),
     Feed(usize),
     Vu {
         is_mutable: bool,
     },
-    /// What a step that sends for itself sends with.
+    /// The client of an `async` step.
     Http,
     State {
         at: usize,
@@ -23,8 +23,8 @@ pub(crate) enum Source {
     Setup(usize),
 }
 
-impl Source {
-    pub(crate) fn step(self) -> Option<usize> {
+impl ArgumentSource {
+    pub(crate) fn step_index(self) -> Option<usize> {
         match self {
             Self::Step(step) => Some(step),
             _ => None,
@@ -32,9 +32,9 @@ impl Source {
     }
 }
 
-/// Who looks a name up; numbers count functions of that role.
+/// The function that uses a name; numbers count functions of that role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reader {
+pub(super) enum NameUser {
     Step {
         at: usize,
         is_async: bool,
@@ -52,9 +52,9 @@ pub(super) enum Reader {
     },
 }
 
-impl Reader {
-    /// Whether it has a client to send with.
-    fn sends(self) -> bool {
+impl NameUser {
+    /// Returns true if the function has a client to send with.
+    fn has_client(self) -> bool {
         matches!(
             self,
             Self::Step { is_async: true, .. }
@@ -64,7 +64,7 @@ impl Reader {
     }
 }
 
-/// Why a name is no earlier step.
+/// The reason why a name is not an earlier step.
 pub(super) enum NotEarlier {
     Unknown,
     Itself,
@@ -80,16 +80,16 @@ pub(super) enum NotEarlier {
 }
 
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct ScenarioNames {
     pub(super) steps: Vec<String>,
     pub(super) feeds: Vec<String>,
     states: Vec<String>,
     setups: Vec<String>,
 }
 
-impl Names {
+impl ScenarioNames {
     /// Collects the names; reserved ones are noted.
-    pub(super) fn of(items: &[Item], errors: &mut Errors) -> Self {
+    pub(super) fn collect(items: &[BodyItem], errors: &mut MacroErrors) -> Self {
         let mut names = Self::default();
         for item in items {
             let Some(role) = item.role() else { continue };
@@ -100,24 +100,24 @@ impl Names {
                 Role::Setup => &mut names.setups,
                 Role::Check | Role::Teardown => continue,
             };
-            let name = item.ident().map(unraw).unwrap_or_default();
+            let name = item.ident().map(without_raw_prefix).unwrap_or_default();
             list.push(name.clone());
             let Some(ident) = item.ident() else { continue };
             let position = list.len();
             if name == "vu" {
-                errors.at(
+                errors.add_at(
                     ident.span(),
                     "`vu` is the virtual user: choose another name",
                 );
             }
             if name == "secret" {
-                errors.at(
+                errors.add_at(
                     ident.span(),
                     "`secret` is where secrets come from: choose another name",
                 );
             }
             if name == "http" {
-                errors.at(
+                errors.add_at(
                     ident.span(),
                     "`http` is what an `async` function sends with: choose another name",
                 );
@@ -130,7 +130,7 @@ impl Names {
                 } else {
                     format!("this is a {}", role.name())
                 };
-                errors.at(
+                errors.add_at(
                     ident.span(),
                     format!("`{name}` means the step with the number {number}, but {place}"),
                 );
@@ -139,18 +139,19 @@ impl Names {
         names
     }
 
-    /// Whether `name` is a step, also by its number.
+    /// Returns true if `name` is a step or the number of one.
     pub(super) fn is_step(&self, name: &str) -> bool {
         self.steps.iter().any(|step| step == name) || step_number(name).is_some()
     }
 
     /// The feed `name`.
-    pub(super) fn feed(&self, name: &str) -> Option<usize> {
+    pub(super) fn feed_index(&self, name: &str) -> Option<usize> {
         self.feeds.iter().position(|feed| feed == name)
     }
 
-    /// What `name` is that a function can take and a placeholder cannot, and how it is taken.
-    pub(super) fn for_functions(&self, name: &str) -> Option<(&'static str, String)> {
+    /// The role of `name` and the parameter to write, if functions can take it but placeholders
+    /// cannot.
+    pub(super) fn function_only_name(&self, name: &str) -> Option<(&'static str, String)> {
         if self.setups.iter().any(|setup| setup == name) {
             Some(("a setup", format!("{name}: &T")))
         } else if self.states.iter().any(|state| state == name) {
@@ -177,47 +178,49 @@ impl Names {
         }
     }
 
-    /// What `parameter` of the function `who` names; a mistake is noted.
-    pub(super) fn argument(
+    /// Resolves `parameter` of the function `who`; adds an error if its name is unknown.
+    pub(super) fn resolve_argument(
         &self,
         parameter: Parameter,
-        reader: Reader,
+        reader: NameUser,
         who: &str,
-        errors: &mut Errors,
+        errors: &mut MacroErrors,
     ) -> Option<Argument> {
         let Parameter { ident, ty } = parameter;
-        let written = unraw(&ident);
-        let known = self.known_to(reader);
+        let written = without_raw_prefix(&ident);
+        let known = self.names_for(reader);
         // `_login` uses the step for the order alone
         let name = match written.strip_prefix('_') {
             Some(rest) if !known.contains(&written.as_str()) => rest,
             _ => &written,
         };
-        let mut source = match self.source(name, reader) {
+        let mut source = match self.find_source(name, reader) {
             Ok(source) => source,
             Err(reason) => {
-                let refusal = self.refusal(&reason, name, reader, who, &known);
-                errors.at(ident.span(), refusal);
+                let refusal = self.explain_refusal(&reason, name, reader, who, &known);
+                errors.add_at(ident.span(), refusal);
                 return None;
             }
         };
-        let reference = signature::referent(&ty);
+        let reference = signature::referenced_type(&ty);
         let lent = reference.map_or(&ty, |(inner, _)| inner);
-        let lent = as_written(lent);
+        let lent = source_text(lent);
         let is_mutable = reference.is_some_and(|(_, is_mutable)| is_mutable);
         let mistake = match &mut source {
-            Source::Step(_) if signature::is_option(&ty) => None,
-            Source::Step(_) if signature::is_result(&ty) => Some(format!(
+            ArgumentSource::Step(_) if signature::is_option(&ty) => None,
+            ArgumentSource::Step(_) if signature::is_result(&ty) => Some(format!(
                 "a step that failed lends nothing: write `{ident}: &T`, or `{ident}: Option<&T>` to \
                  run without it"
             )),
-            Source::Step(_) => (reference.is_none() || is_mutable).then(|| {
+            ArgumentSource::Step(_) => (reference.is_none() || is_mutable).then(|| {
                 format!("a response is lent to the steps below it: write `{ident}: &{lent}`")
             }),
-            Source::Feed(_) => {
-                let inside = signature::inside_option(&ty);
-                let row = inside.and_then(signature::referent).map(|(row, _)| row);
-                let row = row.or(inside).map_or_else(|| lent.clone(), as_written);
+            ArgumentSource::Feed(_) => {
+                let inside = signature::option_argument(&ty);
+                let row = inside
+                    .and_then(signature::referenced_type)
+                    .map(|(row, _)| row);
+                let row = row.or(inside).map_or_else(|| lent.clone(), source_text);
                 if inside.is_some() {
                     Some(format!(
                         "every iteration has a row: write `{ident}: &{row}`"
@@ -228,7 +231,7 @@ impl Names {
                     })
                 }
             }
-            Source::Vu {
+            ArgumentSource::Vu {
                 is_mutable: mutable,
             } => {
                 *mutable = is_mutable;
@@ -236,10 +239,10 @@ impl Names {
                     .is_none()
                     .then(|| format!("the virtual user is lent: write `{ident}: &{lent}`"))
             }
-            Source::Http => {
+            ArgumentSource::Http => {
                 (!is_mutable).then(|| "the client is lent: write `http: &mut Http`".to_owned())
             }
-            Source::State {
+            ArgumentSource::State {
                 is_mutable: mutable,
                 ..
             } => {
@@ -248,25 +251,25 @@ impl Names {
                     .is_none()
                     .then(|| format!("a state is lent: write `{ident}: &mut {lent}`"))
             }
-            Source::Setup(_) => (reference.is_none() || is_mutable).then(|| {
+            ArgumentSource::Setup(_) => (reference.is_none() || is_mutable).then(|| {
                 format!("what a setup made is shared by all users: write `{ident}: &{lent}`")
             }),
         };
         if let Some(mistake) = mistake {
-            errors.on(&ty, mistake);
+            errors.add_on(&ty, mistake);
             return None;
         }
         if let Some(lifetime) = signature::static_lifetime(&ty) {
             let what = match source {
-                Source::Step(_) => "a response",
-                Source::Feed(_) => "a row of a feed",
-                Source::Vu { .. } => "the virtual user",
-                Source::Http => "the client",
-                Source::State { .. } => "a state",
-                Source::Setup(_) => "what a setup made",
+                ArgumentSource::Step(_) => "a response",
+                ArgumentSource::Feed(_) => "a row of a feed",
+                ArgumentSource::Vu { .. } => "the virtual user",
+                ArgumentSource::Http => "the client",
+                ArgumentSource::State { .. } => "a state",
+                ArgumentSource::Setup(_) => "what a setup made",
             };
-            let plain = as_written(&ty).replacen("'static ", "", 1);
-            errors.on(
+            let plain = source_text(&ty).replacen("'static ", "", 1);
+            errors.add_on(
                 lifetime,
                 format!("{what} is lent for the call only: write `{plain}`"),
             );
@@ -280,12 +283,12 @@ impl Names {
         })
     }
 
-    /// Why `name` is nothing that `who` can use.
-    fn refusal(
+    /// Explains why `who` cannot use `name`.
+    fn explain_refusal(
         &self,
         reason: &NotEarlier,
         name: &str,
-        reader: Reader,
+        reader: NameUser,
         who: &str,
         known: &[&str],
     ) -> String {
@@ -294,14 +297,15 @@ impl Names {
             NotEarlier::Later(later) => format!(
                 "`{later}` runs after `{who}`: {}",
                 match reader {
-                    Reader::Step { .. } | Reader::Check => "a step can only use the steps above it",
-                    Reader::Setup { .. } => "a setup can only use the setups above it",
-                    Reader::Feed(_) => "a feed can only use the setups above it",
-                    Reader::State => "a state can use `vu` and the setups",
-                    Reader::Teardown { .. } => "a teardown can use the setups",
+                    NameUser::Step { .. } | NameUser::Check =>
+                        "a step can only use the steps above it",
+                    NameUser::Setup { .. } => "a setup can only use the setups above it",
+                    NameUser::Feed(_) => "a feed can only use the setups above it",
+                    NameUser::State => "a state can use `vu` and the setups",
+                    NameUser::Teardown { .. } => "a teardown can use the setups",
                 }
             ),
-            NotEarlier::NotAsync => not_async(who, reader),
+            NotEarlier::NotAsync => explain_not_async(who, reader),
             NotEarlier::NoSuchNumber(number) => format!(
                 "there is no step {number}: this scenario has {}",
                 self.steps.len()
@@ -311,7 +315,7 @@ impl Names {
                              row is for steps and checks"
             ),
             NotEarlier::NoUser => match reader {
-                Reader::Feed(_) => format!(
+                NameUser::Feed(_) => format!(
                     "feed `{who}` is read once, before there are users; for a row of each \
                      user's own write `.unique()`"
                 ),
@@ -324,83 +328,86 @@ impl Names {
                 let there_is = if known.is_empty() {
                     String::new()
                 } else {
-                    format!("; there is {}", listed(known.iter().copied()))
+                    format!("; there is {}", list_names(known.iter().copied()))
                 };
                 format!("no step or value named `{name}` above `{who}`{hint}{there_is}")
             }
         }
     }
 
-    fn source(&self, name: &str, reader: Reader) -> Result<Source, NotEarlier> {
+    fn find_source(&self, name: &str, reader: NameUser) -> Result<ArgumentSource, NotEarlier> {
         let state = self.states.iter().position(|state| state == name);
         let setup = self.setups.iter().position(|setup| setup == name);
-        let feed = self.feed(name);
+        let feed = self.feed_index(name);
         let is_mutable = false;
-        let at = |at| Source::State { at, is_mutable };
-        // a name that is somebody's is refused where it is given
-        if name == "http" && !self.is_given(name) {
-            return if reader.sends() {
-                Ok(Source::Http)
+        let at = |at| ArgumentSource::State { at, is_mutable };
+        // a reserved name is refused where it is defined
+        if name == "http" && !self.is_known(name) {
+            return if reader.has_client() {
+                Ok(ArgumentSource::Http)
             } else {
                 Err(NotEarlier::NotAsync)
             };
         }
         match reader {
-            Reader::Step { .. } | Reader::Check => {
+            NameUser::Step { .. } | NameUser::Check => {
                 let before = match reader {
-                    Reader::Step { at, .. } => at,
+                    NameUser::Step { at, .. } => at,
                     _ => self.steps.len(),
                 };
                 match self.earlier_step(name, before) {
-                    Err(NotEarlier::Unknown) if name == "vu" => Ok(Source::Vu { is_mutable }),
+                    Err(NotEarlier::Unknown) if name == "vu" => {
+                        Ok(ArgumentSource::Vu { is_mutable })
+                    }
                     Err(NotEarlier::Unknown) => feed
-                        .map(Source::Feed)
+                        .map(ArgumentSource::Feed)
                         .or(state.map(at))
-                        .or(setup.map(Source::Setup))
+                        .or(setup.map(ArgumentSource::Setup))
                         .ok_or(NotEarlier::Unknown),
-                    found => found.map(Source::Step),
+                    found => found.map(ArgumentSource::Step),
                 }
             }
-            Reader::State if name == "vu" => Ok(Source::Vu { is_mutable }),
+            NameUser::State if name == "vu" => Ok(ArgumentSource::Vu { is_mutable }),
             _ if name == "vu" => Err(NotEarlier::NoUser),
-            Reader::Feed(_) | Reader::State | Reader::Setup { .. } | Reader::Teardown { .. } => {
-                match (setup, reader) {
-                    (Some(setup), Reader::Setup { at: own, .. } | Reader::Feed(own))
-                        if setup >= own =>
-                    {
-                        Err(NotEarlier::Later(self.setups[setup].clone()))
-                    }
-                    (Some(setup), _) => Ok(Source::Setup(setup)),
-                    (None, _) if self.steps.iter().any(|step| step == name) => {
-                        Err(NotEarlier::Later(name.to_owned()))
-                    }
-                    (None, _) if feed.is_some() => Err(NotEarlier::Row),
-                    (None, _) => Err(NotEarlier::Unknown),
+            NameUser::Feed(_)
+            | NameUser::State
+            | NameUser::Setup { .. }
+            | NameUser::Teardown { .. } => match (setup, reader) {
+                (Some(setup), NameUser::Setup { at: own, .. } | NameUser::Feed(own))
+                    if setup >= own =>
+                {
+                    Err(NotEarlier::Later(self.setups[setup].clone()))
                 }
-            }
+                (Some(setup), _) => Ok(ArgumentSource::Setup(setup)),
+                (None, _) if self.steps.iter().any(|step| step == name) => {
+                    Err(NotEarlier::Later(name.to_owned()))
+                }
+                (None, _) if feed.is_some() => Err(NotEarlier::Row),
+                (None, _) => Err(NotEarlier::Unknown),
+            },
         }
     }
 
-    fn is_given(&self, name: &str) -> bool {
+    fn is_known(&self, name: &str) -> bool {
         [&self.steps, &self.states, &self.setups]
             .into_iter()
             .flatten()
             .any(|given| given == name)
     }
 
-    fn known_to(&self, reader: Reader) -> Vec<&str> {
+    fn names_for(&self, reader: NameUser) -> Vec<&str> {
         let steps = match reader {
-            Reader::Step { at, .. } => at,
-            Reader::Check => self.steps.len(),
+            NameUser::Step { at, .. } => at,
+            NameUser::Check => self.steps.len(),
             _ => 0,
         };
         let sees_vu = !matches!(
             reader,
-            Reader::Feed(_) | Reader::Setup { .. } | Reader::Teardown { .. }
+            NameUser::Feed(_) | NameUser::Setup { .. } | NameUser::Teardown { .. }
         );
-        let sees_states = matches!(reader, Reader::Step { .. } | Reader::Check);
+        let sees_states = matches!(reader, NameUser::Step { .. } | NameUser::Check);
         let setups = match reader {
-            Reader::Setup { at, .. } | Reader::Feed(at) => at,
+            NameUser::Setup { at, .. } | NameUser::Feed(at) => at,
             _ => self.setups.len(),
         };
         let steps = self.steps.iter().take(steps);
@@ -412,23 +419,23 @@ impl Names {
             .chain(self.setups.iter().take(setups))
             .map(String::as_str)
             .chain(sees_vu.then_some("vu"))
-            .chain(reader.sends().then_some("http"))
+            .chain(reader.has_client().then_some("http"))
             .collect()
     }
 }
 
-/// The words for `http` where nobody sends.
-fn not_async(who: &str, reader: Reader) -> String {
+/// Explains why `http` is not available.
+fn explain_not_async(who: &str, reader: NameUser) -> String {
     match reader {
-        Reader::Step { .. } => format!(
+        NameUser::Step { .. } => format!(
             "`http` is for steps that send for themselves: make `{who}` one with \
              `async fn {who}(..) -> Result<T, Error>`"
         ),
-        Reader::Setup { .. } => format!(
+        NameUser::Setup { .. } => format!(
             "`http` is for setups that send: make `{who}` one with \
              `async fn {who}(..) -> Result<T, Error>`"
         ),
-        Reader::Teardown { .. } => format!(
+        NameUser::Teardown { .. } => format!(
             "`http` is for teardowns that send: make `{who}` one with \
              `async fn {who}(..) -> Result<(), Error>`"
         ),
@@ -440,19 +447,21 @@ fn not_async(who: &str, reader: Reader) -> String {
 }
 
 /// Refuses a state that is lent twice, once of them to change it: rustc would blame generated code.
-pub(super) fn check_borrows(arguments: &[Argument], errors: &mut Errors) {
+pub(super) fn check_borrows(arguments: &[Argument], errors: &mut MacroErrors) {
     for (i, argument) in arguments.iter().enumerate() {
         let clash = arguments[..i]
             .iter()
             .any(|earlier| match (earlier.source, argument.source) {
-                (Source::Vu { is_mutable: m }, Source::Vu { is_mutable: n }) => m || n,
-                (Source::Http, Source::Http) => true,
+                (ArgumentSource::Vu { is_mutable: m }, ArgumentSource::Vu { is_mutable: n }) => {
+                    m || n
+                }
+                (ArgumentSource::Http, ArgumentSource::Http) => true,
                 (
-                    Source::State {
+                    ArgumentSource::State {
                         at: a,
                         is_mutable: m,
                     },
-                    Source::State {
+                    ArgumentSource::State {
                         at: b,
                         is_mutable: n,
                     },
@@ -461,7 +470,7 @@ pub(super) fn check_borrows(arguments: &[Argument], errors: &mut Errors) {
             });
         if clash {
             let name = &argument.variable;
-            errors.on(
+            errors.add_on(
                 &argument.ty,
                 format!("`{name}` is lent to this function already"),
             );

@@ -1,33 +1,33 @@
-//! What a declared request carries: query, body, files.
+//! Resolves the query, the body and the files of a declared request.
 
-use super::request::{Piece, Resolver, Sink, push_text};
-use crate::options::{Body, Field, FieldValue};
-use crate::template::Part;
+use super::request::{RequestPiece, RequestResolver, ValueEncoding, push_text};
+use crate::options::{BodyOption, Field, FieldValue};
+use crate::template::TemplatePart;
 use proc_macro2::Ident;
 use std::fmt::Write as _;
 use syn::LitStr;
 
 /// The body of a declared request.
-pub(crate) enum Payload {
+pub(crate) enum ResolvedBody {
     /// Text; the type is that of the body unless a header names another.
     Text {
-        pieces: Vec<Piece>,
+        pieces: Vec<RequestPiece>,
         content_type: &'static str,
     },
     /// The file with that number.
     File(usize),
     Multipart {
         boundary: String,
-        pieces: Vec<Piece>,
+        pieces: Vec<RequestPiece>,
     },
 }
 
-/// What all users read of a request's files.
+/// The files of a request, which all users share.
 #[derive(Default)]
-pub(crate) struct Files(pub(crate) Vec<LitStr>);
+pub(crate) struct RequestFiles(pub(crate) Vec<LitStr>);
 
-impl Files {
-    fn add(&mut self, path: &LitStr) -> usize {
+impl RequestFiles {
+    fn add_file(&mut self, path: &LitStr) -> usize {
         let same = |known: &LitStr| known.value() == path.value();
         self.0.iter().position(same).unwrap_or_else(|| {
             self.0.push(path.clone());
@@ -36,33 +36,36 @@ impl Files {
     }
 }
 
-impl Payload {
-    pub(crate) fn pieces(&self) -> &[Piece] {
+impl ResolvedBody {
+    pub(crate) fn pieces(&self) -> &[RequestPiece] {
         match self {
             Self::Text { pieces, .. } | Self::Multipart { pieces, .. } => pieces,
             Self::File(_) => &[],
         }
     }
 
-    /// Whether it is made of files and constant text, so that it is made once.
+    /// Returns true if the body consists of files and constant text, so it is built once.
     pub(crate) fn is_made_once(&self) -> bool {
-        let varies = |piece: &Piece| matches!(piece, Piece::Value(..) | Piece::Rust(..));
-        let reads = |piece: &Piece| matches!(piece, Piece::File(_));
+        let varies = |piece: &RequestPiece| {
+            matches!(piece, RequestPiece::Value(..) | RequestPiece::Rust(..))
+        };
+        let reads = |piece: &RequestPiece| matches!(piece, RequestPiece::File(_));
         matches!(self, Self::Multipart { pieces, .. }
             if pieces.iter().any(reads) && !pieces.iter().any(varies))
     }
 }
 
-impl Resolver<'_> {
+impl RequestResolver<'_> {
     /// The fields behind the query that `url` has already.
-    pub(super) fn query(&mut self, fields: &[Field], url: &mut Vec<Piece>) {
+    pub(super) fn resolve_query(&mut self, fields: &[Field], url: &mut Vec<RequestPiece>) {
         if fields.is_empty() {
             return;
         }
-        let is_in_text = |piece: &Piece| matches!(piece, Piece::Text(text) if text.contains('?'));
-        if let Some(Piece::Value(..)) = url.first() {
-            url.push(Piece::BeginQuery);
-        } else if let Some(Piece::Text(last)) = url.last()
+        let is_in_text =
+            |piece: &RequestPiece| matches!(piece, RequestPiece::Text(text) if text.contains('?'));
+        if let Some(RequestPiece::Value(..)) = url.first() {
+            url.push(RequestPiece::BeginQuery);
+        } else if let Some(RequestPiece::Text(last)) = url.last()
             && last.ends_with(['?', '&'])
         {
             // the next pair may follow at once
@@ -71,101 +74,122 @@ impl Resolver<'_> {
         } else {
             push_text(url, "?");
         }
-        self.pairs(fields, Sink::Query, url);
+        self.resolve_pairs(fields, ValueEncoding::Query, url);
     }
 
-    pub(super) fn payload(&mut self, body: &Body, files: &mut Files, boundary: &str) -> Payload {
+    pub(super) fn resolve_body(
+        &mut self,
+        body: &BodyOption,
+        files: &mut RequestFiles,
+        boundary: &str,
+    ) -> ResolvedBody {
         let mut pieces = Vec::new();
         let content_type = match body {
-            Body::Json(json) => {
-                self.json(json, &mut pieces);
+            BodyOption::Json(json) => {
+                self.resolve_json(json, &mut pieces);
                 "application/json"
             }
-            Body::Form(fields) => {
-                self.pairs(fields, Sink::Form, &mut pieces);
+            BodyOption::Form(fields) => {
+                self.resolve_pairs(fields, ValueEncoding::Form, &mut pieces);
                 "application/x-www-form-urlencoded"
             }
-            Body::Text(template) => {
-                pieces = self.pieces(template, Sink::Raw);
+            BodyOption::Text(template) => {
+                pieces = self.resolve_template(template, ValueEncoding::Raw);
                 "text/plain; charset=utf-8"
             }
-            Body::File(path) => return Payload::File(files.add(path)),
-            Body::Multipart(fields) => {
+            BodyOption::File(path) => return ResolvedBody::File(files.add_file(path)),
+            BodyOption::Multipart(fields) => {
                 for field in fields {
-                    self.part(field, files, boundary, &mut pieces);
+                    self.resolve_part(field, files, boundary, &mut pieces);
                 }
                 push_text(&mut pieces, &format!("--{boundary}--\r\n"));
-                return Payload::Multipart {
+                return ResolvedBody::Multipart {
                     boundary: boundary.to_owned(),
                     pieces,
                 };
             }
         };
-        Payload::Text {
+        ResolvedBody::Text {
             pieces,
             content_type,
         }
     }
 
     /// `a=1&b=2`
-    fn pairs(&mut self, fields: &[Field], sink: Sink, pieces: &mut Vec<Piece>) {
+    fn resolve_pairs(
+        &mut self,
+        fields: &[Field],
+        sink: ValueEncoding,
+        pieces: &mut Vec<RequestPiece>,
+    ) {
         for (i, field) in fields.iter().enumerate() {
             push_text(pieces, if i > 0 { "&" } else { "" });
-            push_text(pieces, &encoded(&field.name.value(), sink));
+            push_text(pieces, &encode_text(&field.name.value(), sink));
             push_text(pieces, "=");
-            self.field(&field.value, sink, pieces);
+            self.resolve_field(&field.value, sink, pieces);
         }
     }
 
     /// A part of a form as RFC 7578 has it.
-    fn part(&mut self, field: &Field, files: &mut Files, boundary: &str, pieces: &mut Vec<Piece>) {
-        let name = in_quotes(&field.name.value());
+    fn resolve_part(
+        &mut self,
+        field: &Field,
+        files: &mut RequestFiles,
+        boundary: &str,
+        pieces: &mut Vec<RequestPiece>,
+    ) {
+        let name = quote_part_name(&field.name.value());
         let head = format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"");
         push_text(pieces, &head);
         if let FieldValue::File(path) = &field.value {
-            let file = files.add(path);
+            let file = files.add_file(path);
             let path = path.value();
-            let name = in_quotes(path.rsplit('/').next().unwrap_or_default());
+            let name = quote_part_name(path.rsplit('/').next().unwrap_or_default());
             push_text(pieces, &format!("; filename=\"{name}\"\r\nContent-Type: "));
-            pieces.push(Piece::FileType(file));
+            pieces.push(RequestPiece::FileType(file));
             push_text(pieces, "\r\n\r\n");
-            pieces.push(Piece::File(file));
+            pieces.push(RequestPiece::File(file));
         } else {
             push_text(pieces, "\r\n\r\n");
-            self.field(&field.value, Sink::Raw, pieces);
+            self.resolve_field(&field.value, ValueEncoding::Raw, pieces);
         }
         push_text(pieces, "\r\n");
     }
 
-    fn field(&mut self, value: &FieldValue, sink: Sink, pieces: &mut Vec<Piece>) {
+    fn resolve_field(
+        &mut self,
+        value: &FieldValue,
+        sink: ValueEncoding,
+        pieces: &mut Vec<RequestPiece>,
+    ) {
         match value {
             FieldValue::Text(template) => {
                 for part in &template.parts {
                     match part {
-                        Part::Text(text) => push_text(pieces, &encoded(text, sink)),
-                        Part::Value(path) => pieces.extend(self.value(path, sink)),
+                        TemplatePart::Text(text) => push_text(pieces, &encode_text(text, sink)),
+                        TemplatePart::Value(path) => pieces.extend(self.resolve_value(path, sink)),
                     }
                 }
             }
-            FieldValue::Value(path) => pieces.extend(self.value(path, sink)),
+            FieldValue::Value(path) => pieces.extend(self.resolve_value(path, sink)),
             FieldValue::Word(word) => self.refuse_word(word, "the value of a field"),
-            FieldValue::Rust(expression) => self.rust(expression, sink, pieces),
+            FieldValue::Rust(expression) => self.resolve_rust(expression, sink, pieces),
             // parts only, and written there
             FieldValue::File(_) => {}
         }
     }
 
-    /// A word that stands where a value is expected.
+    /// Refuses a word in the place of a value.
     pub(super) fn refuse_word(&mut self, word: &Ident, wanted: &str) {
         let name = word.to_string();
-        let is_feed = self.names.feed(&name).is_some();
+        let is_feed = self.names.feed_index(&name).is_some();
         let whose = if is_feed { "feed" } else { "step" };
         let expression = if is_feed || self.names.is_step(&name) {
             String::new()
         } else {
             format!(" or `({word})` for a Rust expression")
         };
-        self.errors.at(
+        self.errors.add_at(
             word.span(),
             format!(
                 "`{word}` is not {wanted}; write `{{{{{word}...}}}}` for a {whose}'s \
@@ -175,18 +199,18 @@ impl Resolver<'_> {
     }
 }
 
-/// Text as it stands in a query or in a form, the same as values at run time.
-pub(super) fn encoded(text: &str, sink: Sink) -> String {
+/// Encodes constant text for a query or a form, as values are encoded at run time.
+pub(super) fn encode_text(text: &str, sink: ValueEncoding) -> String {
     let kept: &[u8] = match sink {
-        Sink::Query => b"-._~",
-        Sink::Form => b"*-._",
+        ValueEncoding::Query => b"-._~",
+        ValueEncoding::Form => b"*-._",
         _ => return text.to_owned(),
     };
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || kept.contains(&byte) {
             encoded.push(char::from(byte));
-        } else if byte == b' ' && sink == Sink::Form {
+        } else if byte == b' ' && sink == ValueEncoding::Form {
             encoded.push('+');
         } else {
             let _ = write!(encoded, "%{byte:02X}");
@@ -197,7 +221,7 @@ pub(super) fn encoded(text: &str, sink: Sink) -> String {
 
 /// The name of a part or of its file
 /// (<https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data>).
-fn in_quotes(name: &str) -> String {
+fn quote_part_name(name: &str) -> String {
     name.replace('"', "%22")
         .replace('\r', "%0D")
         .replace('\n', "%0A")
@@ -211,14 +235,14 @@ mod tests {
     fn text_is_encoded_as_its_place_asks() {
         let text = "a b&c=d+e#f%g/é~*";
         assert_eq!(
-            encoded(text, Sink::Query),
+            encode_text(text, ValueEncoding::Query),
             "a%20b%26c%3Dd%2Be%23f%25g%2F%C3%A9~%2A"
         );
         assert_eq!(
-            encoded(text, Sink::Form),
+            encode_text(text, ValueEncoding::Form),
             "a+b%26c%3Dd%2Be%23f%25g%2F%C3%A9%7E*"
         );
-        assert_eq!(encoded(text, Sink::Raw), text);
-        assert_eq!(in_quotes("a\"b\r\n"), "a%22b%0D%0A");
+        assert_eq!(encode_text(text, ValueEncoding::Raw), text);
+        assert_eq!(quote_part_name("a\"b\r\n"), "a%22b%0D%0A");
     }
 }

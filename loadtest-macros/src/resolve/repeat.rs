@@ -1,30 +1,30 @@
-//! What steps that repeat, and steps that run once, cannot be.
+//! Checks steps with `once`, `retry` and `until`.
 
-use super::Step;
+use super::ResolvedStep;
 use crate::body::RoleFn;
-use crate::options::Repeat;
-use crate::suggest::Errors;
+use crate::options::RepeatOptions;
+use crate::suggest::MacroErrors;
 use proc_macro2::{Ident, TokenStream, TokenTree};
 
 /// Notes what only the whole scenario shows.
-pub(super) fn check(steps: &[Step], errors: &mut Errors) {
+pub(super) fn check_repeating_steps(steps: &[ResolvedStep], errors: &mut MacroErrors) {
     for step in steps {
         if let Some((_, condition)) = &step.options.repeat.until
             && step.response.is_unit
-            && !looks_at_head(condition.clone())
+            && !reads_only_head(condition.clone())
         {
-            errors.on(condition, step.not_read());
+            errors.add_on(condition, step.explain_not_read());
         }
     }
-    let rare = |step: &Step| {
-        let Repeat { once, last, .. } = &step.options.repeat;
+    let rare = |step: &ResolvedStep| {
+        let RepeatOptions { once, last, .. } = &step.options.repeat;
         once.clone().or_else(|| last.clone())
     };
     let rare: Option<Vec<Ident>> = steps.iter().map(rare).collect();
     if let Some([first, rest @ ..]) = rare.as_deref() {
         let other = rest.iter().find(|word| *word != first);
         let words = other.map_or_else(String::new, |other| format!(" or `{other}`"));
-        errors.at(
+        errors.add_at(
             first.span(),
             format!(
                 "every step of this scenario runs `{first}`{words}, so that a user's second iteration \
@@ -34,17 +34,17 @@ pub(super) fn check(steps: &[Step], errors: &mut Errors) {
     }
 }
 
-/// Whether a closure asks for status or headers, which an answer that is not read has as well.
-fn looks_at_head(closure: TokenStream) -> bool {
+/// Returns true if a closure only uses status or headers, so the body need not be read.
+fn reads_only_head(closure: TokenStream) -> bool {
     closure.into_iter().any(|token| match token {
         TokenTree::Ident(word) => word == "status" || word == "headers",
-        TokenTree::Group(group) => looks_at_head(group.stream()),
+        TokenTree::Group(group) => reads_only_head(group.stream()),
         _ => false,
     })
 }
 
 /// The engine repeats the requests that it sends itself.
-pub(super) fn refuse_on_async(step: &Step, function: &RoleFn, errors: &mut Errors) {
+pub(super) fn refuse_on_async(step: &ResolvedStep, function: &RoleFn, errors: &mut MacroErrors) {
     if function.signature.asyncness.is_none() {
         return;
     }
@@ -54,7 +54,7 @@ pub(super) fn refuse_on_async(step: &Step, function: &RoleFn, errors: &mut Error
         .into_iter()
         .chain(repeat.until.as_ref().map(|(key, _)| key))
     {
-        errors.at(
+        errors.add_at(
             key.span(),
             format!(
                 "an `async` step sends for itself, and repeats in its own code: drop `{key}`, or \

@@ -1,31 +1,31 @@
 //! The request that the attribute of a step declares.
 
-use super::header::Header;
-use super::names::{Names, NotEarlier};
-use super::payload::{Files, Payload};
-use super::{Feed, Step, secrets, shape};
-use crate::options::{Json, escape, header_name};
-use crate::suggest::{Errors, did_you_mean, listed};
-use crate::template::{Part, Path, Segment, Template};
+use super::header::ResolvedHeader;
+use super::names::{NotEarlier, ScenarioNames};
+use super::payload::{RequestFiles, ResolvedBody};
+use super::{ResolvedFeed, ResolvedStep, secrets, shape};
+use crate::options::{JsonTemplate, check_header_name, escape_json};
+use crate::suggest::{MacroErrors, did_you_mean, list_names};
+use crate::template::{PathSegment, PlaceholderPath, Template, TemplatePart};
 use proc_macro2::{Span, TokenStream};
 
 /// A declared request, all its placeholders resolved.
-pub(crate) struct Request {
+pub(crate) struct ResolvedRequest {
     pub(crate) method: String,
-    pub(crate) url: Vec<Piece>,
-    pub(crate) headers: Vec<Header>,
-    pub(crate) body: Option<Payload>,
+    pub(crate) url: Vec<RequestPiece>,
+    pub(crate) headers: Vec<ResolvedHeader>,
+    pub(crate) body: Option<ResolvedBody>,
     /// The files that the body names by number.
-    pub(crate) files: Files,
+    pub(crate) files: RequestFiles,
 }
 
 /// A part of a text that is written at run time.
-pub(crate) enum Piece {
+pub(crate) enum RequestPiece {
     Text(String),
-    Value(Placeholder, Sink),
+    Value(Placeholder, ValueEncoding),
     /// An expression.
-    Rust(TokenStream, Sink),
-    /// What is in the file with that number.
+    Rust(TokenStream, ValueEncoding),
+    /// The content of the file with this number.
     File(usize),
     /// Its content type.
     FileType(usize),
@@ -33,9 +33,9 @@ pub(crate) enum Piece {
     BeginQuery,
 }
 
-/// How a value is written.
+/// The encoding of a value for its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sink {
+pub(crate) enum ValueEncoding {
     Raw,
     Url,
     Query,
@@ -44,82 +44,82 @@ pub(crate) enum Sink {
     JsonValue,
 }
 
-/// What a value is taken from.
+/// The source of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum ValueOrigin {
     Step(usize),
     Feed(usize),
     Secret,
 }
 
-impl Origin {
-    pub(super) fn step(self) -> Option<usize> {
+impl ValueOrigin {
+    pub(super) fn step_index(self) -> Option<usize> {
         match self {
             Self::Step(step) => Some(step),
             Self::Feed(_) | Self::Secret => None,
         }
     }
 
-    /// Whether its value is shown nowhere, not even in a URL that is none.
+    /// Returns true if the value must not be shown, not even in an error about an invalid URL.
     pub(crate) fn is_private(self) -> bool {
         matches!(self, Self::Feed(_) | Self::Secret)
     }
 }
 
 pub(crate) struct Placeholder {
-    pub(crate) origin: Origin,
+    pub(crate) origin: ValueOrigin,
     /// The expression, for the dependency ledger.
     pub(crate) variable: String,
-    pub(crate) access: Access,
+    pub(crate) access: ValueAccess,
     /// The name of the step or feed where it is a token of its own.
     pub(crate) root: Option<(String, Span)>,
     /// The place to blame when the value cannot be written.
     pub(crate) span: Span,
 }
 
-pub(crate) enum Access {
-    /// Of a step; the name in lower case.
+pub(crate) enum ValueAccess {
+    /// A response header of a step; the name is lower case.
     Header {
         step: usize,
         name: String,
     },
     /// Fields that rustc checks; for each whether it is in a literal.
     Typed {
-        segments: Vec<(Segment, Span)>,
+        segments: Vec<(PathSegment, Span)>,
         in_literal: bool,
     },
-    Untyped(Vec<Segment>),
-    /// Of no answer: the name of a secret.
+    Untyped(Vec<PathSegment>),
+    /// The name of a secret.
     Secret(String),
 }
 
 impl Placeholder {
-    /// The name of the secret that it stands for.
-    pub(crate) fn secret(&self) -> Option<&str> {
+    /// The name of the secret, if it is one.
+    pub(crate) fn secret_name(&self) -> Option<&str> {
         match &self.access {
-            Access::Secret(name) => Some(name),
+            ValueAccess::Secret(name) => Some(name),
             _ => None,
         }
     }
 
     /// Its name where that has a place of its own, else its end.
-    pub(super) fn place(&self) -> Span {
+    pub(super) fn name_span(&self) -> Span {
         self.root.as_ref().map_or(self.span, |(_, span)| *span)
     }
 }
 
-impl Request {
+impl ResolvedRequest {
     pub(crate) fn placeholders(&self) -> impl Iterator<Item = &Placeholder> {
-        let body = self.body.iter().flat_map(Payload::pieces);
+        let body = self.body.iter().flat_map(ResolvedBody::pieces);
         self.url
             .iter()
-            .filter_map(Piece::placeholder)
-            .chain(self.headers.iter().flat_map(Header::placeholders))
-            .chain(body.filter_map(Piece::placeholder))
+            .filter_map(RequestPiece::placeholder)
+            .chain(self.headers.iter().flat_map(ResolvedHeader::placeholders))
+            .chain(body.filter_map(RequestPiece::placeholder))
     }
 }
 
-impl Piece {
+impl RequestPiece {
     pub(crate) fn placeholder(&self) -> Option<&Placeholder> {
         match self {
             Self::Value(placeholder, _) => Some(placeholder),
@@ -129,13 +129,13 @@ impl Piece {
 }
 
 /// The request of the step with the number `at`; `None` where there is a mistake, which is noted.
-pub(super) fn resolve(
+pub(super) fn resolve_request(
     at: usize,
-    steps: &[Step],
-    feeds: &[Feed],
-    names: &Names,
-    errors: &mut Errors,
-) -> Option<Request> {
+    steps: &[ResolvedStep],
+    feeds: &[ResolvedFeed],
+    names: &ScenarioNames,
+    errors: &mut MacroErrors,
+) -> Option<ResolvedRequest> {
     let before = errors.len();
     let step = &steps[at];
     let Some(call) = &step.options.call else {
@@ -143,7 +143,7 @@ pub(super) fn resolve(
         if step.options.names_method {
             return None;
         }
-        errors.at(
+        errors.add_at(
             step.ident.span(),
             format!(
                 "step `{name}` has no body and no request: add `get = \"/path\"` to its `#[step]`, \
@@ -152,21 +152,21 @@ pub(super) fn resolve(
         );
         return None;
     };
-    let mut resolver = Resolver {
+    let mut resolver = RequestResolver {
         at,
         steps,
         feeds,
         names,
         errors,
     };
-    let mut url = resolver.url(call.url.as_ref()?);
-    resolver.query(&step.options.query, &mut url);
-    let headers = resolver.headers(&step.options.headers);
+    let mut url = resolver.resolve_url(call.url.as_ref()?);
+    resolver.resolve_query(&step.options.query, &mut url);
+    let headers = resolver.resolve_headers(&step.options.headers);
     let boundary = format!("loadtest-{}", step.fingerprint);
-    let mut files = Files::default();
+    let mut files = RequestFiles::default();
     let body = step.options.body.as_ref();
-    let body = body.map(|body| resolver.payload(body, &mut files, &boundary));
-    (errors.len() == before).then(|| Request {
+    let body = body.map(|body| resolver.resolve_body(body, &mut files, &boundary));
+    (errors.len() == before).then(|| ResolvedRequest {
         method: call.method.to_string().to_uppercase(),
         url,
         headers,
@@ -175,87 +175,106 @@ pub(super) fn resolve(
     })
 }
 
-pub(super) struct Resolver<'a> {
+pub(super) struct RequestResolver<'a> {
     /// The number of the step that uses the values; with that of all steps, it is the scenario.
     pub(super) at: usize,
-    pub(super) steps: &'a [Step],
-    pub(super) feeds: &'a [Feed],
-    pub(super) names: &'a Names,
-    pub(super) errors: &'a mut Errors,
+    pub(super) steps: &'a [ResolvedStep],
+    pub(super) feeds: &'a [ResolvedFeed],
+    pub(super) names: &'a ScenarioNames,
+    pub(super) errors: &'a mut MacroErrors,
 }
 
-impl Resolver<'_> {
+impl RequestResolver<'_> {
     /// A value at the very start holds a path or a whole URL, which is not encoded once more.
-    fn url(&mut self, template: &Template) -> Vec<Piece> {
-        let mut pieces = self.pieces(template, Sink::Url);
-        if let Some(Piece::Value(_, sink)) = pieces.first_mut() {
-            *sink = Sink::Raw;
+    fn resolve_url(&mut self, template: &Template) -> Vec<RequestPiece> {
+        let mut pieces = self.resolve_template(template, ValueEncoding::Url);
+        if let Some(RequestPiece::Value(_, sink)) = pieces.first_mut() {
+            *sink = ValueEncoding::Raw;
         }
         pieces
     }
 
-    pub(super) fn pieces(&mut self, template: &Template, sink: Sink) -> Vec<Piece> {
+    pub(super) fn resolve_template(
+        &mut self,
+        template: &Template,
+        sink: ValueEncoding,
+    ) -> Vec<RequestPiece> {
         template
             .parts
             .iter()
             .filter_map(|part| match part {
-                Part::Text(text) => Some(Piece::Text(text.clone())),
-                Part::Value(path) => self.value(path, sink),
+                TemplatePart::Text(text) => Some(RequestPiece::Text(text.clone())),
+                TemplatePart::Value(path) => self.resolve_value(path, sink),
             })
             .collect()
     }
 
-    pub(super) fn value(&mut self, path: &Path, sink: Sink) -> Option<Piece> {
-        let resolved = self.placeholder(path);
-        let placeholder = self.errors.note(resolved)?;
-        Some(Piece::Value(placeholder, sink))
+    pub(super) fn resolve_value(
+        &mut self,
+        path: &PlaceholderPath,
+        sink: ValueEncoding,
+    ) -> Option<RequestPiece> {
+        let resolved = self.resolve_placeholder(path);
+        let placeholder = self.errors.ok_or_note(resolved)?;
+        Some(RequestPiece::Value(placeholder, sink))
     }
 
-    pub(super) fn json(&mut self, json: &Json, pieces: &mut Vec<Piece>) {
+    pub(super) fn resolve_json(&mut self, json: &JsonTemplate, pieces: &mut Vec<RequestPiece>) {
         match json {
-            Json::Constant(text) => push_text(pieces, text),
-            Json::Text(template) => {
+            JsonTemplate::Constant(text) => push_text(pieces, text),
+            JsonTemplate::Text(template) => {
                 push_text(pieces, "\"");
                 for part in &template.parts {
                     match part {
-                        Part::Text(text) => push_text(pieces, &escape(text)),
-                        Part::Value(path) => pieces.extend(self.value(path, Sink::JsonText)),
+                        TemplatePart::Text(text) => push_text(pieces, &escape_json(text)),
+                        TemplatePart::Value(path) => {
+                            pieces.extend(self.resolve_value(path, ValueEncoding::JsonText))
+                        }
                     }
                 }
                 push_text(pieces, "\"");
             }
-            Json::Value(path) => pieces.extend(self.value(path, Sink::JsonValue)),
-            Json::Word(word) => self.refuse_word(word, "a JSON value"),
-            Json::Rust(expression) => self.rust(expression, Sink::JsonValue, pieces),
-            Json::Array(values) => {
+            JsonTemplate::Value(path) => {
+                pieces.extend(self.resolve_value(path, ValueEncoding::JsonValue))
+            }
+            JsonTemplate::Word(word) => self.refuse_word(word, "a JSON value"),
+            JsonTemplate::Rust(expression) => {
+                self.resolve_rust(expression, ValueEncoding::JsonValue, pieces)
+            }
+            JsonTemplate::Array(values) => {
                 push_text(pieces, "[");
                 for (i, value) in values.iter().enumerate() {
                     push_text(pieces, if i > 0 { "," } else { "" });
-                    self.json(value, pieces);
+                    self.resolve_json(value, pieces);
                 }
                 push_text(pieces, "]");
             }
-            Json::Object(fields) => {
+            JsonTemplate::Object(fields) => {
                 push_text(pieces, "{");
                 for (i, (key, value)) in fields.iter().enumerate() {
                     push_text(pieces, if i > 0 { ",\"" } else { "\"" });
-                    push_text(pieces, &escape(&key.value()));
+                    push_text(pieces, &escape_json(&key.value()));
                     push_text(pieces, "\":");
-                    self.json(value, pieces);
+                    self.resolve_json(value, pieces);
                 }
                 push_text(pieces, "}");
             }
         }
     }
 
-    pub(super) fn rust(&mut self, expression: &TokenStream, sink: Sink, pieces: &mut Vec<Piece>) {
+    pub(super) fn resolve_rust(
+        &mut self,
+        expression: &TokenStream,
+        sink: ValueEncoding,
+        pieces: &mut Vec<RequestPiece>,
+    ) {
         let how = |step: &str| format!("write `{{{{{step}.response...}}}}` for its answer");
         let is_step = |name: &str| self.names.steps.iter().any(|step| step == name);
         shape::refuse_calls(expression.clone(), &is_step, &how, self.errors);
-        pieces.push(Piece::Rust(expression.clone(), sink));
+        pieces.push(RequestPiece::Rust(expression.clone(), sink));
     }
 
-    fn placeholder(&mut self, path: &Path) -> syn::Result<Placeholder> {
+    fn resolve_placeholder(&mut self, path: &PlaceholderPath) -> syn::Result<Placeholder> {
         let source = &path.source;
         let who = self.steps.get(self.at).map_or("", |step| &step.name);
         let error = |span, message: String| {
@@ -272,9 +291,13 @@ impl Resolver<'_> {
             root: (!path.in_literal && path.root == name).then(|| (path.root.clone(), path.span)),
             span: last,
         };
-        if path.root == secrets::ROOT {
-            let access = Access::Secret(secrets::name(path)?);
-            return Ok(placeholder(Origin::Secret, access, secrets::ROOT));
+        if path.root == secrets::SECRET_ROOT {
+            let access = ValueAccess::Secret(secrets::secret_name(path)?);
+            return Ok(placeholder(
+                ValueOrigin::Secret,
+                access,
+                secrets::SECRET_ROOT,
+            ));
         }
         let step = match self.names.earlier_step(&path.root, self.at) {
             Ok(step) => step,
@@ -301,16 +324,16 @@ impl Resolver<'_> {
             Err(
                 NotEarlier::Unknown | NotEarlier::Row | NotEarlier::NoUser | NotEarlier::NotAsync,
             ) => {
-                if let Some(at) = self.names.feed(&path.root) {
+                if let Some(at) = self.names.feed_index(&path.root) {
                     let feed = &self.feeds[at];
                     let access = row_access(path, feed)?;
-                    return Ok(placeholder(Origin::Feed(at), access, &feed.name));
+                    return Ok(placeholder(ValueOrigin::Feed(at), access, &feed.name));
                 }
-                if let Some((what, taken)) = self.names.for_functions(&path.root) {
+                if let Some((what, taken)) = self.names.function_only_name(&path.root) {
                     return error(
                         path.span,
                         format!(
-                            "`{}` is {what}, and a placeholder stands for an answer or a row: let a \
+                            "`{}` is {what}, but a placeholder is for an answer or a row: let a \
                              function build the request, and take `{taken}`",
                             path.root
                         ),
@@ -322,9 +345,9 @@ impl Resolver<'_> {
                 let there_is = if known().next().is_none() {
                     String::new()
                 } else if who.is_empty() {
-                    format!("; there is {}", listed(known()))
+                    format!("; there is {}", list_names(known()))
                 } else {
-                    format!("; above `{who}` there is {}", listed(known()))
+                    format!("; above `{who}` there is {}", list_names(known()))
                 };
                 let root = &path.root;
                 let or_feed = if self.feeds.is_empty() {
@@ -339,21 +362,21 @@ impl Resolver<'_> {
             }
         };
         let upstream = &self.steps[step];
-        let access = access(path, step, upstream)?;
-        Ok(placeholder(Origin::Step(step), access, &upstream.name))
+        let access = response_access(path, step, upstream)?;
+        Ok(placeholder(ValueOrigin::Step(step), access, &upstream.name))
     }
 }
 
-/// How a path goes through a row.
-fn row_access(path: &Path, feed: &Feed) -> syn::Result<Access> {
+/// Resolves a path through a feed's row.
+fn row_access(path: &PlaceholderPath, feed: &ResolvedFeed) -> syn::Result<ValueAccess> {
     let (source, root) = (&path.source, &path.root);
-    if let [(Segment::Field(kind), span), (next, _), ..] = path.segments.as_slice()
+    if let [(PathSegment::Field(kind), span), (next, _), ..] = path.segments.as_slice()
         && matches!(kind.as_str(), "response" | "headers")
     {
         let next = match next {
-            Segment::Field(field) => format!(".{field}"),
-            Segment::Index(index) => format!("[{index}]"),
-            Segment::Key(key) => format!("['{key}']"),
+            PathSegment::Field(field) => format!(".{field}"),
+            PathSegment::Index(index) => format!("[{index}]"),
+            PathSegment::Key(key) => format!("['{key}']"),
         };
         return Err(syn::Error::new(
             *span,
@@ -363,18 +386,18 @@ fn row_access(path: &Path, feed: &Feed) -> syn::Result<Access> {
             ),
         ));
     }
-    through(&path.segments, path, feed.ty.is_untyped, "row")
+    access_through(&path.segments, path, feed.ty.is_untyped, "row")
 }
 
 /// A path through a value: a response, or a row.
-fn through(
-    segments: &[(Segment, Span)],
-    path: &Path,
+fn access_through(
+    segments: &[(PathSegment, Span)],
+    path: &PlaceholderPath,
     is_untyped: bool,
     what: &str,
-) -> syn::Result<Access> {
+) -> syn::Result<ValueAccess> {
     if is_untyped {
-        return Ok(Access::Untyped(
+        return Ok(ValueAccess::Untyped(
             segments
                 .iter()
                 .map(|(segment, _)| segment.clone())
@@ -382,7 +405,7 @@ fn through(
         ));
     }
     for (segment, span) in segments {
-        if let Segment::Field(name) = segment
+        if let PathSegment::Field(name) = segment
             && !is_field_name(name)
         {
             return Err(syn::Error::new(
@@ -394,13 +417,17 @@ fn through(
             ));
         }
     }
-    Ok(Access::Typed {
+    Ok(ValueAccess::Typed {
         segments: segments.to_vec(),
         in_literal: path.in_literal,
     })
 }
 
-fn access(path: &Path, step: usize, upstream: &Step) -> syn::Result<Access> {
+fn response_access(
+    path: &PlaceholderPath,
+    step: usize,
+    upstream: &ResolvedStep,
+) -> syn::Result<ValueAccess> {
     let (source, root) = (&path.source, &path.root);
     let error = |span, message: String| {
         Err(syn::Error::new(
@@ -408,7 +435,7 @@ fn access(path: &Path, step: usize, upstream: &Step) -> syn::Result<Access> {
             format!("`{{{{{source}}}}}`: {message}"),
         ))
     };
-    let Some(((Segment::Field(kind), span), rest)) = path.segments.split_first() else {
+    let Some(((PathSegment::Field(kind), span), rest)) = path.segments.split_first() else {
         return error(
             path.span,
             format!(
@@ -417,13 +444,15 @@ fn access(path: &Path, step: usize, upstream: &Step) -> syn::Result<Access> {
         );
     };
     match (kind.as_str(), rest) {
-        ("response", rest) if upstream.response.is_untyped => through(rest, path, true, "response"),
-        ("response", _) if upstream.response.is_unit => error(*span, upstream.not_read()),
-        ("response", rest) => through(rest, path, false, "response"),
-        ("headers", [(Segment::Field(name) | Segment::Key(name), span)]) => {
-            header_name(name, *span)?;
+        ("response", rest) if upstream.response.is_untyped => {
+            access_through(rest, path, true, "response")
+        }
+        ("response", _) if upstream.response.is_unit => error(*span, upstream.explain_not_read()),
+        ("response", rest) => access_through(rest, path, false, "response"),
+        ("headers", [(PathSegment::Field(name) | PathSegment::Key(name), span)]) => {
+            check_header_name(name, *span)?;
             let name = name.to_ascii_lowercase();
-            Ok(Access::Header { step, name })
+            Ok(ValueAccess::Header { step, name })
         }
         ("headers", _) => error(
             *span,
@@ -444,17 +473,17 @@ fn access(path: &Path, step: usize, upstream: &Step) -> syn::Result<Access> {
     }
 }
 
-/// Whether it can be written as an identifier, if need be a raw one.
+/// Returns true if `name` can be an identifier, possibly a raw one.
 pub(crate) fn is_field_name(name: &str) -> bool {
     let is_word = name.chars().all(|c| c.is_alphanumeric() || c == '_')
         && !name.starts_with(|c: char| c.is_ascii_digit());
     is_word && !["_", "self", "Self", "super", "crate"].contains(&name)
 }
 
-pub(super) fn push_text(pieces: &mut Vec<Piece>, text: &str) {
-    if let Some(Piece::Text(last)) = pieces.last_mut() {
+pub(super) fn push_text(pieces: &mut Vec<RequestPiece>, text: &str) {
+    if let Some(RequestPiece::Text(last)) = pieces.last_mut() {
         last.push_str(text);
     } else if !text.is_empty() {
-        pieces.push(Piece::Text(text.to_owned()));
+        pieces.push(RequestPiece::Text(text.to_owned()));
     }
 }

@@ -1,25 +1,25 @@
 //! The secrets that a scenario is seen to need: those of its templates, and every `secret("NAME")` in it.
 
-use super::{Resolved, Step, shape, unraw};
-use crate::suggest::Errors;
-use crate::template::{Path, Segment};
+use super::{ResolvedScenario, ResolvedStep, shape, without_raw_prefix};
+use crate::suggest::MacroErrors;
+use crate::template::{PathSegment, PlaceholderPath};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::BTreeSet;
 use syn::LitStr;
 
-/// What `{{secret.NAME}}` begins with, and the function for everything else.
-pub(super) const ROOT: &str = "secret";
+/// The first segment of `{{secret.NAME}}`, and the name of the function.
+pub(super) const SECRET_ROOT: &str = "secret";
 
-/// What is wrong with what cannot be the name of a secret.
+/// The error for an invalid name of a secret.
 const MISNAMED: &str =
     "a secret is named after the variable of the environment that holds it, such as `API_TOKEN`";
 
 /// The name in `{{secret.NAME}}`.
-pub(super) fn name(path: &Path) -> syn::Result<String> {
+pub(super) fn secret_name(path: &PlaceholderPath) -> syn::Result<String> {
     let source = &path.source;
     let error = |message: String| Err(syn::Error::new(path.span, message));
     match path.segments.as_slice() {
-        [(Segment::Field(name), _)] if is_variable(name) => Ok(name.clone()),
+        [(PathSegment::Field(name), _)] if is_variable_name(name) => Ok(name.clone()),
         // it may be the secret itself
         [_] => error(format!("`{{{{secret...}}}}`: {MISNAMED}")),
         _ => error(format!(
@@ -29,27 +29,27 @@ pub(super) fn name(path: &Path) -> syn::Result<String> {
     }
 }
 
-/// Whether a variable of the environment can have that name.
-fn is_variable(name: &str) -> bool {
+/// Returns true if an environment variable can have this name.
+fn is_variable_name(name: &str) -> bool {
     let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     is_word && !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
-impl Resolved {
+impl ResolvedScenario {
     /// The names of the secrets, each once; `body` is that of the scenario.
-    pub(super) fn note_secrets(&mut self, body: &TokenStream, errors: &mut Errors) {
+    pub(super) fn note_secrets(&mut self, body: &TokenStream, errors: &mut MacroErrors) {
         let mut names = BTreeSet::new();
-        let placeholders = self.steps.iter().flat_map(Step::placeholders);
-        names.extend(placeholders.filter_map(|one| one.secret().map(str::to_owned)));
+        let placeholders = self.steps.iter().flat_map(ResolvedStep::placeholders);
+        names.extend(placeholders.filter_map(|one| one.secret_name().map(str::to_owned)));
         // Another function of that name is not ours.
-        if !shape::defines(body.clone(), ROOT) {
+        if !shape::defines_name(body.clone(), SECRET_ROOT) {
             let mut found = Vec::new();
-            calls(body.clone(), &mut found);
+            find_secret_calls(body.clone(), &mut found);
             for name in found {
-                if is_variable(&name.value()) {
+                if is_variable_name(&name.value()) {
                     names.insert(name.value());
                 } else {
-                    errors.at(name.span(), format!("`secret(..)`: {MISNAMED}"));
+                    errors.add_at(name.span(), format!("`secret(..)`: {MISNAMED}"));
                 }
             }
         }
@@ -58,30 +58,31 @@ impl Resolved {
 }
 
 /// Finds `secret("NAME")`.
-fn calls(tokens: TokenStream, found: &mut Vec<LitStr>) {
+fn find_secret_calls(tokens: TokenStream, found: &mut Vec<LitStr>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     for (at, token) in tokens.iter().enumerate() {
         if let TokenTree::Group(group) = token {
-            calls(group.stream(), found);
+            find_secret_calls(group.stream(), found);
         }
         let is_call = match (token, tokens.get(at + 1)) {
             (TokenTree::Ident(word), Some(TokenTree::Group(group))) => {
-                unraw(word) == ROOT && group.delimiter() == Delimiter::Parenthesis
+                without_raw_prefix(word) == SECRET_ROOT
+                    && group.delimiter() == Delimiter::Parenthesis
             }
             _ => false,
         };
         if is_call
-            && !is_foreign(&tokens[..at])
+            && !is_other_function(&tokens[..at])
             && let Some(TokenTree::Group(arguments)) = tokens.get(at + 1)
-            && let Some(name) = literal(arguments.stream())
+            && let Some(name) = single_literal(arguments.stream())
         {
             found.push(name);
         }
     }
 }
 
-/// Whether a name after `before` is something else: `x.secret()`, `vault::secret()`.
-fn is_foreign(before: &[TokenTree]) -> bool {
+/// Returns true if the name after `before` is something else: `x.secret()`, `vault::secret()`.
+fn is_other_function(before: &[TokenTree]) -> bool {
     match before {
         [
             ..,
@@ -96,7 +97,7 @@ fn is_foreign(before: &[TokenTree]) -> bool {
     }
 }
 
-fn literal(arguments: TokenStream) -> Option<LitStr> {
+fn single_literal(arguments: TokenStream) -> Option<LitStr> {
     let tokens: Vec<TokenTree> = arguments.into_iter().collect();
     let (TokenTree::Literal(literal), rest) = tokens.split_first()? else {
         return None;
@@ -113,14 +114,14 @@ fn literal(arguments: TokenStream) -> Option<LitStr> {
 #[cfg(test)]
 mod tests {
     use crate::body::ScenarioFn;
-    use crate::suggest::Errors;
+    use crate::suggest::MacroErrors;
 
     fn of(body: &str) -> Result<Vec<String>, String> {
         let text = format!("fn shop() {{ #[step(get = \"/\")] fn first(); {body} }}");
         let function: ScenarioFn = syn::parse_str(&text).unwrap();
-        let mut errors = Errors::default();
+        let mut errors = MacroErrors::default();
         let options = proc_macro2::TokenStream::new();
-        let resolved = crate::resolve::scenario(options, &function, &mut errors);
+        let resolved = crate::resolve::resolve_scenario(options, &function, &mut errors);
         if errors.is_empty() {
             return Ok(resolved.secrets);
         }

@@ -1,19 +1,19 @@
-//! What the functions of a scenario must not be.
+//! Checks the shape of a scenario's functions: qualifiers, generics, calls of other steps.
 
-use super::names::{Names, Source};
-use super::{Argument, Step, unraw};
+use super::names::{ArgumentSource, ScenarioNames};
+use super::{Argument, ResolvedStep, without_raw_prefix};
 use crate::body::{Role, RoleFn, ScenarioFn};
 use crate::signature;
-use crate::spelling::as_written;
-use crate::suggest::Errors;
+use crate::spelling::source_text;
+use crate::suggest::MacroErrors;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{ReturnType, Signature};
 
-pub(super) fn check_scenario(function: &ScenarioFn, errors: &mut Errors) {
+pub(super) fn check_scenario(function: &ScenarioFn, errors: &mut MacroErrors) {
     let signature = &function.signature;
     if let Some(word) = &signature.asyncness {
-        errors.on(
+        errors.add_on(
             word,
             "a scenario is not `async`: it declares steps, and the engine sends their requests",
         );
@@ -25,7 +25,7 @@ pub(super) fn check_scenario(function: &ScenarioFn, errors: &mut Errors) {
             .last()
             .is_some_and(|last| last.ident == "test")
         {
-            errors.on(
+            errors.add_on(
                 attribute,
                 "a scenario is a test already: `cargo test` runs it once; drop this attribute",
             );
@@ -33,24 +33,24 @@ pub(super) fn check_scenario(function: &ScenarioFn, errors: &mut Errors) {
     }
     refuse_qualifiers(signature, "a scenario", errors);
     if let Some(syn::FnArg::Receiver(receiver)) = signature.inputs.first() {
-        errors.on(receiver, "a scenario is a free function: it has no `self`");
+        errors.add_on(receiver, "a scenario is a free function: it has no `self`");
     } else if !signature.inputs.is_empty() {
-        errors.on(
+        errors.add_on(
             &signature.inputs,
             "a scenario takes no parameters: declare data with `#[feed] fn user() -> Feed<User>` in \
              its body, and values with `#[state] fn name() -> T` or `#[setup] fn name() -> T`",
         );
     }
     if !signature.generics.params.is_empty() {
-        errors.on(&signature.generics, "a scenario cannot be generic");
+        errors.add_on(&signature.generics, "a scenario cannot be generic");
     }
     if let ReturnType::Type(_, ty) = &signature.output {
-        errors.on(ty, "a scenario returns nothing");
+        errors.add_on(ty, "a scenario returns nothing");
     }
 }
 
 /// `const`, `unsafe` and `extern`, which would be errors in generated code.
-fn refuse_qualifiers(signature: &Signature, what: &str, errors: &mut Errors) {
+fn refuse_qualifiers(signature: &Signature, what: &str, errors: &mut MacroErrors) {
     let qualifiers = [
         signature
             .constness
@@ -66,12 +66,12 @@ fn refuse_qualifiers(signature: &Signature, what: &str, errors: &mut Errors) {
             .map(|abi| (abi.to_token_stream(), "extern")),
     ];
     for (tokens, word) in qualifiers.into_iter().flatten() {
-        errors.on(tokens, format!("{what} is a plain function, not `{word}`"));
+        errors.add_on(tokens, format!("{what} is a plain function, not `{word}`"));
     }
 }
 
-/// What holds for functions of every role.
-pub(super) fn check_function(function: &RoleFn, errors: &mut Errors) {
+/// Checks the rules for functions of every role.
+pub(super) fn check_function(function: &RoleFn, errors: &mut MacroErrors) {
     let role = function.role;
     let word = role.name();
     let signature = &function.signature;
@@ -83,7 +83,7 @@ pub(super) fn check_function(function: &RoleFn, errors: &mut Errors) {
             } else {
                 "put it on the whole scenario"
             };
-            errors.on(
+            errors.add_on(
                 attribute,
                 format!("`#[cfg]` cannot be used on a {word}: {instead}"),
             );
@@ -92,7 +92,7 @@ pub(super) fn check_function(function: &RoleFn, errors: &mut Errors) {
     refuse_qualifiers(signature, &format!("a {word}"), errors);
     if !signature.generics.params.is_empty() {
         let mut parameters = signature.generics.params.iter();
-        errors.on(
+        errors.add_on(
             &signature.generics,
             if parameters.all(|parameter| matches!(parameter, syn::GenericParam::Lifetime(_))) {
                 format!("a `#[{word}]` function needs no lifetime: what it borrows is written `&T`")
@@ -103,10 +103,10 @@ pub(super) fn check_function(function: &RoleFn, errors: &mut Errors) {
     }
     if let Some(asyncness) = &signature.asyncness {
         if !matches!(role, Role::Step | Role::Setup | Role::Teardown) {
-            errors.on(asyncness, format!("a `#[{word}]` function is not `async`"));
+            errors.add_on(asyncness, format!("a `#[{word}]` function is not `async`"));
         } else if role == Role::Step && function.body.is_none() {
             let name = &signature.ident;
-            errors.at(
+            errors.add_at(
                 name.span(),
                 format!(
                     "step `{name}` is `async`, so it sends for itself: give it a body, or drop \
@@ -118,23 +118,23 @@ pub(super) fn check_function(function: &RoleFn, errors: &mut Errors) {
     if role != Role::Step {
         if function.body.is_none() {
             let name = &signature.ident;
-            errors.at(name.span(), format!("{word} `{name}` has no body"));
+            errors.add_at(name.span(), format!("{word} `{name}` has no body"));
         }
         if !function.options.is_empty() {
-            errors.on(&function.options, format!("`#[{word}]` takes no options"));
+            errors.add_on(&function.options, format!("`#[{word}]` takes no options"));
         }
     }
 }
 
 /// Parameters of a step that has no code to use them: they say which steps it follows.
-pub(super) fn check_follows(arguments: &[Argument], errors: &mut Errors) {
+pub(super) fn check_dependency_parameters(arguments: &[Argument], errors: &mut MacroErrors) {
     for argument in arguments {
         let name = &argument.variable;
         let instead = match argument.source {
-            Source::Step(_) => {
-                if let Some(lent) = signature::inside_option(&argument.ty) {
-                    let lent = as_written(lent);
-                    errors.on(
+            ArgumentSource::Step(_) => {
+                if let Some(lent) = signature::option_argument(&argument.ty) {
+                    let lent = source_text(lent);
+                    errors.add_on(
                         &argument.ty,
                         format!(
                             "a step without a body follows `{name}` or does not: write \
@@ -144,10 +144,10 @@ pub(super) fn check_follows(arguments: &[Argument], errors: &mut Errors) {
                 }
                 continue;
             }
-            Source::Feed(_) => format!("write `{{{{{name}.field}}}}` in its attribute"),
+            ArgumentSource::Feed(_) => format!("write `{{{{{name}.field}}}}` in its attribute"),
             _ => format!("give it a body to use `{name}`"),
         };
-        errors.at(
+        errors.add_at(
             argument.span,
             format!(
                 "a parameter of a step without a body is an earlier step that it follows: {instead}"
@@ -157,7 +157,7 @@ pub(super) fn check_follows(arguments: &[Argument], errors: &mut Errors) {
 }
 
 /// Options of a declared request on a step that builds its own.
-pub(super) fn refuse_request_options(step: &Step, errors: &mut Errors) {
+pub(super) fn refuse_request_options(step: &ResolvedStep, errors: &mut MacroErrors) {
     let method = step.options.call.iter().map(|call| &call.method);
     for key in method.chain(&step.options.request_keys) {
         let name = &step.name;
@@ -166,7 +166,7 @@ pub(super) fn refuse_request_options(step: &Step, errors: &mut Errors) {
         } else {
             format!("{key} = ...")
         };
-        errors.at(
+        errors.add_at(
             key.span(),
             format!(
                 "`{name}` has a body that builds its request, so `{option}` has no effect: end the \
@@ -176,9 +176,8 @@ pub(super) fn refuse_request_options(step: &Step, errors: &mut Errors) {
     }
 }
 
-/// What an option says to a step that sends for itself; every other one is about the request that the
-/// engine sends for a step.
-const OF_ASYNC_STEPS: [&str; 12] = [
+/// The options that an `async` step may have. All others describe a request that the engine sends.
+const ASYNC_STEP_OPTIONS: [&str; 12] = [
     "name",
     "weight",
     "one_of",
@@ -194,10 +193,10 @@ const OF_ASYNC_STEPS: [&str; 12] = [
 ];
 
 /// Options without a meaning on a step that sends for itself.
-pub(super) fn refuse_options_of_requests(step: &Step, errors: &mut Errors) {
+pub(super) fn refuse_options_of_requests(step: &ResolvedStep, errors: &mut MacroErrors) {
     for key in &step.options.keys {
         let option = key.to_string();
-        if OF_ASYNC_STEPS.contains(&option.as_str()) {
+        if ASYNC_STEP_OPTIONS.contains(&option.as_str()) {
             continue;
         }
         let instead = match option.as_str() {
@@ -205,7 +204,7 @@ pub(super) fn refuse_options_of_requests(step: &Step, errors: &mut Errors) {
             "retry" | "until" => "write a loop with `http.pause(..)`",
             _ => "build its requests with `http`",
         };
-        errors.at(
+        errors.add_at(
             key.span(),
             format!(
                 "`{}` is `async` and sends for itself, so `{option}` has no effect: {instead}",
@@ -220,7 +219,7 @@ pub(super) fn refuse_calls(
     body: TokenStream,
     is_step: &dyn Fn(&str) -> bool,
     instead: &dyn Fn(&str) -> String,
-    errors: &mut Errors,
+    errors: &mut MacroErrors,
 ) {
     let tokens: Vec<TokenTree> = body.into_iter().collect();
     for (at, token) in tokens.iter().enumerate() {
@@ -228,10 +227,10 @@ pub(super) fn refuse_calls(
             (TokenTree::Ident(word), Some(TokenTree::Group(arguments)))
                 if arguments.delimiter() == Delimiter::Parenthesis =>
             {
-                let name = unraw(word);
+                let name = without_raw_prefix(word);
                 if !follows_path(&tokens[..at]) && is_step(&name) {
                     let instead = instead(&name);
-                    errors.at(word.span(), format!("`{name}` is a step: {instead}"));
+                    errors.add_at(word.span(), format!("`{name}` is a step: {instead}"));
                 }
             }
             (TokenTree::Group(group), _) => {
@@ -242,7 +241,8 @@ pub(super) fn refuse_calls(
     }
 }
 
-/// Whether a name after `before` is something else: `other::login()`, `x.login()`, `fn login()`.
+/// Returns true if the name after `before` is something else: `other::login()`, `x.login()`, `fn
+/// login()`.
 fn follows_path(before: &[TokenTree]) -> bool {
     match before.last() {
         Some(TokenTree::Punct(punct)) => matches!(punct.as_char(), '.' | ':'),
@@ -252,16 +252,16 @@ fn follows_path(before: &[TokenTree]) -> bool {
 }
 
 /// `login().await`, where the function of a step only builds a request.
-pub(super) fn refuse_waiting(
+pub(super) fn refuse_awaited_steps(
     body: TokenStream,
     is_step: &dyn Fn(&str) -> bool,
     instead: &dyn Fn(&str) -> String,
-    errors: &mut Errors,
+    errors: &mut MacroErrors,
 ) {
     let tokens: Vec<TokenTree> = body.into_iter().collect();
     for token in &tokens {
         if let TokenTree::Group(group) = token {
-            refuse_waiting(group.stream(), is_step, instead, errors);
+            refuse_awaited_steps(group.stream(), is_step, instead, errors);
         }
     }
     for (at, call) in tokens.windows(4).enumerate() {
@@ -275,11 +275,11 @@ pub(super) fn refuse_waiting(
             && arguments.delimiter() == Delimiter::Parenthesis
             && dot.as_char() == '.'
             && wait == "await"
-            && is_step(&unraw(word))
+            && is_step(&without_raw_prefix(word))
         {
-            let name = unraw(word);
+            let name = without_raw_prefix(word);
             let instead = instead(&name);
-            errors.at(
+            errors.add_at(
                 word.span(),
                 format!("`{name}` is a step that the engine sends before this one: {instead}"),
             );
@@ -287,14 +287,14 @@ pub(super) fn refuse_waiting(
     }
 }
 
-/// Whether `body` has an item or a variable with that name.
-pub(super) fn defines(body: TokenStream, name: &str) -> bool {
+/// Returns true if `body` defines an item or a variable with that name.
+pub(super) fn defines_name(body: TokenStream, name: &str) -> bool {
     let mut before = None;
     for token in body {
         match &token {
-            TokenTree::Group(group) if defines(group.stream(), name) => return true,
+            TokenTree::Group(group) if defines_name(group.stream(), name) => return true,
             TokenTree::Ident(word)
-                if unraw(word) == name
+                if without_raw_prefix(word) == name
                     && matches!(&before, Some(TokenTree::Ident(word)) if word == "fn" || word == "let" || word == "mut") =>
             {
                 return true;
@@ -306,8 +306,8 @@ pub(super) fn defines(body: TokenStream, name: &str) -> bool {
     false
 }
 
-/// A template in a string of a body, where it would be sent as it stands.
-pub(super) fn refuse_templates(body: TokenStream, names: &Names, errors: &mut Errors) {
+/// Refuses a template in a string of a function body, which would be sent unchanged.
+pub(super) fn refuse_templates(body: TokenStream, names: &ScenarioNames, errors: &mut MacroErrors) {
     for token in body {
         match token {
             TokenTree::Group(group) => refuse_templates(group.stream(), names, errors),
@@ -318,7 +318,7 @@ pub(super) fn refuse_templates(body: TokenStream, names: &Names, errors: &mut Er
                     .skip(1)
                     .any(|rest| rest.trim_start().starts_with("secret."))
                 {
-                    errors.at(
+                    errors.add_at(
                         literal.span(),
                         "templates work in `#[step(...)]`; here use `secret(\"NAME\")`",
                     );
@@ -328,10 +328,10 @@ pub(super) fn refuse_templates(body: TokenStream, names: &Names, errors: &mut Er
                     let is_answer = rest.starts_with("response") || rest.starts_with("headers");
                     let root = root.trim();
                     let is_step = || names.steps.iter().any(|step| step == root);
-                    (is_answer && is_step() || names.feed(root).is_some()).then_some(root)
+                    (is_answer && is_step() || names.feed_index(root).is_some()).then_some(root)
                 });
                 if let Some(root) = root {
-                    errors.at(
+                    errors.add_at(
                         literal.span(),
                         format!(
                             "templates work in `#[step(...)]`; here use the parameter `{root}`"

@@ -1,47 +1,56 @@
 //! The declared request as people read it: with its placeholders, each by the name of its step.
 
-use super::names::Names;
-use super::payload::encoded;
-use super::request::Sink;
+use super::names::ScenarioNames;
+use super::payload::encode_text;
+use super::request::ValueEncoding;
 use crate::options::{
-    Body, Field, FieldValue, Header, HeaderValue, Json, StepOptions, escape, quoted,
+    BodyOption, Field, FieldValue, HeaderOption, HeaderOptionValue, JsonTemplate, StepOptions,
+    escape_json, json_string,
 };
-use crate::template::{Part, Path, Template};
+use crate::template::{PlaceholderPath, Template, TemplatePart};
 
 /// Headers and body as far as the source shows them.
 #[derive(Default)]
-pub(crate) struct Shown {
+pub(crate) struct DeclaredText {
     /// Names in lower case.
     pub(crate) headers: Vec<(String, String)>,
     /// The variant of `BodyKind`, and the template.
     pub(crate) body: Option<(&'static str, String)>,
-    /// What is added to the URL.
+    /// The query to append to the URL.
     pub(crate) query: String,
 }
 
-/// What the options of the step with the number `at` show.
-pub(super) fn shown(options: &StepOptions, at: usize, names: &Names) -> Shown {
-    let writer = Writer { at, names };
+/// Formats the declared request of the step `at`.
+pub(super) fn declared_text(
+    options: &StepOptions,
+    at: usize,
+    names: &ScenarioNames,
+) -> DeclaredText {
+    let writer = DeclarationWriter { at, names };
     let headers = options.headers.iter();
-    Shown {
-        headers: headers.map(|header| writer.header(header)).collect(),
-        body: options.body.as_ref().map(|body| writer.body(body)),
-        query: writer.query(&options.query),
+    DeclaredText {
+        headers: headers.map(|header| writer.format_header(header)).collect(),
+        body: options.body.as_ref().map(|body| writer.format_body(body)),
+        query: writer.format_query(&options.query),
     }
 }
 
 /// Name and value of a header that the step with the number `at` sends.
-pub(super) fn header(header: &Header, at: usize, names: &Names) -> (String, String) {
-    Writer { at, names }.header(header)
-}
-
-struct Writer<'a> {
+pub(super) fn declared_header(
+    header: &HeaderOption,
     at: usize,
-    names: &'a Names,
+    names: &ScenarioNames,
+) -> (String, String) {
+    DeclarationWriter { at, names }.format_header(header)
 }
 
-impl Writer<'_> {
-    fn path(&self, path: &Path) -> String {
+struct DeclarationWriter<'a> {
+    at: usize,
+    names: &'a ScenarioNames,
+}
+
+impl DeclarationWriter<'_> {
+    fn format_path(&self, path: &PlaceholderPath) -> String {
         let root = match self.names.earlier_step(&path.root, self.at) {
             Ok(step) => &self.names.steps[step],
             Err(_) => &path.root,
@@ -50,85 +59,86 @@ impl Writer<'_> {
         format!("{{{{{root}{rest}}}}}")
     }
 
-    fn text(&self, template: &Template, write: impl Fn(&str) -> String) -> String {
+    fn format_text(&self, template: &Template, write: impl Fn(&str) -> String) -> String {
         let parts = template.parts.iter().map(|part| match part {
-            Part::Text(text) => write(text),
-            Part::Value(path) => self.path(path),
+            TemplatePart::Text(text) => write(text),
+            TemplatePart::Value(path) => self.format_path(path),
         });
         parts.collect()
     }
 
-    fn template(&self, template: &Template) -> String {
-        self.text(template, str::to_owned)
+    fn format_template(&self, template: &Template) -> String {
+        self.format_text(template, str::to_owned)
     }
 
-    fn header(&self, header: &Header) -> (String, String) {
+    fn format_header(&self, header: &HeaderOption) -> (String, String) {
         let value = match &header.value {
-            HeaderValue::Text(text) => self.template(text),
-            HeaderValue::Basic(user, password) => {
-                let (user, password) = (self.template(user), self.template(password));
+            HeaderOptionValue::Text(text) => self.format_template(text),
+            HeaderOptionValue::Basic(user, password) => {
+                let (user, password) = (self.format_template(user), self.format_template(password));
                 format!("Basic {user}:{password}")
             }
         };
         (header.name.clone(), value)
     }
 
-    fn body(&self, body: &Body) -> (&'static str, String) {
+    fn format_body(&self, body: &BodyOption) -> (&'static str, String) {
         match body {
-            Body::Json(json) => ("Json", self.json(json)),
-            Body::Form(fields) => ("Form", self.fields(fields)),
-            Body::Multipart(fields) => ("Multipart", self.fields(fields)),
-            Body::Text(template) => ("Text", self.template(template)),
-            Body::File(path) => ("Bytes", path.value()),
+            BodyOption::Json(json) => ("Json", self.format_json(json)),
+            BodyOption::Form(fields) => ("Form", self.format_fields(fields)),
+            BodyOption::Multipart(fields) => ("Multipart", self.format_fields(fields)),
+            BodyOption::Text(template) => ("Text", self.format_template(template)),
+            BodyOption::File(path) => ("Bytes", path.value()),
         }
     }
 
-    fn json(&self, json: &Json) -> String {
+    fn format_json(&self, json: &JsonTemplate) -> String {
         match json {
-            Json::Constant(text) => text.clone(),
-            Json::Text(template) => self.quoted(template),
-            Json::Value(path) => self.path(path),
+            JsonTemplate::Constant(text) => text.clone(),
+            JsonTemplate::Text(template) => self.format_quoted(template),
+            JsonTemplate::Value(path) => self.format_path(path),
             // a mistake, which is noted
-            Json::Word(_) => String::new(),
-            Json::Rust(_) => RUST.to_owned(),
-            Json::Array(values) => {
-                let values: Vec<String> = values.iter().map(|value| self.json(value)).collect();
+            JsonTemplate::Word(_) => String::new(),
+            JsonTemplate::Rust(_) => RUST.to_owned(),
+            JsonTemplate::Array(values) => {
+                let values: Vec<String> =
+                    values.iter().map(|value| self.format_json(value)).collect();
                 format!("[{}]", values.join(","))
             }
-            Json::Object(fields) => object(
+            JsonTemplate::Object(fields) => join_object(
                 fields
                     .iter()
-                    .map(|(key, value)| (key.value(), self.json(value))),
+                    .map(|(key, value)| (key.value(), self.format_json(value))),
             ),
         }
     }
 
-    fn fields(&self, fields: &[Field]) -> String {
-        object(fields.iter().map(|field| {
+    fn format_fields(&self, fields: &[Field]) -> String {
+        join_object(fields.iter().map(|field| {
             let value = match &field.value {
-                FieldValue::Text(template) => self.quoted(template),
-                FieldValue::Value(path) => quoted(&self.path(path)),
+                FieldValue::Text(template) => self.format_quoted(template),
+                FieldValue::Value(path) => json_string(&self.format_path(path)),
                 FieldValue::Word(_) => String::new(),
                 FieldValue::Rust(_) => RUST.to_owned(),
-                FieldValue::File(path) => format!("{{\"file\":{}}}", quoted(&path.value())),
+                FieldValue::File(path) => format!("{{\"file\":{}}}", json_string(&path.value())),
             };
             (field.name.value(), value)
         }))
     }
 
-    fn quoted(&self, template: &Template) -> String {
+    fn format_quoted(&self, template: &Template) -> String {
         // escaped as a whole: a path may hold quotes too
-        format!("\"{}\"", escape(&self.template(template)))
+        format!("\"{}\"", escape_json(&self.format_template(template)))
     }
 
-    fn query(&self, fields: &[Field]) -> String {
+    fn format_query(&self, fields: &[Field]) -> String {
         let pairs: Vec<String> = fields
             .iter()
             .map(|field| {
-                let encode = |text: &str| encoded(text, Sink::Query);
+                let encode = |text: &str| encode_text(text, ValueEncoding::Query);
                 let value = match &field.value {
-                    FieldValue::Text(template) => self.text(template, encode),
-                    FieldValue::Value(path) => self.path(path),
+                    FieldValue::Text(template) => self.format_text(template, encode),
+                    FieldValue::Value(path) => self.format_path(path),
                     FieldValue::Rust(_) => RUST.to_owned(),
                     FieldValue::Word(_) | FieldValue::File(_) => String::new(),
                 };
@@ -142,9 +152,9 @@ impl Writer<'_> {
 /// A Rust expression, which is nothing outside of its source.
 const RUST: &str = "(..)";
 
-fn object(fields: impl Iterator<Item = (String, String)>) -> String {
+fn join_object(fields: impl Iterator<Item = (String, String)>) -> String {
     let fields: Vec<String> = fields
-        .map(|(key, value)| format!("{}:{value}", quoted(&key)))
+        .map(|(key, value)| format!("{}:{value}", json_string(&key)))
         .collect();
     format!("{{{}}}", fields.join(","))
 }

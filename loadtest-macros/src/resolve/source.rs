@@ -7,33 +7,33 @@ const METHODS: [&str; 7] = ["get", "post", "put", "patch", "delete", "head", "op
 
 /// The one `Request::get("..")` or `Request::get(format!(".."))` in a body; `None` where there are
 /// several, or none whose URL is a literal.
-pub(super) fn request_in(body: TokenStream) -> Option<(String, String)> {
+pub(super) fn find_request(body: TokenStream) -> Option<(String, String)> {
     let mut found = Vec::new();
-    collect(body, &mut found);
+    collect_requests(body, &mut found);
     match found.as_mut_slice() {
         [(method, url)] => Some((std::mem::take(method), url.take()?)),
         _ => None,
     }
 }
 
-fn collect(tokens: TokenStream, found: &mut Vec<(String, Option<String>)>) {
+fn collect_requests(tokens: TokenStream, found: &mut Vec<(String, Option<String>)>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     for (at, token) in tokens.iter().enumerate() {
         match token {
             TokenTree::Ident(word) if word == "Request" => {
-                found.extend(constructor(&tokens[at + 1..]));
+                found.extend(parse_constructor(&tokens[at + 1..]));
             }
-            TokenTree::Group(group) => collect(group.stream(), found),
+            TokenTree::Group(group) => collect_requests(group.stream(), found),
             _ => {}
         }
     }
 }
 
 /// `::get(url)`, also after a turbofish.
-fn constructor(tokens: &[TokenTree]) -> Option<(String, Option<String>)> {
-    let rest = after_colons(tokens)?;
+fn parse_constructor(tokens: &[TokenTree]) -> Option<(String, Option<String>)> {
+    let rest = skip_colons(tokens)?;
     let rest = match rest.first() {
-        Some(TokenTree::Punct(open)) if open.as_char() == '<' => after_colons(after_angles(rest)?)?,
+        Some(TokenTree::Punct(open)) if open.as_char() == '<' => skip_colons(skip_angles(rest)?)?,
         _ => rest,
     };
     let [TokenTree::Ident(method), TokenTree::Group(arguments), ..] = rest else {
@@ -44,7 +44,7 @@ fn constructor(tokens: &[TokenTree]) -> Option<(String, Option<String>)> {
         .then(|| (method.to_uppercase(), literal_url(arguments.stream())))
 }
 
-fn after_colons(tokens: &[TokenTree]) -> Option<&[TokenTree]> {
+fn skip_colons(tokens: &[TokenTree]) -> Option<&[TokenTree]> {
     match tokens {
         [TokenTree::Punct(a), TokenTree::Punct(b), rest @ ..]
             if a.as_char() == ':' && b.as_char() == ':' =>
@@ -55,7 +55,7 @@ fn after_colons(tokens: &[TokenTree]) -> Option<&[TokenTree]> {
     }
 }
 
-fn after_angles(tokens: &[TokenTree]) -> Option<&[TokenTree]> {
+fn skip_angles(tokens: &[TokenTree]) -> Option<&[TokenTree]> {
     let mut depth = 0_usize;
     for (at, token) in tokens.iter().enumerate() {
         if let TokenTree::Punct(punct) = token {
@@ -75,9 +75,9 @@ fn after_angles(tokens: &[TokenTree]) -> Option<&[TokenTree]> {
 fn literal_url(arguments: TokenStream) -> Option<String> {
     let tokens: Vec<TokenTree> = arguments.into_iter().collect();
     match tokens.as_slice() {
-        [TokenTree::Literal(literal)] => text_of(literal),
+        [TokenTree::Literal(literal)] => string_literal_text(literal),
         [TokenTree::Literal(literal), TokenTree::Punct(comma)] if comma.as_char() == ',' => {
-            text_of(literal)
+            string_literal_text(literal)
         }
         [
             TokenTree::Ident(word),
@@ -85,14 +85,14 @@ fn literal_url(arguments: TokenStream) -> Option<String> {
             TokenTree::Group(inside),
             rest @ ..,
         ] if word == "format" && rest.len() <= 1 => match inside.stream().into_iter().next()? {
-            TokenTree::Literal(literal) => text_of(&literal),
+            TokenTree::Literal(literal) => string_literal_text(&literal),
             _ => None,
         },
         _ => None,
     }
 }
 
-fn text_of(literal: &proc_macro2::Literal) -> Option<String> {
+fn string_literal_text(literal: &proc_macro2::Literal) -> Option<String> {
     let text: LitStr = syn::parse2(TokenTree::Literal(literal.clone()).into()).ok()?;
     Some(text.value())
 }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     fn of(body: &str) -> Option<String> {
-        request_in(body.parse().unwrap()).map(|(method, url)| format!("{method} {url}"))
+        find_request(body.parse().unwrap()).map(|(method, url)| format!("{method} {url}"))
     }
 
     #[test]

@@ -1,16 +1,18 @@
 //! One step: what its signature and options say.
 
-use super::shown::Shown;
-use super::{Argument, Header, Placeholder, Request, description, source, unraw};
+use super::shown::DeclaredText;
+use super::{
+    Argument, Placeholder, ResolvedHeader, ResolvedRequest, doc_text, source, without_raw_prefix,
+};
 use crate::body::RoleFn;
 use crate::fingerprint::Fingerprint;
 use crate::options::StepOptions;
 use crate::signature::{self, ResponseType};
-use crate::suggest::Errors;
+use crate::suggest::MacroErrors;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::ToTokens;
 
-pub(crate) struct Step {
+pub(crate) struct ResolvedStep {
     pub(crate) ident: Ident,
     /// Without `r#`.
     pub(crate) name: String,
@@ -25,10 +27,10 @@ pub(crate) struct Step {
     /// Method and URL as far as the source shows them.
     pub(crate) shown: Option<(String, String)>,
     /// Headers and body as far as the source shows them.
-    pub(crate) declared: Shown,
-    /// Those of the scenario, for the requests of a function that lack them.
-    pub(crate) defaults: Vec<Header>,
-    pub(crate) form: Form,
+    pub(crate) declared: DeclaredText,
+    /// The headers of the scenario that a computed request does not set itself.
+    pub(crate) defaults: Vec<ResolvedHeader>,
+    pub(crate) form: StepForm,
     has_body: bool,
     is_async: bool,
 }
@@ -36,14 +38,14 @@ pub(crate) struct Step {
 /// The use of an earlier step.
 pub(crate) struct Dependency {
     pub(crate) step: usize,
-    /// Whether the step runs without it.
+    /// True if the step also runs without the dependency.
     pub(crate) optional: bool,
-    /// Where it is used, and if it is needed, where that is said.
+    /// The place of use; for a required step, the place that requires it.
     pub(crate) span: Span,
 }
 
-/// How a step says what it sends.
-pub(crate) enum Form {
+/// The way in which a step defines its request.
+pub(crate) enum StepForm {
     /// Its function builds the request.
     Builder {
         returned: TokenStream,
@@ -55,28 +57,28 @@ pub(crate) enum Form {
         arguments: Vec<Argument>,
     },
     /// Its attribute declares it.
-    Declared(Request),
+    Declared(ResolvedRequest),
     /// There was a mistake.
     Broken,
 }
 
-impl Step {
-    pub(super) fn new(function: &RoleFn, errors: &mut Errors) -> Self {
+impl ResolvedStep {
+    pub(super) fn new(function: &RoleFn, errors: &mut MacroErrors) -> Self {
         let options = StepOptions::parse(function.options.clone(), errors);
-        let response = signature::response_type(function, errors);
+        let response = signature::parse_response_type(function, errors);
         let signature = &function.signature;
         let shown = match (&options.call, &function.body) {
             _ if signature.asyncness.is_some() => None,
             (Some(call), _) => Some((call.method.to_string().to_uppercase(), call.literal.value())),
-            (None, Some(body)) => source::request_in(body.stream()),
+            (None, Some(body)) => source::find_request(body.stream()),
             (None, None) => None,
         };
         let body = function.body.as_ref().map(ToTokens::to_token_stream);
         Self {
             ident: signature.ident.clone(),
-            name: unraw(&signature.ident),
-            description: description(&function.attributes),
-            fingerprint: Fingerprint::of([
+            name: without_raw_prefix(&signature.ident),
+            description: doc_text(&function.attributes),
+            fingerprint: Fingerprint::from_streams([
                 function.options.clone(),
                 signature.to_token_stream(),
                 body.unwrap_or_default(),
@@ -88,9 +90,9 @@ impl Step {
             dependencies: Vec::new(),
             follows: Vec::new(),
             shown,
-            declared: Shown::default(),
+            declared: DeclaredText::default(),
             defaults: Vec::new(),
-            form: Form::Broken,
+            form: StepForm::Broken,
             has_body: function.body.is_some(),
             is_async: signature.asyncness.is_some(),
         }
@@ -102,7 +104,7 @@ impl Step {
             .cloned()
             .unwrap_or_else(|| Ident::new("unnamed", Span::call_site()));
         Self {
-            name: unraw(&ident),
+            name: without_raw_prefix(&ident),
             response: ResponseType::unknown(),
             ident,
             description: String::new(),
@@ -112,15 +114,15 @@ impl Step {
             dependencies: Vec::new(),
             follows: Vec::new(),
             shown: None,
-            declared: Shown::default(),
+            declared: DeclaredText::default(),
             defaults: Vec::new(),
-            form: Form::Broken,
+            form: StepForm::Broken,
             has_body: true,
             is_async: false,
         }
     }
 
-    pub(super) fn show(&mut self, declared: Shown) {
+    pub(super) fn set_declared_text(&mut self, declared: DeclaredText) {
         if let (Some((_, url)), false) = (&mut self.shown, declared.query.is_empty()) {
             if !url.ends_with(['?', '&']) {
                 url.push(if url.contains('?') { '&' } else { '?' });
@@ -131,7 +133,7 @@ impl Step {
     }
 
     /// The option `name`, if it is given; also where its value is broken.
-    pub(super) fn key(&self, name: &str) -> Option<&Ident> {
+    pub(super) fn option_ident(&self, name: &str) -> Option<&Ident> {
         self.options.keys.iter().find(|key| *key == name)
     }
 
@@ -145,15 +147,15 @@ impl Step {
     /// The values that its declarations name.
     pub(crate) fn placeholders(&self) -> impl Iterator<Item = &Placeholder> {
         let request = match &self.form {
-            Form::Declared(request) => Some(request.placeholders()),
+            StepForm::Declared(request) => Some(request.placeholders()),
             _ => None,
         };
-        let defaults = self.defaults.iter().flat_map(Header::placeholders);
+        let defaults = self.defaults.iter().flat_map(ResolvedHeader::placeholders);
         request.into_iter().flatten().chain(defaults)
     }
 
     /// The words for a use of its response, where it has none.
-    pub(super) fn not_read(&self) -> String {
+    pub(super) fn explain_not_read(&self) -> String {
         let name = &self.name;
         if self.is_async {
             return format!(
@@ -168,15 +170,15 @@ impl Step {
         format!("the response of `{name}` is not read: give it a type, like `{fix}`")
     }
 
-    pub(super) fn depend_on(&mut self, arguments: &[Argument]) {
+    pub(super) fn add_argument_dependencies(&mut self, arguments: &[Argument]) {
         for argument in arguments {
-            if let Some(step) = argument.source.step() {
-                self.depends_on(step, signature::is_option(&argument.ty), argument.span);
+            if let Some(step) = argument.source.step_index() {
+                self.add_dependency(step, signature::is_option(&argument.ty), argument.span);
             }
         }
     }
 
-    pub(super) fn depends_on(&mut self, step: usize, optional: bool, span: Span) {
+    pub(super) fn add_dependency(&mut self, step: usize, optional: bool, span: Span) {
         let known = self
             .dependencies
             .iter_mut()

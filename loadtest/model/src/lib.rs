@@ -1,17 +1,35 @@
 //! The data of load tests and the arithmetic on it: what a scenario declares, what a run does and measures, and
 //! how it is graded.
 //!
+//! Without the default feature `data` there is only [`threshold`], without any dependency on serde: the macros
+//! use its grammar.
+//!
 //! Nothing here reads a file, opens a socket or prints.
 
+#[cfg(feature = "data")]
 pub mod capacity;
+#[cfg(feature = "data")]
 pub mod card;
+#[cfg(feature = "data")]
 pub mod comparison;
+#[cfg(feature = "data")]
 pub mod definition;
+#[cfg(feature = "data")]
 pub mod failure;
+#[cfg(feature = "data")]
 pub mod metrics;
+#[cfg(feature = "data")]
+pub mod micros;
+#[cfg(feature = "data")]
 pub mod mix;
+#[cfg(feature = "data")]
 pub mod plan;
+#[cfg(feature = "data")]
 pub mod protocol;
+#[cfg(feature = "data")]
 pub mod random;
+#[cfg(feature = "data")]
 pub mod record;
+#[cfg(feature = "data")]
 pub mod schedule;
+pub mod threshold;

@@ -32,7 +32,7 @@ pub use crate::targets::Target;
 pub use http::uri::PathAndQuery;
 pub use http::{HeaderName, HeaderValue, Method};
 pub use loadtest_model::definition::{
-    BodyDef, BodyKind, Bound, Client, Comparison, Cookies, DEFAULT_TIMEOUT, Dependency, Dns,
+    BodyDef, BodyKind, Bound, Client, Comparator, Cookies, DEFAULT_TIMEOUT, Dependency, Dns,
     Expect, FeedDef, HeaderDef, HttpVersion, Load, Metric, Part, Reads, Retry, ScenarioDef, Shape,
     Stage, Statistic, StatusRange, StepDef, Think, Threshold, Trigger, Until,
 };

@@ -416,7 +416,7 @@ fn fnv(bytes: &[u8]) -> u64 {
 mod staff {
     use super::worker::Done;
     use super::*;
-    use loadtest_model::definition::{Bound, Comparison, Load, Metric, Threshold};
+    use loadtest_model::definition::{Bound, Comparator, Load, Metric, Threshold};
     use loadtest_model::plan::{GradingDefaults, Overrides};
 
     #[test]
@@ -488,7 +488,7 @@ mod staff {
             load: Some(Load::users(2, Duration::from_secs(60))),
             thresholds: vec![Threshold {
                 abort_after: Some(Duration::ZERO),
-                ..Threshold::new(Metric::Errors, Comparison::Less, Bound::Ratio(0.1))
+                ..Threshold::new(Metric::Errors, Comparator::Less, Bound::Ratio(0.1))
             }]
             .into(),
             ..ScenarioDef::new("visit".to_owned(), Vec::new())

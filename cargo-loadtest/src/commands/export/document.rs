@@ -4,7 +4,7 @@
 //! scenarios has taken out what is secret.
 
 use loadtest_model::definition::{
-    BodyKind, Bound, Comparison, Cookies, Dns, HttpVersion, Load, Metric, ScenarioDef, Shape,
+    BodyKind, Bound, Comparator, Cookies, Dns, HttpVersion, Load, Metric, ScenarioDef, Shape,
     Stage, StatusRange, StepDef, Threshold, Trigger,
 };
 use serde::Serialize;
@@ -102,7 +102,7 @@ struct StageDocument {
 #[derive(Debug, Serialize)]
 struct ThresholdDocument {
     metric: Metric,
-    comparison: Comparison,
+    comparison: Comparator,
     #[serde(flatten)]
     bound: BoundDocument,
     /// What a run that breaks it waits for before it ends; null where it goes on.
@@ -420,27 +420,27 @@ mod tests {
         scenario.thresholds = vec![
             limit(
                 Metric::P95,
-                Comparison::Less,
+                Comparator::Less,
                 Bound::Time(Duration::from_micros(1_500)),
             ),
-            limit(Metric::Errors, Comparison::LessOrEqual, Bound::Ratio(0.01)),
-            limit(Metric::Rps, Comparison::Greater, Bound::PerSecond(19.0)),
+            limit(Metric::Errors, Comparator::LessOrEqual, Bound::Ratio(0.01)),
+            limit(Metric::Rps, Comparator::Greater, Bound::PerSecond(19.0)),
             limit(
                 Metric::Throughput,
-                Comparison::Greater,
+                Comparator::Greater,
                 Bound::BytesPerSecond(1e6),
             ),
             Threshold {
                 abort_after: Some(seconds(30)),
                 ..limit(
                     Metric::Count("sold out".into()),
-                    Comparison::Less,
+                    Comparator::Less,
                     Bound::Count(10),
                 )
             },
             limit(
                 Metric::Timing("queued".into(), Statistic::P999),
-                Comparison::Less,
+                Comparator::Less,
                 Bound::Time(seconds(1)),
             ),
         ]

@@ -180,7 +180,7 @@ mod tests {
         steps[0].weight = 1.0;
         steps[0].thresholds = vec![Threshold::new(
             loadtest_model::definition::Metric::P95,
-            loadtest_model::definition::Comparison::Less,
+            loadtest_model::definition::Comparator::Less,
             loadtest_model::definition::Bound::Time(second / 10),
         )]
         .into();

@@ -1,7 +1,7 @@
 //! Scenarios and what invented targets answered them.
 
 use loadtest_model::definition::{
-    Bound, Comparison, Load, Metric, Reads, ScenarioDef, Shape, StepDef, Threshold,
+    Bound, Comparator, Load, Metric, Reads, ScenarioDef, Shape, StepDef, Threshold,
 };
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::metrics::{Cause, RootCause};
@@ -348,7 +348,7 @@ fn step(name: &'static str, method: &'static str, url: &'static str) -> StepDef 
 pub(super) fn below(metric: Metric, ms: u64) -> Threshold {
     Threshold::new(
         metric,
-        Comparison::Less,
+        Comparator::Less,
         Bound::Time(Duration::from_millis(ms)),
     )
 }

@@ -6,7 +6,7 @@ use loadtest_model::capacity::{
     Attempt, Goal, Measured, Outcome, Purpose, Search, SearchEnding, Trial,
 };
 use loadtest_model::card::Report;
-use loadtest_model::definition::{Bound, Comparison, Metric, Threshold};
+use loadtest_model::definition::{Bound, Comparator, Metric, Threshold};
 use loadtest_model::plan::ScopedThreshold;
 use loadtest_model::record::{Ending, RunRecord};
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub(in crate::export) fn search(text: &str) -> Report {
 
 /// Its record.
 pub(crate) fn search_record(text: &str) -> RunRecord {
-    let threshold = |metric, bound| Threshold::new(metric, Comparison::Less, bound);
+    let threshold = |metric, bound| Threshold::new(metric, Comparator::Less, bound);
     let scoped = |step, threshold| ScopedThreshold {
         step,
         threshold,

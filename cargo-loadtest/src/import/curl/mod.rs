@@ -9,7 +9,6 @@ mod form;
 mod glob;
 mod headers;
 mod options;
-mod outputs;
 mod request;
 #[cfg(test)]
 mod tests;
@@ -25,17 +24,17 @@ use std::fmt::Write as _;
 /// The most requests that an input may have.
 pub(super) const MOST_REQUESTS: usize = 1000;
 
-/// Reads text as it was copied; variables in it have the value that `lookup` knows. What it takes of answers is a
-/// reference, whose marker begins with `outputs`; else it is not known.
+/// Reads text as it was copied; `lookup` knows the environment. With `prefers_default_urls`, `${BASE:-http://..}` is
+/// that URL.
 pub(crate) fn read_text(
     input: &Input,
     files: &Files,
     lookup: &mut dyn FnMut(&str) -> Option<String>,
-    outputs: Option<&str>,
+    prefers_default_urls: bool,
 ) -> Result<Recording, Mistake> {
-    let mut variables = Variables::new(lookup, outputs);
+    let mut variables = Variables::new(lookup, prefers_default_urls);
     let mut recording = Recording::default();
-    let commands = shell::commands(&input.text, &mut variables, &mut recording.notes)?;
+    let commands = shell::read_commands(&input.text, &mut variables, &mut recording.notes)?;
     let secrets = variables.used;
     read(&commands, files, &mut recording)?;
     recording.secrets = secrets;
@@ -75,16 +74,11 @@ pub(crate) fn read_words(words: &[Vec<u8>], files: &Files) -> (Input, Result<Rec
 
 fn read(commands: &[Command], files: &Files, into: &mut Recording) -> Result<(), Mistake> {
     let mut reading = Reading::new(files);
-    let mut outputs = Vec::new();
     for command in commands {
         let operations = arguments::operations(&command.words[1..], &mut into.notes)?;
         let span = &command.words[0].span;
         reading.command(&operations, &command.stdin, span, into)?;
-        for output in &command.outputs {
-            outputs.push((output, into.exchanges.len()));
-        }
     }
-    outputs::refer(&outputs, into);
     into.notes.sort_by_key(|note| note.span.start);
     Ok(())
 }

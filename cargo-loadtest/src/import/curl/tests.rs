@@ -1,4 +1,4 @@
-use super::super::marked::{BOUNDARY, Exchange, Key, Origin};
+use super::super::marked::{BOUNDARY, Exchange};
 use super::*;
 use proptest::prelude::*;
 use serde::Deserialize;
@@ -30,7 +30,7 @@ struct Sent {
 fn read(text: &str, files: &Files) -> Result<Recording, Mistake> {
     let input = Input::new("copied", text.to_owned());
     let mut lookup = |name: &str| (name == "TOKEN").then(|| "tok123".to_owned());
-    read_text(&input, files, &mut lookup, Some("output"))
+    read_text(&input, files, &mut lookup, true)
 }
 
 fn no_files() -> Files {
@@ -282,142 +282,31 @@ proptest! {
 }
 
 #[test]
-fn what_a_text_takes_of_answers_is_a_reference() {
-    let text = r#"
-TOKEN=$(curl -s http://h/login --json '{"user":"ada"}' | jq -r '.data.token')
-export ID="$(curl http://h/orders -H "authorization: Bearer $TOKEN" -d a=1 | jq -re '.items[0].id // empty')"
-UNUSED=$(curl http://h/news | jq -r .id)
-curl "http://h/orders/$ID" -u "ada:$TOKEN"
-curl http://h/pay --json "{\"order\": $ID, \"by\": \"ada\"}"
-curl http://h/next?page=$(curl http://h/pages | jq -r .next)
-"#;
-    let recording = read(text, &no_files()).unwrap();
-    let targets: Vec<_> = recording
-        .exchanges
-        .iter()
-        .map(|one| one.target.as_str())
-        .collect();
-    assert_eq!(
-        targets,
-        [
-            "/login",
-            "/orders",
-            "/news",
-            "/orders/output2e",
-            "/pay",
-            "/pages",
-            "/next?page=output4e"
-        ]
-    );
-    let field = |name: &str| Key::Field(name.to_owned());
-    let of = |exchange, path: &[Key]| Origin::Body {
-        exchange,
-        path: path.to_vec(),
-    };
-    let id = [field("items"), Key::Item(0), field("id")];
-    let references: Vec<_> = recording
-        .references
-        .iter()
-        .map(|one| (one.marker.as_str(), one.from.clone(), one.is_bare))
-        .collect();
-    assert_eq!(
-        references,
-        [
-            ("output1e", of(0, &[field("data"), field("token")]), false),
-            ("output2e", of(1, &id), false),
-            ("output2v", of(1, &id), true),
-            ("output4e", of(5, &[field("next")]), false),
-        ]
-    );
-    assert!(recording.secrets.is_empty());
-    let exchanges = &recording.exchanges;
-    assert_eq!(
-        exchanges[1].header("authorization"),
-        Some(&b"Bearer output1e"[..])
-    );
-    assert_eq!(
-        exchanges[3].credentials.as_ref().unwrap().password,
-        b"output1e"
-    );
-    assert_eq!(
-        exchanges[4].body.bytes(),
-        br#"{"order": "output2v", "by": "ada"}"#
-    );
-    // What else is done with an answer is not known.
-    for command in [
-        "TOKEN=$(curl http://h/login | jq .token)",
-        "TOKEN=$(curl http://h/login | jq -r '.a | .b')",
-        "TOKEN=$(curl http://h/login | jq -r .token | tr -d x)",
-        "TOKEN=$(curl http://h/login | grep token)",
-        "TOKEN=`curl http://h/login | jq .token`",
-        "TOKEN=`curl http://h/login | jq -r \".token\" | tr -d x`",
-        "TOKEN=`curl -d \\$A http://h/login | jq -r .token`",
-        "TOKEN=$(curl http://h/login)",
-    ] {
-        let text = format!("{command}\ncurl http://h/ -H \"x: $TOKEN\"\n");
-        let recording = read(&text, &no_files()).unwrap();
-        assert_eq!(recording.references, [], "{command}");
-        assert_eq!(recording.secrets[0].name, "TOKEN", "{command}");
-        assert_eq!(recording.exchanges.len(), 2, "{command}");
-    }
-}
-
-#[test]
-fn backticks_take_of_answers_as_parentheses_do() {
-    for text in [
-        "TOKEN=`curl -s http://h/login -d user=ada | jq -r .token`\ncurl http://h/ -H \"x: $TOKEN\"\n",
-        "TOKEN=\"`curl -s http://h/login \\\n  -d user=ada | jq -r .token`\"\ncurl http://h/ -H \"x: $TOKEN\"\n",
-        "TOKEN=`curl -s http://h/login \\\n  -d user=ada | jq -r .token`\ncurl http://h/ -H \"x: $TOKEN\"\n",
-    ] {
-        let recording = read(text, &no_files()).unwrap_or_else(|why| panic!("{text}: {why:?}"));
-        assert_eq!(recording.exchanges.len(), 2, "{text}");
-        assert_eq!(recording.references.len(), 1, "{text}");
-        let path = vec![Key::Field("token".to_owned())];
-        let from = Origin::Body { exchange: 0, path };
-        assert_eq!(recording.references[0].from, from, "{text}");
-        assert!(recording.secrets.is_empty(), "{text}");
-    }
-}
-
-#[test]
-fn a_variable_with_an_answer_is_asked_for_its_values() {
+fn what_a_program_prints_comes_from_the_environment() {
     for ask in [
-        r#"TOKEN=$(echo "$RESP" | jq -r .token)"#,
-        r"TOKEN=$(echo $RESP | jq -r '.token // empty')",
-        r#"TOKEN="$(jq -r .token <<< "$RESP")""#,
-        r#"export TOKEN=$(printf '%s' "${RESP}" | jq -r .token)"#,
-        r#"TOKEN=$(printf '%s\n' "$RESP" | jq -r .token)"#,
-        r#"TOKEN=`echo "$RESP" | jq -r .token`"#,
+        "TOKEN=$(curl http://h/login -d \"a=$(b)\" | jq -r '.a | .b')",
+        "export TOKEN=\"$(curl http://h/login)\"",
+        "TOKEN=`curl http://h/login \\\n  -d a=b | jq -r .token`",
     ] {
-        let text = format!(
-            "RESP=$(curl -s http://h/login -d a=b)\n{ask}\nID=$(echo \"$RESP\" | jq -r .id)\n\
-             curl http://h/$ID -H \"x: $TOKEN\"\n"
-        );
-        let recording = read(&text, &no_files()).unwrap_or_else(|why| panic!("{text}: {why:?}"));
-        let taken: Vec<_> = recording.references.iter().map(|one| &one.from).collect();
-        let of = |name: &str| Origin::Body {
-            exchange: 0,
-            path: vec![Key::Field(name.to_owned())],
+        let text = format!("{ask}\ncurl http://h/ -H \"x: $TOKEN\"\n");
+        let recording = read(&text, &no_files()).unwrap();
+        assert_eq!(recording.exchanges.len(), 1, "{text}");
+        assert_eq!(recording.exchanges[0].header("x"), Some(&b"tok123"[..]));
+        assert_eq!(recording.secrets[0].name, "TOKEN", "{text}");
+        let [note] = recording.notes.as_slice() else {
+            panic!("{:?}", recording.notes)
         };
-        assert_eq!(taken, [&of("token"), &of("id")], "{text}");
-        assert!(recording.secrets.is_empty(), "{text}");
-        assert_eq!(recording.exchanges[1].target, "/output2e", "{text}");
+        let words = "no program is run: `TOKEN` is taken from the environment";
+        assert_eq!(note.words, words);
+        assert!(text[note.span.clone()].starts_with("TOKEN="), "{text}");
     }
-    for (answer, ask) in [
-        ("curl http://h/", r#"echo "$RESP" | jq .token"#),
-        ("curl http://h/", r#"echo "x$RESP" | jq -r .token"#),
-        ("curl http://h/", r#"echo "$RESP" | jq -r ".a$KEY""#),
-        ("curl http://h/ | head -1", r#"echo "$RESP" | jq -r .token"#),
-    ] {
-        let text =
-            format!("KEY=.b\nRESP=$({answer})\nTOKEN=$({ask})\ncurl http://h/ -H \"x: $TOKEN\"\n");
-        let mut lookup = |_: &str| Some("tok123".to_owned());
-        let input = Input::new("copied", text.as_str());
-        let recording = read_text(&input, &no_files(), &mut lookup, Some("output")).unwrap();
-        assert_eq!(recording.references, [], "{text}");
-        let is_secret = recording.secrets.iter().any(|one| one.name == "TOKEN");
-        assert!(is_secret, "{text}");
-    }
+    let text = "ID=$(curl http://h/ | jq -r .id)\ncurl http://h/$ID\n";
+    let (place, words) = refusal(text);
+    assert_eq!(place, "$ID");
+    assert_eq!(
+        words,
+        "`ID` is set to what a program prints, and none is run"
+    );
 }
 
 #[test]
@@ -431,7 +320,7 @@ fn a_host_that_the_text_has_as_a_default_is_that() {
     assert_eq!(exchanges(&set)[0].origin, "http://there");
     let input = Input::new("copied", text);
     let mut lookup = |_: &str| Some("http://here".to_owned());
-    let recording = read_text(&input, &no_files(), &mut lookup, None).unwrap();
+    let recording = read_text(&input, &no_files(), &mut lookup, false).unwrap();
     assert_eq!(recording.exchanges[0].origin, "http://here");
     let text = "curl http://h/ -d \"${TOKEN:-a}\"";
     assert_eq!(read(text, &no_files()).unwrap().secrets.len(), 1);
@@ -446,15 +335,4 @@ fn no_message_has_the_password_of_a_certificate() {
     );
     let (_, words) = refusal("curl --user=ada:hunter2 https://h/");
     assert_eq!(words, "curl has no option `--user`");
-}
-
-#[test]
-fn without_references_what_is_taken_of_answers_is_not_known() {
-    let text = "ID=$(curl http://h/ | jq -r .id)\ncurl http://h/$ID\n";
-    let input = Input::new("copied", text);
-    let mistake = read_text(&input, &no_files(), &mut |_| None, None).unwrap_err();
-    assert_eq!(
-        mistake.words,
-        "`ID` is set to what a program prints, and none is run"
-    );
 }

@@ -1,17 +1,20 @@
 //! Text for the command prompt of Windows: first `^`, `%NAME%` and what separates commands, then the words as
 //! programs of Windows split them.
 
-use super::super::source::{Mistake, Span};
-use super::{Command, Variables, Word, begins_name, is_in_name};
+use super::super::source::Mistake;
+use super::{Command, Variables, Word, leading_name, line_end, unclosed};
 
-/// A byte of a command line, and where it stands.
-type Placed = (u8, usize);
+/// A byte of a command line, and its place in the text.
+type PlacedByte = (u8, usize);
 
-/// The commands, also those that do not call curl.
-pub(super) fn commands(text: &str, variables: &mut Variables<'_>) -> Result<Vec<Command>, Mistake> {
+/// Returns the commands, also those that do not call curl.
+pub(super) fn read_commands(
+    text: &str,
+    variables: &mut Variables<'_>,
+) -> Result<Vec<Command>, Mistake> {
     let mut commands = Vec::new();
-    for line in lines(text.as_bytes(), variables)? {
-        let words = words(&line)?;
+    for line in split_lines(text.as_bytes(), variables)? {
+        let words = split_words(&line)?;
         if !words.is_empty() {
             commands.push(Command {
                 words,
@@ -22,13 +25,16 @@ pub(super) fn commands(text: &str, variables: &mut Variables<'_>) -> Result<Vec<
     Ok(commands)
 }
 
-/// The command lines that the prompt would hand to programs.
-fn lines(text: &[u8], variables: &mut Variables<'_>) -> Result<Vec<Vec<Placed>>, Mistake> {
+/// Returns the command lines that the prompt would hand to programs.
+fn split_lines(
+    text: &[u8],
+    variables: &mut Variables<'_>,
+) -> Result<Vec<Vec<PlacedByte>>, Mistake> {
     variables.begin();
     let mut lines = Vec::new();
-    let mut line: Vec<Placed> = Vec::new();
+    let mut line: Vec<PlacedByte> = Vec::new();
     let mut is_quoted = false;
-    // What a redirection names is no argument.
+    // The file of a redirection is no argument.
     let mut redirects = false;
     let mut at = 0;
     while let Some(&byte) = text.get(at) {
@@ -36,10 +42,10 @@ fn lines(text: &[u8], variables: &mut Variables<'_>) -> Result<Vec<Vec<Placed>>,
         let mut taken = None;
         match byte {
             b'^' if !is_quoted => {
-                // What follows is taken as it is; of a line end, what follows that.
+                // The next byte is taken as it is, or the one behind a line end.
                 at += 1;
-                at += line_end(text, at);
-                match line_end(text, at) {
+                at += line_end(&text[at..]);
+                match line_end(&text[at.min(text.len())..]) {
                     0 => taken = text.get(at).copied(),
                     length => {
                         taken = Some(b'\n');
@@ -51,7 +57,7 @@ fn lines(text: &[u8], variables: &mut Variables<'_>) -> Result<Vec<Vec<Placed>>,
                 is_quoted = !is_quoted;
                 taken = Some(byte);
             }
-            b'%' => match variable(text, at, variables)? {
+            b'%' => match read_variable(text, at, variables)? {
                 Some((value, length)) => {
                     line.extend(value.into_iter().map(|byte| (byte, place)));
                     at += length - 1;
@@ -62,11 +68,11 @@ fn lines(text: &[u8], variables: &mut Variables<'_>) -> Result<Vec<Vec<Placed>>,
             b'\n' => {
                 is_quoted = false;
                 redirects = false;
-                end(&mut lines, &mut line, variables);
+                end_line(&mut lines, &mut line, variables);
             }
             b'&' | b'|' if !is_quoted => {
                 redirects = false;
-                end(&mut lines, &mut line, variables);
+                end_line(&mut lines, &mut line, variables);
             }
             b'<' | b'>' if !is_quoted => redirects = true,
             byte => taken = Some(byte),
@@ -74,22 +80,23 @@ fn lines(text: &[u8], variables: &mut Variables<'_>) -> Result<Vec<Vec<Placed>>,
         line.extend(taken.filter(|_| !redirects).map(|byte| (byte, place)));
         at += 1;
     }
-    end(&mut lines, &mut line, variables);
+    end_line(&mut lines, &mut line, variables);
     Ok(lines)
 }
 
-/// Ends a line, which is kept if it may be a command; `set` holds for the lines below.
-fn end(lines: &mut Vec<Vec<Placed>>, line: &mut Vec<Placed>, variables: &mut Variables<'_>) {
+/// Keeps a line that may be a command, and obeys one of `set`.
+fn end_line(
+    lines: &mut Vec<Vec<PlacedByte>>,
+    line: &mut Vec<PlacedByte>,
+    variables: &mut Variables<'_>,
+) {
     variables.begin();
-    let line = std::mem::take(line);
+    let mut line = std::mem::take(line);
+    line.drain(..line.iter().take_while(|(byte, _)| *byte == b'@').count());
     let text: Vec<u8> = line.iter().map(|(byte, _)| *byte).collect();
     let text = text.trim_ascii();
-    let text = text.strip_prefix(b"@").unwrap_or(text);
-    let length = text
-        .iter()
-        .take_while(|byte| !byte.is_ascii_whitespace())
-        .count();
-    let (program, rest) = text.split_at(length);
+    let length = text.iter().position(u8::is_ascii_whitespace);
+    let (program, rest) = text.split_at(length.unwrap_or(text.len()));
     match program.to_ascii_lowercase().as_slice() {
         b"" | b"rem" | b"echo" | b"setlocal" | b"endlocal" => {}
         b"set" => {
@@ -104,58 +111,42 @@ fn end(lines: &mut Vec<Vec<Placed>>, line: &mut Vec<Placed>, variables: &mut Var
             }
         }
         label if label.starts_with(b":") => {}
-        _ => {
-            let skipped = line.iter().take_while(|(byte, _)| *byte == b'@').count();
-            lines.push(line[skipped..].to_vec());
-        }
+        _ => lines.push(line),
     }
 }
 
-/// The name in the first `%NAME%` of a text; it is one of capitals, since percent-encoding looks much like it.
-pub(super) fn named(text: &str) -> Option<&str> {
+/// Returns the name in the first `%NAME%` of a text. It has capitals only, since percent-encoding looks much alike.
+pub(super) fn find_variable(text: &str) -> Option<&str> {
     const SHORTEST: usize = 3;
     let mut parts: Vec<&str> = text.split('%').skip(1).collect();
     parts.pop();
-    let is_letter = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
-    let is_name = |name: &&str| {
+    parts.into_iter().find(|name| {
         name.len() >= SHORTEST
-            && name.bytes().all(is_letter)
-            && name.bytes().next().is_some_and(begins_name)
-    };
-    parts.into_iter().find(is_name)
+            && leading_name(name.as_bytes()) == Some(name.as_bytes())
+            && !name.contains(|letter: char| letter.is_ascii_lowercase())
+    })
 }
 
-fn line_end(text: &[u8], at: usize) -> usize {
-    match (text.get(at), text.get(at + 1)) {
-        (Some(b'\n'), _) => 1,
-        (Some(b'\r'), Some(b'\n')) => 2,
-        _ => 0,
-    }
-}
-
-/// `%NAME%`, where there is such a variable; else the text stays as it is.
-fn variable(
+/// Returns the value and the length of `%NAME%`, where there is such a variable; else the text stays as it is.
+fn read_variable(
     text: &[u8],
     at: usize,
     variables: &mut Variables<'_>,
 ) -> Result<Option<(Vec<u8>, usize)>, Mistake> {
-    const LONGEST: usize = 256;
-    let inside = &text[at + 1..text.len().min(at + LONGEST)];
-    let end = inside.iter().position(|byte| *byte == b'%');
-    let name = &inside[..end.unwrap_or(0)];
-    let is_name = name.first().is_some_and(|byte| begins_name(*byte))
-        && name.iter().all(|byte| is_in_name(*byte));
-    if !is_name {
+    let Some(name) = leading_name(&text[at + 1..]) else {
+        return Ok(None);
+    };
+    let length = name.len() + 2;
+    if text.get(at + length - 1) != Some(&b'%') {
         return Ok(None);
     }
-    let length = name.len() + 2;
     let value = variables.value(&String::from_utf8_lossy(name), &(at..at + length))?;
     Ok(value.map(|value| (value, length)))
 }
 
-/// The words, by the rules of Microsoft's C runtime
+/// Splits a line by the rules of Microsoft's C runtime
 /// (<https://learn.microsoft.com/cpp/c-language/parsing-c-command-line-arguments>).
-fn words(line: &[Placed]) -> Result<Vec<Word>, Mistake> {
+fn split_words(line: &[PlacedByte]) -> Result<Vec<Word>, Mistake> {
     let mut words = Vec::new();
     let mut at = 0;
     while at < line.len() {
@@ -167,48 +158,37 @@ fn words(line: &[Placed]) -> Result<Vec<Word>, Mistake> {
         let mut text = Vec::new();
         let mut open: Option<usize> = None;
         while let Some(&(byte, place)) = line.get(at) {
+            let next = line.get(at + 1).map(|(byte, _)| *byte);
             match byte {
                 b' ' | b'\t' | b'\n' if open.is_none() => break,
                 b'\\' => {
-                    let count = line[at..]
-                        .iter()
-                        .take_while(|(byte, _)| *byte == b'\\')
-                        .count();
+                    let slashes = line[at..].iter().take_while(|(byte, _)| *byte == b'\\');
+                    let count = slashes.count();
                     at += count;
-                    if line.get(at).is_some_and(|(byte, _)| *byte == b'"') {
-                        text.extend(std::iter::repeat_n(b'\\', count / 2));
-                        if count % 2 == 1 {
-                            text.push(b'"');
-                            at += 1;
-                        }
-                    } else {
-                        text.extend(std::iter::repeat_n(b'\\', count));
+                    let escapes = line.get(at).is_some_and(|(byte, _)| *byte == b'"');
+                    let kept = if escapes { count / 2 } else { count };
+                    text.extend(std::iter::repeat_n(b'\\', kept));
+                    if escapes && count % 2 == 1 {
+                        text.push(b'"');
+                        at += 1;
                     }
                     continue;
                 }
-                b'"' => {
-                    let is_doubled =
-                        open.is_some() && line.get(at + 1).is_some_and(|(byte, _)| *byte == b'"');
-                    if is_doubled {
-                        text.push(b'"');
-                        at += 1;
-                    } else {
-                        open = match open {
-                            Some(_) => None,
-                            None => Some(place),
-                        };
-                    }
+                b'"' if open.is_some() && next == Some(b'"') => {
+                    text.push(b'"');
+                    at += 1;
                 }
+                b'"' if open.is_some() => open = None,
+                b'"' => open = Some(place),
                 byte => text.push(byte),
             }
             at += 1;
         }
         if let Some(open) = open {
-            return Err(Mistake::new(open..open + 1, "this is never closed")
-                .help("copy the whole command, up to its last quote"));
+            return Err(unclosed(open..open + 1));
         }
-        let end = line.get(at.saturating_sub(1)).map_or(start, |(_, at)| *at);
-        let span: Span = start..end.max(start) + 1;
+        let end = line[at - 1].1.max(start) + 1;
+        let span = start..end;
         words.push(Word { text, span });
     }
     Ok(words)

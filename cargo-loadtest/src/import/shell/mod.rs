@@ -1,56 +1,52 @@
-//! The commands in a text, as the shell would read them that it was written for. Nothing is ever run.
+//! Reads the commands in a text as the shell it was copied for would. Nothing is ever run.
 
 mod cmd;
-mod extent;
-mod output;
-mod passages;
 mod posix;
 mod powershell;
-mod programs;
-mod prompt;
 mod variables;
 
 use super::source::{Mistake, Note, Span};
-pub(super) use output::Output;
-use programs::{is_curl, is_mark, program};
 pub(super) use variables::Variables;
 
-/// The longest text that is read.
+/// Longest text that is read, in bytes.
 pub(super) const LONGEST: usize = 16 * 1024 * 1024;
+
+/// Words before a program that change nothing about what it sends.
+const PREFIXES: [&[u8]; 21] = [
+    b"$", b"%", b"!", b"{", b"}", b"time", b"command", b"builtin", b"exec", b"sudo", b"nohup",
+    b"noglob", b"env", b"eval", b"if", b"then", b"elif", b"else", b"&", b"call", b"nice",
+];
+/// Commands that only close a block, or do nothing.
+const NO_OPS: [&[u8]; 4] = [b"fi", b"esac", b"true", b":"];
+const LOOPS: [&[u8]; 5] = [b"for", b"foreach", b"while", b"until", b"select"];
 
 /// A word of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word {
-    /// What the program would get.
+    /// Bytes that the program would get.
     pub(super) text: Vec<u8>,
-    /// Where it stands.
     pub(super) span: Span,
 }
 
-/// A command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Command {
     /// The program and its arguments; at least one.
     pub(super) words: Vec<Word>,
-    /// What it would read from its standard input.
     pub(super) stdin: Stdin,
-    /// What the text takes of its answer.
-    pub(super) outputs: Vec<Output>,
-    /// The number of its answer, where a variable has all of it.
-    answer: Option<usize>,
+    /// First part whose value only a running shell knows: a mistake if the program is curl.
+    doubt: Option<Mistake>,
 }
 
-/// What a command reads from its standard input.
+/// Standard input of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Stdin {
-    /// Nothing that the text says.
+    /// Not given in the text.
     #[default]
     Nothing,
-    /// This text, which stands beside the command.
+    /// A here-document or here-string.
     Text(Vec<u8>),
-    /// A file.
     File(Word),
-    /// What another program prints.
+    /// The output of another program.
     Program(Word),
 }
 
@@ -62,101 +58,163 @@ enum Dialect {
     PowerShell,
 }
 
-/// The commands that call curl; what else there is, is told.
-pub(super) fn commands(
+/// Returns the commands that call curl, and notes the other programs.
+///
+/// # Errors
+/// A text without a curl command, with a loop, or with a curl command that needs a running shell.
+pub(super) fn read_commands(
     text: &str,
     variables: &mut Variables<'_>,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<Command>, Mistake> {
     if text.len() > LONGEST {
-        return Err(Mistake::new(
-            0..0,
-            format!("this is longer than {} MiB", LONGEST / 1024 / 1024),
-        ));
+        let words = format!("this is longer than {} MiB", LONGEST / 1024 / 1024);
+        return Err(Mistake::new(0..0, words));
     }
-    let dialect = dialect(text);
-    let shown = passages::commands_only(text, dialect);
-    let all = match dialect {
-        Dialect::Posix => posix::commands(&shown, variables),
-        Dialect::Cmd => cmd::commands(&shown, variables),
-        Dialect::PowerShell => powershell::commands(&shown, variables),
+    let dialect = Dialect::detect(text);
+    let commands = match dialect {
+        Dialect::Posix => posix::read_commands(text, variables, notes),
+        Dialect::Cmd => cmd::read_commands(text, variables),
+        Dialect::PowerShell => powershell::read_commands(text, variables, notes),
     };
-    if let Some(mistake) = variables.beyond.take() {
-        return Err(mistake);
-    }
-    let mut all = all?;
-    variables.hand_out(&mut all);
-    let mut found = Vec::new();
-    let mut left_out = Vec::new();
-    for mut command in all {
-        let told = command
-            .words
-            .first()
-            .and_then(|first| Some((first, not_done(&first.text)?)));
-        if let Some((first, words)) = told {
-            notes.push(Note::new(first.span.clone(), words));
+    let mut found: Vec<Command> = Vec::new();
+    let mut skipped = Vec::new();
+    for mut command in commands? {
+        if command.words[0].text == b"else" || command.words[0].text == b"elif" {
+            let words = "nothing is chosen: the commands of all branches are sent";
+            notes.push(Note::new(command.words[0].span.clone(), words));
         }
-        let at = program(&command.words);
-        let Some(first) = command.words.get(at) else {
+        command.words.drain(..program_index(&command.words));
+        let Some(first) = command.words.first() else {
             continue;
         };
         if is_curl(&first.text) {
-            command.words.drain(..at);
+            if let Some(doubt) = command.doubt {
+                return Err(doubt);
+            }
             if dialect == Dialect::Posix {
-                tell_of_percent(&command, notes);
+                note_percent_variables(&command, notes);
             }
             found.push(command);
+        } else if LOOPS.contains(&first.text.as_slice()) {
+            let mistake = Mistake::new(first.span.clone(), "a loop is not imported");
+            return Err(mistake.help(
+                "keep the curl command in it, since the load repeats it; `[1-3]` in a URL is a range",
+            ));
         } else if is_lost_option(first, found.last(), text) {
             return Err(Mistake::new(
                 first.span.clone(),
                 "this option is not a part of the command above it, whose line has no `\\` at its end",
             )
             .help("end each line but the last with `\\`, and leave no line empty"));
-        } else if !is_mark(&command.words[at..]) && not_done(&first.text).is_none() {
-            left_out.push(first.clone());
+        } else if !NO_OPS.contains(&first.text.as_slice()) {
+            skipped.push(first.clone());
         }
     }
-    tell_of(&left_out, notes);
+    note_skipped_programs(&skipped, notes);
     if found.is_empty() {
-        return Err(nothing(text));
+        return Err(no_curl_command(text));
     }
     Ok(found)
 }
 
-/// Tells of programs that are not run, of no more than a few one by one.
-fn tell_of(left_out: &[Word], notes: &mut Vec<Note>) {
+impl Dialect {
+    /// Only cmd ends a line with `^`, only PowerShell with a backtick.
+    fn detect(text: &str) -> Self {
+        let mut lines = text.lines();
+        lines.next_back();
+        let is_batch = |line: &str| {
+            let line = line.trim_start().to_ascii_lowercase();
+            ["curl.exe", "@echo", "rem ", "set "]
+                .iter()
+                .any(|word| line.starts_with(word))
+        };
+        if text.contains("^\"") || lines.any(|line| line.trim_end().ends_with('^')) {
+            Self::Cmd
+        } else if continues_with_backtick(text)
+            || text.contains("$env:")
+            || text.contains("Invoke-WebRequest")
+            || text.lines().any(powershell::is_assignment)
+        {
+            Self::PowerShell
+        } else if cmd::find_variable(text).is_some() && text.lines().any(is_batch) {
+            Self::Cmd
+        } else {
+            Self::Posix
+        }
+    }
+}
+
+/// Whether a line ends with a backtick that does not close a POSIX command substitution.
+fn continues_with_backtick(text: &str) -> bool {
+    let mut lines = text.lines();
+    lines.next_back();
+    let mut is_open = false;
+    lines.map(str::trim_end).any(|line| {
+        let is_odd = line.matches('`').count() % 2 == 1;
+        let continues = line.ends_with('`') && is_odd != is_open;
+        is_open ^= is_odd;
+        continues
+    })
+}
+
+/// Index of the word that names the program; the number of words where none does.
+fn program_index(words: &[Word]) -> usize {
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        let text = word.text.as_slice();
+        let is_own_option = at > 0 && text.starts_with(b"-") && {
+            let before = words[at - 1].text.as_slice();
+            before.starts_with(b"-")
+                || matches!(before, b"time" | b"env" | b"sudo" | b"exec" | b"command")
+        };
+        if text == b"timeout" && words.len() > at + 2 {
+            at += 2;
+        } else if PREFIXES.contains(&text) || is_own_option {
+            at += 1;
+        } else {
+            break;
+        }
+    }
+    at
+}
+
+/// Whether this is curl, in any folder and also on Windows.
+fn is_curl(program: &[u8]) -> bool {
+    let file = program
+        .rsplit(|byte| matches!(byte, b'/' | b'\\'))
+        .next()
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    matches!(file.as_slice(), b"curl" | b"curl.exe")
+}
+
+/// Notes the programs that are not run, the first ones one by one.
+fn note_skipped_programs(skipped: &[Word], notes: &mut Vec<Note>) {
     const MOST: usize = 10;
-    let (told, more) = left_out.split_at(left_out.len().min(MOST));
-    for word in told {
+    let (first, more) = skipped.split_at(skipped.len().min(MOST));
+    for word in first {
         let name = String::from_utf8_lossy(&word.text);
-        let words = format!("`{}` is not run: only curl commands are read", short(&name));
+        let words = format!(
+            "`{}` is not run: only curl commands are read",
+            shorten(&name)
+        );
         notes.push(Note::new(word.span.clone(), words));
     }
-    if let Some(first) = more.first() {
+    if let Some(next) = more.first() {
         let words = format!(
             "this and {} more are not run: only curl commands are read",
             more.len() - 1
         );
-        notes.push(Note::new(first.span.clone(), words));
+        notes.push(Note::new(next.span.clone(), words));
     }
 }
 
-/// What is not done of a loop or a choice that begins with this word.
-fn not_done(word: &[u8]) -> Option<&'static str> {
-    match word {
-        b"for" | b"foreach" | b"while" | b"until" => {
-            Some("a loop is not repeated, since the load repeats what is in it")
-        }
-        b"elif" | b"else" => Some("nothing is chosen: the commands of all branches are sent"),
-        _ => None,
-    }
-}
-
-/// Tells of what is a variable to the command prompt, and nothing to other shells.
-fn tell_of_percent(command: &Command, notes: &mut Vec<Note>) {
+/// Notes the variables of the command prompt, which other shells send as they are.
+fn note_percent_variables(command: &Command, notes: &mut Vec<Note>) {
     for word in &command.words {
         let text = String::from_utf8_lossy(&word.text);
-        if let Some(name) = cmd::named(&text) {
+        if let Some(name) = cmd::find_variable(&text) {
             let words = format!(
                 "`%{name}%` is sent as it is; of a command for Windows, call it `curl.exe`"
             );
@@ -165,7 +223,7 @@ fn tell_of_percent(command: &Command, notes: &mut Vec<Note>) {
     }
 }
 
-/// Whether this is no program, but an option that was to be one of the command before it.
+/// Whether this is no program but an option of the command before it.
 fn is_lost_option(word: &Word, before: Option<&Command>, text: &str) -> bool {
     let [b'-', letters @ ..] = word.text.as_slice() else {
         return false;
@@ -174,69 +232,17 @@ fn is_lost_option(word: &Word, before: Option<&Command>, text: &str) -> bool {
     let end = before
         .and_then(|command| command.words.last())
         .map(|last| last.span.end);
-    let is_next = end.is_some_and(|end| {
+    let follows = end.is_some_and(|end| {
         let is_gap = |letter: char| letter.is_whitespace() || "\\^`".contains(letter);
         text.get(end..word.span.start)
             .is_some_and(|between| between.chars().all(is_gap))
     });
-    is_next && letters.first().is_some_and(u8::is_ascii_alphabetic)
+    follows && letters.first().is_some_and(u8::is_ascii_alphabetic)
 }
 
-/// The shell that the text was copied for: only cmd ends a line with `^`, only PowerShell with a backtick.
-fn dialect(text: &str) -> Dialect {
-    let continues = || {
-        let mut lines = text.lines();
-        lines.next_back();
-        lines.any(|line| line.trim_end().ends_with('^'))
-    };
-    let begins_with = |words: &[&str]| {
-        let begins = |line: &str| {
-            let line = line.trim_start().to_ascii_lowercase();
-            words.iter().any(|word| line.starts_with(word))
-        };
-        text.lines().any(begins)
-    };
-    if let Some(dialect) = passages::asking(text) {
-        dialect
-    } else if text.contains("^\"") || continues() {
-        Dialect::Cmd
-    } else if continues_with_backtick(text)
-        || text.contains("$env:")
-        || text.contains("Invoke-WebRequest")
-        || text.lines().any(powershell::assigns)
-    {
-        Dialect::PowerShell
-    } else if cmd::named(text).is_some() && begins_with(&["curl.exe", "@echo", "rem ", "set "]) {
-        Dialect::Cmd
-    } else {
-        Dialect::Posix
-    }
-}
-
-/// Whether a line ends with a backtick that closes nothing, as to a POSIX shell the second one of a pair does.
-fn continues_with_backtick(text: &str) -> bool {
-    let mut lines = text.lines();
-    lines.next_back();
-    let mut is_open = false;
-    for line in lines.map(str::trim) {
-        if line.is_empty() || line.starts_with("```") {
-            is_open = false;
-            continue;
-        }
-        let is_odd = line.matches('`').count() % 2 == 1;
-        if line.ends_with('`') && !line.ends_with("```") && is_odd != is_open {
-            return true;
-        }
-        is_open ^= is_odd;
-    }
-    false
-}
-
-/// Why there is nothing to import.
-fn nothing(text: &str) -> Mistake {
+fn no_curl_command(text: &str) -> Mistake {
     let end = text.trim_end().len();
     let start = text.len() - text.trim_start().len();
-    let span = start.min(end)..end;
     let help = if text.contains("Invoke-WebRequest") {
         "this is a command of PowerShell's own; in the browser choose `Copy as cURL`"
     } else if text.contains("fetch(") {
@@ -244,11 +250,11 @@ fn nothing(text: &str) -> Mistake {
     } else {
         "it has to begin with `curl`; in the network panel of a browser choose `Copy as cURL`"
     };
-    Mistake::new(span, "there is no curl command in this").help(help)
+    Mistake::new(start.min(end)..end, "there is no curl command in this").help(help)
 }
 
-/// The beginning of a text, for a message.
-fn short(text: &str) -> String {
+/// Returns the beginning of a text, for a message.
+fn shorten(text: &str) -> String {
     const MOST: usize = 40;
     let mut shown: String = text.chars().take(MOST).collect();
     if shown.len() < text.len() {
@@ -257,13 +263,41 @@ fn short(text: &str) -> String {
     crate::console::clean(&shown)
 }
 
-/// Whether a letter can begin the name of a variable.
-fn begins_name(byte: u8) -> bool {
-    byte.is_ascii_alphabetic() || byte == b'_'
+/// Returns the name of a variable at the beginning of a text, if one is there.
+fn leading_name(text: &[u8]) -> Option<&[u8]> {
+    let is_in_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let end = text.iter().position(|byte| !is_in_name(byte));
+    let name = &text[..end.unwrap_or(text.len())];
+    let begins = name.first().is_some_and(|byte| !byte.is_ascii_digit());
+    begins.then_some(name)
 }
 
-fn is_in_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
+/// Returns the length of the line end at the beginning of a text.
+fn line_end(text: &[u8]) -> usize {
+    match text {
+        [b'\n', ..] => 1,
+        [b'\r', b'\n', ..] => 2,
+        _ => 0,
+    }
+}
+
+fn unclosed(span: Span) -> Mistake {
+    Mistake::new(span, "this is never closed").help("copy the whole command, up to its last quote")
+}
+
+fn would_run(span: Span) -> Mistake {
+    Mistake::new(span, "this would run a program, and no shell is ever run")
+        .help("write what it would print")
+}
+
+fn unknown_outside_shell(span: Span, help: &str) -> Mistake {
+    Mistake::new(span, "only a shell that runs knows this value").help(help)
+}
+
+/// Notes that a variable comes from the environment, since its value in the text is a program's output.
+fn note_environment(name: &str, span: Span, notes: &mut Vec<Note>) {
+    let words = format!("no program is run: `{name}` is taken from the environment");
+    notes.push(Note::new(span, words));
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@ use proptest::prelude::*;
 
 fn all(text: &str) -> Result<Vec<Vec<String>>, Mistake> {
     let mut lookup = |name: &str| (name == "TOKEN").then(|| "tok 1".to_owned());
-    let mut variables = Variables::new(&mut lookup, None);
-    let commands = commands(text, &mut variables, &mut Vec::new())?;
+    let mut variables = Variables::new(&mut lookup, false);
+    let commands = read_commands(text, &mut variables, &mut Vec::new())?;
     let shown = |word: Word| String::from_utf8_lossy(&word.text).into_owned();
     let words = |command: Command| command.words.into_iter().map(shown).collect();
     Ok(commands.into_iter().map(words).collect())
@@ -33,13 +33,13 @@ fn words_of_a_posix_shell() {
         ("# a comment\n$ curl a#b # the end", &["curl", "a#b"]),
         ("curl a 2>/dev/null > out", &["curl", "a"]),
         ("curl a &> out", &["curl", "a"]),
-        ("```sh\ncurl a\n```\n", &["curl", "a"]),
         ("time /usr/bin/curl a", &["/usr/bin/curl", "a"]),
         ("TOKEN=x curl \"$TOKEN\"", &["curl", "tok 1"]),
         ("export H=there; curl $H", &["curl", "there"]),
         ("curl\u{a0}a", &["curl", "a"]),
         ("curl ''", &["curl", ""]),
         (r#"curl 'a'"$(printf '\011\015')"'b'"#, &["curl", "a\t\rb"]),
+        ("$ curl a \\\n>   -s\n", &["curl", "a", "-s"]),
     ] {
         assert_eq!(one(text), words, "{text}");
     }
@@ -48,8 +48,8 @@ fn words_of_a_posix_shell() {
 /// What a text is refused for, where that is, and how much came of variables until then.
 fn excess(text: &str) -> (String, usize, usize) {
     let mut lookup = |_: &str| None;
-    let mut variables = Variables::new(&mut lookup, None);
-    let mistake = commands(text, &mut variables, &mut Vec::new()).expect_err(text);
+    let mut variables = Variables::new(&mut lookup, false);
+    let mistake = read_commands(text, &mut variables, &mut Vec::new()).expect_err(text);
     let line = text[..mistake.span.start].matches('\n').count() + 1;
     let shown = format!("{}: {}", &text[mistake.span.clone()], mistake.words);
     (shown, line, variables.spent)
@@ -153,8 +153,8 @@ fn several_commands_are_several() {
 fn what_is_not_run_is_told() {
     let mut lookup = |_: &str| None;
     let mut notes = Vec::new();
-    let mut variables = Variables::new(&mut lookup, None);
-    commands("cd x && curl a | jq .", &mut variables, &mut notes).unwrap();
+    let mut variables = Variables::new(&mut lookup, false);
+    read_commands("cd x && curl a | jq .", &mut variables, &mut notes).unwrap();
     let told: Vec<_> = notes
         .iter()
         .map(|note| (note.span.start, &*note.words))
@@ -170,9 +170,9 @@ fn what_is_not_run_is_told() {
 /// The URLs of the commands, and what is told of the rest.
 fn told(text: &str) -> (Vec<String>, Vec<String>) {
     let mut lookup = |name: &str| (name == "TOKEN").then(|| "tok".to_owned());
-    let mut variables = Variables::new(&mut lookup, None);
+    let mut variables = Variables::new(&mut lookup, false);
     let mut notes = Vec::new();
-    let found = commands(text, &mut variables, &mut notes);
+    let found = read_commands(text, &mut variables, &mut notes);
     let found = found.unwrap_or_else(|mistake| panic!("{text}: {mistake:?}"));
     let url = |command: Command| String::from_utf8_lossy(&command.words[1].text).into_owned();
     (
@@ -182,25 +182,20 @@ fn told(text: &str) -> (Vec<String>, Vec<String>) {
 }
 
 #[test]
-fn commands_within_loops_choices_and_other_programs_are_found() {
+fn commands_behind_other_words_are_found() {
     for (text, urls, notes) in [
         (
-            "while true; do curl a; sleep 1; done",
-            &["a"][..],
-            &["loop", "`sleep`"][..],
-        ),
-        ("for i in 1 2; do\n  curl a\ndone", &["a"], &["loop"]),
-        (
             "if curl a; then curl b; else curl c; fi",
-            &["a", "b", "c"],
-            &["all branches"],
+            &["a", "b", "c"][..],
+            &["all branches"][..],
         ),
         ("{ curl a; }", &["a"], &[]),
         ("! env A=b sudo -E curl a", &["a"], &[]),
         ("timeout 5 curl a", &["a"], &[]),
         ("login() {\n  curl a\n}", &["a"], &["`login()`"]),
-        ("T=$(curl a | jq -r .t)\ncurl b", &["a", "b"], &[]),
-        ("echo `curl a`", &["a"], &["`echo`"]),
+        ("T=$(curl a | jq -r .t)\ncurl b", &["b"], &["`T` is taken"]),
+        ("echo `curl a`\ncurl b", &["b"], &["`echo`"]),
+        ("$a = curl.exe x `\n\ncurl.exe b", &["b"], &["`a` is taken"]),
     ] {
         let (found, told) = told(text);
         assert_eq!(found, urls, "{text}");
@@ -212,31 +207,12 @@ fn commands_within_loops_choices_and_other_programs_are_found() {
 }
 
 #[test]
-fn what_another_program_would_read_takes_no_command_with_it() {
-    for text in [
-        "It's here:\ncurl a",
-        "Don't ask.\ncurl a\nI can't.",
-        "curl a\n\nHTTP/1.1 200 OK\n{ \"it\": \"isn't\", \"b\": $5, \"c\": `x }",
-        "diff <(x) y\ncurl a",
-        "echo \"a ${b%c} $(date) $1\"\ncurl a",
-        "```sh\ncurl a\n```\n\n```json\n{\"a\": \"it's\"}\n```",
-        "$ curl a\nit's\n",
-        "PS C:\\> curl.exe a\nit's \"here\n",
-    ] {
-        assert_eq!(told(text).0, ["a"], "{text}");
-    }
-    // But what is quoted whole is.
-    assert_eq!(told("echo 'x\ny'\ncurl a").0, ["a"]);
-}
-
-#[test]
 fn variables_are_what_the_text_sets_them_to() {
     for (text, words) in [
         (
             "curl \"${TOKEN:-x}\" ${NONE:-y} ${NONE-z}",
             &["curl", "tok 1", "y", "z"][..],
         ),
-        ("set -x A b\ncurl $A", &["curl", "b"]),
         ("TOKEN=$(date)\ncurl \"$TOKEN\"", &["curl", "tok 1"]),
         ("curl a \\ \n  b \\\t\r\n c", &["curl", "a", "b", "c"]),
         ("$a = 'it''s'\ncurl.exe \"$a\"", &["curl.exe", "it's"]),
@@ -272,8 +248,8 @@ fn of_many_programs_only_the_first_are_told() {
 fn standard_input_is_what_stands_beside_the_command() {
     let stdin = |text: &str| {
         let mut lookup = |name: &str| (name == "TOKEN").then(|| "t".to_owned());
-        let mut variables = Variables::new(&mut lookup, None);
-        let mut all = commands(text, &mut variables, &mut Vec::new()).unwrap();
+        let mut variables = Variables::new(&mut lookup, false);
+        let mut all = read_commands(text, &mut variables, &mut Vec::new()).unwrap();
         all.remove(0).stdin
     };
     let text = |text: &str| Stdin::Text(text.into());
@@ -288,13 +264,10 @@ fn standard_input_is_what_stands_beside_the_command() {
     assert_eq!(stdin("curl a -d @- <<-EOF\n\tx\n\tEOF"), text("x\n"));
     assert_eq!(stdin("curl a -d @- <<< 'x y'"), text("x y\n"));
     assert!(matches!(stdin("curl a < f"), Stdin::File(word) if word.text == b"f"));
-    assert_eq!(stdin("echo x  'y' | curl a"), text("x y\n"));
-    assert_eq!(stdin("echo -n x | curl a"), text("x"));
-    assert_eq!(stdin(r"printf '\101%%\n' | curl a"), text("A%\n"));
     assert_eq!(stdin("cat <<EOF | curl a\nx\nEOF\n"), text("x\n"));
     assert!(matches!(stdin("cat x | curl a"), Stdin::File(word) if word.text == b"x"));
     assert!(matches!(stdin("cat -n x | curl a"), Stdin::Program(word) if word.text == b"cat"));
-    assert!(matches!(stdin("echo $(date) | curl a"), Stdin::Program(word) if word.text == b"echo"));
+    assert!(matches!(stdin("echo x | curl a"), Stdin::Program(word) if word.text == b"echo"));
 }
 
 #[test]
@@ -315,7 +288,16 @@ fn a_refusal_says_where() {
         ("curl ^\"a^\" ^\n \"b", "\"b", "never closed"),
         ("curl `\n 'a", "'a", "never closed"),
         ("curl `\n $x", "$x", "only a shell"),
-        ("for i in 1 2; do curl $i; done", "$i;", "a loop gives `i`"),
+        ("x\nfor i in 1 2; do curl $i; done", "for", "loop is not"),
+        ("while true; do curl a; done", "while", "loop is not"),
+        ("curl ^\"a^\"\nfor %i in (1) do x", "for", "loop is not"),
+        (
+            "$x = 1\nforeach ($i in 1) { curl.exe $i }",
+            "foreach",
+            "loop is not",
+        ),
+        ("echo 'x\ncurl a", "'x", "never closed"),
+        ("$ curl a\nit's", "'s", "never closed"),
         (
             "A=$(date)\ncurl $A",
             "$A",
@@ -327,7 +309,6 @@ fn a_refusal_says_where() {
             "--header",
             "not a part of the command",
         ),
-        ("$ curl a\n  -H b", "-H", "not a part of the command"),
         ("curl h/a?b=c&d=e", "&d", "ends the command"),
         ("curl h/<id>", "<id>", "value of your own"),
         ("curl h/{1..3}", "{1..3}", "several words"),
@@ -424,10 +405,10 @@ mod real {
                 line.push(' ');
                 line.push_str(&loadtest::journey::shell_word(word));
             }
-            prop_assume!(dialect(&line) == Dialect::Posix);
+            prop_assume!(Dialect::detect(&line) == Dialect::Posix);
             let mut lookup = |_: &str| None;
-            let mut variables = Variables::new(&mut lookup, None);
-            let read = commands(&line, &mut variables, &mut Vec::new());
+            let mut variables = Variables::new(&mut lookup, false);
+            let read = read_commands(&line, &mut variables, &mut Vec::new());
             let read = read.map_err(|mistake| TestCaseError::fail(format!("{line:?} {mistake:?}")))?;
             let read: Vec<_> = read[0].words[1..].iter().map(|word| word.text.clone()).collect();
             prop_assert_eq!(read, words, "{:?}", line);
@@ -457,11 +438,11 @@ mod real {
                 line.push_str(space);
             }
             // Nothing here is a backtick at the end of a line, or a caret before a quote.
-            prop_assume!(dialect(&line) == Dialect::Posix && !line.contains("$env:"));
+            prop_assume!(Dialect::detect(&line) == Dialect::Posix && !line.contains("$env:"));
             let Some(theirs) = bash(&line) else { return Ok(()) };
             let mut lookup = |_: &str| None;
-            let mut variables = Variables::new(&mut lookup, None);
-            let ours = commands(&line, &mut variables, &mut Vec::new());
+            let mut variables = Variables::new(&mut lookup, false);
+            let ours = read_commands(&line, &mut variables, &mut Vec::new());
             let ours = ours.map_err(|mistake| TestCaseError::fail(format!("{line:?} {mistake:?}")))?;
             let mut bytes = Vec::new();
             for word in &ours[0].words[1..] {

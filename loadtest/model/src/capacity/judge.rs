@@ -263,7 +263,7 @@ fn times(record: &ScenarioRecord) -> (Duration, Duration) {
 mod tests {
     use super::*;
     use crate::card::sample;
-    use crate::definition::{Bound, Comparison, Threshold};
+    use crate::definition::{Bound, Comparator, Threshold};
     use crate::metrics::{Cell, Health};
     use crate::plan::{ScopedThreshold, with_error_limit};
 
@@ -274,7 +274,7 @@ mod tests {
     /// A trial at 100/s over ten seconds, each answer within 10 ms.
     fn record() -> ScenarioRecord {
         let mut record = sample::record(&["ask"]);
-        let threshold = Threshold::new(Metric::P95, Comparison::Less, Bound::Time(ms(300)));
+        let threshold = Threshold::new(Metric::P95, Comparator::Less, Bound::Time(ms(300)));
         record.plan.thresholds = with_error_limit(vec![ScopedThreshold {
             step: None,
             threshold,

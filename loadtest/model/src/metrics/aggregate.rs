@@ -196,7 +196,7 @@ pub fn journey_error_rate(tally: &Tally) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::definition::{Bound, Comparison};
+    use crate::definition::{Bound, Comparator};
     use std::time::Duration;
 
     const MS: Duration = Duration::from_millis(1);
@@ -246,8 +246,8 @@ mod tests {
     fn of(text: &str, step: Option<usize>, tally: &Tally) -> Aggregate {
         let (metric, comparison) = text.rsplit_once(' ').unwrap_or((text, "<"));
         let comparison = match comparison {
-            ">" => Comparison::Greater,
-            _ => Comparison::Less,
+            ">" => Comparator::Greater,
+            _ => Comparator::Less,
         };
         let metric: Metric = metric.parse().unwrap();
         let threshold = Threshold::new(metric, comparison, Bound::Ratio(0.0));

@@ -9,7 +9,7 @@ mod rows;
 mod tests;
 
 use crate::definition::Letter;
-use crate::definition::{Bound, Comparison, Load, Metric, ScenarioDef, Threshold};
+use crate::definition::{Bound, Comparator, Load, Metric, ScenarioDef, Threshold};
 pub use error::PlanError;
 use load::{check, max_users, overridden};
 pub use rows::RowLimit;
@@ -226,7 +226,7 @@ fn thresholds(scenario: &ScenarioDef) -> Vec<ScopedThreshold> {
 pub fn with_error_limit(mut thresholds: Vec<ScopedThreshold>) -> Vec<ScopedThreshold> {
     let limits_errors = |scoped: &ScopedThreshold| scoped.threshold.metric == Metric::Errors;
     if !thresholds.iter().any(limits_errors) {
-        let threshold = Threshold::new(Metric::Errors, Comparison::Less, Bound::Ratio(0.01));
+        let threshold = Threshold::new(Metric::Errors, Comparator::Less, Bound::Ratio(0.01));
         thresholds.push(ScopedThreshold {
             step: None,
             threshold,

@@ -1,7 +1,7 @@
 //! What plans are made of scenarios and overrides.
 
 use super::*;
-use crate::definition::{Comparison, Shape, StepDef, Think, sample};
+use crate::definition::{Comparator, Shape, StepDef, Think, sample};
 
 fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
@@ -201,7 +201,7 @@ fn the_grading_target_is_the_nearest_that_somebody_set() {
     );
     scenario.apdex = Some(seconds(3));
     assert_eq!(grading(&scenario, &workspace).target, seconds(3));
-    let limit = |metric, time| Threshold::new(metric, Comparison::Less, Bound::Time(seconds(time)));
+    let limit = |metric, time| Threshold::new(metric, Comparator::Less, Bound::Time(seconds(time)));
     scenario.steps.to_mut()[0].thresholds = vec![
         limit(Metric::P50, 1),
         limit(Metric::P99, 9),
@@ -253,7 +253,7 @@ fn only_response_times_set_the_target() {
     let mut scenario = scenario(None);
     let limit = |text: &str| {
         let metric = text.parse().unwrap();
-        Threshold::new(metric, Comparison::Less, Bound::Time(seconds(9)))
+        Threshold::new(metric, Comparator::Less, Bound::Time(seconds(9)))
     };
     let others = ["service.p95", "first_byte.p99", "failed.p95", "mean", "p90"];
     let mut limits: Vec<_> = others.map(limit).into();

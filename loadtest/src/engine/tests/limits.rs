@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::limits::Limits;
-use loadtest_model::definition::{Bound, Comparison, Metric, Threshold};
+use loadtest_model::definition::{Bound, Comparator, Metric, Threshold};
 use loadtest_model::metrics::Broken;
 use loadtest_model::plan::ScopedThreshold;
 use loadtest_model::schedule::Schedule;
@@ -10,7 +10,7 @@ use loadtest_model::schedule::Schedule;
 fn errors_below(share: f64, after: Duration) -> Threshold {
     Threshold {
         abort_after: Some(after),
-        ..Threshold::new(Metric::Errors, Comparison::Less, Bound::Ratio(share))
+        ..Threshold::new(Metric::Errors, Comparator::Less, Bound::Ratio(share))
     }
 }
 
@@ -128,7 +128,7 @@ fn a_run_whose_limits_hold_goes_to_its_end() {
 #[test]
 fn a_limit_that_ends_no_run_is_not_looked_at() {
     let load = rate(50.0, Duration::ZERO, ms(10_000));
-    let limit = Threshold::new(Metric::Errors, Comparison::Less, Bound::Ratio(0.01));
+    let limit = Threshold::new(Metric::Errors, Comparator::Less, Bound::Ratio(0.01));
     let (broken, all, _) = given_up(load, &[(None, limit)], well_until(Duration::ZERO));
     assert_eq!((broken, all.journey.failed), (None, 500));
 }
@@ -196,7 +196,7 @@ fn what_can_never_be_well_again_waits_for_no_samples() {
     };
     let longest = Threshold {
         abort_after: Some(Duration::ZERO),
-        ..Threshold::new(Metric::MAX, Comparison::Less, Bound::Time(ms(300)))
+        ..Threshold::new(Metric::MAX, Comparator::Less, Bound::Time(ms(300)))
     };
     let (broken, ..) = given_up(load, &[(Some(0), longest)], slow);
     let broken = broken.unwrap();
@@ -213,7 +213,7 @@ fn a_rate_is_of_the_time_so_far() {
     };
     let floor = Threshold {
         abort_after: Some(ms(2_000)),
-        ..Threshold::new(Metric::Rps, Comparison::Greater, Bound::PerSecond(6.0))
+        ..Threshold::new(Metric::Rps, Comparator::Greater, Bound::PerSecond(6.0))
     };
     let (broken, ..) = given_up(load, &[(None, floor)], slows);
     // 50 journeys within 5 s, then one in two seconds: 50 in 9 s are less than six a second.

@@ -1,11 +1,11 @@
-//! `$'..'`, and what its escapes stand for.
+//! `$'..'` and its escapes, which are those of C.
 
-use super::{Reader, unclosed};
+use super::Reader;
+use crate::import::shell::unclosed;
 use crate::import::source::Mistake;
 
 impl Reader<'_, '_> {
-    /// `$'..'`, whose escapes are those of C.
-    pub(super) fn ansi(&mut self, text: &mut Vec<u8>) -> Result<(), Mistake> {
+    pub(super) fn read_ansi_quotes(&mut self, text: &mut Vec<u8>) -> Result<(), Mistake> {
         let open = self.at;
         self.at += 2;
         let mut ended_by_nul = false;
@@ -19,7 +19,7 @@ impl Reader<'_, '_> {
                 }
                 b'\\' => {
                     let from = inside.len();
-                    self.escape(&mut inside);
+                    self.read_escape(&mut inside);
                     // A shell keeps no NUL, and nothing that follows it.
                     if inside[from..].contains(&0) {
                         inside.truncate(from);
@@ -35,7 +35,7 @@ impl Reader<'_, '_> {
         Err(unclosed(open..open + 2))
     }
 
-    fn escape(&mut self, text: &mut Vec<u8>) {
+    fn read_escape(&mut self, text: &mut Vec<u8>) {
         let Some(byte) = self.peek(0) else { return };
         self.at += 1;
         let plain = match byte {
@@ -50,12 +50,12 @@ impl Reader<'_, '_> {
             b'\\' | b'\'' | b'"' | b'?' => byte,
             b'0'..=b'7' => {
                 self.at -= 1;
-                let (number, _) = self.digits(8, 3);
+                let (number, _) = self.read_digits(8, 3);
                 text.push((number & 0xff) as u8);
                 return;
             }
             b'x' => {
-                match self.digits(16, 2) {
+                match self.read_digits(16, 2) {
                     (_, 0) => text.extend_from_slice(b"\\x"),
                     (number, _) => text.push(number as u8),
                 }
@@ -63,11 +63,11 @@ impl Reader<'_, '_> {
             }
             b'u' | b'U' => {
                 let most = if byte == b'u' { 4 } else { 8 };
-                match self.digits(16, most) {
+                match self.read_digits(16, most) {
                     (_, 0) => text.extend_from_slice(&[b'\\', byte]),
                     (number, _) => {
-                        let number = self.surrogates(number);
-                        text.extend(encoded(number));
+                        let number = self.join_surrogates(number);
+                        text.extend(encode_utf8(number));
                     }
                 }
                 return;
@@ -87,22 +87,22 @@ impl Reader<'_, '_> {
         text.push(plain);
     }
 
-    /// Two halves of a letter beyond the first 65,536, as browsers write it.
-    fn surrogates(&mut self, high: u32) -> u32 {
+    /// Joins the two halves of a letter beyond the first 65,536, as browsers write it.
+    fn join_surrogates(&mut self, high: u32) -> u32 {
         if !(0xd800..0xdc00).contains(&high) || !self.text[self.at..].starts_with(b"\\u") {
             return high;
         }
         let before = self.at;
         self.at += 2;
-        if let (low @ 0xdc00..=0xdfff, 4) = self.digits(16, 4) {
+        if let (low @ 0xdc00..=0xdfff, 4) = self.read_digits(16, 4) {
             return 0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00);
         }
         self.at = before;
         high
     }
 
-    /// A number of at most so many digits, and how many there were.
-    fn digits(&mut self, base: u32, most: usize) -> (u32, usize) {
+    /// Reads a number of at most `most` digits; also returns the count of them.
+    fn read_digits(&mut self, base: u32, most: usize) -> (u32, usize) {
         let mut number: u32 = 0;
         let mut count = 0;
         while count < most
@@ -118,8 +118,8 @@ impl Reader<'_, '_> {
     }
 }
 
-/// A number as UTF-8 has it, also one that is no character.
-fn encoded(number: u32) -> Vec<u8> {
+/// Encodes a number as UTF-8, also one that is no character.
+fn encode_utf8(number: u32) -> Vec<u8> {
     if let Some(letter) = char::from_u32(number) {
         return letter.to_string().into_bytes();
     }

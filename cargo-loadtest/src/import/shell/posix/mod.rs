@@ -1,69 +1,108 @@
-//! Text for a POSIX shell, with what bash and zsh add to words: `$'..'`, here-strings.
+//! Text for a POSIX shell, with `$'..'` and the here-strings of bash and zsh.
 
 mod ansi;
-mod commands;
-mod printed;
+mod heredoc;
 mod words;
 
-use super::{Command, Stdin, Variables};
-use crate::import::source::{Mistake, Span};
+use super::variables::Variables;
+use super::{Command, Stdin, Word, leading_name, note_environment, program_index, would_run};
+use crate::import::source::{Mistake, Note, Span};
+use heredoc::Heredoc;
 
-/// The commands, also those that do not call curl.
-pub(super) fn commands(text: &str, variables: &mut Variables<'_>) -> Result<Vec<Command>, Mistake> {
-    let mut reader = Reader {
+/// Commands whose arguments are assignments.
+const EXPORTS: [&[u8]; 5] = [b"export", b"declare", b"local", b"readonly", b"typeset"];
+
+/// Returns the commands, also those that do not call curl.
+pub(super) fn read_commands(
+    text: &str,
+    variables: &mut Variables<'_>,
+    notes: &mut Vec<Note>,
+) -> Result<Vec<Command>, Mistake> {
+    let reader = Reader {
         text: text.as_bytes(),
         at: 0,
         variables,
+        notes,
+        has_prompts: text.trim_start().starts_with("$ "),
+        commands: Vec::new(),
+        current: Command::default(),
+        assignments: Vec::new(),
         heredocs: Vec::new(),
-        groups: 0,
-        depth: 0,
-        is_open: false,
-        unknown: Vec::new(),
-        inner: Vec::new(),
-        whole: Vec::new(),
+        piped: None,
+        doubt: None,
     };
-    reader.commands()
+    reader.read()
 }
 
-pub(super) struct Reader<'a, 'v> {
+struct Reader<'a, 'v> {
     text: &'a [u8],
     at: usize,
     variables: &'a mut Variables<'v>,
-    /// Those whose lines are still to come: the number of the command, the last line, whether they hold variables.
+    notes: &'a mut Vec<Note>,
+    /// Whether lines begin with `$ ` and go on behind `> `.
+    has_prompts: bool,
+    commands: Vec<Command>,
+    current: Command,
+    assignments: Vec<Assignment>,
+    /// Here-documents whose lines are still to come.
     heredocs: Vec<Heredoc>,
-    /// How many parentheses are open.
-    groups: usize,
-    /// How many `$(..)` this stands in.
-    depth: usize,
-    /// Whether a parenthesis was never closed.
-    is_open: bool,
-    /// What of the current command is not known without running a shell: a mistake if the command is curl.
-    unknown: Vec<Mistake>,
-    /// The calls of curl in the `$(..)` of the current command.
-    inner: Vec<Command>,
-    /// Where those of them begin whose whole answer is a value, and the number of that answer.
-    whole: Vec<(usize, usize)>,
+    /// Standard input of the next command.
+    piped: Option<Stdin>,
+    /// First part of the current word that needs a running shell.
+    doubt: Option<Mistake>,
 }
 
-struct Heredoc {
-    command: usize,
-    end: Vec<u8>,
-    has_variables: bool,
-    strips_tabs: bool,
+/// `NAME=value`; no value where it needs a running shell.
+struct Assignment {
+    name: String,
+    value: Option<Vec<u8>>,
     span: Span,
 }
 
 impl Reader<'_, '_> {
+    fn read(mut self) -> Result<Vec<Command>, Mistake> {
+        loop {
+            self.skip_blanks();
+            let Some(byte) = self.peek(0) else { break };
+            match byte {
+                b'#' => self.skip_line(),
+                b'&' if self.peek(1) == Some(b'>') => {
+                    self.at += 1;
+                    self.read_redirection()?;
+                }
+                b'\n' | b';' | b'&' | b'|' | b'(' | b')' => {
+                    if byte == b'&' {
+                        self.check_query();
+                    }
+                    self.end_command(byte == b'|' && self.peek(1) != Some(b'|'));
+                    self.at += 1;
+                    if byte == b'\n' {
+                        self.read_heredocs()?;
+                    }
+                }
+                b'<' | b'>' => self.read_redirection()?,
+                _ => self.read_argument()?,
+            }
+        }
+        self.end_command(false);
+        if let Some(heredoc) = self.heredocs.first() {
+            return Err(heredoc.unended());
+        }
+        self.commands.retain(|command| !command.words.is_empty());
+        Ok(self.commands)
+    }
+
     fn peek(&self, ahead: usize) -> Option<u8> {
         self.text.get(self.at + ahead).copied()
     }
 
-    /// The length of the end of a line that is here.
-    fn line_end(&self, ahead: usize) -> usize {
-        match (self.peek(ahead), self.peek(ahead + 1)) {
-            (Some(b'\n'), _) => 1,
-            (Some(b'\r'), Some(b'\n')) => 2,
-            _ => 0,
+    fn rest(&self, ahead: usize) -> &[u8] {
+        self.text.get(self.at + ahead..).unwrap_or_default()
+    }
+
+    fn skip_line(&mut self) {
+        while self.peek(0).is_some_and(|byte| byte != b'\n') {
+            self.at += 1;
         }
     }
 
@@ -71,68 +110,155 @@ impl Reader<'_, '_> {
         loop {
             match self.peek(0) {
                 Some(b' ' | b'\t' | b'\r') => self.at += 1,
-                // Blanks behind it are not seen where it was copied from.
+                // Blanks behind the backslash are not seen where it was copied from.
                 Some(b'\\') if self.ends_line() => {
                     self.skip_line();
                     self.at += 1;
+                    if self.has_prompts && self.rest(0).starts_with(b"> ") {
+                        self.at += 2;
+                    }
                 }
-                // A blank that web pages are full of.
+                // A no-break space, as web pages have it.
                 Some(0xc2) if self.peek(1) == Some(0xa0) => self.at += 2,
                 _ => return,
             }
         }
     }
 
-    /// Whether nothing but blanks follows on this line, and there is a next one.
+    /// Whether only blanks follow on this line, and there is a next one.
     fn ends_line(&self) -> bool {
-        let rest = &self.text[self.at + 1..];
-        let blanks = rest
+        let mut rest = self.rest(1).iter();
+        rest.find(|byte| !matches!(byte, b' ' | b'\t' | b'\r')) == Some(&b'\n')
+    }
+
+    fn read_argument(&mut self) -> Result<(), Mistake> {
+        let word = self.read_word()?;
+        let doubt = self.doubt.take();
+        let is_descriptor = word.span.len() == word.text.len()
+            && word.text.iter().all(u8::is_ascii_digit)
+            && matches!(self.peek(0), Some(b'<' | b'>'));
+        if is_descriptor {
+            return self.read_redirection();
+        }
+        if let Some(name) = self.assigned_name(&word) {
+            self.assignments.push(Assignment {
+                value: doubt
+                    .is_none()
+                    .then(|| word.text[name.len() + 1..].to_vec()),
+                name,
+                span: word.span,
+            });
+            return Ok(());
+        }
+        self.current.words.push(word);
+        if let Some(doubt) = doubt {
+            self.current.doubt.get_or_insert(doubt);
+        }
+        Ok(())
+    }
+
+    /// Returns the name in `NAME=value`, unless a program comes before it or the name is quoted.
+    fn assigned_name(&self, word: &Word) -> Option<String> {
+        let words = &self.current.words[program_index(&self.current.words)..];
+        let is_here = words
+            .first()
+            .is_none_or(|first| EXPORTS.contains(&first.text.as_slice()));
+        let name = leading_name(&word.text).filter(|_| is_here)?;
+        let source = &self.text[word.span.clone()];
+        let is_one = word.text.get(name.len()) == Some(&b'=') && source.starts_with(name);
+        is_one.then(|| String::from_utf8_lossy(name).into_owned())
+    }
+
+    /// Ends the current command; `pipes` says that the next one reads its output.
+    fn end_command(&mut self, pipes: bool) {
+        let mut command = std::mem::take(&mut self.current);
+        let assignments = std::mem::take(&mut self.assignments);
+        let first = command.words.get(program_index(&command.words));
+        if first.is_none_or(|first| EXPORTS.contains(&first.text.as_slice())) {
+            for Assignment { name, value, span } in assignments {
+                if let Some(value) = value {
+                    self.variables.set(&name, value);
+                } else {
+                    note_environment(&name, span, self.notes);
+                    self.variables.set_unknown(&name);
+                }
+            }
+            command.words.clear();
+        }
+        let number = self.commands.len();
+        let is_awaited = self
+            .heredocs
             .iter()
-            .take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
-        rest.get(blanks.count()) == Some(&b'\n')
+            .any(|heredoc| heredoc.command == number);
+        if command.words.is_empty() && !is_awaited {
+            return;
+        }
+        if let Some(piped) = self.piped.take()
+            && command.stdin == Stdin::Nothing
+        {
+            command.stdin = piped;
+        }
+        if pipes {
+            let words: Vec<&[u8]> = command.words.iter().map(|word| &word.text[..]).collect();
+            match words.as_slice() {
+                // The next command reads what this one does, and takes its here-document.
+                [b"cat"] | [b"cat", b"-"] => {
+                    self.piped = Some(command.stdin);
+                    return;
+                }
+                [b"cat", file] if !file.starts_with(b"-") => {
+                    self.piped = command.words.pop().map(Stdin::File);
+                    return;
+                }
+                _ => self.piped = command.words.first().cloned().map(Stdin::Program),
+            }
+        }
+        self.commands.push(command);
     }
 
-    /// To the end of the line.
-    fn skip_line(&mut self) {
-        while self.peek(0).is_some_and(|byte| byte != b'\n') {
-            self.at += 1;
+    /// Finds a `&` that ends the command where it should be a part of the URL.
+    fn check_query(&mut self) {
+        let field = leading_name(self.rest(1)).unwrap_or_default();
+        let is_field = !field.is_empty() && self.peek(1 + field.len()) == Some(b'=');
+        let is_query = self
+            .current
+            .words
+            .last()
+            .is_some_and(|word| word.span.end == self.at && word.text.contains(&b'?'));
+        if is_field && is_query {
+            let span = self.at..self.at + 1 + field.len();
+            let mistake =
+                Mistake::new(span, "to a shell `&` ends the command, and the URL with it");
+            self.current
+                .doubt
+                .get_or_insert(mistake.help("put the URL within quotes"));
         }
     }
 
-    /// A fence of Markdown, around what is copied out of a document.
-    fn skip_fence(&mut self) -> bool {
-        let is_fence = self.text[self.at..].starts_with(b"```");
-        if is_fence {
-            self.skip_line();
-        }
-        is_fence
-    }
-
-    fn redirect(&mut self, current: &mut Command, number: usize) -> Result<(), Mistake> {
+    fn read_redirection(&mut self) -> Result<(), Mistake> {
         let start = self.at;
-        let is_input = self.peek(0) == Some(b'<');
-        if let Some(length) = self.placeholder() {
+        if let Some(length) = self.placeholder_length() {
             let mistake =
                 Mistake::new(start..start + length, "this stands for a value of your own");
-            self.unknown
-                .push(mistake.help("write the value in its place"));
+            let mistake = mistake.help("write the value in its place");
+            self.current.doubt.get_or_insert(mistake);
             self.at += length;
             return Ok(());
         }
+        let is_input = self.peek(0) == Some(b'<');
         let mut length = 1;
         while matches!(self.peek(length), Some(b'<' | b'>' | b'&' | b'|' | b'-')) && length < 3 {
             length += 1;
         }
         let operator = &self.text[start..start + length];
-        if is_input && operator.starts_with(b"<(") || self.peek(length) == Some(b'(') {
-            return Err(runs(start..start + length + 1));
-        }
-        let (is_string, is_heredoc, strips_tabs) = (
-            operator.starts_with(b"<<<"),
-            operator.starts_with(b"<<"),
-            operator.starts_with(b"<<-"),
-        );
         self.at += length;
+        if self.peek(0) == Some(b'(') {
+            self.at += 1;
+            let mistake = would_run(start..self.at);
+            self.skip_substitution().ok_or_else(|| mistake.clone())?;
+            self.current.doubt.get_or_insert(mistake);
+            return Ok(());
+        }
         self.skip_blanks();
         let from = self.at;
         if matches!(
@@ -140,37 +266,40 @@ impl Reader<'_, '_> {
             None | Some(b'\n' | b';' | b'&' | b'|' | b'<' | b'>')
         ) {
             let mistake = Mistake::new(start..start + length, "nothing follows this redirection");
-            self.unknown.push(mistake);
+            self.current.doubt.get_or_insert(mistake);
             return Ok(());
         }
-        let known = self.unknown.len();
         let is_quoted = matches!(self.peek(0), Some(b'\'' | b'"' | b'\\'));
-        let word = self.word()?;
-        if is_string {
-            let mut text = word.text;
-            text.push(b'\n');
-            current.stdin = Stdin::Text(text);
-        } else if is_heredoc {
+        let mut word = self.read_word()?;
+        let doubt = self.doubt.take();
+        if !is_input {
+            // Nothing is written, wherever to.
+            return Ok(());
+        }
+        if let Some(doubt) = doubt {
+            self.current.doubt.get_or_insert(doubt);
+        }
+        if operator.starts_with(b"<<<") {
+            word.text.push(b'\n');
+            self.current.stdin = Stdin::Text(word.text);
+        } else if operator.starts_with(b"<<") {
             self.heredocs.push(Heredoc {
-                command: number,
+                command: self.commands.len(),
                 end: word.text,
                 has_variables: !is_quoted,
-                strips_tabs,
+                strips_tabs: operator == b"<<-",
                 span: from..self.at,
             });
-        } else if is_input {
-            current.stdin = Stdin::File(word);
         } else {
-            // Nothing is written, wherever to.
-            self.unknown.truncate(known);
+            self.current.stdin = Stdin::File(word);
         }
         Ok(())
     }
 
-    /// The length of `<name>`, which documentation has in the place of values.
-    fn placeholder(&self) -> Option<usize> {
+    /// Returns the length of `<name>`, which documentation has in the place of values.
+    fn placeholder_length(&self) -> Option<usize> {
         const LONGEST: usize = 40;
-        let rest = self.text[self.at..].strip_prefix(b"<")?;
+        let rest = self.rest(0).strip_prefix(b"<")?;
         let is_inside = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_- .".contains(byte);
         let length = rest.iter().take(LONGEST).take_while(is_inside).count();
         let inside = &rest[..length];
@@ -180,91 +309,26 @@ impl Reader<'_, '_> {
         is_one.then_some(length + 2)
     }
 
-    /// The lines that follow the line of a command.
-    fn read_heredocs(&mut self, done: &mut [Command]) -> Result<(), Mistake> {
-        for heredoc in std::mem::take(&mut self.heredocs) {
-            let mut text = Vec::new();
-            self.variables.begin();
-            loop {
-                if self.at >= self.text.len() {
-                    return Err(endless(&heredoc));
+    /// Skips to behind the `)` that closes the substitution here, if one does.
+    fn skip_substitution(&mut self) -> Option<()> {
+        let mut open = vec![b')'];
+        while let Some(&close) = open.last() {
+            let byte = self.peek(0)?;
+            self.at += 1;
+            match byte {
+                byte if byte == close => {
+                    open.pop();
                 }
-                let rest = &self.text[self.at..];
-                let length = rest.iter().position(|byte| *byte == b'\n');
-                let mut line = &rest[..length.unwrap_or(rest.len())];
-                let start = self.at;
-                self.at += length.map_or(rest.len(), |length| length + 1);
-                line = line.strip_suffix(b"\r").unwrap_or(line);
-                let tabs = if heredoc.strips_tabs {
-                    line.iter().take_while(|byte| **byte == b'\t').count()
-                } else {
-                    0
-                };
-                line = &line[tabs..];
-                if line == heredoc.end.as_slice() {
-                    break;
+                b'\\' => self.at += 1,
+                b'\'' if close == b')' => {
+                    let length = self.rest(0).iter().position(|byte| *byte == b'\'')?;
+                    self.at += length + 1;
                 }
-                if heredoc.has_variables {
-                    let from = start + tabs;
-                    self.expand(from..from + line.len(), &mut text)?;
-                } else {
-                    text.extend_from_slice(line);
-                }
-                text.push(b'\n');
-            }
-            let unknown = std::mem::take(&mut self.unknown);
-            self.inner.clear();
-            if let Some(command) = done.get_mut(heredoc.command) {
-                if let Some(mistake) = unknown.into_iter().next()
-                    && commands::calls_curl(command)
-                {
-                    return Err(mistake);
-                }
-                command.stdin = Stdin::Text(text);
+                b'"' => open.push(b'"'),
+                b'(' if close == b')' || self.text[self.at - 2] == b'$' => open.push(b')'),
+                _ => {}
             }
         }
-        Ok(())
+        Some(())
     }
-
-    /// A line of a here-document, which is read as the inside of double quotes.
-    fn expand(&mut self, line: Span, into: &mut Vec<u8>) -> Result<(), Mistake> {
-        let next = self.at;
-        let end = line.end;
-        self.at = line.start;
-        while self.at < end {
-            match self.text[self.at] {
-                b'\\' if matches!(self.peek(1), Some(b'$' | b'`' | b'\\')) => {
-                    into.extend(self.peek(1));
-                    self.at += 2;
-                }
-                b'$' => self.variable(into)?,
-                b'`' => self.backticks(into)?,
-                byte => {
-                    into.push(byte);
-                    self.at += 1;
-                }
-            }
-        }
-        self.at = next;
-        Ok(())
-    }
-}
-
-fn unclosed(span: Span) -> Mistake {
-    Mistake::new(span, "this is never closed").help("copy the whole command, up to its last quote")
-}
-
-fn runs(span: Span) -> Mistake {
-    Mistake::new(span, "this would run a program, and no shell is ever run")
-        .help("write what it would print")
-}
-
-fn endless(heredoc: &Heredoc) -> Mistake {
-    Mistake::new(
-        heredoc.span.clone(),
-        format!(
-            "no line `{}` ends this text",
-            super::short(&String::from_utf8_lossy(&heredoc.end))
-        ),
-    )
 }

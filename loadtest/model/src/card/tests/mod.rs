@@ -7,7 +7,7 @@ mod verdict;
 
 use super::sample::{executed, record};
 use super::*;
-use crate::definition::{Bound, Comparison, Load, Metric, Threshold};
+use crate::definition::{Bound, Comparator, Load, Metric, Threshold};
 use crate::metrics::ErrorKind;
 use crate::metrics::{Cause as Unmet, RootCause};
 use crate::metrics::{Cell, DependencyTally, ErrorTally, Health, Panicked};
@@ -69,7 +69,7 @@ fn words(card: &Card) -> Vec<&str> {
 fn require(record: &mut ScenarioRecord, step: Option<usize>, metric: Metric, bound: Bound) {
     record.plan.thresholds.push(ScopedThreshold {
         step,
-        threshold: Threshold::new(metric, Comparison::Less, bound),
+        threshold: Threshold::new(metric, Comparator::Less, bound),
         implied: false,
     });
 }

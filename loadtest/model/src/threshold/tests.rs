@@ -1,20 +1,23 @@
-//! What is read, and what is told of mistakes.
+//! Tests of the grammar of thresholds.
 
+use super::metric::tests::any_metric;
 use super::*;
-use crate::definition::metric::tests::any_metric;
-use crate::definition::{Scope, Unit};
+use crate::threshold::{Better, Scope, Unit};
 use proptest::prelude::*;
 use std::time::Duration;
 
 fn read(text: &str) -> Vec<(Option<String>, String)> {
-    let conditions = conditions(text).unwrap_or_else(|mistakes| panic!("{mistakes:?}"));
+    let conditions = parse_conditions(text).unwrap_or_else(|mistakes| panic!("{mistakes:?}"));
     let show = |condition: Condition| (condition.step, condition.threshold.to_string());
     conditions.into_iter().map(show).collect()
 }
 
 fn mistakes(text: &str) -> Vec<String> {
-    let mistakes = conditions(text).expect_err(text);
-    mistakes.iter().map(|mistake| mistake.show(text)).collect()
+    let mistakes = parse_conditions(text).expect_err(text);
+    mistakes
+        .iter()
+        .map(|mistake| mistake.render_below(text))
+        .collect()
 }
 
 #[test]
@@ -102,7 +105,7 @@ fn a_condition_may_be_about_a_step() {
     );
     assert_eq!(read("p95.p95 < 1s"), [of("p95", "p95 < 1s")]);
     assert_eq!(
-        conditions("errors < 1%, login.p95 < 1s").unwrap()[1].place,
+        parse_conditions("errors < 1%, login.p95 < 1s").unwrap()[1].place,
         13..18
     );
 }
@@ -120,7 +123,7 @@ fn a_mistake_is_marked_where_it_stands() {
 
 #[track_caller]
 fn assert_mistake(text: &str, marked: &str, message: &str) {
-    let mistakes = conditions(text).expect_err(text);
+    let mistakes = parse_conditions(text).expect_err(text);
     assert_eq!(mistakes.len(), 1, "{text}: {mistakes:?}");
     let mistake = &mistakes[0];
     assert!(mistake.message.contains(message), "{text}: {mistake:?}");
@@ -240,6 +243,100 @@ fn mistakes_in_names_and_units_say_what_to_write() {
     }
 }
 
+#[test]
+fn attributes_take_or_abort_and_no_step() {
+    fn read(text: &str, scope: Scope) -> (String, &str) {
+        match parse_threshold(text, scope) {
+            Ok(condition) => (condition.threshold.to_string(), text),
+            Err(mistake) => (mistake.message, &text[mistake.place]),
+        }
+    }
+    let (step, journey) = (Scope::Step, Scope::Journey);
+    for text in [
+        "p95 < 300ms",
+        "errors < 1% or abort",
+        "tls.p95 < 1s or abort after 30s",
+    ] {
+        assert_eq!(read(text, step).0, text);
+    }
+    let rate = "rps > 5/s or abort after 10s";
+    assert_eq!(read(rate, journey).0, rate);
+    for (text, scope, place, message) in [
+        (
+            "dropped < 1%",
+            step,
+            "dropped",
+            "put it in `thresholds(..)` of the scenario",
+        ),
+        (
+            "tls.p95 < 1s",
+            journey,
+            "tls.p95",
+            "put it among the options of the step",
+        ),
+        ("login.p95 < 1s", journey, "login", "unknown metric `login`"),
+        (
+            "errors.p95 < 1s",
+            journey,
+            "errors",
+            "`errors` is one figure",
+        ),
+        ("p95.x < 1s", step, "p95.x", "`p99.9` is written `p99_9`"),
+        (
+            "count < 1",
+            journey,
+            "count",
+            "counts by itself: `count(sold_out)`",
+        ),
+        (
+            "time < 1s",
+            journey,
+            "time",
+            "times by itself: `time(queued).p95`",
+        ),
+        ("errors < 1% or stop", step, "stop", "`or abort after 30s`"),
+        (
+            "errors < 1% or abort later",
+            step,
+            "later",
+            "`or abort after 30s`",
+        ),
+        (
+            "errors < 1% or abort after 0s",
+            step,
+            "0s",
+            "a delay of none",
+        ),
+        (
+            "count(a) > 1 or abort",
+            journey,
+            "or",
+            "leave `or abort` out",
+        ),
+        (
+            "rps > 5/s or abort",
+            journey,
+            "abort",
+            "`or abort after 10s`",
+        ),
+        ("errors < 1% and more", step, "and", "expected `,`"),
+    ] {
+        let (found, marked) = read(text, scope);
+        assert!(found.contains(message), "{text}: {found}");
+        assert_eq!(marked, place, "{text}: {found}");
+    }
+}
+
+#[test]
+fn the_words_that_begin_a_threshold_depend_on_its_scope() {
+    let of_step: Vec<_> = metric_words(Scope::Step).collect();
+    assert!(of_step.contains(&"tls".to_owned()) && !of_step.contains(&"dropped".to_owned()));
+    let of_journey: Vec<_> = metric_words(Scope::Journey).collect();
+    assert!(of_journey.contains(&"count".to_owned()) && !of_journey.contains(&"tls".to_owned()));
+    assert!(is_metric_word("p95") && is_part_word("tls") && is_custom_word("count"));
+    assert!(!is_metric_word("tls") && !is_part_word("p95") && !is_custom_word("counts"));
+}
+
 proptest! {
     #[test]
     fn what_a_threshold_shows_is_read_again(metric in any_metric(), is_floor in any::<bool>(), or_equal in any::<bool>(), amount in 1_u32..10_000) {
@@ -249,10 +346,10 @@ proptest! {
             Better::Either => is_floor,
         };
         let comparison = match (is_floor, or_equal) {
-            (true, true) => Comparison::GreaterOrEqual,
-            (true, false) => Comparison::Greater,
-            (false, true) => Comparison::LessOrEqual,
-            (false, false) => Comparison::Less,
+            (true, true) => Comparator::GreaterOrEqual,
+            (true, false) => Comparator::Greater,
+            (false, true) => Comparator::LessOrEqual,
+            (false, false) => Comparator::Less,
         };
         let bound = match metric.unit() {
             Unit::Share => Bound::Ratio(f64::from(amount) / 1e4),
@@ -266,7 +363,7 @@ proptest! {
         // In a text a part of a step's time has its step before it.
         let is_of_step = threshold.metric.scope() == Scope::Step;
         let prefix = if is_of_step { "login." } else { "" };
-        let read = conditions(&format!("{prefix}{text}")).unwrap();
+        let read = parse_conditions(&format!("{prefix}{text}")).unwrap();
         prop_assert_eq!(read[0].threshold.to_string(), text);
         prop_assert_eq!(&read[0].threshold.metric, &threshold.metric);
         prop_assert_eq!(read[0].step.is_some(), is_of_step);
@@ -275,9 +372,9 @@ proptest! {
     #[test]
     fn no_text_makes_it_panic(text in ".{0,40}", places in proptest::collection::vec("(p95|errors|time|count|body|[<>=,.\"`() ]|1s|µ|é|3%|MB/s| or ){1}", 0..12)) {
         for text in [text, places.concat()] {
-            if let Err(mistakes) = conditions(&text) {
+            if let Err(mistakes) = parse_conditions(&text) {
                 for mistake in mistakes {
-                    let shown = mistake.show(&text);
+                    let shown = mistake.render_below(&text);
                     prop_assert!(shown.contains('^'));
                 }
             }

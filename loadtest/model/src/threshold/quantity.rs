@@ -1,18 +1,19 @@
 //! Numbers with their units.
 
-use super::{Mistake, Reader};
-use crate::definition::{Bound, Unit};
+use super::Bound;
+use super::grammar::{ThresholdMistake, ThresholdParser};
+use crate::threshold::Unit;
 use std::ops::Range;
 use std::time::Duration;
 
 /// A century keeps the nanoseconds well inside 64 bits.
 const LONGEST: Duration = Duration::from_secs(3600 * 24 * 365 * 100);
-/// What no clock in nanoseconds can tell apart any more.
+/// The highest rate that a clock in nanoseconds can resolve.
 const MOST_PER_SECOND: f64 = 1e9;
-/// Up to here every whole number is one for `f64`.
+/// Up to this number `f64` holds every whole number.
 const MOST: f64 = 1e15;
 
-/// A number, with how it was written, and the unit behind it.
+/// A number as it was written, and the unit behind it.
 pub(super) struct Quantity<'a> {
     pub(super) value: f64,
     pub(super) digits: &'a str,
@@ -20,8 +21,8 @@ pub(super) struct Quantity<'a> {
     pub(super) place: Range<usize>,
 }
 
-/// What is wanted, where there is no number.
-pub(super) const fn wanted(unit: Unit) -> &'static str {
+/// Describes the number that is expected.
+pub(super) const fn describe_unit(unit: Unit) -> &'static str {
     match unit {
         Unit::Time => "a time is a number with its unit: `300ms`, `2s`",
         Unit::Share => "a share is a number of percent: `1%`",
@@ -36,7 +37,7 @@ const THROUGHPUT: &str = "a throughput is bytes per second: `500kB/s`, `2MB/s`";
 const COUNT: &str = "a count is a whole number without a unit: `10`";
 
 impl Quantity<'_> {
-    pub(super) fn bound(&self, unit: Unit) -> Result<Bound, Mistake> {
+    pub(super) fn bound(&self, unit: Unit) -> Result<Bound, ThresholdMistake> {
         match unit {
             Unit::Time => self.time().map(Bound::Time),
             Unit::Share => self.share().map(Bound::Ratio),
@@ -46,7 +47,7 @@ impl Quantity<'_> {
         }
     }
 
-    fn time(&self) -> Result<Duration, Mistake> {
+    pub(super) fn time(&self) -> Result<Duration, ThresholdMistake> {
         let digits = self.digits;
         let unit = match self.unit {
             "us" | "µs" | "μs" => 1e-6,
@@ -55,46 +56,46 @@ impl Quantity<'_> {
             "m" | "min" => 60.0,
             "h" => 3600.0,
             "" => {
-                return self.wrong(format!(
+                return self.fail(format!(
                     "`{digits}` has no unit: write `{digits}ms`, `{digits}s` or `{digits}m`"
                 ));
             }
             other => {
-                return self.wrong(format!(
+                return self.fail(format!(
                     "unknown unit `{other}`: use `us`, `ms`, `s`, `m` or `h`"
                 ));
             }
         };
         match Duration::try_from_secs_f64(self.value * unit) {
-            Ok(Duration::ZERO) => self.wrong("a time of 0 has no meaning here"),
+            Ok(Duration::ZERO) => self.fail("a time of 0 has no meaning here"),
             Ok(time) if time <= LONGEST => Ok(time),
-            _ => self.wrong("this time is too long"),
+            _ => self.fail("this time is too long"),
         }
     }
 
-    fn share(&self) -> Result<f64, Mistake> {
+    fn share(&self) -> Result<f64, ThresholdMistake> {
         let digits = self.digits;
         match self.unit {
             "%" if self.value <= 100.0 => Ok(self.value / 100.0),
-            "%" => self.wrong("a share is from 0% to 100%"),
-            "" => self.wrong(format!("`{digits}` has no unit: write `{digits}%`")),
-            other => self.wrong(format!("unknown unit `{other}`: write `{digits}%`")),
+            "%" => self.fail("a share is from 0% to 100%"),
+            "" => self.fail(format!("`{digits}` has no unit: write `{digits}%`")),
+            other => self.fail(format!("unknown unit `{other}`: write `{digits}%`")),
         }
     }
 
-    fn rate(&self) -> Result<f64, Mistake> {
+    fn rate(&self) -> Result<f64, ThresholdMistake> {
         let seconds = match self.unit {
             "/s" => 1.0,
             "/m" => 60.0,
-            _ => return self.wrong(RATE),
+            _ => return self.fail(RATE),
         };
         if self.value > MOST_PER_SECOND {
-            return self.wrong("a rate is at most 1000000000/s");
+            return self.fail("a rate is at most 1000000000/s");
         }
         Ok(self.value / seconds)
     }
 
-    fn throughput(&self) -> Result<f64, Mistake> {
+    fn throughput(&self) -> Result<f64, ThresholdMistake> {
         let size = match self.unit {
             "B/s" => 1.0,
             "kB/s" => 1e3,
@@ -103,26 +104,26 @@ impl Quantity<'_> {
             "KiB/s" => 1024.0,
             "MiB/s" => 1024.0 * 1024.0,
             "GiB/s" => 1024.0 * 1024.0 * 1024.0,
-            _ => return self.wrong(THROUGHPUT),
+            _ => return self.fail(THROUGHPUT),
         };
         let bytes = (self.value * size).round();
         if bytes > MOST {
-            return self.wrong("this throughput is too much");
+            return self.fail("this throughput is too much");
         }
         Ok(bytes)
     }
 
-    fn count(&self) -> Result<u64, Mistake> {
+    fn count(&self) -> Result<u64, ThresholdMistake> {
         if !self.unit.is_empty() || self.value.fract() != 0.0 {
-            return self.wrong(COUNT);
+            return self.fail(COUNT);
         }
         if self.value > MOST {
-            return self.wrong("this count is too much");
+            return self.fail("this count is too much");
         }
         Ok(self.value as u64)
     }
 
-    fn wrong<T>(&self, message: impl Into<String>) -> Result<T, Mistake> {
-        Reader::wrong(self.place.clone(), message)
+    fn fail<T>(&self, message: impl Into<String>) -> Result<T, ThresholdMistake> {
+        ThresholdParser::fail(self.place.clone(), message)
     }
 }

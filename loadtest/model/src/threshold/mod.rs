@@ -1,51 +1,70 @@
 //! Pass/fail conditions on what a run measures.
 
-use super::Metric;
-use super::micros;
+mod grammar;
+mod metric;
+mod quantity;
+mod quoted;
+mod subject;
+#[cfg(test)]
+mod tests;
+
+pub use grammar::{Condition, ThresholdMistake, parse_conditions, parse_threshold};
+pub use subject::{is_custom_word, is_metric_word, is_part_word, metric_words};
+
+#[cfg(feature = "data")]
+use crate::micros;
+pub use metric::{Better, Metric, Part, Scope, Statistic, Unit};
+#[cfg(feature = "data")]
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
 /// A condition on an aggregate: `p95 < 300ms`, `errors < 1% or abort`, `rps > 190/s`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "data", derive(Serialize, Deserialize))]
 pub struct Threshold {
     /// The aggregate that is compared.
     pub metric: Metric,
     /// How it is compared.
-    pub comparison: Comparison,
+    pub comparison: Comparator,
     /// What it is compared with.
     pub bound: Bound,
     /// Ends the run as soon as it is broken, but not before so much of the steady part is over; zero where
     /// enough samples are all that is asked for.
-    #[serde(
-        default,
-        rename = "abort_after_us",
-        with = "micros::option",
-        skip_serializing_if = "Option::is_none"
+    #[cfg_attr(
+        feature = "data",
+        serde(
+            default,
+            rename = "abort_after_us",
+            with = "micros::option",
+            skip_serializing_if = "Option::is_none"
+        )
     )]
     pub abort_after: Option<Duration>,
 }
 
 /// How a metric is compared with its bound.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "data", derive(Serialize, Deserialize))]
 #[expect(missing_docs, reason = "the names say it")]
-pub enum Comparison {
-    #[serde(rename = "<")]
+pub enum Comparator {
+    #[cfg_attr(feature = "data", serde(rename = "<"))]
     Less,
-    #[serde(rename = "<=")]
+    #[cfg_attr(feature = "data", serde(rename = "<="))]
     LessOrEqual,
-    #[serde(rename = ">")]
+    #[cfg_attr(feature = "data", serde(rename = ">"))]
     Greater,
-    #[serde(rename = ">=")]
+    #[cfg_attr(feature = "data", serde(rename = ">="))]
     GreaterOrEqual,
 }
 
 /// The bound of a threshold, in the unit of its metric.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "data", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "data", serde(rename_all = "snake_case"))]
 pub enum Bound {
     /// A time, of percentiles, `max` and `mean`.
-    #[serde(rename = "time_us", with = "micros")]
+    #[cfg_attr(feature = "data", serde(rename = "time_us", with = "micros"))]
     Time(Duration),
     /// A share of one, of `errors` and the like.
     Ratio(f64),
@@ -59,7 +78,7 @@ pub enum Bound {
 
 impl Threshold {
     /// A condition that is judged when the run is over.
-    pub const fn new(metric: Metric, comparison: Comparison, bound: Bound) -> Self {
+    pub const fn new(metric: Metric, comparison: Comparator, bound: Bound) -> Self {
         Self {
             metric,
             comparison,
@@ -78,7 +97,7 @@ impl Threshold {
     }
 }
 
-impl Comparison {
+impl Comparator {
     /// Whether `value` satisfies the comparison with `bound`.
     pub fn holds(self, value: f64, bound: f64) -> bool {
         match self {

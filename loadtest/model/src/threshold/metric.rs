@@ -2,15 +2,18 @@
 //!
 //! A metric is written, shown and kept in records in one way: `p95`, `first_byte.p99`, `count(sold_out)`.
 
-use super::slo;
+use super::grammar::{ThresholdMistake, parse_metric};
+use super::quoted::quote_text;
+#[cfg(feature = "data")]
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
 /// An aggregate of a step or of the whole journey.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "data", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "data", serde(into = "String", try_from = "String"))]
 pub enum Metric {
     /// A statistic of times: `p95`, `service.max`.
     Time(Part, Statistic),
@@ -277,7 +280,7 @@ impl fmt::Display for Name<'_> {
         if is_word {
             f.write_str(self.0)
         } else {
-            f.write_str(&serde_json::Value::from(self.0).to_string())
+            f.write_str(&quote_text(self.0))
         }
     }
 }
@@ -304,11 +307,11 @@ impl fmt::Display for Metric {
 }
 
 impl FromStr for Metric {
-    type Err = slo::Mistake;
+    type Err = ThresholdMistake;
 
     /// Reads what [`Display`](fmt::Display) writes.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        slo::metric(text)
+        parse_metric(text)
     }
 }
 
@@ -323,7 +326,7 @@ impl TryFrom<String> for Metric {
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         text.parse()
-            .map_err(|mistake: slo::Mistake| mistake.message)
+            .map_err(|mistake: ThresholdMistake| mistake.message)
     }
 }
 

@@ -1,0 +1,268 @@
+//! The subject of a threshold: a metric, and the step before it.
+
+use super::grammar::{ThresholdMistake, ThresholdParser};
+use super::quoted::unquote_text;
+use crate::threshold::{Metric, Part, Scope, Statistic};
+use std::borrow::Cow;
+use std::ops::Range;
+use strsim::damerau_levenshtein;
+
+/// The words before the name of a custom metric.
+const CUSTOM: [&str; 3] = ["count", "rate", "time"];
+
+/// The words of other tools.
+const SYNONYMS: [(&str, &str); 8] = [
+    ("avg", "mean"),
+    ("average", "mean"),
+    ("med", "p50"),
+    ("median", "p50"),
+    ("p999", "p99_9"),
+    ("ttfb", "first_byte.p95"),
+    ("waiting", "first_byte.p95"),
+    ("dropped_iterations", "dropped"),
+];
+
+/// The name of a step, and its place.
+type Step = (String, Range<usize>);
+
+impl ThresholdParser<'_> {
+    /// Parses the metric and the step before it: `p95`, `login.service.p95`, `"GET /products".p95`. Returns
+    /// the place of the metric, too.
+    pub(super) fn parse_subject(
+        &mut self,
+    ) -> Result<(Option<Step>, Metric, Range<usize>), ThresholdMistake> {
+        let step = match self.scope {
+            None => self.parse_step()?,
+            Some(_) => None,
+        };
+        let (metric, place) = self.parse_subject_metric()?;
+        let message = match (self.scope, metric.scope(), &step) {
+            (None, Scope::Journey, Some((name, _))) if metric.is_own() => {
+                format!("`{metric}` is of the whole scenario: write it without `{name}`")
+            }
+            (None, Scope::Journey, Some(_)) => {
+                format!("`{metric}` is of whole journeys, and no step has it")
+            }
+            (Some(Scope::Step), Scope::Journey, _) => format!(
+                "`{metric}` is of the whole scenario: put it in `thresholds(..)` of the scenario"
+            ),
+            (Some(Scope::Journey), Scope::Step, _) => {
+                format!("`{metric}` is of a step: put it among the options of the step")
+            }
+            _ => return Ok((step, metric, place)),
+        };
+        Self::fail(place, message)
+    }
+
+    /// Parses the step before the metric: `login.` or `"GET /products".`.
+    fn parse_step(&mut self) -> Result<Option<Step>, ThresholdMistake> {
+        self.skip_space();
+        let begin = self.at;
+        let quote = self.rest().chars().next();
+        if let Some(quote) = quote.filter(|c| matches!(c, '"' | '`')) {
+            self.at += 1;
+            let (name, _) = self.take_while(|c| c != quote);
+            if !self.rest().starts_with(quote) {
+                return Self::fail(begin..self.at, format!("the closing `{quote}` is missing"));
+            }
+            self.at += 1;
+            let place = begin..self.at;
+            if !self.take(".") {
+                let wanted = format!("expected a metric of this step: `{quote}{name}{quote}.p95`");
+                return Self::fail(place, wanted);
+            }
+            return Ok(Some((name.to_owned(), place)));
+        }
+        let (name, place) = self.take_word();
+        if !name.is_empty() && self.rest().starts_with('.') {
+            self.at += 1;
+            // `p99.9` is a metric that is written wrongly, and no step.
+            let is_number = self.rest().starts_with(|c: char| c.is_ascii_digit());
+            let is_metric = find_statistic(name).is_some() && is_number;
+            // Of a step only are the other parts, and a step may have such a name.
+            let of_journey = find_part(name).is_some_and(|part| part.scope() != Scope::Step)
+                && find_statistic(self.take_word().0).is_some()
+                && !self.rest().starts_with('.');
+            if !is_metric && !of_journey {
+                self.at = place.end + 1;
+                return Ok(Some((name.to_owned(), place)));
+            }
+        }
+        self.at = begin;
+        Ok(None)
+    }
+
+    /// Parses a metric, and returns its place.
+    pub(super) fn parse_subject_metric(
+        &mut self,
+    ) -> Result<(Metric, Range<usize>), ThresholdMistake> {
+        let here = self.find_next();
+        let (name, place) = self.take_word();
+        let begin = place.start;
+        if self.rest().starts_with('(') && CUSTOM.contains(&name) {
+            let metric = self.parse_custom(name, place)?;
+            return Ok((metric, begin..self.at));
+        }
+        if self.rest().starts_with('.') {
+            self.at += 1;
+            let (word, rest) = self.take_while(|c| c.is_alphanumeric() || c == '_');
+            return match (find_part(name), find_statistic(word)) {
+                (Some(part), Some(statistic)) => {
+                    Ok((Metric::Time(part, statistic), begin..rest.end))
+                }
+                (Some(part), None) => {
+                    Self::fail(rest, explain_missing_statistic(part.name(), word))
+                }
+                _ if find_statistic(name).is_some()
+                    || word.starts_with(|c: char| c.is_ascii_digit()) =>
+                {
+                    Self::fail(begin..rest.end, "`p99.9` is written `p99_9`")
+                }
+                _ if self.scope.is_some() && is_metric_word(name) => Self::fail(
+                    place,
+                    format!("`{name}` is one figure: write `{name} < ...`"),
+                ),
+                _ => Self::fail(place, explain_unknown_metric(name)),
+            };
+        }
+        if let Some(part) = find_part(name) {
+            return Self::fail(place, explain_missing_statistic(part.name(), ""));
+        }
+        let known = Metric::WORDS.into_iter();
+        match known.into_iter().find(|known| known.to_string() == name) {
+            Some(metric) => Ok((metric, place)),
+            None => Self::fail(here, explain_unknown_metric(name)),
+        }
+    }
+
+    /// Parses the rest of a metric that begins with `count`, `rate` or `time`.
+    fn parse_custom(
+        &mut self,
+        kind: &str,
+        place: Range<usize>,
+    ) -> Result<Metric, ThresholdMistake> {
+        self.at += 1;
+        self.skip_space();
+        let quoted = self.at;
+        let name: Cow<'static, str> = if self.rest().starts_with('"') {
+            let Some((name, length)) = unquote_text(self.rest()) else {
+                return Self::fail(quoted..self.text.len(), "the closing `\"` is missing");
+            };
+            self.at += length;
+            name.into()
+        } else {
+            self.take_word().0.to_owned().into()
+        };
+        if name.is_empty() {
+            let wanted = format!("expected the name that the scenario gives: `{kind}(sold_out)`");
+            return Self::fail(self.find_next(), wanted);
+        }
+        if !self.take(")") {
+            return Self::fail(self.find_next(), "expected `)` after the name");
+        }
+        Ok(match kind {
+            "count" => Metric::Count(name),
+            "rate" => Metric::Rate(name),
+            _ => {
+                let written = &self.text[place.start..self.at];
+                let is_followed = self.rest().starts_with('.');
+                self.at += usize::from(is_followed);
+                let (word, rest) = self.take_while(|c| c.is_alphanumeric() || c == '_');
+                let at = if is_followed { rest } else { place };
+                match find_statistic(word).filter(|_| is_followed) {
+                    Some(statistic) => Metric::Timing(name, statistic),
+                    None => return Self::fail(at, explain_missing_statistic(written, word)),
+                }
+            }
+        })
+    }
+}
+
+fn find_part(name: &str) -> Option<Part> {
+    Part::NAMED.into_iter().find(|part| part.name() == name)
+}
+
+fn find_statistic(name: &str) -> Option<Statistic> {
+    Statistic::ALL.into_iter().find(|one| one.name() == name)
+}
+
+/// Returns the message about times without a statistic, or with an unknown one.
+fn explain_missing_statistic(times: &str, word: &str) -> String {
+    let names = Statistic::ALL.map(Statistic::name);
+    let synonym = SYNONYMS.iter().find(|(other, _)| *other == word);
+    let synonym = synonym.map(|(_, known)| *known);
+    let near = synonym.filter(|known| find_statistic(known).is_some());
+    match near.or_else(|| find_similar(word, names)) {
+        _ if word.is_empty() => format!("`{times}` is many times: write `{times}.p95`"),
+        Some(near) => format!("unknown statistic `{word}`; did you mean `{near}`?"),
+        None => format!(
+            "unknown statistic `{word}`; there is `{}`",
+            names.join("`, `")
+        ),
+    }
+}
+
+/// Returns the message about a word that is no metric, with the nearest one.
+fn explain_unknown_metric(name: &str) -> String {
+    if name.is_empty() {
+        return "expected a condition: `p95 < 300ms`, `errors < 1%`".to_owned();
+    }
+    if CUSTOM.contains(&name) {
+        return if name == "time" {
+            "`time` is of what the scenario times by itself: `time(queued).p95`".to_owned()
+        } else {
+            format!("`{name}` is of what the scenario counts by itself: `{name}(sold_out)`")
+        };
+    }
+    let words = Metric::WORDS.map(|metric| metric.to_string());
+    let known = words.iter().map(String::as_str);
+    let known = known.chain(Part::NAMED.map(Part::name)).chain(CUSTOM);
+    let synonym = SYNONYMS.iter().find(|(word, _)| *word == name);
+    let near = synonym.map(|(_, known)| *known);
+    match near.or_else(|| find_similar(name, known)) {
+        Some(near) => format!("unknown metric `{name}`; did you mean `{near}`?"),
+        None => format!("unknown metric `{name}`; there is `{}`", words.join("`, `")),
+    }
+}
+
+/// Returns true for a word that is a whole metric: `p95`, `errors`.
+pub fn is_metric_word(word: &str) -> bool {
+    Metric::WORDS
+        .iter()
+        .any(|metric| metric.to_string() == word)
+}
+
+/// Returns true for a word that begins a longer metric: `service` of `service.p95`.
+pub fn is_part_word(word: &str) -> bool {
+    find_part(word).is_some()
+}
+
+/// Returns true for a word before the name of a custom metric: `count` of `count(sold_out)`.
+pub fn is_custom_word(word: &str) -> bool {
+    CUSTOM.contains(&word)
+}
+
+/// Returns the words with which a threshold of `scope` can begin.
+pub fn metric_words(scope: Scope) -> impl Iterator<Item = String> {
+    let fits = move |of: Scope| of == Scope::Both || of == scope;
+    let words = Metric::WORDS.into_iter();
+    let words = words.filter(move |metric| fits(metric.scope()));
+    let parts = Part::NAMED
+        .into_iter()
+        .filter(move |part| fits(part.scope()));
+    let custom = CUSTOM.into_iter().filter(move |_| fits(Scope::Journey));
+    words
+        .map(|metric| metric.to_string())
+        .chain(parts.map(|part| part.name().to_owned()))
+        .chain(custom.map(str::to_owned))
+}
+
+/// Returns the word of `known` that differs least, in at most a third of its letters.
+fn find_similar<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let known = known.into_iter();
+    known
+        .map(|one| (damerau_levenshtein(word, one), one))
+        .filter(|(distance, one)| *distance <= one.len().max(word.len()) / 3)
+        .min()
+        .map(|(_, one)| one)
+}
