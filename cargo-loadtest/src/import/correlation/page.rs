@@ -67,10 +67,13 @@ pub(super) fn found<'a>(page: &'a str, is_wanted: &dyn Fn(&str) -> bool) -> Vec<
             continue;
         }
         let after = page[end..].chars().next();
-        // Next to an entity or an escape it is a part of the value.
-        let is_part = |letter: char| "&\\".contains(letter) || page[..at].ends_with(';');
-        let Some(after) = after.filter(|letter| !value.contains(*letter) && !is_part(*letter))
-        else {
+        // Next to an entity or an escape it is a part of a value.
+        let near = page
+            .get(floor(page, at.saturating_sub(8))..at)
+            .unwrap_or_default();
+        let follows_entity = near.ends_with(';') && near.contains("&#");
+        let is_part = follows_entity || page[end..].starts_with("&#") || after == Some('\\');
+        let Some(after) = after.filter(|letter| !value.contains(*letter) && !is_part) else {
             continue;
         };
         let after = &page[end..end + after.len_utf8()];

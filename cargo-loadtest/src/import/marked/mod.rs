@@ -9,7 +9,6 @@ pub(crate) use super::recording::{
     BOUNDARY, Client, Confidence, Dropped, Group, Http, Key, Origin,
 };
 use super::source::{Note, Span};
-use base64::prelude::{BASE64_STANDARD, Engine as _};
 use std::time::Duration;
 
 /// What an input holds.
@@ -174,14 +173,6 @@ impl Exchange {
         headers
             .find(|header| header.name.eq_ignore_ascii_case(name))
             .map(|header| header.value.as_slice())
-    }
-}
-
-impl Credentials {
-    /// As a header says it.
-    pub(crate) fn basic(&self) -> Vec<u8> {
-        let pair = [&self.user[..], &self.password[..]].join(&b':');
-        format!("Basic {}", BASE64_STANDARD.encode(pair)).into_bytes()
     }
 }
 
