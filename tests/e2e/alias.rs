@@ -30,12 +30,12 @@ fn the_alias_runs_in_every_folder_and_compiles_nothing_twice() {
     // Other tests have it built just as well, maybe at this moment.
     tool();
     let root = workspace();
-    alias(root).run().comes_to(0);
+    alias(root).run().exits(0);
     let before = compilations();
     assert!(before.len() > 50, "{before:?}");
     let member = root.join("examples/shop");
     for call in [direct(), alias(root), alias(&member), direct()] {
-        call.run().comes_to(0).says_no("Compiling");
+        call.run().exits(0).says_no("Compiling");
         let after = compilations();
         let anew: Vec<_> = before
             .iter()

@@ -62,7 +62,7 @@ fn pages_and_bytes_are_read_as_they_came() {
         "/image" => Reply::status(200).body([0xff, 0, 1]),
         _ => Reply::status(204),
     });
-    run("pages", &server).measured();
+    run("pages", &server).exits(0);
     let requests = server.recorded();
     assert_eq!(requests.len(), 8, "two journeys of four steps");
     assert_eq!(first(&requests, "/session").text(), "csrf=t0ken");
@@ -128,7 +128,7 @@ fn file(name: &str, file: &str, content_type: &str, content: &[u8]) -> Read {
 
 fn declared_bodies_arrive() {
     let server = server();
-    run("told", &server).measured();
+    run("told", &server).exits(0);
     let requests = server.recorded();
     assert_eq!(requests.len(), 14, "two journeys of seven steps");
     let login = first(&requests, "/login");
@@ -175,7 +175,7 @@ fn declared_bodies_arrive() {
 
 fn built_bodies_arrive() {
     let server = server();
-    run("built", &server).measured();
+    run("built", &server).exits(0);
     let requests = server.recorded();
     let form = first(&requests, "/form");
     assert_eq!(form.target, "/form?x=1&q=a+b%26c");

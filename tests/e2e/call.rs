@@ -2,6 +2,7 @@
 //! time, and everything that was printed.
 
 use crate::project::{kept, ours, workspace};
+use loadtest_model::protocol::VALIDITY_VARIABLE;
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, Read};
@@ -14,8 +15,6 @@ use tokio::time::Instant;
 
 /// No call takes so long, however busy the machine; the first one compiles everything.
 const LIMIT: Duration = Duration::from_secs(600);
-/// How often a run is made whose exit code matters.
-const ATTEMPTS: usize = 8;
 /// How long a pipe may stay open after the end of the process it was made for.
 const LEFT_OPEN: Duration = Duration::from_secs(10);
 /// The pause between two looks at something that is bound to come.
@@ -50,15 +49,6 @@ impl Call {
     /// The tool, as cargo would call it for `cargo loadtest`.
     pub(crate) fn tool(folder: &Path) -> Self {
         Self::program(tool(), folder).arg("loadtest")
-    }
-
-    /// The tool, which may open so many files: `-H 400` at most, `-S 64` until it raises that itself.
-    #[cfg(unix)]
-    pub(crate) fn tool_with_files(folder: &Path, limit: &str) -> Self {
-        let script = format!("ulimit {limit} && exec \"$0\" loadtest \"$@\"");
-        Self::program("sh", folder)
-            .args(["-c", &script])
-            .arg(tool())
     }
 
     /// Cargo.
@@ -103,6 +93,11 @@ impl Call {
         self
     }
 
+    /// Has the validity of a run judged, which a functional test does not depend on.
+    pub(crate) fn judged(self) -> Self {
+        self.env(VALIDITY_VARIABLE, "on")
+    }
+
     /// Starts the call.
     pub(crate) fn start(mut self) -> Running {
         self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -134,6 +129,11 @@ impl Call {
     }
 
     fn spawn(mut self) -> Running {
+        let is_gate = |arg: &OsStr| arg == "--ci" || arg == "--baseline";
+        let is_decided = |(key, _): (&OsStr, _)| key == VALIDITY_VARIABLE;
+        if !self.command.get_envs().any(is_decided) && !self.command.get_args().any(is_gate) {
+            self.command.env(VALIDITY_VARIABLE, "off");
+        }
         let words = std::iter::once(self.command.get_program()).chain(self.command.get_args());
         let words: Vec<_> = words.map(OsStr::to_string_lossy).collect();
         let line = words.join(" ");
@@ -239,29 +239,6 @@ impl Output {
         self
     }
 
-    /// The run was measured, whatever it came to.
-    #[track_caller]
-    pub(crate) fn measured(self) -> Self {
-        let code = self.status.code();
-        assert!(matches!(code, Some(0 | 99 | 102)), "the exit code\n{self}");
-        self
-    }
-
-    /// The exit code is `code`, unless this machine was too busy for the run to be valid.
-    #[track_caller]
-    pub(crate) fn comes_to(self, code: i32) -> Self {
-        if self.is_invalid() {
-            return self;
-        }
-        self.exits(code)
-    }
-
-    /// Whether the run, or a trial of a search, says of itself that the machine was too busy for it.
-    fn is_invalid(&self) -> bool {
-        self.status.code() == Some(102) && self.stdout.contains("Measurement INVALID")
-            || self.stdout.contains("limited by the generator")
-    }
-
     /// Standard error holds each of `parts`.
     #[track_caller]
     pub(crate) fn says(self, parts: &[&str]) -> Self {
@@ -311,18 +288,6 @@ impl fmt::Display for Output {
     }
 }
 
-/// Makes a run anew while the machine is too busy for it to be valid, a few times at most.
-#[track_caller]
-pub(crate) fn graded<T>(mut run: impl FnMut() -> (T, Output)) -> (T, Output) {
-    for _ in 1..ATTEMPTS {
-        let ran = run();
-        if !ran.1.is_invalid() {
-            return ran;
-        }
-    }
-    run()
-}
-
 /// Looks again and again until `look` finds something, which may have to be compiled first.
 #[track_caller]
 pub(crate) fn wait_for<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
@@ -358,6 +323,15 @@ fn pid(id: u32) -> Option<rustix::process::Pid> {
     i32::try_from(id)
         .ok()
         .and_then(rustix::process::Pid::from_raw)
+}
+
+/// Returns whether a process runs; one that has ended and was not waited for does not.
+#[cfg(unix)]
+pub(crate) fn is_running(process: u32) -> bool {
+    match std::fs::read_to_string(format!("/proc/{process}/stat")) {
+        Ok(state) => !state.contains(") Z "),
+        Err(_) => pid(process).is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok()),
+    }
 }
 
 /// Takes from the environment what belongs to the cargo that runs this suite, and whatever would

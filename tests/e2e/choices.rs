@@ -25,7 +25,7 @@ fn one_of_a_choice_runs_and_its_branch_follows() {
     let server = server();
     let desk = Desk::new();
     let line = format!("choices::views --iterations {JOURNEYS} --users 4 --seed 11");
-    let output = desk.run(&line, &server).run().comes_to(0);
+    let output = desk.run(&line, &server).run().exits(0);
     let sent = |path| server.requests_to(path);
     assert_eq!(sent("/grid") + sent("/rows") + sent("/map"), JOURNEYS);
     assert_eq!(sent("/grid/7"), sent("/grid"));
@@ -52,7 +52,7 @@ fn one_of_a_choice_runs_and_its_branch_follows() {
     assert!(output.stdout.contains("weight of"), "{output}");
 
     let again = Desk::new();
-    again.run(&line, &server).run().comes_to(0);
+    again.run(&line, &server).run().exits(0);
     assert_eq!(sent("/grid") % 2, 0, "the same seed chooses the same");
     let record = again.record();
     let all = total(&record);

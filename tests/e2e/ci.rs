@@ -1,6 +1,6 @@
 //! `--ci`: what a build server is told, read as its runner reads it.
 
-use crate::call::{Call, Output, graded};
+use crate::call::{Call, Output};
 use crate::project::{Files, kept};
 use crate::site::Desk;
 use crate::trials;
@@ -146,7 +146,7 @@ fn the_lines_are_plain_whatever_the_environment() {
     ] {
         call = call.env(name, value);
     }
-    let output = call.run().measured();
+    let output = call.run().exits(0);
     for stream in [&output.stdout, &output.stderr] {
         assert!(!stream.contains(['\u{1b}', '\r', '\u{8}']), "{output}");
     }
@@ -167,7 +167,7 @@ fn the_lines_are_plain_whatever_the_environment() {
     desk.run("single --iterations 20 --ci --export csv", &server)
         .args(["--export", &format!("junit={}", junit.display())])
         .run()
-        .measured();
+        .exits(0);
     let run = desk.only_run();
     for file in FILES.into_iter().chain(["report.csv"]) {
         assert!(!run.text(file).is_empty(), "{file}");
@@ -180,13 +180,9 @@ fn the_lines_are_plain_whatever_the_environment() {
 
 fn github_is_told_of_a_run_that_failed() {
     let server = slow();
-    let ((desk, step), output) = graded(|| {
-        let (desk, step) = (Desk::new(), Step::new());
-        let line = "--exact site::load::strict site::load::single --iterations 20 --ci";
-        let output = step.call(desk.run(line, &server)).run();
-        ((desk, step), output)
-    });
-    let output = output.exits(99);
+    let (desk, step) = (Desk::new(), Step::new());
+    let line = "--exact site::load::strict site::load::single --iterations 20 --ci";
+    let output = step.call(desk.run(line, &server)).run().exits(99);
     let run = desk.only_run();
     let record = run.record();
 
@@ -239,7 +235,7 @@ fn github_is_told_of_a_run_that_failed() {
     // Without the flag the server is told nothing.
     let (desk, step) = (Desk::new(), Step::new());
     let output = step.call(desk.run("strict --iterations 5", &server)).run();
-    assert_eq!(commands(&output.measured()), []);
+    assert_eq!(commands(&output.exits(99)), []);
     assert!(step.summary().is_empty() && step.outputs().is_empty());
 }
 
@@ -250,7 +246,7 @@ fn nothing_that_a_target_answers_is_a_command() {
     for flags in ["--ci", "--ci --mix", "--ci --quiet"] {
         let (desk, step) = (Desk::new(), Step::new());
         let line = format!("journey chatty --iterations 20 --users 2 {flags}");
-        let output = step.call(desk.run(&line, &server)).run().comes_to(99);
+        let output = step.call(desk.run(&line, &server)).run().exits(99);
         let notes = commands(&output);
         assert!(!notes.is_empty());
         for (name, properties, _) in &notes {
@@ -279,7 +275,7 @@ fn what_github_does_not_take_fails_no_run() {
         .call(desk.run("single --iterations 20 --ci", &server))
         .env("GITHUB_STEP_SUMMARY", step.file("no/such/file"))
         .env("GITHUB_OUTPUT", step.0.path());
-    let output = call.run().comes_to(0);
+    let output = call.run().exits(0);
     let output = output.says(&[
         "warning: could not write",
         "GITHUB_STEP_SUMMARY",
@@ -292,7 +288,7 @@ fn what_github_does_not_take_fails_no_run() {
     let (desk, step) = (Desk::new(), Step::new());
     let call = step.call(desk.run("single --iterations 20 --ci", &server));
     let call = call.env("GITHUB_STEP_SUMMARY", "").env("GITHUB_OUTPUT", "");
-    let output = call.run().comes_to(0);
+    let output = call.run().exits(0);
     output.says_no("could not write").says_no("GITHUB_");
 }
 
@@ -306,15 +302,15 @@ fn several_runs_share_one_summary() {
             .run()
     };
     fs::write(step.file("summary"), "# before").expect("room");
-    run().measured();
-    run().measured();
+    run().exits(0);
+    run().exits(0);
     let text = step.summary();
     assert!(text.starts_with("# before\n"), "{text}");
     assert_eq!(text.matches("<sub>loadtest").count(), 2);
     // Little room is left, then none.
     for (left, told) in [(4_000, true), (100, false)] {
         fs::write(step.file("summary"), "x".repeat(LIMIT - left)).expect("room");
-        let output = run().measured();
+        let output = run().exits(0);
         let text = step.summary();
         assert!(text.len() <= LIMIT, "{}", text.len());
         assert_eq!(text.contains("single"), told);
@@ -357,13 +353,10 @@ fn what_prevents_a_run_is_told_too() {
 
 fn an_old_run_is_told_again() {
     let server = slow();
-    let (desk, output) = graded(|| {
-        let desk = Desk::new();
-        let output = desk
-            .run("--exact site::load::strict --iterations 20", &server)
-            .run();
-        (desk, output)
-    });
+    let desk = Desk::new();
+    let output = desk
+        .run("--exact site::load::strict --iterations 20", &server)
+        .run();
     output.exits(99);
     let step = Step::new();
     let output = step.call(desk.tool("report", "--ci")).run().exits(99);
@@ -374,36 +367,34 @@ fn an_old_run_is_told_again() {
 }
 
 fn a_search_is_told_by_its_own_verdict() {
-    let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(5)));
+    let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(300)));
     let (desk, step) = (Desk::new(), Step::new());
     let call = desk.tool(
         "capacity",
         "site::load::single --ci --max 20/s --from 20/s --min 20/s",
     );
     let call = call
-        .args(["--slo", "p95 < 1ms", "--base-url", &server.url()])
+        .args(["--slo", "p95 < 100ms", "--base-url", &server.url()])
         .line("--window 2s --confirm 2s --ramp-up 0s --rest 0s");
-    let output = step.call(call).run().comes_to(99);
-    if output.status.code() == Some(99) {
-        let notes = commands(&output);
-        assert_eq!(notes.len(), 1, "{notes:?}");
-        assert!(
-            notes[0].1["title"].contains("capacity NOT MET"),
-            "{notes:?}"
-        );
-        let all = step.outputs();
-        assert_eq!(
-            (&*all["verdict"], &*all["passed"], &*all["capacity"]),
-            ("not_met", "false", "")
-        );
-    }
+    let output = step.call(call).run().exits(99);
+    let notes = commands(&output);
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(
+        notes[0].1["title"].contains("capacity NOT MET"),
+        "{notes:?}"
+    );
+    let all = step.outputs();
+    assert_eq!(
+        (&*all["verdict"], &*all["passed"], &*all["capacity"]),
+        ("not_met", "false", "")
+    );
 }
 
 fn hardly_any_load_is_a_warning() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(50)));
     let (desk, step) = (Desk::new(), Step::new());
     let call = step.call(desk.run("--exact site::load::single --ci", &server));
-    let output = call.run().comes_to(0);
+    let output = call.run().exits(0);
     let notes = commands(&output);
     let note = notes
         .iter()
@@ -425,7 +416,7 @@ fn the_metrics_are_read_by_gitlab() {
     let desk = Desk::new();
     desk.run("single --iterations 20 --ci", &server)
         .run()
-        .measured();
+        .exits(0);
     let text = desk.only_run().text("metrics.txt");
     let mut read = 0;
     for line in text.lines().filter(|line| !line.starts_with('#')) {

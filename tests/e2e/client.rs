@@ -69,14 +69,14 @@ fn an_authority_of_ones_own_is_trusted_for_its_scenario_alone() {
         server.address(),
     );
     let desk = desk();
-    run(&desk, "trusting", &front.url()).comes_to(0);
+    run(&desk, "trusting", &front.url()).exits(0);
     let record = desk.record();
     assert_balanced(&record);
     assert_eq!(total(&record).journey.ok, 3, "{:?}", total(&record).steps);
     let sent = server.requests();
 
     let desk = self::desk();
-    run(&desk, "session", &front.url()).comes_to(99);
+    run(&desk, "session", &front.url()).exits(99);
     let total = total(&desk.record());
     assert_eq!(total.steps[0].errors[0].kind, ErrorKind::TlsUntrusted);
     assert_eq!(server.requests(), sent, "nothing was sent");
@@ -86,11 +86,11 @@ fn a_server_can_ask_who_the_users_are() {
     let server = Server::start(|_| Reply::status(200));
     let front = Front::start(client().authority.mutual("127.0.0.1"), server.address());
     let desk = desk();
-    run(&desk, "known", &front.url()).comes_to(0);
+    run(&desk, "known", &front.url()).exits(0);
     assert_eq!(total(&desk.record()).journey.ok, 3);
     let sent = server.requests();
     let desk = self::desk();
-    run(&desk, "trusting", &front.url()).comes_to(99);
+    run(&desk, "trusting", &front.url()).exits(99);
     assert_eq!(total(&desk.record()).journey.ok, 0);
     assert_eq!(server.requests(), sent, "nobody else gets through");
 }
@@ -108,7 +108,7 @@ fn what_was_not_checked_is_told_everywhere() {
         )
         .args([front.url()])
         .run()
-        .comes_to(0)
+        .exits(0)
         .prints(&[NOTE, "certificates not checked"]);
     let run = desk.only_run();
     assert_eq!(total(&run.scenario()).journey.ok, 3);
@@ -167,7 +167,7 @@ fn cookies_live_as_long_as_declared() {
             _ => Reply::status(200),
         });
         let desk = desk();
-        run(&desk, scenario, &server.url()).comes_to(0);
+        run(&desk, scenario, &server.url()).exits(0);
         assert_eq!(total(&desk.record()).journey.ok, 3);
         assert_eq!(cookies(&server.recorded())[..4], expected, "{scenario}");
     }
@@ -181,7 +181,7 @@ fn redirects_are_followed_where_a_scenario_says_so() {
         _ => Reply::json(r#"{"n":7}"#),
     });
     let desk = desk();
-    run(&desk, "following", &server.url()).comes_to(99);
+    run(&desk, "following", &server.url()).exits(99);
     let record = desk.record();
     assert_balanced(&record);
     let total = total(&record);
@@ -212,7 +212,7 @@ fn headers_of_a_scenario_are_on_its_steps_and_in_its_definition() {
         _ => Reply::status(200),
     });
     let desk = desk();
-    run(&desk, "introduced", &server.url()).comes_to(0);
+    run(&desk, "introduced", &server.url()).exits(0);
     let requests = server.recorded();
     assert_eq!(requests.len(), 3 * 4);
     for request in &requests {
@@ -240,7 +240,7 @@ fn headers_of_a_scenario_are_on_its_steps_and_in_its_definition() {
 
     let refusing = Server::start(|_| Reply::status(401));
     let desk = self::desk();
-    run(&desk, "introduced", &refusing.url()).comes_to(99);
+    run(&desk, "introduced", &refusing.url()).exits(99);
     assert_eq!(refusing.requests(), 3, "nobody asks without a token");
     let record = desk.record();
     assert_balanced(&record);

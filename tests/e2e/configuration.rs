@@ -1,6 +1,5 @@
 //! `loadtest.toml`: what a team agrees on.
 
-use crate::call::graded;
 use crate::site::Desk;
 use crate::trials;
 use libtest_mimic::Trial;
@@ -61,11 +60,8 @@ fn a_file_that_is_no_toml_is_refused() {
 
 fn the_grading_of_the_team_is_in_the_record() {
     let server = Server::start(|_| Reply::text("ok"));
-    let (desk, output) = graded(|| {
-        let desk = Desk::with("[grading]\napdex = \"1234ms\"\nbudget = \"7%\"\n");
-        let output = desk.run("single --iterations 3", &server).run();
-        (desk, output)
-    });
+    let desk = Desk::with("[grading]\napdex = \"1234ms\"\nbudget = \"7%\"\n");
+    let output = desk.run("single --iterations 3", &server).run();
     output.exits(0);
     let grading = desk.record().plan.grading[0];
     assert_eq!(grading.target, Duration::from_millis(1234));

@@ -92,7 +92,7 @@ fn the_capacity_of_a_copied_command_is_searched_for() {
         .run();
     // How high it is, the machine says.
     output
-        .comes_to(0)
+        .exits(0)
         .prints(&["curl::get_orders", "capacity at errors < 1 %"]);
     let sent = server.recorded();
     assert!(sent.len() >= 10, "{}", sent.len());

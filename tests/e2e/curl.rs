@@ -58,7 +58,7 @@ fn every_form_is_sent_as_curl_sends_it() {
         folder.path(),
         "run --iterations 1 --curl copied.sh --allow-files",
     );
-    call.env("TOKEN", "tok123").run().measured();
+    call.env("TOKEN", "tok123").run().exits(0);
     let copied = Copied::new(&table);
     let ours = server.recorded();
     assert_eq!(ours.len(), copied.count());
@@ -79,7 +79,7 @@ fn a_copied_command_is_a_load_test() {
         "run --rate 50/s --duration 2s --export json --export html -- curl",
     )
     .args([url.as_str(), "-H", "X-Key: a b", "--data-raw", "{\"a\": 1}"]);
-    let output = call.run().comes_to(0);
+    let output = call.run().exits(0);
     output.prints(&[
         "curl::post_orders",
         "100 %",
@@ -100,7 +100,7 @@ fn a_copied_command_is_a_load_test() {
     assert!(folder.path().join("target/loadtest").is_dir());
     tool(folder.path(), "report")
         .run()
-        .comes_to(0)
+        .exits(0)
         .prints(&["curl::post_orders"]);
     tool(folder.path(), "history")
         .run()
@@ -111,7 +111,7 @@ fn a_copied_command_is_a_load_test() {
     fs::write(folder.path().join("all.sh"), text).expect("a file");
     let output = tool(folder.path(), "run --iterations 3 --curl all.sh")
         .run()
-        .comes_to(99);
+        .exits(99);
     output.prints(&["get_a", "post_orders"]);
 }
 
@@ -149,7 +149,7 @@ fn nothing_secret_of_a_command_is_kept() {
         folder.path(),
         "run --iterations 2 --export json --export html --export markdown --curl copied.sh",
     );
-    let output = call.env("HIDDEN", "canary-6").run().comes_to(99);
+    let output = call.env("HIDDEN", "canary-6").run().exits(99);
     let sent: Vec<String> = server
         .recorded()
         .iter()
@@ -220,7 +220,7 @@ fn what_is_sent_elsewhere_has_to_be_listed() {
     tool(&below, "run --iterations 1 -- curl")
         .arg(server.url())
         .run()
-        .measured();
+        .exits(0);
     assert!(folder.path().join("runs").is_dir());
 }
 
@@ -278,7 +278,7 @@ fn a_script_is_read_for_its_commands() {
     fs::write(folder.path().join("orders.sh"), &script).expect("a file");
     let run = || tool(folder.path(), "run --iterations 1 --curl orders.sh");
     let call = run().env("TOKEN", "ada");
-    call.run().measured().says(&[
+    call.run().exits(0).says(&[
         "`echo` is not run",
         "no program is run: `TOKEN` is taken from the environment",
         "orders.sh:9:1",

@@ -1,6 +1,6 @@
 //! Webhooks: what they are told, and that no run waits or fails for them.
 
-use crate::call::{Call, Output, graded, wait_for};
+use crate::call::{Call, Output, wait_for};
 use crate::project::workspace;
 use crate::site::Desk;
 use crate::trials;
@@ -63,7 +63,7 @@ impl Scene {
     fn run(&self, more: &str) -> Output {
         let desk = self.desk(more);
         let output = desk.run("single --iterations 3", &self.target).run();
-        output.measured().says_no("hush")
+        output.exits(0).says_no("hush")
     }
 
     /// The events that came, in their order.
@@ -119,7 +119,7 @@ fn a_run_tells_of_its_start_and_its_end() {
         .run("single --iterations 3", &scene.target)
         .env("CI_JOB_URL", "https://ci.example/acme/-/jobs/7")
         .run()
-        .measured()
+        .exits(0)
         .says_no("webhook");
     let run = desk.only_run();
     let record = run.record();
@@ -164,15 +164,12 @@ fn a_run_tells_of_its_start_and_its_end() {
 }
 
 fn a_broken_threshold_is_told_as_a_failed_gate() {
-    let (scene, output) = graded(|| {
-        let scene = Scene {
-            target: Server::start(|_| Reply::status(500)),
-            receiver: Server::recording(ok),
-        };
-        let desk = scene.desk("");
-        let output = desk.run("single --iterations 3", &scene.target).run();
-        (scene, output)
-    });
+    let scene = Scene {
+        target: Server::start(|_| Reply::status(500)),
+        receiver: Server::recording(ok),
+    };
+    let desk = scene.desk("");
+    let output = desk.run("single --iterations 3", &scene.target).run();
     output.exits(99);
     let gate = scene.told_of("gate.failed");
     assert_shape(&gate);
@@ -187,17 +184,14 @@ fn a_broken_threshold_is_told_as_a_failed_gate() {
 }
 
 fn several_scenarios_fail_one_gate() {
-    let (scene, output) = graded(|| {
-        let scene = Scene {
-            target: Server::start(|_| Reply::status(500)),
-            receiver: Server::recording(ok),
-        };
-        let desk = scene.desk("events = [\"gate.failed\"]");
-        let output = desk
-            .run("single strict --iterations 3", &scene.target)
-            .run();
-        (scene, output)
-    });
+    let scene = Scene {
+        target: Server::start(|_| Reply::status(500)),
+        receiver: Server::recording(ok),
+    };
+    let desk = scene.desk("events = [\"gate.failed\"]");
+    let output = desk
+        .run("single strict --iterations 3", &scene.target)
+        .run();
     output.exits(99);
     let told = scene.told();
     assert_eq!(told.len(), 1);
@@ -240,7 +234,7 @@ fn the_documented_receiver_takes_what_is_signed() {
     let desk = Desk::with(&webhook(&url, &format!("{END}\nsecret_env = \"HOOK_KEY\"")));
     let run = |key: &str| {
         let call = desk.run("single --iterations 3", &target);
-        call.env("HOOK_KEY", key).run().measured().says_no(key)
+        call.env("HOOK_KEY", key).run().exits(0).says_no(key)
     };
     run("a long secret").says_no("webhook");
     receiver.wait_until_it_says("run.finished of ");
@@ -322,7 +316,7 @@ fn a_receiver_that_never_answers_holds_nobody_up() {
     let output = desk
         .run("single --iterations 3", &scene.target)
         .run()
-        .measured();
+        .exits(0);
     // The tool is gone, the run was measured, and nothing was answered to this moment.
     assert_eq!(scene.target.requests(), 3);
     assert!(scene.receiver.requests() >= 2);
@@ -357,7 +351,7 @@ fn one_broken_webhook_does_not_keep_the_other_from_being_told() {
     let output = desk
         .run("single --iterations 3", &scene.target)
         .run()
-        .measured();
+        .exits(0);
     let why = format!("webhook 1, {place}: run.finished not delivered: connection refused (");
     let output = output.says(&[&why, "attempts)"]);
     assert_eq!(output.stderr.matches("webhook").count(), 1, "{output}");
@@ -375,7 +369,7 @@ fn an_unknown_certificate_is_told_in_a_line() {
     let output = desk
         .run("single --iterations 3", &scene.target)
         .run()
-        .measured();
+        .exits(0);
     let place = format!("webhook 1, {}: run.finished not delivered: ", front.url());
     output
         .says(&[&place, "its certificate is not trusted here"])
@@ -397,7 +391,7 @@ fn a_certificate_that_the_system_trusts_will_do() {
     desk.run("single --iterations 3", &scene.target)
         .env("SSL_CERT_FILE", trusted.path())
         .run()
-        .measured()
+        .exits(0)
         .says_no("webhook");
     assert_eq!(front.handshakes(), 1);
     assert_shape(&scene.told_of("run.finished"));
@@ -410,7 +404,7 @@ fn a_proxy_of_the_environment_is_taken() {
     desk.run("single --iterations 3", &target)
         .env("https_proxy", proxy.url())
         .run()
-        .measured()
+        .exits(0)
         .says(&["webhook 1, https://hooks.invalid: run.finished not delivered: the proxy does not connect"])
         .says_no("hush");
     let asked = &proxy.recorded()[0];
@@ -442,7 +436,7 @@ fn ctrl_c_ends_the_waiting() {
         (scene.receiver.requests() == 1).then_some(())
     });
     running.signal(Signal::INT);
-    let output = running.output().measured();
+    let output = running.output().exits(0);
     output.says(&["run.finished not delivered: no answer yet", "Ctrl-C"]);
 }
 
@@ -463,19 +457,15 @@ fn an_interrupted_run_tells_its_end() {
 }
 
 fn a_search_tells_what_it_found() {
-    let (scene, output) = graded(|| {
-        let scene = Scene::new(ok);
-        let desk = scene.desk("");
-        let line =
-            "single --profile dev --slo p95<1us --from 10/s --max 20/s --window 1s --confirm 1s";
-        let output = desk
-            .call()
-            .arg("capacity")
-            .line(line)
-            .args(["--base-url", &scene.target.url()])
-            .run();
-        (scene, output)
-    });
+    let scene = Scene::new(ok);
+    let desk = scene.desk("");
+    let line = "single --profile dev --slo p95<1us --from 10/s --max 20/s --window 1s --confirm 1s";
+    let output = desk
+        .call()
+        .arg("capacity")
+        .line(line)
+        .args(["--base-url", &scene.target.url()])
+        .run();
     output.exits(99);
     let gate = scene.told_of("gate.failed");
     assert_shape(&gate);

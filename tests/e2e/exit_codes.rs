@@ -1,6 +1,6 @@
 //! The exit codes, each by a real run or its real cause, and what never passes whatever is asked for.
 
-use crate::call::{Call, Output, graded, wait_for};
+use crate::call::{Call, Output, wait_for};
 use crate::project::Files;
 use crate::site::Desk;
 use crate::trials;
@@ -63,16 +63,15 @@ const EMPTY: &str = "single --rate 1/h --ramp-up 900ms --duration 1s";
 /// A run whose step keeps its thread.
 const INVALID: &str = "blocking --users 1 --duration 4s";
 
-/// Makes a run anew while the machine is too busy for it, unless that is what is expected.
+/// Makes a run; one that is to be INVALID is judged.
 fn run(code: i32, meets: Meets, line: &str) -> (Desk, Output) {
     let server = meets.server();
-    let call = || {
-        let desk = Desk::new();
-        let url = meets.url(&server);
-        let output = desk.tool("run", line).args(["--base-url", &url]).run();
-        (desk, output)
-    };
-    if code == 102 { call() } else { graded(call) }
+    let desk = Desk::new();
+    let url = meets.url(&server);
+    let call = desk.tool("run", line).args(["--base-url", &url]);
+    let call = if code == 102 { call.judged() } else { call };
+    let output = call.run();
+    (desk, output)
 }
 
 fn each_exit_code_has_its_cause() {
@@ -141,13 +140,10 @@ fn the_gravest_of_several_causes_wins() {
     let server = Meets::Slow.server();
     for (code, all) in [(99, "single strict"), (102, "strict blocking")] {
         let line = format!("{} --users 1 --duration 4s", names(all));
-        let call = || {
-            let desk = Desk::new();
-            let output = desk.run(&line, &server).run();
-            (desk, output)
-        };
-        let (desk, output) = if code == 102 { call() } else { graded(call) };
-        output.exits(code);
+        let desk = Desk::new();
+        let call = desk.run(&line, &server);
+        let call = if code == 102 { call.judged() } else { call };
+        call.run().exits(code);
         assert_eq!(desk.only_run().record().scenarios.len(), 2);
     }
     // A target that does not start is graver than one that is, and a lack of any graver than that.

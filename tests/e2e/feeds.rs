@@ -93,7 +93,7 @@ fn targets(requests: &[Request]) -> Vec<&str> {
 
 fn every_row_is_sent_once_and_the_load_ends_there() {
     let (server, place) = (server(), Place::new());
-    let output = place.run("once_each", &server).measured();
+    let output = place.run("once_each", &server).exits(0);
     let words = "the feed `user` ran out of rows after 5 iterations: the load ended there";
     let shown = output
         .stdout
@@ -131,7 +131,7 @@ fn a_seed_gives_one_order_and_another_seed_another() {
     let order = |seed: u32| {
         let (server, place) = (server(), Place::new());
         let line = format!("once_each --iterations 5 --users 1 --seed {seed}");
-        place.run(&line, &server).measured();
+        place.run(&line, &server).exits(0);
         let requests = server.recorded();
         let sent = requests.iter().map(|r| (r.target.clone(), r.text()));
         sent.collect::<Vec<_>>()
@@ -143,7 +143,7 @@ fn a_seed_gives_one_order_and_another_seed_another() {
 
 fn a_value_that_a_row_lacks_is_a_dependency_failure_of_its_feed() {
     let (server, place) = (server(), Place::new());
-    let output = place.run("mail", &server).comes_to(99);
+    let output = place.run("mail", &server).exits(99);
     let shown = output
         .stdout
         .split_whitespace()
@@ -182,7 +182,7 @@ fn users_have_rows_of_their_own() {
     let (server, place) = (server(), Place::new());
     place
         .run("own_rows --iterations 10 --users 5", &server)
-        .measured();
+        .exits(0);
     let requests = server.recorded();
     let mut sent = targets(&requests);
     sent.sort_unstable();

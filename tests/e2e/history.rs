@@ -2,7 +2,7 @@
 
 use crate::call::wait_for;
 use crate::project::Files;
-use crate::site::Desk;
+use crate::site::{Desk, wait_for_the_end_of_the_load};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Server};
@@ -62,7 +62,7 @@ fn the_runs_of_a_copied_scenario_stay_with_the_old_one() {
         let call = project
             .tool("run", filter)
             .args(["--base-url", &server.url()]);
-        call.run().measured()
+        call.run().exits(0)
     };
     let history = |line: &str| json(&project.tool("history", line).run().exits(0).stdout);
     run("visit");
@@ -143,11 +143,11 @@ fn old_runs_are_removed_when_it_is_asked_for() {
     let desk = Desk::with("keep = 2\n");
     let line = "endless --users 1 --duration 1s";
     for expected in [1, 2] {
-        let output = desk.run(line, &server).run().measured();
+        let output = desk.run(line, &server).run().exits(0);
         assert!(!output.stderr.contains("Removed"), "{output}");
         assert_eq!(desk.runs().len(), expected, "{output}");
     }
-    let output = desk.run(line, &server).run().measured();
+    let output = desk.run(line, &server).run().exits(0);
     output.says(&["Removed 1 old run, as `[store]` asks for: "]);
     assert_eq!(desk.runs().len(), 2);
 }
@@ -160,16 +160,16 @@ fn two_runs_at_once_share_a_store() {
     first.wait_until_it_says("[0s]");
     // It ends while the other one runs, and removes what is old.
     let second = desk.run("endless --users 1 --duration 1s", &server).run();
-    second.measured();
+    second.exits(0);
     let history = json(&desk.tool("history", "--format json").run().exits(0).stdout);
     assert!(history["unreadable"].as_array().expect("a list").is_empty());
-    first.output().measured();
+    first.output().exits(0);
     assert!(!desk.runs().is_empty());
-    desk.tool("report", "latest").run().measured();
+    desk.tool("report", "latest").run().exits(0);
 }
 
 fn killed_and_damaged_runs_are_listed_for_what_they_are() {
-    let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(20)));
+    let server = Server::recording(|_| Reply::text("ok").delay(Duration::from_millis(20)));
     let desk = Desk::new();
     let line = "endless --users 1 --duration 60s";
     let mut running = desk.run(line, &server).start();
@@ -181,13 +181,7 @@ fn killed_and_damaged_runs_are_listed_for_what_they_are() {
         .prints(&["UNDER WAY"]);
     running.signal(Signal::KILL);
     running.output();
-    let mut before = u64::MAX;
-    wait_for("the end of the load", || {
-        let now = server.requests();
-        let ended = now == std::mem::replace(&mut before, now);
-        std::thread::sleep(Duration::from_millis(200));
-        ended.then_some(())
-    });
+    wait_for_the_end_of_the_load(&server);
     let runs = desk.runs()[0].0.parent().expect("the store").to_path_buf();
     let damaged = runs.join("20200101-000000-aaaa");
     fs::create_dir(&damaged).expect("a folder");

@@ -72,7 +72,7 @@ fn a_package_gets_a_load_test_that_works() {
         .tool("run", "--iterations 3")
         .args(["--base-url", &server.url()])
         .run()
-        .comes_to(0);
+        .exits(0);
     assert_eq!(server.requests(), 4);
 }
 

@@ -2,7 +2,7 @@
 //! nothing passes for what it is not.
 
 use crate::call::{Running, send, wait_for};
-use crate::site::{Desk, assert_balanced, total};
+use crate::site::{Desk, assert_balanced, total, wait_for_the_end_of_the_load};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Server};
@@ -88,13 +88,7 @@ fn kill(victim: Victim, running: Running, server: &Server) {
     if victim == Victim::Scenario {
         output.exits(105);
     }
-    let mut before = u64::MAX;
-    wait_for("the end of the load", || {
-        let now = server.requests();
-        let ended = now == std::mem::replace(&mut before, now);
-        std::thread::sleep(DELAY * 10);
-        ended.then_some(())
-    });
+    wait_for_the_end_of_the_load(server);
 }
 
 /// The card of the only scenario of the latest run.
@@ -125,13 +119,13 @@ fn a_killed_run_tells_of_the_scenarios_that_never_began() {
 fn a_scenario_that_was_stopped_for_a_while_is_invalid() {
     let server = Server::recording(|_| Reply::text("ok").delay(DELAY));
     let desk = Desk::new();
-    let running = desk
-        .run("endless --rate 50/s --duration 4s", &server)
-        .start();
+    let run = desk.run("endless --rate 50/s --duration 4s", &server);
+    let running = run.judged().start();
     wait_for("the load", || (server.requests() >= 50).then_some(()));
     let process = server.recorded()[0].header("x-process").map(str::parse);
     let process = process.expect("the process is named").expect("a number");
     send(process, Signal::STOP);
+    // The stop is what is tested: its length is the stall.
     std::thread::sleep(Duration::from_secs(2));
     send(process, Signal::CONT);
     running.output().exits(102).prints(&[

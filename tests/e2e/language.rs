@@ -27,12 +27,12 @@ fn login() -> Reply {
         .header("location", "/users/7/sessions/a%2Fb?keep=1")
 }
 
-fn run(scenario: &str, server: &Server) -> ScenarioRecord {
+fn run(scenario: &str, server: &Server, code: i32) -> ScenarioRecord {
     let desk = Desk::new();
     desk.run(scenario, server)
         .args(["--iterations", "1"])
         .run()
-        .measured();
+        .exits(code);
     desk.record()
 }
 
@@ -57,7 +57,7 @@ fn builders_send_what_they_say() {
         "DELETE" => Reply::status(410),
         _ => Reply::status(200),
     });
-    let record = run("builder", &server);
+    let record = run("builder", &server, 0);
     assert_balanced(&record);
     assert_eq!(total(&record).journey.ok, 1, "{:?}", total(&record).steps);
     let requests = server.recorded();
@@ -107,7 +107,7 @@ fn declarations_send_what_they_say() {
         "PUT" => Reply::status(204),
         _ => Reply::status(200),
     });
-    let record = run("declarative", &server);
+    let record = run("declarative", &server, 99);
     assert_balanced(&record);
     let total = total(&record);
     let requests = server.recorded();
@@ -157,7 +157,7 @@ fn the_body_of_an_optional_response_may_be_empty() {
         "DELETE" => Reply::status(404),
         _ => Reply::status(200),
     });
-    let record = run("builder", &server);
+    let record = run("builder", &server, 0);
     assert_eq!(total(&record).journey.ok, 1);
     let last = server.recorded().pop().expect("a last request");
     assert_eq!(last.target, "/none");
@@ -170,9 +170,7 @@ fn a_failed_check_fails_its_step_and_nothing_else() {
         _ => Reply::text("next"),
     });
     let desk = Desk::new();
-    desk.run("checked --iterations 20", &server)
-        .run()
-        .comes_to(99);
+    desk.run("checked --iterations 20", &server).run().exits(99);
     let record = desk.record();
     assert_balanced(&record);
     let total = total(&record);
@@ -199,7 +197,7 @@ fn a_failed_step_of_a_chain_is_never_followed() {
         "/login" => Reply::json(r#"{"token":5}"#),
         _ => Reply::json("{}"),
     });
-    let record = run("journey", &server);
+    let record = run("journey", &server, 99);
     assert_balanced(&record);
     assert_eq!(lines(&server.recorded()), ["POST /login"]);
     let total = total(&record);
@@ -211,7 +209,7 @@ fn a_failed_step_of_a_chain_is_never_followed() {
 fn every_request_names_its_run() {
     let server = Server::recording(|_| Reply::text("ok"));
     let desk = Desk::new();
-    desk.run("single --iterations 3", &server).run().comes_to(0);
+    desk.run("single --iterations 3", &server).run().exits(0);
     let id = desk.only_run().record().run_id;
     for request in server.recorded() {
         let named = request.headers.iter().any(|(_, value)| value.contains(&id));

@@ -1,6 +1,5 @@
 //! Limits of every kind, and those that end a run.
 
-use crate::call::graded;
 use crate::site::{Desk, assert_balanced, total};
 use crate::trials;
 use libtest_mimic::Trial;
@@ -33,12 +32,9 @@ fn well(times: u64) -> Server {
 }
 
 fn a_run_that_breaks_its_limit_is_given_up() {
-    let (desk, output) = graded(|| {
-        let (server, desk) = (well(150), Desk::new());
-        let line = "limits::given_up --export json";
-        let output = desk.run(line, &server).run();
-        (desk, output)
-    });
+    let (server, desk) = (well(150), Desk::new());
+    let line = "limits::given_up --export json";
+    let output = desk.run(line, &server).run();
     let why = "errors of the journey: ";
     let output = output.exits(99).prints(&["FAILED", "given up after ", why]);
     // While it runs, and not only at its end.
@@ -74,11 +70,8 @@ fn a_run_that_breaks_its_limit_is_given_up() {
 }
 
 fn a_run_that_keeps_limits_of_every_kind_goes_to_its_end() {
-    let (desk, output) = graded(|| {
-        let (server, desk) = (well(0), Desk::new());
-        let output = desk.run("limits::kept", &server).run();
-        (desk, output)
-    });
+    let (server, desk) = (well(0), Desk::new());
+    let output = desk.run("limits::kept", &server).run();
     output.exits(0).prints(&[
         "PASSED",
         "count(seen) > 100",
@@ -92,12 +85,9 @@ fn a_run_that_keeps_limits_of_every_kind_goes_to_its_end() {
 }
 
 fn in_a_mix_only_the_scenario_that_breaks_its_limit_ends() {
-    let (desk, output) = graded(|| {
-        let (server, desk) = (well(100), Desk::new());
-        let line = "--mix --exact site::load::limits::given_up site::load::limits::kept";
-        let output = desk.run(line, &server).run();
-        (desk, output)
-    });
+    let (server, desk) = (well(100), Desk::new());
+    let line = "--mix --exact site::load::limits::given_up site::load::limits::kept";
+    let output = desk.run(line, &server).run();
     output.exits(99);
     let record = desk.only_run().record();
     let [given_up, kept] = record.scenarios.as_slice() else {
@@ -109,12 +99,9 @@ fn in_a_mix_only_the_scenario_that_breaks_its_limit_ends() {
 }
 
 fn what_never_came_passes_no_limit() {
-    let (desk, output) = graded(|| {
-        let (server, desk) = (well(0), Desk::new());
-        let line = "limits::misspelt --export json";
-        let output = desk.run(line, &server).run();
-        (desk, output)
-    });
+    let (server, desk) = (well(0), Desk::new());
+    let line = "limits::misspelt --export json";
+    let output = desk.run(line, &server).run();
     output.exits(99).prints(&[
         "`count(sene) < 5` is on a name that never came: the scenario counts `seen`",
         "nothing happened, `vu.count(\"sene\", 0)` says so",

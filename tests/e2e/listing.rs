@@ -214,7 +214,7 @@ fn a_run_takes_what_a_list_shows() {
         .tool("run", "--tag shared --iterations 3")
         .args(["--base-url", &server.url()])
         .run()
-        .comes_to(0);
+        .exits(0);
     assert_eq!(
         (server.requests_to("/first"), server.requests_to("/second")),
         (3, 3)
@@ -223,7 +223,7 @@ fn a_run_takes_what_a_list_shows() {
         .tool("run", "-p beta --iterations 3")
         .args(["--base-url", &server.url()])
         .run()
-        .comes_to(0);
+        .exits(0);
     assert_eq!(
         (server.requests_to("/first"), server.requests_to("/second")),
         (3, 6)

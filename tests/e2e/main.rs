@@ -13,7 +13,6 @@ mod browser;
 mod call;
 #[cfg(unix)]
 mod canary;
-mod capacity;
 mod choices;
 #[cfg(unix)]
 mod ci;
@@ -29,11 +28,7 @@ mod events;
 #[cfg(unix)]
 mod exit_codes;
 mod export;
-#[cfg(target_os = "linux")]
-mod faults;
 mod feeds;
-#[cfg(unix)]
-mod generator;
 #[cfg(unix)]
 mod history;
 #[cfg(target_os = "linux")]
@@ -66,7 +61,6 @@ mod many;
 mod metrics;
 mod misbehaviour;
 mod mistakes;
-mod mix;
 mod nginx;
 #[cfg(target_os = "linux")]
 mod offline;
@@ -85,14 +79,15 @@ mod secrets;
 mod senders;
 mod site;
 mod smoke;
-mod truth;
+mod trial;
 mod verdicts;
 #[cfg(unix)]
 mod workflows;
 
-use libtest_mimic::{Arguments, Completion, Trial};
+use libtest_mimic::Arguments;
 use std::num::NonZero;
 use std::process::ExitCode;
+pub(crate) use trial::trials;
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
@@ -103,7 +98,6 @@ fn main() -> ExitCode {
         bodies::trials(),
         #[cfg(unix)]
         canary::trials(),
-        capacity::trials(),
         choices::trials(),
         #[cfg(unix)]
         ci::trials(),
@@ -119,11 +113,7 @@ fn main() -> ExitCode {
         #[cfg(unix)]
         exit_codes::trials(),
         export::trials(),
-        #[cfg(target_os = "linux")]
-        faults::trials(),
         feeds::trials(),
-        #[cfg(unix)]
-        generator::trials(),
         #[cfg(target_os = "linux")]
         holes::trials(),
         #[cfg(unix)]
@@ -154,7 +144,6 @@ fn main() -> ExitCode {
         metrics::trials(),
         misbehaviour::trials(),
         mistakes::trials(),
-        mix::trials(),
         nginx::trials(),
         #[cfg(target_os = "linux")]
         offline::trials(),
@@ -171,7 +160,6 @@ fn main() -> ExitCode {
         secrets::trials(),
         senders::trials(),
         smoke::trials(),
-        truth::trials(),
         verdicts::trials(),
         #[cfg(unix)]
         workflows::trials(),
@@ -179,49 +167,9 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }
 
-/// Makes a trial of each function, named after its module; `needing "program"` ignores them where
-/// there is no such program.
-macro_rules! trials {
-    (needing $program:literal: $($test:ident,)*) => {
-        vec![$($crate::trial(module_path!(), stringify!($test), Some($program), $test),)*]
-    };
-    ($($test:ident,)*) => {
-        vec![$($crate::trial(module_path!(), stringify!($test), None, $test),)*]
-    };
-}
-pub(crate) use trials;
-
-fn trial(module: &str, test: &str, needs: Option<&'static str>, run: fn()) -> Trial {
-    let module = module.split_once("::").map_or(module, |(_, module)| module);
-    Trial::ignorable_test(format!("{module}::{test}"), move || {
-        if let Some(program) = needs.filter(|program| !is_installed(program)) {
-            return Ok(Completion::ignored_with(format!(
-                "`{program}` is not installed, or not permitted"
-            )));
-        }
-        run();
-        Ok(Completion::Completed)
-    })
-}
-
 /// How many trials run at once: most of their time they wait for loads to last as long as declared, so three
 /// for two processors, which leaves enough of those idle for what is measured to be true.
 fn at_once() -> usize {
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
     processors + processors / 2
-}
-
-/// Whether `program` is in `PATH`.
-fn is_installed(program: &str) -> bool {
-    let found = std::env::var_os("PATH").is_some_and(|path| {
-        std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
-    });
-    // In many a container it is there and may do nothing.
-    found && (program != "unshare" || unshares())
-}
-
-fn unshares() -> bool {
-    let mut unshare = std::process::Command::new("unshare");
-    let status = unshare.args(["-Urnm", "true"]).status();
-    status.is_ok_and(|status| status.success())
 }

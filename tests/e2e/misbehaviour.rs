@@ -24,7 +24,7 @@ fn what_a_scenario_prints_disturbs_no_result() {
     let output = desk
         .run("chatty --iterations 2000 --users 4", &server)
         .run()
-        .comes_to(0)
+        .exits(0)
         .says(&["chatter on standard error", "{\"scenarios\": []}"]);
     assert!(!output.stdout.contains("chatter") && !output.stdout.contains("scenarios\": []"));
     let record = desk.record();

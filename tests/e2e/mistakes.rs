@@ -2,9 +2,8 @@
 
 use crate::call::Call;
 use crate::project::{Files, STANDS_ALONE, header};
-use crate::site::{Desk, site};
+use crate::site::{Desk, shop, site};
 use crate::trials;
-use crate::truth::shop;
 use libtest_mimic::Trial;
 use loadtest_tests::Server;
 
@@ -59,8 +58,7 @@ fn a_load_test_without_scenarios_is_told_from_none_at_all() {
         .says(&["no scenario is linked", "#[scenario]"]);
     // Under cargo's own runner it is no success either.
     let output = project.cargo("test --test load").run();
-    assert_ne!(output.status.code(), Some(0), "{output}");
-    output.says(&["no scenario is linked"]);
+    output.exits(101).says(&["no scenario is linked"]);
 }
 
 fn a_package_without_a_load_test_is_told_how_to_get_one() {

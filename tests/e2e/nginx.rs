@@ -129,7 +129,7 @@ fn the_access_log_of_nginx_has_every_request_we_counted() {
     desk.tool("run", "journey --iterations 500 --users 8")
         .args(["--base-url", &nginx.url()])
         .run()
-        .comes_to(0);
+        .exits(0);
     let record = desk.record();
     assert_balanced(&record);
     let total = total(&record);
@@ -157,7 +157,7 @@ fn a_rate_is_in_the_access_log_of_nginx() {
     desk.tool("run", "single --rate 200/s --duration 2s")
         .args(["--base-url", &nginx.url()])
         .run()
-        .measured();
+        .exits(0);
     let record = desk.record();
     assert_balanced(&record);
     assert_eq!(record.planned, 400);
@@ -181,7 +181,7 @@ fn nginx_speaks_http2_with_us() {
     )
     .args(["--base-url", &nginx.url()])
     .run()
-    .comes_to(0);
+    .exits(0);
     let record = desk.record();
     assert_balanced(&record);
     let total = total(&record);

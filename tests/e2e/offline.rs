@@ -43,7 +43,7 @@ fn code_that_opens_its_own_sockets_reaches_nobody() {
     let run = |line: &str| {
         let desk = Desk::at(project().root(), "");
         let call = desk.tool("run", line).env("PLACES", places(&outside));
-        let output = call.args(["--export", "json"]).run().measured();
+        let output = call.args(["--export", "json"]).run().exits(0);
         (desk, output)
     };
     let (desk, output) = run("escapes --offline");
@@ -93,7 +93,7 @@ fn a_target_that_the_scenario_starts_is_there() {
     let desk = Desk::new();
     desk.tool("run", "--exact site::load::own --iterations 20 --offline")
         .run()
-        .measured();
+        .exits(0);
     let record = desk.record();
     assert_eq!(total(&record).journey.ok, 20);
     assert!(record.offline.is_some());
@@ -186,7 +186,7 @@ fn no_webhook_is_told() {
         project().root(),
         &format!("[[notify]]\nurl = \"{}/hook\"\n", hook.url()),
     );
-    let run = |line: &str| desk.tool("run", line).run().measured();
+    let run = |line: &str| desk.tool("run", line).run().exits(0);
     run("escapes --offline").says(&["no webhook is told of an offline run"]);
     assert_eq!(hook.connections(), 0);
     let output = run("escapes").says_no("offline run");
@@ -226,7 +226,7 @@ fn a_system_that_allows_no_network_of_ones_own_is_told() {
         "loadtest run --profile dev escapes --offline",
     );
     call.run()
-        .measured()
+        .exits(0)
         .prints(&["only lo in its network"])
         .says(&[": false"]);
     for server in &outside {

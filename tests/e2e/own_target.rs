@@ -55,7 +55,7 @@ fn a_target_is_started_used_and_stopped() {
     let desk = Desk::new();
     desk.tool("run", "--exact site::load::own --iterations 50")
         .run()
-        .comes_to(0);
+        .exits(0);
     let record = desk.record();
     assert_balanced(&record);
     assert_eq!(total(&record).journey.ok, 50);
@@ -201,7 +201,7 @@ fn a_given_base_url_takes_the_place_of_the_target() {
     let desk = Desk::new();
     desk.run("--exact site::load::own --iterations 4", &server)
         .run()
-        .comes_to(0);
+        .exits(0);
     assert_eq!(server.requests_to("/own"), 4);
     assert!(!desk.record().own_target);
 }

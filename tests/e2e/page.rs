@@ -35,12 +35,12 @@ fn pages() -> &'static [(&'static str, String); 2] {
         let server = Server::start(answer);
         let desk = Desk::new();
         let load = "journey --rate 40/s --duration 6s --ramp-up 2s";
-        desk.run(load, &server).run().measured();
+        desk.run(load, &server).run().exits(99);
         let folder = desk.only_run();
         let page = |record: &RunRecord| {
             let text = serde_json::to_string(record).expect("a record");
             fs::write(folder.0.join("record.json"), text).expect("our own folder");
-            desk.tool("report", "latest --export html").run().measured();
+            desk.tool("report", "latest --export html").run().exits(99);
             folder.text("report.html")
         };
         let mut record = folder.record();
@@ -61,7 +61,7 @@ fn answer(request: &Request) -> Reply {
     if is_order && ORDERS.fetch_add(1, Ordering::Relaxed) % 8 == 7 {
         return Reply::status(500).body("no stock");
     }
-    crate::truth::shop(request)
+    crate::site::shop(request)
 }
 
 fn keep_a_slow_journey(record: &mut RunRecord) {

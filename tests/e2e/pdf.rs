@@ -1,9 +1,8 @@
 //! The card as a PDF document, as a reader of such files finds it.
 
 use crate::call::{Call, Output};
-use crate::site::{Desk, RunFolder};
+use crate::site::{Desk, RunFolder, shop};
 use crate::trials;
-use crate::truth::shop;
 use libtest_mimic::Trial;
 use loadtest_tests::Server;
 use serde_json::{Value, json};
@@ -44,7 +43,7 @@ fn measured(line: &str) -> (Desk, RunFolder) {
     let server = Server::start(shop);
     let desk = Desk::new();
     let line = format!("single --iterations 7 {line}");
-    desk.run(&line, &server).run().measured();
+    desk.run(&line, &server).run().exits(0);
     let run = desk.only_run();
     (desk, run)
 }
@@ -57,7 +56,7 @@ fn exported(desk: &Desk, record: &Path, name: &str, fonts: &[&Path]) -> PathBuf 
     for font in fonts {
         call = call.arg("--pdf-font").arg(font);
     }
-    call.run().measured();
+    call.run().exits(0);
     path
 }
 
@@ -84,7 +83,7 @@ fn a_run_is_exported_as_a_document() {
         .arg(crate::call::tool())
         .arg(&run.0)
         .run()
-        .measured();
+        .exits(0);
     assert_eq!(output.stdout, "");
     assert_eq!(fs::read(run.0.join("out.pdf")).expect("the same"), file);
     drop(desk);

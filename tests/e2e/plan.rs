@@ -124,7 +124,7 @@ fn a_plan_foretells_what_a_run_does() {
     assert_eq!(plan["max_users"], 2);
     assert_eq!(plan["iterations"]["per_second"], Value::Null);
     let server = Server::start(|_| Reply::text("ok"));
-    desk.run(line, &server).run().comes_to(0);
+    desk.run(line, &server).run().exits(0);
     let sent = u32::try_from(server.requests()).expect("few");
     assert_eq!(plan["requests"]["total"], f64::from(sent));
     assert_eq!(plan["steps"][0]["requests"]["bound"], "expected");

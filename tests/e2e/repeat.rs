@@ -37,7 +37,7 @@ fn a_user_logs_in_once_and_then_loops() {
     let output = desk
         .run("repeat::session --iterations 5", &server)
         .run()
-        .comes_to(0);
+        .exits(0);
     assert_eq!(server.requests_to("/session"), 1);
     assert_eq!(server.requests_to("/page"), 5);
     for request in server.recorded().iter().filter(|one| one.path == "/page") {
@@ -60,7 +60,7 @@ fn a_user_logs_in_once_and_then_loops() {
     let desk = Desk::new();
     desk.run("repeat::session --users 3 --duration 1s", &server)
         .run()
-        .comes_to(0);
+        .exits(0);
     let record = desk.record();
     let all = total(&record);
     assert_eq!(step(&record, &all, "open").executed, 3);
@@ -74,7 +74,7 @@ fn a_login_that_fails_is_tried_in_the_next_iteration() {
     let desk = Desk::new();
     desk.run("repeat::session --iterations 5", &server)
         .run()
-        .comes_to(99);
+        .exits(99);
     assert_eq!(server.requests_to("/session"), 3);
     assert_eq!(server.requests_to("/page"), 3);
     let record = desk.record();
@@ -137,7 +137,7 @@ fn every_user_logs_out_after_its_last_journey() {
     let desk = Desk::new();
     desk.run("repeat::logging_out --iterations 12 --users 4", &server)
         .run()
-        .comes_to(0);
+        .exits(0);
     assert_eq!(logged_out(&desk, &server), 4);
     let requests = server.recorded();
     let ends = |one: &loadtest_tests::Request| one.path == "/session/end";
@@ -152,7 +152,7 @@ fn every_user_logs_out_after_its_last_journey() {
             &server,
         )
         .run()
-        .comes_to(0);
+        .exits(0);
         let users = logged_out(&desk, &server);
         assert!(users >= 3, "{users} users of {load}");
         // what is due after the ramp
@@ -184,7 +184,7 @@ fn a_failed_logout_fails_no_journey() {
     let desk = Desk::new();
     desk.run("repeat::logging_out --iterations 6 --users 2", &server)
         .run()
-        .comes_to(0);
+        .exits(0);
     let record = desk.record();
     let all = total(&record);
     assert_eq!((all.journey.ok, all.journey.failed), (6, 0));
@@ -216,7 +216,7 @@ fn a_busy_target_is_asked_again() {
     let desk = Desk::new();
     desk.run("repeat::busy --iterations 1", &server)
         .run()
-        .comes_to(0);
+        .exits(0);
     assert_eq!(server.requests_to("/busy"), 3);
     assert_eq!(server.requests_to("/after/4"), 1);
     let record = desk.record();
@@ -241,7 +241,7 @@ fn a_connection_that_is_reset_is_opened_again() {
     let desk = Desk::new();
     desk.run("repeat::busy --iterations 1", &server)
         .run()
-        .comes_to(0);
+        .exits(0);
     let record = desk.record();
     let all = total(&record);
     let ask = step(&record, &all, "ask");
@@ -254,7 +254,7 @@ fn the_last_failure_stays_when_the_target_remains_busy() {
     let desk = Desk::new();
     desk.run("repeat::busy --iterations 1", &server)
         .run()
-        .comes_to(99);
+        .exits(99);
     assert_eq!(server.requests_to("/busy"), 4);
     let record = desk.record();
     assert_balanced(&record);
@@ -282,7 +282,7 @@ fn a_job_is_asked_for_until_it_is_done() {
     let desk = Desk::new();
     desk.run("repeat::job --iterations 1", &server)
         .run()
-        .comes_to(0);
+        .exits(0);
     assert_eq!(server.requests_to("/jobs/7"), 3);
     assert_eq!(server.requests_to("/results/7"), 1);
     let record = desk.record();
@@ -299,7 +299,7 @@ fn a_job_that_is_never_done_fails_its_step() {
     let server = jobs(u64::MAX);
     let desk = Desk::new();
     let output = desk.run("repeat::job --iterations 1", &server).run();
-    let output = output.comes_to(99);
+    let output = output.exits(99);
     let record = desk.record();
     assert_balanced(&record);
     let all = total(&record);
@@ -330,7 +330,7 @@ fn a_step_that_leaves_itself_out_fails_nothing() {
     let output = desk
         .run("repeat::choosy --iterations 6", &server)
         .run()
-        .comes_to(0);
+        .exits(0);
     assert_eq!(server.requests_to("/offers/3"), 3);
     assert_eq!(server.requests_to("/receipts/5"), 3);
     assert_eq!(server.requests_to("/content"), 3);

@@ -1,10 +1,9 @@
 //! The card in every format: written, or not at all; true to the run; and read by programs of others.
 
-use crate::call::{Call, graded, wait_for};
+use crate::call::{Call, wait_for};
 use crate::project::{kept, workspace};
-use crate::site::Desk;
+use crate::site::{Desk, shop};
 use crate::trials;
-use crate::truth::shop;
 use libtest_mimic::{Completion, Trial};
 use loadtest_tests::{Reply, Server};
 use serde_json::Value;
@@ -152,11 +151,8 @@ fn runs() -> Vec<(Desk, i32)> {
         ("strict --iterations 20", &slow, 99),
         ("journey single --iterations 20", &sick, 99),
     ] {
-        let (desk, output) = graded(|| {
-            let desk = Desk::new();
-            let output = desk.run(line, server).run();
-            (desk, output)
-        });
+        let desk = Desk::new();
+        let output = desk.run(line, server).run();
         output.exits(code);
         runs.push((desk, code));
     }
@@ -275,7 +271,7 @@ fn all_formats_tell_of_the_same_run() {
         .arg("--export")
         .arg(format!("markdown={}", elsewhere.display()))
         .run()
-        .measured();
+        .exits(0);
     assert!(
         output
             .stdout
@@ -294,7 +290,7 @@ fn all_formats_tell_of_the_same_run() {
 fn ran() -> Desk {
     let server = Server::start(shop);
     let desk = Desk::new();
-    desk.run("single --iterations 5", &server).run().measured();
+    desk.run("single --iterations 5", &server).run().exits(0);
     desk
 }
 
@@ -347,11 +343,8 @@ fn no_export_takes_the_place_of_another_or_of_the_record() {
 
 fn an_old_run_is_graded_anew_by_what_the_command_line_says() {
     let server = Server::start(shop);
-    let (desk, _) = graded(|| {
-        let desk = Desk::new();
-        let output = desk.run("single --iterations 20", &server).run();
-        (desk, output)
-    });
+    let desk = Desk::new();
+    desk.run("single --iterations 20", &server).run().exits(0);
     let run = desk.only_run();
     let name = run.0.file_name().expect("a name").to_string_lossy();
     let begin = &name[..name.len() - 2];

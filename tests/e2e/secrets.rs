@@ -54,7 +54,7 @@ fn a_run_keeps_no_secret() {
     let output = desk
         .run("secretive --iterations 5 --export json", &server)
         .run()
-        .comes_to(99);
+        .exits(99);
     // The secrets were sent, and came back.
     let sent: Vec<Request> = server.recorded();
     assert_eq!(

@@ -34,7 +34,7 @@ fn a_step_polls_and_its_requests_are_in_every_report() {
     let server = Server::start(orders());
     let desk = Desk::new();
     let output = desk.run("polls", &server).args(["--export", "json"]);
-    let output = output.run().measured();
+    let output = output.run().exits(0);
     output.prints(&["GET /orders/{}", "66.7 %"]);
     let record = desk.record();
     assert_balanced(&record);
@@ -94,7 +94,7 @@ fn requests_at_the_same_time_are_under_way_together() {
         _ => Reply::text("part").delay(Duration::from_millis(20)),
     });
     let desk = Desk::new();
-    desk.run("gathers", &server).run().measured();
+    desk.run("gathers", &server).run().exits(0);
     let record = desk.record();
     assert_balanced(&record);
     let all = total(&record);

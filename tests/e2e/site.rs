@@ -1,12 +1,12 @@
 //! The project with many scenarios, compiled once, of which each test runs its own.
 
-use crate::call::{Call, tool};
+use crate::call::{Call, is_running, tool, wait_for};
 use crate::project::{
     Files, LOAD_TEST, Project, STANDS_ALONE, all_files, builds, dependency, header,
 };
 use loadtest_model::metrics::{StepTally, Tally};
 use loadtest_model::record::{NotRun, RunRecord, ScenarioRecord};
-use loadtest_tests::Server;
+use loadtest_tests::{Reply, Request, Server};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use tempfile::TempDir;
@@ -92,17 +92,8 @@ impl Desk {
         call.line(line)
     }
 
-    /// The same as [`run`](Self::run), with a limit of open files.
-    #[cfg(unix)]
-    pub(crate) fn run_with_files(&self, limit: &str, line: &str, server: &Server) -> Call {
-        Call::tool_with_files(self.folder.path(), limit)
-            .args(["run", "--profile", "dev"])
-            .line(line)
-            .args(["--base-url", &server.url()])
-    }
-
     /// `<program> <arguments> cargo loadtest` from here.
-    #[cfg(target_os = "linux")]
+    #[cfg(unix)]
     pub(crate) fn wrapped(&self, program: &str, arguments: &[&str]) -> Call {
         Call::program(program, self.folder.path())
             .args(arguments)
@@ -190,6 +181,18 @@ impl RunFolder {
     }
 }
 
+/// Answers the scenario `journey` as a shop does.
+pub(crate) fn shop(request: &Request) -> Reply {
+    match request.path.as_str() {
+        "/login" => Reply::json(r#"{"token":"t-1","user":{"id":7,"name":"Ada"}}"#),
+        "/products" => Reply::json(r#"{"items":[{"id":31},{"id":32}]}"#),
+        "/orders" => Reply::status(201).body(r#"{"id":99}"#),
+        "/orders/99" => Reply::text("shown"),
+        "/single" => Reply::text("ok"),
+        _ => Reply::status(404),
+    }
+}
+
 /// Everything that was counted, whatever part of the load it was due in.
 pub(crate) fn total(record: &ScenarioRecord) -> Tally {
     let mut total = Tally::new(record.definition.steps.len());
@@ -214,6 +217,17 @@ pub(crate) fn number(record: &ScenarioRecord, name: &str) -> usize {
         .iter()
         .position(|step| step.name == name)
         .unwrap_or_else(|| panic!("no step `{name}`"))
+}
+
+/// Waits until the load test has ended that sent the requests which `server` recorded.
+#[cfg(unix)]
+#[track_caller]
+pub(crate) fn wait_for_the_end_of_the_load(server: &Server) {
+    let process = server.recorded()[0].header("x-process").map(str::parse);
+    let process = process.expect("the process is named").expect("a number");
+    wait_for("the end of the load", || {
+        (!is_running(process)).then_some(())
+    });
 }
 
 /// The sums that every record keeps, whatever happened.

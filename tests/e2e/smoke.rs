@@ -1,9 +1,8 @@
 //! `cargo test` and `cargo nextest`: each scenario is a test that runs once.
 
 use crate::call::Output;
-use crate::site::site;
+use crate::site::{shop, site};
 use crate::trials;
-use crate::truth::shop;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Server};
 

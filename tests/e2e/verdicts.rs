@@ -1,9 +1,7 @@
 //! What a run comes to: verdict, exit code and files.
 
-use crate::call::graded;
-use crate::site::{Desk, assert_balanced, step, total};
+use crate::site::{Desk, assert_balanced, shop, step, total};
 use crate::trials;
-use crate::truth::shop;
 use libtest_mimic::Trial;
 use loadtest_model::record::Ending;
 use loadtest_tests::{Reply, Server};
@@ -32,11 +30,8 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 fn a_run_that_holds_its_thresholds_passes() {
     let server = Server::start(shop);
-    let (desk, output) = graded(|| {
-        let desk = Desk::new();
-        let output = desk.run("single --iterations 20", &server).run();
-        (desk, output)
-    });
+    let desk = Desk::new();
+    let output = desk.run("single --iterations 20", &server).run();
     let output = output
         .exits(0)
         .prints(&["PASSED", "site::load::single", "errors < 1"]);
@@ -67,11 +62,8 @@ fn a_run_that_holds_its_thresholds_passes() {
 
 fn a_threshold_that_does_not_hold_fails_the_run() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(20)));
-    let (desk, output) = graded(|| {
-        let desk = Desk::new();
-        let output = desk.run("strict --iterations 20", &server).run();
-        (desk, output)
-    });
+    let desk = Desk::new();
+    let output = desk.run("strict --iterations 20", &server).run();
     output.exits(99).prints(&["FAILED", "p95 < 5"]);
     desk.only_run().has_page();
     assert_eq!(desk.record().ending, Ending::Completed);
@@ -120,7 +112,7 @@ fn an_export_to_standard_output_takes_the_place_of_the_card() {
     let output = desk
         .run("single --iterations 20 --export json=-", &server)
         .run()
-        .measured();
+        .exits(0);
     let report: serde_json::Value =
         serde_json::from_str(&output.stdout).expect("standard output is JSON alone");
     assert_eq!(report["cards"][0]["identity"], "site::load::single");
@@ -177,7 +169,7 @@ fn a_target_that_hangs_costs_its_timeouts_and_no_more() {
     let desk = Desk::new();
     desk.run("impatient --users 3 --duration 2s", &server)
         .run()
-        .comes_to(99);
+        .exits(99);
     let record = desk.record();
     assert_balanced(&record);
     let total = total(&record);
@@ -213,11 +205,8 @@ fn a_target_that_hangs_costs_its_timeouts_and_no_more() {
 
 fn a_target_that_fails_throughout_fails_the_run() {
     let server = Server::start(|_| Reply::status(500).body("out of order"));
-    let (desk, output) = graded(|| {
-        let desk = Desk::new();
-        let output = desk.run("single --iterations 10", &server).run();
-        (desk, output)
-    });
+    let desk = Desk::new();
+    let output = desk.run("single --iterations 10", &server).run();
     output.exits(99).prints(&["FAILED", "500"]);
     let record = desk.record();
     assert_eq!(total(&record).journey.failed, 10);
@@ -233,7 +222,7 @@ fn a_step_that_panics_is_counted_with_its_place() {
     let output = desk
         .run("panicking --iterations 50 --users 2", &server)
         .run()
-        .comes_to(99);
+        .exits(99);
     let record = desk.record();
     assert_balanced(&record);
     let total = total(&record);
@@ -279,11 +268,10 @@ fn one_failed_scenario_does_not_stop_the_next() {
         "/stock" => Reply::json(r#"{"items":[]}"#),
         _ => shop(request),
     });
-    let (desk, output) = graded(|| {
-        let desk = Desk::new();
-        let output = desk.run("single checked journey --iterations 4", &server);
-        (desk, output.run())
-    });
+    let desk = Desk::new();
+    let output = desk
+        .run("single checked journey --iterations 4", &server)
+        .run();
     output.exits(99).prints(&[
         "site::load::single",
         "site::load::journey",
@@ -320,7 +308,7 @@ fn an_export_goes_where_it_is_sent() {
         .arg("--export")
         .arg(format!("html={}", html.display()))
         .run()
-        .comes_to(0);
+        .exits(0);
     let card = std::fs::read_to_string(&json).expect("the card");
     let card: serde_json::Value = serde_json::from_str(&card).expect("JSON");
     assert_eq!(card["run_id"], *desk.only_run().record().run_id);
@@ -330,17 +318,14 @@ fn an_export_goes_where_it_is_sent() {
 
 fn an_old_run_is_graded_again() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(20)));
-    let (desk, first) = graded(|| {
-        let desk = Desk::new();
-        let output = desk.run("strict --iterations 10", &server).run();
-        (desk, output)
-    });
+    let desk = Desk::new();
+    let first = desk.run("strict --iterations 10", &server).run();
     let first = first.exits(99);
     let run = desk.only_run();
     let id = run.record().run_id;
     let before = run.text("record.json");
     for which in ["latest", &id, &run.0.display().to_string()] {
-        let again = desk.tool("report", which).run().comes_to(99);
+        let again = desk.tool("report", which).run().exits(99);
         for line in first.stdout.lines().filter(|line| line.contains("p95")) {
             assert!(again.stdout.contains(line), "{line}\n{again}");
         }

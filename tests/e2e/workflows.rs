@@ -1,6 +1,6 @@
 //! The workflow files of `docs/ci`: checked by linters of their formats, and their commands run as they stand.
 
-use crate::call::{Call, graded, tool};
+use crate::call::{Call, tool};
 use crate::ci::Step;
 use crate::project::{Files, Project, all_files, kept, workspace};
 use crate::trials;
@@ -381,11 +381,8 @@ fn github_runs(workflows: &Workflows) {
     let project = shop("ci-github");
     forget(&project);
     // The first time there is no baseline.
-    let (step, run) = graded(|| {
-        let step = Step::new();
-        let run = script(&project, &step, workflows.command("Load test")).run();
-        (step, run)
-    });
+    let step = Step::new();
+    let run = script(&project, &step, workflows.command("Load test")).run();
     let run = run.exits(0).says(&["there is no baseline `main`"]);
     let all = step.outputs();
     assert_eq!(all["scenario"], "shop::load::checkout");
@@ -425,14 +422,14 @@ fn gitlab_runs(workflows: &Workflows) {
             )
             .run()
     };
-    let ((), run) = graded(|| ((), call("")));
+    let run = call("");
     let run = run.exits(0).prints(&["no baseline yet"]);
     assert!(!step.file("registry").exists(), "of main alone\n{run}");
     for file in ["report.html", "junit.xml", "metrics.txt"] {
         assert!(!project.text(file).is_empty(), "{file}");
     }
     // On main it is to become the baseline, for which it is too short: the script ends there.
-    let ((), run) = graded(|| ((), call("main")));
+    let run = call("main");
     let run = run.exits(2);
     let run = run.says(&["cannot be kept as a baseline", "after its ramp"]);
     assert!(!step.file("registry").exists(), "{run}");

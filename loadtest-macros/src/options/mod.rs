@@ -18,7 +18,7 @@ pub(crate) use client::ClientOptions;
 pub(crate) use fields::{Field, FieldValue};
 pub(crate) use header::{HeaderOption, HeaderOptionValue};
 pub(crate) use json::{JsonTemplate, escape_json, json_string};
-pub(crate) use limit::{Bound, Limit, Metric};
+pub(crate) use limit::Limit;
 pub(crate) use load::{LoadOption, LoadShape, StageOption};
 pub(crate) use repeat::{RepeatOptions, RetryTrigger};
 pub(crate) use scenario::{ScenarioOptions, scenario_keys as of_scenarios};

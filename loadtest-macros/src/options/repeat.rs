@@ -1,10 +1,11 @@
 //! `once`, `last`, `retry(3, backoff = 100ms, on = 503 | timeout)` and `until = |r| .., every = .., within = ..`.
 
-use super::limit::{Limit, Metric};
+use super::limit::Limit;
 use super::step::{StepOptions, WeightOption, parse_closure, parse_statuses};
 use super::value::{parse_number, parse_positive_duration};
 use super::{GivenOptions, parse_option_name, skip_rest, unknown_option};
 use crate::suggest::{MacroErrors, did_you_mean};
+use loadtest_model::threshold::Metric;
 use proc_macro2::{Ident, Span, TokenStream};
 use std::time::Duration;
 use syn::ext::IdentExt;
@@ -148,7 +149,8 @@ fn check_last(last: &Ident, options: &StepOptions, is_drawn: bool, errors: &mut 
             "a `last` step runs after the load, so it has no think time: drop `think`",
         );
     }
-    let is_rate = |limit: &&Limit| matches!(limit.metric, Metric::Word("Rps" | "Throughput"));
+    let is_rate =
+        |limit: &&Limit| matches!(limit.threshold.metric, Metric::Rps | Metric::Throughput);
     if let Some(limit) = options.thresholds.iter().find(is_rate) {
         refuse(
             limit.span,

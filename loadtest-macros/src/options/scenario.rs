@@ -2,7 +2,7 @@
 
 use super::client::{CLIENT_KEYS, ClientOptions};
 use super::header::{HEADER_KEYS, HeaderOption};
-use super::limit::{self, Limit, Scope, limit};
+use super::limit::{Limit, begins_limit, parse_limit};
 use super::load::{LoadOption, parse_load};
 use super::value::{parse_grade_weight, parse_number, parse_positive_duration, parse_share};
 use super::{
@@ -10,6 +10,7 @@ use super::{
 };
 use crate::crate_path;
 use crate::suggest::MacroErrors;
+use loadtest_model::threshold::Scope;
 use proc_macro2::TokenStream;
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -152,7 +153,7 @@ impl ScenarioOptions {
                 input.parse::<Token![=]>()?;
                 self.crate_path = Some(crate_path::parse_crate_path(input)?);
             }
-            metric if limit::begins(metric, input) => {
+            metric if begins_limit(metric, input) => {
                 skip_rest(input);
                 return Err(syn::Error::new(
                     key.span(),
@@ -190,7 +191,8 @@ impl ScenarioOptions {
 
     fn parse_thresholds(&mut self, input: ParseStream<'_>) -> syn::Result<()> {
         let metric = parse_option_name(input)?;
-        self.thresholds.push(limit(&metric, Scope::Journey, input)?);
+        self.thresholds
+            .push(parse_limit(&metric, Scope::Journey, input)?);
         Ok(())
     }
 }

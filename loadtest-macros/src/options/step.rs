@@ -3,7 +3,7 @@
 use super::body::BodyOption;
 use super::fields::{Field, FieldsOf, fields};
 use super::header::{HEADER_KEYS, HeaderOption};
-use super::limit::{self, Limit, Scope, limit, metrics};
+use super::limit::{Limit, begins_limit, is_compared, parse_limit};
 use super::repeat::{self, RepeatOptions};
 use super::scenario::require_not_empty;
 use super::value::{
@@ -17,6 +17,7 @@ use super::{
 use crate::spelling::source_text;
 use crate::suggest::MacroErrors;
 use crate::template::{Template, TemplatePart};
+use loadtest_model::threshold::{Scope, metric_words};
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -145,8 +146,8 @@ impl StepOptions {
         self.names_method |= input.peek(LitStr);
         let key = parse_option_name(input)?;
         let name = key.to_string();
-        if limit::begins(&name, input) {
-            self.thresholds.push(limit(&key, Scope::Step, input)?);
+        if begins_limit(&name, input) {
+            self.thresholds.push(parse_limit(&key, Scope::Step, input)?);
             return Ok(());
         }
         if !matches!(name.as_str(), "header" | "check") && step_keys().any(|known| known == name) {
@@ -183,17 +184,16 @@ impl StepOptions {
                 self.parse_setting(&key, &name, input)?;
             }
             _ => {
-                if limit::is_compared(input) || input.peek(Token![.]) {
-                    skip_rest(input);
-                    return Err(limit::unknown_metric(&key));
+                if is_compared(input) || input.peek(Token![.]) {
+                    self.thresholds.push(parse_limit(&key, Scope::Step, input)?);
+                    return Ok(());
                 }
                 self.names_method |=
                     METHODS.contains(&name.to_lowercase().as_str()) || names_request(&name);
                 skip_rest(input);
-                return Err(unknown_option(
-                    &key,
-                    step_keys().chain(metrics(Scope::Step)),
-                ));
+                let keys = step_keys().map(str::to_owned);
+                let known: Vec<String> = keys.chain(metric_words(Scope::Step)).collect();
+                return Err(unknown_option(&key, known.iter().map(String::as_str)));
             }
         }
         Ok(())

@@ -1,6 +1,5 @@
 //! Durations, rates and shares as they are written in attributes.
 
-use super::skip_rest;
 use proc_macro2::{Ident, Span};
 use quote::quote;
 use std::ops::RangeInclusive;
@@ -187,53 +186,6 @@ pub(super) fn parse_rate(input: ParseStream<'_>) -> syn::Result<RateLiteral> {
         per_second: number.value / seconds,
         span: number.span,
     })
-}
-
-/// `10`: a whole number.
-pub(super) fn parse_count(input: ParseStream<'_>) -> syn::Result<u64> {
-    const WANTED: &str = "a count is a whole number without a unit: `10`";
-    let number = parse_number(input, 0.0..=1e15, WANTED)
-        .map_err(|error| syn::Error::new(error.span(), WANTED))?;
-    if number.value.fract() != 0.0 || input.peek(Token![/]) || input.peek(Token![%]) {
-        skip_rest(input);
-        return Err(syn::Error::new(number.span, WANTED));
-    }
-    Ok(number.value as u64)
-}
-
-/// `2MB/s`, in bytes per second.
-pub(super) fn parse_throughput(input: ParseStream<'_>) -> syn::Result<f64> {
-    const WANTED: &str = "a throughput is bytes per second: `500kB/s`, `2MB/s`";
-    let span = input.span();
-    let wrong = || {
-        skip_rest(input);
-        syn::Error::new(span, WANTED)
-    };
-    let literal: Lit = input.parse().map_err(|_| wrong())?;
-    let (digits, suffix) = match &literal {
-        Lit::Int(int) => (int.base10_digits(), int.suffix()),
-        Lit::Float(float) => (float.base10_digits(), float.suffix()),
-        _ => return Err(wrong()),
-    };
-    let size = match suffix {
-        "B" => 1.0,
-        "kB" => 1e3,
-        "MB" => 1e6,
-        "GB" => 1e9,
-        "KiB" => 1024.0,
-        "MiB" => 1024.0 * 1024.0,
-        "GiB" => 1024.0 * 1024.0 * 1024.0,
-        _ => return Err(wrong()),
-    };
-    if input.parse::<Option<Token![/]>>()?.is_none() {
-        return Err(wrong());
-    }
-    let per = Ident::parse_any(input).map_err(|_| wrong())?;
-    let bytes = (digits.parse::<f64>().unwrap_or(f64::INFINITY) * size).round();
-    if per != "s" || !(0.0..=1e15).contains(&bytes) {
-        return Err(wrong());
-    }
-    Ok(bytes)
 }
 
 /// Refuses what is no token of RFC 9110 section 5.6.2.

@@ -1,8 +1,8 @@
 //! Error messages for common mistakes in options, with the right option.
 
-use super::limit::is_metric;
 use crate::spelling::source_text;
 use crate::suggest::did_you_mean;
+use loadtest_model::threshold::is_metric_word;
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use syn::parse::ParseStream;
 use syn::{Lit, LitInt, LitStr, Token};
@@ -228,7 +228,7 @@ pub(super) fn refuse_comparison(tokens: &TokenStream) -> syn::Result<()> {
         Some(TokenTree::Punct(second)),
     ) = (tokens.next(), tokens.next(), tokens.next())
         && (first.as_char(), second.as_char()) == ('=', '=')
-        && !is_metric(&name.to_string())
+        && !is_metric_word(&name.to_string())
     {
         let value = source_text(tokens.collect::<TokenStream>());
         return Err(syn::Error::new(

@@ -1,23 +1,23 @@
-//! Thresholds, as constants of the library.
+//! Renders thresholds as constants of the library.
 
 use super::definition::{render_duration, render_option, render_text};
-use crate::options::{Bound, Limit, Metric};
+use crate::options::Limit;
+use loadtest_model::threshold::{Bound, Metric};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
+use std::fmt::Debug;
 
-/// The `Threshold` of a limit.
+/// Renders a `Threshold`.
 pub(super) fn render_threshold(limit: &Limit) -> TokenStream {
-    let variant = |name: &str| Ident::new(name, Span::call_site());
-    let comparison = variant(limit.comparison);
-    let statistic = |name: &str| {
-        let name = variant(name);
-        quote!(::loadtest::__private::Statistic::#name)
-    };
-    let metric = match &limit.metric {
-        Metric::Word(word) => variant(word).into_token_stream(),
-        Metric::Time(part, of) => {
-            let (part, of) = (variant(part), statistic(of));
-            quote!(Time(::loadtest::__private::Part::#part, #of))
+    let threshold = &limit.threshold;
+    let comparison = variant_ident(&threshold.comparison);
+    let metric = match &threshold.metric {
+        Metric::Time(part, statistic) => {
+            let (part, statistic) = (variant_ident(part), variant_ident(statistic));
+            quote!(Time(
+                ::loadtest::__private::Part::#part,
+                ::loadtest::__private::Statistic::#statistic
+            ))
         }
         Metric::Count(name) => {
             let name = render_text(name);
@@ -27,12 +27,13 @@ pub(super) fn render_threshold(limit: &Limit) -> TokenStream {
             let name = render_text(name);
             quote!(Rate(#name))
         }
-        Metric::Timing(name, of) => {
-            let (name, of) = (render_text(name), statistic(of));
-            quote!(Timing(#name, #of))
+        Metric::Timing(name, statistic) => {
+            let (name, statistic) = (render_text(name), variant_ident(statistic));
+            quote!(Timing(#name, ::loadtest::__private::Statistic::#statistic))
         }
+        word => variant_ident(word).into_token_stream(),
     };
-    let bound = match limit.bound {
+    let bound = match threshold.bound {
         Bound::Time(time) => {
             let time = render_duration(time);
             quote!(Time(#time))
@@ -42,7 +43,7 @@ pub(super) fn render_threshold(limit: &Limit) -> TokenStream {
         Bound::BytesPerSecond(rate) => quote!(BytesPerSecond(#rate)),
         Bound::Count(number) => quote!(Count(#number)),
     };
-    let abort_after = render_option(limit.abort_after.map(render_duration));
+    let abort_after = render_option(threshold.abort_after.map(render_duration));
     quote! {
         ::loadtest::__private::Threshold {
             metric: ::loadtest::__private::Metric::#metric,
@@ -51,4 +52,9 @@ pub(super) fn render_threshold(limit: &Limit) -> TokenStream {
             abort_after: #abort_after,
         }
     }
+}
+
+/// The name of a variant without fields, as its `Debug` shows it.
+fn variant_ident(variant: &impl Debug) -> Ident {
+    Ident::new(&format!("{variant:?}"), Span::call_site())
 }

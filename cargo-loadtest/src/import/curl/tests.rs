@@ -71,7 +71,13 @@ fn sent(exchange: &Exchange) -> Sent {
         .map(|header| (header.name.to_ascii_lowercase(), text(&header.value)))
         .collect();
     if let Some(credentials) = &exchange.credentials {
-        headers.push(("authorization".to_owned(), text(&credentials.basic())));
+        headers.push((
+            "authorization".to_owned(),
+            text(&crate::import::recording::encode_basic(
+                &credentials.user,
+                &credentials.password,
+            )),
+        ));
     }
     let has_accept = headers.iter().any(|(name, _)| name == "accept");
     if !has_accept && !exchange.omitted.iter().any(|name| name == "accept") {

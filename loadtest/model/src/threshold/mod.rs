@@ -9,6 +9,7 @@ mod subject;
 mod tests;
 
 pub use grammar::{Condition, ThresholdMistake, parse_conditions, parse_threshold};
+pub use quoted::quote_text;
 pub use subject::{is_custom_word, is_metric_word, is_part_word, metric_words};
 
 #[cfg(feature = "data")]

@@ -1,7 +1,7 @@
 //! Names in quotes, with the escapes of JSON.
 
-/// Writes a text in quotes.
-pub(super) fn quote_text(text: &str) -> String {
+/// Writes a text in quotes, with the escapes of JSON.
+pub fn quote_text(text: &str) -> String {
     let mut quoted = String::from('"');
     for c in text.chars() {
         match c {

@@ -1,6 +1,6 @@
 //! The search for the highest rate that meets an SLO.
 
-use crate::call::{Output, graded, wait_for};
+use crate::call::{Output, wait_for};
 use crate::site::{Desk, RunFolder};
 use crate::trials;
 use libtest_mimic::Trial;
@@ -69,13 +69,10 @@ fn of(run: &RunFolder) -> (RunRecord, Search) {
 }
 
 fn the_rate_that_a_target_still_serves_is_found_and_confirmed() {
-    let (desk, output) = graded(|| {
-        let server = shedding(14);
-        let desk = Desk::new();
-        let line = "single --from 5/s --max 80/s --tolerance 20% --seed 7";
-        let output = search(&desk, line, "p95 < 3s, errors < 1%", &server).run();
-        (desk, output)
-    });
+    let server = shedding(14);
+    let desk = Desk::new();
+    let line = "single --from 5/s --max 80/s --tolerance 20% --seed 7";
+    let output = search(&desk, line, "p95 < 3s, errors < 1%", &server).run();
     let output = output
         .exits(0)
         .says(&["Searching", "At most", "Met", "Missed", "Confirmed"])
@@ -127,31 +124,27 @@ fn the_rate_that_a_target_still_serves_is_found_and_confirmed() {
 }
 
 fn a_search_ends_at_the_highest_rate_that_may_be_tried() {
-    let (desk, output) = graded(|| {
-        let server = Server::start(|_| Reply::text("ok").delay(DELAY));
-        let desk = Desk::new();
-        let output = search(
-            &desk,
-            "journey --from 5/s --max 8/s --min 8/s",
-            "p95 < 9s",
-            &server,
-        );
-        // A server that knows no shop: the first step decodes no token.
-        (desk, output.run())
-    });
+    let server = Server::start(|_| Reply::text("ok").delay(DELAY));
+    let desk = Desk::new();
+    let output = search(
+        &desk,
+        "journey --from 5/s --max 8/s --min 8/s",
+        "p95 < 9s",
+        &server,
+    );
+    // A server that knows no shop: the first step decodes no token.
+    let output = output.run();
     output.exits(99).prints(&["NOT MET"]);
     drop(desk);
-    let (desk, output) = graded(|| {
-        let server = Server::start(|_| Reply::text("ok").delay(DELAY));
-        let desk = Desk::new();
-        let output = search(
-            &desk,
-            "single --from 5/s --max 8/s --min 8/s",
-            "p95 < 9s",
-            &server,
-        );
-        (desk, output.run())
-    });
+    let server = Server::start(|_| Reply::text("ok").delay(DELAY));
+    let desk = Desk::new();
+    let output = search(
+        &desk,
+        "single --from 5/s --max 8/s --min 8/s",
+        "p95 < 9s",
+        &server,
+    );
+    let output = output.run();
     output.exits(0).prints(&["≥ 8/s", "limited by `--max 8/s`"]);
     let (_, search) = of(&desk.only_run());
     let rates: Vec<f64> = search.attempts().iter().map(|one| one.per_second).collect();
@@ -161,12 +154,9 @@ fn a_search_ends_at_the_highest_rate_that_may_be_tried() {
 }
 
 fn a_target_that_never_meets_the_slo_fails_the_gate() {
-    let (desk, output) = graded(|| {
-        let server = Server::start(|_| Reply::text("ok").delay(DELAY));
-        let desk = Desk::new();
-        let output = search(&desk, "single --from 16/s", "p95 < 100ms", &server).run();
-        (desk, output)
-    });
+    let server = Server::start(|_| Reply::text("ok").delay(DELAY));
+    let desk = Desk::new();
+    let output = search(&desk, "single --from 16/s", "p95 < 100ms", &server).run();
     output.exits(99).prints(&[
         "NOT MET",
         "no rate that was tried met the SLO",
@@ -185,6 +175,7 @@ fn a_generator_that_is_the_limit_makes_it_invalid() {
     let server = Server::start(|_| Reply::text("ok"));
     let desk = Desk::new();
     search(&desk, "blocking --from 4/s", "p95 < 300ms", &server)
+        .judged()
         .run()
         .exits(102)
         .prints(&["INVALID", "limited by the generator"]);
@@ -208,7 +199,7 @@ fn a_target_of_its_own_lives_through_the_search() {
     let desk = Desk::new();
     let line = format!("site::load::own --from 20/s --max 21/s {QUICK}");
     let call = desk.tool("capacity", &line).args(["--slo", "p95 < 9s"]);
-    call.run().measured();
+    call.run().exits(0);
     let run = desk.only_run();
     let target = |number: usize| {
         let journal = run.text(&format!("journal-{number}.jsonl"));
@@ -338,12 +329,10 @@ fn without_an_slo_the_thresholds_of_the_scenario_apply() {
         .exits(2)
         .has_one_error()
         .says(&["`--from 9/s`", "8/s"]);
-    let (desk, output) = graded(|| {
-        let server = Server::start(|_| Reply::text("ok").delay(DELAY));
-        let desk = Desk::new();
-        let call = desk.tool("capacity", &format!("strict --from 8/s {QUICK}"));
-        (desk, call.args(["--base-url", &server.url()]).run())
-    });
+    let server = Server::start(|_| Reply::text("ok").delay(DELAY));
+    let desk = Desk::new();
+    let call = desk.tool("capacity", &format!("strict --from 8/s {QUICK}"));
+    let output = call.args(["--base-url", &server.url()]).run();
     output.exits(99).prints(&["p95 < 5 ms, errors < 1 %"]);
     assert_eq!(
         desk.only_run()

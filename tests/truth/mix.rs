@@ -106,7 +106,7 @@ fn a_total_is_split_by_weight() {
     ] {
         let (server, desk) = (shop(), Desk::new());
         let output = desk.mix(&format!("--tag shares {total}"), &server).run();
-        let output = output.measured();
+        let output = output.exits(0);
         let sent = (server.requests_to("/browse"), server.requests_to("/buy"));
         assert_eq!(sent, expected, "{total}\n{output}");
         let record = desk.record();
@@ -139,7 +139,7 @@ fn without_a_total_each_runs_its_own_load() {
     let (server, desk) = (shop(), Desk::new());
     desk.mix("--tag shares --duration 1s", &server)
         .run()
-        .measured();
+        .exits(0);
     for scenario in desk.record().scenarios {
         assert_eq!(scenario.plan.load.duration(), Some(Duration::from_secs(1)));
         assert_eq!(scenario.plan.max_users, 1);
@@ -187,7 +187,7 @@ fn panics_are_told_of_the_scenario_they_happened_in() {
     let (server, desk) = (shop(), Desk::new());
     desk.mix("buy panics --iterations 8 --users 4", &server)
         .run()
-        .measured();
+        .exits(99);
     let record = desk.record();
     assert_eq!(names(&record.scenarios), ["buy", "panics"]);
     assert!(record.scenarios[0].panics.is_empty());
@@ -249,7 +249,7 @@ fn a_target_in_the_process_is_told_on_the_card() {
     let desk = Desk::new();
     desk.run("inside")
         .run()
-        .measured()
+        .exits(0)
         .prints(&["the target runs inside the generator's process"]);
     let record = desk.record();
     assert!(record.scenarios[0].target_in_process);

@@ -20,6 +20,7 @@ fn a_step_that_blocks_its_thread_makes_the_run_invalid() {
     let server = Server::start(|_| Reply::text("ok"));
     let desk = Desk::new();
     desk.run("blocking --users 1 --duration 4s", &server)
+        .judged()
         .run()
         .exits(102)
         .prints(&[
@@ -50,7 +51,7 @@ fn arrivals_that_waited_for_a_user_are_told_and_drawn() {
     let output = desk
         .run("narrow --rate 20/s --duration 3s", &server)
         .run()
-        .measured();
+        .exits(99);
     let run = desk.only_run();
     let record = run.scenario();
     assert_balanced(&record);
@@ -82,15 +83,20 @@ fn arrivals_that_waited_for_a_user_are_told_and_drawn() {
 fn users_that_cannot_all_have_a_connection_are_refused_before_the_load() {
     let server = Server::start(|_| Reply::text("ok"));
     let desk = Desk::new();
-    desk.run_with_files("-n 400", "single --users 1000 --duration 2s", &server)
-        .run()
-        .exits(2)
-        .has_one_error()
-        .says(&[
-            "1000 open connections",
-            "may open 400 in all",
-            "`ulimit -n ",
-        ]);
+    crate::run_with_files(
+        &desk,
+        "-n 400",
+        "single --users 1000 --duration 2s",
+        &server,
+    )
+    .run()
+    .exits(2)
+    .has_one_error()
+    .says(&[
+        "1000 open connections",
+        "may open 400 in all",
+        "`ulimit -n ",
+    ]);
     assert_eq!(server.requests(), 0);
     assert_eq!(desk.only_run().not_run().exit_code, 2);
 }
@@ -98,9 +104,14 @@ fn users_that_cannot_all_have_a_connection_are_refused_before_the_load() {
 fn the_limit_of_open_files_is_raised_where_the_system_lets_it() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(500)));
     let desk = Desk::new();
-    desk.run_with_files("-S -n 128", "single --iterations 300 --users 300", &server)
-        .run()
-        .comes_to(0);
+    crate::run_with_files(
+        &desk,
+        "-S -n 128",
+        "single --iterations 300 --users 300",
+        &server,
+    )
+    .run()
+    .exits(0);
     assert_eq!(total(&desk.record()).journey.ok, 300);
     assert_eq!(server.connections(), 300 + 1);
 }
@@ -114,7 +125,7 @@ fn the_accounts_are_printed_and_kept() {
     let output = desk
         .run("single --iterations 40 --users 2", &server)
         .run()
-        .measured();
+        .exits(99);
     output.prints(&[
         "40 planned = 40 started + 0 dropped",
         "40 started = 39 ok + 1 failed + 0 cancelled",

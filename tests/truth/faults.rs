@@ -98,7 +98,7 @@ fn growth(desk: &Desk, scenario: &str, server: &Server) -> u64 {
     let notes = tempfile::tempdir().expect("a folder");
     let name = format!("--exact faults::load::{scenario}");
     let call = desk.run(&name, server).env("FAULTS_NOTES", notes.path());
-    call.run().measured();
+    call.run().exits(99);
     let weight = |when: &str| -> u64 {
         let text = std::fs::read_to_string(notes.path().join(when)).expect("a note");
         text.parse().expect("a number")
@@ -148,7 +148,7 @@ fn a_target_that_never_answers_does_not_hold_up_the_run() {
     let desk = desk();
     desk.run("hurried --rate 20/s --duration 1s", &server)
         .run()
-        .comes_to(99);
+        .exits(99);
     let record = desk.record();
     assert_balanced(&record);
     let all = total(&record);
@@ -177,7 +177,7 @@ fn a_target_that_dies_and_returns_costs_what_came_between() {
     drop(first);
     running.wait_until_it_says("first error");
     let second = Server::start_at(address, |_| Reply::text("ok"));
-    running.output().measured();
+    running.output().exits(99);
     let record = desk.record();
     assert_balanced(&record);
     let all = total(&record);
@@ -232,7 +232,7 @@ fn is_invalid(desk: &Desk, output: Output, kind: &str, remedy: &str) {
 fn no_room_for_files_is_no_fault_of_the_target() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(20)));
     let desk = desk();
-    let output = desk.run_with_files("-n 120", "crowded", &server).run();
+    let output = crate::run_with_files(&desk, "-n 120", "crowded", &server).run();
     is_invalid(&desk, output, "local.fds", "`ulimit -n`");
     let all = total(&desk.record());
     assert_eq!(requests(&all), server.requests());
@@ -331,7 +331,7 @@ fn a_host_is_looked_up_again_where_the_scenario_says_so() {
     };
     let script = format!("{} && {}", bind("hosts"), bind("nsswitch.conf"));
     let desk = desk();
-    let running = apart(&desk, "-Urm", &script)
+    let mut running = apart(&desk, "-Urm", &script)
         .line("run --profile dev wandering --base-url")
         .arg(format!("http://shop.test:{port}"))
         .start();
@@ -341,23 +341,15 @@ fn a_host_is_looked_up_again_where_the_scenario_says_so() {
     let stayed = first.requests();
     // Some lookups find nothing, until the name is there again.
     hosts("127.0.0.1 another.test\n");
-    let mut before = u64::MAX;
-    wait_for("the end of the name", || {
-        std::thread::sleep(Duration::from_millis(300));
-        let now = second.requests();
-        (now == std::mem::replace(&mut before, now)).then_some(())
-    });
+    running.wait_until_it_says("first error `dns.nxdomain`");
+    let before = second.requests();
     hosts("127.0.0.2 shop.test\n");
     wait_for("its return", || {
         (second.requests() > before + 5).then_some(())
     });
     // Then it leads astray.
     hosts("192.0.2.1 shop.test\n");
-    wait_for("the guard", || {
-        std::thread::sleep(Duration::from_millis(300));
-        let now = second.requests();
-        (now == std::mem::replace(&mut before, now)).then_some(())
-    });
+    running.wait_until_it_says("first error `guard.blocked`");
     running.signal(Signal::INT);
     let output = running.output().exits(103);
     output.prints(&["NOT PERMITTED", "(192.0.2.1) may not be tested"]);
@@ -400,7 +392,7 @@ fn a_run_whose_steps_panic_too_often_is_given_up() {
 fn a_few_panics_are_failures_and_nothing_more() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(4)));
     let desk = desk();
-    desk.run("cracked", &server).run().comes_to(99);
+    desk.run("cracked", &server).run().exits(99);
     let record = desk.record();
     assert_balanced(&record);
     assert_eq!((record.planned, &record.ending), (2000, &Ending::Completed));
@@ -410,15 +402,20 @@ fn a_few_panics_are_failures_and_nothing_more() {
     assert_eq!(server.connections(), 4 + 1, "nobody lost a connection");
 }
 
+/// The time for which the generator is suspended: a stall in two seconds at least.
+const STOPPED: Duration = Duration::from_millis(2_500);
+
 fn a_generator_that_was_stopped_says_so() {
     let server = Server::recording(|_| Reply::text("ok").delay(Duration::from_millis(5)));
     let desk = desk();
-    let running = desk.run("steady --users 2 --duration 5s", &server).start();
+    let run = desk.run("steady --users 2 --duration 5s", &server);
+    let running = run.judged().start();
     wait_for("the load", || (server.requests() >= 50).then_some(()));
     let process = server.recorded()[0].header("x-process").map(str::parse);
     let process = process.expect("the process is named").expect("a number");
     send(process, Signal::STOP);
-    std::thread::sleep(Duration::from_millis(2_500));
+    // The stop is what is tested: its length is the stall.
+    std::thread::sleep(STOPPED);
     send(process, Signal::CONT);
     running
         .output()

@@ -1,6 +1,6 @@
 //! What the record says is what the server saw.
 
-use crate::site::{Desk, assert_balanced, number, step, total};
+use crate::site::{Desk, assert_balanced, number, shop, step, total};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_model::metrics::ErrorKind;
@@ -26,18 +26,6 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-/// What the journey of the fixture is answered.
-pub(crate) fn shop(request: &Request) -> Reply {
-    match request.path.as_str() {
-        "/login" => Reply::json(r#"{"token":"t-1","user":{"id":7,"name":"Ada"}}"#),
-        "/products" => Reply::json(r#"{"items":[{"id":31},{"id":32}]}"#),
-        "/orders" => Reply::status(201).body(r#"{"id":99}"#),
-        "/orders/99" => Reply::text("shown"),
-        "/single" => Reply::text("ok"),
-        _ => Reply::status(404),
-    }
-}
-
 fn counts(total: &Tally) -> Vec<(u64, u64, u64)> {
     let count = |step: &loadtest_model::metrics::StepTally| (step.ok, step.failed, step.skipped);
     total.steps.iter().map(count).collect()
@@ -52,7 +40,7 @@ fn fixed_work_is_done_exactly_and_every_request_counted() {
     let desk = Desk::new();
     desk.run("journey --iterations 120 --users 6", &server)
         .run()
-        .comes_to(0);
+        .exits(0);
     let record = desk.record();
     let total = total(&record);
     assert_balanced(&record);
@@ -83,7 +71,7 @@ fn a_rate_starts_what_it_says_and_every_request_is_counted() {
     let desk = Desk::new();
     desk.run("single --rate 150/s --ramp-up 1s --duration 3s", &server)
         .run()
-        .measured();
+        .exits(0);
     let record = desk.record();
     let total = total(&record);
     assert_balanced(&record);
@@ -108,7 +96,7 @@ fn users_start_again_when_they_are_done_and_every_request_is_counted() {
     let desk = Desk::new();
     desk.run("single --users 5 --duration 2s", &server)
         .run()
-        .comes_to(0);
+        .exits(0);
     let record = desk.record();
     let total = total(&record);
     assert_balanced(&record);
@@ -135,7 +123,7 @@ fn an_injected_delay_is_in_the_percentiles_it_belongs_to() {
     let desk = Desk::new();
     desk.run("single --iterations 1000 --users 20", &server)
         .run()
-        .measured();
+        .exits(0);
     let record = desk.record();
     let total = total(&record);
     assert_balanced(&record);
@@ -177,7 +165,7 @@ fn an_injected_failure_is_an_error_and_skips_what_needs_it() {
     let desk = Desk::new();
     desk.run("journey --iterations 200 --users 4", &server)
         .run()
-        .comes_to(99);
+        .exits(99);
     let record = desk.record();
     let total = total(&record);
     assert_balanced(&record);
@@ -258,7 +246,7 @@ fn run_troubles(line: &str) -> (Server, ScenarioRecord) {
     let desk = Desk::new();
     desk.run(&format!("causes --iterations 40 {line}"), &server)
         .run()
-        .comes_to(99);
+        .exits(99);
     let record = desk.record();
     assert_balanced(&record);
     (server, record)
@@ -389,7 +377,7 @@ fn faults_of_connections_are_counted_by_kind() {
     let desk = Desk::new();
     desk.run("single --iterations 90 --users 1", &server)
         .run()
-        .comes_to(99);
+        .exits(99);
     let record = desk.record();
     let total = total(&record);
     assert_balanced(&record);
@@ -418,7 +406,7 @@ fn a_run_says_where_its_record_is() {
         .tool("run", "single --iterations 3")
         .args(["--base-url", &server.url()])
         .run()
-        .comes_to(0);
+        .exits(0);
     let path = output
         .stdout
         .split_whitespace()

@@ -1,0 +1,44 @@
+//! Trials: test functions under their names.
+
+use libtest_mimic::{Completion, Trial};
+
+/// Makes a trial of each function, named after its module; `needing "program"` ignores them where
+/// there is no such program.
+macro_rules! trials {
+    (needing $program:literal: $($test:ident,)*) => {
+        vec![$($crate::trial::new_trial(module_path!(), stringify!($test), Some($program), $test),)*]
+    };
+    ($($test:ident,)*) => {
+        vec![$($crate::trial::new_trial(module_path!(), stringify!($test), None, $test),)*]
+    };
+}
+pub(crate) use trials;
+
+/// Makes a trial of a test, named after its module.
+pub(crate) fn new_trial(module: &str, test: &str, needs: Option<&'static str>, run: fn()) -> Trial {
+    let module = module.split_once("::").map_or(module, |(_, module)| module);
+    Trial::ignorable_test(format!("{module}::{test}"), move || {
+        if let Some(program) = needs.filter(|program| !is_installed(program)) {
+            return Ok(Completion::ignored_with(format!(
+                "`{program}` is not installed, or not permitted"
+            )));
+        }
+        run();
+        Ok(Completion::Completed)
+    })
+}
+
+/// Returns whether `program` is in `PATH`.
+pub(crate) fn is_installed(program: &str) -> bool {
+    let found = std::env::var_os("PATH").is_some_and(|path| {
+        std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    });
+    // In many a container it is there and may do nothing.
+    found && (program != "unshare" || unshares())
+}
+
+fn unshares() -> bool {
+    let mut unshare = std::process::Command::new("unshare");
+    let status = unshare.args(["-Urnm", "true"]).status();
+    status.is_ok_and(|status| status.success())
+}
