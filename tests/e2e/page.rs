@@ -188,8 +188,8 @@ fn the_page_fits_every_window_and_asks_for_nothing() {
                     "table",
                     "figure svg",
                     ".legend li",
-                    "table.changes",
-                    ".beside figure svg",
+                    "table.dense",
+                    ".charts .beside",
                 ] {
                     let found = format!("document.querySelectorAll('{element}').length");
                     assert!(number(&browser.value(&found)) > 0.0, "{element}: {state}");

@@ -4,7 +4,7 @@ use loadtest_model::card::{Card, ReasonKind, Report, ThresholdRow, Trust, Verdic
 use loadtest_model::comparison::{Change, Comparison, Outcome};
 use loadtest_model::definition::{Metric, Part};
 
-/// How grave it is.
+/// The severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Level {
     Error,
@@ -21,7 +21,7 @@ pub(super) struct Annotation {
     pub(super) text: String,
 }
 
-/// How many figures a note tells.
+/// The most figures of a note.
 const FIGURES: usize = 3;
 
 /// All notes on a run, the gravest first; each scenario has its first before one has its second.
@@ -65,7 +65,7 @@ pub(super) fn all(report: &Report) -> Vec<Annotation> {
         .collect()
 }
 
-/// What does not pass comes first, and among that the lowest score.
+/// Orders cards: failures first, and among them the lowest score.
 fn grade_of(card: &Card) -> (bool, u32) {
     let score = card.grade.score.unwrap_or(0.0);
     (card.verdict == Verdict::Passed, (score * 1e6) as u32)
@@ -93,7 +93,7 @@ fn place_of(card: &Card, step: Option<&str>) -> Option<(String, u32)> {
     Some((file, row.map_or(line, |row| row.line)))
 }
 
-/// Why it did not pass.
+/// Returns a note for each reason of the verdict.
 fn errors(card: &Card) -> Vec<Annotation> {
     let note = |step: Option<&str>, text: String| Annotation {
         level: Level::Error,
@@ -145,7 +145,7 @@ fn errors(card: &Card) -> Vec<Annotation> {
     all
 }
 
-/// How often a step failed, and how; nothing where it did not.
+/// Tells how often a step failed, and how; nothing where it did not.
 fn failures(card: &Card, name: &str) -> Option<String> {
     let step = card.steps.iter().find(|step| step.name == name)?;
     let kinds: Vec<_> = card
@@ -168,7 +168,7 @@ fn failures(card: &Card, name: &str) -> Option<String> {
     })
 }
 
-/// What speaks against it, whatever it came to.
+/// Returns the objections to the measurement, whatever the verdict.
 fn warnings(card: &Card) -> Vec<Annotation> {
     let note = |step: Option<&str>, about: &str, text: String| Annotation {
         level: Level::Warning,

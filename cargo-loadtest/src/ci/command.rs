@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::OnceLock;
 
-/// How much of a text a command shows.
+/// The most characters that a command shows.
 const LONGEST: usize = 2_000;
 
 /// The word by which commands are taken again.

@@ -23,7 +23,7 @@ const OUTPUT_FILE: &str = "GITHUB_OUTPUT";
 /// Outputs that cannot be written are told once.
 static OUTPUT_LOST: Once = Once::new();
 
-/// Where a step is told something.
+/// The files through which a step receives messages.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Step {
     pub(super) summary: Option<PathBuf>,
@@ -48,7 +48,7 @@ impl Step {
 
     /// Summary, outputs and annotations of a run.
     pub(super) fn tell(&self, run: &Published<'_>) {
-        self.summarise(|room| export::markdown::within(run.report, room));
+        self.summarise(|room| export::markdown::render_within(run.report, room));
         self.put(&outputs::of(run));
         let notes = annotation::all(run.report);
         self.annotate(&notes, run.sources);
@@ -74,7 +74,7 @@ impl Step {
         self.annotate(&[note], Path::new(""));
     }
 
-    /// What the invocation came to.
+    /// Writes the result of the invocation.
     pub(super) fn end(&self, exit_code: u8) {
         self.put(&[
             ("passed", (exit_code == 0).to_string()),

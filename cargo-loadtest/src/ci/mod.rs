@@ -17,8 +17,8 @@ use github::Step;
 use loadtest_model::card::Report;
 use std::path::Path;
 
-/// What `--ci` writes into the folder of a run: for people, for programs, for the tests tab, for the review, for
-/// charts.
+/// The formats that `--ci` writes into the folder of a run: for people, programs, the tests tab,
+/// the review and charts.
 pub(crate) const EXPORTS: [Format; 5] = [
     Format::Html,
     Format::Json,
@@ -35,7 +35,7 @@ pub(crate) struct Published<'a> {
     pub(crate) folder: &'a Path,
     /// Its page, where it was written.
     pub(crate) page: Option<&'a Path>,
-    /// What the paths of sources are relative to.
+    /// The folder that paths of sources are relative to.
     pub(crate) sources: &'a Path,
 }
 

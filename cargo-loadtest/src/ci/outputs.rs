@@ -36,7 +36,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Of one that did not run.
+    /// Returns the row of a scenario that did not run.
     fn without(scenario: &'a str) -> Self {
         Self {
             scenario,
@@ -100,7 +100,7 @@ fn rows(report: &Report) -> impl Iterator<Item = Row<'_>> {
         .chain(not_run.map(|scenario| Row::without(&scenario.scenario)))
 }
 
-/// That of the worst scenario: by the exit code, then by the score.
+/// Returns the row of the worst scenario: by the exit code, then by the score.
 fn row(report: &Report) -> Option<Row<'_>> {
     let code = worst(
         (report.cards.iter().map(|card| card.verdict.exit_code()))

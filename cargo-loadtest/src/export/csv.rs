@@ -4,7 +4,7 @@
 //! The header is published: columns are added at its end, and none is renamed or moved. Every text is on one
 //! line, and none is a formula to a spreadsheet.
 
-use super::facts::{identities, micros, regraded, step_names};
+use super::labels::{describe_regrading, label_scenarios, label_steps, round_to_micros};
 use crate::console::clean;
 use loadtest_model::card::{Card, Quantiles, Report, StepRow, Verdict};
 use loadtest_model::comparison::{Beside, Outcome};
@@ -81,13 +81,13 @@ pub(crate) fn render(report: &Report) -> String {
 }
 
 fn rows(report: &Report) -> Vec<Vec<String>> {
-    let names = identities(report);
+    let names = label_scenarios(report);
     let (ran, not_run) = names.split_at(report.cards.len());
     let mut rows = Vec::new();
     for (card, identity) in report.cards.iter().zip(ran) {
         let begin = |kind| Row::new(report, identity, kind);
         rows.push(begin("journey").journey(card));
-        for (step, name) in card.steps.iter().zip(step_names(card)) {
+        for (step, name) in card.steps.iter().zip(label_steps(card)) {
             rows.push(begin("step").step(step, &name));
             for request in &step.inner {
                 let row = begin("request").text("name", &request.name);
@@ -197,7 +197,7 @@ impl Row {
             .times(&headline.time);
         let row = row
             .text("min_grade", card.min_grade.map_or("", |least| least.name()))
-            .text("regraded", &regraded(card).unwrap_or_default());
+            .text("regraded", &describe_regrading(card).unwrap_or_default());
         let row = match &card.comparison {
             Some(beside) => row
                 .text("baseline", &beside.baseline)
@@ -272,7 +272,7 @@ impl Row {
     fn time(self, column: &str, time: Option<Duration>) -> Self {
         self.set(
             column,
-            time.map_or_else(String::new, |time| micros(time).to_string()),
+            time.map_or_else(String::new, |time| round_to_micros(time).to_string()),
         )
     }
 
@@ -283,7 +283,7 @@ impl Row {
     }
 }
 
-/// As JSON has it.
+/// Returns the name of an outcome in JSON.
 fn outcome(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Compared(_) => "compared",
@@ -292,7 +292,7 @@ fn outcome(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// As JSON has it.
+/// Returns the name of a change in JSON.
 fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Passed => "passed",
@@ -305,7 +305,7 @@ fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// One line, and an apostrophe before what a spreadsheet would compute.
+/// Puts a text on one line, with an apostrophe before anything that a spreadsheet would compute.
 fn harmless(text: &str) -> String {
     let text = clean(text);
     let is_formula = text.trim_start().starts_with([

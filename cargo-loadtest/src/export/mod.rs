@@ -1,16 +1,17 @@
 //! Exporters: from a report card to bytes, one file per format; nothing here reads or writes.
 
-pub(crate) mod beside;
 mod chart;
 pub(crate) mod csv;
-pub(crate) mod facts;
 #[cfg(test)]
 mod golden;
 pub(crate) mod html;
 pub(crate) mod json;
 pub(crate) mod junit;
+pub(crate) mod labels;
 pub(crate) mod markdown;
+mod markup;
 pub(crate) mod openmetrics;
+pub(crate) mod page;
 pub(crate) mod pdf;
 #[cfg(test)]
 pub(crate) mod sample;

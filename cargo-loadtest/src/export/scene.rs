@@ -3,12 +3,12 @@
 //! Colours are roles, so that a page can give them other values in the dark; each shape carries the
 //! light value as well, for viewers that ignore styles.
 
+use super::markup::escape;
 use crate::console::clean;
-use minijinja::HtmlEscape;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-/// What a colour is for.
+/// The role of a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Paint {
     /// Text that is read.
@@ -21,7 +21,7 @@ pub(crate) enum Paint {
     Shade,
     /// The gap between two areas.
     Paper,
-    /// What stands out as bad.
+    /// Stands out as bad.
     Alarm,
     /// Data, told apart by number.
     Series(usize),
@@ -60,7 +60,7 @@ impl Paint {
     }
 }
 
-/// Where a text lies of its point.
+/// The end of a text that lies on its point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -108,7 +108,7 @@ pub(crate) struct Scene {
     pub(crate) legend: Option<Legend>,
 }
 
-/// What says which colour is what, in a strip at the top; a page says it beside the drawing.
+/// A key of colours in a strip at the top; a page has it beside the drawing.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Legend {
     pub(crate) shapes: Range<usize>,
@@ -158,7 +158,7 @@ impl Scene {
         let mut out = format!(
             r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 {strip} {width} {}" role="img" aria-label="{}">"#,
             height - strip,
-            HtmlEscape(&clean(label))
+            escape(&clean(label))
         );
         for (i, shape) in self.shapes.iter().enumerate() {
             for group in self.groups.iter().filter(|group| group.start == i) {
@@ -243,7 +243,7 @@ fn svg_of(shape: &Shape, out: &mut String) {
                 Anchor::End => "end",
             },
             paint.role(),
-            HtmlEscape(&clean(text))
+            escape(&clean(text))
         ),
     };
     done.expect("a string takes any text");

@@ -27,10 +27,10 @@ mod text;
 pub(crate) use curl::Files;
 pub(crate) use document::format;
 pub(crate) use har::{HarOptions, read_har};
-pub(crate) use openapi::OpenApiOptions;
+pub(crate) use openapi::{OpenApiOptions, read_openapi};
 pub(crate) use postman::{PostmanOptions, read_environment};
 pub(crate) use recording::Recording;
-pub(crate) use replayed::{is_replayed, replay_recording};
+pub(crate) use replayed::replay_recording;
 pub(crate) use rust::{Linked, NamedSecret, format_source, write_source};
 pub(crate) use secrets::{hide_secrets, redact_text};
 pub(crate) use source::{Input, Mistake};
@@ -62,11 +62,6 @@ pub(crate) fn read_text(
 pub(crate) fn read_words(words: &[Vec<u8>], files: &Files) -> (Input, Result<Recording, Mistake>) {
     let (input, read) = curl::read_words(words, files);
     (input, read.map(|recording| recording.typed(true)))
-}
-
-/// Reads an OpenAPI document.
-pub(crate) fn read_openapi(input: &Input, options: &OpenApiOptions) -> Result<Recording, Mistake> {
-    openapi::read_openapi(input, options).map(|recording| recording.typed(false))
 }
 
 /// Reads a Postman collection.

@@ -23,14 +23,6 @@ const LONGEST_SHOWN: usize = 16 * 1024;
 /// Without a recorded answer, all but errors are a success.
 const BELOW_400: &[StatusRange] = &[StatusRange { from: 200, to: 399 }];
 
-/// Returns true for the identity of a replayed scenario: others have a module.
-pub(crate) fn is_replayed(identity: &str) -> bool {
-    identity
-        .strip_prefix(PACKAGE)
-        .and_then(|rest| rest.strip_prefix("::"))
-        .is_some_and(|function| !function.contains("::"))
-}
-
 /// A recording that can be run.
 #[derive(Debug)]
 pub(crate) struct Replayed {

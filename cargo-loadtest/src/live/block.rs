@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::Duration;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// How often a second the lines are drawn at most.
+/// The most drawings a second.
 const HERTZ: u8 = 8;
 /// The seconds that the numbers are about.
 const WINDOW: u32 = 5;
@@ -99,7 +99,7 @@ pub(super) struct Block {
     text: ProgressBar,
     drawn: String,
     _keys: UnseenKeys,
-    /// What is shown of each scenario, once it has begun.
+    /// The lines of each scenario, once it has begun.
     parts: Vec<Option<Part>>,
 }
 
@@ -194,7 +194,7 @@ impl Part {
     }
 }
 
-/// How many of `all` steps have a line on a terminal of so many rows.
+/// Returns the number of steps that have a line on a terminal of so many rows.
 fn shown_steps(all: usize, rows: usize) -> usize {
     let room = rows.saturating_sub(OTHER_ROWS).min(STEPS);
     // One that would stand for the rest alone is a step's as well.
@@ -224,7 +224,7 @@ fn steps(names: &[String], now: &[StepWindow], room: usize) -> Vec<String> {
     names.iter().zip(now).map(line).collect()
 }
 
-/// What the steps from the one with the number `from` on come to, the worst of them.
+/// Sums up the steps from the number `from` on: the worst of them.
 fn rest(steps: &[StepWindow], from: usize) -> String {
     let steps = steps.get(from..).unwrap_or_default();
     let errors = steps.iter().filter_map(|step| step.errors);

@@ -10,7 +10,7 @@ use loadtest_model::schedule::Schedule;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-/// How many seconds are kept.
+/// The seconds that are kept.
 const KEPT: u32 = 12;
 
 /// A run so far.
@@ -18,17 +18,17 @@ const KEPT: u32 = 12;
 pub(super) struct Course {
     /// All of it but its end.
     pub(super) record: ScenarioRecord,
-    /// What speaks against the measurement by now.
+    /// The objections to the measurement so far.
     pub(super) validity: Validity,
-    /// When the load began, in time since the child was started.
+    /// The start of the load, in time since the child was started.
     began: Duration,
     frames: VecDeque<Frame>,
     seen: BTreeSet<&'static str>,
-    /// What speaks against the measurement and was told, by what helps against it.
+    /// The objections that were reported, by their remedy.
     told: BTreeSet<(Trust, String)>,
 }
 
-/// What happened in a stretch of seconds.
+/// The counts of a stretch of seconds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Window {
     /// Iterations begun per second.
@@ -45,7 +45,7 @@ pub(super) struct Window {
     pub(super) steps: Vec<StepWindow>,
 }
 
-/// What happened to one step.
+/// The counts of one step.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct StepWindow {
     /// Executions per second.
@@ -160,13 +160,13 @@ impl Course {
         Some(load.warm_up + load.duration()?)
     }
 
-    /// Whether the load is past its planned end; never for a fixed amount of work.
+    /// Returns true past the planned end of the load; never for a fixed amount of work.
     pub(super) fn is_over(&self, since_spawn: Duration) -> bool {
         self.length()
             .is_some_and(|length| self.elapsed(since_spawn) > length)
     }
 
-    /// How much is done, a share of one, `elapsed` after the beginning.
+    /// Returns the share that is done, `elapsed` after the beginning.
     pub(super) fn progress(&self, elapsed: Duration) -> f64 {
         let share = match (&self.record.plan.load.shape, self.length()) {
             (Shape::Iterations { count, .. }, _) => self.finished() as f64 / *count as f64,

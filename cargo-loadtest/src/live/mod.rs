@@ -19,13 +19,13 @@ use std::time::Duration;
 pub(crate) struct Live {
     view: View,
     courses: Vec<Option<Course>>,
-    /// How many scenarios have ended.
+    /// The number of scenarios that have ended.
     ended: usize,
-    /// Whether nothing is left to be said about the end.
+    /// Nothing is left to report about the end.
     is_ending: bool,
 }
 
-/// How long after its end a run may go on unsaid.
+/// A run may go on for so long after its end without a word.
 const OVERRUN: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
@@ -36,7 +36,7 @@ enum View {
 }
 
 impl Live {
-    /// What suits standard error, for so many scenarios.
+    /// Creates the view that suits standard error, for so many scenarios.
     pub(crate) fn new(quiet: bool, scenarios: usize) -> Self {
         let view = if quiet {
             View::Quiet
@@ -95,7 +95,7 @@ impl Live {
         }
     }
 
-    /// Which of several a line is about.
+    /// Names the scenario of a line, where there are several.
     fn name(&self, at: usize) -> String {
         match &self.courses[at] {
             Some(course) if self.courses.len() > 1 => {

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// Seconds between lines.
 const EVERY: u32 = 10;
 
-/// Which lines were printed.
+/// The lines that were printed.
 #[derive(Debug, Default)]
 pub(super) struct Plain {
     printed: u32,

@@ -11,14 +11,14 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Body, Proxy, Timeout};
 use url::Url;
 
-/// How much of an answer is read, for the reason of a refusal.
+/// The bytes of an answer that are read, for the reason of a refusal.
 const READ: u64 = 1_024;
-/// How much of that is shown, in characters.
+/// The characters of these that are shown.
 const SHOWN: usize = 100;
 /// The longest head of an answer.
 const HEAD: usize = 16 * 1_024;
 
-/// What is sent to whom.
+/// A message and its receiver.
 #[derive(Clone)]
 pub(super) struct Letter {
     pub(super) url: Url,
@@ -26,7 +26,7 @@ pub(super) struct Letter {
     pub(super) body: Vec<u8>,
 }
 
-/// What became of an attempt.
+/// The result of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Attempt {
     /// The receiver has it.
@@ -36,7 +36,7 @@ pub(super) enum Attempt {
     /// Another one may not.
     Failed {
         why: String,
-        /// How long the receiver asks to wait.
+        /// The pause that the receiver asks for.
         after: Option<Duration>,
     },
 }
@@ -143,7 +143,7 @@ fn judge(response: Response<Body>) -> Attempt {
     })
 }
 
-/// What `Retry-After` asks for: seconds, or a date.
+/// Parses the value of `Retry-After`: seconds, or a date.
 fn pause(value: &str, now: SystemTime) -> Option<Duration> {
     let value = value.trim();
     if let Ok(seconds) = value.parse() {
@@ -173,7 +173,7 @@ fn reason(mut response: Response<Body>) -> String {
     line.chars().take(SHOWN).collect()
 }
 
-/// Why there was no answer. No word of it comes from the URL, which may be a secret.
+/// Explains why there was no answer. No word of it comes from the URL, which may be a secret.
 fn unanswered(error: &ureq::Error) -> Attempt {
     let certificate = match error {
         ureq::Error::Rustls(error) => Some(error),

@@ -29,7 +29,7 @@ use std::path::Path;
 use std::time::Duration;
 use url::Url;
 
-/// How long the end of a run waits for what is under way.
+/// The end of a run waits so long for deliveries under way.
 const WAIT: Duration = Duration::from_secs(5);
 
 /// The webhooks of `loadtest.toml`, with their keys.
@@ -124,7 +124,7 @@ impl Webhook {
         }
     }
 
-    /// As it may be shown: scheme, host and port.
+    /// Returns the part of the URL that may be shown: scheme, host and port.
     fn place(&self) -> String {
         self.url.origin().ascii_serialization()
     }

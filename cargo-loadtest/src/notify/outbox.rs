@@ -7,15 +7,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often a delivery is tried.
+/// The most attempts of a delivery.
 const ATTEMPTS: u32 = 5;
-/// How long one attempt may take.
+/// The longest time of an attempt.
 const ATTEMPT: Duration = Duration::from_secs(10);
 /// After how long no further one begins.
 const ALL: Duration = Duration::from_secs(30);
 /// The pause after the first failure; each further one is twice as long.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How often Ctrl-C is looked for.
+/// The interval of looking for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Deliveries, in the order they were begun.
@@ -27,21 +27,21 @@ pub(super) struct Outbox {
     stopped: bool,
 }
 
-/// What is known of a delivery.
+/// The state of a delivery.
 #[derive(Debug, Default)]
 struct Delivery {
     attempts: u32,
-    /// Why the last attempt failed.
+    /// The error of the last attempt.
     why: Option<String>,
     /// Nothing more will come.
     over: bool,
     delivered: bool,
 }
 
-/// What a thread tells of its delivery, after each attempt.
+/// The report of a thread after each attempt.
 #[derive(Debug)]
 struct News {
-    /// Why the attempt failed, where it did.
+    /// The error of the attempt, where it failed.
     why: Option<String>,
     over: bool,
 }
@@ -93,7 +93,8 @@ impl Outbox {
         }
     }
 
-    /// Why each one that was not delivered was not, as far as is known, and after how many attempts; by number.
+    /// Returns the number of each message that was not delivered, the reason as far as it is known,
+    /// and the attempts.
     pub(super) fn undelivered(&self) -> impl Iterator<Item = (usize, String, u32)> {
         let all = self.deliveries.iter().enumerate();
         all.filter(|(_, delivery)| !delivery.delivered)
@@ -140,8 +141,8 @@ fn deliver(letter: &Letter, tell: impl Fn(News)) {
     }
 }
 
-/// How long to wait after the failure of an attempt, the first of which is 1; `None` when there is no further
-/// one. By `random`, from 0 to 1, the receivers of many runs are not asked at the same moment.
+/// Returns the pause after a failed attempt, the first of which is 1; `None` when there is no
+/// further one. `random`, from 0 to 1, keeps many runs from asking a receiver at the same moment.
 fn pause(
     attempt: u32,
     asked: Option<Duration>,

@@ -2,7 +2,7 @@
 
 use super::job;
 use crate::config::Event;
-use crate::export::facts::micros;
+use crate::export::labels::round_to_micros;
 use loadtest::redact;
 use loadtest_model::card::{Capacity, Card, Reason, Report, Verdict};
 use loadtest_model::comparison::{Figure, Outcome};
@@ -14,7 +14,7 @@ use serde::Serialize;
 /// The version of the shape, which grows when a field goes or means something else.
 const SCHEMA_VERSION: u32 = 1;
 
-/// What is known of a run when it begins, and of all its events the same.
+/// The facts about a run that all of its events share.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Run {
     #[serde(rename = "run_id")]
@@ -36,7 +36,7 @@ pub(crate) struct Planned {
     pub(super) name: String,
     pub(super) tags: Vec<String>,
     pub(super) fingerprint: String,
-    /// In words.
+    /// The load in words.
     pub(super) load: String,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Payload<'a> {
     pub(super) run: &'a Run,
     pub(super) scenarios: Vec<Scenario<'a>>,
     pub(super) capacity: Option<Search>,
-    /// What the run came to, once it has.
+    /// The outcome of the run, once it has ended.
     pub(super) outcome: Option<Ended>,
 }
 
@@ -64,7 +64,7 @@ pub(super) struct Scenario<'a> {
     pub(super) not_run: Option<NotRun>,
 }
 
-/// What a scenario came to.
+/// The result of a scenario.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Graded {
     pub(super) verdict: Verdict,
@@ -90,7 +90,7 @@ struct Broken {
     actual: String,
 }
 
-/// What became of the comparison with a baseline.
+/// The result of the comparison with a baseline.
 #[derive(Debug, Clone, Serialize)]
 struct Compared {
     baseline: String,
@@ -106,7 +106,7 @@ struct Regression {
     words: String,
 }
 
-/// What a search for the capacity came to.
+/// The result of a search for the capacity.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Search {
     pub(super) verdict: String,
@@ -116,7 +116,7 @@ pub(super) struct Search {
     pub(super) remarks: Vec<String>,
 }
 
-/// How the run ended as a whole.
+/// The end of the run as a whole.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Ended {
     pub(super) verdict: &'static str,
@@ -126,7 +126,7 @@ pub(super) struct Ended {
 }
 
 impl Run {
-    /// Of the record of a run that is about to begin.
+    /// Collects the facts from the record of a run that is about to begin.
     pub(crate) fn new(record: &RunRecord, scenarios: Vec<Planned>) -> Self {
         Self {
             identifier: record.run_id.clone(),
@@ -165,7 +165,7 @@ impl Planned {
 }
 
 impl<'a> Payload<'a> {
-    /// That the run begins.
+    /// Announces that the run begins.
     pub(super) fn started(run: &'a Run, time: String) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
@@ -179,7 +179,7 @@ impl<'a> Payload<'a> {
         }
     }
 
-    /// What the run came to, of which there is a report.
+    /// Reports the result of a run.
     pub(super) fn ended(run: &'a Run, time: String, report: &Report, ended: Ended) -> Self {
         let mut payload = Self::started(run, time);
         payload.event = Event::RunFinished;
@@ -226,9 +226,9 @@ impl Graded {
             verdict: card.verdict,
             grade: card.grade.letter,
             score: card.grade.score,
-            p50_us: headline.time.p50.map(micros),
-            p95_us: headline.time.p95.map(micros),
-            p99_us: headline.time.p99.map(micros),
+            p50_us: headline.time.p50.map(round_to_micros),
+            p95_us: headline.time.p95.map(round_to_micros),
+            p99_us: headline.time.p99.map(round_to_micros),
             error_rate: headline.error_rate,
             achieved_per_second: headline.achieved_per_second,
             target_per_second: headline.target_per_second,
@@ -299,7 +299,7 @@ impl Ended {
     }
 }
 
-/// What an exit code says of a run.
+/// Returns the verdict that an exit code stands for.
 fn verdict(exit_code: u8) -> &'static str {
     match exit_code {
         0 => "passed",
@@ -313,7 +313,7 @@ fn verdict(exit_code: u8) -> &'static str {
     }
 }
 
-/// Whether the gate of the run failed: of a scenario, or that of a search.
+/// Returns true where the gate of the run failed: of a scenario, or of a search.
 pub(super) fn gate_failed(report: &Report) -> bool {
     match &report.capacity {
         Some(capacity) => capacity.exit_code() == Verdict::Failed.exit_code(),
@@ -324,7 +324,7 @@ pub(super) fn gate_failed(report: &Report) -> bool {
     }
 }
 
-/// What a record holds is redacted already; what is put together of it may not be.
+/// Redacts a text. Records are redacted already; texts put together from them may not be.
 fn shown(text: &str) -> String {
     redact::text(text).into_owned()
 }

@@ -6,7 +6,7 @@
 use super::payload::{Graded, Payload, Scenario};
 use crate::config::Event;
 use crate::console::clean;
-use crate::export::facts::NOT_RUN;
+use crate::export::labels::NOT_RUN;
 use loadtest_model::card::{Verdict, view};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -20,9 +20,9 @@ const HEADER: usize = 150;
 const TEXT: usize = 300;
 /// The longest of one reason.
 const REASON: usize = 300;
-/// Of how many scenarios there are sections; Slack takes 50 blocks.
+/// The most scenarios with a section; Slack takes 50 blocks.
 const SCENARIOS: usize = 20;
-/// How many reasons of a scenario are shown.
+/// The most reasons of a scenario.
 const REASONS: usize = 8;
 /// The end of what was cut.
 const CUT: &str = "…";
@@ -79,7 +79,7 @@ fn title(payload: &Payload<'_>) -> String {
     format!("{mark} {}: {what}", outcome.verdict.replace('_', " "))
 }
 
-/// Which of several scenarios failed the gate.
+/// Names the scenarios that failed the gate, where there are several.
 fn failed(payload: &Payload<'_>) -> Option<String> {
     let all = &payload.scenarios;
     let has_failed = |scenario: &&Scenario<'_>| {
@@ -140,7 +140,7 @@ fn figures(graded: &Graded) -> String {
     parts.join(", ")
 }
 
-/// Which run it was, and where to read on.
+/// Identifies the run, and links to more.
 fn facts(payload: &Payload<'_>) -> String {
     let run = payload.run;
     let mut facts = vec![format!("run {}", code(run.identifier()))];

@@ -9,7 +9,7 @@ use crate::baselines::{Baselines, compared};
 use crate::cli::{CompareArgs, ResultFormat};
 use crate::console;
 use crate::error::Error;
-use crate::export::beside::{Base, Rows, Shown};
+use crate::export::page::comparison::{self, ComparisonBase};
 use crate::export::terminal;
 use crate::store::{self, Store};
 use loadtest_model::card::{Validity, Verdict};
@@ -126,24 +126,24 @@ impl Compared {
 
     /// The comparison for people.
     fn words(&self, width: usize, colour: bool) -> String {
-        let base = if self.is_baseline {
-            Base::Baseline(&self.base)
-        } else {
-            Base::Run(&self.base)
-        };
-        let shown = |outcome| Shown::of(base, outcome, Rows::All);
-        let scenarios = self.scenarios.iter();
-        let scenarios = scenarios.map(|(identity, outcome)| (identity.clone(), shown(outcome)));
-        let missing = self.missing.iter();
-        let missing = missing.map(|identity| (identity.clone(), Shown::missing(base)));
-        let mut all: Vec<_> = scenarios.chain(missing).collect();
-        for (_, shown) in &mut all {
-            shown.title = format!("The run {} against {base}", self.new);
-        }
         if self.scenarios.is_empty() {
             return "nothing to compare: none of the run's scenarios ran".to_owned();
         }
-        terminal::beside::scenarios(&all, width, colour)
+        let base = if self.is_baseline {
+            ComparisonBase::Baseline(&self.base)
+        } else {
+            ComparisonBase::Run(&self.base)
+        };
+        let scenarios = self.scenarios.iter();
+        let compared = scenarios
+            .map(|(identity, outcome)| (identity.clone(), comparison::complete(base, outcome)));
+        let missing = self.missing.iter();
+        let missing = missing.map(|identity| (identity.clone(), comparison::missing(base)));
+        let mut sections: Vec<_> = compared.chain(missing).collect();
+        for (_, section) in &mut sections {
+            section.title = format!("The run {} against {base}", self.new);
+        }
+        terminal::render_sections(&sections, width, colour)
     }
 
     /// 0 where nothing regressed, 99 where something did, 2 where nothing could be compared.

@@ -2,14 +2,16 @@
 
 use super::Chart;
 use super::slowest::cut;
-use crate::export::beside::{JOURNEY, gravity, mark};
+use crate::export::labels::JOURNEY;
+use crate::export::page::comparison::{gravity, mark};
 use crate::export::scene::{Anchor, Paint, Scene, Shape};
 use loadtest_model::card::Card;
 use loadtest_model::comparison::{Change, Compared, Comparison, Figure, Outcome, Subject};
 use std::ops::RangeInclusive;
 
 const WIDE: f64 = 520.0;
-/// Where the name of the figure begins, after that of the step; then the drawing, and the words at its right.
+/// The name of the figure begins here, after that of the step; then the drawing, and the words at
+/// its right.
 const FIGURE: f64 = 130.0;
 const FROM: f64 = 168.0;
 const TO: f64 = WIDE - 84.0;
@@ -18,7 +20,7 @@ const TOP: f64 = 6.0;
 const BOTTOM: f64 = 22.0;
 /// The most rows: of more the gravest.
 const ROWS: usize = 24;
-/// What is beyond is drawn at the edge.
+/// Changes beyond these are drawn at the edge.
 const EDGES: RangeInclusive<f64> = -0.9..=9.0;
 /// Half the size of the point that stands for the change.
 const POINT: f64 = 4.0;
@@ -97,7 +99,8 @@ fn rows(comparison: &Comparison) -> Vec<(&Subject, &Compared)> {
         .collect()
 }
 
-/// What is the same within a margin, on a scale on which twice and half are as far from none.
+/// Returns the changes within a margin, on a scale on which twice and half are equally far from
+/// none.
 fn within(margin: f64) -> (f64, f64) {
     (1.0 / (1.0 + margin) - 1.0, margin)
 }

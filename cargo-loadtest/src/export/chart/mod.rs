@@ -20,7 +20,7 @@ pub(crate) use time::{of_generator, over_time};
 #[derive(Debug)]
 pub(crate) struct Chart {
     pub(crate) title: String,
-    /// What it shows, in words.
+    /// A description in words.
     pub(crate) label: String,
     pub(crate) scene: Scene,
     /// The figures in it; `None` of a drawing that says them itself.
@@ -30,13 +30,13 @@ pub(crate) struct Chart {
 /// The figures of a chart, point by point.
 #[derive(Debug)]
 pub(crate) struct Readout {
-    /// Where the first and the last point lie, from the left of the scene; the others lie between them, at
-    /// equal distances.
+    /// The places of the first and the last point, from the left of the scene; the others lie
+    /// between them at equal distances.
     pub(crate) from: f64,
     pub(crate) to: f64,
-    /// What each point is of: a time, a quantile.
+    /// The time or quantile of each point.
     pub(crate) at: Vec<String>,
-    /// In the order in which they are drawn, which is that of the groups of the scene.
+    /// The series in the order of drawing, which is that of the groups of the scene.
     pub(crate) series: Vec<Figures>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Figures {
     pub(crate) name: String,
     pub(crate) paint: Paint,
     pub(crate) dashed: bool,
-    /// One per point, in words; empty in a gap.
+    /// A text per point; empty in a gap.
     pub(crate) words: Vec<String>,
 }
 

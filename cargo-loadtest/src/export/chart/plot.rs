@@ -8,15 +8,15 @@ use crate::export::scene::{Anchor, At, Legend, Paint, Scene, Shape};
 const SIZE: At = (520.0, 220.0);
 /// Left, top, right and bottom of what surrounds the data.
 const FRAME: (f64, f64, f64, f64) = (58.0, 26.0, 10.0, 24.0);
-/// Of the strip at the top.
+/// The height of the strip at the top.
 const LEGEND: f64 = 16.0;
 
-/// One value per point; `None` leaves a gap.
+/// A value per point; `None` leaves a gap.
 pub(super) struct Series {
     pub(super) name: String,
     pub(super) paint: Paint,
     pub(super) values: Vec<Option<f64>>,
-    /// What each value stands on; nothing where the series stands on the ground.
+    /// The value below each value; empty where the series begins at the ground.
     pub(super) below: Vec<f64>,
     pub(super) dashed: bool,
     pub(super) filled: bool,
@@ -24,19 +24,19 @@ pub(super) struct Series {
 
 /// The horizontal axis; positions are shares of its length.
 pub(super) struct Axis {
-    /// Where the first and the last point lie.
+    /// The places of the first and the last point.
     pub(super) ends: (f64, f64),
-    /// What each point is of.
+    /// The time or quantile of each point.
     pub(super) at: Vec<String>,
-    /// What stands below the axis.
+    /// The texts below the axis.
     pub(super) ticks: Vec<(f64, String)>,
-    /// Where a part ends that is told apart, and what it is.
+    /// The end of a marked part, and its name.
     pub(super) shade: Option<(f64, &'static str)>,
-    /// What it is of, for those who listen: `over 1 min`.
+    /// The extent in words for screen readers: `over 1 min`.
     pub(super) words: String,
 }
 
-/// What is drawn, and how its values are said.
+/// The series to draw, and the words for their values.
 pub(super) struct Plot<'a> {
     pub(super) title: &'a str,
     pub(super) series: &'a [Series],

@@ -27,7 +27,7 @@ pub(crate) fn slowest(card: &Card) -> Vec<Chart> {
     rows.map(|row| waterfall(card, row, end)).collect()
 }
 
-/// When the last step ended, in microseconds from when the journey was to start.
+/// Returns the end of the last step, in microseconds from when the journey was to start.
 fn end(row: &SlowRow) -> u64 {
     let steps = row.steps.iter().map(|step| step.begin_us + step.time_us);
     steps.fold(row.delay_us, u64::max)

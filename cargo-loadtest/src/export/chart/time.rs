@@ -29,7 +29,7 @@ pub(crate) fn over_time(card: &Card) -> Vec<Chart> {
     charts
 }
 
-/// What the generator saw of itself over time; none of a course with fewer than two points.
+/// Draws the health of the generator over time; nothing for a course with fewer than two points.
 pub(crate) fn of_generator(card: &Card) -> Vec<Chart> {
     let course = &card.course;
     if course.points.len() < 2 {
@@ -71,7 +71,7 @@ fn with_trouble(mut series: Vec<Series>) -> Vec<Series> {
     series
 }
 
-/// How values of a kind are said: beside the axis, and as they were measured.
+/// The words for values of a kind: beside the axis, and as measured.
 type Words = (fn(f64) -> String, fn(f64) -> String);
 
 const TIMES: Words = (seconds, exactly);

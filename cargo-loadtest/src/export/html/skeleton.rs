@@ -94,7 +94,6 @@ fn skeleton(html: &str) -> String {
         ("&gt;", ">"),
         ("&quot;", "\""),
         ("&#x27;", "'"),
-        ("&#x2f;", "/"),
         ("&amp;", "&"),
     ];
     for (escaped, plain) in escapes {
@@ -125,17 +124,9 @@ mod tests {
     #[test]
     fn what_the_pages_say() {
         for (name, report) in [
-            ("passed", sample::passed()),
             ("failed", sample::failed()),
-            ("empty", sample::empty()),
-            ("interrupted", sample::interrupted()),
-            ("single", sample::single()),
-            ("huge", sample::huge()),
             ("compared", sample::compared()),
-            ("regressed", sample::regressed()),
-            ("refused", sample::refused()),
-            ("absent", sample::absent()),
-            ("graded_too_low", sample::graded_too_low()),
+            ("search", sample::search("too much")),
         ] {
             insta::assert_snapshot!(name, skeleton(&render(&report)));
         }

@@ -2,12 +2,12 @@
 
 use super::{NOT_DECIDED, case, plain_lines};
 use crate::console::clean;
-use crate::export::beside::JOURNEY;
+use crate::export::labels::JOURNEY;
 use loadtest_model::card::{Card, ReasonKind};
 use loadtest_model::comparison::{Change, Compared, Comparison, Outcome, Skipped, Subject};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus};
 
-/// Whether reasons of this kind have a case of their own.
+/// Returns true where reasons of this kind have a case of their own.
 pub(super) fn has_case(card: &Card, kind: ReasonKind) -> bool {
     match kind {
         ReasonKind::Threshold => true,
@@ -30,7 +30,7 @@ pub(super) fn of_min_grade(card: &Card, identity: &str) -> Option<TestCase> {
     Some(case)
 }
 
-/// What the run is beside its baseline, with the step of each case; none where it was not to be compared.
+/// Builds the cases of a comparison, each with its step; none without a comparison.
 pub(super) fn of_comparison<'a>(
     card: &'a Card,
     identity: &str,

@@ -10,7 +10,9 @@ mod gate;
 mod tests;
 
 use crate::console::clean;
-use crate::export::facts::{NOT_RUN, identities, regraded, step_names, unique};
+use crate::export::labels::{
+    NOT_RUN, describe_regrading, label_scenarios, label_steps, unique_names,
+};
 use loadtest_model::card::{
     Capacity, Card, ReasonKind, Report, StepRow, ThresholdRow, Verdict, view,
 };
@@ -22,13 +24,13 @@ use std::time::Duration;
 
 /// The name of the case that fails for what is no threshold: an interrupted run, an invalid one.
 const RUN: &str = "run";
-/// What is said of a condition that is none of the reasons of the verdict though it does not hold.
+/// The message of a broken condition that is no reason of the verdict.
 const NOT_DECIDED: &str = "not decided: the run came to nothing that it could be measured on";
 
 /// The report as JUnit XML.
 pub(crate) fn render(report: &Report) -> String {
     let mut all = quick_junit::Report::new("loadtest");
-    let names = identities(report);
+    let names = label_scenarios(report);
     let (ran, not_run) = names.split_at(report.cards.len());
     for (card, identity) in report.cards.iter().zip(ran) {
         all.add_test_suite(suite(report, card, identity));
@@ -86,7 +88,7 @@ fn suite(report: &Report, card: &Card, identity: &str) -> TestSuite {
     if let Some(least) = card.min_grade {
         property(&mut suite, "min_grade", least.name());
     }
-    if let Some(policy) = regraded(card) {
+    if let Some(policy) = describe_regrading(card) {
         property(&mut suite, "regraded", &policy);
     }
     if let Some(beside) = &card.comparison {
@@ -120,7 +122,7 @@ fn cases(report: &Report, card: &Card, identity: &str) -> Vec<TestCase> {
         cases.extend(gate::of_min_grade(card, identity).map(|case| (case, None)));
         cases.extend(gate::of_comparison(card, identity));
     }
-    let names = step_names(card);
+    let names = label_steps(card);
     let steps = card.steps.iter().zip(&names);
     cases.extend(steps.map(|(step, name)| {
         let broken = report
@@ -132,7 +134,7 @@ fn cases(report: &Report, card: &Card, identity: &str) -> Vec<TestCase> {
         (case, Some(step.name.as_str()))
     }));
     let names = cases.iter().map(|(case, _)| case.name.as_str().to_owned());
-    let told_apart = unique(names);
+    let told_apart = unique_names(names);
     let cases = cases.into_iter().zip(told_apart);
     cases
         .map(|((mut case, step), name)| {
@@ -196,7 +198,7 @@ fn of_threshold(card: &Card, row: &ThresholdRow, identity: &str) -> TestCase {
     case
 }
 
-/// Whether a threshold is one of the reasons of the verdict.
+/// Returns true where a threshold is one of the reasons of the verdict.
 fn is_decisive(card: &Card, row: &ThresholdRow) -> bool {
     let words = row.reason();
     !row.passed && card.reasons.iter().any(|reason| reason.words == words)
@@ -254,7 +256,7 @@ fn of_step(
     case
 }
 
-/// Why a step never ran.
+/// Explains why a step never ran.
 fn why_not(card: &Card, step: &StepRow) -> String {
     let mut failures = card.dependency_failures.iter().chain(&card.not_drawn);
     let failure = failures.find(|failure| failure.step == step.name);

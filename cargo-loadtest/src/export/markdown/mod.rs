@@ -1,307 +1,385 @@
-//! The card for a pull request, a job summary or a chat: tables, and bars of letters.
+//! Renders a page for a pull request, a job summary or a chat.
 //!
 //! GitHub drops a summary of more than 1,024 KiB whole, so a page that is longer is trimmed, and says so.
 
-mod beside;
-mod search;
-mod section;
-mod steps;
-mod table;
 #[cfg(test)]
 mod tests;
 mod text;
 
-use super::beside::{asked, kept, reasons};
-use super::facts::NOT_RUN;
-use loadtest_model::card::{Card, Report, Verdict, view};
-use loadtest_model::record::NotRun;
-use section::SECTIONS;
+use crate::export::page::{
+    Badge, Block, Cell, Column, ColumnKind, Form, Page, Row, Section, Sentence, Sheet, SheetKind,
+    Table, Tile, Tone,
+};
+use crate::export::terminal::text::bar;
+use loadtest_model::card::{Report, view};
 use std::fmt::Write as _;
-use table::figure;
 use text::{code, prose};
 
 /// The most that GitHub takes, in bytes.
 const LIMIT: usize = 1_024 * 1_024;
-/// What the sentence about what was left out may take.
+/// Bytes kept free for the sentence about what was left out.
 const RESERVE: usize = 500;
+/// Lists are shown up to here.
+const MOST: usize = 20;
+/// Letters that a bar of the whole has.
+const BAR: usize = 10;
 
-/// The report as Markdown.
+/// Renders a report as Markdown.
 pub(crate) fn render(report: &Report) -> String {
-    within(report, LIMIT)
+    render_within(report, LIMIT)
 }
 
-/// A scenario of the page.
+/// A part of the text, which is left out as a whole.
 #[derive(Debug)]
 struct Part {
-    passed: bool,
-    head: String,
-    /// As many as there are [`SECTIONS`]; what is left out is empty.
-    sections: Vec<String>,
-}
-
-impl Part {
-    fn len(&self) -> usize {
-        // With the line before it.
-        1 + self.head.len() + self.sections.iter().map(String::len).sum::<usize>()
-    }
-}
-
-/// The report in at most `limit` bytes. What goes first is what matters least: section by section from the
-/// last of [`SECTIONS`], those of scenarios that passed before the others'; then whole scenarios, those that
-/// passed first; then rows of the summary.
-pub(crate) fn within(report: &Report, limit: usize) -> String {
-    let (title, end) = (title(report), end(report));
-    let room = limit.saturating_sub(RESERVE + title.len() + end.len());
-    let mut parts = parts(report);
-    let mut summary = summary(report);
-    let mut left_out = Vec::new();
-    let size = |parts: &[Part], summary: &[Row]| {
-        let rows: usize = summary.iter().map(|row| row.text.len()).sum();
-        rows + parts.iter().map(Part::len).sum::<usize>()
-    };
-    let mut now = size(&parts, &summary);
-    for (at, section) in SECTIONS.iter().enumerate().rev() {
-        for passed in [true, false] {
-            let those = parts.iter_mut().filter(|part| part.passed == passed);
-            for part in those.rev() {
-                let there = part.sections[at].len();
-                if now > room && there > 0 {
-                    part.sections[at].clear();
-                    now -= there;
-                    if !left_out.contains(&section.name.to_owned()) {
-                        left_out.push(section.name.to_owned());
-                    }
-                }
-            }
-        }
-    }
-    let all = parts.len();
-    for passed in [true, false] {
-        while now > room
-            && let Some(last) = parts.iter().rposition(|part| part.passed == passed)
-        {
-            now -= parts.remove(last).len();
-        }
-    }
-    if parts.len() < all {
-        let cards = view::counted((all - parts.len()) as u64, "card");
-        left_out.push(format!("{cards} of {all}"));
-    }
-    let rows = summary.len();
-    for passed in [true, false] {
-        while now > room
-            && let Some(last) = summary.iter().rposition(|row| row.passed == passed)
-        {
-            now -= summary.remove(last).text.len();
-        }
-    }
-    if summary.len() < rows {
-        let cut = view::counted((rows - summary.len()) as u64, "row");
-        left_out.push(format!("{cut} of {rows} of the summary"));
-    }
-    let mut page = title;
-    for row in &summary {
-        page.push_str(&row.text);
-    }
-    for part in &parts {
-        if !page.is_empty() {
-            page.push('\n');
-        }
-        page.push_str(&part.head);
-        for section in &part.sections {
-            page.push_str(section);
-        }
-    }
-    if !left_out.is_empty() {
-        let _ = write!(
-            page,
-            "\n> **Left out, to stay within {}**: {}. The other formats have it.\n",
-            view::bytes(limit as u64),
-            left_out.join(", ")
-        );
-    }
-    page + &end
-}
-
-/// What identifies the run.
-fn end(report: &Report) -> String {
-    format!(
-        "\n<sub>loadtest {} · run {} · {} · exit code {}</sub>\n",
-        code(&report.tool_version),
-        code(&report.run_id),
-        code(&report.started_at),
-        report.exit_code()
-    )
-}
-
-/// What stands above all, but for a single card or a search, which have titles of their own.
-fn title(report: &Report) -> String {
-    if report.cards.len() + report.not_run.len() == 1 || report.capacity.is_some() {
-        return String::new();
-    }
-    let code = report.exit_code();
-    let mark = if code == 0 { "✅" } else { "❌" };
-    let all = (report.cards.len() + report.not_run.len()) as u64;
-    let passed = report.cards.iter().filter(|card| is_passed(card)).count() as u64;
-    let words = if all == 0 {
-        "No scenario ran".to_owned()
-    } else {
-        format!(
-            "{} of {} passed",
-            view::count(passed),
-            view::counted(all, "scenario")
-        )
-    };
-    format!("## {mark} {words}\n")
-}
-
-/// A line of the summary; its head is of no scenario.
-#[derive(Debug)]
-struct Row {
-    passed: bool,
+    /// Parts of a higher rank go first: sections by their own rank, then sheets, then rows of the summary.
+    rank: (u8, u8),
+    /// Parts of scenarios that passed go before others of the same rank.
+    is_passed: bool,
+    title: String,
     text: String,
 }
 
-/// A row per scenario, where there is more than one.
-fn summary(report: &Report) -> Vec<Row> {
-    if report.cards.len() + report.not_run.len() < 2 || report.capacity.is_some() {
-        return Vec::new();
+/// Ranks of what is no section.
+const SHEET: (u8, u8) = (1, 0);
+const SUMMARY: (u8, u8) = (0, 1);
+const ALWAYS: (u8, u8) = (0, 0);
+
+/// Renders a report in at most `limit` bytes: what matters least goes first.
+pub(crate) fn render_within(report: &Report, limit: usize) -> String {
+    let page = Page::new(report);
+    let footer = footer(&page);
+    let mut parts = parts(&page);
+    let mut size = footer.len() + RESERVE + parts.iter().map(|part| part.text.len()).sum::<usize>();
+    let mut order: Vec<usize> = (0..parts.len())
+        .filter(|at| parts[*at].rank != ALWAYS)
+        .collect();
+    order.sort_by_key(|at| (parts[*at].rank, parts[*at].is_passed, *at));
+    let mut left_out: Vec<(String, usize)> = Vec::new();
+    while size > limit
+        && let Some(at) = order.pop()
+    {
+        let part = &mut parts[at];
+        size -= part.text.len();
+        part.text.clear();
+        match left_out.iter_mut().find(|(title, _)| *title == part.title) {
+            Some((_, count)) => *count += 1,
+            None => left_out.push((part.title.clone(), 1)),
+        }
     }
-    let head =
-        "\n| | Scenario | Verdict | Grade | p95 | Errors | Rate |\n|---|---|---|---|--:|--:|--:|\n";
-    let mut rows = vec![Row {
-        passed: false,
-        text: head.to_owned(),
-    }];
-    for card in &report.cards {
-        let headline = &card.headline;
-        let mut text = String::new();
-        let _ = writeln!(
+    let mut text: String = parts.into_iter().map(|part| part.text).collect();
+    if !left_out.is_empty() {
+        let names = left_out.iter().map(|(title, count)| match count {
+            1 => title.clone(),
+            _ => format!("{title} ({count})"),
+        });
+        let _ = write!(
             text,
-            "| {} | {} | {} | {} | {} | {} | {} |",
-            mark(card.verdict),
-            code(&card.name),
-            card.verdict.name(),
-            card.grade.label(),
-            figure(headline.time.p95, view::duration),
-            figure(headline.error_rate, view::percent),
-            figure(headline.achieved_per_second, view::rate),
+            "\n> **Left out, to stay within {}**: {}. The other formats have it.\n",
+            view::bytes(limit as u64),
+            names.collect::<Vec<_>>().join(", ")
         );
-        rows.push(Row {
-            passed: is_passed(card),
-            text,
-        });
     }
-    for scenario in &report.not_run {
-        let none = view::NONE;
-        let name = code(&scenario.scenario);
-        rows.push(Row {
-            passed: false,
-            text: format!("| ❌ | {name} | {NOT_RUN} | {none} | {none} | {none} | {none} |\n"),
-        });
-    }
-    rows
+    text + &footer
 }
 
-fn parts(report: &Report) -> Vec<Part> {
-    let level = if report.cards.len() + report.not_run.len() > 1 {
-        "###"
-    } else {
-        "##"
-    };
+fn footer(page: &Page) -> String {
+    format!(
+        "\n<sub>loadtest {} · run {} · {} · exit code {}</sub>\n",
+        code(&page.tool_version),
+        code(&page.run_id),
+        code(&page.started_at),
+        page.exit_code
+    )
+}
+
+fn parts(page: &Page) -> Vec<Part> {
     let mut parts = Vec::new();
-    if let Some(search) = &report.capacity {
-        parts.push(Part {
-            passed: false,
-            head: search::search(search),
-            sections: vec![String::new(); SECTIONS.len()],
-        });
-    }
-    parts.extend(report.cards.iter().map(|card| {
-        Part {
-            passed: is_passed(card),
-            head: head(report, card, level),
-            sections: SECTIONS
-                .iter()
-                .map(|section| (section.write)(report, card))
-                .collect(),
+    let is_summarised = !page.is_search && page.sheets.len() != 1;
+    if is_summarised {
+        let mark = if page.exit_code == 0 { "✅" } else { "❌" };
+        let mut text = format!("## {mark} {}\n", page.outcome);
+        if !page.sheets.is_empty() {
+            text.push_str(&table_head(&page.scenarios.columns));
         }
-    }));
-    parts.extend(report.not_run.iter().map(|scenario| Part {
-        passed: false,
-        head: not_run(scenario, level),
-        sections: vec![String::new(); SECTIONS.len()],
-    }));
+        parts.push(Part::fixed(text));
+        let rows = page.sheets.iter().zip(&page.scenarios.rows);
+        parts.extend(rows.map(|(sheet, row)| Part {
+            rank: SUMMARY,
+            title: "rows of the summary".to_owned(),
+            ..Part::of_sheet(sheet, table_row(row))
+        }));
+    }
+    for (at, sheet) in page.sheets.iter().enumerate() {
+        let level = if is_summarised || at > 0 { "###" } else { "##" };
+        let gap = if parts.is_empty() { "" } else { "\n" };
+        parts.push(Part {
+            rank: SHEET,
+            title: "cards".to_owned(),
+            ..Part::of_sheet(sheet, format!("{gap}{}", head(sheet, level)))
+        });
+        parts.extend(sheet.sections.iter().filter_map(|section| {
+            let text = render_section(section)?;
+            let title = section.title.split(" VALID").next().unwrap_or_default();
+            Some(Part {
+                rank: (2, section.rank),
+                title: if title.is_empty() {
+                    "notes".to_owned()
+                } else {
+                    prose(title)
+                },
+                ..Part::of_sheet(sheet, text)
+            })
+        }));
+    }
     parts
 }
 
-fn is_passed(card: &Card) -> bool {
-    card.verdict == Verdict::Passed
-}
+impl Part {
+    fn fixed(text: String) -> Self {
+        Self {
+            rank: ALWAYS,
+            is_passed: false,
+            title: String::new(),
+            text,
+        }
+    }
 
-fn mark(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Passed => "✅",
-        Verdict::Failed | Verdict::NotPermitted | Verdict::Internal => "❌",
-        Verdict::Invalid | Verdict::Interrupted | Verdict::Empty => "⚠️",
+    fn of_sheet(sheet: &Sheet, text: String) -> Self {
+        Self {
+            is_passed: sheet.tone == Tone::Good,
+            ..Self::fixed(text)
+        }
     }
 }
 
-/// Verdict, grade, reasons and the figures in large type.
-fn head(report: &Report, card: &Card, level: &str) -> String {
-    let mut head = String::new();
-    let grade = &card.grade;
-    let trial = if report.capacity.is_some() {
-        "The decisive trial: "
+/// Renders verdict, grade, reasons and the figures in large type.
+fn head(sheet: &Sheet, level: &str) -> String {
+    let mark = mark(sheet.tone);
+    let mut head = format!("{level} {mark} {}: {}", sheet.verdict, code(&sheet.name));
+    if let Some(Badge {
+        title,
+        label,
+        notes,
+        ..
+    }) = &sheet.badge
+    {
+        let _ = write!(head, ", {title} {}", escape_star(label));
+        for note in notes {
+            let _ = write!(head, ", {note}");
+        }
+    }
+    head.push_str("\n\n");
+    if !sheet.about.is_empty() {
+        let (identity, load) = sheet.about.split_once(" · ").unwrap_or((&sheet.about, ""));
+        let identity = if sheet.kind == SheetKind::Card {
+            code(identity)
+        } else {
+            prose(identity)
+        };
+        let _ = write!(head, "{identity} · {}\n\n", prose(load));
+    }
+    if !sheet.description.is_empty() {
+        let _ = write!(head, "{}\n\n", prose(&sheet.description));
+    }
+    if !sheet.tags.is_empty() {
+        let tags: Vec<_> = sheet.tags.iter().map(|tag| code(tag)).collect();
+        let _ = write!(head, "Tags: {}\n\n", tags.join(", "));
+    }
+    head.push_str(&render_sentences(&sheet.remarks));
+    if !sheet.tiles.is_empty() {
+        head.push_str(&render_tiles(&sheet.tiles));
+        let _ = write!(head, "\n{}\n", prose(&sheet.tiles_note));
+    }
+    head
+}
+
+const fn mark(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Good => "✅",
+        Tone::Bad => "❌",
+        Tone::Fair => "⚠️",
+        Tone::Plain | Tone::Muted => "",
+    }
+}
+
+/// The asterisk of a small sample is no markup.
+fn escape_star(label: &str) -> String {
+    label.replace('*', "&#42;")
+}
+
+fn render_tiles(tiles: &[Tile]) -> String {
+    let columns: Vec<_> = tiles
+        .iter()
+        .map(|tile| Column {
+            title: tile.title.to_owned(),
+            kind: ColumnKind::Figure,
+            leaves: 0,
+            group: String::new(),
+        })
+        .collect();
+    let cells = tiles.iter().map(|tile| {
+        let figure = emphasize(bind(&tile.figure), tile.is_alarming);
+        if tile.note.is_empty() {
+            figure
+        } else {
+            format!("{figure}<br>{}", tile.note)
+        }
+    });
+    format!("{}{}", table_head(&columns), join_row(cells))
+}
+
+/// Returns a section, or nothing where there is nothing to show.
+fn render_section(section: &Section) -> Option<String> {
+    let contents = render_blocks(&section.blocks);
+    if contents.is_empty() {
+        return None;
+    }
+    let title = prose(&section.title);
+    Some(if title.is_empty() {
+        format!("\n{contents}")
+    } else if section.is_folded() {
+        format!("\n<details><summary>{title}</summary>\n\n{contents}\n</details>\n")
     } else {
-        ""
-    };
-    let mark = mark(card.verdict);
-    let (verdict, name) = (card.verdict.name(), code(&card.name));
-    let _ = write!(
-        head,
-        "{level} {mark} {trial}{verdict}: {name}, grade {}",
-        grade.label()
-    );
-    if let Some(score) = grade.score {
-        let _ = write!(head, " ({})", view::score(score));
-    }
-    if let Some((low, high)) = grade.interval {
-        let _ = write!(head, ", {} to {}", view::score(low), view::score(high));
-    }
-    if grade.partial && grade.score.is_some() {
-        head.push_str(", partial");
-    }
-    if let Some(asked) = asked(card) {
-        let _ = write!(head, ", {asked}");
-    }
-    let _ = write!(
-        head,
-        "\n\n{} · {}\n\n",
-        code(&card.identity),
-        prose(&card.setting.load)
-    );
-    for reason in reasons(card) {
-        let _ = writeln!(head, "- {mark} {}", prose(&reason));
-    }
-    if card.reasons.is_empty() {
-        let _ = writeln!(head, "- ✅ {}", prose(&kept(card)));
-    }
-    for remark in &card.remarks {
-        let _ = writeln!(head, "- ⚠️ {}", prose(remark));
-    }
-    head.push_str(&section::tiles(card));
-    head
+        format!("\n**{title}**\n\n{contents}")
+    })
 }
 
-fn not_run(scenario: &NotRun, level: &str) -> String {
-    let name = code(&scenario.scenario);
-    let mut head = format!(
-        "{level} ❌ {NOT_RUN}: {name}\n\n- ❌ {}\n",
-        prose(&scenario.message)
-    );
-    if let Some(help) = &scenario.help {
-        let _ = writeln!(head, "- → {}", prose(help));
+fn render_blocks(blocks: &[Block]) -> String {
+    let mut text = String::new();
+    for block in blocks {
+        let block = match block {
+            Block::Table(table) => render_table(table),
+            Block::Folded(_, table) => render_table(table),
+            Block::Sentences(sentences) => render_sentences(sentences),
+            Block::Facts(facts) => {
+                let mut rows = String::from("| | |\n|---|---|\n");
+                for (label, value) in facts {
+                    rows.push_str(&join_row([label.clone(), code(value)].into_iter()));
+                }
+                rows
+            }
+            Block::Charts(charts) => {
+                let instead = render_blocks(&charts.instead);
+                instead + &render_blocks(&charts.beside)
+            }
+        };
+        if !text.is_empty() && !block.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&block);
     }
-    head
+    text
+}
+
+/// Renders marked sentences as a list, and others as paragraphs.
+fn render_sentences(sentences: &[Sentence]) -> String {
+    let mut text = String::new();
+    let mut was_marked = true;
+    for sentence in sentences {
+        if !text.is_empty() && !(was_marked && sentence.is_marked) {
+            text.push('\n');
+        }
+        was_marked = sentence.is_marked;
+        if sentence.is_marked {
+            let _ = write!(text, "- {} ", mark(sentence.tone));
+        }
+        if !sentence.lead.is_empty() {
+            let _ = write!(text, "**{}** ", sentence.lead);
+        }
+        let words = prose(&sentence.words);
+        let _ = match sentence.is_small {
+            true => write!(text, "<sub>{words}</sub>"),
+            false => write!(text, "{words}"),
+        };
+        if let Some(help) = &sentence.help {
+            let _ = write!(text, " → {}", prose(help));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn render_table(table: &Table) -> String {
+    let most = if table.is_list { MOST } else { usize::MAX };
+    let mut text = table_head(&table.columns);
+    text.extend(table.rows.iter().take(most).map(table_row));
+    if table.rows.len() > most {
+        let _ = write!(text, "\nand {} more\n", table.rows.len() - most);
+    }
+    text
+}
+
+fn table_head(columns: &[Column]) -> String {
+    let titles = columns.iter().map(|column| {
+        let title = prose(&column.title);
+        if column.group.is_empty() {
+            title
+        } else {
+            format!("{}: {title}", column.group)
+        }
+    });
+    let mut head = format!("\n{}|", join_row(titles));
+    for column in columns {
+        head.push_str(if column.kind == ColumnKind::Figure {
+            "--:|"
+        } else {
+            "---|"
+        });
+    }
+    head + "\n"
+}
+
+fn table_row(row: &Row) -> String {
+    let cells = row.cells.iter().enumerate().map(|(at, cell)| {
+        let inner = if row.is_inner && at == 0 { "↳ " } else { "" };
+        let is_strong =
+            cell.tone == Tone::Bad && cell.form != Form::Prose || at == 0 && row.flag.is_some();
+        format!("{inner}{}", render_cell(cell, is_strong))
+    });
+    join_row(cells)
+}
+
+fn render_cell(cell: &Cell, is_strong: bool) -> String {
+    let mut text = render_text(cell.form, &cell.text);
+    if let Some(share) = cell.bar {
+        text = format!("{} {text}", bar(share, BAR)).trim().to_owned();
+    }
+    let mut text = emphasize(text, is_strong && cell.form != Form::Chip);
+    for (form, note) in &cell.notes {
+        let note = render_text(*form, note);
+        if !note.is_empty() {
+            let _ = write!(text, "<br>{note}");
+        }
+    }
+    text
+}
+
+fn render_text(form: Form, text: &str) -> String {
+    match form {
+        Form::Figure | Form::Chip => bind(&escape_star(text)).replace('<', "&lt;"),
+        Form::Name | Form::Code | Form::Sample => code(text),
+        Form::Prose => prose(text),
+    }
+}
+
+/// Keeps a number and its unit on one line.
+fn bind(figure: &str) -> String {
+    figure.replace(' ', "\u{a0}")
+}
+
+fn emphasize(text: String, is_strong: bool) -> String {
+    if is_strong && !text.is_empty() {
+        format!("**{text}**")
+    } else {
+        text
+    }
+}
+
+fn join_row(cells: impl Iterator<Item = String>) -> String {
+    let mut row = String::from("|");
+    for cell in cells {
+        let _ = write!(row, " {cell} |");
+    }
+    row + "\n"
 }

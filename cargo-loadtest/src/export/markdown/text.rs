@@ -80,7 +80,8 @@ fn word(word: &str) -> String {
     markdown
 }
 
-/// Whether the sites would make a link of a word, to a person, an issue, a commit or a page.
+/// Returns true where a site would make a link of a word: to a person, an issue, a commit or a
+/// page.
 fn links(word: &str) -> bool {
     let hexadecimal = word.trim_matches(|letter: char| !letter.is_ascii_alphanumeric());
     word.contains(['@', '#', '!', '$', '~', '&'])

@@ -3,10 +3,10 @@
 use super::Scenario;
 use super::page::{Page, Sums};
 use crate::console::clean;
-use crate::export::facts::unique;
+use crate::export::labels::unique_names;
 use loadtest_model::comparison::{Change, Compared, Outcome};
 
-/// How many reasons of each kind there are.
+/// Counts the reasons of each kind.
 pub(super) fn of_reasons(page: &mut Page, cards: &[Scenario<'_>]) {
     let name = "loadtest_reasons";
     page.family(
@@ -26,7 +26,7 @@ pub(super) fn of_reasons(page: &mut Page, cards: &[Scenario<'_>]) {
     }
 }
 
-/// Whether the least grade was reached that was asked for.
+/// Tells for each scenario if it reached the required grade.
 pub(super) fn of_grades(page: &mut Page, cards: &[Scenario<'_>]) {
     if cards
         .iter()
@@ -49,7 +49,7 @@ pub(super) fn of_grades(page: &mut Page, cards: &[Scenario<'_>]) {
     }
 }
 
-/// What changed against the baseline: the step is empty for the journey.
+/// Writes the changes against the baseline; the step is empty for the journey.
 pub(super) fn of_comparisons(page: &mut Page, cards: &[Scenario<'_>]) {
     if cards
         .iter()
@@ -114,7 +114,7 @@ fn of_figures(page: &mut Page, name: &str, scenario: &Scenario<'_>, value: fn(&C
         let step = subject.step.as_deref();
         step.map(clean).unwrap_or_default()
     });
-    for (subject, step) in comparison.subjects.iter().zip(unique(names)) {
+    for (subject, step) in comparison.subjects.iter().zip(unique_names(names)) {
         for figure in &subject.figures {
             let labels = [
                 ("scenario", scenario.identity),

@@ -10,14 +10,14 @@ mod steps;
 mod tests;
 
 use crate::console::clean;
-use crate::export::facts::{identities, regraded, step_names, unique};
+use crate::export::labels::{describe_regrading, label_scenarios, label_steps, unique_names};
 use loadtest_model::card::{Capacity, Card, Report, StepRow, Trust};
 use page::{Page, Sums};
 
 /// The report as the text of OpenMetrics.
 pub(crate) fn render(report: &Report) -> String {
     let mut page = Page(String::new());
-    let names = identities(report);
+    let names = label_scenarios(report);
     let cards: Vec<Scenario<'_>> = report
         .cards
         .iter()
@@ -25,7 +25,7 @@ pub(crate) fn render(report: &Report) -> String {
         .map(|(card, identity)| Scenario {
             card,
             identity,
-            steps: step_names(card),
+            steps: label_steps(card),
         })
         .collect();
     of_run(&mut page, report, &names, &cards);
@@ -92,7 +92,7 @@ fn of_run(page: &mut Page, report: &Report, names: &[String], cards: &[Scenario<
             ("fingerprint", &setting.fingerprint),
             ("version", setting.version.as_deref().unwrap_or_default()),
             ("min_grade", card.min_grade.map_or("", |least| least.name())),
-            ("regraded", &regraded(card).unwrap_or_default()),
+            ("regraded", &describe_regrading(card).unwrap_or_default()),
         ];
         page.sample("loadtest_scenario_info", &labels, 1.0);
     }
@@ -274,7 +274,7 @@ fn of_thresholds(page: &mut Page, cards: &[Scenario<'_>]) {
     }
 }
 
-/// What the scenarios counted and timed by themselves.
+/// Writes what the scenarios counted and timed by themselves.
 fn of_own(page: &mut Page, cards: &[Scenario<'_>]) {
     if cards
         .iter()
@@ -287,7 +287,7 @@ fn of_own(page: &mut Page, cards: &[Scenario<'_>]) {
         );
     }
     for Scenario { card, identity, .. } in cards {
-        let names = unique(card.counters.iter().map(|row| clean(&row.name)));
+        let names = unique_names(card.counters.iter().map(|row| clean(&row.name)));
         for (row, name) in card.counters.iter().zip(names) {
             let labels = [("scenario", *identity), ("name", name.as_str())];
             page.sample("loadtest_own_counter_total", &labels, row.count as f64);
@@ -301,7 +301,7 @@ fn of_own(page: &mut Page, cards: &[Scenario<'_>]) {
         page.family(family, "summary", "What the scenario timed by itself.");
     }
     for Scenario { card, identity, .. } in cards {
-        let names = unique(card.timings.iter().map(|row| clean(&row.name)));
+        let names = unique_names(card.timings.iter().map(|row| clean(&row.name)));
         for (row, name) in card.timings.iter().zip(names) {
             page.summary(
                 family,

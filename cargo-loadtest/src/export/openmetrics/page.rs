@@ -1,14 +1,14 @@
 //! The text of OpenMetrics: families, and samples with their labels.
 
 use crate::console::clean;
-use crate::export::facts::micros;
+use crate::export::labels::round_to_micros;
 use loadtest_model::card::Quantiles;
 use std::fmt::Write as _;
 
 /// The labels of a sample.
 pub(super) type Labels<'a> = &'a [(&'static str, &'a str)];
 
-/// What is written so far.
+/// The text so far.
 #[derive(Debug)]
 pub(super) struct Page(pub(super) String);
 
@@ -52,7 +52,11 @@ impl Page {
             ("1.0", times.max),
         ] {
             let labels = [labels, &[("quantile", quantile)]].concat();
-            self.figure(name, &labels, time.map(|time| micros(time) as f64 / 1e6));
+            self.figure(
+                name,
+                &labels,
+                time.map(|time| round_to_micros(time) as f64 / 1e6),
+            );
         }
         let samples = times.samples as f64;
         self.sample(&format!("{name}_count"), labels, samples);
@@ -74,7 +78,7 @@ impl Sums {
     }
 }
 
-/// As a label or a help text has it: what ends either is escaped.
+/// Escapes a text for a label or a help line.
 fn escaped(text: &str) -> String {
     clean(text).replace('\\', "\\\\").replace('"', "\\\"")
 }

@@ -3,7 +3,7 @@
 use super::Scenario;
 use super::page::Page;
 use crate::console::clean;
-use crate::export::facts::unique;
+use crate::export::labels::unique_names;
 use loadtest_model::card::{Quantiles, StepRow};
 
 pub(super) fn of_steps(page: &mut Page, cards: &[Scenario<'_>]) {
@@ -101,7 +101,7 @@ pub(super) fn of_requests(page: &mut Page, cards: &[Scenario<'_>]) {
     {
         return;
     }
-    let names = |step: &StepRow| unique(step.inner.iter().map(|row| clean(&row.name)));
+    let names = |step: &StepRow| unique_names(step.inner.iter().map(|row| clean(&row.name)));
     page.family(
         "loadtest_requests",
         "counter",

@@ -68,7 +68,7 @@ fn seconds_and_counts_are_those_of_the_card() {
     let card = &report.cards[0];
     let text = render(&report);
     let p95 = card.steps[0].response.p95.unwrap();
-    let p95 = crate::export::facts::micros(p95) as f64 / 1e6;
+    let p95 = crate::export::labels::round_to_micros(p95) as f64 / 1e6;
     for line in [
         "loadtest_exit_code 99".to_owned(),
         "loadtest_passed{scenario=\"shop::load::checkout_flow\"} 0".to_owned(),

@@ -6,7 +6,7 @@ use crate::export::scene::{Anchor, Paint, Scene, Shape};
 
 /// Letters below this size are hard to read on paper.
 const SMALLEST: f64 = 6.4;
-/// How far words may stand beyond the room they have: letters are larger here than in the drawing.
+/// Words may exceed their room by this: letters are larger here than in the drawing.
 const MARGIN: f64 = 3.0;
 /// The height of a line, as a share of the size of its letters.
 pub(super) const LEADING: f64 = 1.38;
@@ -28,7 +28,7 @@ pub(super) enum Item {
         closed: bool,
     },
     Text {
-        /// Where the base line begins.
+        /// The beginning of the base line.
         at: At,
         text: String,
         face: Face,
@@ -152,7 +152,7 @@ impl Block {
         Self::lines(lines(spans, width, most, fonts), size)
     }
 
-    /// One line of one look.
+    /// Draws a single line of one style.
     pub(super) fn label(text: &str, style: Style, width: f64, fonts: &Fonts) -> Self {
         Self::words(&plain(text, style), width, 1, fonts)
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 /// The width and height of a page: A4.
 pub(super) const PAGE: At = (595.28, 841.89);
-/// What is left free at the left and at the right.
+/// The margin at the left and at the right.
 const SIDE: f64 = 42.0;
 const TOP: f64 = 44.0;
 /// Below this there is the foot only.
@@ -28,13 +28,13 @@ pub(super) struct Mark {
     pub(super) y: f64,
 }
 
-/// What waits for the block below it.
+/// A heading that waits for the block below it.
 #[derive(Debug, Default)]
 struct Heading {
     /// Space above it; none at the top of a page.
     above: f64,
     block: Block,
-    /// What the outline calls its place, and on which level.
+    /// Title and level in the outline.
     mark: Option<(String, usize)>,
 }
 
@@ -200,7 +200,7 @@ impl<'a> Flow<'a> {
             .collect()
     }
 
-    /// Whether something is written on a page that stands for a character that no font has.
+    /// Returns true where a page has a replacement for a character that no font has.
     fn escapes(page: &[Item]) -> bool {
         page.iter()
             .any(|item| matches!(item, Item::Text { escaped: true, .. }))

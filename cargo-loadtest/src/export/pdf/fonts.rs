@@ -26,7 +26,7 @@ struct Inner {
     parsed: ParsedFont,
 }
 
-/// What is wrong with a file that should be a font.
+/// The reason why a file is no usable font.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoFont {
     /// It is something else, or broken.
@@ -155,7 +155,7 @@ impl Fonts {
         f64::from(width.unwrap_or_default()) / f64::from(font.0.parsed.units_per_em)
     }
 
-    /// What a document needs of each of its fonts.
+    /// Returns the part of each font that a document needs.
     pub(super) fn subsets(&self, used: &BTreeMap<Face, BTreeSet<char>>) -> Vec<(Face, ParsedFont)> {
         used.iter()
             .map(|(face, letters)| (*face, self.0[face.0].subset(letters, face.0)))

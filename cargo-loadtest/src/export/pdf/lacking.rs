@@ -2,7 +2,7 @@
 
 use super::SUB;
 use super::flow::Flow;
-use super::text::plain;
+use super::text::{plain, prose};
 use std::collections::BTreeMap;
 
 /// Scripts and a free font of each: from, to, what it is, the usual name of the file.
@@ -53,7 +53,7 @@ const SCRIPTS: [(u32, u32, &str, &str); 21] = [
 /// More of a script are left out.
 const MOST: usize = 12;
 
-/// What may hold a character.
+/// Names the script of a character, and a font that has it.
 fn hint(letter: char) -> (&'static str, Option<&'static str>) {
     let code = u32::from(letter);
     let invisible = letter.is_control()
@@ -83,7 +83,7 @@ pub(super) fn place(flow: &mut Flow<'_>) {
     flow.heading("Characters that are not shown");
     let words = "The fonts of this document lack these characters, which stand above by their numbers. \
                  A font file that has them is added with `--pdf-font FILE`.";
-    flow.paragraph(&super::prose(words, SUB));
+    flow.paragraph(&prose(words, SUB));
     flow.gap(4.0);
     for ((script, file), letters) in scripts {
         let mut words: Vec<String> = letters

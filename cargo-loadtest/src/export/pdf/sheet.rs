@@ -1,299 +1,266 @@
-//! One card, from its verdict to its notes.
+//! Places a sheet on pages, from its verdict to its notes.
 
-use super::block::{Block, colour};
+use super::block::Block;
 use super::flow::{Flow, WIDTH};
 use super::fonts::Fonts;
-use super::text::{ALARM, FAIR, GOOD, INK, MUTED, Style, lines, plain, prose};
-use super::{
-    BADGE, BODY, SUB, beside, drawings, figure, findings, grade_colour, reasons, steps, tone, top,
-};
-use crate::export::beside::{asked, kept, reasons as told};
-use crate::export::chart;
-use crate::export::facts::{errors_alarm, facts, percentiles_of, spared_heading};
-use loadtest_model::card::{Card, Report, Trust, view};
-use std::fmt::Write as _;
+use super::text::{ALARM, GRID, INK, MUTED, Span, Style, lines, plain, prose};
+use super::{BODY, SUB, colour_of, table};
+use crate::export::chart::Chart;
+use crate::export::page::{self, Badge, Charts, Section, Sentence, Sheet, Tile};
 
-pub(super) fn place(flow: &mut Flow<'_>, report: &Report, card: &Card) {
-    head(flow, card);
-    flow.gap(16.0);
-    flow.place(tiles(card, flow.fonts));
-    flow.gap(3.0);
-    flow.paragraph(&plain(percentiles_of(card), SUB));
-    steps::table(flow, card);
-    losses(flow, card);
-    steps::time(flow, card);
-    steps::accounts(flow, card);
-    findings::dependencies(flow, "Dependency failures", &card.dependency_failures);
-    findings::dependencies(flow, spared_heading(card), &card.not_drawn);
-    findings::weights(flow, card);
-    findings::statuses(flow, card);
-    findings::own(flow, card);
-    drawings::over_time(flow, card);
-    drawings::distribution(flow, card);
-    drawings::slowest(flow, card);
-    findings::errors(flow, card);
-    findings::thresholds(flow, card);
-    beside::place(flow, card);
-    trust(flow, card);
-    iterations(flow, card);
-    environment(flow, report, card);
-    drawings::of_generator(flow, card);
-    notes(flow, card);
+/// The width of the badge in the upper right corner.
+const BADGE: f64 = 92.0;
+/// The space between two drawings.
+const BETWEEN: f64 = 22.0;
+/// The width of one of two drawings beside one another.
+const HALF: f64 = (WIDTH - BETWEEN) / 2.0;
+/// Space left of marked sentences.
+const INDENT: f64 = 12.0;
+/// The width of the labels of facts.
+const LABELS: f64 = 78.0;
+
+pub(super) fn place(flow: &mut Flow<'_>, sheet: &Sheet) {
+    flow.mark(&sheet.name, 0);
+    flow.before_next(head(sheet, flow.fonts));
+    let remarks = sentence_rows(&sheet.remarks, WIDTH, flow.fonts);
+    flow.rows(&Block::default(), remarks);
+    if !sheet.tiles.is_empty() {
+        flow.gap(16.0);
+        flow.place(tiles(&sheet.tiles, flow.fonts));
+        flow.gap(3.0);
+        flow.paragraph(&plain(&*sheet.tiles_note, SUB));
+    }
+    for section in &sheet.sections {
+        place_section(flow, section);
+    }
 }
 
-fn head(flow: &mut Flow<'_>, card: &Card) {
-    let tone = tone(card.verdict);
-    flow.mark(&card.name, 0);
-    let badge = badge(card, flow.fonts);
-    let about = format!("{} · {}", card.identity, card.setting.load);
-    let mut below = vec![plain(about, SUB)];
-    if !card.description.is_empty() {
-        below.push(plain(&*card.description, BODY));
+/// Draws the verdict, the name and what is below them, beside the badge.
+fn head(sheet: &Sheet, fonts: &Fonts) -> Block {
+    let room = WIDTH - sheet.badge.as_ref().map_or(0.0, |_| BADGE + 16.0);
+    let tone = colour_of(sheet.tone);
+    let mut block = Block::default();
+    let style = Style::new(8.0).bold().colour(tone);
+    for line in lines(&plain(&*sheet.verdict, style), room, 1, fonts) {
+        block.frame((0.4, 0.4), (line.width + 16.0, 15.0), 7.5, tone);
+        block.line(line, (8.4, 10.9));
     }
-    if !card.tags.is_empty() {
-        below.push(plain(format!("Tags: {}", card.tags.join(", ")), SUB));
-    }
-    let verdict = (card.verdict.name(), tone);
-    flow.before_next(top(flow, verdict, &card.name, &below, Some(badge)));
-    let told = told(card).into_iter();
-    let mut sentences: Vec<_> = told.map(|words| (words, INK)).collect();
-    if sentences.is_empty() {
-        sentences.push((kept(card), INK));
-    }
-    sentences.extend(card.remarks.iter().map(|remark| (remark.clone(), FAIR)));
-    reasons(flow, tone, &sentences);
-}
-
-/// The overall grade in large type.
-fn badge(card: &Card, fonts: &Fonts) -> Block {
-    let tone = grade_colour(card.grade.letter);
-    let mut below = Vec::new();
-    if let Some(score) = card.grade.score {
-        below.push(view::score(score));
-    }
-    if let Some((from, to)) = card.grade.interval {
-        below.push(format!("{} – {}", view::score(from), view::score(to)));
-    }
-    if card.grade.partial {
-        below.push("partial".to_owned());
-    }
-    if card.grade.withheld {
-        below.push("withheld".to_owned());
-    }
-    if let Some(asked) = asked(card) {
-        // In two lines: there is little room.
-        let (least, end) = asked.split_once(" asked").unwrap_or((&asked, ""));
-        below.extend([least.to_owned(), format!("asked{end}")]);
-    }
-    let (width, height) = (BADGE, 60.0 + 11.0 * below.len() as f64);
-    let mut block = Block::gap(height);
-    block.plate((0.0, 0.0), (width, height), 10.0, tone.tint(0.09));
-    let label = card.grade.label();
-    let size = if label.chars().count() > 2 {
-        32.0
-    } else {
-        40.0
+    block.height = 22.0;
+    let name = plain(&*sheet.name, Style::new(21.0).bold());
+    block.below(Block::words(&name, room, 4, fonts));
+    let tags = match sheet.tags.len() {
+        0 => String::new(),
+        _ => format!("Tags: {}", sheet.tags.join(", ")),
     };
-    let mut centred = |words: String, style: Style, y: f64| {
-        for line in lines(&plain(words, style), width - 8.0, 1, fonts) {
-            let x = (width - line.width) / 2.0;
-            block.line(line, (x, y));
+    for words in [
+        prose(&sheet.about, SUB),
+        plain(&*sheet.description, BODY),
+        plain(tags, SUB),
+    ] {
+        if words.iter().any(|span| !span.text.is_empty()) {
+            block.height += 2.0;
+            block.below(Block::words(&words, room, 8, fonts));
         }
-    };
-    centred(label, Style::new(size).bold().colour(tone), 46.0);
-    for (i, words) in below.into_iter().enumerate() {
-        centred(words, Style::new(8.0).colour(tone), 60.0 + 11.0 * i as f64);
     }
+    if let Some(found) = &sheet.badge {
+        block.add(badge(found, fonts), (WIDTH - BADGE, 0.0));
+    }
+    block.height += 10.0;
     block
 }
 
-fn tiles(card: &Card, fonts: &Fonts) -> Block {
-    let head = &card.headline;
-    let time = |time: Option<_>| figure(time, view::duration);
-    let mut failed = format!("{} failed", view::count(head.failed));
-    if head.dropped > 0 {
-        let _ = write!(failed, ", {} dropped", view::count(head.dropped));
-    }
-    let (rate, errors) = if head.single_request {
-        ("Success rate", head.error_rate.map(|rate| 1.0 - rate))
-    } else {
-        ("Error rate", head.error_rate)
+/// Draws the result in large type.
+fn badge(badge: &Badge, fonts: &Fonts) -> Block {
+    let tone = colour_of(badge.tone);
+    let size = match badge.label.chars().count() {
+        0..=2 => 40.0,
+        3..=4 => 32.0,
+        5..=7 => 18.0,
+        _ => 14.0,
     };
-    let achieved = if head.single_request {
-        "RPS"
-    } else {
-        "Journeys/s"
-    };
-    let target = head.target_per_second.map_or_else(
-        || "closed model: no target".to_owned(),
-        |target| format!("of {} targeted", view::rate(target)),
+    let room = BADGE - 8.0;
+    let large = lines(
+        &plain(&*badge.label, Style::new(size).bold().colour(tone)),
+        room,
+        1,
+        fonts,
     );
-    let mut tiles = vec![
-        ("p50", time(head.time.p50), String::new(), false),
-        ("p95", time(head.time.p95), String::new(), false),
-        ("p99", time(head.time.p99), String::new(), false),
-        (
-            rate,
-            figure(errors, view::percent),
-            failed,
-            errors_alarm(card),
-        ),
-        (
-            achieved,
-            figure(head.achieved_per_second, view::rate),
-            target,
-            false,
-        ),
-    ];
-    if !head.single_request {
-        let failures = head.dependency_failures;
-        tiles.push((
-            "Dependency failures",
-            view::count(failures),
-            String::new(),
-            failures > 0,
-        ));
+    let small = Style::new(8.0).colour(tone);
+    let notes = badge
+        .notes
+        .iter()
+        .flat_map(|note| lines(&plain(&**note, small), room, 2, fonts));
+    let mut block = Block::default();
+    let mut y = 29.0 + 0.42 * size;
+    let mut texts = Block::default();
+    for line in large {
+        texts.line(line.clone(), ((BADGE - line.width) / 2.0, y));
     }
+    y = y.max(46.0);
+    for line in notes {
+        y += 11.0;
+        texts.line(line.clone(), ((BADGE - line.width) / 2.0, y + 3.0));
+    }
+    block.plate((0.0, 0.0), (BADGE, y + 14.0), 10.0, tone.tint(0.09));
+    block.add(texts, (0.0, 0.0));
+    block.height = y + 14.0;
+    block
+}
+
+fn tiles(tiles: &[Tile], fonts: &Fonts) -> Block {
     let width = WIDTH / tiles.len() as f64;
     let mut block = Block::default();
     let mut height: f64 = 0.0;
-    for (i, (name, figure, note, is_bad)) in tiles.into_iter().enumerate() {
-        let colour = |other| if is_bad { ALARM } else { other };
+    for (i, tile) in tiles.iter().enumerate() {
+        let colour = |other| if tile.is_alarming { ALARM } else { other };
         let mut one = Block::gap(8.0);
         let room = width - 8.0;
-        one.below(Block::label(name, SUB.colour(colour(MUTED)), room, fonts));
+        one.below(Block::label(
+            tile.title,
+            SUB.colour(colour(MUTED)),
+            room,
+            fonts,
+        ));
         let large = Style::new(15.0).bold().colour(colour(INK));
-        one.below(Block::label(&figure, large, room, fonts));
-        let note = plain(note, Style::new(7.2).colour(colour(MUTED)));
+        one.below(Block::label(&tile.figure, large, room, fonts));
+        let note = plain(&*tile.note, Style::new(7.2).colour(colour(MUTED)));
         one.below(Block::words(&note, room, 2, fonts));
         height = height.max(one.height + 6.0);
         block.add(one, (width * i as f64, 0.0));
     }
     block.height = height;
     for y in [0.0, height] {
-        block.rule((0.0, y), WIDTH, super::text::GRID);
+        block.rule((0.0, y), WIDTH, GRID);
     }
     block
 }
 
-fn losses(flow: &mut Flow<'_>, card: &Card) {
-    if card.losses.is_empty() {
-        return;
+fn place_section(flow: &mut Flow<'_>, section: &Section) {
+    if section.title.is_empty() {
+        flow.gap(18.0);
+    } else {
+        flow.heading(&section.title);
     }
-    flow.heading("Where the grade lost points");
-    for loss in &card.losses {
-        let style = BODY.bold().colour(ALARM);
-        let points = lines(
-            &plain(view::points(loss.points), style),
-            40.0,
-            1,
-            flow.fonts,
-        );
-        let mut first = Block::default();
-        for line in points {
-            let x = 36.0 - line.width;
-            first.line(line, (x, BODY.size * 1.04));
+    for (at, block) in section.blocks.iter().enumerate() {
+        if at > 0 {
+            flow.gap(7.0);
         }
-        let rest = lines(&prose(&loss.words, BODY), WIDTH - 46.0, 12, flow.fonts);
-        first.add(Block::lines(rest, BODY.size), (46.0, 0.0));
-        first.height += 2.0;
-        flow.place(first);
+        match block {
+            page::Block::Table(table) => table::place(flow, table),
+            page::Block::Sentences(sentences) => {
+                let rows = sentence_rows(sentences, WIDTH, flow.fonts);
+                flow.rows(&Block::default(), rows);
+            }
+            page::Block::Facts(facts) => {
+                let rows = fact_rows(facts, WIDTH, flow.fonts);
+                flow.rows(&Block::default(), rows);
+            }
+            page::Block::Charts(charts) => place_charts(flow, charts),
+            page::Block::Folded(..) => {}
+        }
     }
 }
 
-/// How far the measurement can be trusted.
-fn trust(flow: &mut Flow<'_>, card: &Card) {
-    let colour = match card.validity.trust {
-        Trust::Valid => GOOD,
-        Trust::Degraded => FAIR,
-        Trust::Invalid => ALARM,
-    };
-    flow.heading("Measurement");
-    let word = card.validity.trust.name();
-    flow.paragraph(&plain(word, Style::new(8.5).bold().colour(colour)));
-    if card.validity.causes.is_empty() {
-        let words = "The generator kept up: nothing speaks against the figures.";
-        flow.paragraph(&plain(words, SUB));
+/// Draws sentences, a row per line.
+fn sentence_rows(sentences: &[Sentence], width: f64, fonts: &Fonts) -> Vec<Block> {
+    let mut rows: Vec<Block> = Vec::new();
+    for sentence in sentences {
+        let colour = colour_of(sentence.tone);
+        let style = match sentence {
+            Sentence { is_small: true, .. } => SUB,
+            Sentence {
+                is_marked: true, ..
+            } => BODY,
+            Sentence { .. } => BODY.colour(colour),
+        };
+        let mut spans = Vec::new();
+        if !sentence.lead.is_empty() {
+            spans.push(Span {
+                text: format!("{} ", sentence.lead),
+                style: style.bold(),
+            });
+        }
+        spans.extend(prose(&sentence.words, style));
+        let indent = if sentence.is_marked { INDENT } else { 0.0 };
+        let help = sentence.help.as_ref();
+        let help = help.map(|help| (prose(&format!("→ {help}"), SUB), SUB.size));
+        for (spans, size) in std::iter::once((spans, style.size)).chain(help) {
+            for line in lines(&spans, width - indent, usize::MAX, fonts) {
+                let mut row = Block::default();
+                row.add(Block::lines(vec![line], size), (indent, 0.0));
+                if sentence.is_marked {
+                    let height = row.height;
+                    row.rect((0.0, 0.0), (2.2, height), colour);
+                }
+                rows.push(row);
+            }
+        }
+        if let Some(last) = rows.last_mut().filter(|_| !sentence.is_marked) {
+            last.height += 2.0;
+        }
     }
-    for cause in &card.validity.causes {
-        flow.gap(2.0);
-        flow.paragraph_at(10.0, &prose(&cause.what, BODY), |_| {});
-        flow.paragraph_at(10.0, &prose(&format!("→ {}", cause.remedy), SUB), |_| {});
-    }
+    rows
 }
 
-/// Where every iteration went, as two sums in a line.
-fn iterations(flow: &mut Flow<'_>, card: &Card) {
-    let accounts = &card.accounts;
-    let figures = [
-        ("planned", accounts.planned),
-        ("= started", accounts.started),
-        ("+ dropped", accounts.dropped),
-        ("started", accounts.started),
-        ("= ok", accounts.ok),
-        ("+ failed", accounts.failed),
-        ("+ cancelled", accounts.cancelled),
-    ];
-    let width = WIDTH / figures.len() as f64;
-    let mut block = Block::default();
-    for (i, (name, number)) in figures.into_iter().enumerate() {
-        let mut figure = Block::label(name, SUB, width - 6.0, flow.fonts);
-        let style = Style::new(10.0).bold();
-        figure.below(Block::label(
-            &view::count(number),
-            style,
-            width - 6.0,
-            flow.fonts,
-        ));
-        block.add(figure, (width * i as f64, 0.0));
-    }
-    block.height += 4.0;
-    let words = match accounts.balanced {
-        None => "What was in flight at the end is unknown.".to_owned(),
-        Some(false) => "The accounts do not balance.".to_owned(),
-        Some(true) if accounts.warm_up > 0 => format!(
-            "The accounts balance; ramp included, and {} of the warm-up apart.",
-            view::count(accounts.warm_up)
-        ),
-        Some(true) => "The accounts balance; ramp included.".to_owned(),
-    };
-    block.below(Block::words(&plain(words, SUB), WIDTH, 2, flow.fonts));
-    flow.heading("Iterations");
-    flow.place(block);
-}
-
-fn environment(flow: &mut Flow<'_>, report: &Report, card: &Card) {
-    flow.heading("Environment");
-    let left = 78.0;
-    let rows = facts(report, card).into_iter().map(|(name, value)| {
+/// Draws labels and values, a row for each.
+fn fact_rows(facts: &[(String, String)], width: f64, fonts: &Fonts) -> Vec<Block> {
+    let rows = facts.iter().map(|(label, value)| {
         let mut row = Block::default();
-        row.add(Block::label(name, SUB, left, flow.fonts), (0.0, 2.6));
-        let value = Block::words(&plain(value, Style::new(8.0)), WIDTH - left, 12, flow.fonts);
-        row.add(value, (left, 2.6));
+        row.add(Block::label(label, SUB, LABELS, fonts), (0.0, 2.6));
+        let value = plain(&**value, Style::new(8.0));
+        row.add(
+            Block::words(&value, width - LABELS, 12, fonts),
+            (LABELS, 2.6),
+        );
         row.height += 2.6;
-        row.rule((0.0, row.height), WIDTH, super::text::GRID);
+        row.rule((0.0, row.height), width, GRID);
         row
     });
-    let rows = rows.collect();
-    flow.rows(&Block::default(), rows);
+    rows.collect()
 }
 
-fn notes(flow: &mut Flow<'_>, card: &Card) {
-    if card.notes.is_empty() {
+fn place_charts(flow: &mut Flow<'_>, charts: &Charts) {
+    if charts.is_wide {
+        for chart in &charts.charts {
+            let mut drawing = Block::scene(&chart.scene, WIDTH, flow.fonts);
+            drawing.height += 7.0;
+            flow.before_next(drawing);
+        }
         return;
     }
-    flow.gap(18.0);
-    for note in &card.notes {
-        flow.paragraph(&prose(note, SUB));
-        flow.gap(3.0);
+    if !charts.caption.is_empty() {
+        flow.caption(&charts.caption);
+    }
+    let mut drawings: Vec<Block> = charts
+        .charts
+        .iter()
+        .map(|chart| draw(chart, flow.fonts))
+        .collect();
+    let mut beside = Block::default();
+    for block in &charts.beside {
+        let rows = match block {
+            page::Block::Sentences(sentences) => sentence_rows(sentences, HALF, flow.fonts),
+            page::Block::Facts(facts) => fact_rows(facts, HALF, flow.fonts),
+            _ => Vec::new(),
+        };
+        rows.into_iter().for_each(|row| beside.below(row));
+    }
+    if !beside.items.is_empty() {
+        drawings.push(beside);
+    }
+    for pair in drawings.chunks(2) {
+        let mut row = Block::default();
+        for (i, drawing) in pair.iter().enumerate() {
+            row.add(drawing.clone(), ((HALF + BETWEEN) * i as f64, 0.0));
+        }
+        row.height += 12.0;
+        flow.place(row);
     }
 }
 
-/// A square in the colour of a step in the drawing of shares.
-pub(super) fn key(card: &Card, step: usize) -> super::text::Colour {
-    let bottleneck = card
-        .bottleneck
-        .as_ref()
-        .map_or(usize::MAX, |found| found.step);
-    colour(chart::paint_of(step, bottleneck))
+fn draw(chart: &Chart, fonts: &Fonts) -> Block {
+    let mut block = Block::label(&chart.title, Style::new(8.5).bold(), HALF, fonts);
+    block.height += 4.0;
+    block.below(Block::scene(&chart.scene, HALF, fonts));
+    block
 }

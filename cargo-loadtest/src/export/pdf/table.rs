@@ -1,9 +1,11 @@
 //! Tables: columns as wide as their figures need, words in what is left.
 
-use super::block::Block;
+use super::block::{Block, colour};
+use super::colour_of;
 use super::flow::{Flow, WIDTH};
 use super::fonts::Fonts;
-use super::text::{Colour, GRID, Line, MUTED, Span, Style, lines, plain};
+use super::text::{ALARM, Colour, GRID, Line, MUTED, Span, Style, lines, plain, prose};
+use crate::export::page::{self, Cell, Column, ColumnKind, Form, Tone};
 
 /// The size of letters in tables.
 pub(super) const SIZE: f64 = 8.0;
@@ -16,106 +18,54 @@ const MOST_LINES: usize = 36;
 /// Space above and below the words of a row.
 const PAD: f64 = 4.2;
 
-/// A column.
-#[derive(Debug, Clone)]
-pub(super) struct Column {
-    title: String,
-    kind: Kind,
+/// Places a table on as many pages as it takes.
+pub(super) fn place(flow: &mut Flow<'_>, table: &page::Table) {
+    if !table.caption.is_empty() {
+        flow.caption(&table.caption);
+    }
+    Layout::new(table).place(flow);
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
-    /// Never broken, at the right.
-    Figure,
-    /// Never broken, at the left.
-    Word,
-    /// Broken into lines; its share of the width that is left.
-    Words(f64),
-}
-
-impl Column {
-    pub(super) fn figure(title: &str) -> Self {
-        Self::new(title, Kind::Figure)
-    }
-
-    pub(super) fn word(title: &str) -> Self {
-        Self::new(title, Kind::Word)
-    }
-
-    pub(super) fn words(title: &str, share: f64) -> Self {
-        Self::new(title, Kind::Words(share))
-    }
-
-    fn new(title: &str, kind: Kind) -> Self {
-        Self {
-            title: title.to_owned(),
-            kind,
-        }
-    }
-}
-
-/// What stands in a column of a row.
+/// A cell as it is drawn.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Cell {
+struct CellLayout {
     /// Paragraphs.
     text: Vec<Vec<Span>>,
     /// On a plate of this colour.
     chip: Option<Colour>,
     /// With a square of this colour before it.
     key: Option<Colour>,
-    /// How much further right it begins.
+    /// Space before the text.
     indent: f64,
 }
 
-impl Cell {
-    pub(super) fn of(spans: Vec<Span>) -> Self {
+impl CellLayout {
+    fn new(cell: &Cell, is_first: bool, row: &page::Row) -> Self {
+        let flag = row.flag.filter(|_| is_first);
+        let mut style = Style::new(SIZE).colour(match flag {
+            Some(_) => ALARM,
+            None => colour_of(cell.tone),
+        });
+        if cell.form == Form::Chip || is_first && !row.is_inner && cell.tone == Tone::Plain {
+            style = style.bold();
+        }
+        let mut first = spans(cell.form, &cell.text, style);
+        if let Some(flag) = flag {
+            let style = Style::new(6.6).bold().colour(ALARM);
+            first.extend(plain(format!(" {flag}"), style));
+        }
+        let small = Style::new(7.2).colour(MUTED);
+        let notes = cell.notes.iter().map(|(form, note)| match form {
+            // A request below the name of its step.
+            Form::Code => plain(&**note, Style::new(6.8).colour(MUTED)),
+            _ => spans(*form, note, small),
+        });
         Self {
-            text: vec![spans],
-            ..Self::default()
+            text: std::iter::once(first).chain(notes).collect(),
+            chip: (cell.form == Form::Chip).then(|| colour_of(cell.tone)),
+            key: cell.key.map(colour),
+            indent: if row.is_inner && is_first { 20.0 } else { 0.0 },
         }
-    }
-
-    pub(super) fn figure(text: impl Into<String>) -> Self {
-        Self::of(plain(text, Style::new(SIZE)))
-    }
-
-    pub(super) fn name(text: &str) -> Self {
-        Self::of(plain(text, Style::new(SIZE).bold()))
-    }
-
-    pub(super) fn muted(text: &str) -> Self {
-        Self::of(plain(text, Style::new(SIZE).colour(MUTED)))
-    }
-
-    /// Letters on a plate in a tint of their colour.
-    pub(super) fn chip(text: &str, colour: Colour) -> Self {
-        Self {
-            chip: Some(colour),
-            ..Self::of(plain(text, Style::new(SIZE).bold().colour(colour)))
-        }
-    }
-
-    pub(super) fn colour(mut self, colour: Option<Colour>) -> Self {
-        if let Some(colour) = colour {
-            for span in self.text.iter_mut().flatten() {
-                span.style.colour = colour;
-            }
-        }
-        self
-    }
-
-    pub(super) fn key(self, key: Option<Colour>) -> Self {
-        Self { key, ..self }
-    }
-
-    /// One more paragraph.
-    pub(super) fn and(mut self, spans: Vec<Span>) -> Self {
-        self.text.push(spans);
-        self
-    }
-
-    pub(super) fn indented(self, indent: f64) -> Self {
-        Self { indent, ..self }
     }
 
     fn left(&self) -> f64 {
@@ -145,33 +95,37 @@ fn scaled(spans: &[Span], scale: f64) -> Vec<Span> {
     spans
 }
 
-/// A row.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Row {
-    pub(super) cells: Vec<Cell>,
-    /// What lies below the whole row.
-    pub(super) ground: Option<Colour>,
-    /// It belongs to the row above it.
-    pub(super) inner: bool,
-}
-
-impl Row {
-    pub(super) fn new(cells: Vec<Cell>) -> Self {
-        Self {
-            cells,
-            ..Self::default()
-        }
+fn spans(form: Form, text: &str, style: Style) -> Vec<Span> {
+    match form {
+        Form::Prose => prose(text, style),
+        Form::Code | Form::Sample => plain(
+            text,
+            Style {
+                code: true,
+                ..style
+            },
+        ),
+        Form::Figure | Form::Name | Form::Chip => plain(text, style),
     }
 }
 
-/// A table.
-#[derive(Debug)]
-pub(super) struct Table {
-    columns: Vec<Column>,
-    rows: Vec<Row>,
+/// A row as it is drawn.
+#[derive(Debug, Clone, Default)]
+struct RowLayout {
+    cells: Vec<CellLayout>,
+    /// The colour below the whole row.
+    ground: Option<Colour>,
+    is_inner: bool,
 }
 
-/// Where the columns lie, and how large their letters are.
+/// A table as it is drawn.
+#[derive(Debug)]
+struct Layout<'a> {
+    columns: &'a [Column],
+    rows: Vec<RowLayout>,
+}
+
+/// The places of the columns, and the size of their letters.
 #[derive(Debug)]
 struct Grid {
     /// Left edge and width.
@@ -179,32 +133,37 @@ struct Grid {
     scale: f64,
 }
 
-impl Table {
-    pub(super) fn new(columns: Vec<Column>) -> Self {
+impl<'a> Layout<'a> {
+    fn new(table: &'a page::Table) -> Self {
+        let rows = table.rows.iter().map(|row| {
+            let cells = row.cells.iter().enumerate();
+            RowLayout {
+                cells: cells
+                    .map(|(at, cell)| CellLayout::new(cell, at == 0, row))
+                    .collect(),
+                ground: row.flag.map(|_| ALARM.tint(0.06)),
+                is_inner: row.is_inner,
+            }
+        });
         Self {
-            columns,
-            rows: Vec::new(),
+            columns: &table.columns,
+            rows: rows.collect(),
         }
     }
 
-    pub(super) fn row(&mut self, row: Row) {
-        self.rows.push(row);
-    }
-
-    /// Puts the table on as many pages as it takes.
-    pub(super) fn place(&self, flow: &mut Flow<'_>) {
+    fn place(&self, flow: &mut Flow<'_>) {
         let grid = self.grid(flow.fonts);
         let head = self.head(&grid, flow.fonts);
         let mut rows: Vec<Block> = Vec::new();
         let mut first_inner = false;
         for (i, row) in self.rows.iter().enumerate() {
             let block = self.drawn(row, i == 0, &grid, flow.fonts);
-            match rows.last_mut().filter(|_| row.inner && first_inner) {
+            match rows.last_mut().filter(|_| row.is_inner && first_inner) {
                 // A row stays with the first of those that belong to it.
                 Some(above) => above.below(block),
                 None => rows.push(block),
             }
-            first_inner = !row.inner;
+            first_inner = !row.is_inner;
         }
         flow.rows(&head, rows);
     }
@@ -212,7 +171,7 @@ impl Table {
     /// The natural width of the cells of a column that are never broken.
     fn natural(&self, column: usize, scale: f64, fonts: &Fonts) -> f64 {
         let cells = self.rows.iter().filter_map(|row| row.cells.get(column));
-        let width = |cell: &Cell| {
+        let width = |cell: &CellLayout| {
             let lines = cell.lines(f64::INFINITY, scale, fonts);
             let chip = if cell.chip.is_some() { 8.0 } else { 0.0 };
             lines.iter().map(|(line, _)| line.width).fold(0.0, f64::max) + chip
@@ -226,10 +185,10 @@ impl Table {
         let words = self
             .columns
             .iter()
-            .filter(|column| matches!(column.kind, Kind::Words(_)));
+            .filter(|column| matches!(column.kind, ColumnKind::Text(_)));
         let shares: f64 = words
             .map(|column| match column.kind {
-                Kind::Words(share) => share,
+                ColumnKind::Text(share) => share,
                 _ => 0.0,
             })
             .sum();
@@ -239,7 +198,7 @@ impl Table {
         loop {
             let naturals: Vec<f64> = (0..self.columns.len())
                 .map(|i| match self.columns[i].kind {
-                    Kind::Words(_) => 0.0,
+                    ColumnKind::Text(_) => 0.0,
                     _ => self.natural(i, scale, fonts),
                 })
                 .collect();
@@ -255,7 +214,7 @@ impl Table {
             let mut columns = Vec::new();
             for (column, natural) in self.columns.iter().zip(naturals) {
                 let width = match column.kind {
-                    Kind::Words(share) => left * share / shares,
+                    ColumnKind::Text(share) => left * share / shares,
                     _ => natural,
                 };
                 columns.push((x, width));
@@ -267,6 +226,9 @@ impl Table {
 
     fn head(&self, grid: &Grid, fonts: &Fonts) -> Block {
         let mut block = Block::default();
+        if self.columns.iter().all(|column| column.title.is_empty()) {
+            return block;
+        }
         let size = 7.2 * grid.scale;
         let titles: Vec<Vec<Line>> = self
             .columns
@@ -289,14 +251,13 @@ impl Table {
         block
     }
 
-    fn drawn(&self, row: &Row, first: bool, grid: &Grid, fonts: &Fonts) -> Block {
+    fn drawn(&self, row: &RowLayout, first: bool, grid: &Grid, fonts: &Fonts) -> Block {
         let mut block = Block::default();
         let pad = PAD * grid.scale.max(0.85);
-        let above = if row.inner { 0.0 } else { pad };
+        let above = if row.is_inner { 0.0 } else { pad };
         let mut height = 0.0;
         let mut cells = Block::default();
-        for ((cell, (left, width)), column) in
-            row.cells.iter().zip(&grid.columns).zip(&self.columns)
+        for ((cell, (left, width)), column) in row.cells.iter().zip(&grid.columns).zip(self.columns)
         {
             let mut y = above;
             for (i, (line, size)) in cell
@@ -340,7 +301,7 @@ impl Table {
         if let Some(ground) = row.ground {
             block.rect((-5.0, 0.3), (WIDTH + 10.0, block.height - 0.3), ground);
         }
-        if !first && !row.inner {
+        if !first && !row.is_inner {
             block.rule((0.0, 0.0), WIDTH, GRID);
         }
         block.items.extend(cells.items);
@@ -348,9 +309,9 @@ impl Table {
     }
 }
 
-fn placed(kind: Kind, left: f64, width: f64, line: f64) -> f64 {
+fn placed(kind: ColumnKind, left: f64, width: f64, line: f64) -> f64 {
     match kind {
-        Kind::Figure => left + width - line,
+        ColumnKind::Figure => left + width - line,
         _ => left,
     }
 }
@@ -372,23 +333,51 @@ mod tests {
     use super::*;
     use crate::export::pdf::block::Item;
 
-    fn table(columns: usize, name: &str) -> Table {
-        let mut all = vec![Column::words("Step", 1.0)];
-        all.extend((0..columns).map(|i| Column::figure(&format!("Figure {i}"))));
-        let mut table = Table::new(all);
-        for i in 0..3 {
-            let mut cells = vec![Cell::name(&format!("{name}_{i}"))];
-            cells.extend((0..columns).map(|_| Cell::figure("1\u{202f}234\u{202f}567")));
-            table.row(Row::new(cells));
+    fn cell(text: &str) -> Cell {
+        Cell {
+            text: text.to_owned(),
+            ..Cell::default()
         }
-        table
+    }
+
+    fn column(title: &str, kind: ColumnKind) -> Column {
+        Column {
+            title: title.to_owned(),
+            kind,
+            leaves: 0,
+            group: String::new(),
+        }
+    }
+
+    /// A table of names and of these figures.
+    fn table(names: &[String], figures: &[&str]) -> page::Table {
+        let mut columns = vec![column("Step", ColumnKind::Text(1.0))];
+        columns.extend(figures.iter().map(|_| column("Figure", ColumnKind::Figure)));
+        let rows = names.iter().map(|name| page::Row {
+            cells: std::iter::once(name.as_str())
+                .chain(figures.iter().copied())
+                .map(cell)
+                .collect(),
+            ..page::Row::default()
+        });
+        page::Table {
+            columns,
+            rows: rows.collect(),
+            ..page::Table::default()
+        }
+    }
+
+    fn steps(number: usize) -> Vec<String> {
+        (0..number).map(|i| format!("step_{i}")).collect()
     }
 
     #[test]
     fn columns_never_overlap_and_stay_on_the_page() {
         let fonts = Fonts::new(&[]);
         for columns in [1, 6, 10] {
-            let table = table(columns, &"a_long_name_of_a_step".repeat(9));
+            let names = vec!["a_long_name_of_a_step".repeat(9)];
+            let table = table(&names, &vec!["1\u{202f}234\u{202f}567"; columns]);
+            let table = Layout::new(&table);
             let grid = table.grid(&fonts);
             for pair in grid.columns.windows(2) {
                 assert!(pair[0].0 + pair[0].1 < pair[1].0, "{grid:?}");
@@ -408,10 +397,9 @@ mod tests {
     #[test]
     fn figures_end_below_one_another() {
         let fonts = Fonts::new(&[]);
-        let mut table = Table::new(vec![Column::words("Step", 1.0), Column::figure("p95")]);
-        for figure in ["9 ms", "1\u{202f}234 s"] {
-            table.row(Row::new(vec![Cell::name("login"), Cell::figure(figure)]));
-        }
+        let mut both = table(&steps(1), &["9 ms"]);
+        both.rows.extend(table(&steps(1), &["1\u{202f}234 s"]).rows);
+        let table = Layout::new(&both);
         let grid = table.grid(&fonts);
         let ends: Vec<f64> = table
             .rows
@@ -444,9 +432,9 @@ mod tests {
         for above in 640..760 {
             let mut flow = Flow::new(&fonts);
             flow.place(Block::gap(f64::from(above)));
-            let mut table = table(1, "step");
-            table.rows[2].inner = true;
-            table.place(&mut flow);
+            let mut table = table(&steps(3), &["1"]);
+            table.rows[2].is_inner = true;
+            place(&mut flow, &table);
             let (pages, _) = flow.finish("");
             let page_of = |name: &str| {
                 let is = |item: &Item| matches!(item, Item::Text { text, .. } if text == name);
@@ -459,12 +447,8 @@ mod tests {
     #[test]
     fn the_title_of_a_table_comes_again_on_the_next_page() {
         let fonts = Fonts::new(&[]);
-        let mut long = table(2, "step");
-        for _ in 0..40 {
-            long.row(long.rows[0].clone());
-        }
         let mut flow = Flow::new(&fonts);
-        long.place(&mut flow);
+        place(&mut flow, &table(&steps(43), &["1", "2"]));
         let (pages, _) = flow.finish("");
         assert_eq!(pages.len(), 2);
         for page in pages {

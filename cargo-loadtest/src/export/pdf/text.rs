@@ -17,7 +17,7 @@ pub(super) const ALARM: Colour = Colour(0xb5_403b);
 pub(super) const GOOD: Colour = Colour(0x2c_7a4b);
 pub(super) const FAIR: Colour = Colour(0x94_650a);
 pub(super) const PAPER: Colour = Colour(0xff_ffff);
-/// What stands for a character that no font has.
+/// The colour of the replacement for a character that no font has.
 const ESCAPE: Colour = Colour(0x7a_68b3);
 
 impl Colour {
@@ -31,7 +31,7 @@ impl Colour {
     }
 }
 
-/// How words look.
+/// The look of words.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Style {
     pub(super) size: f64,
@@ -129,7 +129,7 @@ struct Letter {
     ends: Option<End>,
 }
 
-/// How good the end of a line is after a letter.
+/// The quality of a line break after a letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Must,
@@ -138,7 +138,8 @@ enum End {
     Joint,
 }
 
-/// Whether it only changes how others are shown: from outside, that would let a text say what it does not.
+/// Returns true for characters that only change how others are shown, so that a text could say what
+/// it does not.
 fn is_unseen(letter: char) -> bool {
     letter.is_control()
         || matches!(
@@ -239,7 +240,7 @@ pub(super) fn lines(spans: &[Span], width: f64, most: usize, fonts: &Fonts) -> V
     lines
 }
 
-/// Where the first line ends, and where the next one begins.
+/// Returns the end of the first line and the beginning of the next one.
 fn first_line(letters: &[Letter], width: f64) -> (usize, usize) {
     let mut x = 0.0;
     let (mut space, mut joint) = (None, None);

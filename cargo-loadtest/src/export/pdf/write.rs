@@ -12,14 +12,14 @@ use printpdf::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a document says of itself.
+/// The metadata of a document.
 #[derive(Debug)]
 pub(super) struct About {
     pub(super) title: String,
     pub(super) producer: String,
     /// Seconds since 1970.
     pub(super) time: i64,
-    /// What tells it from others.
+    /// The identifier of the run.
     pub(super) identifier: String,
 }
 

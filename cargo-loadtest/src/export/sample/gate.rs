@@ -12,8 +12,8 @@ use loadtest_model::record::{Offline, Permit, PermittedBy};
 use std::net::IpAddr;
 use std::sync::LazyLock;
 
-/// What is said of the figures of one subject: the change, half the width of its interval, and what became
-/// of it. Figures are p50, p95, p99, errors and RPS.
+/// The figures of one subject: the change, half the width of its interval, and the verdict. Figures
+/// are p50, p95, p99, errors and RPS.
 type Said = [(f64, f64, Change); 5];
 
 use Change::{Improved, Inconclusive, Regressed, Unchanged};

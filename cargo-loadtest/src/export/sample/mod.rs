@@ -171,7 +171,7 @@ fn make_all() -> Vec<(&'static str, Report)> {
     ]
 }
 
-/// Those that are kept as golden files in the formats of text.
+/// Returns the reports with golden files in the formats of text.
 pub(super) fn golden() -> Vec<(&'static str, Report)> {
     let others = [
         "long",

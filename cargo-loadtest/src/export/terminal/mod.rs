@@ -1,23 +1,17 @@
-//! The card for a terminal: verdict and grade first, nothing wider than it.
+//! Renders a page for a terminal: verdict and grade first, nothing wider than the terminal.
 
-pub(crate) mod beside;
-mod capacity;
-mod detail;
-mod ledger;
-mod own;
-mod steps;
 pub(crate) mod table;
 #[cfg(test)]
 mod tests;
 pub(crate) mod text;
 
-use crate::export::beside::{asked, kept, reasons};
-use crate::export::facts::{NOT_RUN, errors_alarm, percentiles_of};
-use loadtest_model::card::{Card, Grade, LossKind, Report, Verdict, view};
-use loadtest_model::definition::Letter;
-use loadtest_model::record::NotRun;
-use table::{Column, Table};
-use text::{BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, clean, width, wrap};
+use crate::export::page::{
+    Block, Cell, ColumnKind, Page, Section, Sentence, Sheet, SheetKind, Table, Tile, Tone,
+};
+use anstyle::Style;
+use loadtest_model::card::Report;
+use table::{Column, Table as TextTable, TextCell};
+use text::{ACCENT, BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, bar, clean, shorten, width, wrap};
 
 /// Columns left of everything.
 const MARGIN: usize = 2;
@@ -25,39 +19,66 @@ const MARGIN: usize = 2;
 const WIDEST: usize = 132;
 /// The narrowest a card is laid out for.
 const NARROWEST: usize = 40;
-/// Columns from which what belongs to the grade has room beside it.
+/// Columns from which the notes of the grade have room beside it.
 const ROOMY: usize = 58;
-/// Lost points and the like are listed up to here.
+/// Lists are shown up to here.
 const MOST: usize = 8;
+/// Columns left of the values of facts.
+const LABELS: usize = 13;
 
-/// The report in at most `width` columns, with ANSI colours or as plain text.
+/// Renders a report in at most `width` columns, with ANSI colours or as plain text.
 pub(crate) fn render(report: &Report, width: usize, colour: bool) -> String {
-    let mut page = Page::new(width, colour);
-    if let Some(search) = &report.capacity {
-        capacity::result(&mut page, report, search);
-        return page.out;
+    let page = Page::new(report);
+    let mut screen = Screen::new(width, colour);
+    for sheet in &page.sheets {
+        if sheet.kind != SheetKind::Appendix {
+            screen.sheet(sheet);
+        }
     }
-    for card in &report.cards {
-        card_of(&mut page, report, card);
+    screen.gap();
+    if !page.is_search {
+        screen.rule();
+        if page.sheets.is_empty() {
+            screen.text(Line::new(), PLAIN, "No scenario ran.");
+        } else {
+            screen.table(&page.scenarios);
+        }
     }
-    for scenario in &report.not_run {
-        not_run(&mut page, scenario);
+    if page.exit_code != 0 {
+        let code = format!("exit code {}", page.exit_code);
+        screen.line(Line::new().add(DIM, code));
     }
-    conclusion(&mut page, report);
-    page.out
+    screen.out
 }
 
-/// What is written so far, and how wide it may get.
+/// Renders sections below titles, without their cards.
+pub(crate) fn render_sections(
+    sections: &[(String, Section)],
+    width: usize,
+    colour: bool,
+) -> String {
+    let mut screen = Screen::new(width, colour);
+    for (at, (title, section)) in sections.iter().enumerate() {
+        if at > 0 {
+            screen.gap();
+        }
+        screen.text(Line::new(), BOLD, title);
+        screen.text(Line::new(), DIM, &section.title);
+        screen.blocks(&section.blocks);
+    }
+    screen.out
+}
+
+/// The lines so far, and how wide they may get.
 #[derive(Debug)]
-struct Page {
+struct Screen {
     out: String,
     width: usize,
     limit: usize,
     colour: bool,
 }
 
-impl Page {
-    /// An empty one of at most `width` columns.
+impl Screen {
     fn new(width: usize, colour: bool) -> Self {
         Self {
             out: String::new(),
@@ -67,7 +88,7 @@ impl Page {
         }
     }
 
-    /// Columns between the margins.
+    /// Returns the columns between the margins.
     fn room(&self) -> usize {
         self.width - MARGIN
     }
@@ -77,292 +98,254 @@ impl Page {
         line.print(&mut self.out, self.limit, self.colour);
     }
 
-    fn lines(&mut self, lines: Vec<Line>) {
-        for line in lines {
-            self.line(line);
-        }
-    }
-
     fn gap(&mut self) {
         self.out.push('\n');
-    }
-
-    fn title(&mut self, title: &str) {
-        self.gap();
-        self.line(Line::new().add(BOLD, title));
     }
 
     fn rule(&mut self) {
         self.line(Line::new().add(DIM, "─".repeat(self.room())));
     }
 
-    /// A text after a lead, its further lines below its first.
-    fn text(&mut self, lead: Line, style: anstyle::Style, text: &str) {
-        self.text_within(usize::MAX, lead, style, text);
-    }
-
-    /// The same in at most so many lines.
-    fn text_within(&mut self, most: usize, lead: Line, style: anstyle::Style, text: &str) {
+    /// Prints a text after a lead, its further lines below its first.
+    fn text(&mut self, lead: Line, style: Style, text: &str) {
         let begin = lead.width();
         let room = self.room().saturating_sub(begin).max(10);
-        let mut parts = wrap(&clean(text), room);
-        if parts.len() > most {
-            parts.truncate(most);
-            if let Some(last) = parts.last_mut() {
-                *last = text::shorten(&format!("{last} …"), room);
-            }
-        }
         let mut lead = Some(lead);
-        for part in parts {
+        for part in wrap(&clean(text), room) {
             let line = lead.take().unwrap_or_default().to(begin);
             self.line(line.add(style, part));
         }
     }
-}
 
-fn card_of(page: &mut Page, report: &Report, card: &Card) {
-    page.gap();
-    header(page, card);
-    tiles(page, card);
-    losses(page, card);
-    steps::table(page, card);
-    steps::time(page, card);
-    steps::slowest(page, card);
-    ledger::steps(page, card);
-    ledger::causes(page, card);
-    detail::weights(page, card);
-    detail::outcomes(page, card);
-    own::table(page, card);
-    detail::errors(page, card);
-    detail::thresholds(page, card);
-    beside::section(page, card);
-    detail::accounts(page, card);
-    detail::validity(page, card);
-    detail::environment(page, report, card);
-    detail::notes(page, card);
-}
-
-/// What stands in the place of a card.
-fn not_run(page: &mut Page, scenario: &NotRun) {
-    page.gap();
-    let lead = Line::new().add(BAD.bold(), NOT_RUN).add(PLAIN, "  ");
-    page.text(lead, BOLD, &scenario.scenario);
-    page.rule();
-    page.text(Line::new().add(BAD.bold(), "✗ "), PLAIN, &scenario.message);
-    if let Some(help) = &scenario.help {
-        page.text(Line::new().add(DIM, "  → "), DIM, help);
-    }
-}
-
-fn verdict_style(verdict: Verdict) -> anstyle::Style {
-    match verdict {
-        Verdict::Passed => GOOD,
-        Verdict::Failed | Verdict::NotPermitted | Verdict::Internal => BAD,
-        Verdict::Invalid | Verdict::Interrupted | Verdict::Empty => FAIR,
-    }
-    .bold()
-}
-
-fn letter_style(letter: Option<Letter>) -> anstyle::Style {
-    match letter {
-        Some(letter) if letter >= Letter::BMinus => GOOD,
-        Some(letter) if letter >= Letter::CMinus => FAIR,
-        Some(_) => BAD,
-        None => DIM,
-    }
-}
-
-/// `B+  0.912`, with the interval of a small sample.
-fn grade_line(grade: &Grade) -> Line {
-    let mut line = Line::new().add(letter_style(grade.letter).bold(), grade.label());
-    if let Some(score) = grade.score {
-        line = line.add(DIM, format!("  {}", view::score(score)));
-    }
-    if let Some((low, high)) = grade.interval {
-        let interval = format!(" ({}–{})", view::score(low), view::score(high));
-        line = line.add(DIM, interval);
-    }
-    if grade.partial && grade.score.is_some() {
-        line = line.add(FAIR, " partial");
-    }
-    line
-}
-
-fn header(page: &mut Page, card: &Card) {
-    let mut grade = grade_line(&card.grade);
-    let mut below = None;
-    if let Some(asked) = asked(card) {
-        let is_less = card
-            .grade
-            .letter
-            .is_some_and(|letter| Some(letter) < card.min_grade);
-        let style = if is_less { BAD } else { DIM };
-        if page.room() < ROOMY {
-            below = Some(Line::new().add(style, asked));
-        } else {
-            grade = grade.add(style, format!(", {asked}"));
+    fn sheet(&mut self, sheet: &Sheet) {
+        self.gap();
+        self.header(sheet);
+        self.sentences(&sheet.remarks);
+        if !sheet.tiles.is_empty() {
+            self.gap();
+            self.tiles(&sheet.tiles);
+            self.text(Line::new(), DIM, &sheet.tiles_note);
+        }
+        for section in &sheet.sections {
+            if section.blocks.iter().any(is_visible) {
+                self.gap();
+                if !section.title.is_empty() {
+                    self.text(Line::new(), BOLD, &section.title);
+                }
+                self.blocks(&section.blocks);
+            }
         }
     }
-    let verdict = Line::new()
-        .add(verdict_style(card.verdict), card.verdict.name())
-        .add(PLAIN, "  ");
-    let room = page
-        .room()
-        .saturating_sub(verdict.width() + grade.width() + 2);
-    let name = text::shorten(&clean(&card.name), room);
-    let begin = page.room().saturating_sub(grade.width());
-    page.line(verdict.add(BOLD, name).to(begin).join(grade));
-    if let Some(below) = below {
-        let begin = page.room().saturating_sub(below.width());
-        page.line(Line::new().to(begin).join(below));
-    }
-    page.text(
-        Line::new(),
-        DIM,
-        &format!("{} · {}", card.identity, card.setting.load),
-    );
-    page.rule();
-    for reason in reasons(card) {
-        let style = verdict_style(card.verdict);
-        page.text(Line::new().add(style, "✗ "), PLAIN, &reason);
-    }
-    if card.reasons.is_empty() {
-        page.text(Line::new().add(GOOD, "✓ "), PLAIN, &kept(card));
-    }
-    for remark in &card.remarks {
-        page.text(Line::new().add(FAIR, "! "), PLAIN, remark);
-    }
-}
 
-fn tiles(page: &mut Page, card: &Card) {
-    let headline = &card.headline;
-    let time = |time: Option<std::time::Duration>| {
-        (
-            PLAIN,
-            time.map_or_else(|| view::NONE.to_owned(), view::duration),
-        )
-    };
-    let failing = errors_alarm(card);
-    let errors = |words: Option<String>| {
-        let style = if failing { BAD } else { PLAIN };
-        (style, words.unwrap_or_else(|| view::NONE.to_owned()))
-    };
-    let mut rate = headline
-        .achieved_per_second
-        .map_or_else(|| view::NONE.to_owned(), view::rate);
-    let label = if headline.single_request {
-        "RPS"
-    } else {
-        "journeys/s"
-    };
-    if let Some(target) = headline.target_per_second {
-        rate = format!("{rate} of {}", view::rate(target));
-    }
-    let mut tiles = vec![
-        ("p50", time(headline.time.p50)),
-        ("p95", time(headline.time.p95)),
-        ("p99", time(headline.time.p99)),
-    ];
-    if headline.single_request {
-        let success = headline.error_rate.map(|rate| view::percent(1.0 - rate));
-        tiles.push(("success", errors(success)));
-        tiles.push((label, (PLAIN, rate)));
-    } else {
-        tiles.push(("errors", errors(headline.error_rate.map(view::percent))));
-        tiles.push((label, (PLAIN, rate)));
-        let count = headline.dependency_failures;
-        let style = if count > 0 { BAD } else { PLAIN };
-        tiles.push(("dependency failures", (style, view::count(count))));
-    }
-    page.gap();
-    let (mut labels, mut values) = (Line::new(), Line::new());
-    for (label, (style, value)) in tiles {
-        let wide = width(label).max(width(&value));
-        if labels.width() + wide > page.room() {
-            page.line(std::mem::take(&mut values));
-            page.line(std::mem::take(&mut labels));
+    /// Prints verdict and name at the left, and the badge at the right.
+    fn header(&mut self, sheet: &Sheet) {
+        let (mut badge, mut below) = (Line::new(), Line::new());
+        if let Some(found) = &sheet.badge {
+            badge = badge.add(style_of(found.tone).bold(), &*found.label);
+            let notes = Line::new().add(DIM, found.notes.join(", "));
+            if self.room() < ROOMY {
+                below = notes;
+            } else if !found.notes.is_empty() {
+                badge = badge.add(PLAIN, "  ").join(notes);
+            }
         }
-        let next = labels.width() + wide.max(8) + 2;
-        values = values.add(style.bold(), value).to(next);
-        labels = labels.add(DIM, label).to(next);
+        let verdict = style_of(sheet.tone).bold();
+        let verdict = Line::new().add(verdict, &*sheet.verdict).add(PLAIN, "  ");
+        let room = self
+            .room()
+            .saturating_sub(verdict.width() + badge.width() + 2);
+        let name = shorten(&clean(&sheet.name), room);
+        let begin = self.room().saturating_sub(badge.width());
+        self.line(verdict.add(BOLD, name).to(begin).join(badge));
+        if below.width() > 0 {
+            let begin = self.room().saturating_sub(below.width());
+            self.line(Line::new().to(begin).join(below));
+        }
+        if !sheet.about.is_empty() {
+            self.text(Line::new(), DIM, &sheet.about);
+        }
+        self.rule();
     }
-    page.line(values);
-    page.line(labels);
-    page.text(Line::new(), DIM, &percentiles_of(card));
+
+    /// Prints figures above their titles, in as many lines as they take.
+    fn tiles(&mut self, tiles: &[Tile]) {
+        let (mut titles, mut figures) = (Line::new(), Line::new());
+        for tile in tiles {
+            let is_target = tile.note.starts_with("of ");
+            let figure = if is_target {
+                format!(
+                    "{} {}",
+                    tile.figure,
+                    tile.note.trim_end_matches(" targeted")
+                )
+            } else {
+                tile.figure.clone()
+            };
+            let title = lower_first(tile.title);
+            let wide = width(&title).max(width(&figure));
+            if titles.width() + wide > self.room() {
+                self.line(std::mem::take(&mut figures));
+                self.line(std::mem::take(&mut titles));
+            }
+            let style = if tile.is_alarming { BAD } else { PLAIN };
+            let next = titles.width() + wide.max(8) + 2;
+            figures = figures.add(style.bold(), figure).to(next);
+            titles = titles.add(DIM, title).to(next);
+        }
+        self.line(figures);
+        self.line(titles);
+    }
+
+    fn blocks(&mut self, blocks: &[Block]) {
+        for block in blocks {
+            match block {
+                Block::Table(table) => self.table(table),
+                Block::Sentences(sentences) => self.sentences(sentences),
+                Block::Facts(facts) => {
+                    for (label, value) in facts {
+                        let lead = Line::new()
+                            .add(DIM, &**label)
+                            .to(LABELS.max(width(label) + 2));
+                        self.text(lead, PLAIN, value);
+                    }
+                }
+                Block::Charts(charts) => {
+                    self.blocks(&charts.instead);
+                    self.blocks(&charts.beside);
+                }
+                Block::Folded(..) => {}
+            }
+        }
+    }
+
+    fn sentences(&mut self, sentences: &[Sentence]) {
+        for sentence in sentences {
+            let mut lead = Line::new();
+            if let Some(mark) = sentence.tone.mark().filter(|_| sentence.is_marked) {
+                lead = lead.add(style_of(sentence.tone).bold(), format!("{mark} "));
+            }
+            if !sentence.lead.is_empty() {
+                lead = lead.add(BOLD, format!("{} ", sentence.lead));
+            }
+            let style = match sentence {
+                Sentence { is_small: true, .. } => DIM,
+                Sentence {
+                    is_marked: true, ..
+                } => PLAIN,
+                Sentence { tone, .. } => style_of(*tone),
+            };
+            self.text(lead, style, &sentence.words);
+            if let Some(help) = &sentence.help {
+                self.text(Line::new().add(DIM, "  → "), DIM, help);
+            }
+        }
+    }
+
+    fn table(&mut self, table: &Table) {
+        let most = if table.is_list { MOST } else { usize::MAX };
+        let has_titles = table.columns.iter().any(|column| !column.title.is_empty());
+        let columns = table.columns.iter().map(|column| {
+            let title = lower_first(&column.title);
+            let laid_out = match column.kind {
+                ColumnKind::Figure => Column::right(title),
+                ColumnKind::Word | ColumnKind::Text(_) => Column::left(title),
+            };
+            laid_out.leaves(column.leaves)
+        });
+        let last = table.columns.len() - 1;
+        let mut text = TextTable::new(columns.collect());
+        if last > 0 && matches!(table.columns[last].kind, ColumnKind::Text(_)) {
+            text = text.wrap_last();
+        }
+        for row in table.rows.iter().take(most) {
+            let mut cells: Vec<TextCell> = Vec::new();
+            let notes = row.cells.iter().rev().flat_map(|cell| &cell.notes);
+            let below = notes.map(|(_, note)| clean(note)).collect();
+            for (at, cell) in row.cells.iter().enumerate() {
+                let style = match (at, row.flag) {
+                    (0, Some(_)) => BAD.bold(),
+                    (0, None) if !row.is_inner && cell.tone == Tone::Plain && has_titles => BOLD,
+                    _ => style_of(cell.tone),
+                };
+                let indent = if row.is_inner && at == 0 { "  " } else { "" };
+                let words = format!("{indent}{}", clean(&cell.text));
+                cells.push((style, words));
+            }
+            if let Some((at, share)) = bar_of(&row.cells) {
+                let others = text_widths(table, at);
+                let percent = std::mem::take(&mut cells[at].1);
+                let room = self.room().saturating_sub(others + 8);
+                let style = if cells[at].0 == PLAIN {
+                    ACCENT
+                } else {
+                    cells[at].0
+                };
+                cells[at] = (
+                    style,
+                    format!("{} {percent}", bar(share, room)).trim().to_owned(),
+                );
+            }
+            text.push(cells, below);
+        }
+        for line in text.lines(self.room()) {
+            self.line(line);
+        }
+        if table.rows.len() > most {
+            let more = format!("and {} more", table.rows.len() - most);
+            self.line(Line::new().add(DIM, more));
+        }
+    }
 }
 
-fn losses(page: &mut Page, card: &Card) {
-    if card.losses.is_empty() {
-        return;
-    }
-    page.title("Where the grade lost points");
-    for loss in card.losses.iter().take(MOST) {
-        let style = match loss.kind {
-            LossKind::Errors | LossKind::Skips => BAD,
-            LossKind::Latency | LossKind::StartDelay => FAIR,
-        };
-        let points = Line::new().add(style, view::points(loss.points)).to(8);
-        page.text(points, PLAIN, &loss.words);
-    }
-    more(page, card.losses.len());
-}
-
-/// `and 3 more` where a list was cut.
-fn more(page: &mut Page, listed: usize) {
-    if listed > MOST {
-        page.line(Line::new().add(DIM, format!("and {} more", listed - MOST)));
+/// Returns whether a terminal shows anything of a block.
+fn is_visible(block: &Block) -> bool {
+    match block {
+        Block::Folded(..) => false,
+        Block::Charts(charts) => !charts.instead.is_empty() || !charts.beside.is_empty(),
+        _ => true,
     }
 }
 
-/// The last lines, which a reader sees without scrolling.
-fn conclusion(page: &mut Page, report: &Report) {
-    page.gap();
-    page.rule();
-    let mut table = Table::new(vec![
-        Column::left(""),
-        Column::left(""),
-        Column::left(""),
-        Column::right("").leaves(1),
-        Column::right("").leaves(2),
-    ]);
-    for card in &report.cards {
-        let headline = &card.headline;
-        let figure = |name: &str, figure: Option<String>| {
-            let words = figure.map(|figure| format!("{name} {figure}"));
-            (DIM, words.unwrap_or_default())
-        };
-        table.row(
-            vec![
-                (BOLD, clean(&card.name)),
-                (verdict_style(card.verdict), card.verdict.name().to_owned()),
-                (letter_style(card.grade.letter), card.grade.label()),
-                figure("p95", headline.time.p95.map(view::duration)),
-                figure("errors", headline.error_rate.map(view::percent)),
-            ],
-            None,
-        );
+fn bar_of(cells: &[Cell]) -> Option<(usize, f64)> {
+    cells
+        .iter()
+        .enumerate()
+        .find_map(|(at, cell)| Some((at, cell.bar?)))
+}
+
+/// Returns the columns that a table takes without the one of its bars.
+fn text_widths(table: &Table, bars: usize) -> usize {
+    let widest = |at: usize| {
+        let cells = table
+            .rows
+            .iter()
+            .map(|row| width(&clean(&row.cells[at].text)));
+        cells
+            .chain([width(&table.columns[at].title)])
+            .max()
+            .unwrap_or(0)
+    };
+    let others = (0..table.columns.len()).filter(|at| *at != bars);
+    others.map(|at| widest(at) + 2).sum()
+}
+
+fn style_of(tone: Tone) -> Style {
+    match tone {
+        Tone::Plain => PLAIN,
+        Tone::Good => GOOD,
+        Tone::Fair => FAIR,
+        Tone::Bad => BAD,
+        Tone::Muted => DIM,
     }
-    for scenario in &report.not_run {
-        let message = text::shorten(&clean(&scenario.message), page.room() / 2);
-        table.row(
-            vec![
-                (BOLD, clean(&scenario.scenario)),
-                (BAD.bold(), NOT_RUN.to_owned()),
-                (DIM, view::NONE.to_owned()),
-                (DIM, String::new()),
-                (DIM, String::new()),
-            ],
-            Some(message),
-        );
-    }
-    if report.cards.is_empty() && report.not_run.is_empty() {
-        page.text(Line::new(), PLAIN, "No scenario ran.");
-    } else {
-        let lines = table.lines(page.room());
-        page.lines(lines);
-    }
-    let code = report.exit_code();
-    if code != 0 {
-        page.line(Line::new().add(DIM, format!("exit code {code}")));
+}
+
+/// Writes a title small, but for one that is an abbreviation.
+fn lower_first(title: &str) -> String {
+    let mut letters = title.chars();
+    match (letters.next(), letters.clone().next()) {
+        (Some(first), Some(second)) if !second.is_uppercase() => {
+            first.to_lowercase().chain(letters).collect()
+        }
+        _ => title.to_owned(),
     }
 }

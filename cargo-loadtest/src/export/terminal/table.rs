@@ -1,6 +1,6 @@
 //! Tables whose columns line up, and which lose columns rather than grow wider than the terminal.
 
-use super::text::{DIM, Line, PLAIN, shorten, width};
+use super::text::{DIM, Line, PLAIN, shorten, width, wrap};
 use anstyle::Style;
 use std::borrow::Cow;
 
@@ -23,15 +23,24 @@ enum Align {
 #[derive(Debug)]
 pub(crate) struct Table {
     columns: Vec<Column>,
-    rows: Vec<Vec<(Style, String)>>,
-    /// Lines below each row.
-    below: Vec<Option<String>>,
+    rows: Vec<Vec<TextCell>>,
+    /// Texts below each row.
+    below: Vec<Vec<String>>,
+    /// The last column is broken into lines.
+    wraps_last: bool,
 }
+
+/// A text and its style.
+pub(crate) type TextCell = (Style, String);
 
 /// Columns between two columns of a table.
 const GAP: usize = 2;
 /// The first column is not shortened below this while another one can leave.
-const LEAST: usize = 14;
+const LEAST: usize = 18;
+/// The last column is not broken into shorter lines than these: it moves below its row.
+const LEAST_WRAPPED: usize = 24;
+/// The most lines of a text that came from outside.
+const MOST_LINES: usize = 4;
 
 impl Column {
     pub(crate) fn left(title: impl Into<Cow<'static, str>>) -> Self {
@@ -62,59 +71,123 @@ impl Table {
             columns,
             rows: Vec::new(),
             below: Vec::new(),
+            wraps_last: false,
         }
     }
 
-    /// Adds a row and what stands below it.
-    pub(crate) fn row(&mut self, cells: Vec<(Style, String)>, below: Option<String>) {
+    /// Breaks the texts of the last column into lines, with the texts below a row in the same column.
+    pub(crate) fn wrap_last(mut self) -> Self {
+        self.wraps_last = true;
+        self
+    }
+
+    /// Adds a row and a text below it.
+    pub(crate) fn row(&mut self, cells: Vec<TextCell>, below: Option<String>) {
+        self.push(cells, below.into_iter().collect());
+    }
+
+    /// Adds a row and the texts below it.
+    pub(crate) fn push(&mut self, cells: Vec<TextCell>, below: Vec<String>) {
         debug_assert_eq!(cells.len(), self.columns.len());
         self.rows.push(cells);
         self.below.push(below);
     }
 
-    /// The lines of the table within `limit` columns. Cells that had to leave stand below their row,
-    /// before what stands there anyway.
+    /// Returns the lines of the table within `limit` columns. Cells that had to leave are below their row,
+    /// before the other texts there.
     pub(crate) fn lines(&self, limit: usize) -> Vec<Line> {
         let mut kept: Vec<usize> = (0..self.columns.len()).collect();
         while self.total(&kept) > limit {
             let Some(leaving) = kept
                 .iter()
                 .copied()
-                .filter(|&i| self.columns[i].rank > 0)
-                .max_by_key(|&i| self.columns[i].rank)
+                .filter(|&i| self.rank(i) > 0)
+                .max_by_key(|&i| self.rank(i))
             else {
                 break;
             };
             kept.retain(|&i| i != leaving);
         }
-        let rest: usize = kept[1..].iter().map(|&i| self.widest(i) + GAP).sum();
-        let first = self.widest(0).min(limit.saturating_sub(rest).max(1));
+        let widths = self.widths(&kept, limit);
+        let begin =
+            widths.iter().map(|wide| wide + GAP).sum::<usize>() - widths[widths.len() - 1] - GAP;
+        let wraps = self.wraps_last && kept.contains(&(self.columns.len() - 1));
         let mut lines = Vec::new();
         if self.columns.iter().any(|column| !column.title.is_empty()) {
-            lines.push(self.line(&kept, first, |i| {
+            lines.push(self.line(&kept, &widths, |i| {
                 (DIM, self.columns[i].title.clone().into_owned())
             }));
         }
         for (row, below) in self.rows.iter().zip(&self.below) {
-            lines.push(self.line(&kept, first, |i| row[i].clone()));
-            let figures = (0..self.columns.len())
-                .filter(|i| !kept.contains(i))
-                .filter(|&i| !row[i].1.is_empty())
-                .map(|i| format!("{} {}", self.columns[i].title, row[i].1));
+            let left = (0..self.columns.len())
+                .filter(|i| !kept.contains(i) && !row[*i].1.is_empty())
+                .map(|i| {
+                    format!("{} {}", self.columns[i].title, row[i].1)
+                        .trim()
+                        .to_owned()
+                });
+            if wraps {
+                let last = self.columns.len() - 1;
+                let room = limit.saturating_sub(begin).max(1);
+                let mut texts = cut_lines(&row[last].1, room).into_iter();
+                let first = texts.next().unwrap_or_default();
+                lines.push(self.line(&kept, &widths, |i| {
+                    if i == last {
+                        (row[i].0, first.clone())
+                    } else {
+                        row[i].clone()
+                    }
+                }));
+                let notes = packed(left.chain(below.iter().cloned()), room);
+                let notes = notes.iter().flat_map(|note| cut_lines(note, room));
+                let rest = texts.map(|text| (row[last].0, text));
+                for (style, text) in rest.chain(notes.map(|note| (DIM, note))) {
+                    lines.push(Line::new().to(begin).add(style, text));
+                }
+                continue;
+            }
+            lines.push(self.line(&kept, &widths, |i| row[i].clone()));
             let room = limit.saturating_sub(2);
-            for part in packed(figures.chain(below.clone()), room) {
-                lines.push(Line::new().add(PLAIN, "  ").add(DIM, shorten(&part, room)));
+            for part in packed(left.chain(below.iter().cloned()), room) {
+                for text in cut_lines(&part, room) {
+                    lines.push(Line::new().add(PLAIN, "  ").add(DIM, text));
+                }
             }
         }
         lines
     }
 
-    fn line(&self, kept: &[usize], first: usize, cell: impl Fn(usize) -> (Style, String)) -> Line {
+    /// Returns the rank of a column; the last one leaves before any other where it would be too narrow.
+    fn rank(&self, column: usize) -> u8 {
+        let is_wrapped = self.wraps_last && column + 1 == self.columns.len();
+        if is_wrapped {
+            u8::MAX
+        } else {
+            self.columns[column].rank
+        }
+    }
+
+    /// Returns the widths of the columns that are kept.
+    fn widths(&self, kept: &[usize], limit: usize) -> Vec<usize> {
+        let mut widths: Vec<usize> = kept.iter().map(|&i| self.widest(i)).collect();
+        if self.wraps_last && kept.last() == Some(&(self.columns.len() - 1)) {
+            let others: usize = widths[..widths.len() - 1]
+                .iter()
+                .map(|wide| wide + GAP)
+                .sum();
+            let last = widths.last_mut().expect("the last column is kept");
+            *last = (*last).min(limit.saturating_sub(others).max(LEAST_WRAPPED));
+        }
+        let rest: usize = widths[1..].iter().map(|wide| wide + GAP).sum();
+        widths[0] = widths[0].min(limit.saturating_sub(rest).max(1));
+        widths
+    }
+
+    fn line(&self, kept: &[usize], widths: &[usize], cell: impl Fn(usize) -> TextCell) -> Line {
         let mut line = Line::new();
         let mut end = 0;
-        for &i in kept {
+        for (&i, &wide) in kept.iter().zip(widths) {
             let (style, text) = cell(i);
-            let wide = if i == 0 { first } else { self.widest(i) };
             let text = shorten(&text, wide);
             end += if i == 0 { wide } else { wide + GAP };
             let begin = match self.columns[i].align {
@@ -135,14 +208,32 @@ impl Table {
             .unwrap_or(0)
     }
 
+    /// Returns the columns that the table takes at least.
     fn total(&self, kept: &[usize]) -> usize {
-        let first = self.widest(0).min(LEAST);
-        first
-            + kept[1..]
-                .iter()
-                .map(|&i| self.widest(i) + GAP)
-                .sum::<usize>()
+        let least = |i: usize| {
+            let is_wrapped = self.wraps_last && i + 1 == self.columns.len();
+            let most = match i {
+                _ if is_wrapped => LEAST_WRAPPED,
+                0 => LEAST,
+                _ => usize::MAX,
+            };
+            self.widest(i).min(most)
+        };
+        let first = least(kept[0]);
+        first + kept[1..].iter().map(|&i| least(i) + GAP).sum::<usize>()
     }
+}
+
+/// Breaks a text into lines, and cuts what came from outside.
+fn cut_lines(text: &str, room: usize) -> Vec<String> {
+    let mut lines = wrap(text, room);
+    if lines.len() > MOST_LINES {
+        lines.truncate(MOST_LINES);
+        if let Some(last) = lines.last_mut() {
+            *last = shorten(&format!("{last} …"), room);
+        }
+    }
+    lines
 }
 
 /// Joins parts into as few lines as hold them within `room`.
@@ -202,8 +293,11 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_shortened_and_then_moves_below() {
-        assert_eq!(printed(29)[1], "a_rather_long_n…   9.1  31 ms");
+    fn what_does_not_fit_moves_below_and_is_shortened() {
+        let mut wide = table();
+        wide.rows[0][0].1 = "a_name_that_is_longer_than_that".to_owned();
+        let lines = wide.lines(33);
+        assert_eq!(lines[1].width(), 33, "{lines:?}");
         let narrow = printed(21);
         assert_eq!(narrow[1], "a_rather_long…  31 ms");
         assert_eq!(narrow[2], "  RPS 9.1");

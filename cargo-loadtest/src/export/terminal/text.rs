@@ -76,7 +76,7 @@ impl Line {
     }
 }
 
-/// How many columns a text takes.
+/// Returns the columns that a text takes.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
 }

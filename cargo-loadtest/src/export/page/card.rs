@@ -1,0 +1,228 @@
+//! The sheet of one scenario.
+
+use super::{
+    Badge, Sentence, Sheet, SheetKind, Tile, Tone, anchor, comparison, findings,
+    is_error_rate_alarming, steps, tone_of_letter, tone_of_verdict,
+};
+use crate::console::clean;
+use loadtest_model::card::{Card, Reason, ReasonKind, Report, view};
+use loadtest_model::comparison::Outcome;
+use std::fmt::Write as _;
+
+/// The most regressions that the verdict names.
+const REGRESSIONS: usize = 6;
+
+pub(super) fn sheet(report: &Report, card: &Card, at: usize) -> Sheet {
+    let is_appendix = report.capacity.is_some();
+    let mut about = format!("{} · {}", card.identity, card.setting.load);
+    if is_appendix {
+        about.insert_str(0, "the trial that shows the result · ");
+    }
+    let tone = tone_of_verdict(card.verdict);
+    let mut remarks: Vec<_> = reasons(card)
+        .into_iter()
+        .map(|reason| Sentence::marked(tone, reason))
+        .collect();
+    if remarks.is_empty() {
+        remarks.push(Sentence::marked(Tone::Good, describe_success(card)));
+    }
+    let others = card.remarks.iter();
+    remarks.extend(others.map(|remark| Sentence::marked(Tone::Fair, remark)));
+    let sections = [
+        steps::losses(card),
+        Some(steps::steps(card)),
+        steps::time(card),
+        steps::ledger(card),
+        steps::dependency_failures(card),
+        steps::left_out(card),
+        findings::weights(card),
+        findings::statuses(card),
+        findings::custom_metrics(card),
+        findings::over_time(card),
+        findings::distribution(card),
+        steps::slowest(card),
+        findings::errors(card),
+        findings::thresholds(card),
+        comparison::of_card(card),
+        Some(findings::iterations(card)),
+        Some(findings::measurement(card)),
+        (!is_appendix).then(|| findings::environment(report, card)),
+        findings::generator(card),
+        findings::notes(card),
+    ];
+    Sheet {
+        anchor: anchor(at),
+        kind: if is_appendix {
+            SheetKind::Appendix
+        } else {
+            SheetKind::Card
+        },
+        verdict: card.verdict.name().to_owned(),
+        tone,
+        name: card.name.clone(),
+        about,
+        description: card.description.clone(),
+        tags: card.tags.clone(),
+        badge: Some(badge(card)),
+        remarks,
+        tiles: tiles(card),
+        tiles_note: describe_percentiles(card),
+        sections: sections.into_iter().flatten().collect(),
+    }
+}
+
+/// Builds the overall grade with what limits it.
+fn badge(card: &Card) -> Badge {
+    let grade = &card.grade;
+    let mut notes = Vec::new();
+    notes.extend(grade.score.map(view::score));
+    let interval = grade.interval;
+    notes.extend(
+        interval.map(|(low, high)| format!("{} – {}", view::score(low), view::score(high))),
+    );
+    if grade.partial && !grade.withheld {
+        notes.push("partial".to_owned());
+    }
+    if grade.withheld {
+        notes.push("withheld".to_owned());
+    }
+    notes.extend(
+        card.min_grade
+            .map(|least| format!("at least {least} asked for")),
+    );
+    Badge {
+        title: "grade",
+        label: grade.label(),
+        tone: tone_of_letter(grade.letter),
+        notes,
+    }
+}
+
+/// Returns the reasons of the verdict: of many regressions the first, and how many more there are.
+fn reasons(card: &Card) -> Vec<String> {
+    let is_regression = |reason: &&Reason| reason.kind == ReasonKind::Regression;
+    let all = card.reasons.iter().filter(is_regression).count();
+    let most = if all > REGRESSIONS {
+        REGRESSIONS - 1
+    } else {
+        all
+    };
+    let mut words = Vec::new();
+    let mut named = 0;
+    for reason in &card.reasons {
+        named += usize::from(is_regression(&reason));
+        if !is_regression(&reason) || named <= most {
+            words.push(reason.words.clone());
+        }
+    }
+    if all > most {
+        let more = view::counted((all - most) as u64, "further figure");
+        words.push(format!("{more} regressed against the baseline"));
+    }
+    words
+}
+
+/// Describes what a run that passed has kept.
+fn describe_success(card: &Card) -> String {
+    let mut words = format!(
+        "{} kept",
+        view::counted(card.thresholds.len() as u64, "threshold")
+    );
+    if let Some(least) = card.min_grade {
+        let _ = write!(words, ", graded {least} or better");
+    }
+    if let Some(compared) = &card.comparison {
+        let state = match &compared.outcome {
+            Outcome::Compared(_) => "nothing regressed against",
+            _ => "not compared with",
+        };
+        let baseline = view::quoted(&clean(&compared.baseline));
+        let _ = write!(words, ", {state} the baseline {baseline}");
+    }
+    words
+}
+
+fn tiles(card: &Card) -> Vec<Tile> {
+    let head = &card.headline;
+    let none = || view::NONE.to_owned();
+    let tile = |title, figure: Option<String>| Tile {
+        title,
+        figure: figure.unwrap_or_else(none),
+        note: String::new(),
+        is_alarming: false,
+    };
+    let mut failed = format!("{} failed", view::count(head.failed));
+    if head.dropped > 0 {
+        let _ = write!(failed, ", {} dropped", view::count(head.dropped));
+    }
+    let (success, rate) = if head.single_request {
+        ("Success rate", "RPS")
+    } else {
+        ("Error rate", "Journeys/s")
+    };
+    let errors = head.error_rate.map(|rate| {
+        view::percent(if head.single_request {
+            1.0 - rate
+        } else {
+            rate
+        })
+    });
+    let target = head.target_per_second.map_or_else(
+        || "closed model: no target".to_owned(),
+        |target| format!("of {} targeted", view::rate(target)),
+    );
+    let mut tiles = vec![
+        tile("p50", head.time.p50.map(view::duration)),
+        tile("p95", head.time.p95.map(view::duration)),
+        tile("p99", head.time.p99.map(view::duration)),
+        Tile {
+            note: failed,
+            is_alarming: is_error_rate_alarming(card),
+            ..tile(success, errors)
+        },
+        Tile {
+            note: target,
+            ..tile(rate, head.achieved_per_second.map(view::rate))
+        },
+    ];
+    if !head.single_request {
+        let failures = head.dependency_failures;
+        tiles.push(Tile {
+            is_alarming: failures > 0,
+            ..tile("Dependency failures", Some(view::count(failures)))
+        });
+    }
+    tiles
+}
+
+/// Describes what the percentiles in large type measure.
+fn describe_percentiles(card: &Card) -> String {
+    let head = &card.headline;
+    let measured = if head.single_request {
+        "response time"
+    } else {
+        "whole journeys, think time apart"
+    };
+    let time_of = head
+        .time_of
+        .as_ref()
+        .map_or_else(String::new, |of| format!(", {of}"));
+    format!("Percentiles are of {measured}{time_of}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::sample;
+
+    #[test]
+    fn of_many_regressions_the_verdict_names_the_first_and_counts_the_rest() {
+        let mut card = sample::regressed().cards[0].clone();
+        assert_eq!(reasons(&card).len(), 4);
+        let one = card.reasons[0].clone();
+        card.reasons.extend(vec![one; 4]);
+        let shown = reasons(&card);
+        assert_eq!(shown.len(), REGRESSIONS);
+        assert_eq!(shown[5], "3 further figures regressed against the baseline");
+    }
+}

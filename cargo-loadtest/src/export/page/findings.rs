@@ -1,0 +1,441 @@
+//! Sections of findings, of the course of a run, and of how it was measured.
+
+use super::{Block, Cell, Charts, Column, Form, Section, Sentence, Table, Tone};
+use crate::export::chart::{self, Chart};
+use loadtest_model::card::{Card, Report, Trust, view};
+use std::time::Duration;
+
+/// The most rows of figures over time.
+const POINTS: usize = 16;
+
+pub(super) fn weights(card: &Card) -> Option<Section> {
+    let mut table = Table::new(
+        "How often each weighted step was to be drawn, and how often it was; all others run every time",
+        vec![
+            Column::text("Step", 1.0),
+            Column::figure("Configured"),
+            Column::figure("Observed"),
+            Column::figure("95 % interval").leaves(1),
+            Column::figure("Draws").leaves(2),
+        ],
+    );
+    for row in &card.weights {
+        let outside = if row.plausible { "" } else { " (outside)" };
+        table.push(vec![
+            Cell::name(&*row.step),
+            Cell::figure(view::percent(row.configured)),
+            Cell::optional(row.observed, view::percent).tone(if row.plausible {
+                Tone::Plain
+            } else {
+                Tone::Fair
+            }),
+            Cell::optional(row.interval, |(low, high)| {
+                format!("{} – {}{outside}", view::percent(low), view::percent(high))
+            }),
+            Cell::count(row.draws),
+        ]);
+    }
+    (!card.weights.is_empty()).then(|| Section::new("Weights", 12, vec![Block::Table(table)]))
+}
+
+/// Counts the answers by status where there is one request only.
+pub(super) fn statuses(card: &Card) -> Option<Section> {
+    let mut table = Table::new(
+        "Answers by HTTP status",
+        vec![
+            Column::text("Status", 1.0),
+            Column::figure("Answers"),
+            Column::word("Share"),
+        ],
+    );
+    let all: u64 = card.statuses.values().sum();
+    for (status, count) in &card.statuses {
+        let share = *count as f64 / all as f64;
+        let tone = if *status < 400 { Tone::Good } else { Tone::Bad };
+        let mut bar = Cell::figure(view::percent(share)).tone(tone);
+        bar.bar = Some(share);
+        table.push(vec![
+            Cell::figure(status.to_string()).tone(tone),
+            Cell::count(*count),
+            bar,
+        ]);
+    }
+    let is_shown = card.headline.single_request && !card.statuses.is_empty();
+    is_shown.then(|| Section::new("Answers by status", 8, vec![Block::Table(table)]))
+}
+
+/// Lists what the scenario's code counted and timed by itself.
+pub(super) fn custom_metrics(card: &Card) -> Option<Section> {
+    let mut counters = Table::new(
+        "What the scenario counted by itself",
+        vec![
+            Column::text("Counter", 1.0),
+            Column::figure("Count"),
+            Column::figure("Per second"),
+        ],
+    );
+    for row in &card.counters {
+        let rate = Cell::optional(row.per_second, view::rate);
+        counters.push(vec![Cell::name(&*row.name), Cell::count(row.count), rate]);
+    }
+    let mut timings = Table::new(
+        "What the scenario timed by itself",
+        vec![
+            Column::text("Duration", 1.0),
+            Column::figure("Count").leaves(1),
+            Column::figure("p50").leaves(3),
+            Column::figure("p95"),
+            Column::figure("p99").leaves(2),
+            Column::figure("Max"),
+        ],
+    );
+    for row in &card.timings {
+        let times = [row.time.p50, row.time.p95, row.time.p99, row.time.max];
+        let mut cells = vec![Cell::name(&*row.name), Cell::count(row.count)];
+        cells.extend(times.map(Cell::time));
+        timings.push(cells);
+    }
+    let tables = [counters, timings]
+        .into_iter()
+        .filter(|table| !table.rows.is_empty());
+    let blocks: Vec<_> = tables.map(Block::Table).collect();
+    (!blocks.is_empty()).then(|| Section::new("Metrics of the scenario", 9, blocks))
+}
+
+pub(super) fn over_time(card: &Card) -> Option<Section> {
+    let charts = chart::over_time(card);
+    let table = Block::Folded("Figures as a table", figures_over_time(&charts)?);
+    let charts = Charts {
+        charts,
+        ..Charts::default()
+    };
+    Some(Section::new(
+        "Over time",
+        14,
+        vec![Block::Charts(charts), table],
+    ))
+}
+
+/// Builds a table of the charts, with a row for each point or for one in some.
+fn figures_over_time(charts: &[Chart]) -> Option<Table> {
+    let readouts = charts
+        .iter()
+        .filter_map(|chart| Some((&chart.title, chart.readout.as_ref()?)));
+    let readouts: Vec<_> = readouts.collect();
+    let at = &readouts.first()?.1.at;
+    let every = at.len().div_ceil(POINTS);
+    let caption = match every {
+        1 => "The figures at every point of the charts".to_owned(),
+        _ => format!("The figures at one point in {every} of the charts"),
+    };
+    let mut table = Table::new(&caption, vec![Column::word("Time")]);
+    table.is_dense = true;
+    for (title, readout) in &readouts {
+        table
+            .columns
+            .extend(readout.series.iter().map(|series| Column {
+                group: (*title).clone(),
+                ..Column::figure(&series.name)
+            }));
+    }
+    for (point, at) in at.iter().enumerate().step_by(every) {
+        let mut cells = vec![Cell::figure(at)];
+        let series = readouts.iter().flat_map(|(_, readout)| &readout.series);
+        cells.extend(series.map(|figures| match figures.words[point].as_str() {
+            "" => Cell::figure(view::NONE),
+            words => Cell::figure(words),
+        }));
+        table.push(cells);
+    }
+    Some(table)
+}
+
+/// Builds the percentile spectrum with the usual percentiles.
+pub(super) fn distribution(card: &Card) -> Option<Section> {
+    let head = &card.headline;
+    let time = &head.time;
+    let measured = if head.single_request {
+        "response time"
+    } else {
+        "journey time"
+    };
+    let percentiles = [
+        ("50 %", time.p50),
+        ("90 %", time.p90),
+        ("95 %", time.p95),
+        ("99 %", time.p99),
+        ("99.9 %", time.p99_9),
+        ("all", time.max),
+    ];
+    let facts = percentiles.into_iter().map(|(share, time)| {
+        let time = time.map_or_else(|| view::NONE.to_owned(), view::duration);
+        (format!("{share} within"), time)
+    });
+    let charts = Charts {
+        charts: vec![chart::spectrum(card)?],
+        beside: vec![
+            Block::Sentences(vec![Sentence::small(format!("Percentiles of {measured}"))]),
+            Block::Facts(facts.collect()),
+        ],
+        ..Charts::default()
+    };
+    Some(Section::new(
+        "Distribution",
+        13,
+        vec![Block::Charts(charts)],
+    ))
+}
+
+pub(super) fn errors(card: &Card) -> Option<Section> {
+    let mut table = Table::list(
+        "Failures by step, kind and status, with the first of each",
+        vec![
+            Column::figure("Count"),
+            Column::text("Step", 1.0),
+            Column::word("Kind"),
+            Column::text("The first", 2.4),
+        ],
+    );
+    for row in &card.errors {
+        let status = row
+            .status
+            .map_or_else(String::new, |status| format!(" {status}"));
+        let mut example = Cell::prose(&*row.example);
+        if let Some(sample) = row
+            .sample
+            .as_ref()
+            .filter(|sample| !sample.trim().is_empty())
+        {
+            example = example.note(Form::Sample, sample);
+        }
+        table.push(vec![
+            Cell::count_and_ramp(row.count, row.elsewhere).tone(Tone::Bad),
+            Cell::name(&*row.step),
+            Cell::figure(format!("{}{status}", row.kind.name())),
+            example,
+        ]);
+    }
+    for panic in &card.panics {
+        table.push(vec![
+            Cell::count(panic.count).tone(Tone::Bad),
+            Cell::name(&*panic.location),
+            Cell::figure("panic"),
+            Cell::prose(&*panic.message),
+        ]);
+    }
+    (!table.rows.is_empty()).then(|| Section::new("Errors", 8, vec![Block::Table(table)]))
+}
+
+pub(super) fn thresholds(card: &Card) -> Option<Section> {
+    let mut table = Table::new(
+        "What must hold",
+        vec![
+            Column::text("Condition", 1.0),
+            Column::text("Of", 1.0),
+            Column::figure("Measured"),
+            Column::word("Result"),
+        ],
+    );
+    for row in &card.thresholds {
+        let (result, tone) = if row.passed {
+            ("✓ kept", Tone::Good)
+        } else {
+            ("✗ broken", Tone::Bad)
+        };
+        let by_default = if row.implied { ", by default" } else { "" };
+        table.push(vec![
+            Cell::code(&*row.condition),
+            row.step
+                .as_ref()
+                .map_or_else(|| Cell::figure("journey"), Cell::name),
+            Cell::figure(&*row.actual_words).tone(Tone::alarm(!row.passed)),
+            Cell::figure(format!("{result}{by_default}")).tone(tone),
+        ]);
+    }
+    (!table.rows.is_empty()).then(|| Section::new("Thresholds", 7, vec![Block::Table(table)]))
+}
+
+/// Accounts for every iteration.
+pub(super) fn iterations(card: &Card) -> Section {
+    let accounts = &card.accounts;
+    let count = view::count;
+    let balance = match accounts.balanced {
+        None => Sentence::small("What was in flight at the end is unknown."),
+        Some(false) => Sentence::marked(Tone::Bad, "The accounts do not balance."),
+        Some(true) if accounts.warm_up > 0 => Sentence::small(format!(
+            "The accounts balance; ramp included, besides {} of the warm-up.",
+            count(accounts.warm_up)
+        )),
+        Some(true) => Sentence::small("The accounts balance; ramp included."),
+    };
+    let sentences = vec![
+        Sentence::plain(format!(
+            "{} planned = {} started + {} dropped",
+            count(accounts.planned),
+            count(accounts.started),
+            count(accounts.dropped)
+        )),
+        Sentence::plain(format!(
+            "{} started = {} ok + {} failed + {} cancelled",
+            count(accounts.started),
+            count(accounts.ok),
+            count(accounts.failed),
+            count(accounts.cancelled)
+        )),
+        balance,
+    ];
+    Section {
+        is_half: true,
+        ..Section::new("Iterations", 12, vec![Block::Sentences(sentences)])
+    }
+}
+
+/// Tells how far the measurement can be trusted.
+pub(super) fn measurement(card: &Card) -> Section {
+    let validity = &card.validity;
+    let mut sentences: Vec<_> = validity
+        .causes
+        .iter()
+        .map(|cause| {
+            let tone = if cause.trust == Trust::Invalid {
+                Tone::Bad
+            } else {
+                Tone::Fair
+            };
+            Sentence {
+                help: Some(cause.remedy.clone()),
+                ..Sentence::marked(tone, &*cause.what)
+            }
+        })
+        .collect();
+    if sentences.is_empty() {
+        let words = "The generator kept up: nothing speaks against the figures.";
+        sentences.push(Sentence::small(words));
+    }
+    if validity.trust != Trust::Valid {
+        sentences.push(Sentence::small(format!(
+            "generator: {}",
+            card.generator.words()
+        )));
+    }
+    let title = format!("Measurement {}", validity.trust.name());
+    Section {
+        is_half: true,
+        ..Section::new(title, 1, vec![Block::Sentences(sentences)])
+    }
+}
+
+/// Draws what the generator saw of itself.
+pub(super) fn generator(card: &Card) -> Option<Section> {
+    let charts = chart::of_generator(card);
+    if charts.is_empty() {
+        return None;
+    }
+    let words = format!(
+        "What the generator saw of itself: {}.",
+        card.generator.words()
+    );
+    let blocks = vec![
+        Block::Sentences(vec![Sentence::small(words)]),
+        Block::Charts(Charts {
+            charts,
+            ..Charts::default()
+        }),
+    ];
+    Some(Section::new("Generator", 15, blocks))
+}
+
+pub(super) fn notes(card: &Card) -> Option<Section> {
+    let notes: Vec<_> = card.notes.iter().map(Sentence::small).collect();
+    (!notes.is_empty()).then(|| Section::new("", 2, vec![Block::Sentences(notes)]))
+}
+
+/// Lists what was run, and where.
+pub(super) fn environment(report: &Report, card: &Card) -> Section {
+    let environment = &report.environment;
+    let setting = &card.setting;
+    let mut facts: Vec<(String, String)> = Vec::new();
+    let mut fact = |label: &str, value: String| facts.push((label.to_owned(), value));
+    if let Some(commit) = &environment.git_commit {
+        let is_dirty = environment.git_dirty == Some(true);
+        let state = if is_dirty {
+            ", with uncommitted changes"
+        } else {
+            ""
+        };
+        fact("commit", format!("{}{state}", shorten_hash(commit)));
+    }
+    fact("source", format!("{} ({})", card.source, card.identity));
+    let fingerprint = shorten_hash(&setting.fingerprint);
+    match &setting.version {
+        Some(version) => fact("version", format!("{version} ({fingerprint})")),
+        None => fact("fingerprint", fingerprint),
+    }
+    let by_default = if setting.default_load {
+        ", by default"
+    } else {
+        ""
+    };
+    fact("load", format!("{}{by_default}", setting.load));
+    let workers = view::counted(u64::from(setting.workers), "worker thread");
+    let users = view::counted(u64::from(setting.max_users), "virtual user");
+    fact("generator", format!("{workers}, at most {users}"));
+    fact("seed", setting.seed.to_string());
+    if let Some(base) = &setting.base_url {
+        let own = if setting.own_target {
+            ", started by the scenario"
+        } else {
+            ""
+        };
+        let unchecked = if setting.insecure {
+            ", certificates not checked"
+        } else {
+            ""
+        };
+        fact("target", format!("{base}{own}{unchecked}"));
+    }
+    if !setting.permits.is_empty() {
+        fact("permitted", setting.permits.join("; "));
+    }
+    if let Some(offline) = &setting.offline {
+        fact("offline", format!("yes: {offline}"));
+    }
+    let cpus = view::counted(environment.cpus as u64, "processor");
+    fact(
+        "host",
+        format!("{} {}, {cpus}", environment.os, environment.arch),
+    );
+    fact("executable", shorten_hash(&setting.executable_hash));
+    let elapsed = view::duration(Duration::from_micros(setting.elapsed_us));
+    fact("time", format!("{}, for {elapsed}", setting.started_at));
+    fact(
+        "run",
+        format!("{}, loadtest {}", report.run_id, report.tool_version),
+    );
+    Section::new("Environment", 16, vec![Block::Facts(facts)])
+}
+
+fn shorten_hash(hash: &str) -> String {
+    hash.chars().take(12).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::sample;
+
+    #[test]
+    fn each_row_over_time_has_a_figure_of_every_series_at_one_time() {
+        let card = &sample::failed().cards[0];
+        let table = figures_over_time(&chart::over_time(card)).unwrap();
+        assert_eq!(table.caption, "The figures at one point in 4 of the charts");
+        assert_eq!((table.rows.len(), table.columns.len()), (15, 8));
+        for (i, row) in table.rows.iter().enumerate() {
+            let point = &card.course.points[4 * i];
+            assert_eq!(row.cells[0].text, format!("0:{:02}", point.second));
+            assert_eq!(row.cells[2].text, view::duration(point.p95.unwrap()));
+            assert_eq!(row.cells.len(), table.columns.len());
+        }
+        assert!(figures_over_time(&[]).is_none());
+    }
+}

@@ -1,0 +1,103 @@
+//! The sheet of a search for the capacity.
+
+use super::{
+    Badge, Block, Cell, Column, Form, Section, Sentence, Sheet, SheetKind, Table, Tone, findings,
+};
+use loadtest_model::capacity::{Outcome, Trial};
+use loadtest_model::card::{Capacity, CapacityVerdict, Report, Tone as RemarkTone, view};
+use loadtest_model::definition::Metric;
+
+pub(super) fn sheet(report: &Report, found: &Capacity) -> Sheet {
+    let tone = match found.verdict {
+        CapacityVerdict::Confirmed => Tone::Good,
+        CapacityVerdict::Invalid | CapacityVerdict::Interrupted => Tone::Fair,
+        _ => Tone::Bad,
+    };
+    let remarks = found.remarks.iter().map(|remark| {
+        let tone = match remark.tone {
+            RemarkTone::Good => Tone::Good,
+            RemarkTone::Bad => Tone::Bad,
+            RemarkTone::Note => Tone::Fair,
+        };
+        Sentence::marked(tone, &*remark.words)
+    });
+    let mut sections = Vec::new();
+    if !found.trials.is_empty() {
+        sections.push(Section::new("Trials", 3, vec![Block::Table(trials(found))]));
+    }
+    sections.extend(
+        report
+            .cards
+            .first()
+            .map(|card| findings::environment(report, card)),
+    );
+    Sheet {
+        anchor: "search".to_owned(),
+        kind: SheetKind::Search,
+        verdict: found.verdict.name().to_owned(),
+        tone,
+        name: found.scenario.clone(),
+        about: format!(
+            "capacity at {} · trials of {}, confirmed over {}",
+            found.slo(),
+            view::span(found.goal.window),
+            view::span(found.goal.confirm)
+        ),
+        badge: Some(Badge {
+            title: "capacity",
+            label: found.headline(),
+            tone,
+            notes: Vec::new(),
+        }),
+        remarks: remarks.collect(),
+        sections,
+        ..Sheet::default()
+    }
+}
+
+fn trials(found: &Capacity) -> Table {
+    let further = found.further_conditions();
+    let mut columns = vec![
+        Column::figure("Rate"),
+        Column::figure("Achieved").leaves(1),
+        Column::figure("p95"),
+        Column::figure("Errors"),
+    ];
+    columns.extend(further.iter().map(|(_, title)| Column::figure(title)));
+    columns.extend([Column::figure("Window"), Column::text("Result", 1.0)]);
+    let mut table = Table::new("The rates in the order in which they were tried", columns);
+    for trial in &found.trials {
+        let (mark, tone) = match trial.attempt.outcome {
+            Outcome::Met => ('✓', Tone::Good),
+            Outcome::Missed => ('✗', Tone::Bad),
+            Outcome::GeneratorLimited => ('!', Tone::Fair),
+        };
+        let breaks = |metric: Metric| {
+            let slo = found.goal.slo.iter().enumerate();
+            let mut of_journey = slo
+                .filter(|(_, scoped)| scoped.step.is_none() && scoped.threshold.metric == metric);
+            Tone::alarm(of_journey.any(|(at, _)| trial.breaks(at)))
+        };
+        let mut cells = vec![
+            Cell::figure(view::rate(trial.attempt.per_second)),
+            Cell::optional(trial.achieved_per_second, view::rate),
+            Cell::time(trial.p95).tone(breaks(Metric::P95)),
+            Cell::optional(trial.error_rate, view::percent).tone(breaks(Metric::Errors)),
+        ];
+        cells.extend(further.iter().map(|(at, _)| further_cell(trial, *at)));
+        cells.push(Cell::figure(view::span(trial.window)));
+        let mut result = Cell::figure(format!("{mark} {}", trial.words())).tone(tone);
+        if !trial.reasons.is_empty() {
+            result = result.note(Form::Prose, trial.reasons.join("; "));
+        }
+        cells.push(result);
+        table.push(cells);
+    }
+    table
+}
+
+fn further_cell(trial: &Trial, condition: usize) -> Cell {
+    let measured = trial.slo.get(condition);
+    Cell::optional(measured, |measured| measured.words.clone())
+        .tone(Tone::alarm(trial.breaks(condition)))
+}

@@ -1,0 +1,333 @@
+use super::*;
+use crate::export::sample;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// Writes a page in plain text: all that it says, and what decides how a format shows it.
+fn outline(page: &Page) -> String {
+    let mut out = format!("{} · {} · {}\n", page.title, page.about, page.outcome);
+    if !page.is_alone && !page.is_search {
+        write_table(&mut out, &page.scenarios);
+    }
+    for sheet in &page.sheets {
+        let _ = writeln!(
+            out,
+            "\n# {:?} {:?} {}: {} · {}",
+            sheet.kind, sheet.tone, sheet.verdict, sheet.name, sheet.about
+        );
+        let _ = writeln!(out, "{} {:?}", sheet.description, sheet.tags);
+        if let Some(badge) = &sheet.badge {
+            let _ = writeln!(
+                out,
+                "{} {} {:?} {:?}",
+                badge.title, badge.label, badge.tone, badge.notes
+            );
+        }
+        write_sentences(&mut out, &sheet.remarks);
+        for tile in &sheet.tiles {
+            let alarm = if tile.is_alarming { " !" } else { "" };
+            let _ = writeln!(
+                out,
+                "[{}: {} {}{alarm}]",
+                tile.title, tile.figure, tile.note
+            );
+        }
+        let _ = writeln!(out, "{}", sheet.tiles_note);
+        for section in &sheet.sections {
+            let _ = writeln!(out, "\n## {} ({})", section.title, section.rank);
+            write_blocks(&mut out, &section.blocks);
+        }
+    }
+    let _ = writeln!(out, "\n{}", page.footer());
+    let lines: Vec<&str> = out.lines().map(str::trim_end).collect();
+    lines.join("\n")
+}
+
+fn write_blocks(out: &mut String, blocks: &[Block]) {
+    for block in blocks {
+        match block {
+            Block::Table(table) => write_table(out, table),
+            Block::Folded(summary, table) => {
+                let _ = writeln!(out, "▸ {summary}: {} rows", table.rows.len());
+            }
+            Block::Sentences(sentences) => write_sentences(out, sentences),
+            Block::Facts(facts) => {
+                for (label, value) in facts {
+                    let _ = writeln!(out, "{label}: {value}");
+                }
+            }
+            Block::Charts(charts) => {
+                for chart in &charts.charts {
+                    let _ = writeln!(out, "<{}>", chart.title);
+                }
+                let _ = writeln!(out, "{}", charts.caption);
+                write_blocks(out, &charts.beside);
+                if !charts.instead.is_empty() {
+                    out.push_str("instead:\n");
+                    write_blocks(out, &charts.instead);
+                }
+            }
+        }
+    }
+}
+
+fn write_sentences(out: &mut String, sentences: &[Sentence]) {
+    for sentence in sentences {
+        let mark = sentence.tone.mark().filter(|_| sentence.is_marked);
+        let mark = mark.map_or(String::new(), |mark| format!("{mark} "));
+        let small = if sentence.is_small { "· " } else { "" };
+        let help = sentence
+            .help
+            .as_ref()
+            .map_or(String::new(), |help| format!(" → {help}"));
+        let _ = writeln!(
+            out,
+            "{mark}{small}{} {}{help}",
+            sentence.lead, sentence.words
+        );
+    }
+}
+
+fn write_table(out: &mut String, table: &Table) {
+    let titles: Vec<&str> = table.columns.iter().map(|column| &*column.title).collect();
+    let _ = writeln!(out, "({})\n| {}", table.caption, titles.join(" | "));
+    for row in &table.rows {
+        let cells = row.cells.iter().map(|cell| {
+            let tone = match cell.tone {
+                Tone::Bad => "!",
+                Tone::Fair => "~",
+                _ => "",
+            };
+            let notes = cell.notes.iter().map(|(_, note)| format!(" / {note}"));
+            format!("{tone}{}{}", cell.text, notes.collect::<String>())
+        });
+        let inner = if row.is_inner { "↳" } else { "|" };
+        let flag = row.flag.map_or(String::new(), |flag| format!(" ({flag})"));
+        let _ = writeln!(
+            out,
+            "{inner} {}{flag}",
+            cells.collect::<Vec<_>>().join(" | ")
+        );
+    }
+}
+
+#[test]
+fn golden_pages() {
+    for (name, report) in sample::all() {
+        if !["long", "huge"].contains(&name) {
+            insta::assert_snapshot!(name, outline(&Page::new(&report)));
+        }
+    }
+}
+
+fn tables(page: &Page) -> Vec<&Table> {
+    fn of<'a>(blocks: &'a [Block], all: &mut Vec<&'a Table>) {
+        for block in blocks {
+            match block {
+                Block::Table(table) | Block::Folded(_, table) => all.push(table),
+                Block::Charts(charts) => {
+                    of(&charts.beside, all);
+                    of(&charts.instead, all);
+                }
+                Block::Sentences(_) | Block::Facts(_) => {}
+            }
+        }
+    }
+    let mut all = vec![&page.scenarios];
+    for section in page.sheets.iter().flat_map(|sheet| &sheet.sections) {
+        of(&section.blocks, &mut all);
+    }
+    all
+}
+
+#[test]
+fn every_row_of_a_table_has_its_columns() {
+    for (name, report) in sample::all() {
+        let page = Page::new(&report);
+        for table in tables(&page) {
+            for row in &table.rows {
+                assert_eq!(
+                    row.cells.len(),
+                    table.columns.len(),
+                    "{name}: {}",
+                    table.caption
+                );
+            }
+        }
+    }
+}
+
+/// Returns the text of a section, empty where there is none.
+fn section(report: &Report, title: &str) -> String {
+    let page = Page::new(report);
+    let sections = page.sheets.iter().flat_map(|sheet| &sheet.sections);
+    let mut out = String::new();
+    for section in sections.filter(|section| section.title == title) {
+        write_blocks(&mut out, &section.blocks);
+    }
+    out
+}
+
+#[test]
+fn the_ledger_accounts_for_every_iteration_that_reached_a_step() {
+    assert_eq!(section(&sample::single(), "Dependency ledger"), "");
+    let mut report = sample::failed();
+    let titles = |report: &Report| {
+        let ledger = section(report, "Dependency ledger");
+        ledger.lines().nth(1).unwrap().to_owned()
+    };
+    assert_eq!(
+        titles(&report),
+        "| Step | Planned | Executed | Failed | Skipped | Not drawn"
+    );
+    let step = &mut report.cards[0].steps[1];
+    (step.left_out, step.skipped_not_drawn) = (1, 2);
+    (step.kept, step.cancelled) = (4, 8);
+    step.planned += 15;
+    assert_eq!(titles(&report).matches('|').count(), 10);
+    let page = Page::new(&report);
+    let tables = tables(&page);
+    let ledger = tables
+        .iter()
+        .find(|table| table.columns[1].title == "Planned")
+        .unwrap();
+    for row in &ledger.rows {
+        let counts = row.cells[1..]
+            .iter()
+            .map(|cell| cell.text.replace('\u{202f}', "").parse::<u64>());
+        let counts: Vec<u64> = counts.map(Result::unwrap).collect();
+        // `failed` is a part of `executed`.
+        assert_eq!(
+            counts[0],
+            counts[1] + counts[3..].iter().sum::<u64>(),
+            "{counts:?}"
+        );
+    }
+}
+
+#[test]
+fn the_ledger_is_there_where_steps_were_kept_from_running_or_cut_off() {
+    let mut report = sample::passed();
+    for step in &mut report.cards[0].steps {
+        step.skipped = 0;
+    }
+    assert_eq!(section(&report, "Dependency ledger"), "");
+    let steps = section(&report, "Steps");
+    assert!(
+        steps.contains("| Not drawn\n") && steps.contains("1\u{202f}975"),
+        "{steps}"
+    );
+    let step = &mut report.cards[0].steps[0];
+    (step.cancelled, step.planned) = (7, step.planned + 7);
+    let ledger = section(&report, "Dependency ledger");
+    let rows: Vec<&str> = ledger.lines().skip(1).take(4).collect();
+    assert_eq!(
+        rows,
+        [
+            "| Step | Planned | Executed | Failed | Not drawn | Cut off",
+            "| login | 10\u{202f}007 | 10\u{202f}000 | 0 | 0 | 7",
+            "| add_to_cart | 10\u{202f}000 | 8\u{202f}025 | 0 | 1\u{202f}975 | 0",
+            "| create_order | 10\u{202f}000 | 10\u{202f}000 | !6 | 0 | 0",
+        ]
+    );
+}
+
+#[test]
+fn columns_of_steps_are_there_where_they_have_figures() {
+    let mut report = sample::passed();
+    for step in &mut report.cards[0].steps {
+        (step.skipped, step.retries) = (0, 0);
+    }
+    let before = section(&report, "Steps");
+    assert!(!before.contains("Kept") && !before.contains("Requests") && !before.contains("Skips"));
+    let step = &mut report.cards[0].steps[0];
+    (step.kept, step.left_out, step.requests, step.retries) = (199, 1_234, 4_321, 2_000);
+    let steps = section(&report, "Steps");
+    let login = steps
+        .lines()
+        .find(|line| line.starts_with("| login"))
+        .unwrap();
+    assert!(
+        login.ends_with("| 4\u{202f}321 | 1\u{202f}234 | 199"),
+        "{login}"
+    );
+    assert!(steps.contains("| Requests | Left out | Kept\n"), "{steps}");
+    let others = steps
+        .lines()
+        .find(|line| line.starts_with("| get_order"))
+        .unwrap();
+    assert!(
+        others.ends_with("| "),
+        "a step that keeps nothing says nothing: {others}"
+    );
+}
+
+#[test]
+fn a_weight_outside_its_interval_is_marked() {
+    let mut report = sample::failed();
+    assert!(!section(&report, "Weights").contains("(outside)"));
+    report.cards[0].weights[0].plausible = false;
+    assert!(section(&report, "Weights").contains("78.9 % – 80.5 % (outside)"));
+}
+
+#[test]
+fn a_declared_version_is_called_one() {
+    let mut report = sample::failed();
+    assert!(section(&report, "Environment").contains("fingerprint: 9c1d5a20b7e4\n"));
+    report.cards[0].setting.version = Some("spring-sale-2026".to_owned());
+    let facts = section(&report, "Environment");
+    assert!(
+        facts.contains("version: spring-sale-2026 (9c1d5a20b7e4)\n"),
+        "{facts}"
+    );
+    assert!(!facts.contains("fingerprint"), "{facts}");
+}
+
+#[test]
+fn the_slowest_journey_names_what_took_long_and_can_be_run_again() {
+    let mut report = sample::passed();
+    let journey = &mut report.cards[0].slowest[0];
+    (journey.delay_us, journey.time_us, journey.ok) = (300_000, 900_000, false);
+    for (step, ms) in journey.steps.iter_mut().zip([20, 10, 30, 400, 40]) {
+        step.time_us = ms * 1_000;
+    }
+    journey.steps[3].ok = false;
+    let number = journey.number.clone();
+    let slowest = section(&report, "Slowest journeys");
+    let words = format!(
+        "Iteration {number} took 900 ms, failed: 300 ms late, `create_order` 400 ms (failed), 4 other steps 100 ms."
+    );
+    let again = format!(
+        "`cargo loadtest debug shop::load::checkout_flow --seed 1729 --iteration {number}`"
+    );
+    assert!(
+        slowest.contains(&words) && slowest.contains(&again),
+        "{slowest}"
+    );
+    report.cards[0].identity = "curl::get_orders".to_owned();
+    let slowest = section(&report, "Slowest journeys");
+    assert!(
+        slowest.contains("`cargo loadtest debug -- curl ..` shows them"),
+        "{slowest}"
+    );
+}
+
+#[test]
+fn all_formats_show_the_same_digits() {
+    use crate::export::{html, markdown, terminal};
+    let mut report = sample::failed();
+    // Halves of a microsecond are where roundings part.
+    for ns in [82_500, 372_500, 9_994_500, 99_949_500] {
+        let time = Some(Duration::from_nanos(ns));
+        report.cards[0].headline.time.p99_9 = time;
+        report.cards[0].steps[0].response.p95 = time;
+        let words = view::duration(Duration::from_nanos(ns));
+        for text in [
+            terminal::render(&report, 200, false),
+            markdown::render(&report).replace('\u{a0}', " "),
+            html::render(&report),
+        ] {
+            assert!(text.matches(&words).count() >= 2, "{words}\n{text}");
+        }
+    }
+}
