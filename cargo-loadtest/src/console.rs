@@ -1,8 +1,7 @@
-//! What is printed beside results, as cargo prints it: to standard error, coloured on a terminal.
+//! Prints status, warnings and errors as cargo does, on standard error, and results on standard output.
 //!
-//! A closed stream never ends the program: what cannot be shown is left out.
+//! A closed stream never ends the program.
 
-use crate::ci;
 use crate::error::Error;
 use crate::process::{self, Stream};
 use anstream::{AutoStream, ColorChoice};
@@ -12,11 +11,11 @@ use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether `--ci` was given.
+/// Set by `--ci`.
 static IS_PLAIN: AtomicBool = AtomicBool::new(false);
 
-/// Prints what clap found, or the help it was asked for.
-pub(crate) fn usage(error: &clap::Error) -> u8 {
+/// Prints a mistake in the command line, or the help; returns the exit code.
+pub(crate) fn print_usage(error: &clap::Error) -> u8 {
     let text = error.render();
     let text = text.ansi();
     let stream = if error.use_stderr() {
@@ -29,126 +28,149 @@ pub(crate) fn usage(error: &clap::Error) -> u8 {
 }
 
 /// Prints an error with its causes and its help.
-pub(crate) fn error(error: &Error) {
-    line(style::ERROR, "error", error);
-    explain(error);
+pub(crate) fn print_error(error: &Error) {
+    print_line(style::ERROR, "error", error);
+    print_causes(error);
 }
 
-/// The same of one that fails nothing.
-pub(crate) fn caution(error: &Error) {
-    line(style::WARN, "warning", error);
-    explain(error);
+/// Prints an error that does not fail the command.
+pub(crate) fn print_caution(error: &Error) {
+    print_line(style::WARN, "warning", error);
+    print_causes(error);
 }
 
-fn explain(error: &Error) {
+fn print_causes(error: &Error) {
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
-        line(style::CONTEXT, "caused by", cause);
+        print_line(style::CONTEXT, "caused by", cause);
         source = cause.source();
     }
     if let Some(help) = error.help() {
-        line(style::TRANSIENT, "help", help);
+        print_line(style::TRANSIENT, "help", help);
     }
 }
 
-/// Prints what may not be as it was meant.
-pub(crate) fn warning(text: impl Display) {
-    line(style::WARN, "warning", text);
+/// Prints a warning.
+pub(crate) fn print_warning(text: impl Display) {
+    print_line(style::WARN, "warning", text);
 }
 
-/// Prints a line as cargo shows what it does: a verb, right-aligned, and what it is done to.
-pub(crate) fn status(verb: &str, object: impl Display) {
-    verdict(true, verb, object);
+/// Prints a status line as cargo does: a right-aligned verb and its object.
+pub(crate) fn print_status(verb: &str, object: impl Display) {
+    print_verdict(true, verb, object);
 }
 
-/// The same of something that may be bad.
-pub(crate) fn verdict(is_good: bool, verb: &str, object: impl Display) {
+/// Prints a status line, coloured as good or bad.
+pub(crate) fn print_verdict(is_good: bool, verb: &str, object: impl Display) {
     let style = if is_good { style::GOOD } else { style::WARN };
-    let object = shown(object);
+    let object = neutralise_commands(object);
     let _ = write_styled(
         Stream::Errors,
         format_args!("{style}{verb:>12}{style:#} {object}\n"),
     );
 }
 
-/// Prints a result, and the end of its last line, to standard output. That nobody reads it is no
-/// error.
+/// Prints a result and a line break to standard output; a closed pipe is not an error.
 ///
 /// # Errors
 /// When it cannot be written: to a full disk, say.
-pub(crate) fn result(text: impl Display) -> Result<(), Error> {
-    let text = shown(text);
-    printed(write_styled(Stream::Output, format_args!("{text}\n")))
+pub(crate) fn print_result(text: impl Display) -> Result<(), Error> {
+    let text = neutralise_commands(text);
+    ignore_closed(write_styled(Stream::Output, format_args!("{text}\n")))
 }
 
-/// Prints a result that is a file to standard output, as it is.
+/// Writes a file to standard output unchanged.
 ///
 /// # Errors
-/// As [`result`].
-pub(crate) fn file(bytes: &[u8]) -> Result<(), Error> {
-    printed(process::write_to(Stream::Output, bytes))
+/// As [`print_result`].
+pub(crate) fn print_file(bytes: &[u8]) -> Result<(), Error> {
+    ignore_closed(process::write_to(Stream::Output, bytes))
 }
 
-fn printed(result: std::io::Result<()>) -> Result<(), Error> {
+fn ignore_closed(result: std::io::Result<()>) -> Result<(), Error> {
     match result {
-        Err(source) if source.kind() != ErrorKind::BrokenPipe => Err(Error::Output { source }),
+        Err(source) if source.kind() != ErrorKind::BrokenPipe => {
+            Err(Error::failure("could not write to standard output").with_source(source))
+        }
         _ => Ok(()),
     }
 }
 
 /// Prints a plain line to standard error.
-pub(crate) fn progress(text: impl Display) {
-    let _ = write_styled(Stream::Errors, format_args!("{}\n", shown(text)));
+pub(crate) fn print_progress(text: impl Display) {
+    let _ = write_styled(
+        Stream::Errors,
+        format_args!("{}\n", neutralise_commands(text)),
+    );
 }
 
-/// Whether this is a build server, whose terminals are no terminals of people.
+/// Returns true on a build server: `--ci` or the variable `CI`.
 pub(crate) fn is_ci() -> bool {
     IS_PLAIN.load(Ordering::Relaxed) || process::variable_os("CI").is_some()
 }
 
-/// Prints for a build server from here on, wherever this runs: plain lines, no colour.
-pub(crate) fn be_plain() {
+/// Prints plain lines without colour from here on.
+pub(crate) fn disable_redraw() {
     if process::is_replaced() {
         return;
     }
     IS_PLAIN.store(true, Ordering::Relaxed);
 }
 
-/// What is printed, made no command to a server that reads commands from a log.
-fn shown(text: impl Display) -> String {
+/// On GitHub, breaks lines that its runner would take for commands.
+fn neutralise_commands(text: impl Display) -> String {
     let text = text.to_string();
     if process::variable_os("GITHUB_ACTIONS").is_some() {
-        ci::harmless(&text)
+        break_commands(&text)
     } else {
         text
     }
 }
 
-/// Prints a command to the build server, which is told by lines of standard error.
-pub(crate) fn command(line: impl Display) {
+/// Breaks every line that GitHub would take for a command.
+pub(crate) fn break_commands(text: &str) -> String {
+    let broken = text.replace("##[", "# #[");
+    let mut lines = Vec::new();
+    for line in broken.split('\n') {
+        // A runner leaves out blanks, and letters that nobody sees; colours may be taken out before.
+        let is_first = |at: usize| {
+            let before = anstream::adapter::strip_str(&line[..at]).to_string();
+            before
+                .chars()
+                .all(|letter| !letter.is_ascii_graphic() && !letter.is_alphanumeric())
+        };
+        lines.push(match line.find("::") {
+            Some(at) if is_first(at) => format!("{}: :{}", &line[..at], &line[at + 2..]),
+            _ => line.to_owned(),
+        });
+    }
+    lines.join("\n")
+}
+
+/// Prints a workflow command for the build server.
+pub(crate) fn print_command(line: impl Display) {
     let _ = process::write_to(Stream::Errors, format!("{line}\n").as_bytes());
 }
 
-/// A text from outside made harmless, on one line: no control character, nothing that turns the direction
-/// of writing or that nobody sees, and nothing that is no character at all.
+/// Cleans foreign text for one line: replaces control, bidirectional, invisible and invalid characters.
 pub(crate) fn clean(text: &str) -> String {
     let on_a_line = |letter| match letter {
         '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => ' ',
-        letter => harmless(letter),
+        letter => replace_control(letter),
     };
     text.chars().map(on_a_line).collect()
 }
 
-/// The same, on its lines.
+/// Cleans foreign text like [`clean`], and keeps its lines.
 pub(crate) fn clean_lines(text: &str) -> String {
     let on_its_line = |letter| match letter {
         '\n' | '\t' => letter,
-        letter => harmless(letter),
+        letter => replace_control(letter),
     };
     text.chars().map(on_its_line).collect()
 }
 
-fn harmless(letter: char) -> char {
+fn replace_control(letter: char) -> char {
     match letter {
         '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(letter)).unwrap_or(' '),
         '\x7f' => '␡',
@@ -167,12 +189,12 @@ fn harmless(letter: char) -> char {
     }
 }
 
-/// Whether what goes to standard output is to be coloured.
+/// Returns true when results are coloured.
 pub(crate) fn colours_results() -> bool {
     choose_colour(Stream::Output) != ColorChoice::Never
 }
 
-/// Whether standard error is a terminal on which lines can be drawn anew.
+/// Returns true when standard error is a terminal whose lines can be redrawn.
 pub(crate) fn can_redraw() -> bool {
     !process::is_replaced()
         && std::io::stderr().is_terminal()
@@ -180,21 +202,21 @@ pub(crate) fn can_redraw() -> bool {
         && process::variable_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// The columns of the terminal that results go to; 100 where there is none.
-pub(crate) fn width() -> usize {
+/// Returns the columns of the terminal for results, or 100.
+pub(crate) fn result_width() -> usize {
     let size =
         (!process::is_replaced()).then(|| terminal_size::terminal_size_of(std::io::stdout()));
     size.flatten()
         .map_or(100, |(terminal_size::Width(width), _)| usize::from(width))
 }
 
-/// The columns of the terminal that progress goes to; 80 where there is none.
+/// Returns the columns of the terminal for progress, or 80.
 pub(crate) fn progress_width() -> usize {
     terminal_size::terminal_size_of(std::io::stderr())
         .map_or(80, |(terminal_size::Width(width), _)| usize::from(width))
 }
 
-/// The rows of that terminal; 24 where there is none.
+/// Returns the rows of the terminal for progress, or 24.
 pub(crate) fn progress_height() -> usize {
     terminal_size::terminal_size_of(std::io::stderr())
         .map_or(24, |(_, terminal_size::Height(height))| usize::from(height))
@@ -216,8 +238,8 @@ fn write_styled(stream: Stream, text: std::fmt::Arguments<'_>) -> std::io::Resul
     process::write_to(stream, &styled.into_inner())
 }
 
-fn line(style: Style, label: &str, message: impl Display) {
-    let message = shown(message);
+fn print_line(style: Style, label: &str, message: impl Display) {
+    let message = neutralise_commands(message);
     let _ = write_styled(
         Stream::Errors,
         format_args!("{style}{label}{style:#}: {message}\n"),

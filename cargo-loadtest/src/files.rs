@@ -14,9 +14,8 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// When it cannot be written.
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
-    let bytes = serde_json::to_vec(value).map_err(|error| Error::Internal {
-        what: format!("could not encode `{}`: {error}", path.display()),
-    })?;
+    let bytes =
+        serde_json::to_vec(value).map_err(Error::encode(format_args!("`{}`", path.display())))?;
     write(path, &bytes)
 }
 
@@ -50,7 +49,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     })
 }
 
-/// Whether a file could be written at `path`; nothing is there afterwards that was not before.
+/// Tests that a file could be written at `path`; leaves nothing behind.
 ///
 /// # Errors
 /// When it could not.
@@ -79,7 +78,7 @@ fn target(path: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Those of the file that is there, if one is.
+/// Returns the permissions of an existing file.
 ///
 /// # Errors
 /// When it may not be written.

@@ -5,7 +5,7 @@ use std::process::Child;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How often the user asked to stop.
+/// Counts the requests to stop.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Interrupts(Arc<State>);
 
@@ -34,13 +34,11 @@ impl Interrupts {
                 terminate(id);
             }
         })
-        .map_err(|source| Error::Internal {
-            what: format!("could not prepare for Ctrl-C: {source}"),
-        })?;
+        .map_err(|source| Error::failure(format!("could not prepare for Ctrl-C: {source}")))?;
         Ok(interrupts)
     }
 
-    /// How often so far.
+    /// Returns the number of requests to stop so far.
     pub(crate) fn count(&self) -> u32 {
         self.0.count.load(Ordering::SeqCst)
     }
@@ -48,11 +46,11 @@ impl Interrupts {
     /// An error when the user asked to stop.
     ///
     /// # Errors
-    /// [`Error::Interrupted`].
+    /// When they did.
     pub(crate) fn check(&self) -> Result<(), Error> {
         match self.count() {
             0 => Ok(()),
-            _ => Err(Error::Interrupted),
+            _ => Err(Error::interrupted()),
         }
     }
 

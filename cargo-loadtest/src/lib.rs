@@ -10,6 +10,7 @@ mod config;
 mod console;
 mod error;
 mod export;
+mod file_names;
 mod files;
 mod import;
 mod interrupt;
@@ -20,6 +21,7 @@ mod process;
 mod selection;
 mod session;
 mod store;
+mod suggestion;
 mod units;
 mod workspace;
 
@@ -110,14 +112,14 @@ fn run(arguments: Vec<OsString>) -> u8 {
     cli::Color::default().apply();
     let cli = match cli::parse(arguments) {
         Ok(cli) => cli,
-        Err(error) => return console::usage(&error),
+        Err(error) => return console::print_usage(&error),
     };
     let session = ci::Session::begin(cli.command.is_for_ci());
     cli.color.apply();
     let code = match dispatch(&cli) {
         Ok(code) => code,
         Err(error) => {
-            console::error(&error);
+            console::print_error(&error);
             session.failed(&error);
             error.exit_code()
         }

@@ -10,7 +10,7 @@ use crate::selection::Found;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What needs permission.
+/// An action that needs permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
     /// `run`.
@@ -40,16 +40,16 @@ impl Action {
 /// The least level that may do any of it.
 const NEEDED: Level = Level::Tester;
 
-/// Who calls, and how that is known.
+/// The caller, and the source of that knowledge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Caller {
     /// The names that stand for them; any of them may be the member's.
     pub(crate) names: Vec<String>,
-    /// Where the names are from.
+    /// The source of the names.
     pub(crate) source: &'static str,
 }
 
-/// What a build server sets, and before it what anybody may.
+/// Variables that name the caller: our own first, then those of CI servers.
 const VARIABLES: [&str; 3] = ["LOADTEST_USER", "GITHUB_ACTOR", "GITLAB_USER_LOGIN"];
 
 impl Caller {
@@ -78,7 +78,7 @@ impl Caller {
         (!names.is_empty()).then_some(Self { names, source })
     }
 
-    /// In words: `ada@example.com`, by `GITHUB_ACTOR`.
+    /// Formats the caller: `ada@example.com` (by `GITHUB_ACTOR`).
     pub(crate) fn words(&self) -> String {
         let names: Vec<_> = self
             .names
@@ -96,7 +96,7 @@ impl Caller {
     }
 }
 
-/// What git's configuration says of `key`.
+/// Returns git's setting of `key`.
 fn configured(key: &str, folder: &Path) -> Option<String> {
     let output = Command::new("git")
         .args(["config", "--get", key])
@@ -111,7 +111,7 @@ fn configured(key: &str, folder: &Path) -> Option<String> {
 /// Refuses `action` where the organisation gives its caller, who stands in `folder`, too low a level.
 ///
 /// # Errors
-/// [`Error::Policy`].
+/// When it is refused.
 pub(crate) fn permits(action: Action, config: &Config, folder: &Path) -> Result<(), Error> {
     match &config.organisation {
         Some(organisation) if !organisation.members.is_empty() => {
@@ -153,16 +153,13 @@ fn judge(action: Action, config: &Config, caller: Option<&Caller>) -> Result<(),
             change,
         ),
     };
-    Err(Error::Policy {
-        refusal: format!("{who}, and {needs}"),
-        help,
-    })
+    Err(Error::usage(format!("{who}, and {needs}")).with_help(help))
 }
 
 /// Refuses scenarios that are more than the plan of the organisation allows.
 ///
 /// # Errors
-/// [`Error::Policy`].
+/// When it is refused.
 pub(crate) fn permits_tests(config: &Config, chosen: &[Found]) -> Result<(), Error> {
     let Some(organisation) = &config.organisation else {
         return Ok(());
@@ -180,17 +177,15 @@ pub(crate) fn permits_tests(config: &Config, chosen: &[Found]) -> Result<(), Err
         return Ok(());
     }
     let line = organisation.line;
-    Err(Error::Policy {
-        refusal: format!(
-            "the plan `free` allows tests of a single request only, and these have several \
+    Err(Error::usage(format!(
+        "the plan `free` allows tests of a single request only, and these have several \
              steps:{}",
-            too_much.concat()
-        ),
-        help: format!(
-            "select scenarios of one step, with a filter or `--tag`; or write `plan = \"pro\"` \
+        too_much.concat()
+    ))
+    .with_help(format!(
+        "select scenarios of one step, with a filter or `--tag`; or write `plan = \"pro\"` \
              into `[organisation]`, {FILE_NAME}:{line}"
-        ),
-    })
+    )))
 }
 
 #[cfg(test)]

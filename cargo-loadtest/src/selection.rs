@@ -2,13 +2,15 @@
 
 use crate::cli::SelectionArgs;
 use crate::error::Error;
+use crate::suggestion::find_similar;
 use crate::workspace::Binary;
 use loadtest_model::definition::ScenarioDef;
+use std::fmt::Write as _;
 
 /// A scenario and the program that holds it.
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
-    /// What the scenario declares.
+    /// The declared definition.
     pub(crate) definition: ScenarioDef,
     /// The program.
     pub(crate) binary: Binary,
@@ -19,8 +21,7 @@ pub(crate) struct Found {
 /// Keeps what `args` ask for, in the given order.
 ///
 /// # Errors
-/// [`Error::NothingMatches`] for the first filter or tag that nothing matches, and when all of them
-/// together match nothing.
+/// When nothing matches a filter or a tag, or all of them together.
 pub(crate) fn select(all: Vec<Found>, args: &SelectionArgs) -> Result<Vec<Found>, Error> {
     let identities: Vec<_> = all
         .iter()
@@ -34,11 +35,7 @@ pub(crate) fn select(all: Vec<Found>, args: &SelectionArgs) -> Result<Vec<Found>
         }
     };
     let nothing = |criterion: String, suggestion: Option<String>, known: &[String]| {
-        Err(Error::NothingMatches {
-            criterion,
-            suggestion,
-            known: known.to_vec(),
-        })
+        Err(no_match(&criterion, suggestion.as_deref(), known))
     };
     for filter in &args.filters {
         if !identities.iter().any(|identity| matches(identity, filter)) {
@@ -54,7 +51,7 @@ pub(crate) fn select(all: Vec<Found>, args: &SelectionArgs) -> Result<Vec<Found>
     tags.dedup();
     for tag in &args.tags {
         if !tags.contains(tag) {
-            let suggestion = similar(tag, tags.iter().map(String::as_str)).map(str::to_owned);
+            let suggestion = find_similar(tag, tags.iter().map(String::as_str)).map(str::to_owned);
             let known = if tags.is_empty() { &identities } else { &tags };
             return nothing(format!("the tag `{tag}`"), suggestion, known);
         }
@@ -84,7 +81,7 @@ pub(crate) fn select(all: Vec<Found>, args: &SelectionArgs) -> Result<Vec<Found>
 /// The identities of which `filter` is a part.
 ///
 /// # Errors
-/// [`Error::NothingMatches`].
+/// When there is none.
 pub(crate) fn matching(identities: &[String], filter: &str) -> Result<Vec<String>, Error> {
     let found: Vec<String> = identities
         .iter()
@@ -92,11 +89,12 @@ pub(crate) fn matching(identities: &[String], filter: &str) -> Result<Vec<String
         .cloned()
         .collect();
     if found.is_empty() {
-        return Err(Error::NothingMatches {
-            criterion: format!("`{filter}`"),
-            suggestion: similar_identity(filter, identities),
-            known: identities.to_vec(),
-        });
+        let suggestion = similar_identity(filter, identities);
+        return Err(no_match(
+            &format!("`{filter}`"),
+            suggestion.as_deref(),
+            identities,
+        ));
     }
     Ok(found)
 }
@@ -104,7 +102,7 @@ pub(crate) fn matching(identities: &[String], filter: &str) -> Result<Vec<String
 /// The one scenario that `word` names: by its whole identity, else by an end of it, else by a part.
 ///
 /// # Errors
-/// [`Error::NothingMatches`]; [`Error::SeveralMatch`].
+/// When nothing or several scenarios match.
 pub(crate) fn one<'a>(all: &'a [Found], word: &str) -> Result<&'a Found, Error> {
     let identified: Vec<_> = all
         .iter()
@@ -123,10 +121,12 @@ pub(crate) fn one<'a>(all: &'a [Found], word: &str) -> Result<&'a Found, Error> 
             (Some((_, found)), None) => return Ok(found),
             (Some(first), Some(second)) => {
                 let candidates = [first, second].into_iter().chain(matching);
-                return Err(Error::SeveralMatch {
-                    word: word.to_owned(),
-                    candidates: candidates.map(|(identity, _)| identity.clone()).collect(),
-                });
+                let candidates: Vec<_> = candidates.map(|(identity, _)| identity.clone()).collect();
+                let message = format!(
+                    "`{word}` matches several scenarios{}",
+                    list_known(None, &candidates)
+                );
+                return Err(Error::usage(message).with_help("give the full name of one"));
             }
         }
     }
@@ -134,42 +134,38 @@ pub(crate) fn one<'a>(all: &'a [Found], word: &str) -> Result<&'a Found, Error> 
         .into_iter()
         .map(|(identity, _)| identity)
         .collect();
-    Err(Error::NothingMatches {
-        criterion: format!("`{word}`"),
-        suggestion: similar_identity(word, &known),
-        known,
-    })
+    let suggestion = similar_identity(word, &known);
+    Err(no_match(
+        &format!("`{word}`"),
+        suggestion.as_deref(),
+        &known,
+    ))
 }
 
-/// The candidate that `word` is most likely a misspelling of.
-pub(crate) fn similar<'a>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
-    candidates
-        .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
-        .filter(|(distance, candidate)| {
-            *distance <= (word.chars().count().max(candidate.chars().count()) / 3).max(1)
-        })
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
+fn no_match(criterion: &str, suggestion: Option<&str>, known: &[String]) -> Error {
+    let known = list_known(suggestion, known);
+    Error::nothing_found(format!("no scenario matches {criterion}{known}"))
 }
 
-/// The candidates in words: `a`, `b` or `c`.
-pub(crate) fn one_of<S: AsRef<str>>(candidates: &[S]) -> String {
-    let quoted: Vec<_> = candidates
-        .iter()
-        .map(|candidate| format!("`{}`", candidate.as_ref()))
-        .collect();
-    match quoted.as_slice() {
-        [] => "none".to_owned(),
-        [one] => one.clone(),
-        [some @ .., last] => format!("{} and {last}", some.join(", ")),
+/// Lists the suggestion first, then some of all known names, a line each.
+fn list_known(suggestion: Option<&str>, known: &[String]) -> String {
+    const SHOWN: usize = 10;
+    let mut text = String::new();
+    if let Some(name) = suggestion {
+        let _ = write!(text, "\ndid you mean `{name}`?");
     }
+    text.push_str("\nthere is:");
+    for name in known.iter().take(SHOWN) {
+        let _ = write!(text, "\n  {name}");
+    }
+    if let Some(more @ 1..) = known.len().checked_sub(SHOWN) {
+        let _ = write!(text, "\n  and {more} more; see `cargo loadtest list`");
+    }
+    text
 }
 
-/// As [`similar`], by the whole identity or by any end of it: `chekout` is like `shop::load::checkout`.
+/// Returns the identity that `filter` is likely a misspelling of, or of an end of it: `chekout` for
+/// `shop::load::checkout`.
 fn similar_identity(filter: &str, identities: &[String]) -> Option<String> {
     let ends = identities.iter().flat_map(|identity| {
         std::iter::once(identity.as_str())
@@ -181,7 +177,7 @@ fn similar_identity(filter: &str, identities: &[String]) -> Option<String> {
             .map(move |end| (end, identity))
     });
     let ends: Vec<_> = ends.collect();
-    let best = similar(filter, ends.iter().map(|(end, _)| *end))?;
+    let best = find_similar(filter, ends.iter().map(|(end, _)| *end))?;
     ends.iter()
         .find(|(end, _)| *end == best)
         .map(|(_, identity)| (*identity).clone())
@@ -251,10 +247,12 @@ mod tests {
             names(&args(&["check"], false, &["smoke"])).unwrap(),
             ["check"]
         );
-        assert!(matches!(
-            names(&args(&["checkout"], false, &["smoke"])),
-            Err(Error::NothingMatches { .. })
-        ));
+        let error = names(&args(&["checkout"], false, &["smoke"])).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("no scenario matches both filter and tag")
+        );
     }
 
     #[test]
@@ -312,5 +310,19 @@ mod tests {
         let error = names(&args(&[], false, &["smokee"])).unwrap_err();
         assert!(error.to_string().contains("did you mean `smoke`?"));
         assert!(error.to_string().contains("critical\n  smoke"));
+    }
+
+    #[test]
+    fn ten_of_many_scenarios_are_listed() {
+        let error = |count: usize| {
+            let known: Vec<_> = (0..count).map(|i| format!("n{i}")).collect();
+            no_match("`x`", Some("n1"), &known).to_string()
+        };
+        let text = error(53);
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines[1], "did you mean `n1`?");
+        assert_eq!(lines.len(), 14);
+        assert_eq!(lines[13], "  and 43 more; see `cargo loadtest list`");
+        assert!(!error(10).contains("more"));
     }
 }

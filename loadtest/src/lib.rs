@@ -35,13 +35,13 @@
 //!
 //! Data runs one way through the modules: [`definition`] and [`chain`] are what a scenario compiles to,
 //! [`plan`] is what a run will do, [`engine`] does it over a [`transport`], [`metrics`] adds it up, a
-//! [`record`] keeps it, and a [`card`] grades it; [`capacity`] is runs and cards in turn. [`journey`] is one iteration, shown. [`harness`] is the binary's own
+//! [`record`] keeps it, and a [`card`] grades it; [`capacity`] is runs and cards in turn. [`debug`] is one iteration, shown. [`harness`] is the binary's own
 //! `main`, [`protocol`] what it and `cargo-loadtest` say to each other.
 
 pub mod chain;
+pub mod debug;
 pub mod engine;
 pub mod harness;
-pub mod journey;
 mod machine;
 pub mod redact;
 mod registry;

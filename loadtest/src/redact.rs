@@ -3,24 +3,24 @@
 //! When in doubt it takes out too much. It reads no format: a body may be cut off anywhere, or be
 //! JSON within JSON.
 
-use crate::secrets::{self, Hit};
+use crate::secrets::{self, SecretHit};
 use http::HeaderValue;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What stands in place of a secret.
+/// The placeholder for a secret.
 pub const REDACTED: &str = "[redacted]";
 
 /// The longest name of a row, in characters.
-const LONGEST_NAME: usize = 100;
+const MAX_ROW_NAME: usize = 100;
 
-/// How often a text is looked through again for what the last redaction uncovered.
-const PASSES: usize = 8;
+/// The most passes over a text; each may uncover more.
+const MAX_PASSES: usize = 8;
 
-/// What stands in place of a known value while names are looked for.
-const KNOWN: &str = "[secret:x]";
+/// The placeholder for a known value while names are searched.
+const KNOWN_MARK: &str = "[secret:x]";
 
-/// What makes the name of a field a secret's, written without `_` and `-`.
+/// The words that make a field name secret, without `_` and `-`.
 const SECRET_WORDS: [&str; 6] = [
     "token",
     "secret",
@@ -30,33 +30,33 @@ const SECRET_WORDS: [&str; 6] = [
     "authorization",
 ];
 
-/// The value of the header `name` as it may be shown.
-pub fn header<'a>(name: &str, value: &'a HeaderValue) -> Cow<'a, str> {
-    if value.is_sensitive() || is_secret(name) {
+/// The value of the header `redact_row_name` as it may be shown.
+pub fn redact_header<'a>(name: &str, value: &'a HeaderValue) -> Cow<'a, str> {
+    if value.is_sensitive() || is_secret_name(name) {
         return REDACTED.into();
     }
     match String::from_utf8_lossy(value.as_bytes()) {
-        Cow::Borrowed(value) => text(value),
-        Cow::Owned(value) => text(&value).into_owned().into(),
+        Cow::Borrowed(value) => redact_text(value),
+        Cow::Owned(value) => redact_text(&value).into_owned().into(),
     }
 }
 
 /// A text as it may be shown: without the values of fields that hold secrets (`token=..`,
 /// `"api_key": ".."`), credentials after `Bearer` and `Basic`, user names in URLs, and the values of all
 /// secrets that this process knows, however they are written.
-pub fn text(text: &str) -> Cow<'_, str> {
-    match secrets::text(text) {
-        Cow::Borrowed(text) => by_name(text),
-        Cow::Owned(text) => by_name(&text).into_owned().into(),
+pub fn redact_text(text: &str) -> Cow<'_, str> {
+    match secrets::scrub_text(text) {
+        Cow::Borrowed(text) => redact_named_secrets(text),
+        Cow::Owned(text) => redact_named_secrets(&text).into_owned().into(),
     }
 }
 
 /// The text without what its own words call secret.
-fn by_name(text: &str) -> Cow<'_, str> {
-    let mut shown = pass(text);
+fn redact_named_secrets(text: &str) -> Cow<'_, str> {
+    let mut shown = redact_pass(text);
     // What is left beside a redacted value may read differently now; a second look rarely finds any.
-    for _ in 0..PASSES {
-        match pass(&shown) {
+    for _ in 0..MAX_PASSES {
+        match redact_pass(&shown) {
             Cow::Borrowed(_) => break,
             Cow::Owned(again) => shown = again.into(),
         }
@@ -65,9 +65,9 @@ fn by_name(text: &str) -> Cow<'_, str> {
 }
 
 /// A name that the scenario's code gives to a row, as it may be shown.
-pub fn name(name: &str) -> Cow<'_, str> {
-    let name = text(name);
-    match name.char_indices().nth(LONGEST_NAME) {
+pub fn redact_row_name(name: &str) -> Cow<'_, str> {
+    let name = redact_text(name);
+    match name.char_indices().nth(MAX_ROW_NAME) {
         Some((end, _)) => format!("{}…", &name[..end]).into(),
         None => name,
     }
@@ -75,20 +75,20 @@ pub fn name(name: &str) -> Cow<'_, str> {
 
 /// A part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part<'a> {
-    /// What may be shown.
+pub(crate) enum TextPart<'a> {
+    /// Text that may be shown.
     Plain(&'a str),
-    /// What may not.
+    /// A secret.
     Secret {
-        /// What announces it: the name of a field.
+        /// The name of the field that announces it.
         name: &'a str,
         /// The secret.
         value: &'a str,
     },
 }
 
-impl Part<'_> {
-    /// Whether nothing is in it.
+impl TextPart<'_> {
+    /// Returns whether the part is empty.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Self::Plain(text) | Self::Secret { value: text, .. } => text.is_empty(),
@@ -96,43 +96,43 @@ impl Part<'_> {
     }
 }
 
-/// The parts of a text: what [`text`] leaves of it, and what it takes out.
+/// The parts of a text: what [`redact_text`] leaves of it, and what it takes out.
 ///
 /// Where the text itself holds a `[redacted]`, that is a secret too. Of two secrets so close together
 /// that what is between them is in the first one as well, the border may be elsewhere.
-pub(crate) fn parts(whole: &str) -> Vec<Part<'_>> {
-    let hits = secrets::find(whole.as_bytes());
+pub(crate) fn split_secrets(whole: &str) -> Vec<TextPart<'_>> {
+    let hits = secrets::find_secrets(whole.as_bytes());
     if hits.is_empty() {
-        return parts_by_name(whole);
+        return split_named_secrets(whole);
     }
     // What the words of the text call secret is looked for where known values are marks already, so that
     // nothing in these misleads.
-    let (marked, marks) = marked(whole, &hits);
+    let (marked, marks) = mark_known_values(whole, &hits);
     let mut parts = Vec::new();
     let (mut at, mut from) = (0, 0);
-    for part in parts_by_name(&marked) {
-        let (Part::Plain(text) | Part::Secret { value: text, .. }) = part;
+    for part in split_named_secrets(&marked) {
+        let (TextPart::Plain(text) | TextPart::Secret { value: text, .. }) = part;
         let inside = at..at + text.len();
         at = inside.end;
         let is_here =
-            |mark: &&Mark| inside.start <= mark.shown.start && mark.shown.end <= inside.end;
+            |mark: &&SecretMark| inside.start <= mark.shown.start && mark.shown.end <= inside.end;
         let behind = |shown: usize| {
             let before = marks.iter().rev().find(|mark| mark.shown.end <= shown);
             before.map_or(shown, |mark| mark.whole.end + shown - mark.shown.end)
         };
         let end = behind(inside.end);
-        if let Part::Secret { name, .. } = part {
-            let name = in_whole(whole, name);
+        if let TextPart::Secret { name, .. } = part {
+            let name = name_in(whole, name);
             let value = &whole[from..end];
-            parts.push(Part::Secret { name, value });
+            parts.push(TextPart::Secret { name, value });
         } else {
             for mark in marks.iter().filter(is_here) {
-                parts.push(Part::Plain(&whole[from..mark.whole.start]));
+                parts.push(TextPart::Plain(&whole[from..mark.whole.start]));
                 let value = &whole[mark.whole.clone()];
-                parts.push(Part::Secret { name: "", value });
+                parts.push(TextPart::Secret { name: "", value });
                 from = mark.whole.end;
             }
-            parts.push(Part::Plain(&whole[from..end]));
+            parts.push(TextPart::Plain(&whole[from..end]));
         }
         from = end;
     }
@@ -141,25 +141,25 @@ pub(crate) fn parts(whole: &str) -> Vec<Part<'_>> {
 }
 
 /// A known value, and the mark in its place.
-struct Mark {
+struct SecretMark {
     whole: Range<usize>,
     shown: Range<usize>,
 }
 
-fn marked(whole: &str, hits: &[Hit]) -> (String, Vec<Mark>) {
+fn mark_known_values(whole: &str, hits: &[SecretHit]) -> (String, Vec<SecretMark>) {
     let mut marked = String::with_capacity(whole.len());
-    let mut marks: Vec<Mark> = Vec::new();
+    let mut marks: Vec<SecretMark> = Vec::new();
     let mut copied = 0;
     for hit in hits {
-        let range = secrets::within(whole, &hit.range);
+        let range = secrets::whole_characters(whole, &hit.range);
         if range.start < copied {
             continue;
         }
         marked.push_str(&whole[copied..range.start]);
         let begin = marked.len();
-        marked.push_str(KNOWN);
+        marked.push_str(KNOWN_MARK);
         copied = range.end;
-        marks.push(Mark {
+        marks.push(SecretMark {
             whole: range,
             shown: begin..marked.len(),
         });
@@ -168,15 +168,15 @@ fn marked(whole: &str, hits: &[Hit]) -> (String, Vec<Mark>) {
     (marked, marks)
 }
 
-/// The same name where it stands in `whole`.
-fn in_whole<'a>(whole: &'a str, name: &str) -> &'a str {
+/// Returns the same name as a part of `whole`.
+fn name_in<'a>(whole: &'a str, name: &str) -> &'a str {
     whole
         .find(name)
         .map_or("", |at| &whole[at..at + name.len()])
 }
 
-fn parts_by_name(whole: &str) -> Vec<Part<'_>> {
-    let shown = by_name(whole);
+fn split_named_secrets(whole: &str) -> Vec<TextPart<'_>> {
+    let shown = redact_named_secrets(whole);
     let mut parts = Vec::new();
     let mut at = 0;
     let mut name = "";
@@ -191,25 +191,24 @@ fn parts_by_name(whole: &str) -> Vec<Part<'_>> {
         let value = &rest[..begin];
         let plain = &rest[begin..begin + piece.len()];
         at += begin + piece.len();
-        parts.push(Part::Secret { name, value });
-        parts.push(Part::Plain(plain));
-        name = announced(plain);
+        parts.push(TextPart::Secret { name, value });
+        parts.push(TextPart::Plain(plain));
+        name = announced_name(plain);
     }
     parts.retain(|part| !part.is_empty());
     parts
 }
 
 /// The name at the end of what is before a secret.
-fn announced(before: &str) -> &str {
+fn announced_name(before: &str) -> &str {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let end = before.rfind(is_name).map_or(0, |at| at + 1);
     let last = before[..end].rsplit(|c| !is_name(c)).next();
     last.unwrap_or_default()
 }
 
-/// A decoder's message as it may be shown: the type of what it found, and not the value, since
-/// nobody knows what that value is for.
-pub fn mismatch(message: &str) -> Cow<'_, str> {
+/// Redacts a decoder's message: keeps the type of the found value and drops the value.
+pub fn redact_decode_error(message: &str) -> Cow<'_, str> {
     for (before, after) in [
         ("string \"", "\", expected "),
         ("character `", "`, expected "),
@@ -225,15 +224,15 @@ pub fn mismatch(message: &str) -> Cow<'_, str> {
             return format!("{head}{REDACTED}{tail}").into();
         }
     }
-    text(message)
+    redact_text(message)
 }
 
-/// The URL of a step as it stands in the source, as it may be shown: its placeholders stay.
-pub fn template(url: &str) -> Cow<'_, str> {
+/// Redacts the URL of a step as written in the source, and keeps its placeholders.
+pub fn redact_url_template(url: &str) -> Cow<'_, str> {
     let Some((path, query)) = url.split_once('?') else {
-        return text(url);
+        return redact_text(url);
     };
-    let mut shown = text(path).into_owned();
+    let mut shown = redact_text(path).into_owned();
     for (i, pair) in query.split('&').enumerate() {
         shown.push(if i == 0 { '?' } else { '&' });
         let names_a_value = pair
@@ -242,13 +241,13 @@ pub fn template(url: &str) -> Cow<'_, str> {
         shown.push_str(&if names_a_value {
             pair.into()
         } else {
-            text(pair)
+            redact_text(pair)
         });
     }
     shown.into()
 }
 
-fn pass(text: &str) -> Cow<'_, str> {
+fn redact_pass(text: &str) -> Cow<'_, str> {
     let mut redaction = Redaction {
         text,
         output: String::new(),
@@ -259,15 +258,15 @@ fn pass(text: &str) -> Cow<'_, str> {
     while at < bytes.len() {
         if bytes[at..].starts_with(b"://") {
             at += 3;
-            if let Some(end) = user_info(bytes, at) {
+            if let Some(end) = user_info_end(bytes, at) {
                 redaction.replace(at, end);
                 at = end;
             }
-        } else if let Some(length) = secrets::mark(&bytes[at..]) {
+        } else if let Some(length) = secrets::mark_length(&bytes[at..]) {
             at += length;
-        } else if is_name(bytes[at]) {
-            let end = run(bytes, at, is_name);
-            at = match secret_after(text, at, end) {
+        } else if is_name_byte(bytes[at]) {
+            let end = run_end(bytes, at, is_name_byte);
+            at = match find_secret_after(text, at, end) {
                 Some((from, to)) => {
                     redaction.replace(from, to);
                     to
@@ -306,60 +305,60 @@ impl<'a> Redaction<'a> {
     }
 }
 
-/// Where the secret lies that the name `text[from..to]` announces.
-fn secret_after(text: &str, from: usize, to: usize) -> Option<(usize, usize)> {
+/// Returns the range of the secret that the name `text[from..to]` announces.
+fn find_secret_after(text: &str, from: usize, to: usize) -> Option<(usize, usize)> {
     let bytes = text.as_bytes();
     let name = &text[from..to];
-    if is_scheme(name) {
-        let begin = run(bytes, to, |b| b == b' ');
-        let end = run(bytes, begin, is_credential);
+    if is_auth_scheme(name) {
+        let begin = run_end(bytes, to, |b| b == b' ');
+        let end = run_end(bytes, begin, is_credential_byte);
         return (to < begin && begin < end).then_some((begin, end));
     }
-    let mut at = run(bytes, to, |b| b == b']');
-    let quoted = quote(bytes, at);
+    let mut at = run_end(bytes, to, |b| b == b']');
+    let quoted = quote_at(bytes, at);
     if let Some((_, end)) = quoted {
         at = end;
     }
-    at = run(bytes, at, is_blank);
+    at = run_end(bytes, at, is_blank);
     let separator = *bytes.get(at)?;
-    if !matches!(separator, b':' | b'=') || !is_secret(name) {
+    if !matches!(separator, b':' | b'=') || !is_secret_name(name) {
         return None;
     }
-    let begin = run(bytes, at + 1, is_blank);
+    let begin = run_end(bytes, at + 1, is_blank);
     let is_json = quoted.is_some();
-    let (begin, end) = if let Some((depth, open)) = quote(bytes, begin) {
+    let (begin, end) = if let Some((depth, open)) = quote_at(bytes, begin) {
         (open, closing_quote(bytes, open, depth, bytes[open - 1]))
     } else if is_json && matches!(bytes.get(begin), Some(b'[' | b'{')) {
         (begin, closing_bracket(bytes, begin))
     } else if is_json {
         (
             begin,
-            run(bytes, begin, |b| !is_blank(b) && !b",}]\"".contains(&b)),
+            run_end(bytes, begin, |b| !is_blank(b) && !b",}]\"".contains(&b)),
         )
-    } else if separator == b':' && is_header(name) {
-        (begin, run(bytes, begin, |b| !b"\r\n\"".contains(&b)))
+    } else if separator == b':' && is_secret_header(name) {
+        (begin, run_end(bytes, begin, |b| !b"\r\n\"".contains(&b)))
     } else {
-        let end = run(bytes, begin, |b| !is_blank(b) && !b"&\"".contains(&b));
-        if is_scheme(&text[begin..end]) {
-            return secret_after(text, begin, end);
+        let end = run_end(bytes, begin, |b| !is_blank(b) && !b"&\"".contains(&b));
+        if is_auth_scheme(&text[begin..end]) {
+            return find_secret_after(text, begin, end);
         }
         (begin, end)
     };
     (begin < end).then_some((begin, end))
 }
 
-/// Whether a field of this name holds a secret.
-pub fn is_secret(name: &str) -> bool {
+/// Returns whether a field of this name holds a secret.
+pub fn is_secret_name(name: &str) -> bool {
     let plain: String = name
         .chars()
         .filter(|c| !matches!(c, '_' | '-'))
         .map(|c| c.to_ascii_lowercase())
         .collect();
-    is_header(name) || SECRET_WORDS.iter().any(|word| plain.contains(word))
+    is_secret_header(name) || SECRET_WORDS.iter().any(|word| plain.contains(word))
 }
 
-/// Whether it is a header all of whose line is secret.
-fn is_header(name: &str) -> bool {
+/// Returns whether the whole value of this header is secret.
+fn is_secret_header(name: &str) -> bool {
     [
         "authorization",
         "proxy-authorization",
@@ -370,15 +369,15 @@ fn is_header(name: &str) -> bool {
     .any(|header| name.eq_ignore_ascii_case(header))
 }
 
-fn is_scheme(word: &str) -> bool {
+fn is_auth_scheme(word: &str) -> bool {
     word.eq_ignore_ascii_case("bearer") || word.eq_ignore_ascii_case("basic")
 }
 
-fn is_name(byte: u8) -> bool {
+fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"_-.%".contains(&byte)
 }
 
-fn is_credential(byte: u8) -> bool {
+fn is_credential_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~+/=%:".contains(&byte)
 }
 
@@ -386,23 +385,23 @@ fn is_blank(byte: u8) -> bool {
     byte.is_ascii_whitespace()
 }
 
-/// Where the run of bytes that are `wanted` ends.
-fn run(bytes: &[u8], from: usize, wanted: impl Fn(u8) -> bool) -> usize {
+/// Returns the end of the run of bytes that are `wanted`.
+fn run_end(bytes: &[u8], from: usize, wanted: impl Fn(u8) -> bool) -> usize {
     let rest = bytes.get(from..).unwrap_or_default();
     from + rest.iter().take_while(|byte| wanted(**byte)).count()
 }
 
 /// The quote at `from`, if one is there: how many backslashes it has, and where it ends.
-fn quote(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
-    let at = run(bytes, from, |b| b == b'\\');
+fn quote_at(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
+    let at = run_end(bytes, from, |b| b == b'\\');
     matches!(bytes.get(at), Some(b'"' | b'\'')).then_some((at - from, at + 1))
 }
 
-/// Where the string that began at `from` ends: before its closing quote, or at the end of the text.
+/// Returns the end of the string that began at `from`: before its closing quote, or at the end of the text.
 fn closing_quote(bytes: &[u8], from: usize, depth: usize, mark: u8) -> usize {
     let mut backslashes = 0;
     for (at, byte) in bytes.iter().enumerate().skip(from) {
-        if *byte == mark && (backslashes <= depth || closes(backslashes, depth)) {
+        if *byte == mark && (backslashes <= depth || closes_string(backslashes, depth)) {
             return at - backslashes.min(depth);
         }
         backslashes = if *byte == b'\\' { backslashes + 1 } else { 0 };
@@ -410,12 +409,13 @@ fn closing_quote(bytes: &[u8], from: usize, depth: usize, mark: u8) -> usize {
     bytes.len()
 }
 
-/// In plain JSON, two backslashes before a quote are one of the value, and the quote is the end.
-fn closes(backslashes: usize, depth: usize) -> bool {
+/// Returns whether a quote after so many backslashes closes the string. In plain JSON two backslashes are one
+/// of the value.
+fn closes_string(backslashes: usize, depth: usize) -> bool {
     depth == 0 && backslashes.is_multiple_of(2)
 }
 
-/// Where the array or object that begins at `from` ends, or the end of the text.
+/// Returns the end of the array or object that begins at `from`, or the end of the text.
 fn closing_bracket(bytes: &[u8], from: usize) -> usize {
     let mut depth = 0_usize;
     let mut at = from;
@@ -432,9 +432,9 @@ fn closing_bracket(bytes: &[u8], from: usize) -> usize {
     bytes.len()
 }
 
-/// Where the user name in a URL ends whose host begins at `from`, if it has one.
-fn user_info(bytes: &[u8], from: usize) -> Option<usize> {
-    let end = run(bytes, from, |b| !is_blank(b) && !b"/?#\"'`<>@".contains(&b));
+/// Returns the end of the user name in a URL whose host begins at `from`, if it has one.
+fn user_info_end(bytes: &[u8], from: usize) -> Option<usize> {
+    let end = run_end(bytes, from, |b| !is_blank(b) && !b"/?#\"'`<>@".contains(&b));
     (bytes.get(end) == Some(&b'@') && from < end).then_some(end)
 }
 
@@ -504,7 +504,7 @@ mod tests {
             ("://api_key://&@", "://[redacted]@"),
             ("pässword=1&passwordß=ü€", "pässword=1&passwordß=[redacted]"),
         ] {
-            assert_eq!(text(before), after, "of {before}");
+            assert_eq!(redact_text(before), after, "of {before}");
         }
     }
 
@@ -519,7 +519,7 @@ mod tests {
             "http://host:80/a@b",
             "expected 2xx, got 503 Service Unavailable",
         ] {
-            assert!(matches!(text(same), Cow::Borrowed(_)), "{same}");
+            assert!(matches!(redact_text(same), Cow::Borrowed(_)), "{same}");
         }
     }
 
@@ -531,7 +531,7 @@ mod tests {
         }
         fn message<T: serde::de::DeserializeOwned + std::fmt::Debug>(json: &str) -> String {
             let error = serde_json::from_str::<T>(json).unwrap_err();
-            mismatch(&error.to_string()).into_owned()
+            redact_decode_error(&error.to_string()).into_owned()
         }
         let string = message::<Vec<u64>>(r#"["s3cr\", expected x\"et"]"#);
         assert!(
@@ -557,7 +557,10 @@ mod tests {
             null.starts_with("invalid type: null, expected u64"),
             "{null}"
         );
-        assert!(matches!(mismatch("missing field `id`"), Cow::Borrowed(_)));
+        assert!(matches!(
+            redact_decode_error("missing field `id`"),
+            Cow::Borrowed(_)
+        ));
         assert!(matches!(Kind::Small, Kind::Small));
     }
 
@@ -573,7 +576,7 @@ mod tests {
             ("http://me:pw@host/token", "http://[redacted]@host/token"),
             ("/a?", "/a?"),
         ] {
-            assert_eq!(template(before), after);
+            assert_eq!(redact_url_template(before), after);
         }
     }
 
@@ -587,14 +590,17 @@ mod tests {
             "x-api-key",
         ] {
             assert_eq!(
-                header(name, &HeaderValue::from_static("v")),
+                redact_header(name, &HeaderValue::from_static("v")),
                 REDACTED,
                 "{name}"
             );
         }
-        assert_eq!(header("accept", &HeaderValue::from_static("*/*")), "*/*");
         assert_eq!(
-            header("referer", &HeaderValue::from_static("http://h/?token=t")),
+            redact_header("accept", &HeaderValue::from_static("*/*")),
+            "*/*"
+        );
+        assert_eq!(
+            redact_header("referer", &HeaderValue::from_static("http://h/?token=t")),
             "http://h/?token=[redacted]"
         );
     }
@@ -602,30 +608,30 @@ mod tests {
     #[test]
     fn the_parts_of_a_text_are_its_secrets_and_the_rest() {
         let whole = r#"{"token":"a","x":1,"api_key":7,"password":"a"}"#;
-        let secrets: Vec<_> = parts(whole)
+        let secrets: Vec<_> = split_secrets(whole)
             .into_iter()
             .filter_map(|part| match part {
-                Part::Secret { name, value } => Some((name, value)),
-                Part::Plain(_) => None,
+                TextPart::Secret { name, value } => Some((name, value)),
+                TextPart::Plain(_) => None,
             })
             .collect();
         assert_eq!(
             secrets,
             [("token", "a"), ("api_key", "7"), ("password", "a")]
         );
-        assert_eq!(parts("no secret"), [Part::Plain("no secret")]);
-        assert_eq!(parts(""), []);
-        let secret = |name, value| Part::Secret { name, value };
+        assert_eq!(split_secrets("no secret"), [TextPart::Plain("no secret")]);
+        assert_eq!(split_secrets(""), []);
+        let secret = |name, value| TextPart::Secret { name, value };
         assert_eq!(
-            parts("user[password]=é"),
-            [Part::Plain("user[password]="), secret("password", "é")]
+            split_secrets("user[password]=é"),
+            [TextPart::Plain("user[password]="), secret("password", "é")]
         );
         assert_eq!(
-            parts("http://me:pw@h/ü"),
+            split_secrets("http://me:pw@h/ü"),
             [
-                Part::Plain("http://"),
+                TextPart::Plain("http://"),
                 secret("http", "me:pw"),
-                Part::Plain("@h/ü")
+                TextPart::Plain("@h/ü")
             ]
         );
     }
@@ -634,27 +640,27 @@ mod tests {
         #[test]
         fn the_parts_of_a_text_are_the_whole_text(any in "(token|=|\\PC| |&|\"|\\[redacted\\]|é){0,24}") {
             let (mut whole, mut shown) = (String::new(), String::new());
-            for part in parts(&any) {
+            for part in split_secrets(&any) {
                 match part {
-                    Part::Plain(text) => {
+                    TextPart::Plain(text) => {
                         whole.push_str(text);
                         shown.push_str(text);
                     }
-                    Part::Secret { value, .. } => {
+                    TextPart::Secret { value, .. } => {
                         whole.push_str(value);
                         shown.push_str(REDACTED);
                     }
                 }
             }
             prop_assert_eq!(whole, any.as_str());
-            let (plain, text) = (shown.replace(REDACTED, ""), text(&any));
+            let (plain, text) = (shown.replace(REDACTED, ""), redact_text(&any));
             prop_assert_eq!(plain, text.replace(REDACTED, ""));
         }
 
         #[test]
         fn any_text_can_be_redacted_and_twice_is_once(any in "\\PC*") {
-            let once = text(&any).into_owned();
-            prop_assert_eq!(text(&once), once.as_str());
+            let once = redact_text(&any).into_owned();
+            prop_assert_eq!(redact_text(&once), once.as_str());
         }
 
         #[test]
@@ -667,8 +673,8 @@ mod tests {
                 0..24,
             )
         ) {
-            let once = text(&parts.concat()).into_owned();
-            prop_assert_eq!(text(&once), once.as_str());
+            let once = redact_text(&parts.concat()).into_owned();
+            prop_assert_eq!(redact_text(&once), once.as_str());
         }
 
         #[test]
@@ -677,7 +683,7 @@ mod tests {
             let body = serde_json::json!({"id": 1, "password": secret, "z": 2}).to_string();
             let mut end = cut.min(body.len());
             while !body.is_char_boundary(end) { end -= 1; }
-            let shown = text(&body[..end]).into_owned();
+            let shown = redact_text(&body[..end]).into_owned();
             prop_assert!(!shown.contains("SECRET"), "{}", shown);
         }
 
@@ -685,7 +691,7 @@ mod tests {
         fn no_part_of_a_query_secret_survives(secret in "[!-%'-~]{1,20}") {
             let secret = secret.replace('"', "");
             let url = format!("http://h/p?a=1&access_token=SECRET{secret}SECRET&b=2");
-            let shown = text(&url).into_owned();
+            let shown = redact_text(&url).into_owned();
             prop_assert!(!shown.contains("SECRET"), "{}", shown);
         }
     }

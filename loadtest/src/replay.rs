@@ -65,7 +65,7 @@ impl Replay {
             return Err("a replay has as many steps as requests, and at least one".to_owned());
         }
         for (name, value) in &self.secrets {
-            secrets::keep(name, value);
+            secrets::keep_value(name, value);
         }
         for (header, value) in self.requests.iter().flat_map(|request| &request.headers) {
             keep_header(header, value);
@@ -95,7 +95,7 @@ impl Replay {
 
 /// Lets what a header holds be shown nowhere, if it is one for secrets: the target may answer with it.
 fn keep_header(header: &str, value: &[u8]) {
-    if !redact::is_secret(header) {
+    if !redact::is_secret_name(header) {
         return;
     }
     let value = String::from_utf8_lossy(value);
@@ -114,14 +114,14 @@ fn keep_header(header: &str, value: &[u8]) {
                 .and_then(|basic| std::str::from_utf8(basic).ok())
                 .and_then(|basic| basic.split_once(':'))
             {
-                secrets::keep(&name, password);
+                secrets::keep_value(&name, password);
             }
             vec![credentials.unwrap_or(&value)]
         }
         _ => vec![&*value],
     };
     for part in parts {
-        secrets::keep(&name, part);
+        secrets::keep_value(&name, part);
     }
 }
 
@@ -135,7 +135,7 @@ impl Ready {
         for (header, value) in &request.headers {
             let mut value = HeaderValue::from_bytes(value)
                 .map_err(|_| format!("the value of the header `{header}` cannot be sent"))?;
-            value.set_sensitive(redact::is_secret(header));
+            value.set_sensitive(redact::is_secret_name(header));
             headers.push((name(header)?, value));
         }
         let mut buffer = RequestBuf::default();
@@ -297,7 +297,7 @@ mod tests {
         keep_header("authorization", b"Bearer bearer-of-a-replay");
         keep_header("cookie", b"theme=d; session=cookie-of-a-replay");
         keep_header("x-plain", b"plain-value-of-a-replay");
-        let shown = secrets::text(
+        let shown = secrets::scrub_text(
             "password-one bearer-of-a-replay cookie-of-a-replay plain-value-of-a-replay",
         );
         assert_eq!(
@@ -312,7 +312,7 @@ mod tests {
         assert!(refused.starts_with("step `home`: URL"), "{refused}");
         let scenario = replay("/a?b").into_scenario().unwrap();
         assert_eq!(
-            secrets::text("it was a+token+of+a+replay."),
+            secrets::scrub_text("it was a+token+of+a+replay."),
             "it was [secret:TOKEN]."
         );
         let prepared = (scenario.prepare)(&SetupContext::default()).unwrap();

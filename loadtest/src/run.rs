@@ -1,9 +1,11 @@
 //! A scenario as a value: run from ordinary code, in a program or a test of one's own.
 
 use crate::chain::Scenario;
-use crate::engine::{self, Control, Phase, Staff};
-use crate::harness::run::{begin, fit, given_base_url, internal, plan};
-use crate::harness::sender::Sender;
+use crate::engine::{self, Control, RunPhase, Workers};
+use crate::harness::run::{
+    check_machine, given_base_url, internal_failure, make_plan, prepare_run,
+};
+use crate::harness::run_identity::RunIdentity;
 use loadtest_model::card::Card;
 use loadtest_model::definition::{Load, ScenarioDef};
 use loadtest_model::failure::{FailureKind, RunFailure};
@@ -144,7 +146,7 @@ impl Run {
                 done(self.measure(&control).map_err(RunError::from));
             })
             .map(drop)
-            .map_err(|error| internal(format!("no thread: {error}")).into())
+            .map_err(|error| internal_failure(format!("no thread: {error}")).into())
     }
 
     fn measure(self, control: &Control) -> Result<Card, RunFailure> {
@@ -164,24 +166,29 @@ impl Run {
             load: load.or(declared.load),
             ..scenario.definition.clone()
         };
-        let plan = plan(&definition, &Overrides::default(), &grading, seed)?;
+        let plan = make_plan(&definition, &Overrides::default(), &grading, seed)?;
         let given = base_url.or_else(given_base_url);
-        let ready = begin(scenario, plan, given, &Sender::new(run_id))?;
-        let workers = engine::workers(ready.plan());
-        let staff = fit(&[ready.need(workers)]).and_then(|()| {
-            Staff::new(workers, workers).map_err(|error| internal(error.to_string()))
+        let ready = prepare_run(scenario, plan, given, &RunIdentity::new(run_id))?;
+        let workers = engine::worker_count(ready.plan());
+        let prepared_workers = check_machine(&[ready.machine_need(workers)]).and_then(|()| {
+            Workers::new(workers, workers).map_err(|error| internal_failure(error.to_string()))
         });
-        let staff = match staff {
-            Ok(staff) if control.phase() == Phase::Running => staff,
+        let prepared_workers = match prepared_workers {
+            Ok(prepared_workers) if control.phase() == RunPhase::Running => prepared_workers,
             result => {
-                ready.abandon();
+                ready.tear_down_unused();
                 return Err(result.err().unwrap_or_else(interrupted));
             }
         };
-        let mut record = ScenarioRecord::new(ready.start("", workers));
-        let end = ready.measure(staff, engine::start_of(1), control, |frame| {
-            record.absorb(&frame);
-        })?;
+        let mut record = ScenarioRecord::new(ready.start_record("", workers));
+        let end = ready.run_and_tear_down(
+            prepared_workers,
+            engine::common_start(1),
+            control,
+            |frame| {
+                record.absorb(&frame);
+            },
+        )?;
         record.end(end);
         Ok(Card::of(&record))
     }
@@ -204,7 +211,7 @@ fn interrupted() -> RunFailure {
 }
 
 fn lost() -> RunError {
-    internal("the run ended without a result".to_owned()).into()
+    internal_failure("the run ended without a result".to_owned()).into()
 }
 
 /// Why there was no run.

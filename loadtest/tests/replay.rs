@@ -6,12 +6,13 @@
 )]
 
 use loadtest::chain::{Scenario, SetupContext};
-use loadtest::engine::{self, Control, Staff};
+use loadtest::engine::{self, Control, Workers};
 use loadtest::prelude::*;
 use loadtest::transport::{HttpTransport, Network};
 use loadtest_model::definition::Load;
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
 use loadtest_tests::{Reply, Server};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -74,15 +75,17 @@ fn sent(load: &Load, seed: u64, workers: u32) -> Vec<String> {
         .unwrap();
     let network = runtime.block_on(Network::prepare(Some(&server.url()), "run"));
     let network = Arc::new(network.unwrap());
-    let ended = engine::run(
+    let ended = engine::LoadRun {
         scenario,
-        &prepared.shared,
-        &plan,
-        Staff::new(workers, workers).unwrap(),
-        engine::start_of(1),
-        &Control::new(),
+        shared: &prepared.shared,
+        plan: &plan,
+        workers: Workers::new(workers, workers).unwrap(),
+        start: engine::common_start(1),
+        control: &Control::new(),
+    }
+    .run(
         move |user| HttpTransport::new(Arc::clone(&network), user),
-        |_| {},
+        |_| ControlFlow::Continue(()),
     );
     assert!(ended.unwrap().complete);
     let mut sent: Vec<_> = server

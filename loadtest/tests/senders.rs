@@ -6,7 +6,7 @@
 )]
 
 use loadtest::chain::{Scenario, SetupContext};
-use loadtest::engine::{self, Control, Staff};
+use loadtest::engine::{self, Control, Workers};
 use loadtest::prelude::*;
 use loadtest::transport::{HttpTransport, Network};
 use loadtest_model::metrics::ErrorKind;
@@ -15,6 +15,7 @@ use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
 use loadtest_tests::{Reply, Server};
 use std::collections::HashMap;
 use std::error::Error as StdError;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -47,18 +48,21 @@ fn run(scenario: &'static Scenario, count: u64, server: &Server) -> Tally {
     let network = runtime.block_on(Network::prepare(Some(&server.url()), "run-7"));
     let network = Arc::new(network.unwrap());
     let mut all = Tally::default();
-    engine::run(
+    engine::LoadRun {
         scenario,
-        &prepared.shared,
-        &plan,
-        Staff::new(1, 1).unwrap(),
-        engine::start_of(1),
-        &Control::new(),
+        shared: &prepared.shared,
+        plan: &plan,
+        workers: Workers::new(1, 1).unwrap(),
+        start: engine::common_start(1),
+        control: &Control::new(),
+    }
+    .run(
         move |user| HttpTransport::new(Arc::clone(&network), user),
         |frame: Frame| {
             for window in frame.windows.all() {
                 all.merge(window);
             }
+            ControlFlow::Continue(())
         },
     )
     .unwrap();

@@ -1,6 +1,6 @@
 //! Runs that are kept, and runs that are compared with them.
 
-use crate::site::Desk;
+use crate::site::Sandbox;
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_model::record::RunRecord;
@@ -26,9 +26,10 @@ fn a_run_that_became_slower_than_its_baseline_fails() {
     let server = Server::start(move |_| {
         Reply::text("ok").delay(Duration::from_millis(now.load(Ordering::Relaxed)))
     });
-    let desk = Desk::new();
-    desk.run(MINUTE, &server).judged().run().exits(0);
-    desk.tool("baseline", "save main")
+    let sandbox = Sandbox::new();
+    sandbox.run(MINUTE, &server).judged().run().exits(0);
+    sandbox
+        .tool("baseline", "save main")
         .run()
         .exits(0)
         .says(&["Saved `site::load::single` in the baseline `main`, which has 1 run of it"]);
@@ -41,32 +42,34 @@ fn a_run_that_became_slower_than_its_baseline_fails() {
         ),
         ("single --users 2 --duration 61s", "the loads differ"),
     ] {
-        let refused = desk.run(&format!("{line} --baseline main"), &server).run();
+        let refused = sandbox
+            .run(&format!("{line} --baseline main"), &server)
+            .run();
         refused
             .exits(2)
             .says(&["nothing was sent", reason, "help:"]);
     }
     let elsewhere = Server::start(|_| Reply::text("ok"));
-    let refused = desk.run(&format!("{MINUTE} --baseline main"), &elsewhere);
+    let refused = sandbox.run(&format!("{MINUTE} --baseline main"), &elsewhere);
     refused.run().exits(2).says(&["the targets differ"]);
     assert_eq!((server.requests(), elsewhere.requests()), (before, 0));
-    let itself = desk.tool("compare", "main latest").run().exits(2);
+    let itself = sandbox.tool("compare", "main latest").run().exits(2);
     itself.prints(&["is that of the baseline itself"]);
 
     delay.store(900, Ordering::Relaxed);
     // What the baseline does not know runs all the same: here with one iteration.
     let unknown = "journey --exact --iterations 1 --baseline main";
-    desk.run(unknown, &server).run().exits(99);
-    let slower = desk.run(&format!("{MINUTE} --baseline main"), &server);
+    sandbox.run(unknown, &server).run().exits(99);
+    let slower = sandbox.run(&format!("{MINUTE} --baseline main"), &server);
     slower
         .run()
         .exits(99)
         .prints(&["p95 of `ask` regressed against the baseline `main`"]);
-    let record = desk.runs().last().expect("a run").record();
+    let record = sandbox.runs().last().expect("a run").record();
     let found = regressed(&record);
     assert!(found.starts_with(&["p50", "p95"]), "{found:?}");
     // The same runs, the same words: compared once more, and graded once more.
-    let compared = desk
+    let compared = sandbox
         .tool("compare", "main latest --format json")
         .run()
         .exits(99);
@@ -77,29 +80,30 @@ fn a_run_that_became_slower_than_its_baseline_fails() {
         .expect("a comparison");
     let kept = serde_json::to_value(beside).expect("JSON");
     assert_eq!(value["scenarios"][0]["subjects"], kept["subjects"]);
-    let report = desk.tool("report", "latest --baseline main").run();
+    let report = sandbox.tool("report", "latest --baseline main").run();
     report.exits(99).prints(&["regressed"]);
-    let people = desk.tool("compare", "main").run().exits(99);
+    let people = sandbox.tool("compare", "main").run().exits(99);
     people.prints(&[
         "against the baseline main",
         "✗ ",
         " regressed",
         "would have shown",
     ]);
-    desk.tool("baseline", "list")
+    sandbox
+        .tool("baseline", "list")
         .run()
         .exits(0)
         .prints(&["main", "40/s"]);
     let before = server.requests();
-    let slip = desk.run(
+    let slip = sandbox.run(
         "site::load::journey --exact --iterations 1 --ci --baseline mian",
         &server,
     );
     let slip = slip.run().exits(2);
     slip.says(&["there is no baseline `mian`", "did you mean `main`?"]);
     assert_eq!(server.requests(), before);
-    desk.tool("baseline", "remove main").run().exits(0);
-    let gone = desk.tool("compare", "main").run().exits(2);
+    sandbox.tool("baseline", "remove main").run().exits(0);
+    let gone = sandbox.tool("compare", "main").run().exits(2);
     gone.says(&["there is no baseline `main`"]);
 }
 
@@ -121,29 +125,35 @@ fn regressed(record: &RunRecord) -> Vec<&'static str> {
 
 fn what_cannot_be_a_baseline_is_refused_with_the_reason() {
     let server = Server::start(|_| Reply::text("ok"));
-    let desk = Desk::new();
-    let run = desk.run("single --iterations 20", &server);
+    let sandbox = Sandbox::new();
+    let run = sandbox.run("single --iterations 20", &server);
     run.judged().run().exits(0);
     let before = server.requests();
-    desk.tool("baseline", "save main")
+    sandbox
+        .tool("baseline", "save main")
         .run()
         .exits(2)
-        .says(&["cannot be kept as a baseline", "help:"]);
+        .says(&["cannot be saved as a baseline", "help:"]);
     for name in ["../main", "release/1", "nul", "latest"] {
-        let refused = desk.tool("baseline", &format!("save {name}")).run();
+        let refused = sandbox.tool("baseline", &format!("save {name}")).run();
         refused
             .exits(2)
-            .says(&["is no name of a baseline", "write for example"]);
+            .says(&["is not a valid baseline name", "write for example"]);
     }
     for line in ["single --baseline main", "single --baseline ../main"] {
-        desk.run(line, &server)
+        sandbox
+            .run(line, &server)
             .run()
             .exits(2)
             .says(&["baseline", "help:"]);
     }
-    desk.tool("baseline", "remove main").run().exits(2);
-    desk.tool("baseline", "save main --keep 0").run().exits(2);
-    desk.tool("baseline", "list")
+    sandbox.tool("baseline", "remove main").run().exits(2);
+    sandbox
+        .tool("baseline", "save main --keep 0")
+        .run()
+        .exits(2);
+    sandbox
+        .tool("baseline", "list")
         .run()
         .exits(0)
         .prints(&["there is no baseline yet"]);

@@ -172,7 +172,7 @@ impl Scene {
         });
         let receiver = Server::recording(|_| Reply::text("ok"));
         let folder = tempfile::Builder::new()
-            .prefix("desk-")
+            .prefix("sandbox-")
             .tempdir_in(project().root())
             .expect("a folder in the project");
         let configuration = format!(

@@ -1,6 +1,6 @@
 //! Steps of which one runs at most, and branches that follow them.
 
-use crate::site::{Desk, assert_balanced, site, step, total};
+use crate::site::{Sandbox, assert_balanced, site, step, total};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_model::metrics::RootCause;
@@ -23,9 +23,9 @@ fn server() -> Server {
 
 fn one_of_a_choice_runs_and_its_branch_follows() {
     let server = server();
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let line = format!("choices::views --iterations {JOURNEYS} --users 4 --seed 11");
-    let output = desk.run(&line, &server).run().exits(0);
+    let output = sandbox.run(&line, &server).run().exits(0);
     let sent = |path| server.requests_to(path);
     assert_eq!(sent("/grid") + sent("/rows") + sent("/map"), JOURNEYS);
     assert_eq!(sent("/grid/7"), sent("/grid"));
@@ -36,7 +36,7 @@ fn one_of_a_choice_runs_and_its_branch_follows() {
     let offers = sent("/gift") + sent("/sale");
     assert!((200..400).contains(&offers), "{offers}");
 
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     let all = total(&record);
     assert_eq!((all.journey.ok, all.journey.failed), (JOURNEYS, 0));
@@ -51,7 +51,7 @@ fn one_of_a_choice_runs_and_its_branch_follows() {
     assert!(causes.all(|root| root == RootCause::NotDrawn));
     assert!(output.stdout.contains("\n  Weights\n"), "{output}");
 
-    let again = Desk::new();
+    let again = Sandbox::new();
     again.run(&line, &server).run().exits(0);
     assert_eq!(sent("/grid") % 2, 0, "the same seed chooses the same");
     let record = again.record();
@@ -60,13 +60,17 @@ fn one_of_a_choice_runs_and_its_branch_follows() {
 }
 
 fn a_choice_is_listed_planned_and_exported() {
-    let desk = Desk::new();
-    desk.tool("list", "choices::views").run().exits(0).prints(&[
-        "weight 0.7; one of `view`",
-        "weight 0.25; one of `offer`",
-        "weight 1 (effective 0.7); uses zoom",
-    ]);
-    let plan = desk
+    let sandbox = Sandbox::new();
+    sandbox
+        .tool("list", "choices::views")
+        .run()
+        .exits(0)
+        .prints(&[
+            "weight 0.7; one of `view`",
+            "weight 0.25; one of `offer`",
+            "weight 1 (effective 0.7); uses zoom",
+        ]);
+    let plan = sandbox
         .tool("plan", "choices::views --iterations 1000 --format json")
         .args(["--base-url", "http://127.0.0.1:1"])
         .run()
@@ -78,7 +82,7 @@ fn a_choice_is_listed_planned_and_exported() {
     let expected = [700, 250, 200, 100, 250, 700, 700, 200, 1000];
     assert_eq!(totals, expected.map(|total| Some(f64::from(total))));
 
-    let export = desk.tool("export", "choices::views").run().exits(0);
+    let export = sandbox.tool("export", "choices::views").run().exits(0);
     let export: Value = serde_json::from_str(&export.stdout).expect("JSON and nothing else");
     assert_eq!(export["steps"][3]["one_of"], "view");
     assert_eq!(export["steps"][5]["one_of"], Value::Null);

@@ -2,7 +2,7 @@
 
 use crate::call::{Call, Output};
 use crate::project::{Files, kept};
-use crate::site::Desk;
+use crate::site::Sandbox;
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Server};
@@ -134,8 +134,8 @@ fn slow() -> Server {
 
 fn the_lines_are_plain_whatever_the_environment() {
     let server = Server::start(|_| Reply::text("ok"));
-    let desk = Desk::new();
-    let mut call = desk.run("single --iterations 20 --ci", &server);
+    let sandbox = Sandbox::new();
+    let mut call = sandbox.run("single --iterations 20 --ci", &server);
     for (name, value) in [
         ("CLICOLOR_FORCE", "1"),
         ("FORCE_COLOR", "1"),
@@ -155,20 +155,21 @@ fn the_lines_are_plain_whatever_the_environment() {
         [],
         "this is no build server that takes commands"
     );
-    let run = desk.only_run();
+    let run = sandbox.only_run();
     for file in FILES {
         assert!(!run.text(file).is_empty(), "{file}");
         assert!(output.stdout.contains(file), "{file} is told\n{output}");
     }
     // What is asked for comes besides.
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let folder = tempfile::tempdir().expect("a folder");
     let junit = folder.path().join("tests.xml");
-    desk.run("single --iterations 20 --ci --export csv", &server)
+    sandbox
+        .run("single --iterations 20 --ci --export csv", &server)
         .args(["--export", &format!("junit={}", junit.display())])
         .run()
         .exits(0);
-    let run = desk.only_run();
+    let run = sandbox.only_run();
     for file in FILES.into_iter().chain(["report.csv"]) {
         assert!(!run.text(file).is_empty(), "{file}");
     }
@@ -180,10 +181,10 @@ fn the_lines_are_plain_whatever_the_environment() {
 
 fn github_is_told_of_a_run_that_failed() {
     let server = slow();
-    let (desk, step) = (Desk::new(), Step::new());
+    let (sandbox, step) = (Sandbox::new(), Step::new());
     let line = "--exact site::load::strict site::load::single --iterations 20 --ci";
-    let output = step.call(desk.run(line, &server)).run().exits(99);
-    let run = desk.only_run();
+    let output = step.call(sandbox.run(line, &server)).run().exits(99);
+    let run = sandbox.only_run();
     let record = run.record();
 
     let all = step.outputs();
@@ -233,8 +234,10 @@ fn github_is_told_of_a_run_that_failed() {
         "{text}"
     );
     // Without the flag the server is told nothing.
-    let (desk, step) = (Desk::new(), Step::new());
-    let output = step.call(desk.run("strict --iterations 5", &server)).run();
+    let (sandbox, step) = (Sandbox::new(), Step::new());
+    let output = step
+        .call(sandbox.run("strict --iterations 5", &server))
+        .run();
     assert_eq!(commands(&output.exits(99)), []);
     assert!(step.summary().is_empty() && step.outputs().is_empty());
 }
@@ -244,9 +247,9 @@ fn nothing_that_a_target_answers_is_a_command() {
                         passed=true\nEOF\n%0A::warning::injected";
     let server = Server::start(|_| Reply::status(500).body(BODY));
     for flags in ["--ci", "--ci --mix", "--ci --quiet"] {
-        let (desk, step) = (Desk::new(), Step::new());
+        let (sandbox, step) = (Sandbox::new(), Step::new());
         let line = format!("journey chatty --iterations 20 --users 2 {flags}");
-        let output = step.call(desk.run(&line, &server)).run().exits(99);
+        let output = step.call(sandbox.run(&line, &server)).run().exits(99);
         let notes = commands(&output);
         assert!(!notes.is_empty());
         for (name, properties, _) in &notes {
@@ -270,9 +273,9 @@ fn nothing_that_a_target_answers_is_a_command() {
 
 fn what_github_does_not_take_fails_no_run() {
     let server = Server::start(|_| Reply::text("ok"));
-    let (desk, step) = (Desk::new(), Step::new());
+    let (sandbox, step) = (Sandbox::new(), Step::new());
     let call = step
-        .call(desk.run("single --iterations 20 --ci", &server))
+        .call(sandbox.run("single --iterations 20 --ci", &server))
         .env("GITHUB_STEP_SUMMARY", step.file("no/such/file"))
         .env("GITHUB_OUTPUT", step.0.path());
     let output = call.run().exits(0);
@@ -285,8 +288,8 @@ fn what_github_does_not_take_fails_no_run() {
     let told = output.stderr.matches("which `GITHUB_OUTPUT` names").count();
     assert_eq!(told, 1, "{output}");
     // Set to nothing, they are not there.
-    let (desk, step) = (Desk::new(), Step::new());
-    let call = step.call(desk.run("single --iterations 20 --ci", &server));
+    let (sandbox, step) = (Sandbox::new(), Step::new());
+    let call = step.call(sandbox.run("single --iterations 20 --ci", &server));
     let call = call.env("GITHUB_STEP_SUMMARY", "").env("GITHUB_OUTPUT", "");
     let output = call.run().exits(0);
     output.says_no("could not write").says_no("GITHUB_");
@@ -295,10 +298,10 @@ fn what_github_does_not_take_fails_no_run() {
 fn several_runs_share_one_summary() {
     const LIMIT: usize = 1024 * 1024;
     let server = Server::start(|_| Reply::text("ok"));
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let step = Step::new();
     let run = || {
-        step.call(desk.run("single --iterations 20 --ci", &server))
+        step.call(sandbox.run("single --iterations 20 --ci", &server))
             .run()
     };
     fs::write(step.file("summary"), "# before").expect("room");
@@ -339,9 +342,9 @@ fn what_prevents_a_run_is_told_too() {
     );
     assert!(step.summary().contains("do not compile"));
     // One that did not run is no error of the whole.
-    let (desk, step) = (Desk::new(), Step::new());
+    let (sandbox, step) = (Sandbox::new(), Step::new());
     let line = "--exact site::load::own_dies --iterations 3 --ci";
-    let output = step.call(desk.tool("run", line)).run().exits(100);
+    let output = step.call(sandbox.tool("run", line)).run().exits(100);
     let notes = commands(&output);
     assert_eq!(notes[0].1["title"], "site::load::own_dies: DID NOT RUN");
     let all = step.outputs();
@@ -353,23 +356,23 @@ fn what_prevents_a_run_is_told_too() {
 
 fn an_old_run_is_told_again() {
     let server = slow();
-    let desk = Desk::new();
-    let output = desk
+    let sandbox = Sandbox::new();
+    let output = sandbox
         .run("--exact site::load::strict --iterations 20", &server)
         .run();
     output.exits(99);
     let step = Step::new();
-    let output = step.call(desk.tool("report", "--ci")).run().exits(99);
+    let output = step.call(sandbox.tool("report", "--ci")).run().exits(99);
     assert_eq!(commands(&output)[0].1["file"], "site/tests/load.rs");
     assert_eq!(step.outputs()["exit_code"], "99");
-    let run = desk.only_run();
+    let run = sandbox.only_run();
     assert!(FILES.iter().all(|file| !run.text(file).is_empty()));
 }
 
 fn a_search_is_told_by_its_own_verdict() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(300)));
-    let (desk, step) = (Desk::new(), Step::new());
-    let call = desk.tool(
+    let (sandbox, step) = (Sandbox::new(), Step::new());
+    let call = sandbox.tool(
         "capacity",
         "site::load::single --ci --max 20/s --from 20/s --min 20/s",
     );
@@ -392,8 +395,8 @@ fn a_search_is_told_by_its_own_verdict() {
 
 fn hardly_any_load_is_a_warning() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(50)));
-    let (desk, step) = (Desk::new(), Step::new());
-    let call = step.call(desk.run("--exact site::load::single --ci", &server));
+    let (sandbox, step) = (Sandbox::new(), Step::new());
+    let call = step.call(sandbox.run("--exact site::load::single --ci", &server));
     let output = call.run().exits(0);
     let notes = commands(&output);
     let note = notes
@@ -413,11 +416,12 @@ fn hardly_any_load_is_a_warning() {
 /// GitLab takes what follows a `#` off each line, splits it as a shell would, and takes the first two words.
 fn the_metrics_are_read_by_gitlab() {
     let server = Server::start(|_| Reply::text("ok"));
-    let desk = Desk::new();
-    desk.run("single --iterations 20 --ci", &server)
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("single --iterations 20 --ci", &server)
         .run()
         .exits(0);
-    let text = desk.only_run().text("metrics.txt");
+    let text = sandbox.only_run().text("metrics.txt");
     let mut read = 0;
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         assert!(!line.contains('#'), "{line}");

@@ -1,7 +1,7 @@
 //! How virtual users talk HTTP: TLS, cookies, redirects and compression, through real scenarios.
 
 use crate::project::{Files, Project};
-use crate::site::{Desk, assert_balanced, step, total};
+use crate::site::{Sandbox, assert_balanced, step, total};
 use crate::trials;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -29,8 +29,8 @@ struct Client {
     authority: Authority,
 }
 
-pub(crate) fn desk() -> Desk {
-    Desk::at(client().project.root(), "")
+pub(crate) fn sandbox() -> Sandbox {
+    Sandbox::at(client().project.root(), "")
 }
 
 fn client() -> &'static Client {
@@ -48,8 +48,9 @@ fn client() -> &'static Client {
 
 const ONE: &str = "--iterations 3 --users 1 --base-url";
 
-fn run(desk: &Desk, scenario: &str, url: &str) -> crate::call::Output {
-    desk.tool("run", &format!("--exact client::load::{scenario} {ONE}"))
+fn run(sandbox: &Sandbox, scenario: &str, url: &str) -> crate::call::Output {
+    sandbox
+        .tool("run", &format!("--exact client::load::{scenario} {ONE}"))
         .args([url])
         .run()
 }
@@ -68,16 +69,16 @@ fn an_authority_of_ones_own_is_trusted_for_its_scenario_alone() {
         client().authority.server("127.0.0.1", 4000),
         server.address(),
     );
-    let desk = desk();
-    run(&desk, "trusting", &front.url()).exits(0);
-    let record = desk.record();
+    let sandbox = sandbox();
+    run(&sandbox, "trusting", &front.url()).exits(0);
+    let record = sandbox.record();
     assert_balanced(&record);
     assert_eq!(total(&record).journey.ok, 3, "{:?}", total(&record).steps);
     let sent = server.requests();
 
-    let desk = self::desk();
-    run(&desk, "session", &front.url()).exits(99);
-    let total = total(&desk.record());
+    let sandbox = self::sandbox();
+    run(&sandbox, "session", &front.url()).exits(99);
+    let total = total(&sandbox.record());
     assert_eq!(total.steps[0].errors[0].kind, ErrorKind::TlsUntrusted);
     assert_eq!(server.requests(), sent, "nothing was sent");
 }
@@ -85,13 +86,13 @@ fn an_authority_of_ones_own_is_trusted_for_its_scenario_alone() {
 fn a_server_can_ask_who_the_users_are() {
     let server = Server::start(|_| Reply::status(200));
     let front = Front::start(client().authority.mutual("127.0.0.1"), server.address());
-    let desk = desk();
-    run(&desk, "known", &front.url()).exits(0);
-    assert_eq!(total(&desk.record()).journey.ok, 3);
+    let sandbox = sandbox();
+    run(&sandbox, "known", &front.url()).exits(0);
+    assert_eq!(total(&sandbox.record()).journey.ok, 3);
     let sent = server.requests();
-    let desk = self::desk();
-    run(&desk, "trusting", &front.url()).exits(99);
-    assert_eq!(total(&desk.record()).journey.ok, 0);
+    let sandbox = self::sandbox();
+    run(&sandbox, "trusting", &front.url()).exits(99);
+    assert_eq!(total(&sandbox.record()).journey.ok, 0);
     assert_eq!(server.requests(), sent, "nobody else gets through");
 }
 
@@ -100,8 +101,8 @@ fn what_was_not_checked_is_told_everywhere() {
     let server = Server::start(|_| Reply::status(200));
     let stranger = Authority::new().server("elsewhere.test", 2001);
     let front = Front::start(stranger, server.address());
-    let desk = desk();
-    let output = desk
+    let sandbox = sandbox();
+    let output = sandbox
         .tool(
             "run",
             &format!("--exact client::load::careless --export json {ONE}"),
@@ -110,7 +111,7 @@ fn what_was_not_checked_is_told_everywhere() {
         .run()
         .exits(0)
         .prints(&[NOTE, "certificates not checked"]);
-    let run = desk.only_run();
+    let run = sandbox.only_run();
     assert_eq!(total(&run.scenario()).journey.ok, 3);
     assert!(run.scenario().definition.client.insecure);
     assert!(run.text("report.html").contains(NOTE));
@@ -125,9 +126,9 @@ fn what_was_not_checked_is_told_everywhere() {
 
 fn a_missing_file_is_a_mistake_that_is_told_before_anything_is_sent() {
     let server = Server::start(|_| Reply::status(200));
-    let desk = desk();
+    let sandbox = sandbox();
     let file = client().project.path("certs/missing.pem");
-    run(&desk, "lost", &server.url()).exits(2).says(&[
+    run(&sandbox, "lost", &server.url()).exits(2).says(&[
         "`ca` names",
         &file.display().to_string(),
         "there is no such file",
@@ -166,9 +167,9 @@ fn cookies_live_as_long_as_declared() {
             }
             _ => Reply::status(200),
         });
-        let desk = desk();
-        run(&desk, scenario, &server.url()).exits(0);
-        assert_eq!(total(&desk.record()).journey.ok, 3);
+        let sandbox = sandbox();
+        run(&sandbox, scenario, &server.url()).exits(0);
+        assert_eq!(total(&sandbox.record()).journey.ok, 3);
         assert_eq!(cookies(&server.recorded())[..4], expected, "{scenario}");
     }
 }
@@ -180,9 +181,9 @@ fn redirects_are_followed_where_a_scenario_says_so() {
         "/away" => Reply::status(302).header("location", "http://shop.example/"),
         _ => Reply::json(r#"{"n":7}"#),
     });
-    let desk = desk();
-    run(&desk, "following", &server.url()).exits(99);
-    let record = desk.record();
+    let sandbox = sandbox();
+    run(&sandbox, "following", &server.url()).exits(99);
+    let record = sandbox.record();
     assert_balanced(&record);
     let total = total(&record);
     let counts = |name| {
@@ -211,8 +212,8 @@ fn headers_of_a_scenario_are_on_its_steps_and_in_its_definition() {
         "/session" => Reply::json(r#"{"token":"t-1"}"#),
         _ => Reply::status(200),
     });
-    let desk = desk();
-    run(&desk, "introduced", &server.url()).exits(0);
+    let sandbox = sandbox();
+    run(&sandbox, "introduced", &server.url()).exits(0);
     let requests = server.recorded();
     assert_eq!(requests.len(), 3 * 4);
     for request in &requests {
@@ -225,11 +226,16 @@ fn headers_of_a_scenario_are_on_its_steps_and_in_its_definition() {
         assert_eq!(request.header("x-api-key"), Some("canary-7f3a"));
         assert_eq!(request.header("authorization"), Some(authorization));
     }
-    let record = desk.record();
+    let record = sandbox.record();
     let needs = |at: usize| record.definition.steps[at].dependencies.len();
     assert_eq!((needs(0), needs(1), needs(2), needs(3)), (0, 1, 1, 1));
-    assert!(!desk.only_run().text("record.json").contains("canary-7f3a"));
-    let exported = desk
+    assert!(
+        !sandbox
+            .only_run()
+            .text("record.json")
+            .contains("canary-7f3a")
+    );
+    let exported = sandbox
         .tool("export", "introduced")
         .run()
         .exits(0)
@@ -239,10 +245,10 @@ fn headers_of_a_scenario_are_on_its_steps_and_in_its_definition() {
     assert!(!exported.contains("canary-7f3a"), "{exported}");
 
     let refusing = Server::start(|_| Reply::status(401));
-    let desk = self::desk();
-    run(&desk, "introduced", &refusing.url()).exits(99);
+    let sandbox = self::sandbox();
+    run(&sandbox, "introduced", &refusing.url()).exits(99);
     assert_eq!(refusing.requests(), 3, "nobody asks without a token");
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     let all = total(&record);
     let skipped = all.dependencies.iter();

@@ -1,6 +1,6 @@
 //! `loadtest.toml`: what a team agrees on.
 
-use crate::site::Desk;
+use crate::site::Sandbox;
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_model::definition::Letter;
@@ -26,8 +26,8 @@ pub(crate) fn trials() -> Vec<Trial> {
 fn every_mistake_is_told_with_its_line() {
     let server = Server::start(|_| Reply::text("ok"));
     // The first two lines are `[store]` and its directory.
-    let desk = Desk::with("[grading]\napdx = \"300ms\"\nbudget = \"lots\"\n\n[gradin]\n");
-    let output = desk
+    let sandbox = Sandbox::with("[grading]\napdx = \"300ms\"\nbudget = \"lots\"\n\n[gradin]\n");
+    let output = sandbox
         .run("single --iterations 3", &server)
         .run()
         .exits(2)
@@ -40,18 +40,20 @@ fn every_mistake_is_told_with_its_line() {
         ])
         .says_no("Compiling");
     assert_eq!(server.connections(), 0, "{output}");
-    assert!(desk.runs().is_empty());
+    assert!(sandbox.runs().is_empty());
 }
 
 fn a_file_that_is_no_toml_is_refused() {
-    let desk = Desk::with("[[targets]]\nhost = \"127.0.0.1\"\n");
-    desk.tool("run", "single")
+    let sandbox = Sandbox::with("[[targets]]\nhost = \"127.0.0.1\"\n");
+    sandbox
+        .tool("run", "single")
         .run()
         .exits(2)
         .has_one_error()
         .says(&["line 3", "a target needs `owner`"]);
-    let desk = Desk::with("[grading\n");
-    desk.tool("run", "single")
+    let sandbox = Sandbox::with("[grading\n");
+    sandbox
+        .tool("run", "single")
         .run()
         .exits(2)
         .has_one_error()
@@ -60,18 +62,18 @@ fn a_file_that_is_no_toml_is_refused() {
 
 fn the_grading_of_the_team_is_in_the_record() {
     let server = Server::start(|_| Reply::text("ok"));
-    let desk = Desk::with("[grading]\napdex = \"1234ms\"\nbudget = \"7%\"\n");
-    let output = desk.run("single --iterations 3", &server).run();
+    let sandbox = Sandbox::with("[grading]\napdex = \"1234ms\"\nbudget = \"7%\"\n");
+    let output = sandbox.run("single --iterations 3", &server).run();
     output.exits(0);
-    let grading = desk.record().plan.grading[0];
+    let grading = sandbox.record().plan.grading[0];
     assert_eq!(grading.target, Duration::from_millis(1234));
     assert!((grading.budget - 0.07).abs() < 1e-9);
 }
 
 /// The rate of the load that the record holds.
 #[track_caller]
-fn rate(desk: &Desk) -> f64 {
-    match desk.record().plan.load.shape {
+fn rate(sandbox: &Sandbox) -> f64 {
+    match sandbox.record().plan.load.shape {
         Shape::Rate { per_second, .. } => per_second,
         shape => panic!("a rate, and not {shape:?}"),
     }
@@ -81,12 +83,12 @@ fn a_variable_wins_over_the_file_and_a_flag_over_both() {
     let server = Server::start(|_| Reply::text("ok"));
     let file = "[run]\nseed = 1\nmin_grade = \"F\"\n[ci]\nseed = 2\n[grading]\napdex = \"300ms\"\n";
     let seed = |line: &str, variable: &str| {
-        let desk = Desk::with(file);
-        let call = desk.run(&format!("single --iterations 3 {line}"), &server);
+        let sandbox = Sandbox::with(file);
+        let call = sandbox.run(&format!("single --iterations 3 {line}"), &server);
         call.env("LOADTEST_RUN_SEED", variable)
             .env("LOADTEST_GRADING_APDEX", "200ms")
             .run();
-        let plan = desk.record().plan;
+        let plan = sandbox.record().plan;
         assert_eq!(plan.grading[0].target, Duration::from_millis(200));
         assert_eq!(plan.min_grade, Some(Letter::F));
         plan.seed
@@ -98,8 +100,8 @@ fn a_variable_wins_over_the_file_and_a_flag_over_both() {
 
 fn a_bad_variable_is_an_error_and_a_misspelt_one_a_warning() {
     let server = Server::start(|_| Reply::text("ok"));
-    let desk = Desk::new();
-    let output = desk
+    let sandbox = Sandbox::new();
+    let output = sandbox
         .run("single --iterations 3", &server)
         .env("LOADTEST_GRADING_APDEX", "soon")
         .run();
@@ -109,7 +111,8 @@ fn a_bad_variable_is_an_error_and_a_misspelt_one_a_warning() {
         .says(&["`LOADTEST_GRADING_APDEX=soon` is no length of time"])
         .says_no("Compiling");
     assert_eq!(server.connections(), 0, "{output}");
-    desk.tool("config", "")
+    sandbox
+        .tool("config", "")
         .env("LOADTEST_GRADING_APDX", "1s")
         .env("LOADTEST_API_TOKEN", "s3cret")
         .run()
@@ -124,46 +127,52 @@ const LOADS: &str = "[load.brisk]\nrate = \"50/s\"\nduration = \"2s\"\n[load.soa
 
 fn a_load_under_a_name_is_run_and_flags_change_it_further() {
     let server = Server::start(|_| Reply::text("ok"));
-    let desk = Desk::with(LOADS);
-    desk.run("single --load brisk", &server).run();
-    assert!((rate(&desk) - 50.0).abs() < 1e-9);
-    let desk = Desk::with(LOADS);
-    desk.run("single --load brisk --duration 1s", &server).run();
-    let load = desk.record().plan.load;
-    assert!((rate(&desk) - 50.0).abs() < 1e-9);
+    let sandbox = Sandbox::with(LOADS);
+    sandbox.run("single --load brisk", &server).run();
+    assert!((rate(&sandbox) - 50.0).abs() < 1e-9);
+    let sandbox = Sandbox::with(LOADS);
+    sandbox
+        .run("single --load brisk --duration 1s", &server)
+        .run();
+    let load = sandbox.record().plan.load;
+    assert!((rate(&sandbox) - 50.0).abs() < 1e-9);
     assert_eq!(load.duration(), Some(Duration::from_secs(1)));
-    let desk = Desk::with(LOADS);
+    let sandbox = Sandbox::with(LOADS);
     for (line, words) in [
         ("--load brisk", "50/s for 2 s"),
         ("--load brisk --users 4", "4 users for 2 s"),
         ("--load soak", "9 users"),
     ] {
-        let plan = desk.tool("plan", &format!("single {line}"));
+        let plan = sandbox.tool("plan", &format!("single {line}"));
         plan.run().exits(0).prints(&[words]);
     }
-    let desk = Desk::with(&format!("[run]\nload = \"brisk\"\n{LOADS}"));
+    let sandbox = Sandbox::with(&format!("[run]\nload = \"brisk\"\n{LOADS}"));
     let url = server.url();
     for command in ["plan", "debug"] {
-        let call = desk.tool(command, "single").args(["--base-url", &url]);
+        let call = sandbox.tool(command, "single").args(["--base-url", &url]);
         call.run().exits(0).prints(&["50/s for 2 s"]);
     }
-    let call = desk.tool("plan", "single").env("LOADTEST_RUN_LOAD", "soak");
+    let call = sandbox
+        .tool("plan", "single")
+        .env("LOADTEST_RUN_LOAD", "soak");
     call.run().exits(0).prints(&["9 users"]);
 }
 
 fn an_unknown_load_is_refused_before_anything_is_built() {
     for command in ["run", "plan", "debug"] {
-        let desk = Desk::with(LOADS);
-        desk.tool(command, "single --load brsk")
+        let sandbox = Sandbox::with(LOADS);
+        sandbox
+            .tool(command, "single --load brsk")
             .run()
             .exits(2)
             .has_one_error()
             .says(&["there is no load `brsk`; did you mean `brisk`? There is `brisk` and `soak`"])
             .says_no("Finished");
-        assert!(desk.runs().is_empty());
+        assert!(sandbox.runs().is_empty());
     }
-    let desk = Desk::with("[run]\nload = \"brsk\"\n");
-    desk.tool("run", "single")
+    let sandbox = Sandbox::with("[run]\nload = \"brsk\"\n");
+    sandbox
+        .tool("run", "single")
         .run()
         .exits(2)
         .has_one_error()
@@ -173,10 +182,10 @@ fn an_unknown_load_is_refused_before_anything_is_built() {
 }
 
 fn what_is_in_force_is_shown_with_where_it_is_from() {
-    let desk = Desk::with(&format!(
+    let sandbox = Sandbox::with(&format!(
         "[grading]\napdex = \"300ms\"\n[[notify]]\nurl = \"https://hooks.example.com/T0SECRET\"\n{LOADS}"
     ));
-    let output = desk
+    let output = sandbox
         .tool("config", "")
         .env("LOADTEST_GRADING_BUDGET", "3%")
         .run()
@@ -196,7 +205,7 @@ fn what_is_in_force_is_shown_with_where_it_is_from() {
             "{key}: {output}"
         );
     }
-    let output = desk.tool("config", "--format json").run().exits(0);
+    let output = sandbox.tool("config", "--format json").run().exits(0);
     let data: serde_json::Value = serde_json::from_str(&output.stdout).expect("JSON");
     let keys = data["keys"].as_array().expect("keys");
     let apdex = keys.iter().find(|key| key["key"] == "grading.apdex");
@@ -214,7 +223,7 @@ const TEAM: &str =
 
 fn members_below_tester_may_look_but_not_run() {
     let server = Server::start(|_| Reply::text("ok"));
-    let desk = Desk::with(TEAM);
+    let sandbox = Sandbox::with(TEAM);
     for (user, who) in [
         ("vera", "`vera` (by LOADTEST_USER) has the level viewer"),
         (
@@ -233,7 +242,8 @@ fn members_below_tester_may_look_but_not_run() {
             } else {
                 "single"
             };
-            desk.tool(command, line)
+            sandbox
+                .tool(command, line)
                 .env("LOADTEST_USER", user)
                 .run()
                 .exits(2)
@@ -241,22 +251,22 @@ fn members_below_tester_may_look_but_not_run() {
                 .says(&[who, what, "needs the level tester", "ask `ada`"])
                 .says_no("Finished");
         }
-        let call = desk.tool("plan", "single").env("LOADTEST_USER", user);
+        let call = sandbox.tool("plan", "single").env("LOADTEST_USER", user);
         call.run().exits(0);
     }
     assert_eq!(server.connections(), 0);
-    let call = desk.run("single --iterations 3", &server);
+    let call = sandbox.run("single --iterations 3", &server);
     call.env("LOADTEST_USER", "Tess").run();
     assert_eq!(server.requests(), 3);
     // A build server says who it is for.
-    let call = desk.tool("run", "single").env("GITHUB_ACTOR", "vera");
+    let call = sandbox.tool("run", "single").env("GITHUB_ACTOR", "vera");
     call.run().exits(2).says(&["`vera` (by GITHUB_ACTOR)"]);
 }
 
 fn a_free_plan_runs_single_requests_only() {
     let server = Server::start(|_| Reply::text("ok"));
-    let desk = Desk::with("[organisation]\nplan = \"free\"\n");
-    let refused = desk.run("single journey", &server).run();
+    let sandbox = Sandbox::with("[organisation]\nplan = \"free\"\n");
+    let refused = sandbox.run("single journey", &server).run();
     let output = refused
         .exits(2)
         .has_one_error()
@@ -267,7 +277,7 @@ fn a_free_plan_runs_single_requests_only() {
         ])
         .says_no("load::single (");
     assert_eq!(server.connections(), 0, "{output}");
-    assert!(desk.runs().is_empty());
-    desk.run("single --iterations 3", &server).run();
+    assert!(sandbox.runs().is_empty());
+    sandbox.run("single --iterations 3", &server).run();
     assert_eq!(server.requests(), 3);
 }

@@ -306,12 +306,9 @@ fn a_script_is_read_for_its_commands() {
 fn a_command_without_its_dashes_is_told_where_it_stands() {
     let folder = folder();
     for (line, words) in [
-        (
-            "run --users 2 curl http://127.0.0.1:1/",
-            "stands behind `--`",
-        ),
-        ("import curl http://127.0.0.1:1/", "stands behind `--`"),
-        ("debug curl http://127.0.0.1:1/", "stands behind `--`"),
+        ("run --users 2 curl http://127.0.0.1:1/", "goes after `--`"),
+        ("import curl http://127.0.0.1:1/", "goes after `--`"),
+        ("debug curl http://127.0.0.1:1/", "goes after `--`"),
         ("debug shop -- curl http://127.0.0.1:1/", "cannot be used"),
         ("plan --tag x -- curl http://127.0.0.1:1/", "cannot be used"),
         ("run --mix -- curl http://127.0.0.1:1/", "cannot be used"),

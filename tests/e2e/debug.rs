@@ -2,7 +2,7 @@
 
 use crate::call::{Call, Output};
 use crate::project::{Files, Project};
-use crate::site::{Desk, site};
+use crate::site::{Sandbox, site};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Request, Server};
@@ -33,8 +33,8 @@ fn project() -> &'static Project {
         .get_or_init(|| Files::single("debug", include_str!("../fixtures/debug/load.rs")).create())
 }
 
-fn desk() -> Desk {
-    Desk::at(project().root(), "")
+fn sandbox() -> Sandbox {
+    Sandbox::at(project().root(), "")
 }
 
 fn debug(line: &str, server: &Server) -> Call {
@@ -77,7 +77,7 @@ fn by_iteration(all: &[Request]) -> BTreeMap<String, Vec<String>> {
 /// Runs a load, and returns what its iterations sent.
 fn ran(line: &str) -> BTreeMap<String, Vec<String>> {
     let server = Server::recording(|_| Reply::json(r#"{"id":7}"#));
-    let all = desk().run(line, &server).run().exits(0);
+    let all = sandbox().run(line, &server).run().exits(0);
     let sent = by_iteration(&server.recorded());
     assert!(sent.len() >= 3, "{all}");
     // Another port is another host.
@@ -193,7 +193,7 @@ fn what_there_is_not_is_a_mistake() {
         (
             "o",
             &[
-                "is part of several scenarios",
+                "matches several scenarios",
                 "debug::load::odd",
                 "debug::load::slow",
             ][..],

@@ -184,7 +184,7 @@ fn what_cannot_be_copied_is_refused_and_the_file_left_alone() {
         ("load::visit visit", 2, "is taken by `refused::load::visit`"),
         ("made twin", 2, "it is made by a macro"),
         ("by_hand twin", 2, "`acme` is no member of this workspace"),
-        ("visi twin", 2, "is part of several scenarios"),
+        ("visi twin", 2, "matches several scenarios"),
         ("vizit twin", 3, "did you mean"),
     ] {
         project

@@ -2,7 +2,7 @@
 
 use crate::call::{Call, Output, wait_for};
 use crate::project::workspace;
-use crate::site::Desk;
+use crate::site::Sandbox;
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Authority, Front, Reply, Request, Server, self_signed};
@@ -52,8 +52,8 @@ impl Scene {
         }
     }
 
-    fn desk(&self, more: &str) -> Desk {
-        Desk::with(&webhook(
+    fn sandbox(&self, more: &str) -> Sandbox {
+        Sandbox::with(&webhook(
             &format!("{}/hook?token=hush", self.receiver.url()),
             more,
         ))
@@ -61,8 +61,8 @@ impl Scene {
 
     /// Runs one scenario of three requests; what the machine was too busy for is told no less.
     fn run(&self, more: &str) -> Output {
-        let desk = self.desk(more);
-        let output = desk.run("single --iterations 3", &self.target).run();
+        let sandbox = self.sandbox(more);
+        let output = sandbox.run("single --iterations 3", &self.target).run();
         output.exits(0).says_no("hush")
     }
 
@@ -114,14 +114,14 @@ fn assert_shape(told: &Value) {
 
 fn a_run_tells_of_its_start_and_its_end() {
     let scene = Scene::new(ok);
-    let desk = scene.desk("");
-    let output = desk
+    let sandbox = scene.sandbox("");
+    let output = sandbox
         .run("single --iterations 3", &scene.target)
         .env("CI_JOB_URL", "https://ci.example/acme/-/jobs/7")
         .run()
         .exits(0)
         .says_no("webhook");
-    let run = desk.only_run();
+    let run = sandbox.only_run();
     let record = run.record();
     let told = scene.told();
     for told in &told {
@@ -168,8 +168,8 @@ fn a_broken_threshold_is_told_as_a_failed_gate() {
         target: Server::start(|_| Reply::status(500)),
         receiver: Server::recording(ok),
     };
-    let desk = scene.desk("");
-    let output = desk.run("single --iterations 3", &scene.target).run();
+    let sandbox = scene.sandbox("");
+    let output = sandbox.run("single --iterations 3", &scene.target).run();
     output.exits(99);
     let gate = scene.told_of("gate.failed");
     assert_shape(&gate);
@@ -188,8 +188,8 @@ fn several_scenarios_fail_one_gate() {
         target: Server::start(|_| Reply::status(500)),
         receiver: Server::recording(ok),
     };
-    let desk = scene.desk("events = [\"gate.failed\"]");
-    let output = desk
+    let sandbox = scene.sandbox("events = [\"gate.failed\"]");
+    let output = sandbox
         .run("single strict --iterations 3", &scene.target)
         .run();
     output.exits(99);
@@ -204,8 +204,9 @@ fn several_scenarios_fail_one_gate() {
 
 fn an_invalid_key_keeps_the_run_from_starting() {
     let scene = Scene::new(ok);
-    let desk = scene.desk("secret_env = \"NO_SUCH_KEY\"");
-    desk.run("single --iterations 3", &scene.target)
+    let sandbox = scene.sandbox("secret_env = \"NO_SUCH_KEY\"");
+    sandbox
+        .run("single --iterations 3", &scene.target)
         .run()
         .exits(2)
         .has_one_error()
@@ -213,7 +214,7 @@ fn an_invalid_key_keeps_the_run_from_starting() {
         .says_no("Compiling")
         .says_no("hush");
     assert_eq!(scene.receiver.connections() + scene.target.connections(), 0);
-    assert!(desk.runs().is_empty());
+    assert!(sandbox.runs().is_empty());
 }
 
 /// The receiver of `docs/events.md`, with real deliveries.
@@ -231,15 +232,15 @@ fn the_documented_receiver_takes_what_is_signed() {
     let port = said.trim().rsplit(' ').next().expect("a port");
     let target = Server::start(ok);
     let url = format!("http://127.0.0.1:{port}/");
-    let desk = Desk::with(&webhook(&url, &format!("{END}\nsecret_env = \"HOOK_KEY\"")));
+    let sandbox = Sandbox::with(&webhook(&url, &format!("{END}\nsecret_env = \"HOOK_KEY\"")));
     let run = |key: &str| {
-        let call = desk.run("single --iterations 3", &target);
+        let call = sandbox.run("single --iterations 3", &target);
         call.env("HOOK_KEY", key).run().exits(0).says_no(key)
     };
     run("a long secret").says_no("webhook");
     receiver.wait_until_it_says("run.finished of ");
     run("another secret").says(&["run.finished not delivered: 401 Unauthorized"]);
-    for run in desk.runs() {
+    for run in sandbox.runs() {
         assert!(!run.text("record.json").contains("secret"));
     }
 }
@@ -312,15 +313,15 @@ fn a_redirect_is_not_followed() {
 
 fn a_receiver_that_never_answers_holds_nobody_up() {
     let scene = Scene::new(|_| Reply::hang());
-    let desk = scene.desk("");
-    let output = desk
+    let sandbox = scene.sandbox("");
+    let output = sandbox
         .run("single --iterations 3", &scene.target)
         .run()
         .exits(0);
     // The tool is gone, the run was measured, and nothing was answered to this moment.
     assert_eq!(scene.target.requests(), 3);
     assert!(scene.receiver.requests() >= 2);
-    desk.only_run().has_page();
+    sandbox.only_run().has_page();
     output.says(&["run.started", "run.finished not delivered: no answer yet"]);
 }
 
@@ -343,12 +344,12 @@ fn one_broken_webhook_does_not_keep_the_other_from_being_told() {
     let scene = Scene::new(ok);
     let nowhere = nowhere();
     let place = nowhere.trim_end_matches("/hook");
-    let desk = Desk::with(&format!(
+    let sandbox = Sandbox::with(&format!(
         "{}{}",
         webhook(&nowhere, END),
         webhook(&scene.receiver.url(), END)
     ));
-    let output = desk
+    let output = sandbox
         .run("single --iterations 3", &scene.target)
         .run()
         .exits(0);
@@ -365,8 +366,8 @@ fn an_unknown_certificate_is_told_in_a_line() {
     let scene = Scene::new(ok);
     let (config, _) = self_signed("127.0.0.1", 4000);
     let front = Front::start(config, scene.receiver.address());
-    let desk = Desk::with(&webhook(&format!("{}/hook?token=hush", front.url()), END));
-    let output = desk
+    let sandbox = Sandbox::with(&webhook(&format!("{}/hook?token=hush", front.url()), END));
+    let output = sandbox
         .run("single --iterations 3", &scene.target)
         .run()
         .exits(0);
@@ -385,10 +386,11 @@ fn a_certificate_that_the_system_trusts_will_do() {
         authority.server("127.0.0.1", 4000),
         scene.receiver.address(),
     );
-    let desk = Desk::with(&webhook(&front.url(), END));
+    let sandbox = Sandbox::with(&webhook(&front.url(), END));
     let trusted = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(trusted.path(), authority.pem()).expect("the authority");
-    desk.run("single --iterations 3", &scene.target)
+    sandbox
+        .run("single --iterations 3", &scene.target)
         .env("SSL_CERT_FILE", trusted.path())
         .run()
         .exits(0)
@@ -400,8 +402,8 @@ fn a_certificate_that_the_system_trusts_will_do() {
 fn a_proxy_of_the_environment_is_taken() {
     let target = Server::start(ok);
     let proxy = Server::recording(|_| Reply::status(407));
-    let desk = Desk::with(&webhook("https://hooks.invalid/services/hush", END));
-    desk.run("single --iterations 3", &target)
+    let sandbox = Sandbox::with(&webhook("https://hooks.invalid/services/hush", END));
+    sandbox.run("single --iterations 3", &target)
         .env("https_proxy", proxy.url())
         .run()
         .exits(0)
@@ -430,8 +432,8 @@ fn slack_gets_a_message() {
 fn ctrl_c_ends_the_waiting() {
     // The receiver asks for more time than the run waits: without the signal, that would be said.
     let scene = Scene::new(|_| Reply::hang());
-    let desk = scene.desk(END);
-    let running = desk.run("single --iterations 3", &scene.target).start();
+    let sandbox = scene.sandbox(END);
+    let running = sandbox.run("single --iterations 3", &scene.target).start();
     wait_for("the event", || {
         (scene.receiver.requests() == 1).then_some(())
     });
@@ -442,8 +444,8 @@ fn ctrl_c_ends_the_waiting() {
 
 fn an_interrupted_run_tells_its_end() {
     let scene = Scene::new(ok);
-    let desk = scene.desk("");
-    let running = desk
+    let sandbox = scene.sandbox("");
+    let running = sandbox
         .run("single --users 2 --duration 60s", &scene.target)
         .start();
     wait_for("the load", || (scene.target.requests() > 20).then_some(()));
@@ -458,9 +460,9 @@ fn an_interrupted_run_tells_its_end() {
 
 fn a_search_tells_what_it_found() {
     let scene = Scene::new(ok);
-    let desk = scene.desk("");
+    let sandbox = scene.sandbox("");
     let line = "single --profile dev --slo p95<1us --from 10/s --max 20/s --window 1s --confirm 1s";
-    let output = desk
+    let output = sandbox
         .call()
         .arg("capacity")
         .line(line)
@@ -477,11 +479,17 @@ fn a_search_tells_what_it_found() {
 fn only_runs_and_searches_tell_anybody() {
     let scene = Scene::new(ok);
     // Nor do they need the key.
-    let desk = scene.desk("secret_env = \"NO_SUCH_KEY\"");
+    let sandbox = scene.sandbox("secret_env = \"NO_SUCH_KEY\"");
     let base = format!("--base-url {}", scene.target.url());
-    desk.tool("list", "").run().exits(0);
-    desk.tool("plan", &format!("single {base}")).run().exits(0);
-    desk.tool("debug", &format!("single {base}")).run().exits(0);
+    sandbox.tool("list", "").run().exits(0);
+    sandbox
+        .tool("plan", &format!("single {base}"))
+        .run()
+        .exits(0);
+    sandbox
+        .tool("debug", &format!("single {base}"))
+        .run()
+        .exits(0);
     assert_eq!(scene.target.requests(), 1);
     assert_eq!(scene.receiver.connections(), 0);
 }

@@ -2,7 +2,7 @@
 
 use crate::call::{Call, Output, wait_for};
 use crate::project::Files;
-use crate::site::Desk;
+use crate::site::Sandbox;
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Server};
@@ -64,14 +64,14 @@ const EMPTY: &str = "single --rate 1/h --ramp-up 900ms --duration 1s";
 const INVALID: &str = "blocking --users 1 --duration 4s";
 
 /// Makes a run; one that is to be INVALID is judged.
-fn run(code: i32, meets: Meets, line: &str) -> (Desk, Output) {
+fn run(code: i32, meets: Meets, line: &str) -> (Sandbox, Output) {
     let server = meets.server();
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let url = meets.url(&server);
-    let call = desk.tool("run", line).args(["--base-url", &url]);
+    let call = sandbox.tool("run", line).args(["--base-url", &url]);
     let call = if code == 102 { call.judged() } else { call };
     let output = call.run();
-    (desk, output)
+    (sandbox, output)
 }
 
 fn each_exit_code_has_its_cause() {
@@ -91,35 +91,37 @@ fn each_exit_code_has_its_cause() {
         (102, Meets::Swift, INVALID),
         (103, Meets::Foreign, "single --iterations 4"),
     ] {
-        let (desk, output) = run(code, meets, line);
+        let (sandbox, output) = run(code, meets, line);
         let output = output.exits(code);
-        let kept = desk.runs();
+        let kept = sandbox.runs();
         assert_eq!(
             kept.is_empty(),
             code == 2 || line.starts_with("no-"),
             "{output}"
         );
         if let [_] = kept[..] {
-            desk.tool("report", "").run().exits(code);
+            sandbox.tool("report", "").run().exits(code);
         }
     }
     // Without a server of the test's own.
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let own = "--exact site::load::own_dies --iterations 3";
-    desk.tool("run", own).run().exits(100);
+    sandbox.tool("run", own).run().exits(100);
     let broken = "use loadtest::prelude::*;\n\n#[scenario]\nfn broken() {}\n\nloadtest::main!();\n";
     let project = Files::single("exit-codes", broken).create();
     project.tool("run", "").run().exits(101);
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let server = Meets::Swift.server();
-    let call = desk.run("single --iterations 4", &server);
+    let call = sandbox.run("single --iterations 4", &server);
     call.output_without_room().exits(1);
-    interrupted(&Desk::new(), "single --users 2", &Meets::Swift.server()).exits(105);
+    interrupted(&Sandbox::new(), "single --users 2", &Meets::Swift.server()).exits(105);
 }
 
 /// A run that is stopped once something was measured.
-fn interrupted(desk: &Desk, line: &str, server: &Server) -> Output {
-    let mut running = desk.run(&format!("{line} --duration 60s"), server).start();
+fn interrupted(sandbox: &Sandbox, line: &str, server: &Server) -> Output {
+    let mut running = sandbox
+        .run(&format!("{line} --duration 60s"), server)
+        .start();
     running.wait_until_it_says("[0s]");
     let before = server.requests();
     wait_for("the load", || {
@@ -140,39 +142,39 @@ fn the_gravest_of_several_causes_wins() {
     let server = Meets::Slow.server();
     for (code, all) in [(99, "single strict"), (102, "strict blocking")] {
         let line = format!("{} --users 1 --duration 4s", names(all));
-        let desk = Desk::new();
-        let call = desk.run(&line, &server);
+        let sandbox = Sandbox::new();
+        let call = sandbox.run(&line, &server);
         let call = if code == 102 { call.judged() } else { call };
         call.run().exits(code);
-        assert_eq!(desk.only_run().record().scenarios.len(), 2);
+        assert_eq!(sandbox.only_run().record().scenarios.len(), 2);
     }
     // A target that does not start is graver than one that is, and a lack of any graver than that.
     for (code, all) in [(100, "own own_dies"), (2, "single own_dies")] {
-        let desk = Desk::new();
+        let sandbox = Sandbox::new();
         let line = names(all) + " --iterations 3";
-        desk.tool("run", &line).run().exits(code);
+        sandbox.tool("run", &line).run().exits(code);
     }
     // What is sent elsewhere is graver than a threshold that does not hold.
     let server = Server::start(|request| match request.path.as_str() {
         "/where" => Reply::json(r#"{"url":"http://0.0.0.0:9/"}"#),
         _ => Reply::text("ok").delay(Duration::from_millis(20)),
     });
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let line = names("strict elsewhere") + " --iterations 20";
-    desk.run(&line, &server).run().exits(103);
+    sandbox.run(&line, &server).run().exits(103);
     // One was stopped after another had failed: nobody knows what it would have come to.
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let server = Meets::Slow.server();
     let line = names("single strict") + " --users 2 --duration 2s";
-    let mut running = desk.run(&line, &server).start();
+    let mut running = sandbox.run(&line, &server).start();
     running.wait_until_it_says("strict against");
     running.signal(Signal::INT);
     running.output().exits(105);
 }
 
 /// Says in the record of the only run that a figure became worse than that of a baseline.
-fn compare(desk: &Desk, outcome: &serde_json::Value) {
-    let path = desk.only_run().0.join("record.json");
+fn compare(sandbox: &Sandbox, outcome: &serde_json::Value) {
+    let path = sandbox.only_run().0.join("record.json");
     let text = std::fs::read_to_string(&path).expect("a record");
     let mut record: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let mut beside = outcome.clone();
@@ -195,7 +197,7 @@ fn a_regression_fails_the_gate() {
             "subjects": [{ "step": "ask", "skipped": null, "figures": [figure] }]
         })
     };
-    let (desk, output) = run(0, Meets::Swift, "single --iterations 20");
+    let (sandbox, output) = run(0, Meets::Swift, "single --iterations 20");
     output.exits(0);
     for (code, outcome) in [
         (99, compared("regressed")),
@@ -203,8 +205,8 @@ fn a_regression_fails_the_gate() {
         (0, compared("unchanged")),
         (0, json!({ "outcome": "absent" })),
     ] {
-        compare(&desk, &outcome);
-        desk.tool("report", "").run().exits(code);
+        compare(&sandbox, &outcome);
+        sandbox.tool("report", "").run().exits(code);
     }
 }
 
@@ -221,11 +223,11 @@ fn what_is_invalid_empty_or_interrupted_never_passes() {
         &markdown,
     ] {
         let with = |line: &str| format!("{line} {flags}");
-        let run = |line: &str| Desk::new().run(&with(line), &server).run();
+        let run = |line: &str| Sandbox::new().run(&with(line), &server).run();
         run(EMPTY).exits(3);
         run(INVALID).exits(102);
-        let desk = Desk::new();
-        let stopped = || desk.run(&with("single --users 2 --duration 60s"), &server);
+        let sandbox = Sandbox::new();
+        let stopped = || sandbox.run(&with("single --users 2 --duration 60s"), &server);
         let running = stopped().start();
         let before = server.requests();
         wait_for("the load", || {
@@ -239,7 +241,7 @@ fn what_is_invalid_empty_or_interrupted_never_passes() {
 fn a_least_grade_is_kept_or_not() {
     let line = "single --iterations 4 --users 4";
     for (code, grade) in [(0, "F"), (0, "d-"), (99, "B"), (99, "A+")] {
-        let (desk, output) = run(
+        let (sandbox, output) = run(
             code,
             Meets::Sluggish,
             &format!("{line} --min-grade {grade}"),
@@ -247,7 +249,7 @@ fn a_least_grade_is_kept_or_not() {
         let output = output.exits(code);
         let words = format!("must be at least {grade}");
         assert_eq!(output.stdout.contains(&words), code == 99, "{output}");
-        assert!(desk.record().plan.min_grade.is_some());
+        assert!(sandbox.record().plan.min_grade.is_some());
     }
     let (_, output) = run(0, Meets::Swift, "single --iterations 20 --min-grade A+");
     output.exits(0);
@@ -255,12 +257,12 @@ fn a_least_grade_is_kept_or_not() {
 
 fn a_grade_that_is_none_is_told_once() {
     for grade in ["E", "", "A++", "7", "-1"] {
-        let desk = Desk::new();
-        let call: Call = desk.tool("run", "single").arg("--min-grade").arg(grade);
+        let sandbox = Sandbox::new();
+        let call: Call = sandbox.tool("run", "single").arg("--min-grade").arg(grade);
         call.run()
             .exits(2)
             .has_one_error()
             .says(&["--min-grade", "A+"]);
-        assert!(desk.runs().is_empty());
+        assert!(sandbox.runs().is_empty());
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::project::{ours, workspace};
-use crate::site::Desk;
+use crate::site::Sandbox;
 use crate::trials;
 use jsonschema::Validator;
 use libtest_mimic::Trial;
@@ -55,8 +55,8 @@ fn all_are_valid(call: impl Fn() -> Call) -> usize {
 }
 
 fn what_every_fixture_declares_has_the_published_shape() {
-    let desk = Desk::new();
-    assert!(all_are_valid(|| desk.call()) > 12);
+    let sandbox = Sandbox::new();
+    assert!(all_are_valid(|| sandbox.call()) > 12);
 }
 
 fn what_the_shop_declares_has_the_published_shape() {
@@ -67,8 +67,8 @@ fn what_the_shop_declares_has_the_published_shape() {
 }
 
 fn an_export_names_what_a_step_uses() {
-    let desk = Desk::new();
-    let output = desk.tool("export", "causes").run().exits(0);
+    let sandbox = Sandbox::new();
+    let output = sandbox.tool("export", "causes").run().exits(0);
     let value: Value = serde_json::from_str(&output.stdout).expect("JSON");
     assert_eq!(value["schema_version"], 1);
     assert_eq!(value["steps"][4]["uses"][0]["step"], "source");
@@ -79,33 +79,35 @@ fn an_export_names_what_a_step_uses() {
 }
 
 fn one_scenario_is_exported_and_the_candidates_are_named() {
-    let desk = Desk::new();
-    desk.tool("export", "own_")
+    let sandbox = Sandbox::new();
+    sandbox
+        .tool("export", "own_")
         .run()
         .exits(2)
         .has_one_error()
         .says(&[
-            "`own_` is part of several scenarios",
+            "`own_` matches several scenarios",
             "site::load::own_dies",
             "site::load::own_deaf",
             "whole identity",
         ])
         .says_no("site::load::single");
     // An end of an identity is meant before a part of others.
-    let output = desk.tool("export", "own").run().exits(0);
+    let output = sandbox.tool("export", "own").run().exits(0);
     assert!(output.stdout.contains("\"site::load::own\""), "{output}");
-    desk.tool("export", "jurney")
+    sandbox
+        .tool("export", "jurney")
         .run()
         .exits(3)
         .says(&["did you mean `site::load::journey`?"]);
-    desk.tool("export", "").run().exits(2).has_one_error();
+    sandbox.tool("export", "").run().exits(2).has_one_error();
 }
 
 fn an_export_goes_to_a_file_whole_or_not_at_all() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("visit.json");
-    let export = |path: &Path| desk.tool("export", "single --output").arg(path);
+    let export = |path: &Path| sandbox.tool("export", "single --output").arg(path);
     let output = export(&path)
         .run()
         .exits(0)
@@ -114,7 +116,7 @@ fn an_export_goes_to_a_file_whole_or_not_at_all() {
     let text = fs::read_to_string(&path).expect("the export");
     assert_eq!(
         text,
-        desk.tool("export", "single -o -").run().exits(0).stdout
+        sandbox.tool("export", "single -o -").run().exits(0).stdout
     );
 
     export(&folder.path().join("missing/visit.json"))
@@ -134,7 +136,8 @@ fn an_export_goes_to_a_file_whole_or_not_at_all() {
         assert!(!fs::metadata(full).expect("still there").is_file());
     }
     #[cfg(unix)]
-    desk.tool("export", "single")
+    sandbox
+        .tool("export", "single")
         .output_without_room()
         .exits(1)
         .has_one_error();

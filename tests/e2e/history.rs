@@ -2,7 +2,7 @@
 
 use crate::call::wait_for;
 use crate::project::Files;
-use crate::site::{Desk, wait_for_the_end_of_the_load};
+use crate::site::{Sandbox, wait_for_the_end_of_the_load};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Server};
@@ -97,33 +97,6 @@ fn the_runs_of_a_copied_scenario_stay_with_the_old_one() {
     assert_eq!(copied[0].1, 1);
     assert_ne!(copied[0].0, first[0].0);
 
-    // The difference of the two, each by the beginning of its fingerprint.
-    let line = format!("--diff {} {}", &first[0].0[..8], &copied[0].0[..8]);
-    let diff = history(&format!("{line} --format json"));
-    let change = &diff["scenarios"][0];
-    assert_eq!(
-        (&change["base"], &change["new"]),
-        (&old.into(), &new.into())
-    );
-    let steps = change["steps"].as_array().expect("a list");
-    let fields: Vec<_> = steps
-        .iter()
-        .flat_map(|step| step["fields"].as_array().expect("a list"))
-        .map(|field| field["field"].as_str().expect("a name"))
-        .collect();
-    assert_eq!(fields, ["url", "weight", "timeout"]);
-    project.tool("history", &line).run().exits(0).prints(&[
-        "versions::load::visit → versions::load::visit_again",
-        "~ second",
-        "/first → /other",
-        "30 s → 5 s",
-    ]);
-    // A run with itself.
-    project
-        .tool("history", "visit --diff latest latest")
-        .run()
-        .exits(0)
-        .prints(&["the same version", "are the same run"]);
     project.tool("history", "-n 0").run().exits(2);
     project
         .tool("history", "vizit")
@@ -131,71 +104,80 @@ fn the_runs_of_a_copied_scenario_stay_with_the_old_one() {
         .exits(3)
         .has_one_error()
         .says(&["did you mean"]);
-    project
-        .tool("history", "--diff latest 00000000")
-        .run()
-        .exits(3)
-        .has_one_error();
 }
 
 fn old_runs_are_removed_when_it_is_asked_for() {
     let server = Server::start(|_| Reply::text("ok"));
-    let desk = Desk::with("keep = 2\n");
+    let sandbox = Sandbox::with("keep = 2\n");
     let line = "endless --users 1 --duration 1s";
     for expected in [1, 2] {
-        let output = desk.run(line, &server).run().exits(0);
+        let output = sandbox.run(line, &server).run().exits(0);
         assert!(!output.stderr.contains("Removed"), "{output}");
-        assert_eq!(desk.runs().len(), expected, "{output}");
+        assert_eq!(sandbox.runs().len(), expected, "{output}");
     }
-    let output = desk.run(line, &server).run().exits(0);
+    let output = sandbox.run(line, &server).run().exits(0);
     output.says(&["Removed 1 old run, as `[store]` asks for: "]);
-    assert_eq!(desk.runs().len(), 2);
+    assert_eq!(sandbox.runs().len(), 2);
 }
 
 fn two_runs_at_once_share_a_store() {
     let server = Server::start(|_| Reply::text("ok"));
-    let desk = Desk::with("keep = 1\n");
+    let sandbox = Sandbox::with("keep = 1\n");
     let line = "endless --users 1 --duration 3s";
-    let mut first = desk.run(line, &server).start();
+    let mut first = sandbox.run(line, &server).start();
     first.wait_until_it_says("[0s]");
     // It ends while the other one runs, and removes what is old.
-    let second = desk.run("endless --users 1 --duration 1s", &server).run();
+    let second = sandbox
+        .run("endless --users 1 --duration 1s", &server)
+        .run();
     second.exits(0);
-    let history = json(&desk.tool("history", "--format json").run().exits(0).stdout);
+    let history = json(
+        &sandbox
+            .tool("history", "--format json")
+            .run()
+            .exits(0)
+            .stdout,
+    );
     assert!(history["unreadable"].as_array().expect("a list").is_empty());
     first.output().exits(0);
-    assert!(!desk.runs().is_empty());
-    desk.tool("report", "latest").run().exits(0);
+    assert!(!sandbox.runs().is_empty());
+    sandbox.tool("report", "latest").run().exits(0);
 }
 
 fn killed_and_damaged_runs_are_listed_for_what_they_are() {
     let server = Server::recording(|_| Reply::text("ok").delay(Duration::from_millis(20)));
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let line = "endless --users 1 --duration 60s";
-    let mut running = desk.run(line, &server).start();
+    let mut running = sandbox.run(line, &server).start();
     running.wait_until_it_says("[0s]");
     wait_for("the load", || (server.requests() > 20).then_some(()));
-    desk.tool("history", "")
+    sandbox
+        .tool("history", "")
         .run()
         .exits(0)
         .prints(&["UNDER WAY"]);
     running.signal(Signal::KILL);
     running.output();
     wait_for_the_end_of_the_load(&server);
-    let runs = desk.runs()[0].0.parent().expect("the store").to_path_buf();
+    let runs = sandbox.runs()[0]
+        .0
+        .parent()
+        .expect("the store")
+        .to_path_buf();
     let damaged = runs.join("20200101-000000-aaaa");
     fs::create_dir(&damaged).expect("a folder");
     fs::write(damaged.join("record.json"), "{").expect("a file");
     fs::create_dir(runs.join("notes")).expect("a folder");
     fs::write(runs.join("odd.txt"), "odd").expect("a file");
-    let output = desk.tool("history", "").run().exits(0).prints(&[
+    let output = sandbox.tool("history", "").run().exits(0).prints(&[
         "INTERRUPTED",
         "20200101-000000-aaaa",
         "be read: EOF",
     ]);
     assert!(!output.stdout.contains("notes") && !output.stdout.contains("odd"));
-    desk.tool("report", "notes")
+    sandbox
+        .tool("report", "notes")
         .run()
         .exits(3)
-        .says(&["is no run"]);
+        .says(&["is not a run"]);
 }

@@ -3,7 +3,7 @@
 
 use crate::lonely::{self, hosts, tests};
 use crate::project::{Files, LOAD_TEST, Project, STANDS_ALONE, dependency, header};
-use crate::site::Desk;
+use crate::site::Sandbox;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Server};
 use std::fmt::Write as _;
@@ -134,10 +134,10 @@ fn no_hole_lets_a_packet_out_by_any_way_of_sending() {
     std::fs::write(hosts(), "127.0.0.1 localhost\n10.99.0.2 elsewhere.test\n").expect("our file");
     let (far, near) = (far(), near());
     let run = || {
-        let desk = Desk::at(project().root(), "");
-        let call = desk.run("engine sender around", &near);
+        let sandbox = Sandbox::at(project().root(), "");
+        let call = sandbox.run("engine sender around", &near);
         let output = call.env("HOLES", holes()).run();
-        (output, desk.only_run().record())
+        (output, sandbox.only_run().record())
     };
     let smoke = || {
         let call = project().cargo("test --test load -- engine sender around");
@@ -211,8 +211,8 @@ fn redirects_are_not_followed_and_proxies_not_used_by_default() {
         }
         call.run()
     };
-    let desk = Desk::at(project().root(), "");
-    proxied(desk.run("stays", &near)).exits(0);
+    let sandbox = Sandbox::at(project().root(), "");
+    proxied(sandbox.run("stays", &near)).exits(0);
     assert_eq!(
         near.requests(),
         3,
@@ -240,8 +240,8 @@ fn a_name_that_moves_during_a_run_is_not_followed() {
             // So that each request takes a connection of its own.
             Reply::text("near").close()
         });
-        let desk = Desk::at(project().root(), "");
-        let call = desk.tool("run", scenario);
+        let sandbox = Sandbox::at(project().root(), "");
+        let call = sandbox.tool("run", scenario);
         let output = call.args(["--base-url", "http://shop.test:8113"]).run();
         match path {
             "/x" => drop(output.exits(0)),
@@ -254,8 +254,8 @@ fn a_name_that_moves_during_a_run_is_not_followed() {
 
 fn a_cap_holds_for_all_clients_of_a_run_together() {
     let server = Server::start_at(at("10.99.0.1:8121"), |_| Reply::text("ok"));
-    let desk = Desk::at(project().root(), "");
-    let output = desk.run("busy", &server).run();
+    let sandbox = Sandbox::at(project().root(), "");
+    let output = sandbox.run("busy", &server).run();
     output
         .exits(103)
         .says(&["setup 1", "load 0", "teardown 0"])
@@ -274,12 +274,12 @@ fn an_owner_who_takes_the_file_away_ends_steps_that_send_for_themselves() {
         FILE => Reply::status(404),
         _ => Reply::text("ok"),
     });
-    let desk = Desk::at(project().root(), "");
-    let output = desk.run("lasting", &server).run();
+    let sandbox = Sandbox::at(project().root(), "");
+    let output = sandbox.run("lasting", &server).run();
     output
         .exits(103)
         .prints(&["NOT PERMITTED", "stopped before its end", "it answers 404"]);
-    let record = desk.record();
+    let record = sandbox.record();
     assert!(record.elapsed_us < 40_000_000, "{}", record.elapsed_us);
     assert!(server.requests_to("/x") > 5);
     assert!(server.requests_to("/x") < 600);
@@ -295,14 +295,14 @@ fn ends_at(path: &'static str) -> Server {
 
 fn an_answer_to_a_setup_ends_the_run_before_its_load() {
     let server = ends_at("/stop");
-    let desk = Desk::at(project().root(), "");
-    let output = desk.run("stopped lasting named", &server).run();
+    let sandbox = Sandbox::at(project().root(), "");
+    let output = sandbox.run("stopped lasting named", &server).run();
     output
         .exits(103)
         .has_one_error()
         .says(&["`loadtest-stop`", "again: false", "after: false"]);
     assert_eq!(server.requests(), 1, "also of the scenarios after it");
-    assert_eq!(desk.only_run().record().not_run.len(), 3);
+    assert_eq!(sandbox.only_run().record().not_run.len(), 3);
 }
 
 fn an_answer_ends_a_smoke_test_as_well() {
@@ -321,8 +321,8 @@ fn an_answer_ends_a_smoke_test_as_well() {
         assert_eq!(server.requests(), requests, "{path}");
     }
     let server = ends_at("/engine");
-    let desk = Desk::at(project().root(), "");
-    let call = desk.tool("debug", "named");
+    let sandbox = Sandbox::at(project().root(), "");
+    let call = sandbox.tool("debug", "named");
     let output = call.args(["--base-url", &server.url()]).run();
     output.exits(99).prints(&["`loadtest-stop`"]);
     assert_eq!(server.requests(), 2);
@@ -330,16 +330,16 @@ fn an_answer_ends_a_smoke_test_as_well() {
 
 fn every_request_says_who_sent_it() {
     let server = Server::recording(|_| Reply::text("ok"));
-    let desk = Desk::at(project().root(), "");
-    desk.run("named", &server).run().exits(0);
-    let run_id = desk.only_run().record().run_id;
+    let sandbox = Sandbox::at(project().root(), "");
+    sandbox.run("named", &server).run().exits(0);
+    let run_id = sandbox.only_run().record().run_id;
     let smoke = || {
         let call = project().cargo("test --test load -- named");
         call.env("LOADTEST_BASE_URL", server.url()).run().exits(0)
     };
     smoke();
     smoke();
-    let call = desk.tool("debug", "named");
+    let call = sandbox.tool("debug", "named");
     call.args(["--base-url", &server.url()]).run().exits(0);
     let seen = server.recorded();
     let agent = format!("loadtest/{}", env!("CARGO_PKG_VERSION"));

@@ -2,7 +2,7 @@
 
 use crate::call::{Running, send, wait_for};
 use crate::project::Files;
-use crate::site::{Desk, assert_balanced, total, wait_for_the_end_of_the_load};
+use crate::site::{Sandbox, assert_balanced, total, wait_for_the_end_of_the_load};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_model::record::Ending;
@@ -27,8 +27,10 @@ pub(crate) fn trials() -> Vec<Trial> {
 const DELAY: Duration = Duration::from_millis(30);
 
 /// Starts a run of a minute and waits until `requests` requests have come.
-fn long_run(desk: &Desk, line: &str, server: &Server, requests: u64) -> Running {
-    let mut running = desk.run(&format!("{line} --duration 60s"), server).start();
+fn long_run(sandbox: &Sandbox, line: &str, server: &Server, requests: u64) -> Running {
+    let mut running = sandbox
+        .run(&format!("{line} --duration 60s"), server)
+        .start();
     running.wait_until_it_says("[0s]");
     wait_for("the load", || (server.requests() >= requests).then_some(()));
     running
@@ -36,12 +38,12 @@ fn long_run(desk: &Desk, line: &str, server: &Server, requests: u64) -> Running 
 
 fn stopped_by(signal: Signal) {
     let server = Server::start(|_| Reply::text("ok").delay(DELAY));
-    let desk = Desk::new();
-    let running = long_run(&desk, "single --users 4", &server, 20);
+    let sandbox = Sandbox::new();
+    let running = long_run(&sandbox, "single --users 4", &server, 20);
     running.signal(signal);
     let output = running.output().exits(105).says(&["stopping"]);
     let output = output.prints(&["INTERRUPTED"]);
-    let run = desk.only_run();
+    let run = sandbox.only_run();
     run.has_page();
     let record = run.scenario();
     assert_balanced(&record);
@@ -70,13 +72,13 @@ fn ctrl_c_twice_cancels_what_is_in_flight() {
         0..10 => Reply::text("ok"),
         _ => Reply::hang(),
     });
-    let desk = Desk::new();
-    let mut running = long_run(&desk, "endless --users 3", &server, 13);
+    let sandbox = Sandbox::new();
+    let mut running = long_run(&sandbox, "endless --users 3", &server, 13);
     running.signal(Signal::INT);
     running.wait_until_it_says("stopping");
     running.signal(Signal::INT);
     running.output().exits(105).says(&["aborting"]);
-    let run = desk.only_run();
+    let run = sandbox.only_run();
     run.has_page();
     let record = run.scenario();
     assert_balanced(&record);
@@ -90,8 +92,8 @@ fn ctrl_c_twice_cancels_what_is_in_flight() {
 
 fn a_run_that_overruns_its_end_says_what_it_waits_for() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_secs(5)));
-    let desk = Desk::new();
-    let output = desk
+    let sandbox = Sandbox::new();
+    let output = sandbox
         .run("endless --users 1 --duration 1s", &server)
         .run()
         .exits(0);
@@ -124,8 +126,8 @@ fn ctrl_c_while_building_ends_at_once() {
 
 fn a_killed_scenario_leaves_what_its_journal_holds() {
     let server = Server::recording(|_| Reply::text("ok").delay(DELAY));
-    let desk = Desk::new();
-    let running = long_run(&desk, "endless --users 4", &server, 4);
+    let sandbox = Sandbox::new();
+    let running = long_run(&sandbox, "endless --users 4", &server, 4);
     wait_for("the load of some seconds", || {
         (server.requests() >= 300).then_some(())
     });
@@ -133,7 +135,7 @@ fn a_killed_scenario_leaves_what_its_journal_holds() {
     let process = process.expect("the process is named").expect("a number");
     send(process, Signal::KILL);
     let output = running.output().exits(105).prints(&["signal 9"]);
-    let run = desk.only_run();
+    let run = sandbox.only_run();
     run.has_page();
     let record = run.scenario();
     assert_balanced(&record);
@@ -153,15 +155,15 @@ fn a_killed_scenario_leaves_what_its_journal_holds() {
 
 fn a_killed_tool_leaves_what_its_journal_holds() {
     let server = Server::recording(|_| Reply::text("ok").delay(DELAY));
-    let desk = Desk::new();
-    let running = long_run(&desk, "endless --users 4", &server, 300);
+    let sandbox = Sandbox::new();
+    let running = long_run(&sandbox, "endless --users 4", &server, 300);
     running.signal(Signal::KILL);
     drop(running.output());
     // The scenario notices that its control pipe is closed, and stops by itself.
     wait_for_the_end_of_the_load(&server);
-    let report = desk.tool("report", "latest").run().exits(105);
+    let report = sandbox.tool("report", "latest").run().exits(105);
     let report = report.prints(&["site::load::endless"]);
-    let run = desk.only_run();
+    let run = sandbox.only_run();
     assert!(
         !run.0.join("record.json").exists(),
         "nobody wrote a record\n{report}"
@@ -174,25 +176,25 @@ fn a_killed_tool_leaves_what_its_journal_holds() {
 
 fn a_closed_standard_output_loses_no_file() {
     let server = Server::start(|_| Reply::text("ok"));
-    let desk = Desk::new();
-    let output = desk
+    let sandbox = Sandbox::new();
+    let output = sandbox
         .run("single --iterations 20", &server)
         .start_without_stdout()
         .output();
     let output = output.exits(0);
     output.says_no("panicked").says_no("error");
-    let run = desk.only_run();
+    let run = sandbox.only_run();
     run.has_page();
     assert_eq!(total(&run.scenario()).journey.ok, 20);
 }
 
 fn an_interrupt_ends_the_scenarios_that_follow() {
     let server = Server::start(|_| Reply::text("ok").delay(DELAY));
-    let desk = Desk::new();
-    let running = long_run(&desk, "single strict impatient --users 2", &server, 5);
+    let sandbox = Sandbox::new();
+    let running = long_run(&sandbox, "single strict impatient --users 2", &server, 5);
     running.signal(Signal::INT);
     running.output().exits(105);
-    let record = desk.only_run().record();
+    let record = sandbox.only_run().record();
     let names: Vec<&str> = record
         .scenarios
         .iter()
@@ -204,6 +206,6 @@ fn an_interrupt_ends_the_scenarios_that_follow() {
         assert_eq!(not_run.exit_code, 105);
         assert_eq!(not_run.message, "interrupted before its load began");
     }
-    desk.tool("report", "").run().exits(105);
+    sandbox.tool("report", "").run().exits(105);
     assert_eq!(server.requests_to("/hang"), 0);
 }

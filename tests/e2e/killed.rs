@@ -2,7 +2,7 @@
 //! nothing passes for what it is not.
 
 use crate::call::{Running, send, wait_for};
-use crate::site::{Desk, assert_balanced, total, wait_for_the_end_of_the_load};
+use crate::site::{Sandbox, assert_balanced, total, wait_for_the_end_of_the_load};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Server};
@@ -40,9 +40,9 @@ fn a_killed_run_keeps_all_but_its_last_second() {
     ];
     for (victim, millis) in instants {
         let server = Server::recording(|_| Reply::text("ok").delay(DELAY));
-        let desk = Desk::new();
+        let sandbox = Sandbox::new();
         let line = format!("endless --users {USERS} --duration 60s");
-        let mut running = desk.run(&line, &server).start();
+        let mut running = sandbox.run(&line, &server).start();
         running.wait_until_it_says("[0s]");
         wait_for("the load", || (server.requests() > 0).then_some(()));
         let end = Instant::now() + Duration::from_millis(1_500 + millis);
@@ -54,7 +54,7 @@ fn a_killed_run_keeps_all_but_its_last_second() {
             (Instant::now() >= end).then_some(())
         });
         kill(victim, running, &server);
-        let card = report(&desk);
+        let card = report(&sandbox);
         assert_eq!(card["verdict"], "interrupted", "{victim:?}: {card}");
         let accounts = &card["accounts"];
         let count = |name: &str| accounts[name].as_u64().expect("a number");
@@ -92,8 +92,8 @@ fn kill(victim: Victim, running: Running, server: &Server) {
 }
 
 /// The card of the only scenario of the latest run.
-fn report(desk: &Desk) -> Value {
-    let output = desk.tool("report", "latest --export json=-").run();
+fn report(sandbox: &Sandbox) -> Value {
+    let output = sandbox.tool("report", "latest --export json=-").run();
     let output = output.exits(105);
     let report: Value = serde_json::from_str(&output.stdout).expect("the report as JSON");
     assert_eq!(report["exit_code"], 105);
@@ -102,13 +102,13 @@ fn report(desk: &Desk) -> Value {
 
 fn a_killed_run_tells_of_the_scenarios_that_never_began() {
     let server = Server::recording(|_| Reply::text("ok").delay(DELAY));
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let line = format!("endless elsewhere --users {USERS} --duration 60s");
-    let mut running = desk.run(&line, &server).start();
+    let mut running = sandbox.run(&line, &server).start();
     running.wait_until_it_says("[0s]");
     wait_for("the load", || (server.requests() > 0).then_some(()));
     kill(Victim::Both, running, &server);
-    let output = desk.tool("report", "latest --export json=-").run();
+    let output = sandbox.tool("report", "latest --export json=-").run();
     let report: Value = serde_json::from_str(&output.exits(105).stdout).expect("JSON");
     let not_run = report["not_run"].as_array().expect("a list");
     assert_eq!(not_run.len(), 1, "{report}");
@@ -118,8 +118,8 @@ fn a_killed_run_tells_of_the_scenarios_that_never_began() {
 
 fn a_scenario_that_was_stopped_for_a_while_is_invalid() {
     let server = Server::recording(|_| Reply::text("ok").delay(DELAY));
-    let desk = Desk::new();
-    let run = desk.run("endless --rate 50/s --duration 4s", &server);
+    let sandbox = Sandbox::new();
+    let run = sandbox.run("endless --rate 50/s --duration 4s", &server);
     let running = run.judged().start();
     wait_for("the load", || (server.requests() >= 50).then_some(()));
     let process = server.recorded()[0].header("x-process").map(str::parse);
@@ -133,7 +133,7 @@ fn a_scenario_that_was_stopped_for_a_while_is_invalid() {
         "a worker thread stalled in",
         "the generator fell behind",
     ]);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     let total = total(&record);
     assert_eq!((record.planned, server.requests()), (200, 200));

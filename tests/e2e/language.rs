@@ -1,6 +1,6 @@
 //! What a scenario says is what the server gets.
 
-use crate::site::{Desk, assert_balanced, step, total};
+use crate::site::{Sandbox, assert_balanced, step, total};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_model::metrics::RootCause;
@@ -28,12 +28,13 @@ fn login() -> Reply {
 }
 
 fn run(scenario: &str, server: &Server, code: i32) -> ScenarioRecord {
-    let desk = Desk::new();
-    desk.run(scenario, server)
+    let sandbox = Sandbox::new();
+    sandbox
+        .run(scenario, server)
         .args(["--iterations", "1"])
         .run()
         .exits(code);
-    desk.record()
+    sandbox.record()
 }
 
 /// Method and target of every request, in order.
@@ -169,9 +170,12 @@ fn a_failed_check_fails_its_step_and_nothing_else() {
         "/stock" => Reply::json(r#"{"items":[{"id":1}]}"#),
         _ => Reply::text("next"),
     });
-    let desk = Desk::new();
-    desk.run("checked --iterations 20", &server).run().exits(99);
-    let record = desk.record();
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("checked --iterations 20", &server)
+        .run()
+        .exits(99);
+    let record = sandbox.record();
     assert_balanced(&record);
     let total = total(&record);
     let (stock, next) = (
@@ -208,9 +212,9 @@ fn a_failed_step_of_a_chain_is_never_followed() {
 
 fn every_request_names_its_run() {
     let server = Server::recording(|_| Reply::text("ok"));
-    let desk = Desk::new();
-    desk.run("single --iterations 3", &server).run().exits(0);
-    let id = desk.only_run().record().run_id;
+    let sandbox = Sandbox::new();
+    sandbox.run("single --iterations 3", &server).run().exits(0);
+    let id = sandbox.only_run().record().run_id;
     for request in server.recorded() {
         let named = request.headers.iter().any(|(_, value)| value.contains(&id));
         assert!(named, "{id} in {:?}", request.headers);

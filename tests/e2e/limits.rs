@@ -1,6 +1,6 @@
 //! Limits of every kind, and those that end a run.
 
-use crate::site::{Desk, assert_balanced, total};
+use crate::site::{Sandbox, assert_balanced, total};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_model::record::Ending;
@@ -32,14 +32,14 @@ fn well(times: u64) -> Server {
 }
 
 fn a_run_that_breaks_its_limit_is_given_up() {
-    let (server, desk) = (well(150), Desk::new());
+    let (server, sandbox) = (well(150), Sandbox::new());
     let line = "limits::given_up --export json";
-    let output = desk.run(line, &server).run();
+    let output = sandbox.run(line, &server).run();
     let why = "errors of the journey: ";
     let output = output.exits(99).prints(&["FAILED", "given up after ", why]);
     // While it runs, and not only at its end.
     output.says(&["given up: errors of the journey: ", "must be < 20 %"]);
-    let run = desk.only_run();
+    let run = sandbox.only_run();
     let record = run.scenario();
     assert_balanced(&record);
     let Ending::ThresholdBroken {
@@ -63,15 +63,16 @@ fn a_run_that_breaks_its_limit_is_given_up() {
     assert_eq!(report["cards"][0]["grade"]["partial"], true);
     assert!(run.text("report.html").contains("given up after "));
     // The same again from what was kept.
-    desk.tool("report", "")
+    sandbox
+        .tool("report", "")
         .run()
         .exits(99)
         .prints(&["given up after "]);
 }
 
 fn a_run_that_keeps_limits_of_every_kind_goes_to_its_end() {
-    let (server, desk) = (well(0), Desk::new());
-    let output = desk.run("limits::kept", &server).run();
+    let (server, sandbox) = (well(0), Sandbox::new());
+    let output = sandbox.run("limits::kept", &server).run();
     output.exits(0).prints(&[
         "PASSED",
         "count(seen) > 100",
@@ -80,16 +81,16 @@ fn a_run_that_keeps_limits_of_every_kind_goes_to_its_end() {
         "first_byte.p99 < 10 s",
         "throughput > 100 B/s",
     ]);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_eq!((record.planned, &record.ending), (300, &Ending::Completed));
 }
 
 fn in_a_mix_only_the_scenario_that_breaks_its_limit_ends() {
-    let (server, desk) = (well(100), Desk::new());
+    let (server, sandbox) = (well(100), Sandbox::new());
     let line = "--mix --exact site::load::limits::given_up site::load::limits::kept";
-    let output = desk.run(line, &server).run();
+    let output = sandbox.run(line, &server).run();
     output.exits(99);
-    let record = desk.only_run().record();
+    let record = sandbox.only_run().record();
     let [given_up, kept] = record.scenarios.as_slice() else {
         panic!("two scenarios");
     };
@@ -99,9 +100,9 @@ fn in_a_mix_only_the_scenario_that_breaks_its_limit_ends() {
 }
 
 fn what_never_came_passes_no_limit() {
-    let (server, desk) = (well(0), Desk::new());
+    let (server, sandbox) = (well(0), Sandbox::new());
     let line = "limits::misspelt --export json";
-    let output = desk.run(line, &server).run();
+    let output = sandbox.run(line, &server).run();
     output.exits(99).prints(&[
         "`count(sene) < 5` is on a name that never came: the scenario counts `seen`",
         "nothing happened, `vu.count(\"sene\", 0)` says so",
@@ -109,14 +110,15 @@ fn what_never_came_passes_no_limit() {
         "count(sene) has no samples, and must be < 5",
         "count(never) has no samples, and must be > 0",
     ]);
-    let report: Value = serde_json::from_str(&desk.only_run().text("report.json")).expect("JSON");
+    let report: Value =
+        serde_json::from_str(&sandbox.only_run().text("report.json")).expect("JSON");
     let rows = report["cards"][0]["thresholds"].as_array().expect("rows");
     let passed: Vec<_> = rows.iter().map(|row| row["passed"] == true).collect();
     assert_eq!(passed, [true, false, false, false], "{rows:#?}");
 }
 
 fn limits_are_shown_before_the_run() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let aborts = [
         "errors < 20 % or abort",
         "p95 < 10 s or abort after 1 s",
@@ -132,9 +134,9 @@ fn limits_are_shown_before_the_run() {
         } else {
             line
         };
-        desk.tool(command, line).run().exits(0).prints(&aborts);
+        sandbox.tool(command, line).run().exits(0).prints(&aborts);
     }
-    let output = desk.tool("export", "limits::kept").run().exits(0);
+    let output = sandbox.tool("export", "limits::kept").run().exits(0);
     let document: Value = serde_json::from_str(&output.stdout).expect("JSON");
     let limits = document["thresholds"].as_array().expect("limits");
     assert_eq!(limits[1]["metric"], "p95");
@@ -145,9 +147,9 @@ fn limits_are_shown_before_the_run() {
 }
 
 fn a_search_goes_on_after_a_limit_that_would_end_a_run() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let refused = |slo: &str| {
-        let call = desk.tool("capacity", "limits::given_up");
+        let call = sandbox.tool("capacity", "limits::given_up");
         let url = ["--base-url", "http://127.0.0.1:1"];
         call.args(["--slo", slo]).args(url).run().exits(2)
     };

@@ -3,7 +3,7 @@
 use crate::call::Output;
 use crate::lonely::{self, tests};
 use crate::project::{Files, LOAD_TEST, Project, STANDS_ALONE, dependency, header};
-use crate::site::{Desk, total};
+use crate::site::{Sandbox, total};
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Server};
 use std::net::SocketAddr;
@@ -109,20 +109,20 @@ fn at(address: &str) -> SocketAddr {
     address.parse().expect("an address")
 }
 
-fn run(line: &str, url: &str) -> (Desk, Output) {
-    let desk = Desk::at(project().root(), "");
-    let call = desk.tool("run", line).args(["--base-url", url]);
+fn run(line: &str, url: &str) -> (Sandbox, Output) {
+    let sandbox = Sandbox::at(project().root(), "");
+    let call = sandbox.tool("run", line).args(["--base-url", url]);
     let output = call.run();
-    (desk, output)
+    (sandbox, output)
 }
 
 fn what_is_listed_is_tested_and_its_neighbours_are_not() {
     let listed = Server::start_at(at("10.99.0.1:8101"), |_| Reply::text("ok"));
     let others = ["10.99.0.1:8102", "10.99.0.2:8101", "10.99.0.1:8106"]
         .map(|address| Server::start_at(at(address), |_| Reply::text("ok")));
-    let (desk, output) = run("single", "http://10.99.0.1:8101");
+    let (sandbox, output) = run("single", "http://10.99.0.1:8101");
     output.exits(0).prints(&["PASSED"]);
-    assert_eq!(total(&desk.record()).journey.ok, 5);
+    assert_eq!(total(&sandbox.record()).journey.ok, 5);
     assert_eq!(listed.requests(), 5);
     for (url, told) in [
         ("http://10.99.0.1:8102", "lists http://10.99.0.1:8101"),
@@ -135,12 +135,12 @@ fn what_is_listed_is_tested_and_its_neighbours_are_not() {
         ("http://169.254.169.254", "cloud metadata"),
         ("http://[::ffff:10.99.0.2]:8101", "host = \"10.99.0.2\""),
     ] {
-        let (desk, output) = run("single", url);
+        let (sandbox, output) = run("single", url);
         output
             .exits(103)
             .has_one_error()
             .says(&["may not be tested", told]);
-        assert_eq!(desk.only_run().not_run().exit_code, 103, "{url}");
+        assert_eq!(sandbox.only_run().not_run().exit_code, 103, "{url}");
     }
     // By its number as well.
     run("single", "http://174260225:8101").1.exits(0);
@@ -176,7 +176,7 @@ fn a_load_above_what_an_entry_allows_is_refused_before_it_begins() {
             "max_duration = \"1s\"",
         ),
     ] {
-        let (_desk, output) = run(line, &format!("http://10.99.0.1:{port}"));
+        let (_sandbox, output) = run(line, &format!("http://10.99.0.1:{port}"));
         output
             .exits(103)
             .has_one_error()
@@ -186,9 +186,9 @@ fn a_load_above_what_an_entry_allows_is_refused_before_it_begins() {
         assert_eq!(server.requests(), 0);
     }
     // What an open load may choose by itself, it chooses within the bounds.
-    let (desk, output) = run("single --rate 20/s --duration 1s", "http://10.99.0.1:8104");
+    let (sandbox, output) = run("single --rate 20/s --duration 1s", "http://10.99.0.1:8104");
     output.exits(0);
-    assert_eq!(desk.record().plan.max_users, 2);
+    assert_eq!(sandbox.record().plan.max_users, 2);
     run("single --rate 20/s --duration 1s", "http://10.99.0.1:8103")
         .1
         .exits(0);
@@ -196,13 +196,13 @@ fn a_load_above_what_an_entry_allows_is_refused_before_it_begins() {
 
 fn what_nobody_could_foresee_is_stopped_at_the_cap() {
     let quick = Server::start_at(at("10.99.0.1:8103"), |_| Reply::text("ok"));
-    let (_desk, output) = run("single --iterations 200 --users 5", "http://10.99.0.1:8103");
+    let (_sandbox, output) = run("single --iterations 200 --users 5", "http://10.99.0.1:8103");
     output.exits(103).prints(&["NOT PERMITTED", "max_rate"]);
     assert!(quick.requests() < 100, "{}", quick.requests());
     let slow = Server::start_at(at("10.99.0.1:8105"), |_| {
         Reply::text("ok").delay(Duration::from_millis(300))
     });
-    let (_desk, output) = run("single --iterations 50 --users 1", "http://10.99.0.1:8105");
+    let (_sandbox, output) = run("single --iterations 50 --users 1", "http://10.99.0.1:8105");
     output.exits(103).prints(&["for 1s at a time"]);
     assert!(slow.requests() < 40, "{}", slow.requests());
 }
@@ -227,7 +227,7 @@ fn a_target_proves_that_it_may_be_tested() {
             Some(text) if request.path == FILE => Reply::text(text),
             _ => Reply::status(404),
         });
-        let (_desk, output) = run("single", "http://10.99.0.1:8107");
+        let (_sandbox, output) = run("single", "http://10.99.0.1:8107");
         output.exits(103).has_one_error().says(&[FILE, told]);
         assert_eq!(server.requests_to("/x"), 0, "{told}");
         assert!(server.requests_to(FILE) > 0, "{told}");
@@ -249,11 +249,11 @@ fn an_owner_who_takes_the_file_away_ends_the_run() {
         FILE => Reply::status(404),
         _ => Reply::text("ok"),
     });
-    let (desk, output) = run("single --rate 20/s --duration 60s", "http://10.99.0.1:8107");
+    let (sandbox, output) = run("single --rate 20/s --duration 60s", "http://10.99.0.1:8107");
     output
         .exits(103)
         .prints(&["NOT PERMITTED", "stopped before its end", "it answers 404"]);
-    let record = desk.record();
+    let record = sandbox.record();
     assert!(record.elapsed_us < 40_000_000, "{}", record.elapsed_us);
     assert!(total(&record).journey.ok > 5);
     assert!(server.requests_to("/x") < 600);
@@ -269,11 +269,11 @@ fn a_target_ends_the_run_by_a_header() {
             reply.header("Loadtest-Stop", "1")
         }
     });
-    let (desk, output) = run("single --rate 20/s --duration 60s", &server.url());
+    let (sandbox, output) = run("single --rate 20/s --duration 60s", &server.url());
     output
         .exits(103)
         .prints(&["NOT PERMITTED", "`loadtest-stop`"]);
-    let record = desk.record();
+    let record = sandbox.record();
     assert!(record.elapsed_us < 40_000_000, "{}", record.elapsed_us);
     // Nothing was sent after the answer, but for what was under way.
     assert!(server.requests() <= 32, "{}", server.requests());
@@ -289,12 +289,12 @@ fn redirects_and_proxies_lead_nowhere_else() {
         };
         Reply::status(302).header("location", to)
     });
-    let (_desk, output) = run("hop", "http://10.99.0.1:8101");
+    let (_sandbox, output) = run("hop", "http://10.99.0.1:8101");
     output.prints(&["a redirect is not followed", "10.99.0.2"]);
     assert_eq!((server.requests(), near.requests_to("/near")), (4, 2));
     assert_eq!(far.connections(), 0);
-    let desk = Desk::at(project().root(), "");
-    let mut call = desk
+    let sandbox = Sandbox::at(project().root(), "");
+    let mut call = sandbox
         .tool("run", "single")
         .args(["--base-url", "http://10.99.0.1:8103"]);
     for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {

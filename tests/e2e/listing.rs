@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::project::{Files, LOAD_TEST, Project, STANDS_ALONE, header};
-use crate::site::Desk;
+use crate::site::Sandbox;
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Server};
@@ -37,24 +37,28 @@ fn identities(stdout: &str) -> Vec<String> {
 #[track_caller]
 fn chosen(line: &str) -> Vec<String> {
     let line = format!("--format json {line}");
-    identities(&Desk::new().tool("list", &line).run().exits(0).stdout)
+    identities(&Sandbox::new().tool("list", &line).run().exits(0).stdout)
 }
 
 fn people_see_what_each_scenario_does() {
-    Desk::new().tool("list", "journey").run().exits(0).prints(&[
-        "site::load::journey [quick]",
-        "Each step needs the one before.",
-        "8 iterations",
-        "2 users",
-        "tests/load.rs:",
-        "login",
-        "/orders/{{order.response.id}}",
-        "uses order",
-    ]);
+    Sandbox::new()
+        .tool("list", "journey")
+        .run()
+        .exits(0)
+        .prints(&[
+            "site::load::journey [quick]",
+            "Each step needs the one before.",
+            "8 iterations",
+            "2 users",
+            "tests/load.rs:",
+            "login",
+            "/orders/{{order.response.id}}",
+            "uses order",
+        ]);
 }
 
 fn programs_see_everything_that_is_declared() {
-    let output = Desk::new()
+    let output = Sandbox::new()
         .tool("list", "--format json causes")
         .run()
         .exits(0);
@@ -121,7 +125,7 @@ fn tags_choose_and_narrow() {
     );
     assert_eq!(chosen("--tag quick --tag language").len(), 4);
     assert_eq!(chosen("journey --tag quick"), ["site::load::journey"]);
-    let output = Desk::new().tool("list", "journey --tag language").run();
+    let output = Sandbox::new().tool("list", "journey --tag language").run();
     output.exits(3).has_one_error();
 }
 
@@ -255,7 +259,7 @@ fn a_foreign_macro_of_the_same_name_is_refused_unseen() {
         .run()
         .exits(2)
         .has_one_error()
-        .says(&["is no load test", "`impostor`"]);
+        .says(&["is not a load test", "`impostor`"]);
     assert!(
         !project.path("started").exists(),
         "a foreign program was started"

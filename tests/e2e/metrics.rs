@@ -1,6 +1,6 @@
 //! Metrics of a scenario's own, from its code to the report.
 
-use crate::site::{Desk, assert_balanced, site, total};
+use crate::site::{Sandbox, assert_balanced, site, total};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Request, Server};
@@ -31,15 +31,15 @@ fn orders() -> impl Fn(&Request) -> Reply + Send + Sync {
 
 fn what_a_scenario_counts_and_times_is_in_every_report() {
     let server = Server::start(orders());
-    let desk = Desk::new();
-    let output = desk
+    let sandbox = Sandbox::new();
+    let output = sandbox
         .run("metrics::measures --iterations 9 --users 3", &server)
         .args(["--export", "json"])
         .run()
         .exits(0);
     output.prints(&["Metrics of the scenario", "sold_out", "took", "90.0 ms"]);
 
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     let all = total(&record);
     let expected = [
@@ -54,7 +54,7 @@ fn what_a_scenario_counts_and_times_is_in_every_report() {
     assert_eq!((took.count(), took.sum()), (9, ms(450)));
     assert_eq!((took.min(), took.max()), (Some(ms(10)), Some(ms(90))));
 
-    let folder = desk.only_run();
+    let folder = sandbox.only_run();
     let report: Value = serde_json::from_str(&folder.text("report.json")).expect("JSON");
     let card = &report["cards"][0];
     let sums: Vec<_> = (0..3).map(|at| &card["counters"][at]["count"]).collect();

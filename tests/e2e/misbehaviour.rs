@@ -1,7 +1,7 @@
 //! Scenarios whose code does what it should not.
 
 use crate::call::wait_for;
-use crate::site::{Desk, assert_balanced, total};
+use crate::site::{Sandbox, assert_balanced, total};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_model::record::Ending;
@@ -20,14 +20,14 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 fn what_a_scenario_prints_disturbs_no_result() {
     let server = Server::start(|_| Reply::text("ok"));
-    let desk = Desk::new();
-    let output = desk
+    let sandbox = Sandbox::new();
+    let output = sandbox
         .run("chatty --iterations 2000 --users 4", &server)
         .run()
         .exits(0)
         .says(&["chatter on standard error", "{\"scenarios\": []}"]);
     assert!(!output.stdout.contains("chatter") && !output.stdout.contains("scenarios\": []"));
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     assert_eq!(total(&record).journey.ok, 2000);
     // Every word of it is passed on.
@@ -44,12 +44,12 @@ fn a_scenario_that_ends_the_process_leaves_what_was_measured() {
         }
         _ => Reply::text("ok"),
     });
-    let desk = Desk::new();
-    let output = desk
+    let sandbox = Sandbox::new();
+    let output = sandbox
         .run("quitting --iterations 200", &server)
         .run()
         .exits(105);
-    let run = desk.only_run();
+    let run = sandbox.only_run();
     run.has_page();
     let record = run.scenario();
     assert_balanced(&record);
@@ -60,8 +60,10 @@ fn a_scenario_that_ends_the_process_leaves_what_was_measured() {
 
 fn a_step_that_never_returns_is_cut_off() {
     let server = Server::start(|_| Reply::text("ok"));
-    let desk = Desk::new();
-    let mut running = desk.run("stuck --iterations 50 --users 1", &server).start();
+    let sandbox = Sandbox::new();
+    let mut running = sandbox
+        .run("stuck --iterations 50 --users 1", &server)
+        .start();
     wait_for("the last request", || {
         (server.requests() == 5).then_some(())
     });
@@ -69,7 +71,7 @@ fn a_step_that_never_returns_is_cut_off() {
     running.wait_until_it_says("stopping");
     running.signal(Signal::INT);
     let output = running.output().exits(105);
-    let run = desk.only_run();
+    let run = sandbox.only_run();
     run.has_page();
     let record = run.scenario();
     assert_balanced(&record);
@@ -80,8 +82,11 @@ fn a_step_that_never_returns_is_cut_off() {
 fn a_wait_for_a_target_can_be_interrupted() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("deaf");
-    let desk = Desk::new();
-    let running = desk.tool("run", "own_deaf").env("SITE_DEAF", &file).start();
+    let sandbox = Sandbox::new();
+    let running = sandbox
+        .tool("run", "own_deaf")
+        .env("SITE_DEAF", &file)
+        .start();
     let process = wait_for("the target", || {
         let number = std::fs::read_to_string(&file).ok()?;
         number.parse::<i32>().ok()
@@ -97,15 +102,15 @@ fn a_wait_for_a_target_can_be_interrupted() {
             .is_err()
             .then_some(())
     });
-    assert_eq!(desk.only_run().not_run().exit_code, 105);
-    desk.tool("report", "").run().exits(105);
+    assert_eq!(sandbox.only_run().not_run().exit_code, 105);
+    sandbox.tool("report", "").run().exits(105);
 }
 
 fn a_password_in_the_base_url_is_refused_unsaid() {
     let server = Server::start(|_| Reply::text("ok"));
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let url = server.url().replace("http://", "http://ada:canary-7f3a@");
-    let output = desk
+    let output = sandbox
         .tool("run", "single --iterations 3")
         .args(["--base-url", &url])
         .run()
@@ -114,7 +119,7 @@ fn a_password_in_the_base_url_is_refused_unsaid() {
         .says(&["user name"])
         .says_no("canary-7f3a");
     assert!(!output.stdout.contains("canary-7f3a"), "{output}");
-    let run = desk.only_run();
+    let run = sandbox.only_run();
     assert_eq!(run.not_run().exit_code, 2);
     for file in run.files() {
         let text = run.text(&file.to_string_lossy());

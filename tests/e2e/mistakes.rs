@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::project::{Files, STANDS_ALONE, header};
-use crate::site::{Desk, shop, site};
+use crate::site::{Sandbox, shop, site};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::Server;
@@ -114,8 +114,9 @@ loadtest::main!();
 }
 
 fn an_unknown_filter_lists_what_there_is() {
-    let desk = Desk::new();
-    desk.tool("run", "jurney")
+    let sandbox = Sandbox::new();
+    sandbox
+        .tool("run", "jurney")
         .run()
         .exits(3)
         .has_one_error()
@@ -124,21 +125,23 @@ fn an_unknown_filter_lists_what_there_is() {
             "did you mean `site::load::journey`?",
             "more; see `cargo loadtest list`",
         ]);
-    assert!(desk.runs().is_empty(), "nothing was run");
-    desk.tool("list", "--exact journey")
+    assert!(sandbox.runs().is_empty(), "nothing was run");
+    sandbox
+        .tool("list", "--exact journey")
         .run()
         .exits(3)
         .has_one_error();
 }
 
 fn an_unknown_tag_lists_the_tags() {
-    let desk = Desk::new();
-    desk.tool("run", "--tag quik")
+    let sandbox = Sandbox::new();
+    sandbox
+        .tool("run", "--tag quik")
         .run()
         .exits(3)
         .has_one_error()
         .says(&["the tag `quik`", "language", "did you mean `quick`?"]);
-    assert!(desk.runs().is_empty(), "nothing was run");
+    assert!(sandbox.runs().is_empty(), "nothing was run");
 }
 
 fn an_unknown_package_is_corrected() {
@@ -174,20 +177,21 @@ fn unusable_flags_are_refused_before_anything_is_built() {
         ("--export yaml", "yaml"),
         ("--export json=no/such/folder/a.json", "no/such/folder"),
     ] {
-        let desk = Desk::new();
-        let output = desk.tool("run", line).run().exits(2).has_one_error();
+        let sandbox = Sandbox::new();
+        let output = sandbox.tool("run", line).run().exits(2).has_one_error();
         output
             .says(&[part])
             .says_no("Compiling")
             .says_no("Finished");
-        assert!(desk.runs().is_empty(), "{line}: nothing was run");
+        assert!(sandbox.runs().is_empty(), "{line}: nothing was run");
     }
 }
 
 fn a_flag_that_the_load_has_no_place_for_is_refused() {
     let server = Server::start(shop);
-    let desk = Desk::new();
-    desk.run("journey single --ramp-up 20s --duration 10s", &server)
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("journey single --ramp-up 20s --duration 10s", &server)
         .run()
         .exits(2)
         .has_one_error()
@@ -199,7 +203,7 @@ fn a_flag_that_the_load_has_no_place_for_is_refused() {
             "ramp",
         ]);
     assert_eq!(server.connections(), 0, "nothing was sent");
-    assert!(desk.runs().is_empty());
+    assert!(sandbox.runs().is_empty());
 }
 
 fn a_manifest_that_cargo_refuses_is_told_in_its_words() {

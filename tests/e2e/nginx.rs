@@ -1,7 +1,7 @@
 //! The same scenarios against a server that knows nothing of us.
 
 use crate::call::wait_for;
-use crate::site::{Desk, assert_balanced, total};
+use crate::site::{Sandbox, assert_balanced, total};
 use crate::trials;
 use libtest_mimic::Trial;
 use std::collections::BTreeMap;
@@ -124,13 +124,14 @@ impl Drop for Nginx {
 
 fn the_access_log_of_nginx_has_every_request_we_counted() {
     let nginx = Nginx::start();
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     // Every 50th request closes its connection, so that connections are renewed on the way.
-    desk.tool("run", "journey --iterations 500 --users 8")
+    sandbox
+        .tool("run", "journey --iterations 500 --users 8")
         .args(["--base-url", &nginx.url()])
         .run()
         .exits(0);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     let total = total(&record);
     let requests: Vec<u64> = total.steps.iter().map(|step| step.requests).collect();
@@ -153,12 +154,13 @@ fn the_access_log_of_nginx_has_every_request_we_counted() {
 
 fn a_rate_is_in_the_access_log_of_nginx() {
     let nginx = Nginx::start();
-    let desk = Desk::new();
-    desk.tool("run", "single --rate 200/s --duration 2s")
+    let sandbox = Sandbox::new();
+    sandbox
+        .tool("run", "single --rate 200/s --duration 2s")
         .args(["--base-url", &nginx.url()])
         .run()
         .exits(0);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     assert_eq!(record.planned, 400);
     let total = total(&record);
@@ -173,16 +175,17 @@ fn a_rate_is_in_the_access_log_of_nginx() {
 
 fn nginx_speaks_http2_with_us() {
     let nginx = Nginx::start_with("versioned", "http2");
-    let desk = crate::client::desk();
+    let sandbox = crate::client::sandbox();
     // Every 50th request ends its connection, which HTTP/2 announces with a GOAWAY.
-    desk.tool(
-        "run",
-        "--exact client::load::second --iterations 200 --users 4",
-    )
-    .args(["--base-url", &nginx.url()])
-    .run()
-    .exits(0);
-    let record = desk.record();
+    sandbox
+        .tool(
+            "run",
+            "--exact client::load::second --iterations 200 --users 4",
+        )
+        .args(["--base-url", &nginx.url()])
+        .run()
+        .exits(0);
+    let record = sandbox.record();
     assert_balanced(&record);
     let total = total(&record);
     assert_eq!(total.journey.ok, 200, "{:?}", total.steps);

@@ -3,7 +3,7 @@
 use crate::call::{Call, Output, tool};
 use crate::holes::project;
 use crate::lonely::{self, tests};
-use crate::site::{Desk, assert_balanced, site, total};
+use crate::site::{Sandbox, assert_balanced, site, total};
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Server};
 use std::net::SocketAddr;
@@ -41,12 +41,12 @@ fn places(servers: &[Server]) -> String {
 fn code_that_opens_its_own_sockets_reaches_nobody() {
     let outside = outside();
     let run = |line: &str| {
-        let desk = Desk::at(project().root(), "");
-        let call = desk.tool("run", line).env("PLACES", places(&outside));
+        let sandbox = Sandbox::at(project().root(), "");
+        let call = sandbox.tool("run", line).env("PLACES", places(&outside));
         let output = call.args(["--export", "json"]).run().exits(0);
-        (desk, output)
+        (sandbox, output)
     };
-    let (desk, output) = run("escapes --offline");
+    let (sandbox, output) = run("escapes --offline");
     for server in &outside {
         let place = server.address();
         for from in ["setup", "step"] {
@@ -57,14 +57,14 @@ fn code_that_opens_its_own_sockets_reaches_nobody() {
         }
         assert_eq!(server.connections(), 0, "{place}");
     }
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     assert_eq!(total(&record).journey.ok, 3, "its own target was there");
     let offline = record.offline.expect("a proof");
     assert_eq!(offline.interfaces.first().map(String::as_str), Some("lo"));
     let ours = std::fs::read_link("/proc/self/ns/net").expect("a network");
     assert_ne!(offline.namespace, ours.to_string_lossy());
-    let folder = desk.only_run();
+    let folder = sandbox.only_run();
     for file in ["report.html", "report.json"] {
         assert!(folder.text(file).contains(&offline.namespace), "{file}");
     }
@@ -81,28 +81,30 @@ fn code_that_opens_its_own_sockets_reaches_nobody() {
         );
     }
     // Without it they are reached, so that the test could have failed.
-    let (desk, output) = run("escapes");
+    let (sandbox, output) = run("escapes");
     output.says(&[": true"]);
     for server in &outside {
         assert_eq!(server.connections(), 4, "a setup and three steps");
     }
-    assert_eq!(desk.record().offline, None);
+    assert_eq!(sandbox.record().offline, None);
 }
 
 fn a_target_that_the_scenario_starts_is_there() {
-    let desk = Desk::new();
-    desk.tool("run", "--exact site::load::own --iterations 20 --offline")
+    let sandbox = Sandbox::new();
+    sandbox
+        .tool("run", "--exact site::load::own --iterations 20 --offline")
         .run()
         .exits(0);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_eq!(total(&record).journey.ok, 20);
     assert!(record.offline.is_some());
     // By the environment it is the same, and by every command that sends.
-    let call = desk
+    let call = sandbox
         .tool("debug", "site::load::own")
         .env("LOADTEST_OFFLINE", "1");
     call.run().exits(0);
-    desk.tool("plan", "site::load::own --offline")
+    sandbox
+        .tool("plan", "site::load::own --offline")
         .run()
         .exits(0);
 }
@@ -133,13 +135,13 @@ fn what_is_elsewhere_is_refused_and_what_runs_outside_is_told() {
         ),
     ];
     let at = |command: &str, url: &str| -> Output {
-        let desk = Desk::at(project().root(), "");
+        let sandbox = Sandbox::at(project().root(), "");
         let line = if command == "capacity" {
             "lasting --slo errors<1% --offline"
         } else {
             "lasting --offline"
         };
-        desk.tool(command, line).args(["--base-url", url]).run()
+        sandbox.tool(command, line).args(["--base-url", url]).run()
     };
     for (url, code, told) in cases {
         for command in ["run", "debug", "capacity"] {
@@ -173,8 +175,8 @@ fn a_smoke_test_is_kept_from_the_network_too() {
     test("perhaps")
         .exits(2)
         .says(&["`LOADTEST_OFFLINE` is `perhaps`"]);
-    let desk = Desk::at(project().root(), "");
-    let call = desk
+    let sandbox = Sandbox::at(project().root(), "");
+    let call = sandbox
         .tool("run", "escapes")
         .env("LOADTEST_OFFLINE", "perhaps");
     call.run().exits(2).says(&["neither `1` nor `0`"]);
@@ -182,11 +184,11 @@ fn a_smoke_test_is_kept_from_the_network_too() {
 
 fn no_webhook_is_told() {
     let [hook, _] = outside();
-    let desk = Desk::at(
+    let sandbox = Sandbox::at(
         project().root(),
         &format!("[[notify]]\nurl = \"{}/hook\"\n", hook.url()),
     );
-    let run = |line: &str| desk.tool("run", line).run().exits(0);
+    let run = |line: &str| sandbox.tool("run", line).run().exits(0);
     run("escapes --offline").says(&["no webhook is told of an offline run"]);
     assert_eq!(hook.connections(), 0);
     let output = run("escapes").says_no("offline run");
@@ -235,13 +237,13 @@ fn a_system_that_allows_no_network_of_ones_own_is_told() {
 }
 
 fn ctrl_c_ends_it_in_order() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let line = "--exact site::load::own --users 1 --duration 60s --offline";
-    let mut running = desk.tool("run", line).start();
+    let mut running = sandbox.tool("run", line).start();
     running.wait_until_it_says("[0s]");
     running.signal(rustix::process::Signal::INT);
     running.wait_until_it_says("stopping");
     running.output().exits(105);
-    let record = desk.record();
+    let record = sandbox.record();
     assert!(record.offline.is_some() && total(&record).journey.ok > 0);
 }

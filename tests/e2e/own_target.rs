@@ -2,7 +2,7 @@
 
 use crate::call::{send, wait_at_most};
 use crate::project::{Files, Project, STANDS_ALONE, dependency, header};
-use crate::site::{Desk, assert_balanced, site, total};
+use crate::site::{Sandbox, assert_balanced, site, total};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_model::record::ScenarioRecord;
@@ -52,11 +52,12 @@ fn url_of(record: &ScenarioRecord) -> String {
 }
 
 fn a_target_is_started_used_and_stopped() {
-    let desk = Desk::new();
-    desk.tool("run", "--exact site::load::own --iterations 50")
+    let sandbox = Sandbox::new();
+    sandbox
+        .tool("run", "--exact site::load::own --iterations 50")
         .run()
         .exits(0);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     assert_eq!(total(&record).journey.ok, 50);
     assert!(record.own_target);
@@ -64,14 +65,14 @@ fn a_target_is_started_used_and_stopped() {
 }
 
 fn a_target_is_stopped_after_ctrl_c() {
-    let desk = Desk::new();
-    let mut running = desk
+    let sandbox = Sandbox::new();
+    let mut running = sandbox
         .tool("run", "--exact site::load::own --users 2 --duration 60s")
         .start();
     running.wait_until_it_says("[0s]");
     running.signal(Signal::INT);
     running.output().exits(105);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     assert_eq!(
         total(&record).steps[0].failed,
@@ -82,8 +83,8 @@ fn a_target_is_stopped_after_ctrl_c() {
 }
 
 fn a_target_does_not_survive_a_killed_scenario() {
-    let desk = Desk::new();
-    let mut running = desk
+    let sandbox = Sandbox::new();
+    let mut running = sandbox
         .tool("run", "--exact site::load::own --users 2 --duration 60s")
         .start();
     running.wait_until_it_says("[0s] site::load::own against ");
@@ -95,8 +96,8 @@ fn a_target_does_not_survive_a_killed_scenario() {
 }
 
 fn a_target_does_not_survive_a_killed_tool() {
-    let desk = Desk::new();
-    let mut running = desk
+    let sandbox = Sandbox::new();
+    let mut running = sandbox
         .tool("run", "--exact site::load::own --users 2 --duration 60s")
         .start();
     running.wait_until_it_says("[0s] site::load::own against ");
@@ -107,8 +108,8 @@ fn a_target_does_not_survive_a_killed_tool() {
 }
 
 fn a_target_does_not_survive_a_killed_tool_and_scenario() {
-    let desk = Desk::new();
-    let mut running = desk
+    let sandbox = Sandbox::new();
+    let mut running = sandbox
         .tool("run", "--exact site::load::own --users 2 --duration 60s")
         .start();
     running.wait_until_it_says("[0s] site::load::own against ");
@@ -173,19 +174,20 @@ fn starter_of(url: &str) -> u32 {
 }
 
 fn a_target_is_stopped_after_a_panic_in_the_setup() {
-    let desk = Desk::new();
-    let output = desk
+    let sandbox = Sandbox::new();
+    let output = sandbox
         .tool("run", "own_then_panic")
         .run()
         .exits(100)
         .says(&["setup `server` failed", "the server is at"]);
     assert_gone(&said_url(&output.stderr, "the server is at "));
-    assert_eq!(desk.only_run().not_run().exit_code, 100);
+    assert_eq!(sandbox.only_run().not_run().exit_code, 100);
 }
 
 fn a_target_that_dies_at_once_is_shown_with_its_words() {
-    let desk = Desk::new();
-    desk.tool("run", "own_dies")
+    let sandbox = Sandbox::new();
+    sandbox
+        .tool("run", "own_dies")
         .run()
         .exits(100)
         .has_one_error()
@@ -198,12 +200,13 @@ fn a_target_that_dies_at_once_is_shown_with_its_words() {
 
 fn a_given_base_url_takes_the_place_of_the_target() {
     let server = loadtest_tests::Server::start(|_| loadtest_tests::Reply::text("ok"));
-    let desk = Desk::new();
-    desk.run("--exact site::load::own --iterations 4", &server)
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("--exact site::load::own --iterations 4", &server)
         .run()
         .exits(0);
     assert_eq!(server.requests_to("/own"), 4);
-    assert!(!desk.record().own_target);
+    assert!(!sandbox.record().own_target);
 }
 
 fn cargo_test_starts_and_stops_the_target_too() {

@@ -1,7 +1,7 @@
 //! The page of a run, in a real browser.
 
 use crate::browser::Browser;
-use crate::site::Desk;
+use crate::site::Sandbox;
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_model::comparison::{
@@ -33,14 +33,17 @@ fn pages() -> &'static [(&'static str, String); 2] {
     static PAGES: OnceLock<[(&str, String); 2]> = OnceLock::new();
     PAGES.get_or_init(|| {
         let server = Server::start(answer);
-        let desk = Desk::new();
+        let sandbox = Sandbox::new();
         let load = "journey --rate 40/s --duration 6s --ramp-up 2s";
-        desk.run(load, &server).run().exits(99);
-        let folder = desk.only_run();
+        sandbox.run(load, &server).run().exits(99);
+        let folder = sandbox.only_run();
         let page = |record: &RunRecord| {
             let text = serde_json::to_string(record).expect("a record");
             fs::write(folder.0.join("record.json"), text).expect("our own folder");
-            desk.tool("report", "latest --export html").run().exits(99);
+            sandbox
+                .tool("report", "latest --export html")
+                .run()
+                .exits(99);
             folder.text("report.html")
         };
         let mut record = folder.record();

@@ -1,7 +1,7 @@
 //! The card as a PDF document, as a reader of such files finds it.
 
 use crate::call::{Call, Output};
-use crate::site::{Desk, RunFolder, shop};
+use crate::site::{RunFolder, Sandbox, shop};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::Server;
@@ -28,30 +28,30 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// A run, and beside its record another one whose scenario and first step are called so.
-fn renamed(name: &str) -> (Desk, PathBuf) {
-    let (desk, run) = measured("");
+fn renamed(name: &str) -> (Sandbox, PathBuf) {
+    let (sandbox, run) = measured("");
     let mut record: Value = serde_json::from_str(&run.text("record.json")).expect("JSON");
     let definition = &mut record["scenarios"][0]["definition"];
     definition["name"] = json!(name);
     definition["steps"][0]["name"] = json!(name);
     let path = run.0.join("renamed.json");
     fs::write(&path, record.to_string()).expect("a record");
-    (desk, path)
+    (sandbox, path)
 }
 
-fn measured(line: &str) -> (Desk, RunFolder) {
+fn measured(line: &str) -> (Sandbox, RunFolder) {
     let server = Server::start(shop);
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let line = format!("single --iterations 7 {line}");
-    desk.run(&line, &server).run().exits(0);
-    let run = desk.only_run();
-    (desk, run)
+    sandbox.run(&line, &server).run().exits(0);
+    let run = sandbox.only_run();
+    (sandbox, run)
 }
 
 /// The document of a record, written beside it.
-fn exported(desk: &Desk, record: &Path, name: &str, fonts: &[&Path]) -> PathBuf {
+fn exported(sandbox: &Sandbox, record: &Path, name: &str, fonts: &[&Path]) -> PathBuf {
     let path = record.with_file_name(name);
-    let mut call = desk.call().arg("report").arg(record);
+    let mut call = sandbox.call().arg("report").arg(record);
     call = call.arg("--export").arg(format!("pdf={}", path.display()));
     for font in fonts {
         call = call.arg("--pdf-font").arg(font);
@@ -71,7 +71,7 @@ fn read_by(program: &str, arguments: &[&str], document: &Path) -> Output {
 }
 
 fn a_run_is_exported_as_a_document() {
-    let (desk, run) = measured("--export pdf");
+    let (sandbox, run) = measured("--export pdf");
     let file = fs::read(run.0.join("report.pdf")).expect("the document");
     assert!(file.starts_with(b"%PDF-1.7\n") && file.trim_ascii_end().ends_with(b"%%EOF"));
     assert!(file.len() < 300_000, "{} bytes", file.len());
@@ -86,13 +86,13 @@ fn a_run_is_exported_as_a_document() {
         .exits(0);
     assert_eq!(output.stdout, "");
     assert_eq!(fs::read(run.0.join("out.pdf")).expect("the same"), file);
-    drop(desk);
+    drop(sandbox);
 }
 
 fn the_same_record_gives_the_same_document_in_every_process() {
-    let (desk, record) = renamed(&format!("{KNOWN} 注"));
-    let [first, second] =
-        ["a.pdf", "b.pdf"].map(|name| fs::read(exported(&desk, &record, name, &[])).expect(name));
+    let (sandbox, record) = renamed(&format!("{KNOWN} 注"));
+    let [first, second] = ["a.pdf", "b.pdf"]
+        .map(|name| fs::read(exported(&sandbox, &record, name, &[])).expect(name));
     assert!(first == second, "the documents differ");
 }
 
@@ -100,24 +100,24 @@ fn a_font_that_is_none_is_refused_before_anything_is_built() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = folder.path().join("notes.ttf");
     fs::write(&text, "no font at all").expect("a file");
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for (path, why) in [
         (&text, "neither TrueType nor OpenType"),
         (&folder.path().join("missing.ttf"), "No such file"),
     ] {
         for command in ["run", "report", "capacity"] {
-            let call = desk.tool(command, "single --export pdf");
+            let call = sandbox.tool(command, "single --export pdf");
             let output = call.arg("--pdf-font").arg(path).run().exits(2);
             let output = output.has_one_error().says_no("Finished");
             output.says(&["`--pdf-font`", &path.display().to_string(), why]);
         }
     }
-    assert!(desk.runs().is_empty(), "nothing was run");
+    assert!(sandbox.runs().is_empty(), "nothing was run");
 }
 
 fn a_reader_finds_the_text_of_every_script() {
-    let (desk, record) = renamed(KNOWN);
-    let document = exported(&desk, &record, "scripts.pdf", &[]);
+    let (sandbox, record) = renamed(KNOWN);
+    let document = exported(&sandbox, &record, "scripts.pdf", &[]);
     let text = read_by("pdftotext", &["-layout"], &document).stdout;
     for part in KNOWN.split(" · ") {
         assert!(text.contains(part), "{part}\n{text}");
@@ -135,8 +135,8 @@ fn a_reader_finds_the_text_of_every_script() {
 }
 
 fn what_a_given_font_has_is_shown_and_what_none_has_is_escaped() {
-    let (desk, record) = renamed("look ⍟ 注文 up");
-    let without = exported(&desk, &record, "without.pdf", &[]);
+    let (sandbox, record) = renamed("look ⍟ 注文 up");
+    let without = exported(&sandbox, &record, "without.pdf", &[]);
     let text = read_by("pdftotext", &["-layout"], &without).stdout;
     for part in [
         "look \\u{235F} \\u{6CE8}\\u{6587} up",
@@ -148,17 +148,17 @@ fn what_a_given_font_has_is_shown_and_what_none_has_is_escaped() {
     }
     let font = record.with_file_name("mono.ttf");
     fs::write(&font, dejavu::sans_mono::regular()).expect("a font");
-    let with = exported(&desk, &record, "with.pdf", &[&font]);
+    let with = exported(&sandbox, &record, "with.pdf", &[&font]);
     let text = read_by("pdftotext", &["-layout"], &with).stdout;
     assert!(text.contains("look ⍟ \\u{6CE8}\\u{6587} up"), "{text}");
     assert!(!text.contains("U+235F"), "{text}");
 }
 
 fn every_font_is_embedded_and_cut_down() {
-    let (desk, record) = renamed("look ⍟ up");
+    let (sandbox, record) = renamed("look ⍟ up");
     let font = record.with_file_name("mono.ttf");
     fs::write(&font, dejavu::sans_mono::regular()).expect("a font");
-    let document = exported(&desk, &record, "fonts.pdf", &[&font]);
+    let document = exported(&sandbox, &record, "fonts.pdf", &[&font]);
     let fonts = read_by("pdffonts", &[], &document).stdout;
     let fonts: Vec<Vec<&str>> = fonts
         .lines()
@@ -175,8 +175,8 @@ fn every_font_is_embedded_and_cut_down() {
 }
 
 fn the_dates_are_those_of_the_run_and_the_outline_names_its_sections() {
-    let (desk, record) = renamed("checkout Ω");
-    let document = exported(&desk, &record, "dates.pdf", &[]);
+    let (sandbox, record) = renamed("checkout Ω");
+    let document = exported(&sandbox, &record, "dates.pdf", &[]);
     let facts = read_by("pdfinfo", &["-isodates"], &document).stdout;
     let run: Value =
         serde_json::from_str(&fs::read_to_string(&record).expect("a record")).expect("JSON");

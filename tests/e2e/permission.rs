@@ -3,7 +3,7 @@
 //! `0.0.0.0` is no loopback address and not permitted, but what is sent to it arrives at this
 //! machine: so a server sees whether anything was sent.
 
-use crate::site::{Desk, assert_balanced, site, step, total};
+use crate::site::{Sandbox, assert_balanced, site, step, total};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Server};
@@ -33,20 +33,20 @@ fn a_base_url_elsewhere_is_refused_before_anything_is_sent() {
         "https://192.0.2.1/",
         "http://3221225985/",
     ] {
-        let desk = Desk::new();
-        let call = desk
+        let sandbox = Sandbox::new();
+        let call = sandbox
             .tool("run", "single --iterations 5")
             .args(["--base-url", url]);
         call.run()
             .exits(103)
             .has_one_error()
             .says(&["may not be tested", "nothing was sent"]);
-        assert_eq!(desk.only_run().not_run().exit_code, 103, "{url}");
+        assert_eq!(sandbox.only_run().not_run().exit_code, 103, "{url}");
     }
     assert_eq!(server.connections(), 0);
     // By the environment it is no different.
-    let desk = Desk::new();
-    let call = desk
+    let sandbox = Sandbox::new();
+    let call = sandbox
         .tool("run", "single")
         .env("LOADTEST_BASE_URL", foreign(&server));
     call.run().exits(103).has_one_error();
@@ -67,14 +67,15 @@ fn an_answer_that_leads_elsewhere_is_not_followed() {
         };
         Reply::json(format!(r#"{{"url":"{to}"}}"#))
     });
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let begin = Instant::now();
-    desk.run("elsewhere --iterations 20", &server)
+    sandbox
+        .run("elsewhere --iterations 20", &server)
         .run()
         .exits(103)
         .prints(&["NOT PERMITTED", "0.0.0.0"]);
     let took = begin.elapsed();
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     let total = total(&record);
     let go = step(&record, &total, "go");

@@ -1,6 +1,6 @@
 //! What a run would send, told without sending anything.
 
-use crate::site::Desk;
+use crate::site::Sandbox;
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Server};
@@ -26,8 +26,9 @@ fn only(stdout: &str) -> Value {
 
 fn a_plan_sends_nothing_and_makes_no_run() {
     let server = Server::start(|_| Reply::text("ok"));
-    let desk = Desk::new();
-    desk.tool("plan", "journey --rate 10/s --duration 20s --ramp-up 4s")
+    let sandbox = Sandbox::new();
+    sandbox
+        .tool("plan", "journey --rate 10/s --duration 20s --ramp-up 4s")
         .args(["--base-url", &server.url()])
         .run()
         .exits(0)
@@ -40,12 +41,12 @@ fn a_plan_sends_nothing_and_makes_no_run() {
             "20 users at most",
         ]);
     assert_eq!(server.requests(), 0);
-    assert!(desk.runs().is_empty());
+    assert!(sandbox.runs().is_empty());
 }
 
 fn overrides_and_their_mistakes_are_those_of_a_run() {
-    let desk = Desk::new();
-    let output = desk
+    let sandbox = Sandbox::new();
+    let output = sandbox
         .tool("plan", "journey single --ramp-up 20s --duration 10s")
         .run();
     let planned = output.exits(2).has_one_error().says(&[
@@ -53,7 +54,7 @@ fn overrides_and_their_mistakes_are_those_of_a_run() {
         "`site::load::journey`: `--ramp-up` has no meaning",
         "`site::load::single`: the ramp of 20s leaves nothing",
     ]);
-    let refused = desk
+    let refused = sandbox
         .tool("run", "journey single --ramp-up 20s --duration 10s")
         .run();
     let error = |text: &str| text[text.find("error").unwrap_or(0)..].to_owned();
@@ -62,7 +63,8 @@ fn overrides_and_their_mistakes_are_those_of_a_run() {
         error(&refused.exits(2).stderr),
         "a run says the same"
     );
-    desk.tool("plan", "jurney")
+    sandbox
+        .tool("plan", "jurney")
         .run()
         .exits(3)
         .has_one_error()
@@ -71,7 +73,7 @@ fn overrides_and_their_mistakes_are_those_of_a_run() {
 
 fn a_plan_runs_no_setup() {
     // Its setup would start a target that dies, and a run of it fails.
-    Desk::new()
+    Sandbox::new()
         .tool("plan", "own_deaf")
         .run()
         .exits(0)
@@ -83,9 +85,9 @@ fn a_plan_runs_no_setup() {
 }
 
 fn a_plan_says_where_a_run_may_send() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let target = |line: &str, variable: &str| {
-        let output = desk
+        let output = sandbox
             .tool(
                 "plan",
                 &format!("--exact site::load::own --format json {line}"),
@@ -114,9 +116,9 @@ fn a_plan_says_where_a_run_may_send() {
 }
 
 fn a_plan_foretells_what_a_run_does() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let line = "single --iterations 7 --users 2";
-    let output = desk
+    let output = sandbox
         .tool("plan", &format!("{line} --seed 3 --format json"))
         .run();
     let plan = only(&output.exits(0).stdout);
@@ -124,7 +126,7 @@ fn a_plan_foretells_what_a_run_does() {
     assert_eq!(plan["max_users"], 2);
     assert_eq!(plan["iterations"]["per_second"], Value::Null);
     let server = Server::start(|_| Reply::text("ok"));
-    desk.run(line, &server).run().exits(0);
+    sandbox.run(line, &server).run().exits(0);
     let sent = u32::try_from(server.requests()).expect("few");
     assert_eq!(plan["requests"]["total"], f64::from(sent));
     assert_eq!(plan["steps"][0]["requests"]["bound"], "expected");

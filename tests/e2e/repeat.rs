@@ -1,7 +1,7 @@
 //! Steps that run once, run last, send again, wait for an answer, or leave themselves out.
 
 use crate::call::wait_for;
-use crate::site::{Desk, assert_balanced, site, step, total};
+use crate::site::{Sandbox, assert_balanced, site, step, total};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_model::metrics::RootCause;
@@ -33,8 +33,8 @@ fn session(status: u16) -> Reply {
 
 fn a_user_logs_in_once_and_then_loops() {
     let server = Server::recording(|_| session(200));
-    let desk = Desk::new();
-    let output = desk
+    let sandbox = Sandbox::new();
+    let output = sandbox
         .run("repeat::session --iterations 5", &server)
         .run()
         .exits(0);
@@ -43,7 +43,7 @@ fn a_user_logs_in_once_and_then_loops() {
     for request in server.recorded().iter().filter(|one| one.path == "/page") {
         assert_eq!(request.header("authorization"), Some("Bearer t-1"));
     }
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     let all = total(&record);
     let open = step(&record, &all, "open");
@@ -51,17 +51,23 @@ fn a_user_logs_in_once_and_then_loops() {
     assert_eq!(all.journey.ok, 5);
     assert!(record.definition.steps[0].once && record.definition.keeps_state);
     assert!(output.stdout.contains("kept"), "{output}");
-    assert!(desk.only_run().text("report.html").contains(">Kept</th>"));
+    assert!(
+        sandbox
+            .only_run()
+            .text("report.html")
+            .contains(">Kept</th>")
+    );
 
     let server = Server::start(|_| session(200));
-    Desk::new()
+    Sandbox::new()
         .run("repeat::session --iterations 12 --users 4", &server)
         .run();
-    let desk = Desk::new();
-    desk.run("repeat::session --users 3 --duration 1s", &server)
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("repeat::session --users 3 --duration 1s", &server)
         .run()
         .exits(0);
-    let record = desk.record();
+    let record = sandbox.record();
     let all = total(&record);
     assert_eq!(step(&record, &all, "open").executed, 3);
 }
@@ -71,13 +77,14 @@ fn a_login_that_fails_is_tried_in_the_next_iteration() {
         ("/session", 0 | 1) => session(500),
         _ => session(200),
     });
-    let desk = Desk::new();
-    desk.run("repeat::session --iterations 5", &server)
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("repeat::session --iterations 5", &server)
         .run()
         .exits(99);
     assert_eq!(server.requests_to("/session"), 3);
     assert_eq!(server.requests_to("/page"), 3);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     let all = total(&record);
     let (open, page) = (step(&record, &all, "open"), step(&record, &all, "page"));
@@ -100,7 +107,7 @@ fn sessions(delay: Duration) -> Server {
 
 /// That each session that was opened was ended, and each user's last steps were sent when the load was
 /// over. How many users there were.
-fn logged_out(desk: &Desk, server: &Server) -> u64 {
+fn logged_out(sandbox: &Sandbox, server: &Server) -> u64 {
     let users = server.requests_to("/session");
     let requests = server.recorded();
     let tokens = |path: &str| {
@@ -116,7 +123,7 @@ fn logged_out(desk: &Desk, server: &Server) -> u64 {
     let deleted = requests.iter().filter(|one| one.method == "DELETE");
     assert_eq!(deleted.count() as u64, users);
 
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     let all = total(&record);
     for name in ["close", "discard", "survey"] {
@@ -134,11 +141,12 @@ fn logged_out(desk: &Desk, server: &Server) -> u64 {
 
 fn every_user_logs_out_after_its_last_journey() {
     let server = sessions(Duration::ZERO);
-    let desk = Desk::new();
-    desk.run("repeat::logging_out --iterations 12 --users 4", &server)
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("repeat::logging_out --iterations 12 --users 4", &server)
         .run()
         .exits(0);
-    assert_eq!(logged_out(&desk, &server), 4);
+    assert_eq!(logged_out(&sandbox, &server), 4);
     let requests = server.recorded();
     let ends = |one: &loadtest_tests::Request| one.path == "/session/end";
     let first = requests.iter().position(ends).expect("an end");
@@ -146,32 +154,33 @@ fn every_user_logs_out_after_its_last_journey() {
 
     for load in ["--users 3 --ramp-up 500ms", "--rate 40/s --ramp-up 500ms"] {
         let server = sessions(Duration::from_millis(60));
-        let desk = Desk::new();
-        desk.run(
-            &format!("repeat::logging_out {load} --duration 1s"),
-            &server,
-        )
-        .run()
-        .exits(0);
-        let users = logged_out(&desk, &server);
+        let sandbox = Sandbox::new();
+        sandbox
+            .run(
+                &format!("repeat::logging_out {load} --duration 1s"),
+                &server,
+            )
+            .run()
+            .exits(0);
+        let users = logged_out(&sandbox, &server);
         assert!(users >= 3, "{users} users of {load}");
         // what is due after the ramp
-        let steady = &desk.record().windows.steady;
+        let steady = &sandbox.record().windows.steady;
         assert_eq!(steady.steps[1].executed, users);
     }
 }
 
 fn users_log_out_where_the_run_is_interrupted() {
     let server = sessions(Duration::from_millis(30));
-    let desk = Desk::new();
-    let mut running = desk
+    let sandbox = Sandbox::new();
+    let mut running = sandbox
         .run("repeat::logging_out --users 4 --duration 60s", &server)
         .start();
     running.wait_until_it_says("[0s]");
     wait_for("the load", || (server.requests() >= 20).then_some(()));
     running.signal(Signal::INT);
     running.output().exits(105).prints(&["INTERRUPTED"]);
-    assert_eq!(logged_out(&desk, &server), 4);
+    assert_eq!(logged_out(&sandbox, &server), 4);
 }
 
 fn a_failed_logout_fails_no_journey() {
@@ -181,11 +190,12 @@ fn a_failed_logout_fails_no_journey() {
         "/session/end" => Reply::status(500),
         _ => Reply::text("ok"),
     });
-    let desk = Desk::new();
-    desk.run("repeat::logging_out --iterations 6 --users 2", &server)
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("repeat::logging_out --iterations 6 --users 2", &server)
         .run()
         .exits(0);
-    let record = desk.record();
+    let record = sandbox.record();
     let all = total(&record);
     assert_eq!((all.journey.ok, all.journey.failed), (6, 0));
     assert_eq!(step(&record, &all, "close").failed, 2);
@@ -213,13 +223,14 @@ fn a_busy_target_is_asked_again() {
         ("/busy", 0 | 1) => Reply::status(503),
         _ => Reply::json(r#"{"id":4}"#),
     });
-    let desk = Desk::new();
-    desk.run("repeat::busy --iterations 1", &server)
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("repeat::busy --iterations 1", &server)
         .run()
         .exits(0);
     assert_eq!(server.requests_to("/busy"), 3);
     assert_eq!(server.requests_to("/after/4"), 1);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     let all = total(&record);
     let ask = step(&record, &all, "ask");
@@ -238,11 +249,12 @@ fn a_connection_that_is_reset_is_opened_again() {
         ("/busy", 0) => Reply::reset(),
         _ => Reply::json(r#"{"id":4}"#),
     });
-    let desk = Desk::new();
-    desk.run("repeat::busy --iterations 1", &server)
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("repeat::busy --iterations 1", &server)
         .run()
         .exits(0);
-    let record = desk.record();
+    let record = sandbox.record();
     let all = total(&record);
     let ask = step(&record, &all, "ask");
     assert_eq!((ask.ok, ask.requests, ask.retries), (1, 2, 1));
@@ -251,12 +263,13 @@ fn a_connection_that_is_reset_is_opened_again() {
 
 fn the_last_failure_stays_when_the_target_remains_busy() {
     let server = Server::start(|_| Reply::status(503).body("busy"));
-    let desk = Desk::new();
-    desk.run("repeat::busy --iterations 1", &server)
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("repeat::busy --iterations 1", &server)
         .run()
         .exits(99);
     assert_eq!(server.requests_to("/busy"), 4);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     let all = total(&record);
     let ask = step(&record, &all, "ask");
@@ -279,13 +292,14 @@ fn jobs(asked: u64) -> Server {
 
 fn a_job_is_asked_for_until_it_is_done() {
     let server = jobs(3);
-    let desk = Desk::new();
-    desk.run("repeat::job --iterations 1", &server)
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("repeat::job --iterations 1", &server)
         .run()
         .exits(0);
     assert_eq!(server.requests_to("/jobs/7"), 3);
     assert_eq!(server.requests_to("/results/7"), 1);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     let all = total(&record);
     let wait = step(&record, &all, "wait");
@@ -297,10 +311,10 @@ fn a_job_is_asked_for_until_it_is_done() {
 
 fn a_job_that_is_never_done_fails_its_step() {
     let server = jobs(u64::MAX);
-    let desk = Desk::new();
-    let output = desk.run("repeat::job --iterations 1", &server).run();
+    let sandbox = Sandbox::new();
+    let output = sandbox.run("repeat::job --iterations 1", &server).run();
     let output = output.exits(99);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     let all = total(&record);
     let wait = step(&record, &all, "wait");
@@ -326,8 +340,8 @@ fn offers() -> Server {
 
 fn a_step_that_leaves_itself_out_fails_nothing() {
     let server = offers();
-    let desk = Desk::new();
-    let output = desk
+    let sandbox = Sandbox::new();
+    let output = sandbox
         .run("repeat::choosy --iterations 6", &server)
         .run()
         .exits(0);
@@ -335,7 +349,7 @@ fn a_step_that_leaves_itself_out_fails_nothing() {
     assert_eq!(server.requests_to("/receipts/5"), 3);
     assert_eq!(server.requests_to("/content"), 3);
     assert_eq!(server.requests_to("/empty-handed"), 3);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     let all = total(&record);
     let (buy, receipt) = (step(&record, &all, "buy"), step(&record, &all, "receipt"));
@@ -364,7 +378,7 @@ fn a_step_that_leaves_itself_out_fails_nothing() {
 }
 
 fn a_list_says_what_repeats() {
-    let list = |scenario| Desk::new().tool("list", scenario).run().exits(0);
+    let list = |scenario| Sandbox::new().tool("list", scenario).run().exits(0);
     list("repeat::session").prints(&["POST  /session  weight 1; once per user"]);
     list("repeat::logging_out").prints(&["weight 1; uses open; last of each user"]);
     list("repeat::busy").prints(&["retry 3, backoff 10 ms, on 503 | reset"]);

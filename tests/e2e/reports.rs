@@ -2,7 +2,7 @@
 
 use crate::call::{Call, wait_for};
 use crate::project::{kept, workspace};
-use crate::site::{Desk, shop};
+use crate::site::{Sandbox, shop};
 use crate::trials;
 use libtest_mimic::{Completion, Trial};
 use loadtest_tests::{Reply, Server};
@@ -130,10 +130,10 @@ fn golden(format: &str) -> (tempfile::TempDir, Vec<(String, PathBuf)>) {
 fn exported() -> &'static [(i32, PathBuf)] {
     static EXPORTED: OnceLock<Vec<(i32, PathBuf)>> = OnceLock::new();
     EXPORTED.get_or_init(|| {
-        let export = |(at, (desk, code)): (usize, (Desk, i32))| {
+        let export = |(at, (sandbox, code)): (usize, (Sandbox, i32))| {
             let folder = kept("reports").join(at.to_string());
             fs::create_dir_all(&folder).expect("room");
-            export_all(&desk, code, &folder);
+            export_all(&sandbox, code, &folder);
             (code, folder)
         };
         runs().into_iter().enumerate().map(export).collect()
@@ -141,7 +141,7 @@ fn exported() -> &'static [(i32, PathBuf)] {
 }
 
 /// Runs of several kinds, with the exit code of each.
-fn runs() -> Vec<(Desk, i32)> {
+fn runs() -> Vec<(Sandbox, i32)> {
     let server = Server::start(shop);
     let slow = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(20)));
     let sick = Server::start(|_| Reply::status(500).body("=1+1|<b>\u{202e}\"@team"));
@@ -151,17 +151,19 @@ fn runs() -> Vec<(Desk, i32)> {
         ("strict --iterations 20", &slow, 99),
         ("journey single --iterations 20", &sick, 99),
     ] {
-        let desk = Desk::new();
-        let output = desk.run(line, server).run();
+        let sandbox = Sandbox::new();
+        let output = sandbox.run(line, server).run();
         output.exits(code);
-        runs.push((desk, code));
+        runs.push((sandbox, code));
     }
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let line = "--exact site::load::own site::load::own_dies --iterations 3";
-    desk.tool("run", line).run().exits(100);
-    runs.push((desk, 100));
-    let desk = Desk::new();
-    let mut running = desk.run("single --users 2 --duration 60s", &server).start();
+    sandbox.tool("run", line).run().exits(100);
+    runs.push((sandbox, 100));
+    let sandbox = Sandbox::new();
+    let mut running = sandbox
+        .run("single --users 2 --duration 60s", &server)
+        .start();
     running.wait_until_it_says("[0s]");
     let before = server.requests();
     wait_for("the load", || {
@@ -169,13 +171,13 @@ fn runs() -> Vec<(Desk, i32)> {
     });
     running.signal(rustix::process::Signal::INT);
     running.output().exits(105);
-    runs.push((desk, 105));
+    runs.push((sandbox, 105));
     runs
 }
 
 /// Writes all formats of the latest run, first into its folder and then into `folder`.
-fn export_all(desk: &Desk, code: i32, folder: &Path) {
-    let mut call = desk.tool("report", "latest");
+fn export_all(sandbox: &Sandbox, code: i32, folder: &Path) {
+    let mut call = sandbox.tool("report", "latest");
     for (format, _) in FORMATS {
         call = call.args(["--export", format]);
     }
@@ -185,7 +187,7 @@ fn export_all(desk: &Desk, code: i32, folder: &Path) {
         let told = lines.any(|line| line.starts_with(format) && line.ends_with(name));
         assert!(told, "{format} is said to be in {name}\n{output}");
     }
-    let run = desk.only_run();
+    let run = sandbox.only_run();
     for (_, name) in FORMATS {
         fs::copy(run.0.join(name), folder.join(name)).expect("room");
     }
@@ -260,10 +262,10 @@ fn all_formats_tell_of_the_same_run() {
     }
     // One of them takes the place of the card, and one goes elsewhere.
     let server = Server::start(shop);
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let folder = tempfile::tempdir().expect("a folder");
     let elsewhere = folder.path().join("comment.md");
-    let output = desk
+    let output = sandbox
         .run(
             "single --iterations 9 --export junit --export csv=-",
             &server,
@@ -280,25 +282,25 @@ fn all_formats_tell_of_the_same_run() {
     );
     assert_eq!(output.stdout.lines().count(), 3, "{output}");
     let page = fs::read_to_string(elsewhere).expect("the page");
-    let run = desk.only_run();
+    let run = sandbox.only_run();
     assert!(page.contains(&run.record().run_id), "{page}");
     assert!(run.text("junit.xml").ends_with("</testsuites>\n"));
     assert!(!run.files().contains(&"report.md".into()));
 }
 
-/// A desk with a run.
-fn ran() -> Desk {
+/// A sandbox with a run.
+fn ran() -> Sandbox {
     let server = Server::start(shop);
-    let desk = Desk::new();
-    desk.run("single --iterations 5", &server).run().exits(0);
-    desk
+    let sandbox = Sandbox::new();
+    sandbox.run("single --iterations 5", &server).run().exits(0);
+    sandbox
 }
 
 fn a_format_that_cannot_be_written_says_so_and_leaves_nothing() {
-    let desk = ran();
+    let sandbox = ran();
     let folder = tempfile::tempdir().expect("a folder");
     let export = |format: &str, path: &Path| {
-        let call = desk.tool("report", "latest --export");
+        let call = sandbox.tool("report", "latest --export");
         call.arg(format!("{format}={}", path.display())).run()
     };
     let full = Path::new("/dev/full");
@@ -322,8 +324,8 @@ fn a_format_that_cannot_be_written_says_so_and_leaves_nothing() {
 }
 
 fn no_export_takes_the_place_of_another_or_of_the_record() {
-    let desk = ran();
-    let run = desk.only_run();
+    let sandbox = ran();
+    let run = sandbox.only_run();
     let record = run.text("record.json");
     let in_place = run.0.join("record.json");
     let folder = tempfile::tempdir().expect("a folder");
@@ -335,7 +337,7 @@ fn no_export_takes_the_place_of_another_or_of_the_record() {
         format!("--export json={}", in_place.display()),
     ] {
         let line = format!("latest {exports}");
-        desk.tool("report", &line).run().exits(2).has_one_error();
+        sandbox.tool("report", &line).run().exits(2).has_one_error();
     }
     assert_eq!(run.text("record.json"), record, "the record is as it was");
     assert!(!both.exists());
@@ -343,14 +345,17 @@ fn no_export_takes_the_place_of_another_or_of_the_record() {
 
 fn an_old_run_is_graded_anew_by_what_the_command_line_says() {
     let server = Server::start(shop);
-    let desk = Desk::new();
-    desk.run("single --iterations 20", &server).run().exits(0);
-    let run = desk.only_run();
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("single --iterations 20", &server)
+        .run()
+        .exits(0);
+    let run = sandbox.only_run();
     let name = run.0.file_name().expect("a name").to_string_lossy();
     let begin = &name[..name.len() - 2];
     let grade = |flags: &str| {
         let line = format!("{begin} {flags} --export json=-");
-        let output = desk.tool("report", &line).run().exits(0);
+        let output = sandbox.tool("report", &line).run().exits(0);
         let json: Value = serde_json::from_str(&output.stdout).expect("JSON");
         let step = &json["cards"][0]["steps"][0]["grade"];
         (
@@ -367,12 +372,14 @@ fn an_old_run_is_graded_anew_by_what_the_command_line_says() {
     assert!(anew < score, "{anew}");
     let (_, other, _) = grade("--budget 7%");
     assert!((other - 0.07).abs() < 1e-9, "{other}");
-    desk.tool("report", "latest --budget 7%")
+    sandbox
+        .tool("report", "latest --budget 7%")
         .run()
         .exits(0)
         .prints(&["Graded anew, with an error budget of 7.0 % for every step."]);
     // The gate is by what is asked for now.
-    desk.tool("report", "latest --min-grade F")
+    sandbox
+        .tool("report", "latest --min-grade F")
         .run()
         .exits(0)
         .prints(&[
@@ -381,7 +388,7 @@ fn an_old_run_is_graded_anew_by_what_the_command_line_says() {
         ]);
     let folder = tempfile::tempdir().expect("a folder");
     let file = |name: &str| folder.path().join(name);
-    let mut call = desk.tool("report", "latest --apdex 1us --min-grade A+");
+    let mut call = sandbox.tool("report", "latest --apdex 1us --min-grade A+");
     for (format, name) in FORMATS {
         let path = file(name);
         call = call
@@ -418,13 +425,13 @@ fn an_old_run_is_graded_anew_by_what_the_command_line_says() {
         "--budget -1%",
     ] {
         let line = format!("latest {flags}");
-        desk.tool("report", &line).run().exits(2);
+        sandbox.tool("report", &line).run().exits(2);
     }
 }
 
 fn a_record_of_a_newer_version_says_so() {
-    let desk = ran();
-    let path = desk.only_run().0.join("record.json");
+    let sandbox = ran();
+    let path = sandbox.only_run().0.join("record.json");
     let text = fs::read_to_string(&path).expect("a record");
     let newer = text.replacen(
         "\"schema_version\":1",
@@ -433,7 +440,8 @@ fn a_record_of_a_newer_version_says_so() {
     );
     assert_ne!(newer, text);
     fs::write(&path, newer).expect("room");
-    desk.tool("report", "latest --export pdf")
+    sandbox
+        .tool("report", "latest --export pdf")
         .run()
         .exits(2)
         .has_one_error()
@@ -441,11 +449,11 @@ fn a_record_of_a_newer_version_says_so() {
 }
 
 fn a_full_disk_leaves_no_half_a_format() {
-    let desk = ran();
+    let sandbox = ran();
     // What is on the disk goes with the namespace.
     let script = "mkdir -p full && mount -t tmpfs -o size=4k none full && head -c 4096 /dev/zero >full/filling; \
                   \"$0\" \"$@\"; code=$?; echo left: $(ls -A full) >&2; exit $code";
-    let mut call = desk
+    let mut call = sandbox
         .wrapped("unshare", &["-Urm", "sh", "-c", script])
         .line("report latest");
     for (format, name) in FORMATS {

@@ -1,7 +1,7 @@
 //! What is secret is in no file and on no screen, also where steps fail.
 
 use crate::call::Output;
-use crate::site::{Desk, site, step, total};
+use crate::site::{Sandbox, site, step, total};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Request, Server};
@@ -50,8 +50,8 @@ fn assert_silent(output: &Output) {
 
 fn a_run_keeps_no_secret() {
     let server = Server::recording(leaky);
-    let desk = Desk::new();
-    let output = desk
+    let sandbox = Sandbox::new();
+    let output = sandbox
         .run("secretive --iterations 5 --export json", &server)
         .run()
         .exits(99);
@@ -62,7 +62,7 @@ fn a_run_keeps_no_secret() {
         Some("session=canary-7f3a-cookie; theme=dark")
     );
     assert_eq!(server.requests_to("/refused"), 5);
-    let run = desk.only_run();
+    let run = sandbox.only_run();
     let record = run.scenario();
     let total = total(&record);
     for name in ["refused", "misread", "broken"] {

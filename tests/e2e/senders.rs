@@ -1,7 +1,7 @@
 //! Steps that send for themselves, from the scenario to the report.
 
 use crate::call::wait_for;
-use crate::site::{Desk, assert_balanced, site, step, total};
+use crate::site::{Sandbox, assert_balanced, site, step, total};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_model::record::Ending;
@@ -32,11 +32,11 @@ fn orders() -> impl Fn(&Request) -> Reply + Send + Sync {
 
 fn a_step_polls_and_its_requests_are_in_every_report() {
     let server = Server::start(orders());
-    let desk = Desk::new();
-    let output = desk.run("polls", &server).args(["--export", "json"]);
+    let sandbox = Sandbox::new();
+    let output = sandbox.run("polls", &server).args(["--export", "json"]);
     let output = output.run().exits(0);
     output.prints(&["GET /orders/{}", "66.7 %"]);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     let all = total(&record);
     let wait = step(&record, &all, "wait");
@@ -51,7 +51,7 @@ fn a_step_polls_and_its_requests_are_in_every_report() {
     );
     assert_eq!(server.requests_to("/receipts/99"), 3);
     assert_eq!(server.requests(), 3 + 9 + 3);
-    let folder = desk.only_run();
+    let folder = sandbox.only_run();
     for file in ["record.json", "report.html", "report.json"] {
         let text = folder.text(file);
         assert!(text.contains("{}"), "{file}");
@@ -93,9 +93,9 @@ fn requests_at_the_same_time_are_under_way_together() {
         "/page" => Reply::status(200).header("set-cookie", "id=7; Path=/"),
         _ => Reply::text("part").delay(Duration::from_millis(20)),
     });
-    let desk = Desk::new();
-    desk.run("gathers", &server).run().exits(0);
-    let record = desk.record();
+    let sandbox = Sandbox::new();
+    sandbox.run("gathers", &server).run().exits(0);
+    let record = sandbox.record();
     assert_balanced(&record);
     let all = total(&record);
     let page = step(&record, &all, "page");
@@ -109,8 +109,8 @@ fn requests_at_the_same_time_are_under_way_together() {
 
 fn a_step_that_keeps_the_thread_is_cut_off() {
     let server = Server::start(|_| Reply::status(200));
-    let desk = Desk::new();
-    let mut running = desk.run("spins", &server).start();
+    let sandbox = Sandbox::new();
+    let mut running = sandbox.run("spins", &server).start();
     wait_for("the only request", || {
         (server.requests() == 1).then_some(())
     });
@@ -118,7 +118,7 @@ fn a_step_that_keeps_the_thread_is_cut_off() {
     running.wait_until_it_says("stopping");
     running.signal(Signal::INT);
     let output = running.output().exits(105);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     assert_ne!(record.ending, Ending::Completed, "{output}");
 }

@@ -44,9 +44,9 @@ pub(crate) fn site() -> &'static Project {
     })
 }
 
-/// A place in a project where one test stands: its runs are kept apart from those of others.
+/// A folder within a project for one test, with a store of its own.
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct Sandbox {
     folder: TempDir,
 }
 
@@ -54,21 +54,21 @@ pub(crate) struct Desk {
 #[derive(Debug)]
 pub(crate) struct RunFolder(pub(crate) PathBuf);
 
-impl Desk {
-    /// A place in [`site`].
+impl Sandbox {
+    /// Creates a folder in [`site`].
     pub(crate) fn new() -> Self {
         Self::with("")
     }
 
-    /// The same, with more in its `loadtest.toml`.
+    /// Creates one with more in its `loadtest.toml`.
     pub(crate) fn with(configuration: &str) -> Self {
         Self::at(site().root(), configuration)
     }
 
-    /// A place in the project at `root`.
+    /// Creates one in the project at `root`.
     pub(crate) fn at(root: &Path, configuration: &str) -> Self {
         let folder = tempfile::Builder::new()
-            .prefix("desk-")
+            .prefix("sandbox-")
             .tempdir_in(root)
             .expect("a folder in the project");
         let text = format!("[store]\ndirectory = \"runs\"\n{configuration}");

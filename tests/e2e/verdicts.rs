@@ -1,6 +1,6 @@
 //! What a run comes to: verdict, exit code and files.
 
-use crate::site::{Desk, assert_balanced, shop, step, total};
+use crate::site::{Sandbox, assert_balanced, shop, step, total};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_model::record::Ending;
@@ -30,8 +30,8 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 fn a_run_that_holds_its_thresholds_passes() {
     let server = Server::start(shop);
-    let desk = Desk::new();
-    let output = desk.run("single --iterations 20", &server).run();
+    let sandbox = Sandbox::new();
+    let output = sandbox.run("single --iterations 20", &server).run();
     let output = output
         .exits(0)
         .prints(&["PASSED", "site::load::single", "errors < 1"]);
@@ -43,7 +43,7 @@ fn a_run_that_holds_its_thresholds_passes() {
         !output.stderr.contains('\u{1b}'),
         "no colour off a terminal\n{output}"
     );
-    let run = desk.only_run();
+    let run = sandbox.only_run();
     run.has_page();
     let record = run.record();
     assert_eq!(
@@ -62,11 +62,11 @@ fn a_run_that_holds_its_thresholds_passes() {
 
 fn a_threshold_that_does_not_hold_fails_the_run() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(20)));
-    let desk = Desk::new();
-    let output = desk.run("strict --iterations 20", &server).run();
+    let sandbox = Sandbox::new();
+    let output = sandbox.run("strict --iterations 20", &server).run();
     output.exits(99).prints(&["FAILED", "p95 < 5"]);
-    desk.only_run().has_page();
-    assert_eq!(desk.record().ending, Ending::Completed);
+    sandbox.only_run().has_page();
+    assert_eq!(sandbox.record().ending, Ending::Completed);
 }
 
 fn a_target_that_is_down_is_found_out_before_the_load() {
@@ -74,28 +74,30 @@ fn a_target_that_is_down_is_found_out_before_the_load() {
     let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = free.local_addr().expect("bound");
     drop(free);
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let url = format!("http://{address}");
-    desk.tool("run", "single --iterations 5")
+    sandbox
+        .tool("run", "single --iterations 5")
         .args(["--base-url", &url])
         .run()
         .exits(100)
         .has_one_error()
         .says(&[&address.to_string()]);
-    let not_run = desk.only_run().not_run();
+    let not_run = sandbox.only_run().not_run();
     assert_eq!(not_run.scenario, "site::load::single");
     assert_eq!(not_run.exit_code, 100);
     assert!(not_run.message.contains(&address.to_string()));
-    desk.tool("report", "").run().exits(100);
+    sandbox.tool("report", "").run().exits(100);
 }
 
 fn a_scenario_that_did_not_run_stays_in_the_report() {
-    let desk = Desk::new();
-    desk.tool("run", "--exact site::load::own site::load::own_dies")
+    let sandbox = Sandbox::new();
+    sandbox
+        .tool("run", "--exact site::load::own site::load::own_dies")
         .args(["--iterations", "3"])
         .run()
         .exits(100);
-    let run = desk.only_run();
+    let run = sandbox.only_run();
     let record = run.record();
     assert_eq!(record.scenarios.len(), 1);
     let [not_run] = record.not_run.as_slice() else {
@@ -103,44 +105,47 @@ fn a_scenario_that_did_not_run_stays_in_the_report() {
     };
     assert_eq!(not_run.scenario, "site::load::own_dies");
     assert!(not_run.message.contains("no database at shop.db"));
-    desk.tool("report", "latest").run().exits(100);
+    sandbox.tool("report", "latest").run().exits(100);
 }
 
 fn an_export_to_standard_output_takes_the_place_of_the_card() {
     let server = Server::start(|_| Reply::text("ok"));
-    let desk = Desk::new();
-    let output = desk
+    let sandbox = Sandbox::new();
+    let output = sandbox
         .run("single --iterations 20 --export json=-", &server)
         .run()
         .exits(0);
     let report: serde_json::Value =
         serde_json::from_str(&output.stdout).expect("standard output is JSON alone");
     assert_eq!(report["cards"][0]["identity"], "site::load::single");
-    desk.only_run().has_page();
+    sandbox.only_run().has_page();
 }
 
 fn a_result_that_cannot_be_printed_is_an_error() {
     let server = Server::start(|_| Reply::text("ok"));
-    let desk = Desk::new();
-    desk.run("single --iterations 20", &server)
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("single --iterations 20", &server)
         .output_without_room()
         .exits(1)
         .has_one_error()
         .says(&["could not write to standard output", "caused by"]);
-    desk.only_run().has_page();
+    sandbox.only_run().has_page();
     for (command, line) in [("list", "single"), ("report", "")] {
-        let call = desk.tool(command, line);
+        let call = sandbox.tool(command, line);
         call.output_without_room().exits(1).has_one_error();
     }
 }
 
 fn a_card_is_printed_though_its_record_cannot_be_written() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(20)));
-    let mut running = desk.run("single --users 1 --duration 4s", &server).start();
+    let mut running = sandbox
+        .run("single --users 1 --duration 4s", &server)
+        .start();
     running.wait_until_it_says("[0s]");
     // A folder in the place of the file: nothing can be renamed to it, not even by root.
-    let run = desk.only_run();
+    let run = sandbox.only_run();
     let blocked = run.0.join("record.json");
     std::fs::create_dir_all(blocked.join("x")).expect("a folder");
     running
@@ -153,24 +158,26 @@ fn a_card_is_printed_though_its_record_cannot_be_written() {
 }
 
 fn a_run_without_a_target_is_told_how_to_name_one() {
-    let desk = Desk::new();
-    desk.tool("run", "single")
+    let sandbox = Sandbox::new();
+    sandbox
+        .tool("run", "single")
         .run()
         .exits(2)
         .has_one_error()
         .says(&["no target", "--base-url", "LOADTEST_BASE_URL"]);
-    assert_eq!(desk.only_run().not_run().exit_code, 2);
-    desk.tool("report", "").run().exits(2);
+    assert_eq!(sandbox.only_run().not_run().exit_code, 2);
+    sandbox.tool("report", "").run().exits(2);
 }
 
 fn a_target_that_hangs_costs_its_timeouts_and_no_more() {
     const TIMEOUT: Duration = Duration::from_millis(200);
     let server = Server::start(|_| Reply::hang());
-    let desk = Desk::new();
-    desk.run("impatient --users 3 --duration 2s", &server)
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("impatient --users 3 --duration 2s", &server)
         .run()
         .exits(99);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     let total = total(&record);
     let step = &total.steps[0];
@@ -205,10 +212,10 @@ fn a_target_that_hangs_costs_its_timeouts_and_no_more() {
 
 fn a_target_that_fails_throughout_fails_the_run() {
     let server = Server::start(|_| Reply::status(500).body("out of order"));
-    let desk = Desk::new();
-    let output = desk.run("single --iterations 10", &server).run();
+    let sandbox = Sandbox::new();
+    let output = sandbox.run("single --iterations 10", &server).run();
     output.exits(99).prints(&["FAILED", "500"]);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_eq!(total(&record).journey.failed, 10);
 }
 
@@ -218,12 +225,12 @@ fn a_step_that_panics_is_counted_with_its_place() {
         "/list" => Reply::json(r#"{"items":[4]}"#),
         _ => Reply::json(r#"{"id":4}"#),
     });
-    let desk = Desk::new();
-    let output = desk
+    let sandbox = Sandbox::new();
+    let output = sandbox
         .run("panicking --iterations 50 --users 2", &server)
         .run()
         .exits(99);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     let total = total(&record);
     let first = step(&record, &total, "first");
@@ -268,8 +275,8 @@ fn one_failed_scenario_does_not_stop_the_next() {
         "/stock" => Reply::json(r#"{"items":[]}"#),
         _ => shop(request),
     });
-    let desk = Desk::new();
-    let output = desk
+    let sandbox = Sandbox::new();
+    let output = sandbox
         .run("single checked journey --iterations 4", &server)
         .run();
     output.exits(99).prints(&[
@@ -277,7 +284,7 @@ fn one_failed_scenario_does_not_stop_the_next() {
         "site::load::journey",
         "site::load::checked",
     ]);
-    let record = desk.only_run().record();
+    let record = sandbox.only_run().record();
     let names: Vec<&str> = record
         .scenarios
         .iter()
@@ -296,13 +303,14 @@ fn one_failed_scenario_does_not_stop_the_next() {
 
 fn an_export_goes_where_it_is_sent() {
     let server = Server::start(shop);
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let folder = tempfile::tempdir().expect("a folder");
     let (json, html) = (
         folder.path().join("card.json"),
         folder.path().join("card.html"),
     );
-    desk.run("single --iterations 7", &server)
+    sandbox
+        .run("single --iterations 7", &server)
         .arg("--export")
         .arg(format!("json={}", json.display()))
         .arg("--export")
@@ -311,21 +319,21 @@ fn an_export_goes_where_it_is_sent() {
         .exits(0);
     let card = std::fs::read_to_string(&json).expect("the card");
     let card: serde_json::Value = serde_json::from_str(&card).expect("JSON");
-    assert_eq!(card["run_id"], *desk.only_run().record().run_id);
+    assert_eq!(card["run_id"], *sandbox.only_run().record().run_id);
     let page = std::fs::read_to_string(&html).expect("the page");
     assert!(page.contains("site::load::single") && page.trim_end().ends_with("</html>"));
 }
 
 fn an_old_run_is_graded_again() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(20)));
-    let desk = Desk::new();
-    let first = desk.run("strict --iterations 10", &server).run();
+    let sandbox = Sandbox::new();
+    let first = sandbox.run("strict --iterations 10", &server).run();
     let first = first.exits(99);
-    let run = desk.only_run();
+    let run = sandbox.only_run();
     let id = run.record().run_id;
     let before = run.text("record.json");
     for which in ["latest", &id, &run.0.display().to_string()] {
-        let again = desk.tool("report", which).run().exits(99);
+        let again = sandbox.tool("report", which).run().exits(99);
         for line in first.stdout.lines().filter(|line| line.contains("p95")) {
             assert!(again.stdout.contains(line), "{line}\n{again}");
         }
@@ -335,7 +343,8 @@ fn an_old_run_is_graded_again() {
         before,
         "a record is never written again"
     );
-    desk.tool("report", "no-such-run")
+    sandbox
+        .tool("report", "no-such-run")
         .run()
         .exits(3)
         .has_one_error();

@@ -396,7 +396,7 @@ fn github_runs(workflows: &Workflows) {
     let command = workflows.command("Renew the baseline");
     // One of 4 s is too short to be compared with, which is said of it and no baseline is made.
     let renewed = script(&project, &step, command).run().exits(2);
-    renewed.says(&["cannot be kept as a baseline", "after its ramp"]);
+    renewed.says(&["cannot be saved as a baseline", "after its ramp"]);
     assert!(!project.path(".loadtest/baselines/main").exists());
 }
 
@@ -431,6 +431,6 @@ fn gitlab_runs(workflows: &Workflows) {
     // On main it is to become the baseline, for which it is too short: the script ends there.
     let run = call("main");
     let run = run.exits(2);
-    let run = run.says(&["cannot be kept as a baseline", "after its ramp"]);
+    let run = run.says(&["cannot be saved as a baseline", "after its ramp"]);
     assert!(!step.file("registry").exists(), "{run}");
 }

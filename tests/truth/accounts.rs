@@ -1,6 +1,6 @@
 //! What the record says is what the server saw.
 
-use crate::site::{Desk, assert_balanced, number, shop, step, total};
+use crate::site::{Sandbox, assert_balanced, number, shop, step, total};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_model::metrics::ErrorKind;
@@ -37,11 +37,12 @@ fn requests(total: &Tally) -> u64 {
 
 fn fixed_work_is_done_exactly_and_every_request_counted() {
     let server = Server::start(shop);
-    let desk = Desk::new();
-    desk.run("journey --iterations 120 --users 6", &server)
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("journey --iterations 120 --users 6", &server)
         .run()
         .exits(0);
-    let record = desk.record();
+    let record = sandbox.record();
     let total = total(&record);
     assert_balanced(&record);
     assert_eq!(record.ending, Ending::Completed);
@@ -68,11 +69,12 @@ fn fixed_work_is_done_exactly_and_every_request_counted() {
 
 fn a_rate_starts_what_it_says_and_every_request_is_counted() {
     let server = Server::start(shop);
-    let desk = Desk::new();
-    desk.run("single --rate 150/s --ramp-up 1s --duration 3s", &server)
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("single --rate 150/s --ramp-up 1s --duration 3s", &server)
         .run()
         .exits(0);
-    let record = desk.record();
+    let record = sandbox.record();
     let total = total(&record);
     assert_balanced(&record);
     // Half of a second's worth in the ramp, and two seconds at the full rate.
@@ -93,11 +95,12 @@ fn a_rate_starts_what_it_says_and_every_request_is_counted() {
 fn users_start_again_when_they_are_done_and_every_request_is_counted() {
     const DELAY: Duration = Duration::from_millis(20);
     let server = Server::start(|_| Reply::text("ok").delay(DELAY));
-    let desk = Desk::new();
-    desk.run("single --users 5 --duration 2s", &server)
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("single --users 5 --duration 2s", &server)
         .run()
         .exits(0);
-    let record = desk.record();
+    let record = sandbox.record();
     let total = total(&record);
     assert_balanced(&record);
     assert_eq!(total.journey.ok, server.requests());
@@ -120,11 +123,12 @@ fn an_injected_delay_is_in_the_percentiles_it_belongs_to() {
         let is_slow = request.sequence.is_multiple_of(50);
         Reply::text("ok").delay(if is_slow { SLOW } else { FAST })
     });
-    let desk = Desk::new();
-    desk.run("single --iterations 1000 --users 20", &server)
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("single --iterations 1000 --users 20", &server)
         .run()
         .exits(0);
-    let record = desk.record();
+    let record = sandbox.record();
     let total = total(&record);
     assert_balanced(&record);
     for (name, times) in [
@@ -162,11 +166,12 @@ fn an_injected_failure_is_an_error_and_skips_what_needs_it() {
         "/login" if request.sequence % 10 == 9 => Reply::status(503).body("try later"),
         _ => shop(request),
     });
-    let desk = Desk::new();
-    desk.run("journey --iterations 200 --users 4", &server)
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("journey --iterations 200 --users 4", &server)
         .run()
         .exits(99);
-    let record = desk.record();
+    let record = sandbox.record();
     let total = total(&record);
     assert_balanced(&record);
     assert_eq!(
@@ -243,11 +248,12 @@ fn troubles(request: &Request) -> Reply {
 
 fn run_troubles(line: &str) -> (Server, ScenarioRecord) {
     let server = Server::recording(troubles);
-    let desk = Desk::new();
-    desk.run(&format!("causes --iterations 40 {line}"), &server)
+    let sandbox = Sandbox::new();
+    sandbox
+        .run(&format!("causes --iterations 40 {line}"), &server)
         .run()
         .exits(99);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     (server, record)
 }
@@ -374,11 +380,12 @@ fn faults_of_connections_are_counted_by_kind() {
         9 => Reply::text("short").short(100),
         _ => Reply::text("ok"),
     });
-    let desk = Desk::new();
-    desk.run("single --iterations 90 --users 1", &server)
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("single --iterations 90 --users 1", &server)
         .run()
         .exits(99);
-    let record = desk.record();
+    let record = sandbox.record();
     let total = total(&record);
     assert_balanced(&record);
     let step = &total.steps[0];

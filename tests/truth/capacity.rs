@@ -1,7 +1,7 @@
 //! The search for the highest rate that meets an SLO.
 
 use crate::call::{Output, wait_for};
-use crate::site::{Desk, RunFolder};
+use crate::site::{RunFolder, Sandbox};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_model::capacity::{Limit, Outcome, Purpose, Search, SearchEnding};
@@ -56,8 +56,8 @@ fn shedding(most: usize) -> Server {
 const QUICK: &str = "--window 2s --confirm 3s --ramp-up 500ms --rest 100ms";
 
 /// A search whose SLO holds spaces.
-fn search(desk: &Desk, line: &str, slo: &str, server: &Server) -> crate::call::Call {
-    let call = desk.tool("capacity", &format!("{line} {QUICK}"));
+fn search(sandbox: &Sandbox, line: &str, slo: &str, server: &Server) -> crate::call::Call {
+    let call = sandbox.tool("capacity", &format!("{line} {QUICK}"));
     call.args(["--slo", slo, "--base-url", &server.url()])
 }
 
@@ -70,9 +70,9 @@ fn of(run: &RunFolder) -> (RunRecord, Search) {
 
 fn the_rate_that_a_target_still_serves_is_found_and_confirmed() {
     let server = shedding(14);
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let line = "single --from 5/s --max 80/s --tolerance 20% --seed 7";
-    let output = search(&desk, line, "p95 < 3s, errors < 1%", &server).run();
+    let output = search(&sandbox, line, "p95 < 3s, errors < 1%", &server).run();
     let output = output
         .exits(0)
         .says(&["Searching", "At most", "Met", "Missed", "Confirmed"])
@@ -82,7 +82,7 @@ fn the_rate_that_a_target_still_serves_is_found_and_confirmed() {
             "Trials",
             "limited by the target",
         ]);
-    let run = desk.only_run();
+    let run = sandbox.only_run();
     let (record, search) = of(&run);
     let found = search.finding();
     let rate = found.confirmed_per_second.expect("confirmed");
@@ -109,13 +109,16 @@ fn the_rate_that_a_target_still_serves_is_found_and_confirmed() {
         let journal = run.text(&format!("journal-{number}.jsonl"));
         assert!(journal.contains("\"end\""), "trial {number} is journalled");
     }
-    let again = desk.tool("report", "latest").run().exits(0);
+    let again = sandbox.tool("report", "latest").run().exits(0);
     let shown = |output: &Output| {
         let shown = output.stdout.split_once("\nrecord ");
         shown.expect("where it is").0.to_owned()
     };
     assert_eq!(shown(&again), shown(&output));
-    let json = desk.tool("report", "latest --export json=-").run().exits(0);
+    let json = sandbox
+        .tool("report", "latest --export json=-")
+        .run()
+        .exits(0);
     let json: serde_json::Value = serde_json::from_str(&json.stdout).expect("JSON");
     assert_eq!(json["capacity"]["finding"]["confirmed_per_second"], rate);
     assert_eq!(json["exit_code"], 0);
@@ -125,9 +128,9 @@ fn the_rate_that_a_target_still_serves_is_found_and_confirmed() {
 
 fn a_search_ends_at_the_highest_rate_that_may_be_tried() {
     let server = Server::start(|_| Reply::text("ok").delay(DELAY));
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let output = search(
-        &desk,
+        &sandbox,
         "journey --from 5/s --max 8/s --min 8/s",
         "p95 < 9s",
         &server,
@@ -135,18 +138,18 @@ fn a_search_ends_at_the_highest_rate_that_may_be_tried() {
     // A server that knows no shop: the first step decodes no token.
     let output = output.run();
     output.exits(99).prints(&["NOT MET"]);
-    drop(desk);
+    drop(sandbox);
     let server = Server::start(|_| Reply::text("ok").delay(DELAY));
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let output = search(
-        &desk,
+        &sandbox,
         "single --from 5/s --max 8/s --min 8/s",
         "p95 < 9s",
         &server,
     );
     let output = output.run();
     output.exits(0).prints(&["≥ 8/s", "limited by `--max 8/s`"]);
-    let (_, search) = of(&desk.only_run());
+    let (_, search) = of(&sandbox.only_run());
     let rates: Vec<f64> = search.attempts().iter().map(|one| one.per_second).collect();
     assert_eq!(rates, [5.0, 8.0, 8.0]);
     assert_eq!(search.trials[2].attempt.purpose, Purpose::Confirmation);
@@ -155,14 +158,14 @@ fn a_search_ends_at_the_highest_rate_that_may_be_tried() {
 
 fn a_target_that_never_meets_the_slo_fails_the_gate() {
     let server = Server::start(|_| Reply::text("ok").delay(DELAY));
-    let desk = Desk::new();
-    let output = search(&desk, "single --from 16/s", "p95 < 100ms", &server).run();
+    let sandbox = Sandbox::new();
+    let output = search(&sandbox, "single --from 16/s", "p95 < 100ms", &server).run();
     output.exits(99).prints(&[
         "NOT MET",
         "no rate that was tried met the SLO",
         "must be < 100 ms",
     ]);
-    let (_, search) = of(&desk.only_run());
+    let (_, search) = of(&sandbox.only_run());
     let rates: Vec<f64> = search.attempts().iter().map(|one| one.per_second).collect();
     assert_eq!(
         rates,
@@ -173,34 +176,34 @@ fn a_target_that_never_meets_the_slo_fails_the_gate() {
 
 fn a_generator_that_is_the_limit_makes_it_invalid() {
     let server = Server::start(|_| Reply::text("ok"));
-    let desk = Desk::new();
-    search(&desk, "blocking --from 4/s", "p95 < 300ms", &server)
+    let sandbox = Sandbox::new();
+    search(&sandbox, "blocking --from 4/s", "p95 < 300ms", &server)
         .judged()
         .run()
         .exits(102)
         .prints(&["INVALID", "limited by the generator"]);
-    let (_, search) = of(&desk.only_run());
+    let (_, search) = of(&sandbox.only_run());
     assert_eq!(search.trials[0].attempt.outcome, Outcome::GeneratorLimited);
 }
 
 fn too_few_users_are_told_from_a_slow_target() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(500)));
-    let desk = Desk::new();
-    search(&desk, "narrow --from 9/s", "p95 < 900ms", &server)
+    let sandbox = Sandbox::new();
+    search(&sandbox, "narrow --from 9/s", "p95 < 900ms", &server)
         .run()
         .exits(102)
         .prints(&["arrivals waited since", "raise `max_users`"]);
-    let (record, search) = of(&desk.only_run());
+    let (record, search) = of(&sandbox.only_run());
     assert_eq!(record.scenarios[0].plan.max_users, 1, "as it is declared");
     assert!(search.trials[0].error_rate.is_some());
 }
 
 fn a_target_of_its_own_lives_through_the_search() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let line = format!("site::load::own --from 20/s --max 21/s {QUICK}");
-    let call = desk.tool("capacity", &line).args(["--slo", "p95 < 9s"]);
+    let call = sandbox.tool("capacity", &line).args(["--slo", "p95 < 9s"]);
     call.run().exits(0);
-    let run = desk.only_run();
+    let run = sandbox.only_run();
     let target = |number: usize| {
         let journal = run.text(&format!("journal-{number}.jsonl"));
         let first = journal.lines().next().expect("a line").to_owned();
@@ -214,7 +217,7 @@ fn a_target_of_its_own_lives_through_the_search() {
 }
 
 fn a_target_that_does_not_come_back_ends_the_search() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let server = Mutex::new(Some(Server::start(|_| Reply::text("ok").delay(DELAY))));
     let url = server
         .lock()
@@ -223,7 +226,7 @@ fn a_target_that_does_not_come_back_ends_the_search() {
         .expect("it runs")
         .url();
     let line = format!("single --from 10/s {QUICK}");
-    let call = desk.tool("capacity", &line);
+    let call = sandbox.tool("capacity", &line);
     let mut running = call.args(["--slo", "p95 < 9s", "--base-url", &url]).start();
     running.wait_until_it_says("10/s");
     drop(server.lock().expect("no panic").take());
@@ -231,15 +234,15 @@ fn a_target_that_does_not_come_back_ends_the_search() {
         .output()
         .exits(99)
         .prints(&["TARGET GONE", "did not come back"]);
-    let (_, search) = of(&desk.only_run());
+    let (_, search) = of(&sandbox.only_run());
     let gone = matches!(search.ending, Some(SearchEnding::TargetGone { .. }));
     assert!(gone, "{:?}", search.ending);
 }
 
 /// A search of a minute at least, within its second trial.
-fn long_search(desk: &Desk, server: &Server) -> crate::call::Running {
+fn long_search(sandbox: &Sandbox, server: &Server) -> crate::call::Running {
     let line = "endless --from 5/s --window 2s --ramp-up 100ms --rest 100ms";
-    let call = desk.tool("capacity", line);
+    let call = sandbox.tool("capacity", line);
     let mut running = call
         .args(["--slo", "p95 < 9s", "--base-url", &server.url()])
         .start();
@@ -251,31 +254,31 @@ fn long_search(desk: &Desk, server: &Server) -> crate::call::Running {
     running
 }
 
-fn known(desk: &Desk, output: Output) {
+fn known(sandbox: &Sandbox, output: Output) {
     output.exits(105).prints(&["INTERRUPTED", "5/s"]);
-    let report = desk.tool("report", "latest").run();
+    let report = sandbox.tool("report", "latest").run();
     report.exits(105).prints(&["INTERRUPTED", "Trials"]);
 }
 
 fn ctrl_c_keeps_what_is_known() {
     let server = Server::start(|_| Reply::text("ok").delay(DELAY));
-    let desk = Desk::new();
-    let running = long_search(&desk, &server);
+    let sandbox = Sandbox::new();
+    let running = long_search(&sandbox, &server);
     running.signal(Signal::INT);
     let output = running.output().says(&["stopping"]);
-    known(&desk, output);
-    let (record, search) = of(&desk.only_run());
+    known(&sandbox, output);
+    let (record, search) = of(&sandbox.only_run());
     assert_eq!(search.ending, Some(SearchEnding::Interrupted));
     assert_eq!((search.trials.len(), record.scenarios.len()), (1, 1));
 }
 
 fn a_killed_tool_leaves_the_trials_that_were_over() {
     let server = Server::start(|_| Reply::text("ok").delay(DELAY));
-    let desk = Desk::new();
-    let running = long_search(&desk, &server);
+    let sandbox = Sandbox::new();
+    let running = long_search(&sandbox, &server);
     running.signal(Signal::KILL);
     drop(running.output());
-    let report = desk.tool("report", "latest").run().exits(105);
+    let report = sandbox.tool("report", "latest").run().exits(105);
     report.prints(&["INTERRUPTED", "5/s"]);
 }
 
@@ -283,20 +286,20 @@ fn a_target_that_is_down_is_found_out_before_the_first_trial() {
     let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}", free.local_addr().expect("bound"));
     drop(free);
-    let desk = Desk::new();
-    let call = desk.tool("capacity", "single --slo errors<1%");
+    let sandbox = Sandbox::new();
+    let call = sandbox.tool("capacity", "single --slo errors<1%");
     call.args(["--base-url", &url])
         .run()
         .exits(100)
         .prints(&["DID NOT RUN"]);
-    assert_eq!(desk.only_run().not_run().exit_code, 100);
-    desk.tool("report", "").run().exits(100);
+    assert_eq!(sandbox.only_run().not_run().exit_code, 100);
+    sandbox.tool("report", "").run().exits(100);
 }
 
 fn a_mistaken_slo_is_marked_where_it_stands() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let refused = |slo: &str, says: &[&str]| {
-        let call = desk.tool("capacity", "journey").args(["--slo", slo]);
+        let call = sandbox.tool("capacity", "journey").args(["--slo", slo]);
         call.run().exits(2).has_one_error().says(says);
     };
     refused(
@@ -314,28 +317,29 @@ fn a_mistaken_slo_is_marked_where_it_stands() {
         "rps > 100/s",
         &["^^^ the rate is what is searched for: `--min 500/s`"],
     );
-    assert!(desk.runs().is_empty(), "nothing was run");
+    assert!(sandbox.runs().is_empty(), "nothing was run");
 }
 
 fn without_an_slo_the_thresholds_of_the_scenario_apply() {
-    let desk = Desk::new();
-    let call = desk.tool("capacity", "single");
+    let sandbox = Sandbox::new();
+    let call = sandbox.tool("capacity", "single");
     call.run()
         .exits(2)
         .has_one_error()
         .says(&["--slo 'p95 < 300ms"]);
-    let call = desk.tool("capacity", "strict --from 9/s --max 8/s");
+    let call = sandbox.tool("capacity", "strict --from 9/s --max 8/s");
     call.run()
         .exits(2)
         .has_one_error()
         .says(&["`--from 9/s`", "8/s"]);
     let server = Server::start(|_| Reply::text("ok").delay(DELAY));
-    let desk = Desk::new();
-    let call = desk.tool("capacity", &format!("strict --from 8/s {QUICK}"));
+    let sandbox = Sandbox::new();
+    let call = sandbox.tool("capacity", &format!("strict --from 8/s {QUICK}"));
     let output = call.args(["--base-url", &server.url()]).run();
     output.exits(99).prints(&["p95 < 5 ms, errors < 1 %"]);
     assert_eq!(
-        desk.only_run()
+        sandbox
+            .only_run()
             .record()
             .capacity
             .expect("a search")

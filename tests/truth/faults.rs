@@ -2,7 +2,7 @@
 
 use crate::call::{Output, send, wait_for};
 use crate::project::{Files, LOAD_TEST, Project, STANDS_ALONE, dependency, header};
-use crate::site::{Desk, assert_balanced, step, total};
+use crate::site::{Sandbox, assert_balanced, step, total};
 use crate::trials;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -58,8 +58,8 @@ fn project() -> &'static Project {
     })
 }
 
-fn desk() -> Desk {
-    Desk::at(project().root(), "")
+fn sandbox() -> Sandbox {
+    Sandbox::at(project().root(), "")
 }
 
 /// The kinds of failure of a step, and how often each came.
@@ -94,10 +94,10 @@ fn flood() -> impl Fn(&Request) -> Reply + Send + Sync {
 }
 
 /// Runs a scenario and says by how much its memory grew at most, in KiB.
-fn growth(desk: &Desk, scenario: &str, server: &Server) -> u64 {
+fn growth(sandbox: &Sandbox, scenario: &str, server: &Server) -> u64 {
     let notes = tempfile::tempdir().expect("a folder");
     let name = format!("--exact faults::load::{scenario}");
-    let call = desk.run(&name, server).env("FAULTS_NOTES", notes.path());
+    let call = sandbox.run(&name, server).env("FAULTS_NOTES", notes.path());
     call.run().exits(99);
     let weight = |when: &str| -> u64 {
         let text = std::fs::read_to_string(notes.path().join(when)).expect("a note");
@@ -111,10 +111,10 @@ const BOUND: u64 = 64 << 10;
 
 fn floods_are_streamed_without_being_kept() {
     let server = Server::start(flood());
-    let desk = desk();
-    let grown = growth(&desk, "flooded", &server);
+    let sandbox = sandbox();
+    let grown = growth(&sandbox, "flooded", &server);
     assert!(grown < BOUND, "{grown} KiB");
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     let all = total(&record);
     let of = |name| kinds(step(&record, &all, name));
@@ -130,10 +130,10 @@ fn floods_are_streamed_without_being_kept() {
 
 fn what_is_too_much_to_keep_is_not_kept() {
     let server = Server::start(flood());
-    let desk = desk();
-    let grown = growth(&desk, "stuffed", &server);
+    let sandbox = sandbox();
+    let grown = growth(&sandbox, "stuffed", &server);
     assert!(grown < BOUND, "{grown} KiB");
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     let all = total(&record);
     let of = |name| kinds(step(&record, &all, name));
@@ -145,11 +145,12 @@ fn what_is_too_much_to_keep_is_not_kept() {
 
 fn a_target_that_never_answers_does_not_hold_up_the_run() {
     let server = Server::start(|_| Reply::hang());
-    let desk = desk();
-    desk.run("hurried --rate 20/s --duration 1s", &server)
+    let sandbox = sandbox();
+    sandbox
+        .run("hurried --rate 20/s --duration 1s", &server)
         .run()
         .exits(99);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     let all = total(&record);
     assert_eq!((record.planned, all.journey.cancelled), (20, 0));
@@ -167,8 +168,8 @@ fn a_target_that_never_answers_does_not_hold_up_the_run() {
 fn a_target_that_dies_and_returns_costs_what_came_between() {
     let first = Server::start(|_| Reply::text("ok"));
     let address = first.address();
-    let desk = desk();
-    let mut running = desk
+    let sandbox = sandbox();
+    let mut running = sandbox
         .run("hurried --rate 50/s --duration 5s", &first)
         .start();
     running.wait_until_it_says("[0s]");
@@ -178,7 +179,7 @@ fn a_target_that_dies_and_returns_costs_what_came_between() {
     running.wait_until_it_says("first error");
     let second = Server::start_at(address, |_| Reply::text("ok"));
     running.output().exits(99);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     let all = total(&record);
     let page = &all.steps[0];
@@ -207,20 +208,21 @@ fn a_target_that_dies_and_returns_costs_what_came_between() {
 }
 
 fn a_host_that_does_not_exist_is_told_before_the_load() {
-    let desk = desk();
-    desk.tool("run", "hurried --base-url http://nothing.invalid")
+    let sandbox = sandbox();
+    sandbox
+        .tool("run", "hurried --base-url http://nothing.invalid")
         .run()
         .exits(100)
         .says(&["the host `nothing.invalid` cannot be resolved"]);
-    assert_eq!(desk.only_run().not_run().exit_code, 100);
+    assert_eq!(sandbox.only_run().not_run().exit_code, 100);
 }
 
 /// A run that failed in its own machine, as `kind`.
-fn is_invalid(desk: &Desk, output: Output, kind: &str, remedy: &str) {
+fn is_invalid(sandbox: &Sandbox, output: Output, kind: &str, remedy: &str) {
     output
         .exits(102)
         .prints(&["INVALID", "failed in the generator itself", kind, remedy]);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     let all = total(&record);
     assert_eq!(all.journey.started, 3);
@@ -231,47 +233,47 @@ fn is_invalid(desk: &Desk, output: Output, kind: &str, remedy: &str) {
 
 fn no_room_for_files_is_no_fault_of_the_target() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(20)));
-    let desk = desk();
-    let output = crate::run_with_files(&desk, "-n 120", "crowded", &server).run();
-    is_invalid(&desk, output, "local.fds", "`ulimit -n`");
-    let all = total(&desk.record());
+    let sandbox = sandbox();
+    let output = crate::run_with_files(&sandbox, "-n 120", "crowded", &server).run();
+    is_invalid(&sandbox, output, "local.fds", "`ulimit -n`");
+    let all = total(&sandbox.record());
     assert_eq!(requests(&all), server.requests());
 }
 
 /// The tool in namespaces of its own, after `script`.
-fn apart(desk: &Desk, namespaces: &str, script: &str) -> crate::call::Call {
+fn apart(sandbox: &Sandbox, namespaces: &str, script: &str) -> crate::call::Call {
     let script = format!("{script} && exec \"$0\" \"$@\"");
-    desk.wrapped("unshare", &[namespaces, "sh", "-c", &script])
+    sandbox.wrapped("unshare", &[namespaces, "sh", "-c", &script])
 }
 
 fn no_room_for_ports_is_no_fault_of_the_target() {
-    let desk = desk();
+    let sandbox = sandbox();
     let script = "echo '40000 40099' >/proc/sys/net/ipv4/ip_local_port_range && \
                   (ip link set lo up || ifconfig lo up)";
-    let run = apart(&desk, "-Urn", script);
+    let run = apart(&sandbox, "-Urn", script);
     let output = run.line("run --profile dev crowded").run();
     is_invalid(
-        &desk,
+        &sandbox,
         output,
         "local.ports",
         "widen the range of local ports",
     );
 
     // Ports that rest after their connection was closed are taken too.
-    let desk = self::desk();
+    let sandbox = self::sandbox();
     let resting = format!("echo 0 >/proc/sys/net/ipv4/tcp_tw_reuse && {script}");
-    let run = apart(&desk, "-Urn", &resting);
+    let run = apart(&sandbox, "-Urn", &resting);
     let output = run.line("run --profile dev closing").run().exits(102);
     output.prints(&["470 new connections a second"]);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     let page = &total(&record).steps[0];
     assert!(page.ok > 0 && page.ok <= 100, "{}", page.ok);
     assert_eq!(kinds(page), [("local.ports", page.failed)].into());
 
     // More users than ports are refused before the load.
-    let desk = self::desk();
-    let run = apart(&desk, "-Urn", script);
+    let sandbox = self::sandbox();
+    let run = apart(&sandbox, "-Urn", script);
     let line = "run --profile dev crowded --users 101 --iterations 101";
     run.line(line).run().exits(2).says(&[
         "101 virtual users need as many local ports",
@@ -282,12 +284,12 @@ fn no_room_for_ports_is_no_fault_of_the_target() {
 
 fn a_full_disk_leaves_no_half_a_record() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(5)));
-    let desk = desk();
+    let sandbox = sandbox();
     // What is on the disk goes with the namespace.
     let run_on_disk_of = |size: &str| {
         let mount = format!("mkdir -p runs && mount -t tmpfs -o size={size} none runs");
         let script = format!("{mount} && \"$0\" \"$@\"; code=$?; ls runs/* >&2; exit $code");
-        let output = desk
+        let output = sandbox
             .wrapped("unshare", &["-Urm", "sh", "-c", &script])
             .line("run --profile dev hurried --users 2 --duration 3s --base-url")
             .arg(server.url())
@@ -330,8 +332,8 @@ fn a_host_is_looked_up_again_where_the_scenario_says_so() {
         )
     };
     let script = format!("{} && {}", bind("hosts"), bind("nsswitch.conf"));
-    let desk = desk();
-    let mut running = apart(&desk, "-Urm", &script)
+    let sandbox = sandbox();
+    let mut running = apart(&sandbox, "-Urm", &script)
         .line("run --profile dev wandering --base-url")
         .arg(format!("http://shop.test:{port}"))
         .start();
@@ -353,7 +355,7 @@ fn a_host_is_looked_up_again_where_the_scenario_says_so() {
     running.signal(Signal::INT);
     let output = running.output().exits(103);
     output.prints(&["NOT PERMITTED", "(192.0.2.1) may not be tested"]);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     let all = total(&record);
     let page = &all.steps[0];
@@ -370,14 +372,14 @@ fn shown(path: &Path) -> String {
 
 fn a_run_whose_steps_panic_too_often_is_given_up() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(2)));
-    let desk = desk();
-    let run = desk.run("crumbling", &server).run().exits(99);
+    let sandbox = sandbox();
+    let run = sandbox.run("crumbling", &server).run().exits(99);
     run.prints(&[
         "given up before its end: more than 5 % of the steps panicked, most at ",
         "tests/load.rs",
         "told to panic",
     ]);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     assert_eq!(record.ending, Ending::Panicked);
     assert!(record.elapsed_us < 60_000_000, "{} us", record.elapsed_us);
@@ -391,9 +393,9 @@ fn a_run_whose_steps_panic_too_often_is_given_up() {
 
 fn a_few_panics_are_failures_and_nothing_more() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(4)));
-    let desk = desk();
-    desk.run("cracked", &server).run().exits(99);
-    let record = desk.record();
+    let sandbox = sandbox();
+    sandbox.run("cracked", &server).run().exits(99);
+    let record = sandbox.record();
     assert_balanced(&record);
     assert_eq!((record.planned, &record.ending), (2000, &Ending::Completed));
     let all = total(&record);
@@ -407,8 +409,8 @@ const STOPPED: Duration = Duration::from_millis(2_500);
 
 fn a_generator_that_was_stopped_says_so() {
     let server = Server::recording(|_| Reply::text("ok").delay(Duration::from_millis(5)));
-    let desk = desk();
-    let run = desk.run("steady --users 2 --duration 5s", &server);
+    let sandbox = sandbox();
+    let run = sandbox.run("steady --users 2 --duration 5s", &server);
     let running = run.judged().start();
     wait_for("the load", || (server.requests() >= 50).then_some(()));
     let process = server.recorded()[0].header("x-process").map(str::parse);
@@ -421,7 +423,7 @@ fn a_generator_that_was_stopped_says_so() {
         .output()
         .exits(102)
         .prints(&["INVALID", "a worker thread stalled in"]);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_balanced(&record);
     let cells = &record.cells.cells;
     let longest = cells.iter().map(|cell| cell.health.longest_stall_us).max();

@@ -1,6 +1,6 @@
 //! What the generator says of itself, and what it needs of the machine.
 
-use crate::site::{Desk, assert_balanced, total};
+use crate::site::{Sandbox, assert_balanced, total};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Server};
@@ -18,8 +18,9 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 fn a_step_that_blocks_its_thread_makes_the_run_invalid() {
     let server = Server::start(|_| Reply::text("ok"));
-    let desk = Desk::new();
-    desk.run("blocking --users 1 --duration 4s", &server)
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("blocking --users 1 --duration 4s", &server)
         .judged()
         .run()
         .exits(102)
@@ -30,7 +31,7 @@ fn a_step_that_blocks_its_thread_makes_the_run_invalid() {
             "a step must not block",
             "generator: ",
         ]);
-    let run = desk.only_run();
+    let run = sandbox.only_run();
     run.has_page();
     let page = run.text("report.html");
     assert!(page.contains("What the generator saw of itself"));
@@ -47,12 +48,12 @@ fn a_step_that_blocks_its_thread_makes_the_run_invalid() {
 
 fn arrivals_that_waited_for_a_user_are_told_and_drawn() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(500)));
-    let desk = Desk::new();
-    let output = desk
+    let sandbox = Sandbox::new();
+    let output = sandbox
         .run("narrow --rate 20/s --duration 3s", &server)
         .run()
         .exits(99);
-    let run = desk.only_run();
+    let run = sandbox.only_run();
     let record = run.scenario();
     assert_balanced(&record);
     let waits = total(&record).journey.waits.count();
@@ -82,9 +83,9 @@ fn arrivals_that_waited_for_a_user_are_told_and_drawn() {
 
 fn users_that_cannot_all_have_a_connection_are_refused_before_the_load() {
     let server = Server::start(|_| Reply::text("ok"));
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     crate::run_with_files(
-        &desk,
+        &sandbox,
         "-n 400",
         "single --users 1000 --duration 2s",
         &server,
@@ -98,21 +99,21 @@ fn users_that_cannot_all_have_a_connection_are_refused_before_the_load() {
         "`ulimit -n ",
     ]);
     assert_eq!(server.requests(), 0);
-    assert_eq!(desk.only_run().not_run().exit_code, 2);
+    assert_eq!(sandbox.only_run().not_run().exit_code, 2);
 }
 
 fn the_limit_of_open_files_is_raised_where_the_system_lets_it() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(500)));
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     crate::run_with_files(
-        &desk,
+        &sandbox,
         "-S -n 128",
         "single --iterations 300 --users 300",
         &server,
     )
     .run()
     .exits(0);
-    assert_eq!(total(&desk.record()).journey.ok, 300);
+    assert_eq!(total(&sandbox.record()).journey.ok, 300);
     assert_eq!(server.connections(), 300 + 1);
 }
 
@@ -121,8 +122,8 @@ fn the_accounts_are_printed_and_kept() {
         3 => Reply::status(503),
         _ => Reply::text("ok"),
     });
-    let desk = Desk::new();
-    let output = desk
+    let sandbox = Sandbox::new();
+    let output = sandbox
         .run("single --iterations 40 --users 2", &server)
         .run()
         .exits(99);
@@ -130,6 +131,6 @@ fn the_accounts_are_printed_and_kept() {
         "40 planned = 40 started + 0 dropped",
         "40 started = 39 ok + 1 failed + 0 cancelled",
     ]);
-    let page = desk.only_run().text("report.html");
+    let page = sandbox.only_run().text("report.html");
     assert!(page.contains("The accounts balance"));
 }

@@ -35,7 +35,7 @@ use libtest_mimic::Arguments;
 #[cfg(unix)]
 use loadtest_tests::Server;
 #[cfg(unix)]
-use site::Desk;
+use site::Sandbox;
 use std::process::ExitCode;
 pub(crate) use trial::trials;
 
@@ -58,9 +58,10 @@ fn main() -> ExitCode {
 
 /// `cargo loadtest run <line>` where `ulimit <limit>` holds: `-n 400`, or `-S -n 128` until the tool raises it.
 #[cfg(unix)]
-fn run_with_files(desk: &Desk, limit: &str, line: &str, server: &Server) -> Call {
+fn run_with_files(sandbox: &Sandbox, limit: &str, line: &str, server: &Server) -> Call {
     let script = format!("ulimit {limit} && exec \"$0\" \"$@\"");
-    desk.wrapped("sh", &["-c", &script])
+    sandbox
+        .wrapped("sh", &["-c", &script])
         .args(["run", "--profile", "dev"])
         .line(line)
         .args(["--base-url", &server.url()])

@@ -53,12 +53,12 @@ loadtest::main!();
 ";
 
 /// A place for the runs of one test.
-struct Desk(TempDir);
+struct Sandbox(TempDir);
 
-impl Desk {
+impl Sandbox {
     fn new() -> Self {
         let folder = tempfile::Builder::new()
-            .prefix("desk-")
+            .prefix("sandbox-")
             .tempdir_in(project().root())
             .expect("a folder in the project");
         let text = "[store]\ndirectory = \"runs\"\n";
@@ -104,12 +104,12 @@ fn a_total_is_split_by_weight() {
         ("--iterations 40 --users 4", (30, 10)),
         ("--iterations 7", (5, 2)),
     ] {
-        let (server, desk) = (shop(), Desk::new());
-        let output = desk.mix(&format!("--tag shares {total}"), &server).run();
+        let (server, sandbox) = (shop(), Sandbox::new());
+        let output = sandbox.mix(&format!("--tag shares {total}"), &server).run();
         let output = output.exits(0);
         let sent = (server.requests_to("/browse"), server.requests_to("/buy"));
         assert_eq!(sent, expected, "{total}\n{output}");
-        let record = desk.record();
+        let record = sandbox.record();
         assert_eq!(names(&record.scenarios), ["browse", "buy"]);
         for scenario in &record.scenarios {
             assert_balanced(scenario);
@@ -119,15 +119,16 @@ fn a_total_is_split_by_weight() {
         output
             .says(&["mix::load::browse against", "mix::load::buy against"])
             .prints(&["browse", "buy"]);
-        let folder = desk.folder();
+        let folder = sandbox.folder();
         folder.has_page();
         assert!(!folder.0.join("mix.json").exists());
     }
 }
 
 fn a_total_that_leaves_somebody_nothing_is_refused() {
-    let (server, desk) = (shop(), Desk::new());
-    desk.mix("--tag shares --users 1 --iterations 1", &server)
+    let (server, sandbox) = (shop(), Sandbox::new());
+    sandbox
+        .mix("--tag shares --users 1 --iterations 1", &server)
         .run()
         .exits(2)
         .has_one_error()
@@ -136,11 +137,12 @@ fn a_total_that_leaves_somebody_nothing_is_refused() {
 }
 
 fn without_a_total_each_runs_its_own_load() {
-    let (server, desk) = (shop(), Desk::new());
-    desk.mix("--tag shares --duration 1s", &server)
+    let (server, sandbox) = (shop(), Sandbox::new());
+    sandbox
+        .mix("--tag shares --duration 1s", &server)
         .run()
         .exits(0);
-    for scenario in desk.record().scenarios {
+    for scenario in sandbox.record().scenarios {
         assert_eq!(scenario.plan.load.duration(), Some(Duration::from_secs(1)));
         assert_eq!(scenario.plan.max_users, 1);
         assert!(total(&scenario).journey.ok > 0);
@@ -148,13 +150,14 @@ fn without_a_total_each_runs_its_own_load() {
 }
 
 fn one_that_cannot_begin_keeps_all_from_beginning() {
-    let (server, desk) = (shop(), Desk::new());
-    desk.mix("--tag hindered --tag shares --iterations 8", &server)
+    let (server, sandbox) = (shop(), Sandbox::new());
+    sandbox
+        .mix("--tag hindered --tag shares --iterations 8", &server)
         .run()
         .exits(100)
         .says(&["setup `database` failed: no database", "put away"]);
     assert_eq!(server.requests(), 0);
-    let record = desk.record();
+    let record = sandbox.record();
     assert!(record.scenarios.is_empty());
     for not_run in &record.not_run {
         assert_eq!(not_run.exit_code, 100);
@@ -170,8 +173,9 @@ fn one_that_cannot_begin_keeps_all_from_beginning() {
 }
 
 fn scenarios_of_several_programs_are_refused_by_name() {
-    let (server, desk) = (shop(), Desk::new());
-    desk.mix("browse elsewhere", &server)
+    let (server, sandbox) = (shop(), Sandbox::new());
+    sandbox
+        .mix("browse elsewhere", &server)
         .run()
         .exits(2)
         .has_one_error()
@@ -184,11 +188,12 @@ fn scenarios_of_several_programs_are_refused_by_name() {
 }
 
 fn panics_are_told_of_the_scenario_they_happened_in() {
-    let (server, desk) = (shop(), Desk::new());
-    desk.mix("buy panics --iterations 8 --users 4", &server)
+    let (server, sandbox) = (shop(), Sandbox::new());
+    sandbox
+        .mix("buy panics --iterations 8 --users 4", &server)
         .run()
         .exits(99);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_eq!(names(&record.scenarios), ["buy", "panics"]);
     assert!(record.scenarios[0].panics.is_empty());
     let panics = &record.scenarios[1].panics;
@@ -197,8 +202,8 @@ fn panics_are_told_of_the_scenario_they_happened_in() {
 
 fn ctrl_c_stops_all_of_them() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(20)));
-    let desk = Desk::new();
-    let mut running = desk
+    let sandbox = Sandbox::new();
+    let mut running = sandbox
         .mix("--tag shares --users 4 --duration 60s", &server)
         .start();
     wait_for("the load", || {
@@ -208,7 +213,7 @@ fn ctrl_c_stops_all_of_them() {
     running.signal(Signal::INT);
     running.wait_until_it_says("stopping");
     running.output().exits(105);
-    let record = desk.record();
+    let record = sandbox.record();
     assert_eq!(record.scenarios.len(), 2);
     for scenario in &record.scenarios {
         assert_balanced(scenario);
@@ -219,8 +224,8 @@ fn ctrl_c_stops_all_of_them() {
 
 fn a_killed_tool_leaves_what_the_journals_hold() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(20)));
-    let desk = Desk::new();
-    let running = desk
+    let sandbox = Sandbox::new();
+    let running = sandbox
         .mix("--tag shares --users 4 --duration 60s", &server)
         .start();
     wait_for("the load of some seconds", || {
@@ -228,7 +233,7 @@ fn a_killed_tool_leaves_what_the_journals_hold() {
     });
     running.signal(Signal::KILL);
     drop(running.output());
-    Call::tool(desk.0.path())
+    Call::tool(sandbox.0.path())
         .arg("report")
         .run()
         .exits(105)
@@ -246,12 +251,13 @@ fn a_weight_is_listed() {
 }
 
 fn a_target_in_the_process_is_told_on_the_card() {
-    let desk = Desk::new();
-    desk.run("inside")
+    let sandbox = Sandbox::new();
+    sandbox
+        .run("inside")
         .run()
         .exits(0)
         .prints(&["the target runs inside the generator's process"]);
-    let record = desk.record();
+    let record = sandbox.record();
     assert!(record.scenarios[0].target_in_process);
     assert_eq!(total(&record.scenarios[0]).journey.ok, 6);
     project()

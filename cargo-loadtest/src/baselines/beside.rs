@@ -8,6 +8,7 @@ use loadtest_model::comparison::{
 };
 use loadtest_model::record::RunRecord;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 /// A baseline as it was when it was read: what happens to it during a run changes nothing.
 #[derive(Debug)]
@@ -45,7 +46,7 @@ impl Against {
     /// Refuses, before anything is sent, what could not be compared afterwards.
     ///
     /// # Errors
-    /// [`Error::NotComparable`].
+    /// Every reason.
     pub(crate) fn check(&self, ahead: &[Ahead<'_>]) -> Result<(), Error> {
         let mut refusals = Vec::new();
         for ahead in ahead {
@@ -60,10 +61,17 @@ impl Against {
         if refusals.is_empty() {
             Ok(())
         } else {
-            Err(Error::NotComparable {
-                baseline: self.name.clone(),
-                refusals,
-            })
+            let mut message = format!(
+                "nothing was sent: the run could not be compared with the baseline `{}`",
+                self.name
+            );
+            let mut helps = Vec::new();
+            for (scenario, refusal) in refusals {
+                let _ = write!(message, "\n  `{scenario}`: {refusal}");
+                helps.push(refusal.help());
+            }
+            helps.dedup();
+            Err(Error::usage(message).with_help(helps.join("\n")))
         }
     }
 
@@ -89,7 +97,7 @@ impl Against {
     }
 }
 
-/// What comes of comparing a run with others, itself left out.
+/// Compares a run with others, leaving itself out.
 pub(crate) fn compared(base: &[Side<'_>], new: &Side<'_>) -> Outcome {
     if base.is_empty() {
         return Outcome::Absent;

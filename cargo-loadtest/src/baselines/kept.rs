@@ -1,9 +1,10 @@
 //! A run in a baseline: a file, and what it holds.
 
-use super::name;
 use crate::error::Error;
+use crate::file_names;
 use crate::files;
 use crate::store;
+use crate::store::RecordError;
 use flate2::bufread::GzDecoder;
 use flate2::{Compression, GzBuilder};
 use loadtest_model::card::Trust;
@@ -24,37 +25,43 @@ pub(crate) struct Kept {
     pub(crate) record: RunRecord,
 }
 
+fn damaged_baseline(path: &Path, reason: &str) -> Error {
+    Error::failure(format!(
+        "`{}`, a run in a baseline, cannot be read: {reason}",
+        path.display()
+    ))
+    .with_help("restore it from version control, or delete it and save a run again")
+}
+
 impl Kept {
-    /// What would be kept of a scenario of a run in `folder`, that of a baseline.
+    /// Prepares a scenario of a run for the baseline in `folder`.
     ///
     /// # Errors
-    /// [`Error::DamagedRecord`] where the identifier of the run is no name of a file.
+    /// When the identifier of the run is not a valid file name.
     pub(super) fn of(
         record: &RunRecord,
         scenario: &ScenarioRecord,
         folder: &Path,
     ) -> Result<Self, Error> {
-        if !name::is_file_name(&record.run_id) {
-            return Err(Error::DamagedRecord {
-                path: folder.to_path_buf(),
-                reason: format!(
-                    "the identifier of the run, {:?}, is no file name",
-                    record.run_id
-                ),
-            });
+        if !file_names::is_file_name(&record.run_id) {
+            let reason = format!(
+                "the run identifier {:?} is not a valid file name",
+                record.run_id
+            );
+            return Err(store::damaged_record(folder, &reason));
         }
-        let directory = folder.join(name::of_scenario(&scenario.definition.identity()));
+        let directory = folder.join(file_names::scenario_folder(&scenario.definition.identity()));
         Ok(Self {
             path: directory.join(format!("{}{ENDING}", record.run_id)),
             record: record.pruned(scenario),
         })
     }
 
-    /// Whether a file is named as one.
+    /// Returns true if the file name looks like that of a saved run.
     pub(super) fn is_named_as_one(path: &Path) -> bool {
         let name = path.file_name().and_then(|name| name.to_str());
         name.and_then(|name| name.strip_suffix(ENDING))
-            .is_some_and(name::is_file_name)
+            .is_some_and(file_names::is_file_name)
     }
 
     /// Reads a file.
@@ -62,10 +69,7 @@ impl Kept {
     /// # Errors
     /// One that is damaged, or newer than this tool.
     pub(super) fn read(path: &Path) -> Result<Self, Error> {
-        let damaged = |reason: String| Error::DamagedBaseline {
-            path: path.to_path_buf(),
-            reason,
-        };
+        let damaged = |reason: String| damaged_baseline(path, &reason);
         let packed = std::fs::read(path).map_err(Error::io("read", path))?;
         let mut bytes = Vec::new();
         GzDecoder::new(&*packed)
@@ -73,8 +77,8 @@ impl Kept {
             .read_to_end(&mut bytes)
             .map_err(|error| damaged(format!("it is not packed as runs are ({error})")))?;
         let record = store::decode_record(&bytes, path).map_err(|error| match error {
-            Error::DamagedRecord { reason, .. } => damaged(reason),
-            error => error,
+            RecordError::Damaged(reason) => damaged(reason),
+            RecordError::Newer(error) => error,
         })?;
         if record.scenarios.len() != 1 {
             return Err(damaged("it is not the record of one scenario".to_owned()));
@@ -101,9 +105,8 @@ impl Kept {
     }
 
     pub(super) fn bytes(&self) -> Result<Vec<u8>, Error> {
-        let json = serde_json::to_vec(&self.record).map_err(|error| Error::Internal {
-            what: format!("could not encode `{}`: {error}", self.path.display()),
-        })?;
+        let json = serde_json::to_vec(&self.record)
+            .map_err(Error::encode(format_args!("`{}`", self.path.display())))?;
         // Without the time, and the same whatever the system.
         let mut packed = GzBuilder::new()
             .mtime(0)
@@ -123,12 +126,12 @@ impl Kept {
         self.scenario().definition.identity()
     }
 
-    /// What puts runs in the order of time.
+    /// Returns the sort key for the order of time.
     pub(super) fn age(&self) -> (&str, &str) {
         (&self.record.started_at, &self.record.run_id)
     }
 
-    /// As one side of a comparison: only what can be trusted is kept.
+    /// Returns the run as one side of a comparison; only trustworthy runs are saved.
     pub(crate) fn side(&self) -> Side<'_> {
         Side {
             run_id: &self.record.run_id,
@@ -141,23 +144,23 @@ impl Kept {
     /// Refuses the run of another scenario.
     ///
     /// # Errors
-    /// [`Error::DamagedBaseline`].
+    /// When it is not.
     pub(super) fn is_of(&self, identity: &str) -> Result<(), Error> {
         if self.identity() == identity {
             return Ok(());
         }
-        Err(Error::DamagedBaseline {
-            path: self.path.clone(),
-            reason: format!("it is of the scenario `{}`", self.identity()),
-        })
+        Err(damaged_baseline(
+            &self.path,
+            &format!("it is of the scenario `{}`", self.identity()),
+        ))
     }
 
     /// Refuses the run of a scenario that has another folder.
     ///
     /// # Errors
-    /// [`Error::DamagedBaseline`].
+    /// When it is not.
     pub(super) fn belongs_to(&self, folder: &Path) -> Result<(), Error> {
-        if folder.file_name() == Some(name::of_scenario(&self.identity()).as_ref()) {
+        if folder.file_name() == Some(file_names::scenario_folder(&self.identity()).as_ref()) {
             return Ok(());
         }
         self.is_of("")

@@ -7,25 +7,24 @@
 
 mod beside;
 mod kept;
-mod name;
 mod save;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use beside::{Against, compared};
 pub(crate) use kept::Kept;
-pub(crate) use name::check as check_name;
 pub(crate) use save::{Keeping, Saved};
 
 use crate::config::Config;
-use crate::error::Error;
-use crate::selection::similar;
+use crate::error::{Error, Kind};
+use crate::file_names;
+use crate::suggestion::{find_similar, join_names};
 use loadtest_model::comparison::{Differs, differs};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Where they are, from the folder of `loadtest.toml`.
+/// The folder of all baselines, relative to that of `loadtest.toml`.
 const PLACE: &str = ".loadtest/baselines";
 
 /// All baselines of a workspace.
@@ -34,21 +33,21 @@ pub(crate) struct Baselines {
     folder: PathBuf,
 }
 
-/// One of them, which may be yet to be made.
+/// A baseline, which may not exist yet.
 #[derive(Debug, Clone)]
 pub(crate) struct Baseline {
     name: String,
     folder: PathBuf,
 }
 
-/// What is in a baseline.
+/// The contents of a baseline.
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
     /// The runs that count, by scenario; of each the oldest first.
     pub(crate) scenarios: Vec<Vec<Kept>>,
-    /// Those that a newer run of their scenario left behind, and in what they differ from it.
+    /// Runs that differ from a newer run of their scenario, with the difference.
     pub(crate) outdated: Vec<(Kept, Differs)>,
-    /// What is no part of it.
+    /// Files that are not part of the baseline.
     pub(crate) strange: Vec<PathBuf>,
 }
 
@@ -64,7 +63,7 @@ impl Baselines {
         let mut names: Vec<String> = folders(&self.folder)?
             .iter()
             .filter_map(|path| path.file_name()?.to_str().map(str::to_owned))
-            .filter(|name| name::check(name).is_ok())
+            .filter(|name| file_names::check_baseline_name(name).is_ok())
             .collect();
         names.sort();
         Ok(names)
@@ -82,9 +81,9 @@ impl Baselines {
     /// The baseline of a name.
     ///
     /// # Errors
-    /// [`Error::BaselineName`], [`Error::UnknownBaseline`], [`Error::BaselinePlace`].
+    /// An invalid or unknown name; something else than a folder in its place.
     pub(crate) fn open(&self, name: &str) -> Result<Baseline, Error> {
-        name::check(name)?;
+        file_names::check_baseline_name(name)?;
         if let Some(baseline) = self.find(name)? {
             return Ok(baseline);
         }
@@ -95,37 +94,49 @@ impl Baselines {
     /// The baseline of a name, new or not.
     ///
     /// # Errors
-    /// [`Error::BaselineName`], also where another one differs in case alone: not all systems tell them apart;
-    /// [`Error::BaselinePlace`].
+    /// An invalid name, or one that differs from another in case alone, as some systems ignore case; something
+    /// else than a folder in its place.
     pub(crate) fn new_or_not(&self, name: &str) -> Result<Baseline, Error> {
-        name::check(name)?;
+        file_names::check_baseline_name(name)?;
         let same = |known: &String| known != name && known.eq_ignore_ascii_case(name);
         if let Some(known) = self.names()?.into_iter().find(same) {
-            return Err(Error::BaselineName {
+            let error = file_names::BaselineNameError {
                 name: name.to_owned(),
-                why: "differs from another one in nothing but its case".to_owned(),
-                instead: known,
-            });
+                reason: "differs from another one in nothing but its case",
+                example: known,
+            };
+            return Err(error.into());
         }
         let baseline = self.at(name);
         baseline.has_place()?;
         Ok(baseline)
     }
 
-    /// Whether a name looks like a slip for that of a baseline that there is.
+    /// Returns true if a name looks like a misspelling of a known baseline.
     pub(crate) fn is_slip(&self, name: &str) -> Result<bool, Error> {
         let names = self.names()?;
-        Ok(names.iter().any(|known| name::is_slip(name, known)))
+        Ok(names
+            .iter()
+            .any(|known| file_names::is_misspelling(name, known)))
     }
 
-    /// That there is no baseline of a name.
+    /// Returns the error for an unknown baseline.
     pub(crate) fn unknown(&self, name: &str) -> Error {
         let known = self.names().unwrap_or_default();
-        Error::UnknownBaseline {
-            suggestion: similar(name, known.iter().map(String::as_str)).map(str::to_owned),
-            name: name.to_owned(),
-            known,
-        }
+        let save = format!("`cargo loadtest baseline save {name}`");
+        let help = match find_similar(name, known.iter().map(String::as_str)) {
+            Some(name) => format!("did you mean `{name}`?"),
+            None if known.is_empty() => {
+                format!("there is none yet; {save} saves the latest run as one")
+            }
+            None => {
+                let known = join_names(&known);
+                format!("there is {known}; {save} saves the latest run as this one")
+            }
+        };
+        Error::usage(format!("there is no baseline `{name}`"))
+            .with_help(help)
+            .of_kind(Kind::UnknownBaseline)
     }
 
     fn at(&self, name: &str) -> Baseline {
@@ -148,9 +159,7 @@ impl Baseline {
     /// Refuses a place where something else is than a folder; a link is something else.
     fn has_place(&self) -> Result<(), Error> {
         match fs::symlink_metadata(&self.folder) {
-            Ok(found) if !found.is_dir() => Err(Error::BaselinePlace {
-                path: self.folder.clone(),
-            }),
+            Ok(found) if !found.is_dir() => Err(not_a_folder(&self.folder)),
             _ => Ok(()),
         }
     }
@@ -160,7 +169,7 @@ impl Baseline {
     /// # Errors
     /// A file that is damaged or newer than this tool.
     pub(crate) fn runs(&self, identity: &str) -> Result<Vec<Kept>, Error> {
-        let files = files(&self.folder.join(name::of_scenario(identity)))?;
+        let files = files(&self.folder.join(file_names::scenario_folder(identity)))?;
         Ok(in_force(read(&files.runs, identity)?).0)
     }
 
@@ -215,7 +224,7 @@ impl Baseline {
     }
 }
 
-/// Those that count, the oldest first; and those that the newest left behind.
+/// Splits runs into those that count, the oldest first, and those that the newest replaced.
 fn in_force(mut kept: Vec<Kept>) -> (Vec<Kept>, Vec<(Kept, Differs)>) {
     kept.sort_by(|one, other| one.age().cmp(&other.age()));
     let Some(newest) = kept.pop() else {
@@ -241,7 +250,7 @@ fn read(paths: &[PathBuf], identity: &str) -> Result<Vec<Kept>, Error> {
                 kept.is_of(identity)?;
                 all.push(kept);
             }
-            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
+            Err(error) if *error.kind() == Kind::Io(ErrorKind::NotFound) => {}
             Err(error) => return Err(error),
         }
     }
@@ -251,7 +260,7 @@ fn read(paths: &[PathBuf], identity: &str) -> Result<Vec<Kept>, Error> {
 /// The files of a folder.
 #[derive(Debug, Default)]
 struct Files {
-    /// Those that are runs, by their names.
+    /// Files named like runs.
     runs: Vec<PathBuf>,
     /// The others.
     strange: Vec<PathBuf>,
@@ -283,14 +292,19 @@ fn folders(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(folders.map(|(path, _)| path).collect())
 }
 
+fn not_a_folder(path: &Path) -> Error {
+    Error::usage(format!(
+        "expected a folder of baselines at `{}`, found something else: move it away",
+        path.display()
+    ))
+}
+
 fn entries(folder: &Path) -> Result<Vec<(PathBuf, fs::FileType)>, Error> {
     let listed = match fs::read_dir(folder) {
         Ok(listed) => listed,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) if error.kind() == ErrorKind::NotADirectory => {
-            return Err(Error::BaselinePlace {
-                path: folder.to_path_buf(),
-            });
+            return Err(not_a_folder(folder));
         }
         Err(error) => return Err(Error::io("read the folder", folder)(error)),
     };

@@ -1,33 +1,34 @@
 //! Keeping a run in a baseline: which may be kept, and which leave for it.
 
 use super::kept::Kept;
-use super::{Baseline, files, in_force, name, read, remove};
+use super::{Baseline, files, in_force, read, remove};
 use crate::error::Error;
+use crate::file_names;
 use loadtest_model::card::{Card, Report, Trust, Verdict, view};
 use loadtest_model::comparison::{Differs, Refusal, SHORTEST};
 use loadtest_model::record::{Ending, RunRecord, ScenarioRecord};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// What became of a scenario of a run that was to be saved.
+/// The result of saving a scenario of a run.
 #[derive(Debug)]
 pub(crate) struct Saved {
     pub(crate) scenario: String,
     pub(crate) outcome: Result<Place, Refused>,
 }
 
-/// That it is in the baseline.
+/// A saved run.
 #[derive(Debug, Default)]
 pub(crate) struct Place {
-    /// How many runs of the scenario count now.
+    /// The number of runs of the scenario that count now.
     pub(crate) runs: usize,
-    /// What left, in words: `3 runs of an older version`.
+    /// Descriptions of the removed runs: `3 runs of an older version`.
     pub(crate) left: Vec<String>,
-    /// What speaks against it, though not enough: the reasons why it failed its gate.
+    /// The failed conditions of its gate, which do not prevent saving.
     pub(crate) failed: Vec<String>,
 }
 
-/// Why it is not, and what to do instead.
+/// The reason why a run was not saved, and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refused {
     pub(crate) why: String,
@@ -43,12 +44,12 @@ impl Refused {
     }
 }
 
-/// How runs are kept.
+/// Options of saving.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Keeping {
     /// So many of each scenario, the newest.
     pub(crate) keep: usize,
-    /// Whether all others are to be forgotten.
+    /// True to remove all other runs.
     pub(crate) replace: bool,
 }
 
@@ -94,7 +95,7 @@ impl Baseline {
             }));
         }
         let identity = kept.identity();
-        let folder = self.folder().join(name::of_scenario(&identity));
+        let folder = self.folder().join(file_names::scenario_folder(&identity));
         let mut others = read(&files(&folder)?.runs, &identity)?;
         others.retain(|other| other.path != kept.path);
         let path = kept.path.clone();
@@ -138,7 +139,7 @@ impl Baseline {
     }
 }
 
-/// Why a run leaves.
+/// The reason why a run is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Why {
     Differs(Differs),
@@ -154,7 +155,7 @@ impl Why {
     }
 }
 
-/// Which of the runs of a scenario leave: those that differ from the newest, and all but the newest `keep`.
+/// Returns the runs of a scenario to remove: those that differ from the newest, and all but the newest `keep`.
 fn leaving(all: Vec<Kept>, keep: usize) -> Vec<(Kept, Why)> {
     let (mut counting, outdated) = in_force(all);
     let more = counting.len().saturating_sub(keep);
@@ -165,7 +166,7 @@ fn leaving(all: Vec<Kept>, keep: usize) -> Vec<(Kept, Why)> {
     outdated.chain(old).collect()
 }
 
-/// Whether a scenario's run can be compared with; the reasons why it failed its gate, where it did.
+/// Judges if a run can serve as a baseline; returns the failed conditions of its gate.
 fn judged(
     record: &RunRecord,
     scenario: &ScenarioRecord,

@@ -79,7 +79,7 @@ fn main(baselines: &Baselines) -> Baseline {
     baselines.new_or_not("main").unwrap()
 }
 
-/// What came of the only scenario of a run.
+/// Saves the only scenario of a run.
 fn saved(
     baseline: &Baseline,
     run: &RunRecord,
@@ -104,7 +104,7 @@ fn the_newest_runs_of_a_scenario_are_kept_and_read_back() {
     let baseline = main(&baselines);
     assert!(matches!(
         baselines.open("main"),
-        Err(Error::UnknownBaseline { .. })
+        Err(error) if *error.kind() == Kind::UnknownBaseline
     ));
     for number in 0..5 {
         let left = saved(&baseline, &run(number), FOREVER).unwrap();
@@ -284,10 +284,18 @@ fn a_damaged_or_newer_file_is_one_clear_message() {
         gz.finish().unwrap()
     };
     let newer = error(&pack("{\"schema_version\": 99}"));
-    assert!(matches!(newer, Error::NewerRecord { theirs: 99, .. }));
+    assert!(
+        newer.to_string().contains("has schema version 99"),
+        "{newer}"
+    );
     for bytes in [&whole[..whole.len() / 2], b"<<<<<<< ours", b"", &pack("{}")] {
         let error = error(bytes);
-        assert!(matches!(error, Error::DamagedBaseline { .. }), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("a run in a baseline, cannot be read"),
+            "{error}"
+        );
         assert_eq!(error.exit_code(), 1);
         assert!(
             error.to_string().contains("20261121-140005-abcd.json.gz"),
@@ -332,7 +340,10 @@ fn names_that_differ_in_case_alone_are_one() {
     let (_folder, baselines) = baselines();
     saved(&main(&baselines), &run(0), FOREVER).unwrap();
     let error = baselines.new_or_not("Main").unwrap_err();
-    assert!(matches!(error, Error::BaselineName { .. }), "{error}");
+    assert!(
+        error.to_string().contains("is not a valid baseline name"),
+        "{error}"
+    );
     let error = baselines.open("mian").unwrap_err();
     assert_eq!(error.help().unwrap(), "did you mean `main`?");
     assert_eq!(error.exit_code(), 2);
@@ -557,7 +568,11 @@ fn a_file_in_the_place_of_a_baseline_is_told_as_such() {
         baselines.open("other").unwrap_err(),
         baselines.new_or_not("other").unwrap_err(),
     ] {
-        assert!(matches!(&error, Error::BaselinePlace { path } if *path == place));
+        assert!(
+            error
+                .to_string()
+                .contains(&format!("folder of baselines at `{}`", place.display()))
+        );
         assert_eq!(error.exit_code(), 2);
     }
     let all = folder.path().join(".loadtest/baselines");
@@ -567,6 +582,6 @@ fn a_file_in_the_place_of_a_baseline_is_told_as_such() {
     assert!(
         error
             .to_string()
-            .ends_with("baselines` is no folder, where baselines have one: move it away")
+            .ends_with("baselines`, found something else: move it away")
     );
 }

@@ -17,13 +17,13 @@ static TOKEN: OnceLock<String> = OnceLock::new();
 /// From here on the runner takes no line for a command: what compilers, targets and scenarios print is theirs.
 pub(super) fn stop() {
     let token = TOKEN.get_or_init(random);
-    console::command(format_args!("::stop-commands::{token}"));
+    console::print_command(format_args!("::stop-commands::{token}"));
 }
 
 /// From here on it does again.
 pub(super) fn resume() {
     if let Some(token) = TOKEN.get() {
-        console::command(format_args!("::{token}::"));
+        console::print_command(format_args!("::{token}::"));
     }
 }
 
@@ -56,24 +56,4 @@ fn data(text: &str) -> String {
 
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
-}
-
-/// The same text, no line of which is a command.
-pub(crate) fn harmless(text: &str) -> String {
-    let broken = text.replace("##[", "# #[");
-    let mut lines = Vec::new();
-    for line in broken.split('\n') {
-        // A runner leaves out blanks, and letters that nobody sees; colours may be taken out before.
-        let is_first = |at: usize| {
-            let before = anstream::adapter::strip_str(&line[..at]).to_string();
-            before
-                .chars()
-                .all(|letter| !letter.is_ascii_graphic() && !letter.is_alphanumeric())
-        };
-        lines.push(match line.find("::") {
-            Some(at) if is_first(at) => format!("{}: :{}", &line[..at], &line[at + 2..]),
-            _ => line.to_owned(),
-        });
-    }
-    lines.join("\n")
 }

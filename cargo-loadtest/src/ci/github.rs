@@ -58,7 +58,7 @@ impl Step {
     pub(super) fn failed(&self, error: &Error) {
         let mut text = console::clean_lines(&error.to_string());
         if let Some(help) = error.help() {
-            let _ = write!(text, "\n{}", console::clean_lines(&help));
+            let _ = write!(text, "\n{}", console::clean_lines(help));
         }
         self.summarise(|_| {
             let quoted = text.replace('\n', "\n    ");
@@ -93,7 +93,7 @@ impl Step {
         let page = write(room);
         if page.len() > room {
             let limit = SUMMARY / 1024;
-            console::warning(format_args!(
+            console::print_warning(format_args!(
                 "the summary of this step is full: GitHub shows {limit} KiB"
             ));
             return;
@@ -134,7 +134,7 @@ impl Step {
         }
         command::resume();
         for line in lines {
-            console::command(line);
+            console::print_command(line);
         }
         command::stop();
     }
@@ -209,7 +209,7 @@ fn is_within_a_line(path: &Path) -> std::io::Result<bool> {
 
 fn tell_of(name: &str, path: &Path, written: std::io::Result<()>) {
     if let Err(error) = written {
-        console::warning(format_args!(
+        console::print_warning(format_args!(
             "could not write `{}`, which `{name}` names: {error}",
             path.display()
         ));

@@ -12,7 +12,6 @@ mod tests;
 use crate::cli::Format;
 use crate::console;
 use crate::error::Error;
-pub(crate) use command::harmless;
 use github::Step;
 use loadtest_model::card::Report;
 use std::path::Path;
@@ -49,7 +48,7 @@ impl Session {
     /// Begins one, where `--ci` asks for it: from here on nothing that is printed is a command to the server.
     pub(crate) fn begin(asked: bool) -> Self {
         if asked {
-            console::be_plain();
+            console::disable_redraw();
         }
         let github = Step::of_environment().filter(|_| asked);
         if github.is_some() {

@@ -1,26 +1,26 @@
-//! A curl command in the command line: in its place, and where it is not.
+//! Curl commands in the command line.
 
 use super::values;
 use clap::{Arg, Args};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Requests from elsewhere, in the place of scenarios.
+/// Curl commands to send instead of scenarios.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Without a scenario")]
 pub(crate) struct CurlArgs {
-    /// Take the requests of the curl commands in this text, as it was copied for whatever shell; `-` is standard input
+    /// Send the curl commands in this file, copied for any shell; `-` reads standard input
     #[arg(long = "curl", value_name = "FILE", conflicts_with = "packages", value_parser = values::path())]
     pub(crate) file: Option<PathBuf>,
     /// Read the files that curl commands name, such as `-d @body.json`
     #[arg(long)]
     pub(crate) allow_files: bool,
-    /// Take the requests of this curl command: a load test without any code
+    /// Send the requests of this curl command: a load test without code
     #[arg(last = true, value_name = "curl .. URL", conflicts_with_all = ["file", "packages"])]
     pub(crate) command: Vec<OsString>,
 }
 
-/// An argument of a command that takes requests from elsewhere or selects scenarios: one excludes the other.
+/// Makes curl commands and the selection of scenarios exclude each other.
 pub(super) fn beside_filters(argument: Arg) -> Arg {
     if ["file", "command"].contains(&argument.get_id().as_str()) {
         argument.conflicts_with_all(["filters", "tags", "mix"])
@@ -30,13 +30,13 @@ pub(super) fn beside_filters(argument: Arg) -> Arg {
 }
 
 impl CurlArgs {
-    /// Whether there are requests from elsewhere.
+    /// Returns true when curl commands are given.
     pub(crate) fn are_given(&self) -> bool {
         self.file.is_some() || !self.command.is_empty()
     }
 }
 
-/// What is wrong where a curl command is given without the `--` that it stands behind.
+/// Returns the mistake of a curl command given without `--` before it.
 pub(super) fn misplaced(all: &[OsString]) -> Option<String> {
     let words: Vec<_> = all
         .iter()
@@ -64,7 +64,7 @@ pub(super) fn misplaced(all: &[OsString]) -> Option<String> {
         _ => return None,
     };
     is_given.then(|| {
-        format!("a curl command stands behind `--`: `cargo loadtest {name} [OPTIONS] -- curl ..`")
+        format!("a curl command goes after `--`: `cargo loadtest {name} [OPTIONS] -- curl ..`")
     })
 }
 
@@ -81,17 +81,14 @@ mod tests {
     fn a_curl_command_without_its_dashes_is_told_where_it_stands() {
         for (line, words) in [
             ("x|run|curl|http://h/", "loadtest run [OPTIONS] -- curl"),
-            (
-                "x|run|--users|2|curl|-H|a: b|http://h/",
-                "stands behind `--`",
-            ),
-            ("x|run|curl http://h/", "stands behind `--`"),
-            ("x|run|--curl|curl http://h/", "stands behind `--`"),
+            ("x|run|--users|2|curl|-H|a: b|http://h/", "goes after `--`"),
+            ("x|run|curl http://h/", "goes after `--`"),
+            ("x|run|--curl|curl http://h/", "goes after `--`"),
             (
                 "x|-q|import|curl|http://h/",
                 "loadtest import curl [OPTIONS] -- curl",
             ),
-            ("x|import|curl|curl|http://h/", "stands behind `--`"),
+            ("x|import|curl|curl|http://h/", "goes after `--`"),
             ("x|debug|curl|http://h/", "loadtest debug [OPTIONS] -- curl"),
             ("x|plan|curl|http://h/", "loadtest plan [OPTIONS] -- curl"),
         ] {

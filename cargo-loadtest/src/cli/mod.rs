@@ -1,4 +1,4 @@
-//! The command line: clap types only, in cargo's words and style.
+//! The command line: clap types only, in the style of cargo.
 
 mod capacity;
 mod curl;
@@ -46,40 +46,40 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// What is to be done.
+/// A command of the tool.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Add a load test to a package: the test target, an example scenario and `loadtest.toml`
     Init(InitArgs),
-    /// Show the scenarios of the workspace
+    /// List the scenarios of the workspace
     List(ListArgs),
-    /// Show what a run would send, and send nothing
+    /// Print what a run would send, without sending it
     Plan(Box<PlanArgs>),
-    /// Run scenarios one after another, and grade them
+    /// Run and grade scenarios, one after another
     Run(Box<RunArgs>),
-    /// Run one journey of a scenario, and show every request and answer
+    /// Run one journey of a scenario and print every request and response
     Debug(Box<DebugArgs>),
-    /// Search for the highest arrival rate at which a scenario meets an SLO
+    /// Find the highest arrival rate at which a scenario meets an SLO
     Capacity(Box<CapacityArgs>),
-    /// Write a scenario from requests that were recorded elsewhere
+    /// Write a scenario from recorded requests: curl, HAR, OpenAPI, Postman
     Import(ImportArgs),
-    /// Write a scenario as data
+    /// Print the definition of a scenario as JSON
     Export(ExportArgs),
-    /// Copy the source of a scenario as a new version, right below the old one
+    /// Copy the source of a scenario below itself, as a new version
     Duplicate(DuplicateArgs),
-    /// Grade and export the record of an earlier run
+    /// Grade and export an earlier run
     Report(ReportArgs),
-    /// Say what changed between a baseline, or a run, and another run
+    /// Compare a run with a baseline or with another run
     Compare(CompareArgs),
-    /// Show the runs of each scenario, and the version and commit each belongs to
+    /// List the runs of each scenario with their version and commit
     History(HistoryArgs),
-    /// Keep runs under a name that later runs are compared with
+    /// Save, list and remove baselines
     Baseline(BaselineArgs),
-    /// Show what is in force, and from where
+    /// Print the effective configuration and where each value comes from
     Config(ConfigArgs),
 }
 
-/// When to use colour, in cargo's words.
+/// The values of `--color`, as cargo has them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
     #[default]
@@ -94,12 +94,12 @@ pub(crate) enum Color {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
-    /// Write the report as FORMAT: `html`, `pdf`, `json`, `junit`, `markdown`, `csv` or `openmetrics`; without PATH into the folder of the run, with `-` to standard output in place of the card
+    /// Write a report: `html`, `pdf`, `json`, `junit`, `markdown`, `csv` or `openmetrics`. PATH defaults to the folder of the run; `-` replaces the card on standard output
     #[arg(long, value_name = "FORMAT[=PATH]")]
     pub(crate) export: Vec<Export>,
     #[command(flatten)]
     pub(crate) pdf: PdfArgs,
-    /// Run all scenarios at once, not one after another; a given rate, number of users or of iterations is the total, split by `#[scenario(weight = ..)]`
+    /// Run all scenarios at once. `--rate`, `--users` and `--iterations` are totals, split by `#[scenario(weight = ..)]`
     #[arg(long)]
     pub(crate) mix: bool,
     #[command(flatten)]
@@ -112,20 +112,20 @@ pub(crate) struct RunArgs {
     pub(crate) project: ProjectArgs,
 }
 
-/// What must hold, besides the thresholds of the scenarios.
+/// Conditions to pass, besides the thresholds of the scenarios.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Gate")]
 pub(crate) struct GateArgs {
-    /// Fail below this overall grade: `A+` to `F`
+    /// Fail if the overall grade is below this one: `A+` to `F`
     #[arg(long, value_name = "GRADE", allow_hyphen_values = true)]
     pub(crate) min_grade: Option<Letter>,
-    /// Fail when something became worse than in this baseline, beyond margin and chance
+    /// Fail if a figure is significantly worse than in this baseline
     #[arg(long, value_name = "NAME")]
     pub(crate) baseline: Option<String>,
-    /// Compare with no baseline, whatever `loadtest.toml` or the environment says
+    /// Do not compare with the baseline of `loadtest.toml` or the environment
     #[arg(long, conflicts_with = "baseline")]
     pub(crate) no_baseline: bool,
-    /// Run as on a build server: plain lines, reports for it, its summary, outputs and annotations
+    /// Run for CI: plain lines, reports, job summary, outputs and annotations
     #[arg(long)]
     pub(crate) ci: bool,
 }
@@ -135,14 +135,14 @@ pub(crate) struct GateArgs {
 pub(crate) struct ListArgs {
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
-    /// For people, or as an array of definitions
+    /// Output format; `json` prints an array of definitions
     #[arg(long, value_enum, default_value_t, value_name = "FMT")]
     pub(crate) format: ResultFormat,
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
 }
 
-/// How `list` and `plan` print.
+/// The output format of a command that prints data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ResultFormat {
     #[default]
@@ -156,10 +156,10 @@ pub(crate) enum ResultFormat {
 pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
-    /// Plan all selected scenarios at once, in one process; the total of `--rate`, `--users` or `--iterations` is split by their weights
+    /// Plan all selected scenarios at once. `--rate`, `--users` and `--iterations` are totals, split by their weights
     #[arg(long)]
     pub(crate) mix: bool,
-    /// For people, or as an array of plans
+    /// Output format; `json` prints an array of plans
     #[arg(long, value_enum, default_value_t, value_name = "FMT")]
     pub(crate) format: ResultFormat,
     #[command(flatten)]
@@ -173,10 +173,10 @@ pub(crate) struct PlanArgs {
 /// `cargo loadtest debug`.
 #[derive(Debug, Args)]
 pub(crate) struct DebugArgs {
-    /// The scenario: its identity (`package::module::function`), an end of it, or a part that no other one has
+    /// Scenario name (`package::module::function`), its end, or any unique part
     #[arg(value_name = "SCENARIO", required_unless_present_any = ["file", "command"], conflicts_with_all = ["file", "command"])]
     pub(crate) scenario: Option<String>,
-    /// The iteration of a run with this seed and load, counted from 0; `USER.N` in a load of users, each of whom counts its own
+    /// Run this iteration of a run with the same seed and load, counted from 0; `USER.N` where the load is a number of users
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) iteration: Option<Number>,
     #[command(flatten)]
@@ -190,10 +190,10 @@ pub(crate) struct DebugArgs {
 /// `cargo loadtest export`.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
-    /// The scenario: its identity (`package::module::function`), an end of it, or a part that no other one has
+    /// Scenario name (`package::module::function`), its end, or any unique part
     #[arg(value_name = "SCENARIO")]
     pub(crate) scenario: String,
-    /// Write to this file; `-` is standard output
+    /// Output file; `-` writes to standard output
     #[arg(short, long, value_name = "PATH", default_value = "-", value_parser = values::path())]
     pub(crate) output: PathBuf,
     #[command(flatten)]
@@ -203,10 +203,10 @@ pub(crate) struct ExportArgs {
 /// `cargo loadtest duplicate`.
 #[derive(Debug, Args)]
 pub(crate) struct DuplicateArgs {
-    /// The scenario: its identity (`package::module::function`), an end of it, or a part that no other one has
+    /// Scenario name (`package::module::function`), its end, or any unique part
     #[arg(value_name = "SCENARIO")]
     pub(crate) scenario: String,
-    /// The name of the function that the copy becomes
+    /// Function name of the copy
     #[arg(value_name = "NEW_NAME")]
     pub(crate) name: String,
     #[command(flatten)]
@@ -216,25 +216,25 @@ pub(crate) struct DuplicateArgs {
 /// `cargo loadtest report`.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// The run: an identifier or its beginning, a path, or `latest`
+    /// Run identifier or its beginning, path, or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     pub(crate) run: String,
-    /// Tell the build server, and write reports for it: its summary, outputs and annotations
+    /// Report to CI: job summary, outputs, annotations and reports
     #[arg(long)]
     pub(crate) ci: bool,
-    /// Grade anew: by this target T for every step, in place of those that the run had
+    /// Re-grade with this Apdex target for every step
     #[arg(long, value_name = "TIME", value_parser = values::apdex, allow_hyphen_values = true)]
     pub(crate) apdex: Option<Duration>,
-    /// Grade anew: by this error budget for every step
+    /// Re-grade with this error budget for every step
     #[arg(long, value_name = "SHARE", value_parser = units::share, allow_hyphen_values = true)]
     pub(crate) budget: Option<f64>,
-    /// Compare anew: with this baseline, in place of the one that the run was compared with
+    /// Compare with this baseline instead of the one of the run
     #[arg(long, value_name = "NAME")]
     pub(crate) baseline: Option<String>,
-    /// Fail below this overall grade: `A+` to `F`
+    /// Fail if the overall grade is below this one: `A+` to `F`
     #[arg(long, value_name = "GRADE", allow_hyphen_values = true)]
     pub(crate) min_grade: Option<Letter>,
-    /// Write the report as FORMAT: `html`, `pdf`, `json`, `junit`, `markdown`, `csv` or `openmetrics`; without PATH into the folder of the run
+    /// Write a report: `html`, `pdf`, `json`, `junit`, `markdown`, `csv` or `openmetrics`. PATH defaults to the folder of the run
     #[arg(long, value_name = "FORMAT[=PATH]")]
     pub(crate) export: Vec<Export>,
     #[command(flatten)]
@@ -246,13 +246,13 @@ pub(crate) struct ReportArgs {
 /// `cargo loadtest compare`.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// A baseline, or a run: an identifier or its beginning, a path, or `latest`
+    /// Baseline name, or a run: identifier or its beginning, path, or `latest`
     #[arg(value_name = "BASE")]
     pub(crate) base: String,
-    /// The run to compare with it
+    /// Run to compare with it
     #[arg(value_name = "NEW", default_value = "latest")]
     pub(crate) new: String,
-    /// For people, or as data
+    /// Output format
     #[arg(long, value_enum, default_value_t, value_name = "FMT")]
     pub(crate) format: ResultFormat,
     #[command(flatten)]
@@ -262,20 +262,17 @@ pub(crate) struct CompareArgs {
 /// `cargo loadtest history`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A trend is the change of p95 since the run before of the same version, load and target. It is \
-                  arithmetic and no verdict: whether a difference is more than chance, `cargo loadtest compare` says."
+    after_help = "The trend is the change of p95 since the previous run of the same version, load and target. \
+                  It is not a verdict: `cargo loadtest compare` tests whether a change is significant."
 )]
 pub(crate) struct HistoryArgs {
-    /// Only scenarios whose identity (`package::module::function`) contains this
+    /// Only scenarios whose name (`package::module::function`) contains this
     #[arg(value_name = "SCENARIO")]
     pub(crate) scenario: Option<String>,
-    /// Show which steps changed between two versions, each named by a run or by the beginning of its fingerprint
-    #[arg(long, num_args = 2, value_names = ["A", "B"])]
-    pub(crate) diff: Option<Vec<String>>,
-    /// Show this many runs of each scenario, the newest
+    /// Print at most this many runs of each scenario, newest first
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = values::at_least_one)]
     pub(crate) limit: usize,
-    /// For people, or as data
+    /// Output format
     #[arg(long, value_enum, default_value_t, value_name = "FMT")]
     pub(crate) format: ResultFormat,
     #[command(flatten)]
@@ -289,37 +286,37 @@ pub(crate) struct BaselineArgs {
     pub(crate) command: BaselineCommand,
 }
 
-/// What is done with baselines.
+/// A subcommand of `cargo loadtest baseline`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum BaselineCommand {
-    /// Keep a run under a name, beside the runs that it already has
+    /// Add a run to a baseline
     Save {
-        /// The name of the baseline
+        /// Baseline name
         #[arg(value_name = "NAME")]
         name: String,
-        /// The run: an identifier or its beginning, a path, or `latest`
+        /// Run identifier or its beginning, path, or `latest`
         #[arg(value_name = "RUN", default_value = "latest")]
         run: String,
-        /// Keep this many runs of each scenario, the newest
+        /// Keep at most this many runs of each scenario, the newest
         #[arg(long, value_name = "N", default_value_t = 5, value_parser = values::at_least_one)]
         keep: usize,
-        /// Forget the runs that the baseline has
+        /// Replace the runs already in the baseline
         #[arg(long)]
         replace: bool,
         #[command(flatten)]
         cargo: CargoArgs,
     },
-    /// Show the baselines and their runs
+    /// List the baselines and their runs
     List {
-        /// For people, or as data
+        /// Output format
         #[arg(long, value_enum, default_value_t, value_name = "FMT")]
         format: ResultFormat,
         #[command(flatten)]
         cargo: CargoArgs,
     },
-    /// Forget a baseline
+    /// Remove a baseline
     Remove {
-        /// The name of the baseline
+        /// Baseline name
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]
@@ -330,17 +327,17 @@ pub(crate) enum BaselineCommand {
 /// `cargo loadtest config`.
 #[derive(Debug, Args)]
 pub(crate) struct ConfigArgs {
-    /// For people, or as data
+    /// Output format
     #[arg(long, value_enum, default_value_t, value_name = "FMT")]
     pub(crate) format: ResultFormat,
     #[command(flatten)]
     pub(crate) cargo: CargoArgs,
 }
 
-/// How a report is written as a PDF document.
+/// Options of PDF reports.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct PdfArgs {
-    /// Take characters that the font of the PDF lacks from this TrueType or OpenType file; given several times, from the first that has them
+    /// Fallback font (TrueType or OpenType) for characters missing from the built-in PDF font; repeatable, first match wins
     #[arg(long = "pdf-font", value_name = "FILE", value_parser = values::path())]
     pub(crate) fonts: Vec<PathBuf>,
 }
@@ -348,27 +345,27 @@ pub(crate) struct PdfArgs {
 /// `cargo loadtest init`.
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// The folder of the package
+    /// Folder of the package
     #[arg(long, value_name = "DIR", conflicts_with = "package", value_parser = values::path())]
     pub(crate) path: Option<PathBuf>,
-    /// The package
+    /// Package to add the load test to
     #[arg(short, long, value_name = "SPEC", help_heading = "Package Selection")]
     pub(crate) package: Option<String>,
     /// Depend on `loadtest` from this git repository
     #[arg(long, value_name = "URL")]
     pub(crate) git: Option<String>,
-    /// The revision to use of the git repository
+    /// Use this revision of the git repository
     #[arg(long, value_name = "SHA", requires = "git")]
     pub(crate) rev: Option<String>,
 }
 
-/// Which scenarios.
+/// Selects scenarios.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct SelectionArgs {
-    /// Only scenarios whose identity (`package::module::function`) contains one of these
+    /// Only scenarios whose name (`package::module::function`) contains one of these
     #[arg(value_name = "FILTER")]
     pub(crate) filters: Vec<String>,
-    /// The filters are whole identities
+    /// Match scenario names exactly instead of by substring
     #[arg(long, requires = "filters")]
     pub(crate) exact: bool,
     /// Only scenarios with one of these tags
@@ -376,7 +373,7 @@ pub(crate) struct SelectionArgs {
     pub(crate) tags: Vec<String>,
 }
 
-/// Which packages hold the scenarios, and how cargo builds their load tests.
+/// Selects packages, and the build of their load tests.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ProjectArgs {
     /// Only scenarios of these packages
@@ -393,41 +390,41 @@ pub(crate) struct ProjectArgs {
     pub(crate) compilation: CompilationArgs,
 }
 
-/// How much load, where it differs from what the scenario declares.
+/// Overrides the load that scenarios declare.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct LoadArgs {
-    /// Take the load from `[load.NAME]` in `loadtest.toml`; other flags change it further
+    /// Use the load preset `[load.NAME]` of `loadtest.toml`; other flags override it
     #[arg(long = "load", value_name = "NAME")]
     pub(crate) preset: Option<String>,
-    /// Take the load that each scenario declares, whatever `loadtest.toml` or the environment says; other flags change it further
+    /// Ignore the load preset of `loadtest.toml` and the environment; other flags still apply
     #[arg(long, conflicts_with = "preset")]
     pub(crate) declared_load: bool,
-    /// Start iterations at this rate, whatever the target does
+    /// Arrival rate: start this many iterations per second
     #[arg(long, value_name = "N/s", value_parser = values::rate, allow_hyphen_values = true, conflicts_with_all = ["users", "iterations"])]
     pub(crate) rate: Option<f64>,
-    /// Run this many virtual users
+    /// Number of virtual users
     #[arg(long, value_name = "N", value_parser = values::users, allow_hyphen_values = true)]
     pub(crate) users: Option<u32>,
-    /// Run this many iterations in total, shared by the users
+    /// Total number of iterations, shared by the users
     #[arg(long, value_name = "N", value_parser = values::iterations, allow_hyphen_values = true)]
     pub(crate) iterations: Option<u64>,
-    /// Rise from nothing to the full load over this time, which is part of the duration
+    /// Ramp-up time; counts towards `--duration`
     #[arg(long, value_name = "TIME", value_parser = values::ramp_up, allow_hyphen_values = true)]
     pub(crate) ramp_up: Option<Duration>,
-    /// Run for this long
+    /// Duration of the run
     #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
     pub(crate) duration: Option<Duration>,
-    /// Draw weights, think times and data by this seed
+    /// Seed for weights, think times and data
     #[arg(long, value_name = "SEED", value_parser = values::seed, allow_hyphen_values = true)]
     pub(crate) seed: Option<u64>,
-    /// Join paths to this URL, whatever the scenario declares
+    /// Base URL, instead of the one the scenario declares
     #[arg(long, value_name = "URL", value_parser = values::base_url)]
     pub(crate) base_url: Option<String>,
 }
 
 impl LoadArgs {
-    /// What the flags change of a load, without the preset.
+    /// Returns the overrides of the flags, without the preset.
     pub(crate) fn overrides(&self) -> Overrides {
         Overrides {
             rate_per_second: self.rate,
@@ -439,7 +436,7 @@ impl LoadArgs {
     }
 }
 
-/// What every call of cargo gets.
+/// Options passed to every call of cargo.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Manifest Options")]
 pub(crate) struct CargoArgs {
@@ -449,7 +446,7 @@ pub(crate) struct CargoArgs {
     /// Assert that `Cargo.lock` will remain unchanged
     #[arg(long)]
     pub(crate) locked: bool,
-    /// Build without accessing the network; what `run`, `debug` and `capacity` start then has a network of its own, in which nothing but loopback can be reached
+    /// Build without network access; `run`, `debug` and `capacity` then reach only loopback addresses
     #[arg(long)]
     pub(crate) offline: bool,
     /// Build with `--locked` and without accessing the network
@@ -460,7 +457,7 @@ pub(crate) struct CargoArgs {
     pub(crate) target_dir: Option<PathBuf>,
 }
 
-/// What a build gets.
+/// Options passed to `cargo build`.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct CompilationArgs {
     /// Build with the specified profile
@@ -483,10 +480,10 @@ pub(crate) struct CompilationArgs {
     pub(crate) features: clap_cargo::Features,
 }
 
-/// Reads the command line.
+/// Parses the command line.
 ///
 /// # Errors
-/// What is wrong with it, or the help that it asks for.
+/// Mistakes, or a request for help.
 pub(crate) fn parse(all: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let all = arguments(all);
     if let Some(words) = curl::misplaced(&all) {
@@ -497,14 +494,14 @@ pub(crate) fn parse(all: impl IntoIterator<Item = OsString>) -> Result<Cli, clap
         && args.curl.allow_files
         && !args.curl.are_given()
     {
-        let words = "`--allow-files` is about the files that a curl command names: give one with `--curl FILE`, \
-                     or after `--`";
+        let words =
+            "`--allow-files` needs a curl command: give one with `--curl FILE`, or after `--`";
         return Err(Cli::command().error(ErrorKind::MissingRequiredArgument, words));
     }
     Ok(cli)
 }
 
-/// The arguments without the `loadtest` that cargo puts first.
+/// Removes the `loadtest` that cargo puts first.
 fn arguments(all: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut all: Vec<_> = all.into_iter().collect();
     if all.get(1).is_some_and(|first| first == "loadtest") {
@@ -514,7 +511,7 @@ fn arguments(all: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
 }
 
 impl Command {
-    /// Whether a build server is to be told of it.
+    /// Returns true when the command reports to CI.
     pub(crate) fn is_for_ci(&self) -> bool {
         match self {
             Self::Run(args) => args.gate.ci,
@@ -526,7 +523,7 @@ impl Command {
 }
 
 impl Color {
-    /// What goes without saying on a build server.
+    /// Returns the choice; on CI, the default is no colour.
     fn decided(self) -> Self {
         match self {
             Self::Auto if console::is_ci() => Self::Never,
@@ -534,7 +531,7 @@ impl Color {
         }
     }
 
-    /// Decides for the whole program.
+    /// Applies the choice to the whole program.
     pub(crate) fn apply(self) {
         if process::is_replaced() {
             return;
@@ -547,7 +544,7 @@ impl Color {
         .write_global();
     }
 
-    /// The word that cargo takes.
+    /// Returns the value of cargo's `--color`.
     pub(crate) fn word(self) -> &'static str {
         match self.decided() {
             Self::Auto => "auto",

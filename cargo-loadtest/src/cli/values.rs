@@ -31,12 +31,12 @@ pub(crate) enum Format {
 pub(crate) struct Export {
     /// The format.
     pub(crate) format: Format,
-    /// Where to; `None` is the folder of the run, `-` and `/dev/stdout` are standard output.
+    /// The output file; `None` is the folder of the run, `-` and `/dev/stdout` are standard output.
     pub(crate) path: Option<PathBuf>,
 }
 
 impl Export {
-    /// Whether it takes the place of the card.
+    /// Returns true if it replaces the card.
     pub(crate) fn is_result(&self) -> bool {
         let results = [Path::new("-"), Path::new("/dev/stdout")];
         self.path

@@ -1,14 +1,16 @@
 //! `cargo loadtest capacity`: the highest arrival rate at which a scenario meets an SLO.
 
-use super::{Project, publish, recorded, require_judged_validity, run};
+use super::run::{self, mistaken_plan};
+use super::{Project, publish, recorded, require_judged_validity};
 use crate::cli::{CapacityArgs, Cli, Format, RateArgs, Slo};
 use crate::console;
 use crate::error::Error;
 use crate::notify::{Planned, Run};
 use crate::policy::{self, Action};
-use crate::selection::{Found, similar};
+use crate::selection::Found;
 use crate::session::{self, Program};
 use crate::store::{self, Store};
+use crate::suggestion::find_similar;
 use crate::workspace;
 use loadtest_model::capacity::{Goal, Outcome, Purpose, Search, Trial};
 use loadtest_model::card::view;
@@ -56,7 +58,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
         goal.max_per_second,
         highest,
     )
-    .map_err(|mistakes| mistaken(found, mistakes))?;
+    .map_err(|mistakes| mistaken(found, &mistakes))?;
 
     let hash = workspace::hash(&found.binary.executable)?;
     let folder = store.create()?;
@@ -104,7 +106,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     );
     let read = made.and_then(|()| folder.fold_search(&mut record));
     if let Err(error) = read {
-        console::error(&error);
+        console::print_error(&error);
         record.not_run.push(run::not_run(found, &error));
         record.capacity = None;
     }
@@ -125,10 +127,10 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     concluded
 }
 
-/// What the command line asks for.
+/// Returns the goal of the command line.
 ///
 /// # Errors
-/// [`Error::Slo`], [`Error::NoSlo`], [`Error::Rates`].
+/// An invalid or missing SLO; rates that contradict one another.
 fn goal(args: &CapacityArgs, definition: &ScenarioDef) -> Result<Goal, Error> {
     let RateArgs {
         from,
@@ -141,11 +143,11 @@ fn goal(args: &CapacityArgs, definition: &ScenarioDef) -> Result<Goal, Error> {
     let first = from.unwrap_or_else(|| declared.map_or(FIRST, Load::peak).min(max));
     for (flag, rate) in [("--from", Some(first)), ("--min", min)] {
         if let Some(rate) = rate.filter(|rate| *rate > max) {
-            return Err(Error::Rates {
-                flag,
-                rate: view::exact_rate(rate),
-                max: view::exact_rate(max),
-            });
+            let (rate, max) = (view::exact_rate(rate), view::exact_rate(max));
+            return Err(
+                Error::usage(format!("`{flag} {rate}` is above the highest rate, {max}"))
+                    .with_help("give a higher `--max`, or a lower rate"),
+            );
         }
     }
     let slo = match &args.slo {
@@ -187,7 +189,7 @@ fn resolve(slo: &Slo, definition: &ScenarioDef) -> Result<Vec<ScopedThreshold>, 
                     let names: Vec<_> = definition.steps.iter().map(|step| &*step.name).collect();
                     let hint = if Part::NAMED.iter().any(|part| part.name() == name) {
                         format!("`{name}` is of a step: `{}.{name}.p95`", names[0])
-                    } else if let Some(name) = similar(name, names.iter().copied()) {
+                    } else if let Some(name) = find_similar(name, names.iter().copied()) {
                         format!("did you mean `{name}`?")
                     } else {
                         format!("there is `{}`", names.join("`, `"))
@@ -207,11 +209,14 @@ fn resolve(slo: &Slo, definition: &ScenarioDef) -> Result<Vec<ScopedThreshold>, 
     if mistakes.is_empty() {
         Ok(resolved)
     } else {
-        Err(Error::Slo { mistakes })
+        Err(Error::usage(format!(
+            "invalid SLO\n{}",
+            mistakes.join("\n")
+        )))
     }
 }
 
-/// Whether it is on what a search tries: the rate, and what grows with it.
+/// Returns true for conditions on the rate itself, or on counts that grow with it.
 fn is_rate(threshold: &Threshold) -> bool {
     let grows = matches!(
         threshold.metric,
@@ -237,21 +242,17 @@ fn declared_slo(definition: &ScenarioDef) -> Result<Vec<ScopedThreshold>, Error>
     }
     let is_time = |scoped: &ScopedThreshold| matches!(scoped.threshold.bound, Bound::Time(_));
     if !slo.iter().any(is_time) {
-        return Err(Error::NoSlo {
-            scenario: definition.identity(),
-        });
+        let message = format!(
+            "`{}` has no latency threshold to search against",
+            definition.identity()
+        );
+        return Err(Error::usage(message).with_help("give `--slo 'p95 < 300ms, errors < 1%'`"));
     }
     Ok(slo)
 }
 
-fn mistaken(found: &Found, mistakes: Vec<PlanError>) -> Error {
-    let identity = found.definition.identity();
-    Error::Plan {
-        mistakes: mistakes
-            .into_iter()
-            .map(|mistake| (identity.clone(), mistake))
-            .collect(),
-    }
+fn mistaken(found: &Found, mistakes: &[PlanError]) -> Error {
+    Error::usage(mistaken_plan(&found.definition, mistakes))
 }
 
 /// The load of a search, in words.
@@ -272,7 +273,7 @@ fn conditions(record: &RunRecord) -> String {
 /// Says what is searched for, and how long that takes at most.
 fn announce(request: &CapacityRequest, record: &RunRecord) {
     let goal = &request.goal;
-    console::status(
+    console::print_status(
         "Searching",
         format_args!(
             "the highest rate at which {} meets {}, seed {}",
@@ -283,7 +284,7 @@ fn announce(request: &CapacityRequest, record: &RunRecord) {
     );
     let (trials, confirmations) = goal.most();
     let longest = Duration::from_secs(goal.longest().as_secs());
-    console::status(
+    console::print_status(
         "At most",
         format_args!(
             "{} ({trials} trials and {confirmations} confirmations), and up to 30 s for the last answers \
@@ -293,7 +294,7 @@ fn announce(request: &CapacityRequest, record: &RunRecord) {
     );
 }
 
-/// What a trial came to, in a line.
+/// Prints the result of a trial in one line.
 fn tell(trial: &Trial, request: &CapacityRequest) {
     let verb = match (trial.attempt.outcome, trial.attempt.purpose) {
         (Outcome::Met, Purpose::Search) => "Met",
@@ -315,5 +316,5 @@ fn tell(trial: &Trial, request: &CapacityRequest) {
     for reason in trial.reasons.iter().take(1) {
         line = format!("{line}: {}", console::clean(reason));
     }
-    console::verdict(trial.attempt.outcome == Outcome::Met, verb, line);
+    console::print_verdict(trial.attempt.outcome == Outcome::Met, verb, line);
 }

@@ -20,7 +20,7 @@ const LARGEST: u64 = 256 * 1024 * 1024;
 /// Imports.
 ///
 /// # Errors
-/// [`Error::Import`]; a file that is there already, or cannot be written.
+/// Input that is refused; a file that is there already, or cannot be written.
 pub(crate) fn import(args: &ImportArgs, quiet: bool) -> Result<u8, Error> {
     let told = Told { quiet };
     match &args.command {
@@ -147,7 +147,7 @@ impl Told {
 
     fn put(self, to: &ImportOutput, source: &str) -> Result<(), Error> {
         if to.output == Path::new("-") {
-            return console::file(source.as_bytes());
+            return console::print_file(source.as_bytes());
         }
         if let Some(folder) = to.output.parent() {
             std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
@@ -159,7 +159,7 @@ impl Told {
 
     fn status(self, verb: &str, object: impl Display) {
         if !self.quiet {
-            console::status(verb, object);
+            console::print_status(verb, object);
         }
     }
 }
@@ -167,10 +167,11 @@ impl Told {
 /// Refuses to write the scenario over what it is made of.
 fn is_not_written(file: &Path, to: &ImportOutput) -> Result<(), Error> {
     match (file.canonicalize(), to.output.canonicalize()) {
-        (Ok(file), Ok(output)) if file == output => Err(Error::NoImport {
-            words: format!("`{}` is what is imported", to.output.display()),
-            help: "give another name for the scenario".to_owned(),
-        }),
+        (Ok(file), Ok(output)) if file == output => Err(Error::usage(format!(
+            "`{}` is what is imported",
+            to.output.display()
+        ))
+        .with_help("give another name for the scenario")),
         _ => Ok(()),
     }
 }
@@ -180,10 +181,10 @@ fn may_be_written(to: &ImportOutput) -> Result<(), Error> {
     if to.output == Path::new("-") || to.force || !to.output.exists() {
         return Ok(());
     }
-    Err(Error::NoImport {
-        words: format!("`{}` is there already", to.output.display()),
-        help: "give `--force` to write over it, or another name".to_owned(),
-    })
+    Err(
+        Error::usage(format!("`{}` is there already", to.output.display()))
+            .with_help("give `--force` to write over it, or another name"),
+    )
 }
 
 /// Says what is missing for the file to be a load test of its package.
@@ -211,7 +212,7 @@ fn tell_target(to: &ImportOutput) {
         return;
     }
     let (path, name) = (path.display(), name.display());
-    console::warning(format_args!(
+    console::print_warning(format_args!(
         "`{path}` is no load test yet: it needs these lines in `Cargo.toml`, and `loadtest` as a dev-dependency \
          (`cargo loadtest init` adds that)\n\n    [[test]]\n    name = \"{name}\"\n    path = \"{path}\"\n    \
          harness = false\n"

@@ -20,9 +20,9 @@ pub(crate) fn list(args: &ListArgs, cli: &Cli) -> Result<u8, Error> {
     match args.format {
         ResultFormat::Human => {
             let shown: Vec<_> = found.iter().map(|found| human(&found.definition)).collect();
-            console::result(shown.join("\n").trim_end())?;
+            console::print_result(shown.join("\n").trim_end())?;
         }
-        ResultFormat::Json => console::result(data(&found)?)?,
+        ResultFormat::Json => console::print_result(data(&found)?)?,
     }
     Ok(0)
 }
@@ -127,13 +127,11 @@ fn steps(text: &mut String, scenario: &ScenarioDef) {
 }
 
 fn data(found: &[Found]) -> Result<String, Error> {
-    let not_encoded = |error: serde_json::Error| Error::Internal {
-        what: format!("could not encode the scenarios: {error}"),
-    };
+    let not_encoded = Error::encode("the scenarios");
     let mut all = Vec::new();
     for found in found {
         let definition = &found.definition;
-        let mut value = serde_json::to_value(definition).map_err(not_encoded)?;
+        let mut value = serde_json::to_value(definition).map_err(&not_encoded)?;
         value["identity"] = Value::from(definition.identity());
         for (i, weight) in weights::effective(&definition.steps)
             .into_iter()
@@ -143,7 +141,7 @@ fn data(found: &[Found]) -> Result<String, Error> {
         }
         all.push(value);
     }
-    serde_json::to_string_pretty(&all).map_err(not_encoded)
+    serde_json::to_string_pretty(&all).map_err(&not_encoded)
 }
 
 #[cfg(test)]

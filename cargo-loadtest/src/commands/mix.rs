@@ -9,7 +9,7 @@ use loadtest_model::plan::Overrides;
 /// The program that holds all of `chosen`: they run in one process, which measures them alike.
 ///
 /// # Errors
-/// [`Error::SeveralPrograms`] when there is none.
+/// When there is none.
 pub(super) fn program(chosen: &[Found]) -> Result<Binary, Error> {
     let holds = |found: &Found, binary: &Binary| {
         binaries(found).any(|other| other.executable == binary.executable)
@@ -32,20 +32,35 @@ pub(super) fn program(chosen: &[Found]) -> Result<Binary, Error> {
             None => programs.push((program, vec![identity])),
         }
     }
-    Err(Error::SeveralPrograms { programs })
+    let lines: Vec<_> = programs
+        .iter()
+        .map(|(program, scenarios)| format!("\n  {program}: {}", scenarios.join(", ")))
+        .collect();
+    Err(Error::usage(format!(
+        "a mix runs in one program, and these are in {}:{}",
+        programs.len(),
+        lines.concat()
+    ))
+    .with_help(
+        "select those of one program, with a filter, `--tag` or `--package`; scenarios of several packages \
+         come into one program through a library: `use my_crate as _;`",
+    ))
 }
 
 fn binaries(found: &Found) -> impl Iterator<Item = &Binary> {
     std::iter::once(&found.binary).chain(&found.also_in)
 }
 
-/// What each of `chosen` gets of the total.
+/// Splits the total over `chosen` by weight.
 ///
 /// # Errors
-/// [`Error::Split`] when a total does not suffice for all.
+/// When a total does not suffice for all.
 pub(super) fn split(chosen: &[Found], total: &Overrides) -> Result<Vec<Overrides>, Error> {
     let weights: Vec<f64> = chosen.iter().map(|found| found.definition.weight).collect();
-    mix::split(total, &weights).map_err(|mistakes| Error::Split { mistakes })
+    mix::split(total, &weights).map_err(|mistakes| {
+        let lines: Vec<_> = mistakes.iter().map(ToString::to_string).collect();
+        Error::usage(lines.join("\n"))
+    })
 }
 
 #[cfg(test)]

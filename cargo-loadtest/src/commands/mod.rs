@@ -35,14 +35,13 @@ use loadtest_model::protocol::{
 };
 use recorded::Requests;
 
-/// What a command begins with that is about scenarios: the workspace, whose load tests can be built and
-/// asked for them.
+/// The common start of commands about scenarios: the workspace, its load tests and their scenarios.
 struct Project<'a> {
     args: &'a ProjectArgs,
     cli: &'a Cli,
     workspace: Workspace,
     interrupts: Interrupts,
-    /// Whether what is sent stays within a network of its own.
+    /// True if traffic stays within a network namespace of its own.
     offline: bool,
 }
 
@@ -94,7 +93,7 @@ impl<'a> Project<'a> {
             return Webhooks::of(&config.notify);
         }
         if !config.notify.is_empty() {
-            console::warning(
+            console::print_warning(
                 "no webhook is told of an offline run (`--offline`, LOADTEST_OFFLINE)",
             );
         }
@@ -117,9 +116,12 @@ impl<'a> Project<'a> {
         }
         let all = join(listings)?;
         if all.is_empty() {
-            return Err(Error::NoScenario {
-                place: workspace::place(packages),
-            });
+            let place = workspace::place(packages);
+            let message = format!("no scenario is linked into the load tests of {place}");
+            return Err(Error::nothing_found(message).with_help(
+                "a scenario is a function with `#[scenario]`; if they live in a library, add \
+                 `use my_crate as _;` beside `loadtest::main!();`",
+            ));
         }
         Ok(all)
     }
@@ -138,21 +140,19 @@ impl<'a> Project<'a> {
     }
 }
 
-/// Whether the environment asks for runs without a network.
+/// Returns true if the environment asks for runs without a network.
 fn is_offline() -> Result<bool, Error> {
     let value = crate::process::variable_os(OFFLINE_VARIABLE);
     let value = value.as_ref().map(|value| value.to_string_lossy());
-    is_offline_wanted(value.as_deref()).map_err(|mistake| Error::Config {
-        mistakes: vec![mistake],
-    })
+    is_offline_wanted(value.as_deref()).map_err(Error::usage)
 }
 
 /// Refuses a gate over a run whose validity the environment says not to judge.
 ///
 /// # Errors
-/// [`Error::Config`].
+/// When it is off.
 fn require_judged_validity(flag: Option<&str>) -> Result<(), Error> {
-    let value = std::env::var(VALIDITY_VARIABLE).ok();
+    let value = crate::process::variable(VALIDITY_VARIABLE);
     let mistake = match (is_validity_off(value.as_deref()), flag) {
         (Err(mistake), _) => mistake,
         (Ok(true), Some(flag)) => format!(
@@ -161,9 +161,7 @@ fn require_judged_validity(flag: Option<&str>) -> Result<(), Error> {
         ),
         _ => return Ok(()),
     };
-    Err(Error::Config {
-        mistakes: vec![mistake],
-    })
+    Err(Error::usage(mistake))
 }
 
 /// The scenarios of all programs in the order (package, file, line). One that a library brings into
@@ -197,7 +195,8 @@ fn join(listings: Vec<(Binary, Listing)>) -> Result<Vec<Found>, Error> {
     }
     if !problems.is_empty() {
         problems.dedup();
-        return Err(Error::Problems { problems });
+        let problems = problems.join("\n  ");
+        return Err(Error::usage(format!("invalid scenarios:\n  {problems}")));
     }
     all.sort_by(|one, other| {
         let place = |found: &Found| {

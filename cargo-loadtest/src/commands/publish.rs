@@ -3,26 +3,27 @@
 use crate::ci;
 use crate::cli::{Export, Format, PdfArgs};
 use crate::console;
-use crate::error::{Error, some};
+use crate::error::Error;
 use crate::export;
 use crate::export::pdf::{Font, NoFont};
 use crate::files;
 use crate::store::{self, RunFolder, Store};
+use crate::suggestion::join_some;
 use jiff::Timestamp;
 use loadtest_model::card::{Report, view, worst};
 use loadtest_model::record::RunRecord;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// What a report is exported as, and with what.
+/// The reports to write, and their options.
 #[derive(Debug, Clone)]
 pub(super) struct Exports {
     all: Vec<Export>,
     /// For characters that the PDF document would lack.
     fonts: Vec<Font>,
-    /// What the paths of sources are relative to, where a build server is told of the run.
+    /// The folder that source paths are relative to, if CI gets annotations.
     sources: Option<PathBuf>,
-    /// How many nobody asked for by name: the first ones.
+    /// The number of reports added by default, which come first.
     added: usize,
 }
 
@@ -30,11 +31,10 @@ impl Exports {
     /// Refuses, before anything is run, what could not be written afterwards.
     ///
     /// # Errors
-    /// [`Error::ExportPath`], [`Error::SameExport`], [`Error::SeveralResults`], [`Error::NoFont`];
-    /// [`Error::Io`] of a folder.
+    /// When a file could not be written, or two reports would replace one another.
     pub(super) fn check(exports: &[Export], pdf: &PdfArgs) -> Result<Self, Error> {
         if exports.iter().filter(|export| export.is_result()).count() > 1 {
-            return Err(Error::SeveralResults);
+            return Err(Error::usage("only one report can go to standard output"));
         }
         let mut taken: Vec<(Format, PathBuf)> = Vec::new();
         for export in exports.iter().filter(|export| !export.is_result()) {
@@ -43,9 +43,7 @@ impl Exports {
             };
             check_path(path)?;
             if store::is_of_a_run(path) {
-                return Err(Error::ExportOverRecord {
-                    path: path.to_path_buf(),
-                });
+                return Err(over_record(path));
             }
             take(&mut taken, export.format, path)?;
         }
@@ -74,13 +72,13 @@ impl Exports {
     /// run is known.
     ///
     /// # Errors
-    /// [`Error::SameExport`], [`Error::ExportOverRecord`].
+    /// When they would.
     fn check_places(&self, folder: &RunFolder) -> Result<(), Error> {
         let mut taken: Vec<(Format, PathBuf)> = Vec::new();
         for export in self.all.iter().filter(|export| !export.is_result()) {
             let path = place(export, folder);
             if store::is_of_a_run(&path) {
-                return Err(Error::ExportOverRecord { path });
+                return Err(over_record(&path));
             }
             take(&mut taken, export.format, &path)?;
         }
@@ -111,18 +109,19 @@ fn take(taken: &mut Vec<(Format, PathBuf)>, format: Format, path: &Path) -> Resu
         *there == place && *other != format && !is_device(path)
     };
     if taken.iter().any(is_taken) {
-        return Err(Error::SameExport {
-            path: path.to_path_buf(),
-        });
+        let message = format!("two formats cannot both be written to `{}`", path.display());
+        return Err(Error::usage(message));
     }
     taken.push((format, place));
     Ok(())
 }
 
 fn font(path: &Path) -> Result<Font, Error> {
-    let none = |why: String| Error::NoFont {
-        path: path.to_path_buf(),
-        why,
+    let none = |why: String| {
+        let path = path.display();
+        Error::usage(format!(
+            "`--pdf-font`: no font can be read from `{path}`: {why}"
+        ))
     };
     let bytes = std::fs::read(path).map_err(|error| none(error.to_string()))?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -159,11 +158,11 @@ pub(super) fn conclude(
     match (kept, published) {
         (Ok(()), published) => published,
         (Err(error), Ok(code)) => {
-            console::error(&error);
+            console::print_error(&error);
             Ok(worst([error.exit_code(), code]))
         }
         (Err(first), Err(second)) => {
-            console::error(&first);
+            console::print_error(&first);
             Err(second)
         }
     }
@@ -174,14 +173,14 @@ fn prune(store: &Store, made: &RunFolder) {
     let pruned = store.prune(made, Timestamp::now());
     if !pruned.removed.is_empty() {
         let count = view::counted(pruned.removed.len() as u64, "old run");
-        let runs = some(&pruned.removed);
-        console::status(
+        let runs = join_some(&pruned.removed);
+        console::print_status(
             "Removed",
             format_args!("{count}, as `[store]` asks for: {runs}"),
         );
     }
     for error in &pruned.failed {
-        console::caution(error);
+        console::print_caution(error);
     }
 }
 
@@ -214,7 +213,7 @@ pub(super) fn publish(
             Err(error) => {
                 // Each is told; the last one by whoever called.
                 if let Some(before) = failed.replace(error) {
-                    console::error(&before);
+                    console::print_error(&before);
                 }
             }
         }
@@ -232,8 +231,8 @@ pub(super) fn publish(
         });
     }
     let printed = match result {
-        Some(file) => console::file(&file),
-        None => console::result(page(&report, folder, &written).trim_end()),
+        Some(file) => console::print_file(&file),
+        None => console::print_result(page(&report, folder, &written).trim_end()),
     };
     match failed {
         Some(error) => Err(error),
@@ -243,7 +242,8 @@ pub(super) fn publish(
 
 /// The card, and where everything is.
 fn page(report: &Report, folder: &RunFolder, written: &[(&str, PathBuf)]) -> String {
-    let card = export::terminal::render(report, console::width(), console::colours_results());
+    let card =
+        export::terminal::render(report, console::result_width(), console::colours_results());
     let mut text = format!("{}\n", card.trim_end());
     if folder.record().exists() {
         let _ = write!(text, "\nrecord  {}", folder.record().display());
@@ -257,20 +257,28 @@ fn page(report: &Report, folder: &RunFolder, written: &[(&str, PathBuf)]) -> Str
 /// Refuses a file that could not be there.
 ///
 /// # Errors
-/// [`Error::ExportPath`]; [`Error::Io`] of a folder that takes no file.
+/// When no file can be there.
 pub(super) fn check_path(path: &Path) -> Result<(), Error> {
     let folder = folder_of(path);
     // What ends as a folder does is one, also if it is not there.
     let names_folder = path.as_os_str().as_encoded_bytes().ends_with(b"/");
     if !folder.is_dir() || path.is_dir() || names_folder || path.file_name().is_none() {
-        return Err(Error::ExportPath {
-            path: path.to_path_buf(),
-        });
+        return Err(Error::usage(format!(
+            "nothing can be written to `{}`: its folder does not exist, or it is a folder itself",
+            path.display()
+        )));
     }
     if is_device(path) {
         return Ok(());
     }
     files::try_write(path)
+}
+
+fn over_record(path: &Path) -> Error {
+    Error::usage(format!(
+        "refusing to overwrite `{}`, part of the record of a run, with a report",
+        path.display()
+    ))
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -287,7 +295,7 @@ fn whole(path: &Path) -> PathBuf {
     folder.join(path.file_name().unwrap_or_default())
 }
 
-/// Whether something is there that is no file, and takes one output after another.
+/// Returns true for a device or a pipe, which takes several outputs.
 fn is_device(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
 }
@@ -357,7 +365,10 @@ mod tests {
         for other in ["a", "./a", "x/../a"] {
             let same = export(Format::Html, other);
             let error = check(&[first.clone(), same]).unwrap_err();
-            assert!(matches!(error, Error::SameExport { .. }), "{error}");
+            assert!(
+                error.to_string().contains("two formats cannot both"),
+                "{error}"
+            );
             assert_eq!(error.exit_code(), 2);
         }
         let null = |format| Export {
@@ -395,7 +406,10 @@ mod tests {
         places.push(Some(place("link.json")));
         for path in places {
             let error = json(path).unwrap_err();
-            assert!(matches!(error, Error::ExportOverRecord { .. }), "{error}");
+            assert!(
+                error.to_string().contains("refusing to overwrite"),
+                "{error}"
+            );
             assert_eq!(error.exit_code(), 2);
         }
         write("report.json", "{\n  \"schema_version\": 1,\n");
@@ -412,7 +426,10 @@ mod tests {
         ];
         let exports = Exports::check(&both, &PdfArgs::default()).unwrap();
         let error = exports.check_places(&run).unwrap_err();
-        assert!(matches!(error, Error::SameExport { .. }), "{error}");
+        assert!(
+            error.to_string().contains("two formats cannot both"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(super) struct Requests {
 /// The requests that the command line gives or names; none where it asks for scenarios.
 ///
 /// # Errors
-/// [`Error::Import`]; a file that cannot be read.
+/// Input that is refused; a file that cannot be read.
 pub(super) fn requests(args: &CurlArgs) -> Result<Option<Requests>, Error> {
     if !args.are_given() {
         return Ok(None);
@@ -76,7 +76,7 @@ pub(super) fn read(
 /// Warns where this program is to measure what it sends itself, and was not made for it.
 pub(super) fn warn_of_debug_build(quiet: bool) {
     if cfg!(debug_assertions) && !quiet {
-        console::warning(
+        console::print_warning(
             "this tool sends the requests itself, and was built without optimisation: each costs it several times the \
              processor time; install it (`cargo install --path cargo-loadtest`) to measure",
         );
@@ -93,13 +93,11 @@ fn words(command: &[OsString]) -> Result<Vec<Vec<u8>>, Error> {
         return Ok(words);
     }
     let first = String::from_utf8_lossy(&words[0]).into_owned();
-    Err(Error::NoImport {
-        words: format!(
-            "after `--` comes a curl command, and this begins with `{}`",
-            console::clean(&first)
-        ),
-        help: "write `-- curl http://..`; filters come without `--`".to_owned(),
-    })
+    Err(Error::usage(format!(
+        "after `--` comes a curl command, and this begins with `{}`",
+        console::clean(&first)
+    ))
+    .with_help("write `-- curl http://..`; filters come without `--`"))
 }
 
 /// The text of a file, or of standard input, which may have so many bytes.
@@ -122,17 +120,14 @@ pub(super) fn text(path: &Path, most: u64) -> Result<Input, Error> {
     };
     if bytes.len() as u64 > most {
         let most = most / (1024 * 1024);
-        return Err(Error::NoImport {
-            words: format!("{}: this has more than {most} MiB", console::clean(&name)),
-            help: "import a part of it".to_owned(),
-        });
+        return Err(Error::usage(format!(
+            "{}: this has more than {most} MiB",
+            console::clean(&name)
+        ))
+        .with_help("import a part of it"));
     }
     if is_utf_16(&bytes) {
-        return Err(Error::NoImport {
-            words: format!("{}:1:1: this is UTF-16", console::clean(&name)),
-            help: "save the text as UTF-8; in PowerShell, write it with `Set-Content -Encoding utf8` and not with `>`"
-                .to_owned(),
-        });
+        return Err(Error::usage(format!("{}:1:1: this is UTF-16", console::clean(&name))).with_help("save the text as UTF-8; in PowerShell, write it with `Set-Content -Encoding utf8` and not with `>`"));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
@@ -143,13 +138,11 @@ pub(super) fn text(path: &Path, most: u64) -> Result<Input, Error> {
             .next()
             .map_or(0, |last| last.chars().count())
             + 1;
-        Error::NoImport {
-            words: format!(
-                "{}:{line}:{column}: this is not UTF-8",
-                console::clean(&name)
-            ),
-            help: "save the text as UTF-8".to_owned(),
-        }
+        Error::usage(format!(
+            "{}:{line}:{column}: this is not UTF-8",
+            console::clean(&name)
+        ))
+        .with_help("save the text as UTF-8")
     })?;
     // What editors of Windows put at the beginning.
     let text = text
@@ -179,10 +172,12 @@ pub(super) fn refused(input: &Input, mistake: Mistake, from: &str) -> Error {
         let name = console::clean(&input.name);
         format!("import it with `cargo loadtest import {other} {name}`")
     });
-    Error::Import {
-        excerpt: input.excerpt(&mistake.span),
-        words: redact_text(&mistake.words, &[]),
-        help: other.or(mistake.help),
+    let excerpt = input.excerpt(&mistake.span);
+    let words = redact_text(&mistake.words, &[]);
+    let error = Error::usage(format!("{words}\n{excerpt}"));
+    match other.or(mistake.help) {
+        Some(help) => error.with_help(help),
+        None => error,
     }
 }
 
@@ -204,7 +199,7 @@ impl Requests {
         for note in &self.recording.notes {
             let excerpt = self.input.excerpt(&note.span);
             let words = redact_text(&note.words, &[]);
-            console::warning(format_args!("{words}\n{excerpt}"));
+            console::print_warning(format_args!("{words}\n{excerpt}"));
         }
     }
 
@@ -217,8 +212,8 @@ impl Requests {
         }
         let root = &project.workspace.start;
         let replayed = replay_recording(&recording, &self.recording, &self.input, root);
-        let replayed = replayed.map_err(|error| Error::Internal {
-            what: format!("the requests cannot be handed on: {error}"),
+        let replayed = replayed.map_err(|error| {
+            Error::failure(format!("the requests cannot be handed on: {error}"))
         })?;
         Ok(Found {
             binary: Binary {

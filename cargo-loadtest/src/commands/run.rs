@@ -5,7 +5,7 @@ use crate::baselines::{Against, Baseline, Baselines};
 use crate::cli::{Cli, Format, RunArgs};
 use crate::config::Config;
 use crate::console;
-use crate::error::Error;
+use crate::error::{Error, Kind};
 use crate::files;
 use crate::interrupt::Interrupts;
 use crate::live::Live;
@@ -18,8 +18,9 @@ use crate::workspace::{self, Binary};
 use loadtest::redact;
 use loadtest_model::card::view;
 use loadtest_model::comparison::Ahead;
+use loadtest_model::definition::ScenarioDef;
 use loadtest_model::failure::FailureKind;
-use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
+use loadtest_model::plan::{GradingDefaults, Overrides, Plan, PlanError};
 use loadtest_model::protocol::{Request, RunRequest};
 use loadtest_model::record::{
     Ending, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord,
@@ -124,19 +125,21 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
 /// that no run has been saved in yet, unless it looks like a slip for one that there is.
 ///
 /// # Errors
-/// [`Error::BaselineName`], [`Error::UnknownBaseline`].
+/// A name that is invalid or unknown.
 fn baseline(baselines: &Baselines, name: &str, is_ci: bool) -> Result<Baseline, Error> {
     match baselines.open(name) {
-        Err(error @ Error::UnknownBaseline { .. }) if is_ci && !baselines.is_slip(name)? => {
+        Err(error)
+            if is_ci && *error.kind() == Kind::UnknownBaseline && !baselines.is_slip(name)? =>
+        {
             let help = error.help().unwrap_or_default();
-            console::warning(format_args!("{error}: nothing is compared; {help}"));
+            console::print_warning(format_args!("{error}: nothing is compared; {help}"));
             baselines.new_or_not(name)
         }
         found => found,
     }
 }
 
-/// What the run is to be compared with.
+/// Prepares the comparison with a baseline.
 ///
 /// # Errors
 /// What is known before the load to prevent that.
@@ -163,7 +166,7 @@ fn against(
         .zip(&given)
         .map(|(found, given)| {
             let base = given.as_deref().or(found.definition.base.as_deref());
-            base.map(redact::text)
+            base.map(redact::redact_text)
         })
         .collect();
     let ahead: Vec<Ahead<'_>> = chosen
@@ -182,8 +185,7 @@ fn against(
     Ok(against)
 }
 
-/// What the command line changes of the load of each scenario; and the program that runs them all, where
-/// they run at once.
+/// Returns the overrides of each scenario, and the program that runs a mix.
 ///
 /// # Errors
 /// When they cannot run at once.
@@ -205,17 +207,17 @@ fn keep(found: &Found, result: Result<ScenarioRecord, Error>, record: &mut RunRe
     match result {
         Ok(scenario) => record.scenarios.push(scenario),
         Err(error) => {
-            console::error(&error);
+            console::print_error(&error);
             record.not_run.push(not_run(found, &error));
         }
     }
 }
 
-/// What the record keeps of a scenario that `error` prevented.
+/// Returns the entry of a scenario that `error` prevented.
 pub(super) fn not_run(found: &Found, error: &Error) -> NotRun {
     let expected = NotRun::of(&found.definition);
-    if let Error::Refused { failure, .. } = error {
-        return store::not_run(expected, failure.clone());
+    if let Kind::Refused(failure) = error.kind() {
+        return store::not_run(expected, (**failure).clone());
     }
     let mut message = error.to_string();
     let mut source = std::error::Error::source(error);
@@ -225,8 +227,10 @@ pub(super) fn not_run(found: &Found, error: &Error) -> NotRun {
     }
     NotRun {
         exit_code: error.exit_code(),
-        message: redact::text(&message).into_owned(),
-        help: error.help().map(|help| redact::text(&help).into_owned()),
+        message: redact::redact_text(&message).into_owned(),
+        help: error
+            .help()
+            .map(|help| redact::redact_text(help).into_owned()),
         ..expected
     }
 }
@@ -234,32 +238,34 @@ pub(super) fn not_run(found: &Found, error: &Error) -> NotRun {
 /// The same of one that the user did not wait for.
 fn before_its_load(found: &Found) -> NotRun {
     NotRun {
-        exit_code: Error::Interrupted.exit_code(),
+        exit_code: Error::interrupted().exit_code(),
         message: "interrupted before its load began".to_owned(),
         ..NotRun::of(&found.definition)
     }
 }
 
-/// What ends more than the scenario that it happens to: the exit code of the others, and why.
+/// Returns the exit code and the reason if a result ends the whole run.
 fn end_of_all(result: &Result<ScenarioRecord, Error>) -> Option<(u8, String)> {
     match result {
         Ok(record) => match &record.ending {
             Ending::Halted { reason } => Some((FailureKind::Withdrawn.exit_code(), reason.clone())),
             _ => None,
         },
-        Err(Error::Refused { failure, .. })
-            if matches!(
-                failure.kind,
-                FailureKind::Withdrawn | FailureKind::NotOffline
-            ) =>
-        {
-            Some((failure.kind.exit_code(), failure.message.clone()))
-        }
-        Err(_) => None,
+        Err(error) => match error.kind() {
+            Kind::Refused(failure)
+                if matches!(
+                    failure.kind,
+                    FailureKind::Withdrawn | FailureKind::NotOffline
+                ) =>
+            {
+                Some((failure.kind.exit_code(), failure.message.clone()))
+            }
+            _ => None,
+        },
     }
 }
 
-/// What the record keeps of a scenario after the end of all.
+/// Returns the entry of a scenario after the end of the whole run.
 fn after_the_end(found: &Found, exit_code: u8, reason: &str) -> NotRun {
     NotRun {
         exit_code,
@@ -268,11 +274,11 @@ fn after_the_end(found: &Found, exit_code: u8, reason: &str) -> NotRun {
     }
 }
 
-/// What the scenarios of one invocation have in common.
+/// Data shared by the scenarios of one invocation.
 struct Series<'a> {
     folder: &'a RunFolder,
     args: &'a RunArgs,
-    /// Those of each scenario.
+    /// Overrides, one per scenario.
     overrides: &'a [Overrides],
     config: &'a Config,
     seed: u64,
@@ -282,7 +288,7 @@ struct Series<'a> {
 }
 
 impl Series<'_> {
-    /// One scenario after another; what prevents one is printed, and the next one runs.
+    /// Runs the scenarios one after another; prints the error of each that fails.
     fn run_in_turn(&self, chosen: &[Found], record: &mut RunRecord) {
         let mut ended: Option<(u8, String)> = None;
         for (i, found) in chosen.iter().enumerate() {
@@ -298,7 +304,7 @@ impl Series<'_> {
             }
             if !self.quiet && chosen.len() > 1 {
                 let identity = found.definition.identity();
-                console::status(
+                console::print_status(
                     "Running",
                     format_args!("{identity} ({}/{})", i + 1, chosen.len()),
                 );
@@ -317,7 +323,7 @@ impl Series<'_> {
         record: &mut RunRecord,
     ) -> Result<(), Error> {
         if !self.quiet && chosen.len() > 1 {
-            console::status("Running", format_args!("{} at once", chosen.len()));
+            console::print_status("Running", format_args!("{} at once", chosen.len()));
         }
         let hash = workspace::hash(&binary.executable)?;
         let requests: Vec<_> = chosen
@@ -386,16 +392,25 @@ pub(super) fn plan(
         match Plan::new(definition, overrides, grading, seed) {
             Ok(plan) => plans.push(plan),
             Err(errors) => {
-                let identity = definition.identity();
-                mistakes.extend(errors.into_iter().map(|error| (identity.clone(), error)));
+                mistakes.push(mistaken_plan(definition, &errors));
             }
         }
     }
     if mistakes.is_empty() {
         Ok(plans)
     } else {
-        Err(Error::Plan { mistakes })
+        Err(Error::usage(mistakes.join("\n")))
     }
+}
+
+/// Formats the mistakes of a plan, a line each.
+pub(super) fn mistaken_plan(definition: &ScenarioDef, mistakes: &[PlanError]) -> String {
+    let identity = definition.identity();
+    let lines: Vec<_> = mistakes
+        .iter()
+        .map(|mistake| format!("`{identity}`: {mistake}"))
+        .collect();
+    lines.join("\n")
 }
 
 /// Short enough to be typed again.

@@ -6,7 +6,7 @@ use loadtest_model::definition::{
     Client, Cookies, Dns, HttpVersion, ScenarioDef, StepDef, Think, Threshold,
 };
 
-/// What per-user state means to those who want to see an iteration again.
+/// A note on per-user state for those who replay an iteration.
 pub(super) const KEEPS_STATE: &str =
     "kept per user: an iteration can be replayed only with those before it";
 
@@ -29,7 +29,7 @@ pub(super) fn thresholds(thresholds: &[Threshold]) -> String {
     shown.join(", ")
 }
 
-/// How a client differs from the usual one; `None` where it does not.
+/// Describes the settings of a client that differ from the default.
 pub(super) fn client(client: &Client) -> Option<String> {
     let mut words = Vec::new();
     match client.http {
@@ -57,7 +57,7 @@ pub(super) fn client(client: &Client) -> Option<String> {
     (!words.is_empty()).then(|| words.join("; "))
 }
 
-/// How a step differs from one request an iteration.
+/// Describes the settings of a step that differ from one request per iteration.
 pub(super) fn marks(step: &StepDef) -> Vec<String> {
     let mut marks = Vec::new();
     if let Some(group) = &step.one_of {

@@ -5,9 +5,9 @@ use super::{Origin, Setting};
 use crate::console::clean;
 use std::path::{Path, PathBuf};
 
-/// What all variables begin with.
+/// The prefix of all variables.
 const PREFIX: &str = "LOADTEST_";
-/// Those that are no keys: the base URL, whether there is a network, who the caller is, and what tool and load test say to each other.
+/// Variables that are no keys: base URL, network, caller, and the messages between tool and load test.
 const OTHERS: [&str; 6] = [
     "BASE_URL", "OFFLINE", "VALIDITY", "USER", "REQUEST", "SOURCE",
 ];
@@ -22,7 +22,7 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    /// That of this process.
+    /// Reads the environment of the call.
     pub(crate) fn of_process() -> Self {
         let variables = crate::process::variables()
             .into_iter()
@@ -35,7 +35,7 @@ impl Environment {
         Self::new(variables, &folder)
     }
 
-    /// One of these variables.
+    /// Creates an environment of these variables.
     pub(crate) fn new(
         variables: impl IntoIterator<Item = (String, String)>,
         folder: &Path,
@@ -97,7 +97,7 @@ impl Environment {
         settings
     }
 
-    /// What is wrong, and what looks like a key that is misspelt.
+    /// Returns the mistakes, and warnings about variables that look like misspelt keys.
     pub(super) fn finish(self) -> (Vec<String>, Vec<String>) {
         let mut doubts = Vec::new();
         for (variable, _) in &self.variables {
@@ -108,7 +108,8 @@ impl Environment {
             let known = || self.known.iter().map(String::as_str);
             // Somebody may write the beginning of a key for the whole.
             let begins = |known: &&str| word.contains('_') && known.starts_with(word);
-            let like = crate::selection::similar(word, known()).or_else(|| known().find(begins));
+            let like =
+                crate::suggestion::find_similar(word, known()).or_else(|| known().find(begins));
             if let Some(like) = like {
                 let doubt = format!("`{variable}` is not read; did you mean `{PREFIX}{like}`?");
                 doubts.push(clean(&doubt));

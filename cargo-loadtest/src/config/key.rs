@@ -1,6 +1,6 @@
 //! A key of `loadtest.toml`: what it takes, and how that is read - from the file and from a variable alike.
 
-use crate::selection::{one_of, similar};
+use crate::suggestion::{find_similar, join_names};
 use std::path::{Path, PathBuf};
 
 /// A key of a table that is read into a `T`.
@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Key<T> {
     /// Its name within the table.
     pub(crate) name: &'static str,
-    /// What TOML is to give.
+    /// The kind of TOML value.
     pub(crate) kind: Kind,
     /// A value as it stands in the file, after the equals sign.
     pub(crate) example: &'static str,
-    /// What holds where nobody says anything.
+    /// The default.
     pub(crate) built_in: BuiltIn,
     /// Reads a value; what is wrong with it continues a sentence about it.
     pub(crate) read: fn(&Given<'_>, &mut T) -> Result<(), String>,
 }
 
-/// What TOML is to give.
+/// The kind of TOML value of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A text; of a quantity with this unit, where somebody leaves it out.
@@ -41,7 +41,7 @@ impl Kind {
     pub(crate) const TEXT: Self = Self::Text { unit: "" };
 }
 
-/// What holds where nobody says anything.
+/// The default of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BuiltIn {
     /// This value.
@@ -81,10 +81,10 @@ impl Given<'_> {
     }
 }
 
-/// What is wrong with a word that is none of `known`.
+/// Formats the mistake of a word that is none of `known`.
 pub(crate) fn unknown(word: &str, known: &[&str]) -> String {
-    similar(word, known.iter().copied()).map_or_else(
-        || format!("there is {}", one_of(known)),
+    find_similar(word, known.iter().copied()).map_or_else(
+        || format!("there is {}", join_names(known)),
         |name| format!("did you mean `{name}`?"),
     )
 }

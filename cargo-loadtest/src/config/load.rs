@@ -4,7 +4,7 @@ use super::key::{BuiltIn, Key, Kind};
 use super::reader::{Reader, Value};
 use crate::cli::values;
 use crate::error::Error;
-use crate::selection::similar;
+use crate::suggestion::{find_similar, join_names};
 use loadtest_model::plan::Overrides;
 
 /// A load under a name.
@@ -14,12 +14,12 @@ pub(crate) struct Preset {
     pub(crate) name: String,
     /// The line of its table.
     pub(crate) line: usize,
-    /// What it makes of the load that a scenario declares.
+    /// The overrides of the declared load.
     pub(crate) overrides: Overrides,
 }
 
-/// What `flags` make of `preset`: a rate, users or iterations among them take the place of its own; ramp
-/// and duration stay where the new load has them.
+/// Merges `flags` into `preset`. A rate, users or iterations among the flags replace those of the preset; ramp-up and
+/// duration stay where the new load has them.
 pub(crate) fn changed(preset: &Overrides, flags: &Overrides) -> Overrides {
     let mut load = preset.clone();
     if flags.rate_per_second.is_some() {
@@ -49,16 +49,21 @@ pub(crate) fn changed(preset: &Overrides, flags: &Overrides) -> Overrides {
 /// The preset called `name`.
 ///
 /// # Errors
-/// [`Error::UnknownPreset`].
+/// When there is none.
 pub(super) fn find<'p>(presets: &'p [Preset], name: &str) -> Result<&'p Preset, Error> {
     let found = presets.iter().find(|preset| preset.name == name);
     found.ok_or_else(|| {
         let known: Vec<_> = presets.iter().map(|preset| preset.name.clone()).collect();
-        Error::UnknownPreset {
-            suggestion: similar(name, known.iter().map(String::as_str)).map(str::to_owned),
-            name: name.to_owned(),
-            known,
-        }
+        let suggestion = find_similar(name, known.iter().map(String::as_str));
+        let instead = match (suggestion, &known[..]) {
+            (_, []) => "`loadtest.toml` has no `[load.NAME]`".to_owned(),
+            (None, known) => format!("there is {}", join_names(known)),
+            (Some(name), [_]) => format!("did you mean `{name}`?"),
+            (Some(name), known) => {
+                format!("did you mean `{name}`? There is {}", join_names(known))
+            }
+        };
+        Error::usage(format!("there is no load `{name}`; {instead}"))
     })
 }
 
@@ -160,7 +165,7 @@ pub(super) fn read(value: Value<'_, '_>, reader: &mut Reader<'_>) -> Vec<Preset>
     presets
 }
 
-/// What no scenario could run with.
+/// Returns the settings that no scenario could run with.
 fn mistakes(load: &Overrides) -> Vec<&'static str> {
     let mut mistakes = Vec::new();
     if *load == Overrides::default() {

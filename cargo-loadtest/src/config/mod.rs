@@ -37,12 +37,12 @@ use toml::de::DeTable;
 /// The name of the file.
 pub(crate) const FILE_NAME: &str = "loadtest.toml";
 
-/// What is in force, but for the command line.
+/// The effective configuration, without the command line.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Config {
     /// The folder of the file, or the root of the workspace where there is none: baselines are beside it.
     pub(crate) folder: PathBuf,
-    /// Whether there is a file.
+    /// True if the file exists.
     pub(crate) is_file: bool,
     /// `[store]`.
     pub(crate) store: StoreConfig,
@@ -77,11 +77,11 @@ pub(crate) struct Setting {
     pub(crate) words: Vec<String>,
     /// The folder that paths in it are relative to.
     base: PathBuf,
-    /// Where it stands.
+    /// The file or variable it comes from.
     pub(crate) origin: Origin,
 }
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// A line of the file.
@@ -103,11 +103,11 @@ pub(crate) struct Known {
     pub(crate) section: &'static str,
     /// The key in it.
     pub(crate) name: &'static str,
-    /// What holds where nobody says anything.
+    /// The default.
     pub(crate) built_in: BuiltIn,
     /// A value as it stands in the file.
     pub(crate) example: &'static str,
-    /// What it takes.
+    /// The kind of value it takes.
     pub(crate) kind: Kind,
 }
 
@@ -136,11 +136,11 @@ impl Config {
     /// the defaults where there is neither. Variables that look misspelt are told.
     ///
     /// # Errors
-    /// [`Error::Config`] with every mistake; a file that cannot be read.
+    /// Every mistake at once; a file that cannot be read.
     pub(crate) fn load(start: &Path, root: &Path) -> Result<Self, Error> {
         let (config, doubts) = Self::layers(start, root, Environment::of_process())?;
         for doubt in doubts {
-            console::warning(doubt);
+            console::print_warning(doubt);
         }
         Ok(config)
     }
@@ -207,7 +207,7 @@ impl Config {
         if mistakes.is_empty() {
             Ok((config, doubts))
         } else {
-            Err(Error::Config { mistakes })
+            Err(Error::usage(mistakes.join("\n")))
         }
     }
 
@@ -329,7 +329,7 @@ impl Config {
         }
     }
 
-    /// Where presets are named that there are not.
+    /// Returns the presets that are named but do not exist.
     fn unknown_presets(&self) -> Vec<(&Origin, String)> {
         let names = self
             .settings
@@ -341,7 +341,7 @@ impl Config {
             .collect()
     }
 
-    /// What set a key: the last that did. With `ci`, a key of `[run]` may be set by `[ci]`.
+    /// Returns the setting that set a key last. With `ci`, `[ci]` may set a key of `[run]`.
     pub(crate) fn setting(&self, section: &str, name: &str) -> Option<&Setting> {
         let sections = match section {
             "ci" => ["ci", "run"],
@@ -351,7 +351,7 @@ impl Config {
         settings.find(|setting| setting.name == name && sections.contains(&setting.section))
     }
 
-    /// What `run` does where its command line says nothing.
+    /// Returns the defaults of `run`.
     pub(crate) fn defaults(&self, ci: bool) -> &RunDefaults {
         if ci { &self.ci } else { &self.run }
     }
@@ -359,15 +359,15 @@ impl Config {
     /// The preset called `name`.
     ///
     /// # Errors
-    /// [`Error::UnknownPreset`].
+    /// When there is none.
     pub(crate) fn preset(&self, name: &str) -> Result<&Preset, Error> {
         load::find(&self.presets, name)
     }
 
-    /// What preset and flags make of the load that a scenario declares.
+    /// Applies preset and flags to the load that a scenario declares.
     ///
     /// # Errors
-    /// [`Error::UnknownPreset`].
+    /// When there is none.
     pub(crate) fn overrides(&self, load: &LoadArgs) -> Result<Overrides, Error> {
         let flags = load.overrides();
         match &load.preset {

@@ -4,7 +4,7 @@ use super::key::{BuiltIn, Given, Key, Kind, unknown};
 use serde::{Serialize, Serializer};
 use url::Url;
 
-/// Who is told of events.
+/// A webhook of `[[notify]]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Notify {
     /// `url`: where to, `http` or `https`; or `$` and the variable of the environment that holds it.
@@ -35,7 +35,7 @@ impl Default for Notify {
     }
 }
 
-/// What webhooks are told.
+/// An event that webhooks receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Event {
     /// `run.started`
@@ -73,7 +73,7 @@ impl Serialize for Event {
     }
 }
 
-/// In what form a webhook is told.
+/// The payload format of a webhook.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum NotifyFormat {
     /// `json`: the documented payload.

@@ -3,7 +3,7 @@
 use super::key::{BuiltIn, Key, Kind, unknown};
 use super::reader::{Reader, Value};
 
-/// Who may do what.
+/// Members and plan of the organisation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Organisation {
     /// `plan`.
@@ -14,7 +14,7 @@ pub(crate) struct Organisation {
     pub(crate) members: Vec<Member>,
 }
 
-/// What kind of tests a team may run.
+/// The plan of the organisation, which limits the tests it may run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Plan {
     /// `pro`: scenarios.
@@ -39,13 +39,13 @@ impl Plan {
 pub(crate) struct Member {
     /// Who: a login or an address.
     pub(crate) name: String,
-    /// What that may do.
+    /// The permissions of the member.
     pub(crate) level: Level,
     /// The line.
     pub(crate) line: usize,
 }
 
-/// What a member may do; each level also what those below it may.
+/// A level of permission; each includes the levels below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
     /// Look at scenarios, runs and reports.
@@ -166,5 +166,5 @@ fn members(value: Value<'_, '_>, reader: &mut Reader<'_>) -> Vec<Member> {
 }
 
 fn list(words: &[&str]) -> String {
-    crate::selection::one_of(words)
+    crate::suggestion::join_names(words)
 }

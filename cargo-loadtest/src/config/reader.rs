@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 /// A key in the file.
 pub(super) type Name<'k, 'i> = &'k Spanned<Cow<'i, str>>;
-/// What stands after it.
+/// The value of a key.
 pub(super) type Value<'v, 'i> = &'v Spanned<DeValue<'i>>;
 
 /// Reads one file, and keeps what is wrong with it.
@@ -42,7 +42,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What is wrong, in the order of the lines.
+    /// Returns the mistakes, in the order of their lines.
     pub(super) fn finish(mut self) -> Vec<String> {
         self.mistakes.sort_by_key(|(line, _)| *line);
         let told = |(line, mistake)| format!("line {line}: {mistake}");
@@ -74,7 +74,7 @@ impl<'a> Reader<'a> {
         );
     }
 
-    /// What is in a table; nothing, where it is none.
+    /// Returns the entries of a table; none if it is not a table.
     pub(super) fn table<'v, 'i>(
         &mut self,
         path: &str,

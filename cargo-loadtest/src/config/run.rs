@@ -1,13 +1,12 @@
 //! `[run]` and `[ci]`: what `run` does where its command line says nothing.
 
 use super::key::{BuiltIn, Given, Key, Kind};
-use crate::baselines::check_name;
 use crate::cli::{Export, LoadArgs, RunArgs, values};
-use crate::error::Error;
+use crate::file_names::check_baseline_name;
 use loadtest_model::definition::Letter;
 use std::path::PathBuf;
 
-/// What `run` does where its command line says nothing.
+/// Defaults of the options of `run`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct RunDefaults {
     /// `load`: the preset in place of what scenarios declare.
@@ -25,7 +24,7 @@ pub(crate) struct RunDefaults {
 }
 
 impl RunDefaults {
-    /// What a command line comes to: what it says itself, and the rest by these defaults.
+    /// Completes a command line with these defaults.
     pub(crate) fn complete(&self, args: &RunArgs) -> RunArgs {
         let mut args = args.clone();
         args.load = self.load_args(&args.load);
@@ -120,12 +119,12 @@ pub(super) const KEYS: [Key<RunDefaults>; 6] = [
 ];
 
 fn baseline(name: &str) -> Result<String, String> {
-    match check_name(name) {
+    match check_baseline_name(name) {
         Ok(()) => Ok(name.to_owned()),
-        Err(Error::BaselineName { why, instead, .. }) => Err(format!(
-            "is no name of a baseline: it {why}; write for example `{instead}`"
+        Err(error) => Err(format!(
+            "is not a valid baseline name: it {}; write for example `{}`",
+            error.reason, error.example
         )),
-        Err(error) => Err(error.to_string()),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::units;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Where runs are kept, and how many.
+/// The place and the number of kept runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct StoreConfig {
     /// `directory`, made absolute by the folder of the file.

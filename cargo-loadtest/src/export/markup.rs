@@ -4,7 +4,7 @@ use crate::console::clean_lines;
 use std::fmt::Write as _;
 
 /// Escapes a text for use between tags.
-pub(super) fn text(words: &str) -> String {
+pub(super) fn escape_text(words: &str) -> String {
     escape(&clean_lines(words))
 }
 
@@ -25,12 +25,12 @@ pub(super) fn escape(words: &str) -> String {
 }
 
 /// Escapes a sentence, in which text between two backticks is code.
-pub(super) fn prose(words: &str) -> String {
+pub(super) fn escape_prose(words: &str) -> String {
     let parts: Vec<&str> = words.split('`').collect();
     let mut html = String::new();
     for (i, part) in parts.iter().enumerate() {
         let is_code = i % 2 == 1 && i + 1 < parts.len();
-        let escaped = text(part);
+        let escaped = escape_text(part);
         if is_code {
             let _ = write!(html, "<code>{escaped}</code>");
             continue;
@@ -51,6 +51,6 @@ mod tests {
 
     #[test]
     fn code_in_prose_is_marked_and_escaped() {
-        assert_eq!(prose("of `a<b`: `x"), "of <code>a&lt;b</code>: `x");
+        assert_eq!(escape_prose("of `a<b`: `x"), "of <code>a&lt;b</code>: `x");
     }
 }

@@ -264,6 +264,7 @@ fn fuzz(format: &str, read: &dyn Fn(&Input) -> Result<Recording, Mistake>) {
 
 /// Reads documents that others published, each as what it is: those of packages, or of a folder of one's own.
 #[test]
+#[ignore = "fuzzing takes time; CONTRIBUTING.md has the command"]
 fn documents_of_others_are_imported() {
     let mut folders = match std::env::var_os("LOADTEST_CORPUS") {
         Some(folder) => vec![PathBuf::from(folder)],
@@ -329,6 +330,7 @@ fn published() -> Vec<PathBuf> {
 }
 
 #[test]
+#[ignore = "fuzzing takes time; CONTRIBUTING.md has the command"]
 fn no_archive_is_too_strange() {
     fuzz("har", &|input| read_har(input, &HarOptions::default()));
     let options = HarOptions {
@@ -340,6 +342,7 @@ fn no_archive_is_too_strange() {
 }
 
 #[test]
+#[ignore = "fuzzing takes time; CONTRIBUTING.md has the command"]
 fn no_description_is_too_strange() {
     fuzz("openapi", &|input| {
         read_openapi(input, &OpenApiOptions::default())
@@ -347,6 +350,7 @@ fn no_description_is_too_strange() {
 }
 
 #[test]
+#[ignore = "fuzzing takes time; CONTRIBUTING.md has the command"]
 fn no_collection_is_too_strange() {
     fuzz("postman", &|input| {
         read_postman(input, &PostmanOptions::default())
@@ -354,6 +358,7 @@ fn no_collection_is_too_strange() {
 }
 
 #[test]
+#[ignore = "fuzzing takes time; CONTRIBUTING.md has the command"]
 fn no_command_is_too_strange() {
     let table = include_str!("../../../tests/fixtures/curl/forms.json");
     let table: Value = serde_json::from_str(table).unwrap();

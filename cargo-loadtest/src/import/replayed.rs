@@ -71,7 +71,7 @@ pub(crate) fn replay_recording(
     definition.line = definition.steps.first().map_or(1, |step| step.line);
     definition.base = base.map(Into::into);
     definition.client = client(recording);
-    let mut definition = harness::recorded(&definition);
+    let mut definition = harness::redact_definition(&definition);
     for (step, request) in definition.steps.to_mut().iter_mut().zip(&requests) {
         let plain = step.body.is_none().then_some(request.body.as_slice());
         step.fingerprint =

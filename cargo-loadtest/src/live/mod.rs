@@ -63,7 +63,7 @@ impl Live {
         let course = Course::new(start, elapsed);
         match &mut self.view {
             View::Quiet => {}
-            View::Plain(_) => console::progress(plain::start(&course)),
+            View::Plain(_) => console::print_progress(plain::start(&course)),
             View::Block(block) => block.start(at, &course),
         }
         self.courses[at] = Some(course);
@@ -130,7 +130,7 @@ impl Live {
     pub(crate) fn print(&self, line: &str) {
         match &self.view {
             View::Block(block) => block.print(line),
-            View::Quiet | View::Plain(_) => console::progress(line),
+            View::Quiet | View::Plain(_) => console::print_progress(line),
         }
     }
 
@@ -159,7 +159,7 @@ impl Live {
             View::Quiet => {}
         }
         for (at, line) in last {
-            console::progress(format!("{}{line}", self.name(at)));
+            console::print_progress(format!("{}{line}", self.name(at)));
         }
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn url(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     let given = github().or_else(|| WHOLE.iter().find_map(|name| variable(name)))?;
     let url = Url::parse(given.trim()).ok()?;
     // Parsed and printed, it holds no space, quote, bracket or control character.
-    matches!(url.scheme(), "http" | "https").then(|| redact::text(url.as_str()).into_owned())
+    matches!(url.scheme(), "http" | "https").then(|| redact::redact_text(url.as_str()).into_owned())
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ impl Webhooks {
     /// Reads the keys.
     ///
     /// # Errors
-    /// [`Error::Notify`] with every variable that holds none.
+    /// Every variable that holds none.
     pub(crate) fn of(configured: &[Notify]) -> Result<Self, Error> {
         let variable = process::variable;
         let webhooks: Vec<_> = (1..)
@@ -71,7 +71,9 @@ impl Webhooks {
         if mistakes.is_empty() {
             Ok(Self(webhooks.into_iter().flatten().collect()))
         } else {
-            Err(Error::Notify { mistakes })
+            Err(Error::usage(mistakes.join("\n")).with_help(
+                "put it into the environment of the run, or change `[[notify]]` in `loadtest.toml`",
+            ))
         }
     }
 
@@ -192,7 +194,7 @@ impl Told {
         }
         self.outbox.wait(WAIT, interrupts);
         for line in self.undelivered() {
-            console::warning(line);
+            console::print_warning(line);
         }
     }
 

@@ -326,5 +326,5 @@ pub(super) fn gate_failed(report: &Report) -> bool {
 
 /// Redacts a text. Records are redacted already; texts put together from them may not be.
 fn shown(text: &str) -> String {
-    redact::text(text).into_owned()
+    redact::redact_text(text).into_owned()
 }

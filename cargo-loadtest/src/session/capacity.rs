@@ -1,7 +1,7 @@
 //! A search in a child process, followed trial by trial.
 
 use super::journal::Tail;
-use super::{ABORT_LIMIT, POLL, Program, in_words, now, poll};
+use super::{ABORT_LIMIT, POLL, Program, in_words, lost, now, poll};
 use crate::error::Error;
 use crate::interrupt::Interrupts;
 use crate::live::Live;
@@ -77,11 +77,8 @@ pub(crate) fn capacity(
             }
             return match has_said {
                 true => Ok(()),
-                false if interrupts.count() > 0 => Err(Error::Interrupted),
-                false => Err(Error::Lost {
-                    scenario: request.scenario.clone(),
-                    reason: in_words(status),
-                }),
+                false if interrupts.count() > 0 => Err(Error::interrupted()),
+                false => Err(lost(&request.scenario, &in_words(status))),
             };
         }
         let wanted = interrupts.count();

@@ -1,16 +1,16 @@
 //! One journey in a child process, told line by line.
 
 use super::journal::Tail;
-use super::{ABORT_LIMIT, Program, in_words, now, poll};
+use super::{ABORT_LIMIT, Program, in_words, lost, now, poll};
 use crate::console;
 use crate::error::Error;
 use crate::interrupt::Interrupts;
-use loadtest::journey::{End, Event};
+use loadtest::debug::{End, Event};
 use loadtest_model::protocol::{DebugRequest, Request};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How often the journey is looked at.
+/// The interval between two looks at the journey.
 const POLL: Duration = Duration::from_millis(5);
 
 /// Runs the journey of `program`; `show` gets what happens, as it happens. What the scenario prints goes
@@ -37,15 +37,14 @@ pub(crate) fn debug(
             None => group.output(),
         };
         for line in printed {
-            console::progress(line);
+            console::print_progress(line);
         }
         for event in tail.read() {
             show(&event)?;
             match event {
                 Event::End(end) => result = Some(Ok(end)),
                 Event::Failed(failure) => {
-                    let scenario = request.scenario.clone();
-                    result = Some(Err(Error::Refused { scenario, failure }));
+                    result = Some(Err(Error::refused(&request.scenario, failure)));
                 }
                 _ => {}
             }
@@ -53,12 +52,9 @@ pub(crate) fn debug(
         if let Some(status) = status {
             return result.unwrap_or_else(|| {
                 Err(if stopped.is_some() {
-                    Error::Interrupted
+                    Error::interrupted()
                 } else {
-                    Error::Lost {
-                        scenario: request.scenario.clone(),
-                        reason: in_words(status),
-                    }
+                    lost(&request.scenario, &in_words(status))
                 })
             });
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// Lines of output that wait to be shown; a child that prints more waits for us.
 const WAITING_LINES: usize = 1024;
-/// How long output may still come from a pipe that should be closed.
+/// The time to wait for output on a pipe that should be closed.
 const LAST_OUTPUT: Duration = Duration::from_millis(200);
 
 /// A running child, its control pipe and its output.
@@ -23,18 +23,13 @@ pub(super) struct Group {
 impl Group {
     /// Starts `command` as the leader of a group of its own, so that Ctrl-C is ours to pass on.
     pub(super) fn spawn(mut command: Command) -> Result<Self, Error> {
-        let failed = |command: &Command, source| Error::Spawn {
-            program: command.get_program().to_string_lossy().into_owned(),
-            source,
-        };
-        let (reader, writer) = io::pipe().map_err(|source| failed(&command, source))?;
-        let twin = writer
-            .try_clone()
-            .map_err(|source| failed(&command, source))?;
+        let failed = Error::spawn(&command);
+        let (reader, writer) = io::pipe().map_err(&failed)?;
+        let twin = writer.try_clone().map_err(&failed)?;
         command.stdin(Stdio::piped()).stdout(twin).stderr(writer);
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let mut child = command.spawn().map_err(|source| failed(&command, source))?;
+        let mut child = command.spawn().map_err(&failed)?;
         // The command holds the writing end, which must close with the child.
         drop(command);
         let (sender, output) = sync_channel(WAITING_LINES);
@@ -65,12 +60,12 @@ impl Group {
         }
     }
 
-    /// What the child printed since the last call.
+    /// Returns the output since the last call.
     pub(super) fn output(&self) -> Vec<String> {
         self.output.try_iter().collect()
     }
 
-    /// What it printed last, once it has ended.
+    /// Returns the last output of an ended child.
     pub(super) fn last_output(&self) -> Vec<String> {
         std::iter::from_fn(|| self.output.recv_timeout(LAST_OUTPUT).ok()).collect()
     }
@@ -120,7 +115,7 @@ fn kill_group(child: &mut Child) {
     let _ = child.kill();
 }
 
-/// Whether the child has ended, without taking its number from it.
+/// Returns true if the child has ended, without reaping it.
 #[cfg(unix)]
 fn has_ended(child: &mut Child) -> io::Result<bool> {
     use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};

@@ -52,13 +52,13 @@ impl<L: DeserializeOwned> Tail<L> {
     }
 }
 
-/// What a journal holds.
+/// The contents of a journal.
 #[derive(Debug, Default)]
 pub(crate) struct Folded {
     record: Option<ScenarioRecord>,
     ended: bool,
     damaged: usize,
-    /// Why there was no run.
+    /// The reason why nothing ran.
     pub(crate) failure: Option<RunFailure>,
 }
 

@@ -25,11 +25,11 @@ use std::time::{Duration, Instant};
 /// The word by which this program is the load test.
 pub(crate) const REPLAY: &str = "__replay";
 
-/// How often a run is looked at.
+/// The interval between two looks at a run.
 const POLL: Duration = Duration::from_millis(50);
-/// How long a child may take to end after `abort`.
+/// The time a child may take to end after `abort`.
 const ABORT_LIMIT: Duration = Duration::from_secs(5);
-/// How long a child may take to list its scenarios.
+/// The time a child may take to list its scenarios.
 const LIST_LIMIT: Duration = Duration::from_secs(60);
 
 /// Asks `binary` for its scenarios.
@@ -37,11 +37,13 @@ const LIST_LIMIT: Duration = Duration::from_secs(60);
 /// # Errors
 /// When it does not answer.
 pub(crate) fn list(binary: &Binary, interrupts: &Interrupts) -> Result<Listing, Error> {
-    let no_answer = |reason: String, help| Error::NoAnswer {
-        target: binary.target.clone(),
-        package: binary.package.clone(),
-        reason,
-        help,
+    let no_answer = |reason: String| {
+        let Binary {
+            target, package, ..
+        } = binary;
+        Error::failure(format!(
+            "the {target} of package `{package}` did not answer: {reason}"
+        ))
     };
     let folder =
         tempfile::tempdir().map_err(Error::io("create a folder in", std::env::temp_dir()))?;
@@ -60,25 +62,25 @@ pub(crate) fn list(binary: &Binary, interrupts: &Interrupts) -> Result<Listing, 
         }
         interrupts.check()?;
         if begin.elapsed() > LIST_LIMIT {
-            return Err(no_answer(format!("nothing came in {LIST_LIMIT:?}"), None));
+            return Err(no_answer(format!("nothing came in {LIST_LIMIT:?}")));
         }
         std::thread::sleep(Duration::from_millis(2));
     };
     printed.extend(group.last_output());
     match std::fs::read(&output) {
         Ok(bytes) => serde_json::from_slice(&bytes)
-            .map_err(|error| no_answer(format!("its list cannot be read: {error}"), None)),
+            .map_err(|error| no_answer(format!("its list cannot be read: {error}"))),
         Err(_) if status.success() => Err(no_answer(
             "it ended as if nothing had been asked".to_owned(),
-            Some("is `harness = false` set for the target in `Cargo.toml`?"),
-        )),
+        )
+        .with_help("is `harness = false` set for the target in `Cargo.toml`?")),
         Err(_) => {
             let mut reason = in_words(status);
             for line in printed {
                 reason.push_str("\n  ");
                 reason.push_str(&line);
             }
-            Err(no_answer(reason, None))
+            Err(no_answer(reason))
         }
     }
 }
@@ -102,9 +104,8 @@ pub(crate) fn run(
 
 /// The program of this tool, which is a load test itself.
 pub(crate) fn own_program() -> Result<PathBuf, Error> {
-    std::env::current_exe().map_err(|error| Error::Internal {
-        what: format!("this program cannot find itself: {error}"),
-    })
+    std::env::current_exe()
+        .map_err(|error| Error::failure(format!("this program cannot find itself: {error}")))
 }
 
 /// Runs several scenarios of `program` at once and shows their courses; the result has the order of
@@ -142,7 +143,7 @@ fn follow(
     watched
 }
 
-/// How a child ended.
+/// The end of a child.
 #[derive(Debug, Clone, Copy)]
 struct ChildEnded {
     status: ExitStatus,
@@ -150,7 +151,7 @@ struct ChildEnded {
 }
 
 impl ChildEnded {
-    /// What a scenario of it left.
+    /// Returns the record of a scenario, or the reason why there is none.
     fn result(
         self,
         request: &RunRequest,
@@ -164,10 +165,7 @@ impl ChildEnded {
         let folded =
             journal::fold(&request.journal).map_err(Error::io("read", &request.journal))?;
         if let Some(failure) = folded.failure {
-            return Err(Error::Refused {
-                scenario: request.scenario.clone(),
-                failure,
-            });
+            return Err(Error::refused(&request.scenario, failure));
         }
         let reason = in_words(self.status);
         let ending = if self.aborted {
@@ -179,12 +177,9 @@ impl ChildEnded {
         };
         folded.into_record(ending).ok_or_else(|| {
             if interrupts.count() > 0 {
-                Error::Interrupted
+                Error::interrupted()
             } else {
-                Error::Lost {
-                    scenario: request.scenario.clone(),
-                    reason,
-                }
+                lost(&request.scenario, &reason)
             }
         })
     }
@@ -251,9 +246,13 @@ fn watch(
 }
 
 fn poll(group: &mut Group) -> Result<Option<ExitStatus>, Error> {
-    group.poll().map_err(|error| Error::Internal {
-        what: format!("could not wait for the load test: {error}"),
-    })
+    group
+        .poll()
+        .map_err(|error| Error::failure(format!("could not wait for the load test: {error}")))
+}
+
+fn lost(scenario: &str, reason: &str) -> Error {
+    Error::failure(format!("`{scenario}` ended without a result: {reason}"))
 }
 
 fn in_words(status: ExitStatus) -> String {

@@ -2,9 +2,9 @@
 
 use super::identifier::time_of;
 use super::{RunFolder, Store, read_record};
-use crate::error::Error;
+use crate::error::{Error, Kind};
 use crate::process;
-use crate::selection::similar;
+use crate::suggestion::{find_similar, join_some};
 use loadtest_model::record::RunRecord;
 use std::path::Path;
 
@@ -35,7 +35,7 @@ pub(crate) fn open(
         RunFolder::at(path)
     } else {
         store()?.find(word).map_err(|error| match error {
-            Error::UnknownRun { .. } if path.is_dir() => not_a_run(path),
+            error if path.is_dir() && *error.kind() == Kind::UnknownRun => not_a_run(path),
             error => error,
         })?
     };
@@ -43,31 +43,31 @@ pub(crate) fn open(
         return Err(not_a_run(folder.path()));
     }
     if folder.is_under_way() {
-        return Err(Error::UnderWay {
-            run: folder.identifier(),
-        });
+        let message = format!("the run {} is still in progress", folder.identifier());
+        return Err(Error::nothing_found(message)
+            .with_help("`cargo loadtest history` shows when it is over"));
     }
     let record = folder.read()?;
     Ok((folder, record))
 }
 
 fn not_a_run(path: &Path) -> Error {
-    Error::NotARun {
-        path: path.to_path_buf(),
-    }
+    Error::nothing_found(format!(
+        "`{}` is not a run: it holds neither a record nor the beginning of one",
+        path.display()
+    ))
+    .with_help("name the folder of a run, its `record.json`, an identifier or `latest`")
 }
 
 impl Store {
     /// The folder of `run`: an identifier, the beginning of one that no other has, or `latest`.
     ///
     /// # Errors
-    /// [`Error::UnknownRun`], [`Error::SeveralRuns`], [`Error::NoRun`].
+    /// When there is none, or more than one.
     pub(crate) fn find(&self, run: &str) -> Result<RunFolder, Error> {
         let identifiers = self.identifiers();
         let wanted = if run == LATEST {
-            self.latest(&identifiers).ok_or_else(|| Error::NoRun {
-                directory: self.directory.clone(),
-            })?
+            self.latest(&identifiers).ok_or_else(|| self.no_run())?
         } else {
             run.to_owned()
         };
@@ -78,16 +78,26 @@ impl Store {
         };
         match found[..] {
             [only] => Ok(RunFolder::at(&self.directory.join(only))),
-            [] => Err(Error::UnknownRun {
-                suggestion: similar(&wanted, identifiers.iter().map(String::as_str))
-                    .map(str::to_owned),
-                name: wanted,
-                directory: self.directory.clone(),
-            }),
-            _ => Err(Error::SeveralRuns {
-                candidates: found.into_iter().rev().cloned().collect(),
-                name: wanted,
-            }),
+            [] => {
+                let store = self.directory.display();
+                let error =
+                    Error::nothing_found(format!("there is no run `{wanted}` in `{store}`"))
+                        .of_kind(Kind::UnknownRun);
+                Err(
+                    match find_similar(&wanted, identifiers.iter().map(String::as_str)) {
+                        Some(name) => error.with_help(format!("did you mean `{name}`?")),
+                        None => error,
+                    },
+                )
+            }
+            _ => {
+                let candidates: Vec<_> = found.into_iter().rev().cloned().collect();
+                let message = format!(
+                    "several runs begin with `{wanted}`: {}",
+                    join_some(&candidates)
+                );
+                Err(Error::usage(message).with_help("give more of the one you mean"))
+            }
         }
     }
 
@@ -115,7 +125,13 @@ mod tests {
     #[test]
     fn an_unknown_run_is_corrected() {
         let (_guard, store) = store();
-        assert!(matches!(store.find("latest"), Err(Error::NoRun { .. })));
+        assert!(
+            store
+                .find("latest")
+                .unwrap_err()
+                .to_string()
+                .contains("there is no run in")
+        );
         let identifier = store.create().unwrap().identifier();
         let error = store.find(&format!("{identifier}x")).unwrap_err();
         assert_eq!(
@@ -152,7 +168,12 @@ mod tests {
             error.to_string(),
             "several runs begin with `20261121`: 20261121-143005-abxy, 20261121-143005-abcd"
         );
-        assert!(matches!(found(""), Err(Error::UnknownRun { .. })));
+        assert!(
+            found("")
+                .unwrap_err()
+                .to_string()
+                .contains("there is no run `")
+        );
         // One that is the beginning of another is meant itself.
         std::fs::create_dir_all(store.directory.join("20261122-090000-abcd-copy")).unwrap();
         assert_eq!(
@@ -201,8 +222,18 @@ mod tests {
         };
         let path = folder.path().display().to_string();
         // As long as somebody writes it, there is nothing to be read.
-        assert!(matches!(named(&path), Err(Error::UnderWay { .. })));
-        assert!(matches!(named("latest"), Err(Error::NoRun { .. })));
+        assert!(
+            named(&path)
+                .unwrap_err()
+                .to_string()
+                .contains("is still in progress")
+        );
+        assert!(
+            named("latest")
+                .unwrap_err()
+                .to_string()
+                .contains("there is no run in")
+        );
         drop(folder);
         let folder = RunFolder::at(Path::new(&path));
         for word in [&folder.identifier(), &path, &format!("{path}/run.json")] {
@@ -214,11 +245,19 @@ mod tests {
         std::fs::create_dir(&odd).unwrap();
         for word in [outside.as_str(), &odd.display().to_string(), "odd"] {
             let error = named(word).unwrap_err();
-            assert!(matches!(error, Error::NotARun { .. }), "{word}: {error}");
+            assert!(
+                error.to_string().contains("is not a run"),
+                "{word}: {error}"
+            );
             assert_eq!(error.exit_code(), 3);
         }
         std::fs::remove_file(folder.header()).unwrap();
-        assert!(matches!(named(&path), Err(Error::EmptyRun { .. })));
+        assert!(
+            named(&path)
+                .unwrap_err()
+                .to_string()
+                .contains("nothing was measured")
+        );
         let missing = named(&format!("{path}/x/record.json")).unwrap_err();
         assert_eq!(missing.exit_code(), 1);
     }

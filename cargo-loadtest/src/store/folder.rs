@@ -20,7 +20,7 @@ const HEADER: &str = "run.json";
 pub(crate) struct RunFolder {
     path: PathBuf,
     record: PathBuf,
-    /// That this process writes it.
+    /// Marks the folder as written by this process.
     #[expect(dead_code, reason = "it is held, not used")]
     claim: Option<Claim>,
 }
@@ -53,7 +53,7 @@ impl RunFolder {
         }
     }
 
-    /// Where it is.
+    /// Returns the path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -82,12 +82,12 @@ impl RunFolder {
         self.path.join(name)
     }
 
-    /// What the tool asks of the scenario that runs as number `number`.
+    /// Returns the path of the request to run scenario number `number`.
     pub(crate) fn request(&self, number: usize) -> PathBuf {
         self.path.join(format!("request-{number}.json"))
     }
 
-    /// What the tool asks of a program whose scenarios run at once.
+    /// Returns the path of the request to run scenarios at once.
     pub(crate) fn mix(&self) -> PathBuf {
         self.path.join("mix.json")
     }
@@ -145,17 +145,17 @@ impl RunFolder {
         self.path.join(HEADER)
     }
 
-    /// Whether a run was ever begun here.
+    /// Returns true if a run began here.
     pub(super) fn has_begun(&self) -> bool {
         self.record.is_file() || self.header().is_file()
     }
 
-    /// Whether this is the folder of a run, be it one that was killed before it began.
+    /// Returns true if this is the folder of a run, even one that was killed before it began.
     pub(super) fn is_known(&self) -> bool {
         self.has_begun() || began(&self.identifier()).is_some()
     }
 
-    /// Whether another process writes the run, and has not come to its record yet.
+    /// Returns true while another process writes the run and has no record yet.
     pub(crate) fn is_under_way(&self) -> bool {
         !self.record.exists() && self.header().exists() && self.is_claimed()
     }
@@ -164,7 +164,7 @@ impl RunFolder {
         matches!(Claim::try_new(&self.path), Ok(None))
     }
 
-    /// Whether a scenario was measured; what cannot be read is taken for one that was.
+    /// Returns true if a scenario was measured; an unreadable record counts as measured.
     pub(super) fn is_measured(&self) -> bool {
         #[derive(Deserialize)]
         struct Scenarios {
@@ -177,7 +177,7 @@ impl RunFolder {
         read.map_or(true, |read| !read.scenarios.is_empty())
     }
 
-    /// Whether anything was measured, as far as that can be told without reading it.
+    /// Returns true if something was measured, without reading it all.
     pub(super) fn holds_something(&self) -> bool {
         let filled = |path: &Path| path.metadata().is_ok_and(|file| file.len() > 0);
         let mut number = 1;
@@ -191,7 +191,7 @@ impl RunFolder {
     }
 }
 
-/// Whether a file is a record, or what one is made of: nothing else may take its place.
+/// Returns true if a file is a record or a part of one; nothing may overwrite it.
 pub(crate) fn is_of_a_run(path: &Path) -> bool {
     let path = path.canonicalize().unwrap_or(path.to_path_buf());
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -203,7 +203,7 @@ pub(crate) fn is_of_a_run(path: &Path) -> bool {
     path.is_file() && (is_part && (is_there(RECORD) || is_there(HEADER)) || is_record(&path))
 }
 
-/// Whether a file begins as records do, wherever it is.
+/// Returns true if a file begins as records do.
 fn is_record(path: &Path) -> bool {
     let mut begin = Vec::new();
     let read = std::fs::File::open(path).and_then(|file| file.take(64).read_to_end(&mut begin));

@@ -7,7 +7,7 @@ use std::hash::{BuildHasher as _, RandomState};
 
 const FORMAT: &str = "%Y%m%d-%H%M%S";
 const LETTERS: &[u8; 32] = b"abcdefghijkmnopqrstuvwxyz2345678";
-/// How many of them follow the time.
+/// The number of random letters after the time.
 const SUFFIX: usize = 4;
 
 /// `20261121-143005-k3f9`
@@ -26,7 +26,7 @@ pub(super) fn time_of(identifier: &str) -> &str {
         .map_or(identifier, |(time, _)| time)
 }
 
-/// When the run of that name began; `None` of a name that this tool does not give.
+/// Returns the start of the run of that name; `None` for foreign names.
 pub(super) fn began(identifier: &str) -> Option<Timestamp> {
     let (time, suffix) = identifier.rsplit_once('-')?;
     let is_ours = time.len() == "20261121-143005".len()

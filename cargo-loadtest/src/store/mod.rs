@@ -9,7 +9,7 @@ mod read;
 
 pub(crate) use find::open;
 pub(crate) use folder::{RunFolder, is_of_a_run};
-pub(crate) use read::{decode_record, not_run, read_record};
+pub(crate) use read::{RecordError, damaged_record, decode_record, not_run, read_record};
 
 use crate::cli::CargoArgs;
 use crate::config::Config;
@@ -27,11 +27,11 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub(crate) struct Store {
     directory: PathBuf,
-    /// How many runs are kept, the newest.
+    /// The number of runs to keep, the newest.
     keep: Option<usize>,
-    /// How old a run may be.
+    /// The maximum age of a run.
     max_age: Option<Duration>,
-    /// Where baselines are, of which none is ever removed as a run is.
+    /// The folder of baselines, which pruning never touches.
     baselines: PathBuf,
 }
 
@@ -86,7 +86,7 @@ impl Store {
         write(&self.directory.join(LATEST), folder.identifier().as_bytes())
     }
 
-    /// Where runs are.
+    /// Returns the folder of all runs.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
@@ -99,7 +99,7 @@ impl Store {
     /// The runs, also those that were killed before they began, the oldest first.
     ///
     /// # Errors
-    /// [`Error::NoRun`]; when the store cannot be read.
+    /// When there is none, or the store cannot be read.
     pub(crate) fn runs(&self) -> Result<Vec<RunFolder>, Error> {
         match std::fs::read_dir(&self.directory) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -114,11 +114,17 @@ impl Store {
             .collect();
         runs.retain(RunFolder::is_known);
         if runs.is_empty() {
-            return Err(Error::NoRun {
-                directory: self.directory.clone(),
-            });
+            return Err(self.no_run());
         }
         Ok(runs)
+    }
+
+    fn no_run(&self) -> Error {
+        Error::nothing_found(format!(
+            "there is no run in `{}` yet",
+            self.directory.display()
+        ))
+        .with_help("`cargo loadtest run` makes one")
     }
 
     /// The names of the folders, in their order: of runs, that of time.

@@ -12,17 +12,17 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// What a folder is called from when it is removed until it is gone, so that nobody reads half a run.
+/// The prefix of folders that are being removed, so that none is read half gone.
 const REMOVED: &str = ".removed-";
 /// A run without a record that wrote something within this time may be alive, whoever holds its folder.
 const QUIET: Duration = Duration::from_secs(60);
 
-/// What became of old runs.
+/// The result of pruning.
 #[derive(Debug, Default)]
 pub(crate) struct Pruned {
     /// The runs that are gone, the oldest first.
     pub(crate) removed: Vec<String>,
-    /// What could not be removed, and why.
+    /// Errors for folders that could not be removed.
     pub(crate) failed: Vec<Error>,
 }
 
@@ -81,7 +81,7 @@ impl Store {
         beyond(measured).chain(beyond(others)).collect()
     }
 
-    /// Whether somebody keeps runs where baselines are.
+    /// Returns true if runs are stored in the folder of baselines.
     fn holds_baselines(&self) -> bool {
         let whole = |path: &Path| path.canonicalize().unwrap_or(path.to_path_buf());
         whole(&self.directory).starts_with(whole(&self.baselines))
@@ -108,7 +108,7 @@ impl Store {
     }
 }
 
-/// How a run is known to be over.
+/// The evidence that a run is over.
 enum Over {
     /// Nobody else can begin to write it.
     Claimed { _claim: Claim },
@@ -128,7 +128,7 @@ fn claim(run: &Path) -> Option<Over> {
     }
 }
 
-/// Whether nothing in the folder was written lately.
+/// Returns true if nothing in the folder was written lately.
 fn is_quiet(run: &Path) -> bool {
     let files = std::fs::read_dir(run).into_iter().flatten().flatten();
     let now = SystemTime::now();

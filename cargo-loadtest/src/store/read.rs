@@ -1,7 +1,7 @@
 //! What a run measured, also of one that was killed: then it is put together from what its scenarios left.
 
 use super::RunFolder;
-use crate::error::Error;
+use crate::error::{Error, Kind};
 use crate::session::journal;
 use loadtest::redact;
 use loadtest_model::capacity::SearchEnding;
@@ -28,9 +28,7 @@ impl RunFolder {
             return read_record(&self.record());
         }
         let mut record = self.read_header().map_err(|error| match error {
-            Error::Io { .. } => Error::EmptyRun {
-                directory: self.path().to_path_buf(),
-            },
+            error if matches!(error.kind(), Kind::Io(_)) => self.empty_run(),
             error => error,
         })?;
         if record.capacity.is_some() {
@@ -46,11 +44,14 @@ impl RunFolder {
             }
         }
         if record.scenarios.is_empty() && record.not_run.is_empty() {
-            return Err(Error::EmptyRun {
-                directory: self.path().to_path_buf(),
-            });
+            return Err(self.empty_run());
         }
         Ok(record)
+    }
+
+    fn empty_run(&self) -> Error {
+        let folder = self.path().display();
+        Error::nothing_found(format!("nothing was measured in the run in `{folder}`"))
     }
 
     /// Puts what a search came to into `record`, as far as it got, and the trial that shows it best.
@@ -96,9 +97,7 @@ impl RunFolder {
             };
             record.not_run.push(not_run(expected, failure));
         } else if record.scenarios.is_empty() {
-            return Err(Error::EmptyRun {
-                directory: self.path().to_path_buf(),
-            });
+            return Err(self.empty_run());
         }
         Ok(())
     }
@@ -110,39 +109,55 @@ impl RunFolder {
 /// A record that is damaged or newer than this tool.
 pub(crate) fn read_record(path: &Path) -> Result<RunRecord, Error> {
     let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
-    decode_record(&bytes, path)
+    decode_record(&bytes, path).map_err(|error| match error {
+        RecordError::Damaged(reason) => damaged_record(path, &reason),
+        RecordError::Newer(error) => error,
+    })
+}
+
+/// The reason why bytes are no record that this tool reads.
+#[derive(Debug)]
+pub(crate) enum RecordError {
+    /// Not a record, or an impossible one.
+    Damaged(String),
+    /// A record of a newer version.
+    Newer(Error),
+}
+
+/// Returns the error for a record that cannot be read.
+pub(crate) fn damaged_record(path: &Path, reason: &str) -> Error {
+    Error::failure(format!(
+        "the record `{}` cannot be read: {reason}",
+        path.display()
+    ))
 }
 
 /// Reads the record that was found at `path`.
 ///
 /// # Errors
 /// As [`read_record`].
-pub(crate) fn decode_record(bytes: &[u8], path: &Path) -> Result<RunRecord, Error> {
+pub(crate) fn decode_record(bytes: &[u8], path: &Path) -> Result<RunRecord, RecordError> {
     #[derive(serde::Deserialize)]
     struct Version {
         schema_version: u64,
     }
-    let damaged = |error: serde_json::Error| Error::DamagedRecord {
-        path: path.to_path_buf(),
-        reason: error.to_string(),
-    };
+    let damaged = |error: serde_json::Error| RecordError::Damaged(error.to_string());
     let Version { schema_version } = serde_json::from_slice(bytes).map_err(damaged)?;
     if schema_version > u64::from(SCHEMA_VERSION) {
-        return Err(Error::NewerRecord {
-            path: path.to_path_buf(),
-            theirs: schema_version,
-            ours: SCHEMA_VERSION,
-        });
+        let message = format!(
+            "the record `{}` has schema version {schema_version}; this tool reads up to version {SCHEMA_VERSION}",
+            path.display()
+        );
+        let help = "update `cargo-loadtest` to the version that wrote it";
+        return Err(RecordError::Newer(Error::usage(message).with_help(help)));
     }
     let record: RunRecord = serde_json::from_slice(bytes).map_err(damaged)?;
-    record.check().map_err(|impossible| Error::DamagedRecord {
-        path: path.to_path_buf(),
-        reason: impossible.to_string(),
-    })?;
+    let checked = record.check();
+    checked.map_err(|impossible| RecordError::Damaged(impossible.to_string()))?;
     Ok(record)
 }
 
-/// What one scenario left.
+/// The remains of one scenario.
 enum Part {
     Ran(Box<ScenarioRecord>),
     Refused(RunFailure),
@@ -166,9 +181,9 @@ fn read_part(part: &Path, journal: &Path) -> Result<Part, Error> {
     Ok(record.map_or(Part::Nothing, |record| Part::Ran(Box::new(record))))
 }
 
-/// What a record keeps of a scenario that was expected, and refused to run.
+/// Returns the entry of a scenario that refused to run.
 pub(crate) fn not_run(expected: NotRun, failure: RunFailure) -> NotRun {
-    let redacted = |text: String| redact::text(&text).into_owned();
+    let redacted = |text: String| redact::redact_text(&text).into_owned();
     NotRun {
         exit_code: failure.kind.exit_code(),
         message: redacted(failure.message),
@@ -276,9 +291,21 @@ mod tests {
     fn a_run_that_measured_nothing_says_so() {
         let (_guard, store) = store();
         let folder = store.create().unwrap();
-        assert!(matches!(folder.read(), Err(Error::EmptyRun { .. })));
+        assert!(
+            folder
+                .read()
+                .unwrap_err()
+                .to_string()
+                .contains("nothing was measured")
+        );
         folder.open(&header("x")).unwrap();
-        assert!(matches!(folder.read(), Err(Error::EmptyRun { .. })));
+        assert!(
+            folder
+                .read()
+                .unwrap_err()
+                .to_string()
+                .contains("nothing was measured")
+        );
     }
 
     #[test]
@@ -286,13 +313,22 @@ mod tests {
         let (_guard, store) = store();
         let folder = store.create().unwrap();
         std::fs::write(folder.record(), "{\"schema_version\": 99, \"new\": true}").unwrap();
-        assert!(matches!(
-            folder.read(),
-            Err(Error::NewerRecord { theirs: 99, .. })
-        ));
+        assert!(
+            folder
+                .read()
+                .unwrap_err()
+                .to_string()
+                .contains("has schema version 99")
+        );
         for damaged in ["", "{\"schema_version\": 1", "{\"schema_version\": 1}"] {
             std::fs::write(folder.record(), damaged).unwrap();
-            assert!(matches!(folder.read(), Err(Error::DamagedRecord { .. })));
+            assert!(
+                folder
+                    .read()
+                    .unwrap_err()
+                    .to_string()
+                    .contains("cannot be read: ")
+            );
         }
     }
 }

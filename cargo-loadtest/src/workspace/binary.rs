@@ -22,7 +22,7 @@ pub(crate) struct Binary {
     pub(crate) target: String,
     /// The program.
     pub(crate) executable: PathBuf,
-    /// What it sends, where it is this tool and the scenario came as data.
+    /// The requests to send, if this tool itself is the program.
     pub(crate) script: Option<Script>,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Debug for Script {
 }
 
 impl Binary {
-    /// What the environment gives it as base URL. A copied command says itself where it goes.
+    /// Returns the base URL of the environment. Curl commands name their own host.
     pub(crate) fn base_url_of_environment(&self) -> Option<String> {
         let given = match self.script {
             Some(_) => None,
@@ -56,17 +56,26 @@ impl Binary {
         let found = protocol(file).map_err(Error::io("read", &self.executable))?;
         match found {
             Some(VERSION) => Ok(()),
-            Some(theirs) => Err(Error::Protocol {
-                target: self.target.clone(),
-                package: self.package.clone(),
-                theirs,
-                ours: VERSION,
-            }),
-            None => Err(Error::NotALoadTest {
-                target: self.target.clone(),
-                package: self.package.clone(),
-            }),
+            Some(theirs) => Err(self.wrong_protocol(theirs)),
+            None => Err(Error::usage(format!(
+                "the {} of package `{}` is not a load test, though its source calls `loadtest::main!`",
+                self.target, self.package
+            ))
+            .with_help("does the macro come from this `loadtest`, not from another crate of that name?")),
         }
+    }
+
+    fn wrong_protocol(&self, theirs: u32) -> Error {
+        let help = if theirs > VERSION {
+            "update this tool, `cargo-loadtest`, to the version of the library"
+        } else {
+            "update the dependency `loadtest` of the package to the version of this tool"
+        };
+        Error::usage(format!(
+            "the {} of package `{}` speaks version {theirs} of the protocol, this tool version {VERSION}",
+            self.target, self.package
+        ))
+        .with_help(help)
     }
 }
 
@@ -176,5 +185,19 @@ mod tests {
             hash(file.path()).unwrap(),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
         );
+    }
+
+    #[test]
+    fn the_outdated_side_is_named() {
+        let binary = Binary {
+            package: "shop".to_owned(),
+            package_root: PathBuf::new(),
+            target: "test `load`".to_owned(),
+            executable: PathBuf::new(),
+            script: None,
+        };
+        let help = |theirs| binary.wrong_protocol(theirs).help().unwrap().to_owned();
+        assert!(help(VERSION + 1).contains("update this tool"));
+        assert!(help(VERSION - 1).contains("update the dependency"));
     }
 }

@@ -1,6 +1,6 @@
 //! Builds load tests, and nothing else, with cargo's own progress and errors on the terminal.
 
-use super::{Binary, LoadTest, cargo, clean, pass_on, spawn_error};
+use super::{Binary, LoadTest, cargo, clean, pass_on};
 use crate::cli::{Cli, ProjectArgs};
 use crate::console;
 use crate::error::Error;
@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 /// Builds `tests` and checks that they are what their sources say.
 ///
 /// # Errors
-/// [`Error::Build`] after cargo said what is wrong; a program that is no load test.
+/// When the build fails, after cargo printed why; a program that is not a load test.
 pub(crate) fn build(
     tests: &[LoadTest],
     cli: &Cli,
@@ -30,9 +30,8 @@ pub(crate) fn build(
     Ok(binaries)
 }
 
-/// One call of cargo builds the named targets of all named packages, so packages share a call only
-/// if they name the same targets; else a target that happens to have the name of another package's
-/// load test would be built too.
+/// Groups load tests that one call of cargo can build. Packages share a call only if they name the same targets; else
+/// a namesake in another package would be built too.
 fn groups(tests: &[LoadTest]) -> Vec<Vec<&LoadTest>> {
     let mut packages: Vec<Vec<&LoadTest>> = Vec::new();
     for test in tests {
@@ -115,7 +114,7 @@ fn call(
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
-        .map_err(|source| spawn_error(&command, source))?;
+        .map_err(Error::spawn(&command))?;
     let (artifacts, status) = interrupts.guard(&mut child, |child| {
         let mut artifacts = Vec::new();
         if let Some(stdout) = child.stdout.take() {
@@ -131,9 +130,12 @@ fn call(
         (artifacts, child.wait())
     });
     interrupts.check()?;
-    let status = status.map_err(|source| spawn_error(&command, source))?;
+    let status = status.map_err(Error::spawn(&command))?;
     if !status.success() {
-        return Err(Error::Build);
+        return Err(Error::with_exit_code(
+            101,
+            "the load tests do not compile; nothing was run",
+        ));
     }
     group
         .iter()
@@ -146,11 +148,11 @@ fn call(
                         && super::flag(&artifact.target) == Some(test.kind)
                 })
                 .and_then(|artifact| artifact.executable.clone())
-                .ok_or_else(|| Error::Internal {
-                    what: format!(
+                .ok_or_else(|| {
+                    Error::failure(format!(
                         "cargo built no program for the {} `{}` of package `{}`",
                         test.kind, test.name, test.package
-                    ),
+                    ))
                 })?;
             Ok(Binary {
                 package: test.package.clone(),

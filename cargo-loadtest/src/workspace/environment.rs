@@ -6,8 +6,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What `cargo run` sets for the program it runs. Build scripts of common crates ask to be run
-/// anew when these change, so with them every run through the alias would compile.
+/// Variables that `cargo run` sets. Build scripts of common crates rerun when they change, so every run through an
+/// alias would compile again.
 const SET_BY_CARGO: [&str; 12] = [
     "CARGO",
     "CARGO_BIN_NAME",

@@ -6,10 +6,12 @@ mod environment;
 mod source;
 
 use crate::cli::CargoArgs;
-use crate::error::Error;
+use crate::error::{Error, Kind};
 use crate::process;
+use crate::suggestion::suggest_name;
 use cargo_metadata::{Metadata, MetadataCommand, Package, Target};
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -18,18 +20,18 @@ pub(crate) use build::build;
 pub(crate) use environment::{clean, record as environment};
 pub(crate) use source::calls_main;
 
-/// What cargo says where there is no package.
-pub(crate) const NO_MANIFEST: &str = "could not find `Cargo.toml`";
+/// The words of cargo for a missing package.
+const NO_MANIFEST: &str = "could not find `Cargo.toml`";
 
 /// The workspace that the current directory or `--manifest-path` belongs to.
 #[derive(Debug)]
 pub(crate) struct Workspace {
-    /// What cargo knows of it; nothing where there is no package.
+    /// The metadata of cargo; none without a package.
     metadata: Option<Metadata>,
     root: PathBuf,
-    /// Where the user stands: the folder of `--manifest-path`, else the current one.
+    /// The starting folder: that of `--manifest-path`, else the working directory.
     pub(crate) start: PathBuf,
-    /// Where artifacts go.
+    /// The folder of build artifacts.
     pub(crate) target_directory: PathBuf,
 }
 
@@ -65,21 +67,30 @@ impl Workspace {
         if let Ok(directory) = process::directory() {
             command.current_dir(directory);
         }
-        let output = command
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|source| spawn_error(&command, source))?;
+        let output =
+            command
+                .stdin(Stdio::null())
+                .output()
+                .map_err(|source| match source.kind() {
+                    ErrorKind::NotFound => Error::spawn(&command)(source).of_kind(Kind::NoPackage),
+                    _ => Error::spawn(&command)(source),
+                })?;
         if !output.status.success() {
             let text = String::from_utf8_lossy(&output.stderr);
-            return Err(Error::Metadata {
-                text: text.trim().trim_start_matches("error: ").to_owned(),
+            let error = Error::usage(text.trim().trim_start_matches("error: "));
+            return Err(if text.contains(NO_MANIFEST) {
+                let help =
+                    "run this in the folder of a package, or name one with `--manifest-path`";
+                error.with_help(help).of_kind(Kind::NoPackage)
+            } else {
+                error
             });
         }
         let metadata =
             MetadataCommand::parse(String::from_utf8_lossy(&output.stdout)).map_err(|error| {
-                Error::Internal {
-                    what: format!("cargo's description of the workspace cannot be read: {error}"),
-                }
+                Error::failure(format!(
+                    "cargo's description of the workspace cannot be read: {error}"
+                ))
             })?;
         let current = || process::directory().map_err(Error::io("enter", PathBuf::from(".")));
         let start = match args.manifest_path.as_deref().and_then(Path::parent) {
@@ -105,7 +116,7 @@ impl Workspace {
     /// When cargo does not understand what it finds.
     pub(crate) fn load_or_folder(args: &CargoArgs) -> Result<Self, Error> {
         match Self::load(args) {
-            Err(error) if args.manifest_path.is_none() && is_without_package(&error) => {}
+            Err(error) if args.manifest_path.is_none() && *error.kind() == Kind::NoPackage => {}
             loaded => return loaded,
         }
         let start = process::directory().map_err(Error::io("enter", PathBuf::from(".")))?;
@@ -139,7 +150,7 @@ impl Workspace {
     /// The member called `name`.
     ///
     /// # Errors
-    /// [`Error::UnknownPackage`].
+    /// When there is none.
     pub(crate) fn package(&self, name: &str) -> Result<&Package, Error> {
         let packages = self.packages();
         let names = packages.iter().map(|package| package.name.to_string());
@@ -147,16 +158,17 @@ impl Workspace {
             .iter()
             .find(|package| package.name == name)
             .copied()
-            .ok_or_else(|| Error::UnknownPackage {
-                name: name.to_owned(),
-                known: names.collect(),
+            .ok_or_else(|| {
+                let known: Vec<_> = names.collect();
+                Error::usage(format!("there is no package `{name}` in the workspace"))
+                    .with_help(suggest_name(name, &known, "packages"))
             })
     }
 
     /// The load tests of the packages called `names`, or of all members.
     ///
     /// # Errors
-    /// [`Error::UnknownPackage`]; [`Error::NoLoadTest`]; a source that cannot be read.
+    /// When there is no such package, or no load test in them.
     pub(crate) fn load_tests(&self, names: &[String]) -> Result<Vec<LoadTest>, Error> {
         let packages = if names.is_empty() {
             self.packages()
@@ -195,20 +207,14 @@ impl Workspace {
             }
         }
         if found.is_empty() {
-            return Err(Error::NoLoadTest {
-                place: place(names),
-            });
+            let message = format!("there is no load test in {}", place(names));
+            return Err(Error::nothing_found(message).with_help(
+                "`cargo loadtest init` adds one; or put `loadtest::main!();` at the end of \
+                 `tests/load.rs` and these lines into `Cargo.toml`:\n\n    \
+                 [[test]]\n    name = \"load\"\n    path = \"tests/load.rs\"\n    harness = false",
+            ));
         }
         Ok(found)
-    }
-}
-
-/// Whether cargo is not there, or says that there is no package.
-fn is_without_package(error: &Error) -> bool {
-    match error {
-        Error::Metadata { text } => text.contains(NO_MANIFEST),
-        Error::Spawn { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
-        _ => false,
     }
 }
 
@@ -222,12 +228,12 @@ fn renamed(package: &Package) -> Vec<String> {
         .collect()
 }
 
-/// Where scenarios were looked for, in words.
+/// Formats the searched place: a package, several, or the workspace.
 pub(crate) fn place(packages: &[String]) -> String {
     match packages {
         [] => "the workspace".to_owned(),
         [one] => format!("package `{one}`"),
-        several => format!("the packages {}", crate::selection::one_of(several)),
+        several => format!("the packages {}", crate::suggestion::join_names(several)),
     }
 }
 
@@ -260,13 +266,6 @@ fn pass_on(command: &mut Command, args: &CargoArgs, build: bool) {
     }
     if build && let Some(directory) = &args.target_dir {
         command.arg("--target-dir").arg(directory);
-    }
-}
-
-fn spawn_error(command: &Command, source: std::io::Error) -> Error {
-    Error::Spawn {
-        program: command.get_program().to_string_lossy().into_owned(),
-        source,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Whether a source file calls `loadtest::main!`, told without compiling it.
 
-/// Whether a line of `source` begins with `loadtest::main!`, outside of comments and strings. A path may
-/// lead there (`acme::loadtest::main!`), and `renamed` are further names of the crate.
+/// Returns true if a line of `source` begins with `loadtest::main!`, outside of comments and strings. A path may lead
+/// there (`acme::loadtest::main!`); `renamed` are further names of the crate.
 pub(crate) fn calls_main(source: &str, renamed: &[String]) -> bool {
     let begins = |line| begins_with_call(line, renamed);
     source.contains("main") && code(source).lines().any(begins)

@@ -11,7 +11,7 @@ use std::time::Duration;
 pub struct RequestBuf {
     /// The method.
     pub method: Method,
-    /// Where it goes.
+    /// The target.
     pub target: RequestTarget,
     /// The headers that the step sets; an explicit one wins over what is sent by default.
     pub headers: Vec<(HeaderName, HeaderValue)>,
@@ -25,7 +25,7 @@ pub struct RequestBuf {
     pub(crate) scratch: String,
 }
 
-/// Where a request goes.
+/// The target of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequestTarget {
     /// A path that is joined to the base URL.
@@ -43,7 +43,7 @@ pub struct RawResponse {
     pub headers: HeaderMap,
     /// The body; empty where the step reads none.
     pub body: Bytes,
-    /// Where it came from, if a redirect was followed; only a step that sends for itself asks.
+    /// The final URL, if a redirect was followed; only an async step asks for it.
     pub redirected_to: Option<Box<Uri>>,
 }
 

@@ -1,4 +1,5 @@
-//! How setups and teardowns send, which belong to no virtual user. No I/O here: the harness lends a client.
+//! The clients of setups and teardowns, which belong to no virtual user. No I/O here: the harness
+//! provides the client.
 
 #![expect(clippy::missing_errors_doc, reason = "only generated code calls this")]
 

@@ -1,4 +1,4 @@
-//! What `bearer_auth` and `basic_auth` take.
+//! The arguments of `bearer_auth` and `basic_auth`.
 
 use crate::secrets::Secret;
 use std::fmt::Display;

@@ -1,4 +1,4 @@
-//! The error of steps that need none of their own.
+//! The error type of steps that need none of their own.
 
 use super::HttpError;
 use crate::redact;
@@ -26,7 +26,7 @@ use std::iter::successors;
 /// ```
 pub struct Error(Box<dyn StdError + Send + Sync>);
 
-/// What kind of mistake an error is at its root.
+/// The root cause of an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// An answer could not be read; these are the words, without the value.
@@ -54,7 +54,7 @@ impl Error {
         Self(message.to_string().into())
     }
 
-    /// What was made an error of.
+    /// Returns the underlying error.
     pub fn get(&self) -> &(dyn StdError + Send + Sync + 'static) {
         &*self.0
     }
@@ -81,7 +81,7 @@ impl Error {
         Self(Box::new(Like { words, fault }))
     }
 
-    /// What kind of mistake it is at its root.
+    /// Returns its root cause.
     pub(crate) fn fault(&self) -> Fault {
         fault(self.get())
     }
@@ -94,7 +94,7 @@ pub(crate) fn causes<'a>(
     successors(Some(error), |&error| error.source())
 }
 
-/// What `error` says, and what it came from.
+/// Describes `error` and its sources.
 pub(crate) fn words(error: &(dyn StdError + 'static)) -> String {
     let words: Vec<String> = causes(error).map(ToString::to_string).collect();
     words.join(": ")
@@ -118,7 +118,7 @@ fn fault(error: &(dyn StdError + 'static)) -> Fault {
         if error.is_decode() {
             let root = causes(error).last().map(ToString::to_string);
             let root = root.unwrap_or_default();
-            return Fault::Undecodable(redact::mismatch(&root).into_owned());
+            return Fault::Undecodable(redact::redact_decode_error(&root).into_owned());
         }
         if let Some(status) = error.status() {
             return Fault::Status(status);

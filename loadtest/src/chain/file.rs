@@ -1,4 +1,4 @@
-//! Files that are sent: read once, before the load, and shared by all users.
+//! Files that steps send: read once before the load, and shared by all users.
 
 use super::{SetupContext, SetupError};
 use bytes::Bytes;
@@ -86,12 +86,12 @@ impl File {
         &self.name
     }
 
-    /// The content type that the name stands for, else `application/octet-stream`.
+    /// Returns the content type for the file name, else `application/octet-stream`.
     pub fn content_type(&self) -> &'static str {
         self.content_type
     }
 
-    /// What is in the file; not copied.
+    /// Returns the content without copying it.
     pub fn bytes(&self) -> Bytes {
         self.bytes.clone()
     }
@@ -113,7 +113,7 @@ impl File {
         HeaderValue::from_static(self.content_type)
     }
 
-    /// What is in the file.
+    /// Returns the content.
     #[doc(hidden)]
     pub fn as_slice(&self) -> &[u8] {
         &self.bytes
@@ -136,7 +136,7 @@ impl fmt::Debug for File {
     }
 }
 
-/// Reads a regular file. What is none, such as a pipe, might never come to its end.
+/// Reads a regular file. Any other kind, such as a pipe, might never end.
 pub(super) fn read_regular(place: &Path) -> io::Result<Vec<u8>> {
     let metadata = fs::metadata(place)?;
     if metadata.is_file() {

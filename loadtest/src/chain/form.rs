@@ -1,4 +1,4 @@
-//! What forms and queries are made of.
+//! Helpers for forms and queries.
 
 use super::Unmet;
 use bytes::Bytes;
@@ -28,8 +28,8 @@ pub(super) fn boundary(content_type: &HeaderValue) -> Option<&str> {
     content_type.to_str().ok()?.strip_prefix(MULTIPART)
 }
 
-/// A content type of the user's own for a form of parts, with their boundary, as curl does it: without,
-/// nobody could tell the parts apart.
+/// Adds the boundary to a content type of the user's own, as curl does; the parts could not be separated
+/// without it.
 pub(super) fn with_boundary(own: &HeaderValue, boundary: &str) -> Result<HeaderValue, Unmet> {
     const KEY: &[u8] = b"boundary=";
     let parameters = own.as_bytes().split(|byte| *byte == b';').skip(1);

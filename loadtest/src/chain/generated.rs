@@ -1,4 +1,4 @@
-//! Everything that the code written by the macros refers to; no public interface.
+//! Everything that macro-generated code refers to; not a public interface.
 
 pub use super::courier::{run_async_setup, run_async_teardown};
 pub use super::feed::{Row, Rows, fewest, open_fallible_feed, open_feed};
@@ -41,7 +41,7 @@ pub use {bytes::Bytes, inventory, serde};
 
 use std::sync::Arc;
 
-/// What the setups of a scenario left, in its own type again.
+/// Downcasts the values of a scenario's setups to their own type.
 pub fn shared<T: Send + Sync + 'static>(shared: &Shared) -> Arc<T> {
     Arc::clone(shared)
         .downcast()

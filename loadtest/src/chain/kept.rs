@@ -1,4 +1,4 @@
-//! Where the values of `#[setup]` and `#[state]` functions are kept.
+//! The values of `#[setup]` and `#[state]` functions.
 //!
 //! What keeps a value can move between threads whatever its type: only the call that fills it asks
 //! for that. So a wrong type is one mistake, at the type that the user wrote.
@@ -124,7 +124,7 @@ pub fn run_fallible_setup<T: Shareable, E: Display>(
 pub struct Returned<T>(PhantomData<fn() -> T>);
 
 impl<T> Returned<T> {
-    /// Of `T`.
+    /// Makes a value for the type `T`.
     #[expect(clippy::new_without_default, reason = "only generated code calls this")]
     pub fn new() -> Self {
         Self(PhantomData)
@@ -135,8 +135,7 @@ impl<T> Returned<T> {
 #[derive(Debug)]
 pub struct Nothing;
 
-/// A `Target` does, which nobody would send anything to, or a `Result`, whose `Err` nobody would
-/// look at.
+/// Found in a `Target`, which would get no request, or a `Result`, whose `Err` would go unnoticed.
 #[derive(Debug)]
 pub struct Something;
 

@@ -82,10 +82,10 @@ pub trait Chain: Send {
     /// Why the body cannot be read; the caller then calls [`skip`](Chain::skip).
     fn finish(&mut self, step: usize, response: RawResponse) -> Result<(), String>;
 
-    /// Whether the response of `step` is the one it asks for (`until = ..`).
+    /// Returns whether the response of `step` is the one it waits for (`until = ..`).
     fn arrived(&self, step: usize) -> bool;
 
-    /// Whether there may be checks whose last named step is `step`.
+    /// Returns whether there may be checks whose last named step is `step`.
     fn is_checked(&self, _step: usize) -> bool {
         true
     }
@@ -101,7 +101,7 @@ pub trait Chain: Send {
 
 /// A scenario as the macro leaves it: its definition, its setup and the maker of its chains.
 pub struct Scenario {
-    /// What is declared.
+    /// The declaration.
     pub definition: ScenarioDef,
     /// The folder of the package that holds the scenario, for the files it names; of the machine that
     /// compiled it, so it is in no record.
@@ -114,10 +114,10 @@ pub struct Scenario {
     pub teardown: fn(&Shared, &SetupContext) -> Result<(), String>,
 }
 
-/// What the virtual users of a run share: the values of the `#[setup]` functions.
+/// The values of the `#[setup]` functions, which all virtual users of a run share.
 pub type Shared = Arc<dyn Any + Send + Sync>;
 
-/// What a setup or a teardown has to know.
+/// The context of a setup or a teardown.
 #[derive(Debug, Clone, Default)]
 pub struct SetupContext {
     /// The base URL from environment or command line; with one, a setup that returns a
@@ -129,13 +129,13 @@ pub struct SetupContext {
     pub seed: u64,
     /// The most virtual users that the load may need.
     pub users: u32,
-    /// Whether iteration 0 gets the first row of every feed, whatever their order.
+    /// True if iteration 0 gets the first row of every feed, whatever their order.
     pub first_rows: bool,
-    /// Who sends for those that are `async`.
+    /// The sender for `async` setups and teardowns.
     pub courier: Option<Arc<dyn Courier>>,
 }
 
-/// What the setups left.
+/// The values that the setups made.
 pub struct Prepared {
     /// The values, for the chains.
     pub shared: Shared,
@@ -154,7 +154,7 @@ pub enum SetupError {
     Setup {
         /// The name of the function.
         setup: &'static str,
-        /// What it said, or the message of its panic.
+        /// The error it returned, or the message of its panic.
         reason: String,
     },
     /// A `#[feed]` function; what it says of itself holds no value of its rows.
@@ -162,7 +162,7 @@ pub enum SetupError {
     Feed {
         /// The name of the function.
         feed: &'static str,
-        /// What it said, or the message of its panic.
+        /// The error it returned, or the message of its panic.
         reason: String,
     },
     /// A file that a step sends.

@@ -1,7 +1,7 @@
 //! The documentation of the options, for editors: the names of attributes are no items, so that these
 //! stand in for them. Nothing here is ever called.
 
-/// What a placeholder takes from a step.
+/// The parts of a response that a placeholder can take.
 #[derive(Debug)]
 pub struct Answer<T> {
     /// `{{login.response.token}}`: the body.

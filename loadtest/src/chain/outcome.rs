@@ -1,4 +1,4 @@
-//! What the functions of a scenario return, in one form.
+//! Converts the return values of a scenario's functions.
 
 #![expect(clippy::missing_errors_doc, reason = "only generated code calls this")]
 
@@ -91,7 +91,7 @@ pub fn check_with<T, R: CheckReturn>(
     check(response).into_check()
 }
 
-/// Whether the `until = |r| ..` of a step holds for its response.
+/// Returns whether the `until = |r| ..` of a step holds for its response.
 pub fn holds<T>(response: &Response<T>, condition: impl Fn(&Response<T>) -> bool) -> bool {
     condition(response)
 }
@@ -113,7 +113,7 @@ pub fn run_check(
     label = "neither nothing nor `Result<(), impl Display>`"
 )]
 pub trait TeardownReturn {
-    /// Why it failed.
+    /// Returns an error if it failed.
     fn into_teardown(self) -> Result<(), String>;
 }
 
@@ -167,5 +167,5 @@ pub(super) fn panic_message(panic: &(dyn Any + Send)) -> String {
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("without a message");
-    redact::text(message).into_owned()
+    redact::redact_text(message).into_owned()
 }

@@ -10,7 +10,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-/// What a step returns: a request for the engine to send.
+/// A request for the engine to send, as a step returns it.
 ///
 /// `T` is the type its JSON response is read into; `Request` alone is `Request<()>`, whose response
 /// body is not read. The methods are named as those of `reqwest::RequestBuilder`. A mistake in the
@@ -30,7 +30,7 @@ pub struct Request<T = ()> {
     target: RequestTarget,
     headers: Vec<(HeaderName, HeaderValue)>,
     body: Bytes,
-    /// What the body is, for requests that do not say so themselves.
+    /// The content type of the body, for requests that set none.
     content_type: Option<HeaderValue>,
     timeout: Option<Duration>,
     mistake: Option<String>,

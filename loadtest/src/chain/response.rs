@@ -90,7 +90,7 @@ impl<T: serde::de::DeserializeOwned + Send + 'static> FromBody for T {
             return serde_json::from_slice(b"null").map_err(|_| "the body is empty".to_owned());
         }
         serde_json::from_slice(body)
-            .map_err(|error| redact::mismatch(&error.to_string()).into_owned())
+            .map_err(|error| redact::redact_decode_error(&error.to_string()).into_owned())
     }
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 
-/// Why a step leaves itself out of an iteration, which is nobody's failure.
+/// A deliberate skip of a step, which counts as no failure.
 ///
 /// ```
 /// use loadtest::prelude::*;
@@ -66,8 +66,8 @@ impl Skip {
     }
 }
 
-/// What a step returned, asked what its error is: by autoref specialisation, since a step may return any
-/// error that can be shown, also one that borrows.
+/// The value a step returned, to find out its error. It uses autoref specialisation, since a step may return
+/// any error that can be displayed, also one that borrows.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Asked<'a, R>(pub &'a R);
@@ -80,7 +80,7 @@ macro_rules! looks_into {
             /// The error, or its source, where one of them can be looked into.
             fn cause(&self) -> Option<&(dyn StdError + 'static)>;
 
-            /// Whether it is a skip.
+            /// Returns an error if it is a skip.
             ///
             /// # Errors
             /// It is.
@@ -89,7 +89,7 @@ macro_rules! looks_into {
                 skip.map_or(Ok(()), |skip| Err(skip.unmet()))
             }
 
-            /// How a step that sends for itself came to no value, where the error tells.
+            /// Returns the reason why an async step has no value, if the error tells.
             fn halt(&self) -> Option<Halt> {
                 Some(match self.skip() {
                     Err(unmet) => Halt::Unmet(unmet),

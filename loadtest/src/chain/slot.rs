@@ -1,4 +1,4 @@
-//! Where a chain keeps the response of one step, and how a parameter takes it.
+//! The slot of a step's response in a chain, and the parameters that take it.
 
 #![expect(clippy::missing_errors_doc, reason = "only generated code calls this")]
 

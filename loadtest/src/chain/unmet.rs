@@ -1,8 +1,8 @@
-//! Why a step could not run.
+//! The reasons why a step could not run.
 
 use loadtest_model::metrics::Cause;
 
-/// Why [`Chain::build`](super::Chain::build) wrote no request.
+/// The reason why [`Chain::build`](super::Chain::build) wrote no request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unmet {
     /// An earlier step has no response.
@@ -11,7 +11,7 @@ pub enum Unmet {
         step: usize,
         /// The expression or parameter that names it: `login.response.token`, `login`.
         variable: &'static str,
-        /// Why it has none.
+        /// The cause.
         cause: Cause,
     },
     /// An earlier step's response lacks a value.
@@ -28,17 +28,17 @@ pub enum Unmet {
     },
     /// The step's function returned `None` or `Err`.
     Declined {
-        /// What it said.
+        /// The error it returned.
         reason: String,
     },
     /// The step's function left the step out on purpose.
     LeftOut {
-        /// What it said.
+        /// The error it returned.
         reason: String,
     },
     /// The values make an invalid URL, header or body.
     Invalid {
-        /// What is wrong with them.
+        /// The mistake.
         reason: String,
     },
 }

@@ -12,7 +12,7 @@ use std::ops::Deref;
 #[derive(Debug)]
 pub struct Owner<'a, 'n, T: ?Sized, N>(pub &'a T, pub &'n N);
 
-/// The key that a field stands for.
+/// The key of a field.
 #[derive(Debug, Clone, Copy)]
 pub struct Name(pub &'static str);
 
@@ -71,7 +71,7 @@ impl<'a, T: ?Sized, N> OpenPlain<'a> for &Owner<'a, '_, T, N> {
     }
 }
 
-/// What a field can be taken from.
+/// A value that has fields.
 pub trait Take<'f, F> {
     /// A reference to the value of the field.
     type Taken;

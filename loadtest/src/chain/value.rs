@@ -1,4 +1,4 @@
-//! The values of templates: how a path goes through a response, and how its end is written.
+//! The values of templates: paths through a response, and how a value is written.
 
 #![expect(clippy::missing_errors_doc, reason = "only generated code calls this")]
 
@@ -14,12 +14,12 @@ use std::fmt;
 #[derive(Debug)]
 pub struct Peel<'a, T: ?Sized>(pub &'a T);
 
-/// What may be absent: an `Option`, or JSON whose `null` counts as missing.
+/// A value that may be absent: an `Option`, or JSON whose `null` counts as missing.
 pub trait PeelOption<'a> {
-    /// What is inside.
+    /// The inner type.
     type Inside: ?Sized;
 
-    /// What is inside, where something is.
+    /// Returns the inner value, if there is one.
     fn peel(&self) -> Option<&'a Self::Inside>;
 }
 
@@ -137,7 +137,7 @@ pub enum Segment {
     Index(usize),
 }
 
-/// What lies at the end of `path`; `null` counts as missing.
+/// Returns the value at the end of `path`; `null` counts as missing.
 pub fn json_path<'a>(value: &'a Value, path: &[Segment]) -> Option<&'a Value> {
     let end = path
         .iter()
@@ -297,7 +297,7 @@ fn unwritable(error: impl fmt::Display) -> Unmet {
 
 struct PercentEncoded<'a> {
     out: &'a mut String,
-    /// What stays besides letters and digits.
+    /// The characters that stay besides letters and digits.
     kept: &'static [u8],
 }
 

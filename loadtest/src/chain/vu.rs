@@ -17,7 +17,7 @@ pub struct Vu {
     given: Vec<Given>,
 }
 
-/// What the scenario's code counted or timed, once.
+/// A count or a time that the scenario's code recorded.
 #[derive(Debug, Clone)]
 pub(crate) struct Given {
     pub(crate) name: Cow<'static, str>,
@@ -90,8 +90,8 @@ impl Vu {
         first + ((u128::from(self.bits()) * numbers) >> 64) as u64
     }
 
-    /// One of `items`, each as likely as the others; `None` where there is none. From the same source
-    /// as [`random`](Self::random).
+    /// Chooses one of `items` with equal probability; `None` if there are none. Uses the same source as
+    /// [`random`](Self::random).
     pub fn choose<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
         let last = (items.len() as u64).checked_sub(1)?;
         items.get(self.random_range(0..=last) as usize)
@@ -169,7 +169,7 @@ impl Vu {
         self.given.push(Given { name, figure });
     }
 
-    /// What was counted and timed since it was last taken.
+    /// Returns the counts and times recorded since the last call.
     pub(crate) fn given(&mut self) -> &mut Vec<Given> {
         &mut self.given
     }
@@ -198,8 +198,8 @@ impl Vu {
     }
 }
 
-/// What a random number is drawn for; each purpose has a sequence of its own, so that a scenario that
-/// draws one number more does not move the others.
+/// The purpose of a random number. Each has a sequence of its own, so that drawing one number more does not
+/// change the others.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Purpose {
     Weight,

@@ -1,4 +1,4 @@
-//! How generated code writes a request into the buffer of its virtual user.
+//! Writes a request into the buffer of a virtual user, for generated code.
 
 use super::{RequestBuf, RequestTarget, Unmet, form};
 use bytes::Bytes;
@@ -6,12 +6,11 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::uri::PathAndQuery;
 use http::{HeaderName, HeaderValue, Method, Uri};
 
-/// What is wrong with a value that is no value of a header.
+/// The mistake in a value that no header can have.
 pub(super) const UNFIT_VALUE: &str =
     "its value has a character that no header can hold, such as a line break";
 
-/// What is wrong with what is no name of a header
-/// (<https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2>).
+/// Describes the mistake in a header name (<https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2>).
 pub(super) fn unfit_name(name: &[u8]) -> String {
     const MOST: usize = 60;
     let name = String::from_utf8_lossy(name);
@@ -25,7 +24,7 @@ pub(super) fn unfit_name(name: &[u8]) -> String {
     )
 }
 
-/// What is wrong with what is no URL.
+/// The mistake in a URL without scheme or leading slash.
 pub(super) const NO_URL: &str = "it starts neither with `/` nor with `http://` or `https://`";
 
 #[doc(hidden)]
@@ -71,7 +70,7 @@ impl RequestBuf {
         set
     }
 
-    /// Whether no header has the name `name`, which is in lower case.
+    /// Returns whether no header has the lower-case name `name`.
     pub fn lacks(&self, name: &str) -> bool {
         self.headers.iter().all(|(own, _)| own.as_str() != name)
     }
@@ -151,7 +150,7 @@ impl RequestBuf {
     }
 }
 
-/// Where `url` leads, or why it is none.
+/// Parses `url` into a target.
 pub(super) fn target(url: &str) -> Result<RequestTarget, String> {
     parse(url, || Bytes::copy_from_slice(url.as_bytes()))
 }
@@ -175,8 +174,7 @@ pub(super) fn is_absolute(url: &str) -> bool {
     })
 }
 
-/// The same without the URL, where that holds a value of a row: `url` stands in its place, as it is in
-/// the source.
+/// Replaces the URL in the error by `url` as the source has it, since the real one holds a value of a row.
 ///
 /// # Errors
 /// That of `written`.
@@ -192,7 +190,7 @@ pub fn without_row(written: Result<(), Unmet>, url: &str) -> Result<(), Unmet> {
     })
 }
 
-/// How the message of an invalid URL begins; the URL follows, then a closing mark and the reason.
+/// The start of the message about an invalid URL; the URL, a closing mark and the reason follow.
 pub(super) const URL: &str = "URL `";
 
 /// The query stays out of the message: it may hold secrets. What would break its line is escaped.

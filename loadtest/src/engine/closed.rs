@@ -1,11 +1,11 @@
 //! The closed models: users that start their next iteration when the last one ends, and a fixed
 //! number of iterations shared by users.
 
-use super::desk::Desk;
-use super::iteration::{Arrival, Unobserved, VirtualUser};
+use super::iteration::{Arrival, NoObserver, VirtualUser};
 use super::pacer::Pacer;
-use super::users::Users;
-use super::worker::Crew;
+use super::users::UserTasks;
+use super::worker::WorkerSpec;
+use super::worker_state::WorkerState;
 use crate::transport::Transport;
 use loadtest_model::schedule;
 use std::cell::Cell;
@@ -13,66 +13,67 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long a user rests after an iteration in which it sent nothing: that is no load, and must not
-/// take the thread from the others.
-const REST: Duration = Duration::from_millis(10);
+/// The rest of a user after an iteration that sent nothing. Such an iteration is no load, and must not take
+/// the thread from others.
+const EMPTY_ITERATION_REST: Duration = Duration::from_millis(10);
 
 /// Lets users in one after another, so that their connections do not all come at once.
-struct Door {
-    /// When the next user of this worker may begin.
-    open: Instant,
+struct StartThrottle {
+    /// The earliest start of the next user of this worker.
+    earliest: Instant,
     /// Users of this worker that may still begin together.
     at_once: u64,
     /// From one user of this worker to the next.
     gap: Duration,
 }
 
-impl Door {
-    fn new<T>(crew: &Crew<T>, start: Instant) -> Self {
-        let (worker, workers) = (u64::from(crew.worker), u64::from(crew.workers));
+impl StartThrottle {
+    fn new<T>(spec: &WorkerSpec<T>, start: Instant) -> Self {
+        let (worker, workers) = (u64::from(spec.worker), u64::from(spec.workers));
         Self {
-            open: start,
+            earliest: start,
             at_once: (schedule::AT_ONCE + workers - 1 - worker) / workers,
-            gap: schedule::GAP * crew.workers,
+            gap: schedule::GAP * spec.workers,
         }
     }
 
-    /// When a user begins who is to begin at `due`: that is then its intended start, and nothing is late.
-    fn opens(&mut self, due: Instant) -> Instant {
+    /// Returns the start of a user that is to begin at `due`. The result is its intended start, so nothing is
+    /// late.
+    fn next_start(&mut self, due: Instant) -> Instant {
         let begin = if self.at_once > 0 {
             self.at_once -= 1;
             due
-        } else if self.open > due {
+        } else if self.earliest > due {
             // After a stall of ours they do not come in a burst either.
-            self.open.max(Instant::now())
+            self.earliest.max(Instant::now())
         } else {
             due
         };
-        self.open = begin + self.gap;
+        self.earliest = begin + self.gap;
         begin
     }
 }
 
 /// Keeps this worker's users iterating until the load ends or the run is to stop.
-pub(super) async fn drive<T: Transport + 'static>(
-    desk: &Rc<Desk>,
-    crew: &Crew<T>,
-    users: &mut Users<T>,
+pub(super) async fn drive_users<T: Transport + 'static>(
+    state: &Rc<WorkerState>,
+    spec: &WorkerSpec<T>,
+    users: &mut UserTasks<T>,
     pacer: &mut Pacer,
 ) {
-    let most = u64::from(desk.plan.max_users);
-    let rows = desk.rows();
-    let end = desk.start + desk.schedule.end().unwrap_or_default();
-    let mut door = Door::new(crew, desk.start);
-    for number in (u64::from(crew.worker)..most).step_by(crew.workers as usize) {
-        if desk.turn(number, 0) >= rows {
-            desk.run_out();
+    let most = u64::from(state.plan.max_users);
+    let rows = state.row_limit();
+    let end = state.start + state.schedule.end().unwrap_or_default();
+    let mut door = StartThrottle::new(spec, state.start);
+    for number in (u64::from(spec.worker)..most).step_by(spec.workers as usize) {
+        if state.feed_index(number, 0) >= rows {
+            state.mark_out_of_rows();
             break;
         }
-        let Some(from) = desk.schedule.active_from(number, Duration::ZERO) else {
+        let Some(from) = state.schedule.active_from(number, Duration::ZERO) else {
             continue;
         };
-        let due = door.opens(desk.start + from);
+        let due = door.next_start(state.start + from);
         if due >= end {
             break;
         }
@@ -80,62 +81,68 @@ pub(super) async fn drive<T: Transport + 'static>(
         if due > Instant::now() {
             tokio::select! {
                 biased;
-                () = desk.stopping() => return,
-                () = pacer.until(due) => {}
+                () = state.wait_for_stop() => return,
+                () = pacer.wait_until(due) => {}
             }
         }
-        users.hire(live(crew.user(number), number, due, Rc::clone(desk)));
+        users.spawn_user(run_user(
+            spec.make_user(number),
+            number,
+            due,
+            Rc::clone(state),
+        ));
     }
     tokio::select! {
-        () = desk.stopping() => {}
+        () = state.wait_for_stop() => {}
         () = tokio::time::sleep_until(end) => {}
-        () = users.travelled(), if desk.plan.rows.is_some() => {}
+        () = users.wait_until_finished(), if state.plan.rows.is_some() => {}
     }
 }
 
-async fn live<T: Transport>(
+async fn run_user<T: Transport>(
     mut user: VirtualUser<T>,
     number: u64,
     first: Instant,
-    desk: Rc<Desk>,
+    state: Rc<WorkerState>,
 ) -> Option<VirtualUser<T>> {
     // The iteration number is that of the user and of its own count, whatever others do.
     let mut count = 0;
     let mut arrival = Arrival {
-        iteration: numbered(number, count),
-        turn: desk.turn(number, count),
+        iteration: iteration_number(number, count),
+        feed_index: state.feed_index(number, count),
         due: first,
         ready: first,
         begun: None,
     };
     loop {
         // A state that panicked is tallied; the next iteration tries again.
-        let _tallied = user.iterate(arrival, &desk, &mut Unobserved).await;
-        let mut due = rested(&user, &desk).await;
+        let _tallied = user.run_iteration(arrival, &state, &mut NoObserver).await;
+        let mut due = next_due(&user, &state).await;
         let mut begun = Some(due);
         count += 1;
-        if desk.turn(number, count) >= desk.rows() {
-            desk.run_out();
+        if state.feed_index(number, count) >= state.row_limit() {
+            state.mark_out_of_rows();
             break;
         }
-        let Some(from) = desk
+        let Some(from) = state
             .schedule
-            .active_from(number, due.saturating_duration_since(desk.start))
+            .active_from(number, due.saturating_duration_since(state.start))
         else {
             break;
         };
-        if desk.start + from > due {
-            due = desk.start + from;
-            desk.pause(due.saturating_duration_since(Instant::now()))
+        if state.start + from > due {
+            due = state.start + from;
+            state
+                .pause_unless_stopping(due.saturating_duration_since(Instant::now()))
                 .await;
             begun = None;
         }
-        if !desk.is_running() {
+        if !state.is_running() {
             break;
         }
         arrival = Arrival {
-            iteration: numbered(number, count),
-            turn: desk.turn(number, count),
+            iteration: iteration_number(number, count),
+            feed_index: state.feed_index(number, count),
             due,
             ready: due,
             begun,
@@ -144,34 +151,34 @@ async fn live<T: Transport>(
     user.with_last_steps()
 }
 
-/// When the next iteration of `user` is due: at the end of the last one, or after a rest where that sent
-/// nothing and so gave nobody else the thread.
-async fn rested<T>(user: &VirtualUser<T>, desk: &Desk) -> Instant {
+/// Returns the time at which the next iteration of `user` is due: the end of the last one, or after a rest if
+/// that sent nothing.
+async fn next_due<T>(user: &VirtualUser<T>, state: &WorkerState) -> Instant {
     if user.sent_nothing {
-        desk.pause(REST).await;
+        state.pause_unless_stopping(EMPTY_ITERATION_REST).await;
         return Instant::now();
     }
-    user.ended
+    user.ended_at
 }
 
-/// One number for `user.count`: both keep their own half.
-pub(super) fn numbered(user: u64, count: u64) -> u64 {
+/// Combines `user` and `count` into one number, each in its own half.
+pub(super) fn iteration_number(user: u64, count: u64) -> u64 {
     user << 32 | count
 }
 
 /// Runs this worker's part of `count` iterations, shared by `users`, until they have all ended or the
 /// run is to stop. Returns how many were to start by then.
 pub(super) async fn drive_iterations<T: Transport + 'static>(
-    desk: &Rc<Desk>,
-    crew: &Crew<T>,
+    state: &Rc<WorkerState>,
+    spec: &WorkerSpec<T>,
     count: u64,
     all_users: u64,
-    users: &mut Users<T>,
+    users: &mut UserTasks<T>,
     pacer: &mut Pacer,
 ) -> u64 {
     let wanted = count;
-    let count = wanted.min(desk.rows());
-    let (worker, workers) = (u64::from(crew.worker), u64::from(crew.workers));
+    let count = wanted.min(state.row_limit());
+    let (worker, workers) = (u64::from(spec.worker), u64::from(spec.workers));
     // Users of a worker are consecutive here, and its iterations are those users' even part.
     let (from, to) = (
         all_users * worker / workers,
@@ -180,31 +187,31 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
     let part = |user: u64| (u128::from(count) * u128::from(user) / u128::from(all_users)) as u64;
     let next = Rc::new(Cell::new(part(from)));
     let behind = part(to);
-    let mut door = Door::new(crew, desk.start);
+    let mut door = StartThrottle::new(spec, state.start);
     for user in from..to {
-        let due = door.opens(desk.start);
+        let due = door.next_start(state.start);
         // Those that begin together do so before any of them has gone on.
         if due > Instant::now() {
             tokio::select! {
                 biased;
-                () = desk.stopping() => break,
-                () = pacer.until(due) => {}
+                () = state.wait_for_stop() => break,
+                () = pacer.wait_until(due) => {}
             }
         }
         // Those who came before may have done it all.
         if next.get() >= behind {
             break;
         }
-        let (user, next, desk) = (crew.user(user), Rc::clone(&next), Rc::clone(desk));
-        users.hire(work(user, due, next, behind, desk));
+        let (user, next, state) = (spec.make_user(user), Rc::clone(&next), Rc::clone(state));
+        users.spawn_user(run_shared_iterations(user, due, next, behind, state));
     }
     tokio::select! {
-        () = desk.stopping() => {}
-        () = users.travelled() => {}
+        () = state.wait_for_stop() => {}
+        () = users.wait_until_finished() => {}
     }
-    if desk.is_running() {
+    if state.is_running() {
         if count < wanted {
-            desk.run_out();
+            state.mark_out_of_rows();
         }
         behind - part(from)
     } else {
@@ -212,26 +219,26 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
     }
 }
 
-async fn work<T: Transport>(
+async fn run_shared_iterations<T: Transport>(
     mut user: VirtualUser<T>,
     mut due: Instant,
     next: Rc<Cell<u64>>,
     behind: u64,
-    desk: Rc<Desk>,
+    state: Rc<WorkerState>,
 ) -> Option<VirtualUser<T>> {
     let mut begun = None;
-    while next.get() < behind && desk.is_running() {
+    while next.get() < behind && state.is_running() {
         let iteration = next.replace(next.get() + 1);
         let arrival = Arrival {
             iteration,
-            turn: iteration,
+            feed_index: iteration,
             due,
             ready: due,
             begun,
         };
         // A state that panicked is tallied; the next iteration tries again.
-        let _tallied = user.iterate(arrival, &desk, &mut Unobserved).await;
-        due = rested(&user, &desk).await;
+        let _tallied = user.run_iteration(arrival, &state, &mut NoObserver).await;
+        due = next_due(&user, &state).await;
         begun = Some(due);
     }
     user.with_last_steps()

@@ -1,11 +1,11 @@
-//! How a run is told to end early, from any thread.
+//! Stops or aborts a run early, from any thread.
 
 use std::future::pending;
 use tokio::sync::watch;
 
-/// How a run goes on.
+/// The phase of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
+pub enum RunPhase {
     /// Iterations start.
     Running,
     /// No iteration starts; those in flight may end, without think times.
@@ -16,34 +16,34 @@ pub enum Phase {
 
 /// Tells a run to stop or to abort; clones speak to the same run.
 #[derive(Debug, Clone)]
-pub struct Control(watch::Sender<Phase>);
+pub struct Control(watch::Sender<RunPhase>);
 
 impl Control {
     /// The control of a run that goes on.
     pub fn new() -> Self {
-        Self(watch::Sender::new(Phase::Running))
+        Self(watch::Sender::new(RunPhase::Running))
     }
 
     /// No iteration starts any more.
     pub fn stop(&self) {
-        self.advance(Phase::Stopping);
+        self.advance_phase(RunPhase::Stopping);
     }
 
     /// Everything ends at once.
     pub fn abort(&self) {
-        self.advance(Phase::Aborting);
+        self.advance_phase(RunPhase::Aborting);
     }
 
-    /// How the run goes on.
-    pub fn phase(&self) -> Phase {
+    /// Returns the phase of the run.
+    pub fn phase(&self) -> RunPhase {
         *self.0.borrow()
     }
 
-    pub(crate) fn subscribe(&self) -> watch::Receiver<Phase> {
+    pub(crate) fn subscribe(&self) -> watch::Receiver<RunPhase> {
         self.0.subscribe()
     }
 
-    fn advance(&self, phase: Phase) {
+    fn advance_phase(&self, phase: RunPhase) {
         self.0.send_if_modified(|current| {
             let advances = phase > *current;
             *current = phase.max(*current);
@@ -52,32 +52,32 @@ impl Control {
     }
 }
 
-/// What the workers of a run hear: whoever controls it, and the run that gives itself up.
+/// The stop signals of a worker: from the caller of the engine, and from the engine itself.
 #[derive(Debug)]
-pub(super) struct Orders {
-    given: watch::Receiver<Phase>,
-    own: watch::Receiver<Phase>,
+pub(super) struct StopSignals {
+    requested: watch::Receiver<RunPhase>,
+    internal: watch::Receiver<RunPhase>,
 }
 
-impl Orders {
-    pub(super) fn of(given: &Control, own: &Control) -> Self {
+impl StopSignals {
+    pub(super) fn new(given: &Control, own: &Control) -> Self {
         Self {
-            given: given.subscribe(),
-            own: own.subscribe(),
+            requested: given.subscribe(),
+            internal: own.subscribe(),
         }
     }
 
-    /// How the run goes on now.
-    pub(super) fn phase(&mut self) -> Phase {
-        let given = *self.given.borrow_and_update();
-        given.max(*self.own.borrow_and_update())
+    /// Returns the current phase of the run.
+    pub(super) fn phase(&mut self) -> RunPhase {
+        let given = *self.requested.borrow_and_update();
+        given.max(*self.internal.borrow_and_update())
     }
 
     /// Waits for another order.
     pub(super) async fn changed(&mut self) {
         tokio::select! {
-            Ok(()) = self.given.changed() => {}
-            Ok(()) = self.own.changed() => {}
+            Ok(()) = self.requested.changed() => {}
+            Ok(()) = self.internal.changed() => {}
             else => pending().await,
         }
     }

@@ -1,10 +1,10 @@
 //! The open model: arrivals go to free users; one that finds none waits, and the wait counts.
 
-use super::desk::Desk;
-use super::iteration::{Arrival, Unobserved, VirtualUser};
+use super::iteration::{Arrival, NoObserver, VirtualUser};
 use super::pacer::Pacer;
-use super::users::Users;
-use super::worker::Crew;
+use super::users::UserTasks;
+use super::worker::WorkerSpec;
+use super::worker_state::WorkerState;
 use crate::transport::Transport;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -12,66 +12,66 @@ use std::rc::Rc;
 use std::task::{Poll, Waker};
 use tokio::time::Instant;
 
-/// How often the runtime has a turn before a user is hired: to hear of answers, to read them, to end what
-/// they belong to.
-const LOOKS: u32 = 3;
+/// Turns of the runtime before a new user is made: to notice answers, to read them, and to end their
+/// iterations.
+const YIELDS_BEFORE_NEW_USER: u32 = 3;
 
-/// Where arrivals and users of one worker meet.
-struct Counter {
+/// The arrivals and the idle users of a worker.
+struct ArrivalQueue {
     /// Free users; the last freed is the first served.
-    free: RefCell<Vec<Rc<Seat>>>,
+    free: RefCell<Vec<Rc<IdleUser>>>,
     /// Arrivals of this worker that are due and wait: from the first to before the second.
     waiting: Cell<(u64, u64)>,
-    /// Whether no arrival comes any more.
+    /// True if no more arrivals come.
     is_closed: Cell<bool>,
     /// No arrival starts after this.
     end: Instant,
-    slice: Slice,
+    partition: ArrivalPartition,
 }
 
-/// Where an arrival goes.
-enum Place {
+/// The way an arrival is handled.
+enum Assignment {
     /// To a free user.
-    Seat(Rc<Seat>),
+    ToIdleUser(Rc<IdleUser>),
     /// To a user who is yet to be made.
-    Hire,
+    ToNewUser,
     /// Behind those that wait.
-    Queue,
+    Wait,
 }
 
-/// Which arrivals belong to a worker: every `workers`-th one.
+/// The arrivals of a worker: every `workers`-th one.
 #[derive(Debug, Clone, Copy)]
-struct Slice {
+struct ArrivalPartition {
     worker: u64,
     workers: u64,
 }
 
-impl Slice {
-    fn global(self, local: u64) -> u64 {
+impl ArrivalPartition {
+    fn to_global(self, local: u64) -> u64 {
         local * self.workers + self.worker
     }
 
-    /// How many of `all` arrivals are this worker's.
-    fn share(self, all: u64) -> u64 {
+    /// Returns the number of this worker's arrivals among `all`.
+    fn local_count(self, all: u64) -> u64 {
         (all + self.workers - 1 - self.worker) / self.workers
     }
 }
 
-/// Where a user waits for an arrival.
+/// A user that waits for an arrival.
 #[derive(Default)]
-struct Seat {
+struct IdleUser {
     arrival: Cell<Option<Arrival>>,
     waker: RefCell<Option<Waker>>,
 }
 
-impl Seat {
-    fn give(&self, arrival: Arrival) {
+impl IdleUser {
+    fn assign_arrival(&self, arrival: Arrival) {
         self.arrival.set(Some(arrival));
-        self.wake();
+        self.wake_user();
     }
 
     /// The arrival that it is given; `None` where none comes any more.
-    async fn take(&self, counter: &Counter) -> Option<Arrival> {
+    async fn wait_for_arrival(&self, counter: &ArrivalQueue) -> Option<Arrival> {
         poll_fn(|context| {
             let arrival = self.arrival.take();
             if arrival.is_some() || counter.is_closed.get() {
@@ -83,30 +83,30 @@ impl Seat {
         .await
     }
 
-    fn wake(&self) {
+    fn wake_user(&self) {
         if let Some(waker) = self.waker.borrow_mut().take() {
             waker.wake();
         }
     }
 }
 
-impl Counter {
-    fn arrival(&self, desk: &Desk, local: u64, ready: Option<Instant>) -> Arrival {
-        let iteration = self.slice.global(local);
-        let due = desk.start + desk.schedule.arrival(iteration);
+impl ArrivalQueue {
+    fn make_arrival(&self, state: &WorkerState, local: u64, ready: Option<Instant>) -> Arrival {
+        let iteration = self.partition.to_global(local);
+        let due = state.start + state.schedule.arrival(iteration);
         Arrival {
             iteration,
-            turn: iteration,
+            feed_index: iteration,
             due,
             ready: ready.unwrap_or(due),
             begun: None,
         }
     }
 
-    /// Lets answers that are there be read before anybody is hired: after a pause of ours, many users are
-    /// about to be free, and to hire as many more would take longer than the pause did.
-    async fn look(&self) {
-        for _ in 0..LOOKS {
+    /// Lets answers that have arrived be read before a new user is made. After a stall of the generator many
+    /// users are about to be free.
+    async fn let_users_return(&self) {
+        for _ in 0..YIELDS_BEFORE_NEW_USER {
             if !self.free.borrow().is_empty() {
                 break;
             }
@@ -115,119 +115,126 @@ impl Counter {
     }
 
     /// Finds a place for the arrival `next`; one in the queue is taken at once.
-    fn place(&self, next: u64, may_hire: bool) -> Place {
+    fn assign_next(&self, next: u64, may_hire: bool) -> Assignment {
         let (first, behind) = self.waiting.get();
         // Nothing overtakes what waits: users that became free after the end leave a queue behind.
         if first == behind {
             if let Some(seat) = self.free.borrow_mut().pop() {
-                return Place::Seat(seat);
+                return Assignment::ToIdleUser(seat);
             }
             if may_hire {
-                return Place::Hire;
+                return Assignment::ToNewUser;
             }
         }
         self.waiting
             .set((if first == behind { next } else { first }, next + 1));
-        Place::Queue
+        Assignment::Wait
     }
 
-    /// What a user does next that has just become free; `None` if nothing any more.
-    async fn next(&self, desk: &Desk, seat: &Rc<Seat>) -> Option<Arrival> {
+    /// Returns the next arrival for a user that has just become free; `None` if there are no more.
+    async fn next_arrival(&self, state: &WorkerState, seat: &Rc<IdleUser>) -> Option<Arrival> {
         let (first, behind) = self.waiting.get();
         let now = Instant::now();
-        if first < behind && desk.is_running() && now < self.end {
+        if first < behind && state.is_running() && now < self.end {
             self.waiting.set((first + 1, behind));
-            return Some(self.arrival(desk, first, Some(now)));
+            return Some(self.make_arrival(state, first, Some(now)));
         }
         self.free.borrow_mut().push(Rc::clone(seat));
-        seat.take(self).await
+        seat.wait_for_arrival(self).await
     }
 
     /// Sends the users home: no arrival comes any more.
-    fn close(&self) {
+    fn close_queue(&self) {
         self.is_closed.set(true);
         for seat in self.free.take() {
-            seat.wake();
+            seat.wake_user();
         }
     }
 }
 
 /// Starts every arrival of this worker, until the load ends or the run is to stop; those that still
 /// wait then are dropped. Returns how many were due.
-pub(super) async fn drive<T: Transport + 'static>(
-    desk: &Rc<Desk>,
-    crew: &Crew<T>,
-    users: &mut Users<T>,
+pub(super) async fn drive_arrivals<T: Transport + 'static>(
+    state: &Rc<WorkerState>,
+    spec: &WorkerSpec<T>,
+    users: &mut UserTasks<T>,
     pacer: &mut Pacer,
 ) -> u64 {
-    let slice = Slice {
-        worker: crew.worker.into(),
-        workers: crew.workers.into(),
+    let partition = ArrivalPartition {
+        worker: spec.worker.into(),
+        workers: spec.workers.into(),
     };
-    let arrivals = desk.schedule.arrivals();
-    let all = slice.share(arrivals.min(desk.rows()));
-    let end = desk.start + desk.schedule.end().unwrap_or_default();
-    let counter = Rc::new(Counter {
+    let arrivals = state.schedule.arrivals();
+    let all = partition.local_count(arrivals.min(state.row_limit()));
+    let end = state.start + state.schedule.end().unwrap_or_default();
+    let counter = Rc::new(ArrivalQueue {
         free: RefCell::default(),
         waiting: Cell::new((0, 0)),
         is_closed: Cell::new(false),
         end,
-        slice,
+        partition: partition,
     });
-    let most = slice.share(desk.plan.max_users.into()).max(1);
+    let most = partition.local_count(state.plan.max_users.into()).max(1);
     let mut hired = 0;
     let mut next = 0;
-    while next < all && desk.is_running() {
-        let due = desk.start + desk.schedule.arrival(slice.global(next));
+    while next < all && state.is_running() {
+        let due = state.start + state.schedule.arrival(partition.to_global(next));
         tokio::select! {
             biased;
-            () = desk.stopping() => break,
-            () = pacer.until(due) => {}
+            () = state.wait_for_stop() => break,
+            () = pacer.wait_until(due) => {}
         }
         let now = Instant::now();
-        while next < all && desk.start + desk.schedule.arrival(slice.global(next)) <= now {
-            counter.look().await;
-            if !desk.is_running() {
+        while next < all && state.start + state.schedule.arrival(partition.to_global(next)) <= now {
+            counter.let_users_return().await;
+            if !state.is_running() {
                 break;
             }
-            match counter.place(next, hired < most) {
-                Place::Seat(seat) => seat.give(counter.arrival(desk, next, None)),
-                Place::Hire => {
-                    let arrival = counter.arrival(desk, next, None);
-                    let user = crew.user(slice.global(hired));
-                    users.hire(serve(user, arrival, Rc::clone(&counter), Rc::clone(desk)));
+            match counter.assign_next(next, hired < most) {
+                Assignment::ToIdleUser(seat) => {
+                    seat.assign_arrival(counter.make_arrival(state, next, None))
+                }
+                Assignment::ToNewUser => {
+                    let arrival = counter.make_arrival(state, next, None);
+                    let user = spec.make_user(partition.to_global(hired));
+                    users.spawn_user(serve_arrivals(
+                        user,
+                        arrival,
+                        Rc::clone(&counter),
+                        Rc::clone(state),
+                    ));
                     hired += 1;
                 }
-                Place::Queue => {}
+                Assignment::Wait => {}
             }
             next += 1;
         }
     }
-    let runs_out = desk.rows() < arrivals && desk.is_running();
+    let runs_out = state.row_limit() < arrivals && state.is_running();
     if runs_out {
-        desk.run_out();
+        state.mark_out_of_rows();
     }
     tokio::select! {
         biased;
-        () = desk.stopping() => {}
+        () = state.wait_for_stop() => {}
         () = tokio::time::sleep_until(end) => {}
-        () = served(desk, next), if runs_out => {}
+        () = wait_for_iterations(state, next), if runs_out => {}
     }
     let (first, behind) = counter.waiting.replace((0, 0));
     // A user that was given an arrival at the very end is yet to begin it, or it would be neither.
-    while desk.started() < next - (behind - first) {
+    while state.started_iterations() < next - (behind - first) {
         tokio::task::yield_now().await;
     }
-    drop_arrivals(desk, slice, first, behind);
-    counter.close();
+    drop_arrivals(state, partition, first, behind);
+    counter.close_queue();
     next
 }
 
 /// Waits until `count` iterations have begun and are over.
-async fn served(desk: &Desk, count: u64) {
+async fn wait_for_iterations(state: &WorkerState, count: u64) {
     loop {
-        desk.idle().await;
-        if desk.started() >= count {
+        state.wait_until_idle().await;
+        if state.started_iterations() >= count {
             return;
         }
         // A user has its arrival, or is about to take one that waits.
@@ -236,11 +243,11 @@ async fn served(desk: &Desk, count: u64) {
 }
 
 /// Counts the arrivals from `first` to before `behind` as dropped, window by window.
-fn drop_arrivals(desk: &Desk, slice: Slice, mut first: u64, behind: u64) {
-    let due = |local| desk.schedule.arrival(slice.global(local));
+fn drop_arrivals(state: &WorkerState, partition: ArrivalPartition, mut first: u64, behind: u64) {
+    let due = |local| state.schedule.arrival(partition.to_global(local));
     while first < behind {
-        let window = desk.schedule.window(due(first));
-        let end = desk.schedule.window_end(due(first));
+        let window = state.schedule.window(due(first));
+        let end = state.schedule.window_end(due(first));
         let (mut low, mut high) = (first + 1, behind);
         while low < high {
             let middle = u64::midpoint(low, high);
@@ -250,26 +257,26 @@ fn drop_arrivals(desk: &Desk, slice: Slice, mut first: u64, behind: u64) {
                 high = middle;
             }
         }
-        desk.tally(window, |tally| tally.journey.dropped += low - first);
+        state.with_tally(window, |tally| tally.journey.dropped += low - first);
         first = low;
     }
 }
 
-async fn serve<T: Transport>(
+async fn serve_arrivals<T: Transport>(
     mut user: VirtualUser<T>,
     first: Arrival,
-    counter: Rc<Counter>,
-    desk: Rc<Desk>,
+    counter: Rc<ArrivalQueue>,
+    state: Rc<WorkerState>,
 ) -> Option<VirtualUser<T>> {
-    let seat = Rc::new(Seat::default());
+    let seat = Rc::new(IdleUser::default());
     let mut next = Some(first);
     while let Some(arrival) = next {
         // A state that panicked is tallied; the next iteration tries again.
-        let _tallied = user.iterate(arrival, &desk, &mut Unobserved).await;
+        let _tallied = user.run_iteration(arrival, &state, &mut NoObserver).await;
         if user.sent_nothing {
             tokio::task::yield_now().await;
         }
-        next = counter.next(&desk, &seat).await;
+        next = counter.next_arrival(&state, &seat).await;
     }
     user.with_last_steps()
 }
@@ -283,21 +290,21 @@ mod tests {
         #[test]
         fn the_slices_of_the_workers_are_the_whole_and_do_not_overlap(all in 0_u64..2_000, workers in 1_u64..40) {
             let mut arrivals: Vec<u64> = (0..workers)
-                .map(|worker| Slice { worker, workers })
-                .flat_map(|slice| (0..slice.share(all)).map(move |local| slice.global(local)))
+                .map(|worker| ArrivalPartition { worker, workers })
+                .flat_map(|partition| (0..partition.local_count(all)).map(move |local| partition.to_global(local)))
                 .collect();
             arrivals.sort_unstable();
             prop_assert_eq!(arrivals, (0..all).collect::<Vec<_>>());
         }
     }
 
-    fn counter() -> Rc<Counter> {
-        Rc::new(Counter {
+    fn counter() -> Rc<ArrivalQueue> {
+        Rc::new(ArrivalQueue {
             free: RefCell::default(),
             waiting: Cell::new((0, 0)),
             is_closed: Cell::new(false),
             end: Instant::now(),
-            slice: Slice {
+            partition: ArrivalPartition {
                 worker: 0,
                 workers: 1,
             },
@@ -315,7 +322,7 @@ mod tests {
                 }
                 theirs.free.borrow_mut().push(Rc::default());
             });
-            counter.look().await;
+            counter.let_users_return().await;
             let seats = counter.free.take().len();
             user.abort();
             seats
@@ -333,18 +340,24 @@ mod tests {
     #[test]
     fn nothing_overtakes_what_waits_and_nothing_is_counted_twice() {
         let counter = counter();
-        assert!(matches!(counter.place(0, true), Place::Hire));
-        assert!(matches!(counter.place(1, false), Place::Queue));
+        assert!(matches!(
+            counter.assign_next(0, true),
+            Assignment::ToNewUser
+        ));
+        assert!(matches!(counter.assign_next(1, false), Assignment::Wait));
         // After the end a user takes no arrival from the queue, but becomes free.
         counter.free.borrow_mut().push(Rc::default());
-        assert!(matches!(counter.place(2, true), Place::Queue));
+        assert!(matches!(counter.assign_next(2, true), Assignment::Wait));
         assert_eq!(
             counter.waiting.get(),
             (1, 3),
             "1 and 2 wait, and nobody else"
         );
         counter.waiting.set((3, 3));
-        assert!(matches!(counter.place(3, true), Place::Seat(_)));
+        assert!(matches!(
+            counter.assign_next(3, true),
+            Assignment::ToIdleUser(_)
+        ));
         assert_eq!(counter.waiting.get(), (3, 3));
     }
 }

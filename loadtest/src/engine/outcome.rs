@@ -1,30 +1,30 @@
-//! What became of a step, and how it is counted.
+//! The outcome of a step and its tally.
 
-use super::desk::Desk;
+use super::worker_state::WorkerState;
 use crate::chain::Unmet;
 use crate::transport::Failure;
 use loadtest_model::metrics::{Cause, RootCause};
 use loadtest_model::metrics::{DependencyTally, ErrorTally, StepTally, Tally};
 use std::time::Duration;
 
-/// What became of a step.
+/// The outcome of a step.
 #[derive(Debug)]
-pub(crate) enum Outcome {
+pub(crate) enum StepOutcome {
     Ok,
     Failed(Failure),
     NotDrawn,
     /// Its function left it out on purpose.
     LeftOut(DependencyTally),
     /// It ran `once`, and its response is kept.
-    Kept,
+    AlreadyRun,
     Skipped(DependencyTally),
 }
 
-impl Outcome {
-    /// Whether the journey has failed with it.
+impl StepOutcome {
+    /// Returns whether the iteration fails with it.
     pub(crate) fn is_failure(&self) -> bool {
         match self {
-            Self::Ok | Self::NotDrawn | Self::LeftOut(_) | Self::Kept => false,
+            Self::Ok | Self::NotDrawn | Self::LeftOut(_) | Self::AlreadyRun => false,
             Self::Failed(_) => true,
             Self::Skipped(skip) => skip.cause.root.counts(),
         }
@@ -32,18 +32,18 @@ impl Outcome {
 }
 
 /// Tallies a step for which no request was sent.
-pub(super) fn not_sent(tally: &mut Tally, step: usize, outcome: &Outcome) {
+pub(super) fn tally_not_sent(tally: &mut Tally, step: usize, outcome: &StepOutcome) {
     let steps = &mut tally.steps[step];
     match outcome {
-        Outcome::Ok => {}
-        Outcome::NotDrawn => steps.not_drawn += 1,
-        Outcome::LeftOut(skip) => {
+        StepOutcome::Ok => {}
+        StepOutcome::NotDrawn => steps.not_drawn += 1,
+        StepOutcome::LeftOut(skip) => {
             steps.left_out += 1;
             tally.count_dependency(skip.clone());
         }
-        Outcome::Kept => steps.kept += 1,
-        Outcome::Failed(failure) => fail(steps, failure),
-        Outcome::Skipped(skip) => {
+        StepOutcome::AlreadyRun => steps.kept += 1,
+        StepOutcome::Failed(failure) => tally_failure(steps, failure),
+        StepOutcome::Skipped(skip) => {
             if skip.cause.root.counts() {
                 steps.skipped += 1;
             } else {
@@ -54,7 +54,7 @@ pub(super) fn not_sent(tally: &mut Tally, step: usize, outcome: &Outcome) {
     }
 }
 
-pub(super) fn fail(tally: &mut StepTally, failure: &Failure) {
+pub(super) fn tally_failure(tally: &mut StepTally, failure: &Failure) {
     tally.executed += 1;
     tally.failed += 1;
     let status = failure.status.map(|status| status.as_u16());
@@ -68,7 +68,7 @@ pub(super) fn fail(tally: &mut StepTally, failure: &Failure) {
             kind: failure.kind,
             status,
             count: 1,
-            example: crate::redact::text(&failure.message).into_owned(),
+            example: crate::redact::redact_text(&failure.message).into_owned(),
             sample: failure.sample.clone(),
         }),
     }
@@ -76,7 +76,7 @@ pub(super) fn fail(tally: &mut StepTally, failure: &Failure) {
 
 /// Tallies a step that came to its end without a request: it was executed, and took no time that
 /// would be a sample. One that is ok is within any target.
-pub(super) fn without_request(
+pub(super) fn tally_without_request(
     tally: &mut StepTally,
     result: &Result<(), Failure>,
     checks: (u64, u64),
@@ -89,14 +89,14 @@ pub(super) fn without_request(
             tally.ok += 1;
             tally.satisfied += 1;
         }
-        Err(failure) => fail(tally, failure),
+        Err(failure) => tally_failure(tally, failure),
     }
 }
 
 /// The times and checks of a step that ran.
-pub(super) struct Sample {
+pub(super) struct StepSample {
     pub(super) service: Duration,
-    /// Service time and what the first request of a journey carries besides.
+    /// Service time and what the first request of an iteration carries besides.
     pub(super) response: Duration,
     /// The grading target T.
     pub(super) target: Duration,
@@ -104,7 +104,7 @@ pub(super) struct Sample {
     pub(super) checks: (u64, u64),
 }
 
-impl Sample {
+impl StepSample {
     pub(super) fn tally(&self, tally: &mut StepTally, result: &Result<(), Failure>) {
         tally.checks_passed += self.checks.0;
         tally.checks_failed += self.checks.1;
@@ -118,7 +118,7 @@ impl Sample {
                     tally.tolerating += 1;
                 }
             }
-            Err(failure) => fail(tally, failure),
+            Err(failure) => tally_failure(tally, failure),
         }
         if result
             .as_ref()
@@ -138,8 +138,8 @@ impl Sample {
 }
 
 /// The ledger's line for a step that cannot run.
-pub(super) fn dependency(step: usize, unmet: Unmet, desk: &Desk) -> DependencyTally {
-    let name = |step: usize| &desk.definition.steps[step].name;
+pub(super) fn dependency_tally(step: usize, unmet: Unmet, state: &WorkerState) -> DependencyTally {
+    let name = |step: usize| &state.definition.steps[step].name;
     let (variable, upstream, cause, example) = match unmet {
         Unmet::Upstream {
             step: upstream,
@@ -180,9 +180,9 @@ pub(super) fn dependency(step: usize, unmet: Unmet, desk: &Desk) -> DependencyTa
             let example = format!("needs `{variable}`, which the row of the feed lacks");
             (Some(variable.to_owned()), step, cause, example)
         }
-        Unmet::Declined { reason } => of_itself(RootCause::Declined, step, &reason),
-        Unmet::LeftOut { reason } => of_itself(RootCause::LeftOut, step, &reason),
-        Unmet::Invalid { reason } => of_itself(RootCause::Invalid, step, &reason),
+        Unmet::Declined { reason } => own_cause(RootCause::Declined, step, &reason),
+        Unmet::LeftOut { reason } => own_cause(RootCause::LeftOut, step, &reason),
+        Unmet::Invalid { reason } => own_cause(RootCause::Invalid, step, &reason),
     };
     DependencyTally {
         step,
@@ -195,7 +195,7 @@ pub(super) fn dependency(step: usize, unmet: Unmet, desk: &Desk) -> DependencyTa
 }
 
 /// Variable, upstream step, cause and example of a step that is the cause itself.
-fn of_itself(root: RootCause, step: usize, reason: &str) -> (Option<String>, usize, Cause, String) {
-    let example = crate::redact::text(reason).into_owned();
+fn own_cause(root: RootCause, step: usize, reason: &str) -> (Option<String>, usize, Cause, String) {
+    let example = crate::redact::redact_text(reason).into_owned();
     (None, step, Cause { root, step }, example)
 }

@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 /// Wake-ups are at least this far apart: arrivals that are denser start in small batches, since a wake-up
 /// costs more than a request does. Less than the gaps at 5,000 a second, so that those are met.
-const BATCH: Duration = Duration::from_micros(150);
+const MIN_WAKE_GAP: Duration = Duration::from_micros(150);
 
 /// Waits for instants, one after another.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ enum Timer {
 
 impl Pacer {
     /// A pacer on the kernel's own timer where there is one.
-    pub(crate) fn precise() -> Self {
+    pub(crate) fn with_kernel_timer() -> Self {
         #[cfg(target_os = "linux")]
         {
             if let Ok(timer) = kernel::Timer::new() {
@@ -33,11 +33,11 @@ impl Pacer {
                 };
             }
         }
-        Self::on_runtime()
+        Self::with_runtime_timer()
     }
 
     /// A pacer on the runtime's timer, whose clock a test can pause.
-    pub(crate) fn on_runtime() -> Self {
+    pub(crate) fn with_runtime_timer() -> Self {
         Self {
             timer: Timer::Runtime,
             last: None,
@@ -45,12 +45,14 @@ impl Pacer {
     }
 
     /// Waits until `instant`, or a little longer when the last wait ended just now.
-    pub(crate) async fn until(&mut self, instant: Instant) {
+    pub(crate) async fn wait_until(&mut self, instant: Instant) {
         match &mut self.timer {
             #[cfg(target_os = "linux")]
             Timer::Kernel(timer) => {
-                let instant = self.last.map_or(instant, |last| instant.max(last + BATCH));
-                if timer.until(instant).await.is_err() {
+                let instant = self
+                    .last
+                    .map_or(instant, |last| instant.max(last + MIN_WAKE_GAP));
+                if timer.wait_until(instant).await.is_err() {
                     tokio::time::sleep_until(instant).await;
                 }
                 self.last = Some(Instant::now());
@@ -60,14 +62,14 @@ impl Pacer {
     }
 }
 
-/// How long before an instant to set the alarm: the median of how late alarms wake this thread, so that half
-/// the wake-ups end just after the instant and the others have to wait a little.
+/// The time before an instant at which the alarm is set: the median lateness of alarms on this thread. Half
+/// of the wake-ups then end just after the instant, and the others wait a little.
 #[cfg(target_os = "linux")]
 #[derive(Debug, Default)]
-struct Lead(Duration);
+struct WakeLead(Duration);
 
 #[cfg(target_os = "linux")]
-impl Lead {
+impl WakeLead {
     const LONGEST: Duration = Duration::from_micros(80);
     /// Equal steps up and down meet at the median.
     const STEP: Duration = Duration::from_nanos(200);
@@ -76,7 +78,7 @@ impl Lead {
         self.0
     }
 
-    fn learn(&mut self, late: Duration) {
+    fn adjust_to(&mut self, late: Duration) {
         self.0 = if late > self.0 {
             (self.0 + Self::STEP).min(Self::LONGEST)
         } else {
@@ -87,7 +89,7 @@ impl Lead {
 
 #[cfg(target_os = "linux")]
 mod kernel {
-    use super::Lead;
+    use super::WakeLead;
     use nix::sys::time::TimeSpec;
     use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
     use std::future::poll_fn;
@@ -101,7 +103,7 @@ mod kernel {
     #[derive(Debug)]
     pub(super) struct Timer {
         descriptor: AsyncFd<Descriptor>,
-        lead: Lead,
+        lead: WakeLead,
     }
 
     #[derive(Debug)]
@@ -124,12 +126,12 @@ mod kernel {
             let descriptor = AsyncFd::with_interest(Descriptor(timer), Interest::READABLE)?;
             Ok(Self {
                 descriptor,
-                lead: Lead::default(),
+                lead: WakeLead::default(),
             })
         }
 
         /// Waits until `instant`, and never less.
-        pub(super) async fn until(&mut self, instant: Instant) -> io::Result<()> {
+        pub(super) async fn wait_until(&mut self, instant: Instant) -> io::Result<()> {
             let mut alarm = None;
             poll_fn(|context| {
                 let now = Instant::now();
@@ -138,7 +140,7 @@ mod kernel {
                 while let Poll::Ready(fired) = self.descriptor.poll_read_ready(context) {
                     fired?.clear_ready();
                     if let Some(at) = alarm.take_if(|at| *at <= now) {
-                        self.lead.learn(now - at);
+                        self.lead.adjust_to(now - at);
                     }
                 }
                 // The clock decides: a busy runtime comes by here before it hears of the timer.
@@ -177,7 +179,7 @@ mod tests {
         let mut due = Instant::now();
         for gap in gaps {
             due += US * *gap;
-            pacer.until(due).await;
+            pacer.wait_until(due).await;
             woken.push((due, Instant::now()));
         }
         woken
@@ -186,7 +188,7 @@ mod tests {
     #[tokio::test]
     async fn it_never_comes_back_early_whatever_the_gaps() {
         let gaps: Vec<u32> = (0..200).map(|i| i * 7919 % 1_300).collect();
-        for mut pacer in [Pacer::precise(), Pacer::on_runtime()] {
+        for mut pacer in [Pacer::with_kernel_timer(), Pacer::with_runtime_timer()] {
             for (due, woken) in wait(&mut pacer, &gaps).await {
                 assert!(woken >= due, "{:?} early", due - woken);
             }
@@ -196,19 +198,19 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn it_does_not_come_back_at_once_for_what_is_dense() {
-        let woken = wait(&mut Pacer::precise(), &[20; 100]).await;
+        let woken = wait(&mut Pacer::with_kernel_timer(), &[20; 100]).await;
         for pair in woken.windows(2) {
-            assert!(pair[1].1 - pair[0].1 >= BATCH);
+            assert!(pair[1].1 - pair[0].1 >= MIN_WAKE_GAP);
         }
     }
 
     #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn a_busy_runtime_that_has_not_heard_of_the_timer_is_told_by_the_clock() {
-        let mut pacer = Pacer::precise();
+        let mut pacer = Pacer::with_kernel_timer();
         let due = Instant::now() + US * 500;
         let mut context = Context::from_waker(Waker::noop());
-        let mut wait = pin!(pacer.until(due));
+        let mut wait = pin!(pacer.wait_until(due));
         let was_due = wait.as_mut().poll(&mut context).is_ready();
         while Instant::now() < due {}
         // Nothing has given the runtime a turn since the timer was armed.
@@ -218,12 +220,12 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn a_wait_that_was_given_up_ends_no_later_one() {
-        let mut pacer = Pacer::precise();
+        let mut pacer = Pacer::with_kernel_timer();
         for _ in 0..20 {
-            let given_up = pacer.until(Instant::now() + US * 300);
+            let given_up = pacer.wait_until(Instant::now() + US * 300);
             let _elapsed = tokio::time::timeout(US * 100, given_up).await;
             let due = Instant::now() + US * 3_000;
-            pacer.until(due).await;
+            pacer.wait_until(due).await;
             assert!(Instant::now() >= due);
         }
     }
@@ -232,16 +234,16 @@ mod tests {
     #[test]
     fn it_learns_the_median_of_how_late_it_is_woken_within_bounds() {
         let after = |late: &[u32]| {
-            let mut lead = Lead::default();
+            let mut lead = WakeLead::default();
             late.iter()
                 .cycle()
                 .take(1_500)
-                .for_each(|late| lead.learn(US * *late));
+                .for_each(|late| lead.adjust_to(US * *late));
             lead.get()
         };
         let learned = after(&[20, 30, 40, 50, 900]);
         assert!((US * 39..=US * 41).contains(&learned), "{learned:?}");
-        assert_eq!(after(&[3_000]), Lead::LONGEST);
-        assert!(after(&[0]) <= Lead::STEP);
+        assert_eq!(after(&[3_000]), WakeLead::LONGEST);
+        assert!(after(&[0]) <= WakeLead::STEP);
     }
 }

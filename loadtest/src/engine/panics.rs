@@ -1,4 +1,4 @@
-//! Panics of scenario code: counted by place, so that a million of them do not flood the terminal.
+//! Counts panics of scenario code by place, so that a million of them do not flood the terminal.
 
 use crate::redact;
 use loadtest_model::metrics::ErrorKind;
@@ -10,41 +10,41 @@ use std::sync::{Arc, Mutex, Once, PoisonError};
 
 thread_local! {
     static CATCHING: Cell<bool> = const { Cell::new(false) };
-    /// Where this thread's panics are counted: those of one run, since several go on at once.
-    static PLACES: RefCell<Option<Places>> = const { RefCell::new(None) };
+    /// The log of the run that this thread belongs to; several runs may go on at once.
+    static PANIC_LOG: RefCell<Option<PanicLog>> = const { RefCell::new(None) };
 }
 
 /// The panics of one run; clones are of the same run.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Places(Arc<Mutex<Vec<Panicked>>>);
+pub(super) struct PanicLog(Arc<Mutex<Vec<Panicked>>>);
 
-impl Places {
+impl PanicLog {
     /// Counts the panics of this thread here from now on.
-    pub(super) fn watch(&self) {
-        PLACES.set(Some(self.clone()));
+    pub(super) fn record_this_thread(&self) {
+        PANIC_LOG.set(Some(self.clone()));
     }
 
     /// The panics so far.
-    pub(super) fn take(&self) -> Vec<Panicked> {
+    pub(super) fn take_all(&self) -> Vec<Panicked> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// How often the steps of a run panicked.
+/// The share of executed steps that panicked.
 #[derive(Debug, Default)]
-pub(super) struct Panicking {
+pub(super) struct PanicRate {
     panicked: u64,
     executed: u64,
 }
 
-impl Panicking {
+impl PanicRate {
     /// The share of the executed steps that may panic.
-    const SHARE: f64 = 0.05;
+    const MAX_SHARE: f64 = 0.05;
     /// Fewer panics than this are no reason to give up a run.
-    const FEW: u64 = 20;
+    const MIN_PANICS: u64 = 20;
 
     /// Counts the steps of a second.
-    pub(super) fn see(&mut self, frame: &Frame) {
+    pub(super) fn add_frame(&mut self, frame: &Frame) {
         for step in frame
             .windows
             .all()
@@ -58,29 +58,29 @@ impl Panicking {
         }
     }
 
-    /// Whether the code of the scenario measures nothing any more.
-    pub(super) fn is_too_often(&self) -> bool {
+    /// Returns whether so many steps panic that the run measures nothing.
+    pub(super) fn is_excessive(&self) -> bool {
         let share = self.panicked as f64 / self.executed.max(1) as f64;
-        self.panicked >= Self::FEW && share > Self::SHARE
+        self.panicked >= Self::MIN_PANICS && share > Self::MAX_SHARE
     }
 }
 
 /// Runs `code` of a scenario; a panic is counted and its message returned.
-pub(crate) fn catch<R>(code: impl FnOnce() -> R) -> Result<R, String> {
-    install();
+pub(crate) fn catch_panic<R>(code: impl FnOnce() -> R) -> Result<R, String> {
+    install_hook();
     let outer = CATCHING.replace(true);
     let result = panic::catch_unwind(AssertUnwindSafe(code));
     CATCHING.set(outer);
-    result.map_err(|payload| message(&*payload))
+    result.map_err(|payload| panic_message(&*payload))
 }
 
-fn install() {
+fn install_hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let usual = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             if CATCHING.get() {
-                count(info);
+                count_panic(info);
             } else {
                 usual(info);
             }
@@ -88,8 +88,8 @@ fn install() {
     });
 }
 
-fn count(info: &PanicHookInfo<'_>) {
-    let Some(places) = PLACES.with_borrow(Clone::clone) else {
+fn count_panic(info: &PanicHookInfo<'_>) {
+    let Some(places) = PANIC_LOG.with_borrow(Clone::clone) else {
         return;
     };
     let location = info
@@ -100,19 +100,19 @@ fn count(info: &PanicHookInfo<'_>) {
         Some(place) => place.count += 1,
         None => places.push(Panicked {
             location,
-            message: message(info.payload()),
+            message: panic_message(info.payload()),
             count: 1,
         }),
     }
 }
 
-fn message(payload: &(dyn Any + Send)) -> String {
+fn panic_message(payload: &(dyn Any + Send)) -> String {
     let text = payload
         .downcast_ref::<&str>()
         .copied()
         .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("a panic without a message");
-    redact::text(text).into_owned()
+    redact::redact_text(text).into_owned()
 }
 
 #[cfg(test)]
@@ -123,20 +123,20 @@ mod tests {
 
     #[test]
     fn a_panic_is_counted_in_the_run_whose_thread_it_happened_on() {
-        let runs = [Places::default(), Places::default()];
+        let runs = [PanicLog::default(), PanicLog::default()];
         thread::scope(|scope| {
             for (number, places) in runs.iter().enumerate() {
                 scope.spawn(move || {
-                    places.watch();
+                    places.record_this_thread();
                     for _ in 0..=number {
-                        let caught = catch(|| panic!("in run {number}"));
+                        let caught = catch_panic(|| panic!("in run {number}"));
                         assert_eq!(caught, Err(format!("in run {number}")));
                     }
                 });
             }
         });
         for (number, places) in runs.iter().enumerate() {
-            let counted = places.take();
+            let counted = places.take_all();
             assert_eq!(counted.len(), 1);
             assert_eq!(counted[0].message, format!("in run {number}"));
             assert_eq!(counted[0].count, number as u64 + 1);
@@ -159,11 +159,11 @@ mod tests {
             });
             let mut frame = Frame::default();
             frame.windows.ramp.steps = vec![StepTally::default(), step];
-            let mut panicking = Panicking::default();
+            let mut panicking = PanicRate::default();
             for _ in 0..2 {
-                panicking.see(&frame);
+                panicking.add_frame(&frame);
             }
-            panicking.is_too_often()
+            panicking.is_excessive()
         };
         assert!(!verdict(9, 0), "they are few");
         assert!(verdict(10, 0));
@@ -173,6 +173,9 @@ mod tests {
 
     #[test]
     fn a_panic_outside_of_a_run_is_only_told() {
-        assert_eq!(catch(|| panic!("here")), Err::<(), _>("here".to_owned()));
+        assert_eq!(
+            catch_panic(|| panic!("here")),
+            Err::<(), _>("here".to_owned())
+        );
     }
 }

@@ -1,8 +1,9 @@
-//! One journey, and the steps after it, with every step drawn and nobody thinking: what `cargo test` runs of a scenario.
+//! Runs one iteration and the last steps, with every step forced and no think time. Used by `cargo
+//! test`.
 
-use super::alone::{Place, journey};
-use super::iteration::Observer;
-use super::outcome::Outcome;
+use super::iteration::IterationObserver;
+use super::outcome::StepOutcome;
+use super::single::{IterationPosition, run_single_iteration};
 use crate::chain::{RequestBuf, Scenario, Shared};
 use crate::redact;
 use crate::transport::{Exchange, Transport};
@@ -14,13 +15,13 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 /// The most of a body that is shown.
-const SHOWN_BODY: usize = 1024;
+const MAX_SHOWN_BODY: usize = 1024;
 
 /// The most exchanges of one step that are shown.
-const MOST_SHOWN: usize = 50;
+const MAX_SHOWN_EXCHANGES: usize = 50;
 
 /// Runs iteration 0 once. What went wrong, step by step with request and response, or nothing.
-pub(crate) async fn smoke<T: Transport>(
+pub(crate) async fn run_smoke_test<T: Transport>(
     scenario: &'static Scenario,
     shared: &Shared,
     plan: &Plan,
@@ -31,8 +32,8 @@ pub(crate) async fn smoke<T: Transport>(
         last: String::new(),
         problems: String::new(),
     };
-    let place = Place::default();
-    let ran = journey(scenario, shared, plan, transport, place, &mut transcript).await;
+    let place = IterationPosition::default();
+    let ran = run_single_iteration(scenario, shared, plan, transport, place, &mut transcript).await;
     if let Err(message) = ran {
         let _ = writeln!(transcript.problems, "{message}");
     }
@@ -51,22 +52,22 @@ struct Transcript {
     problems: String,
 }
 
-impl Observer for Transcript {
-    const RUNS_ALL: bool = true;
-    const EXCHANGES: usize = MOST_SHOWN;
+impl IterationObserver for Transcript {
+    const FORCES_ALL_STEPS: bool = true;
+    const KEPT_EXCHANGES: usize = MAX_SHOWN_EXCHANGES;
 
-    fn reads(&self, reads: Reads) -> Reads {
+    fn extend_reads(&self, reads: Reads) -> Reads {
         Reads {
             headers: true,
             ..reads
         }
     }
 
-    fn exchanged(&mut self, step: usize, request: &RequestBuf, exchange: &Exchange) {
+    fn on_exchange(&mut self, step: usize, request: &RequestBuf, exchange: &Exchange) {
         if !self.definition.steps[step].sends_itself {
             self.last.clear();
         }
-        self.last.push_str(&show(request, exchange));
+        self.last.push_str(&render_exchange(request, exchange));
         if self.definition.steps[step].sends_itself
             && let Err(failure) = &exchange.result
             && failure.kind == ErrorKind::GuardBlocked
@@ -74,32 +75,35 @@ impl Observer for Transcript {
             // Whatever the step makes of it.
             let (name, message) = (
                 &self.definition.steps[step].name,
-                redact::text(&failure.message),
+                redact::redact_text(&failure.message),
             );
             let _ = writeln!(self.problems, "step `{name}` could not send: {message}");
         }
     }
 
-    fn thinks(&mut self, _: usize, _: Duration) -> bool {
+    fn on_think(&mut self, _: usize, _: Duration) -> bool {
         false
     }
 
-    fn ended(&mut self, step: usize, outcome: &Outcome) {
+    fn on_step_end(&mut self, step: usize, outcome: &StepOutcome) {
         let name = &self.definition.steps[step].name;
         let last = std::mem::take(&mut self.last);
         match outcome {
-            Outcome::Ok | Outcome::NotDrawn | Outcome::LeftOut(_) | Outcome::Kept => {}
+            StepOutcome::Ok
+            | StepOutcome::NotDrawn
+            | StepOutcome::LeftOut(_)
+            | StepOutcome::AlreadyRun => {}
             // what follows from a skip on purpose is on purpose
-            Outcome::Skipped(skip) if !skip.cause.root.counts() => {}
-            Outcome::Failed(failure) => {
-                let message = redact::text(&failure.message);
+            StepOutcome::Skipped(skip) if !skip.cause.root.counts() => {}
+            StepOutcome::Failed(failure) => {
+                let message = redact::redact_text(&failure.message);
                 let _ = writeln!(
                     self.problems,
                     "step `{name}` failed ({}): {message}\n{last}",
                     failure.kind
                 );
             }
-            Outcome::Skipped(skip) => {
+            StepOutcome::Skipped(skip) => {
                 let why = skip.words();
                 let _ = writeln!(self.problems, "step `{name}` was skipped: {why}");
             }
@@ -107,18 +111,27 @@ impl Observer for Transcript {
     }
 }
 
-fn show(request: &RequestBuf, exchange: &Exchange) -> String {
+fn render_exchange(request: &RequestBuf, exchange: &Exchange) -> String {
     let mut text = String::new();
     let target = request.target.to_string();
-    let _ = writeln!(text, "  > {} {}", request.method, redact::text(&target));
-    headers(
+    let _ = writeln!(
+        text,
+        "  > {} {}",
+        request.method,
+        redact::redact_text(&target)
+    );
+    push_headers(
         &mut text,
         '>',
         request.headers.iter().map(|(name, value)| (name, value)),
     );
-    body(&mut text, '>', &request.body);
+    push_body(&mut text, '>', &request.body);
     if let Some(url) = &exchange.redirected_to {
-        let _ = writeln!(text, "  > redirected to {}", redact::text(&url.to_string()));
+        let _ = writeln!(
+            text,
+            "  > redirected to {}",
+            redact::redact_text(&url.to_string())
+        );
     }
     match &exchange.result {
         Ok(received) => {
@@ -127,16 +140,16 @@ fn show(request: &RequestBuf, exchange: &Exchange) -> String {
                 "  < {} ({:.1?})",
                 received.status, exchange.service_time
             );
-            response_headers(&mut text, &received.headers);
-            body(&mut text, '<', &received.body);
+            push_response_headers(&mut text, &received.headers);
+            push_body(&mut text, '<', &received.body);
         }
         Err(failure) => match failure.status {
             Some(status) => {
                 let _ = writeln!(text, "  < {status} ({:.1?})", exchange.service_time);
                 if let Some(headers) = &failure.headers {
-                    response_headers(&mut text, headers);
+                    push_response_headers(&mut text, headers);
                 }
-                body(
+                push_body(
                     &mut text,
                     '<',
                     failure.sample.as_deref().unwrap_or_default().as_bytes(),
@@ -150,28 +163,28 @@ fn show(request: &RequestBuf, exchange: &Exchange) -> String {
     text
 }
 
-fn response_headers(text: &mut String, map: &HeaderMap) {
-    headers(text, '<', map.iter());
+fn push_response_headers(text: &mut String, map: &HeaderMap) {
+    push_headers(text, '<', map.iter());
 }
 
-fn headers<'a>(
+fn push_headers<'a>(
     text: &mut String,
     mark: char,
     all: impl Iterator<Item = (&'a HeaderName, &'a HeaderValue)>,
 ) {
     for (name, value) in all {
-        let value = redact::header(name.as_str(), value);
+        let value = redact::redact_header(name.as_str(), value);
         let _ = writeln!(text, "  {mark} {name}: {value}");
     }
 }
 
-fn body(text: &mut String, mark: char, bytes: &[u8]) {
+fn push_body(text: &mut String, mark: char, bytes: &[u8]) {
     if bytes.is_empty() {
         return;
     }
     let whole = String::from_utf8_lossy(bytes);
-    let redacted = redact::text(&whole);
-    let end = (0..=redacted.len().min(SHOWN_BODY))
+    let redacted = redact::redact_text(&whole);
+    let end = (0..=redacted.len().min(MAX_SHOWN_BODY))
         .rfind(|&end| redacted.is_char_boundary(end))
         .unwrap_or(0);
     for line in redacted[..end].lines() {
@@ -202,10 +215,10 @@ mod tests {
             hops: Vec::new(),
         };
         let direct = "  > GET /start\n  < no response (0.0ns)\n";
-        assert_eq!(show(&request, &exchange), direct);
+        assert_eq!(render_exchange(&request, &exchange), direct);
         let url = "http://127.0.0.1/end?token=hunter2".parse().unwrap();
         exchange.redirected_to = Some(Box::new(url));
         let moved = "  > GET /start\n  > redirected to http://127.0.0.1/end?token=[redacted]\n  < no response (0.0ns)\n";
-        assert_eq!(show(&request, &exchange), moved);
+        assert_eq!(render_exchange(&request, &exchange), moved);
     }
 }

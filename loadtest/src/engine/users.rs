@@ -1,7 +1,7 @@
-//! The users of one worker, from their first journey to their last steps.
+//! The tasks of a worker's users, from their first iteration to their last steps.
 
-use super::desk::Desk;
-use super::iteration::{Unobserved, VirtualUser};
+use super::iteration::{NoObserver, VirtualUser};
+use super::worker_state::WorkerState;
 use crate::transport::Transport;
 use loadtest_model::schedule::Window;
 use std::future::Future;
@@ -10,29 +10,29 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 /// The users of a worker, each in a task of its own.
-pub(super) struct Users<T> {
-    /// Those who may have journeys to come.
+pub(super) struct UserTasks<T> {
+    /// Users that may still start iterations.
     travelling: JoinSet<Option<VirtualUser<T>>>,
-    /// Those whose last journey is over, and who wait for the end of the load.
+    /// Users that finished their last iteration and wait for the end of the load.
     waiting: Vec<VirtualUser<T>>,
-    /// Those who run their last steps.
-    leaving: JoinSet<()>,
-    /// When the last of all journeys was over.
-    travelled: Option<Instant>,
+    /// Users that run their last steps.
+    in_last_steps: JoinSet<()>,
+    /// The end of the last iteration of all users.
+    finished_at: Option<Instant>,
 }
 
-impl<T: Transport + 'static> Users<T> {
+impl<T: Transport + 'static> UserTasks<T> {
     pub(super) fn new() -> Self {
         Self {
             travelling: JoinSet::new(),
             waiting: Vec::new(),
-            leaving: JoinSet::new(),
-            travelled: None,
+            in_last_steps: JoinSet::new(),
+            finished_at: None,
         }
     }
 
     /// Takes on a user; `journeys` gives it back after its last one, if it has steps to run then.
-    pub(super) fn hire(
+    pub(super) fn spawn_user(
         &mut self,
         journeys: impl Future<Output = Option<VirtualUser<T>>> + 'static,
     ) {
@@ -40,21 +40,21 @@ impl<T: Transport + 'static> Users<T> {
     }
 
     /// Waits until no user has journeys to come.
-    pub(super) async fn travelled(&mut self) {
+    pub(super) async fn wait_until_finished(&mut self) {
         while let Some(user) = self.travelling.join_next().await {
             self.waiting.extend(user.ok().flatten());
         }
     }
 
-    /// Lets every user run its last steps, now that the load is over: at once, or when the journey is
+    /// Lets every user run its last steps, now that the load is over: at once, or when the iteration is
     /// over that it is within.
-    pub(super) async fn leave(&mut self, window: Window, desk: &Rc<Desk>) {
+    pub(super) async fn leave(&mut self, window: Window, state: &Rc<WorkerState>) {
         let mut user = self.waiting.pop();
         loop {
             if let Some(mut user) = user {
-                let desk = Rc::clone(desk);
-                self.leaving.spawn_local(async move {
-                    user.leave(window, &desk, &mut Unobserved).await;
+                let state = Rc::clone(state);
+                self.in_last_steps.spawn_local(async move {
+                    user.run_last_steps(window, &state, &mut NoObserver).await;
                 });
             }
             user = match self.waiting.pop() {
@@ -65,15 +65,15 @@ impl<T: Transport + 'static> Users<T> {
                 },
             };
         }
-        self.travelled = Some(Instant::now());
-        while self.leaving.join_next().await.is_some() {}
+        self.finished_at = Some(Instant::now());
+        while self.in_last_steps.join_next().await.is_some() {}
     }
 
-    /// Cuts off whoever is still there, and says when the last of all journeys was over.
-    pub(super) async fn dismiss(mut self) -> Instant {
-        let over = self.travelled.unwrap_or_else(Instant::now);
+    /// Aborts every remaining user and returns the end of the last iteration.
+    pub(super) async fn abort_all(mut self) -> Instant {
+        let over = self.finished_at.unwrap_or_else(Instant::now);
         self.travelling.shutdown().await;
-        self.leaving.shutdown().await;
+        self.in_last_steps.shutdown().await;
         over
     }
 }

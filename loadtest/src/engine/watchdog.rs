@@ -1,13 +1,13 @@
-//! Notices when a worker's runtime does not come back: the system stopped its thread, or code of the
-//! scenario kept it.
+//! Notices that a worker's runtime stalls: the system stopped its thread, or code of the scenario
+//! blocks it.
 
-use super::desk::{Busy, Turn};
+use super::worker_state::{ThreadOccupancy, ThreadSlice};
 use loadtest_model::metrics::Health;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How often the runtime is to come back.
-const TICK: Duration = Duration::from_millis(20);
+/// The interval at which the runtime must wake.
+const TICK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Watches the runtime of one worker.
 #[derive(Debug)]
@@ -23,27 +23,26 @@ impl Watchdog {
     pub(super) fn new(start: Instant) -> Self {
         Self {
             start,
-            due: start + TICK,
+            due: start + TICK_INTERVAL,
             stalls: Vec::new(),
         }
     }
 
-    /// When the runtime is to come back.
-    pub(super) fn due(&self) -> Instant {
+    /// Returns the time of the next tick.
+    pub(super) fn next_tick(&self) -> Instant {
         self.due
     }
 
     /// The runtime is there.
-    pub(super) fn see(&mut self, now: Instant) {
+    pub(super) fn observe_tick(&mut self, now: Instant) {
         if now.saturating_duration_since(self.due) >= Health::STALL {
             self.stalls.push((self.due, now));
         }
-        self.due = self.start.max(now) + TICK;
+        self.due = self.start.max(now) + TICK_INTERVAL;
     }
 
-    /// How long the longest stall of a second took, all of it. A stall is one of every second of which
-    /// it takes [`Health::STALL`]; where there is none, of the one in which it ended. Asked for second
-    /// after second, each once it is over.
+    /// Returns the longest stall of a second, in full length. A stall belongs to every second of which it
+    /// takes [`Health::STALL`], else to the one in which it ended. Call it once for each second, in order.
     pub(super) fn longest_stall(&mut self, second: u32) -> Option<Duration> {
         let begin = self.start + Duration::from_secs(second.into());
         let end = begin + Duration::from_secs(1);
@@ -70,33 +69,37 @@ impl Watchdog {
     }
 }
 
-/// Looks from outside which step keeps the thread of a worker, since on that thread nobody can look then.
+/// Detects from another thread which step blocks the thread of a worker.
 #[derive(Debug, Default)]
-pub(super) struct Lookout {
+pub(super) struct BlockingStepDetector {
     /// The turn of a step that each worker was seen in, and since when.
-    turns: Vec<Option<(Turn, Instant)>>,
+    slices: Vec<Option<(ThreadSlice, Instant)>>,
     last: Option<Instant>,
-    /// The first step that was seen to keep a thread since the last call of [`take`](Self::take).
-    keeps: Option<usize>,
+    /// The first step that was seen to keep a thread since the last call of [`take_blocking_step`](Self::take).
+    blocking_step: Option<usize>,
 }
 
-impl Lookout {
+impl BlockingStepDetector {
     /// Looks at all workers; to be called several times in [`Health::STALL`], or a little less often.
-    pub(super) fn look<'a>(&mut self, now: Instant, workers: impl Iterator<Item = &'a Busy>) {
+    pub(super) fn observe_workers<'a>(
+        &mut self,
+        now: Instant,
+        workers: impl Iterator<Item = &'a ThreadOccupancy>,
+    ) {
         let last = self.last.replace(now).unwrap_or(now);
         if now.saturating_duration_since(last) >= Health::STALL {
             // The whole process did not come back: nobody knows for whose sake.
-            self.turns.clear();
+            self.slices.clear();
         }
         for (worker, busy) in workers.enumerate() {
-            if self.turns.len() <= worker {
-                self.turns.push(None);
+            if self.slices.len() <= worker {
+                self.slices.push(None);
             }
-            let seen = &mut self.turns[worker];
-            *seen = match (busy.turn(), *seen) {
+            let seen = &mut self.slices[worker];
+            *seen = match (busy.current_slice(), *seen) {
                 (Some(turn), Some((same, since))) if turn == same => {
                     if now.saturating_duration_since(since) >= Health::STALL {
-                        self.keeps.get_or_insert(turn.step());
+                        self.blocking_step.get_or_insert(turn.step_index());
                     }
                     Some((same, since))
                 }
@@ -106,8 +109,10 @@ impl Lookout {
     }
 
     /// The zero-based number of the step that kept a thread for [`Health::STALL`] or longer.
-    pub(super) fn take(&mut self) -> Option<u32> {
-        self.keeps.take().and_then(|step| u32::try_from(step).ok())
+    pub(super) fn take_blocking_step(&mut self) -> Option<u32> {
+        self.blocking_step
+            .take()
+            .and_then(|step| u32::try_from(step).ok())
     }
 }
 
@@ -117,22 +122,22 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_step_keeps_the_thread_when_one_turn_of_it_lasts() {
-        let busy = [Busy::default(), Busy::default()];
+        let busy = [ThreadOccupancy::default(), ThreadOccupancy::default()];
         let start = Instant::now();
-        let mut lookout = Lookout::default();
+        let mut lookout = BlockingStepDetector::default();
         let mut look = |at| {
-            lookout.look(start + ms(at), busy.iter());
-            lookout.take()
+            lookout.observe_workers(start + ms(at), busy.iter());
+            lookout.take_blocking_step()
         };
-        busy[1].begin(3);
+        busy[1].begin_step(3);
         assert_eq!((look(0), look(99), look(100)), (None, None, Some(3)));
         // Another turn of the same step.
-        busy[1].end();
-        busy[1].begin(3);
+        busy[1].end_step();
+        busy[1].begin_step(3);
         assert_eq!((look(150), look(249), look(250)), (None, None, Some(3)));
         // Nobody looked for so long.
         assert_eq!((look(400), look(450)), (None, None));
-        busy[1].end();
+        busy[1].end_step();
         assert_eq!((look(500), look(590), look(680)), (None, None, None));
     }
 
@@ -145,7 +150,7 @@ mod tests {
         let start = Instant::now();
         let mut watchdog = Watchdog::new(start);
         for at in seen {
-            watchdog.see(start + ms(*at));
+            watchdog.observe_tick(start + ms(*at));
         }
         (0..6)
             .map(|second| watchdog.longest_stall(second))
@@ -179,8 +184,8 @@ mod tests {
     async fn before_the_start_nothing_stalls() {
         let start = Instant::now() + ms(500);
         let mut watchdog = Watchdog::new(start);
-        watchdog.see(start - ms(400));
-        watchdog.see(start + ms(20));
+        watchdog.observe_tick(start - ms(400));
+        watchdog.observe_tick(start + ms(20));
         assert_eq!(watchdog.longest_stall(0), None);
     }
 }

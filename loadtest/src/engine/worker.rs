@@ -1,11 +1,11 @@
 //! A worker: one thread, one runtime, its own users and its own tallies.
 
-use super::control::{Orders, Phase};
-use super::desk::{Busy, Desk};
+use super::control::{RunPhase, StopSignals};
 use super::iteration::VirtualUser;
 use super::pacer::Pacer;
-use super::users::Users;
+use super::users::UserTasks;
 use super::watchdog::Watchdog;
+use super::worker_state::{ThreadOccupancy, WorkerState};
 use super::{closed, open};
 use crate::chain::{Scenario, Shared, Vu};
 use crate::transport::Transport;
@@ -18,8 +18,8 @@ use std::thread;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What a worker makes its users of.
-pub(super) struct Crew<T> {
+/// Everything a worker needs to make its users.
+pub(super) struct WorkerSpec<T> {
     pub(super) scenario: &'static Scenario,
     pub(super) shared: Shared,
     pub(super) plan: Plan,
@@ -28,43 +28,43 @@ pub(super) struct Crew<T> {
     /// The number of this worker, and how many there are.
     pub(super) worker: u32,
     pub(super) workers: u32,
-    /// Whether workers share processors, so that all of them are full before any worker is.
+    /// True if workers share processors, so that all of them are full before any worker is.
     pub(super) crowded: bool,
-    /// Where this worker says whose code has its thread.
-    pub(super) busy: Arc<Busy>,
+    /// The step whose code occupies the thread, for the watchdog.
+    pub(super) occupancy: Arc<ThreadOccupancy>,
     /// Makes the transport of the user with a number.
-    pub(super) transport: Arc<dyn Fn(u64) -> T + Send + Sync>,
+    pub(super) make_transport: Arc<dyn Fn(u64) -> T + Send + Sync>,
 }
 
-impl<T: Transport> Crew<T> {
+impl<T: Transport> WorkerSpec<T> {
     /// The user with a number, which no other worker makes.
-    pub(super) fn user(&self, number: u64) -> VirtualUser<T> {
+    pub(super) fn make_user(&self, number: u64) -> VirtualUser<T> {
         let vu = Vu::new(number, self.seed);
         VirtualUser::new(
             self.scenario,
             Arc::clone(&self.shared),
             vu,
-            (self.transport)(number),
+            (self.make_transport)(number),
         )
     }
 }
 
-/// What a worker says at its end.
+/// The final report of a worker.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Done {
+pub(super) struct WorkerSummary {
     /// Iterations that were to start here.
     pub(super) planned: u64,
-    /// When the last of its iterations ended, from the start of the run; last steps come after that.
+    /// The end of its last iteration, from the start of the run. Last steps come later.
     pub(super) elapsed: Duration,
-    /// Whether rows ended the load here, or did so for some users.
+    /// True if a feed without more rows ended the load here, or for some users.
     pub(super) out_of_rows: bool,
-    /// Of how many seconds there was a frame; more will not come.
+    /// The number of frames it sent.
     pub(super) seconds: u32,
-    /// Whether orders ended the load before its time.
+    /// True if a stop signal ended the load early.
     pub(super) cut_short: bool,
 }
 
-impl Done {
+impl WorkerSummary {
     /// Adds what another worker did.
     pub(super) fn merge(&mut self, other: &Self) {
         self.planned += other.planned;
@@ -77,70 +77,74 @@ impl Done {
 
 /// Runs this worker's part of a load, from `start` on. `report` gets a frame per second, the last one
 /// before this returns. Runs within a `LocalSet`.
-pub(super) async fn work<T: Transport + 'static>(
-    crew: Crew<T>,
+pub(super) async fn run_worker<T: Transport + 'static>(
+    spec: WorkerSpec<T>,
     start: Instant,
     mut pacer: Pacer,
-    mut orders: Orders,
+    mut orders: StopSignals,
     report: impl Fn(Frame),
-) -> Done {
-    let desk = Rc::new(Desk::new(
-        &crew.scenario.definition,
-        crew.plan.clone(),
+) -> WorkerSummary {
+    let state = Rc::new(WorkerState::new(
+        &spec.scenario.definition,
+        spec.plan.clone(),
         start,
-        Arc::clone(&crew.busy),
+        Arc::clone(&spec.occupancy),
     ));
-    let mut users = Users::new();
-    let mut clock = Clock {
-        desk: &desk,
+    let mut users = UserTasks::new();
+    let mut clock = FrameClock {
+        state: &state,
         second: 0,
         watchdog: Watchdog::new(start),
-        cpu: thread_cpu(),
-        all_cpu: crew.crowded.then(process_cpu),
+        cpu: thread_cpu_time(),
+        all_cpu: spec.crowded.then(process_cpu_time),
         since: Instant::now(),
     };
     let load = async {
-        let planned = match desk.schedule.model() {
-            Model::Open => Some(open::drive(&desk, &crew, &mut users, &mut pacer).await),
+        let planned = match state.schedule.model() {
+            Model::Open => Some(open::drive_arrivals(&state, &spec, &mut users, &mut pacer).await),
             Model::Closed => {
-                closed::drive(&desk, &crew, &mut users, &mut pacer).await;
+                closed::drive_users(&state, &spec, &mut users, &mut pacer).await;
                 None
             }
             Model::Iterations { count, users: all } => {
                 let all = all.into();
                 Some(
-                    closed::drive_iterations(&desk, &crew, count, all, &mut users, &mut pacer)
+                    closed::drive_iterations(&state, &spec, count, all, &mut users, &mut pacer)
                         .await,
                 )
             }
         };
-        let cut_short = !desk.is_running();
-        desk.advance(Phase::Stopping);
+        let cut_short = !state.is_running();
+        state.advance_phase(RunPhase::Stopping);
         // Code of the scenario that kept the thread beyond the end of the load gains no time by that.
         let now = Instant::now();
-        let end = desk.schedule.end().map_or(now, |end| now.min(start + end));
-        let window = desk.window_of_last_steps();
+        let end = state.schedule.end().map_or(now, |end| now.min(start + end));
+        let window = state.last_steps_window();
         tokio::select! {
-            () = users.leave(window, &desk) => {}
-            () = desk.aborting() => {}
-            () = tokio::time::sleep_until(end + crew.plan.graceful_stop) => {}
+            () = users.leave(window, &state) => {}
+            () = state.wait_for_abort() => {}
+            () = tokio::time::sleep_until(end + spec.plan.graceful_stop) => {}
         }
-        desk.advance(Phase::Aborting);
+        state.advance_phase(RunPhase::Aborting);
         // What is still in flight is dropped here, and counted as cancelled by that.
-        let over = users.dismiss().await;
-        desk.cancel_last_steps(window);
-        (planned.unwrap_or(desk.started()), over, cut_short)
+        let over = users.abort_all().await;
+        state.cancel_last_steps(window);
+        (
+            planned.unwrap_or(state.started_iterations()),
+            over,
+            cut_short,
+        )
     };
     let listen = async {
         loop {
-            desk.advance(orders.phase());
+            state.advance_phase(orders.phase());
             orders.changed().await;
         }
     };
     let tick = async {
         loop {
-            clock.second_over().await;
-            report(clock.frame());
+            clock.wait_for_second().await;
+            report(clock.next_frame());
         }
     };
     let (planned, over, cut_short) = tokio::select! {
@@ -149,19 +153,19 @@ pub(super) async fn work<T: Transport + 'static>(
         () = listen => unreachable!("listens for ever"),
         () = tick => unreachable!("ticks for ever"),
     };
-    report(clock.frame());
-    Done {
+    report(clock.next_frame());
+    WorkerSummary {
         planned,
         elapsed: over.saturating_duration_since(start),
-        out_of_rows: desk.is_out_of_rows(),
+        out_of_rows: state.is_out_of_rows(),
         seconds: clock.second,
         cut_short,
     }
 }
 
 /// Cuts the run into seconds.
-struct Clock<'a> {
-    desk: &'a Desk,
+struct FrameClock<'a> {
+    state: &'a WorkerState,
     second: u32,
     watchdog: Watchdog,
     cpu: Duration,
@@ -170,21 +174,21 @@ struct Clock<'a> {
     since: Instant,
 }
 
-impl Clock<'_> {
+impl FrameClock<'_> {
     /// Waits until the second is over, and notices meanwhile whether the runtime comes back.
-    async fn second_over(&mut self) {
-        let end = self.desk.start + Duration::from_secs(u64::from(self.second) + 1);
+    async fn wait_for_second(&mut self) {
+        let end = self.state.start + Duration::from_secs(u64::from(self.second) + 1);
         while Instant::now() < end {
-            tokio::time::sleep_until(end.min(self.watchdog.due())).await;
-            self.watchdog.see(Instant::now());
+            tokio::time::sleep_until(end.min(self.watchdog.next_tick())).await;
+            self.watchdog.observe_tick(Instant::now());
         }
     }
 
-    /// What happened since the last frame.
-    fn frame(&mut self) -> Frame {
-        let mut frame = self.desk.take(self.second);
-        let (cpu, now) = (thread_cpu(), Instant::now());
-        self.watchdog.see(now);
+    /// Returns the frame of the time since the last frame.
+    fn next_frame(&mut self) -> Frame {
+        let mut frame = self.state.take_frame(self.second);
+        let (cpu, now) = (thread_cpu_time(), Instant::now());
+        self.watchdog.observe_tick(now);
         if let Some(stall) = self.watchdog.longest_stall(self.second) {
             frame.health.stalled_seconds = 1;
             frame.health.longest_stall_us = u64::try_from(stall.as_micros()).unwrap_or(u64::MAX);
@@ -193,7 +197,7 @@ impl Clock<'_> {
         let used = cpu.saturating_sub(self.cpu);
         let time = now.saturating_duration_since(self.since);
         let all_used = self.all_cpu.as_mut().map(|before| {
-            let all = process_cpu();
+            let all = process_cpu_time();
             let used = all.saturating_sub(*before);
             *before = all;
             used
@@ -214,22 +218,22 @@ impl Clock<'_> {
 }
 
 /// CPU time that this thread has used; zero where the system does not tell.
-fn thread_cpu() -> Duration {
+fn thread_cpu_time() -> Duration {
     #[cfg(target_os = "linux")]
-    return cpu(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID);
+    return clock_time(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID);
     #[cfg(not(target_os = "linux"))]
     Duration::ZERO
 }
 
 /// CPU time that all threads of this process have used; zero where the system does not tell.
-fn process_cpu() -> Duration {
+fn process_cpu_time() -> Duration {
     #[cfg(target_os = "linux")]
-    return cpu(nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID);
+    return clock_time(nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID);
     #[cfg(not(target_os = "linux"))]
     Duration::ZERO
 }
 
 #[cfg(target_os = "linux")]
-fn cpu(clock: nix::time::ClockId) -> Duration {
+fn clock_time(clock: nix::time::ClockId) -> Duration {
     nix::time::clock_gettime(clock).map_or(Duration::ZERO, Duration::from)
 }

@@ -1,11 +1,13 @@
-//! A search for the highest rate, trial after trial in one program: what was set up, and a target that the
-//! scenario started, live through all of them.
+//! Searches the highest rate, trial after trial in one process. Setups, and a target that the scenario
+//! started, live through all of them.
 
-use super::asked::{Journal, find, listen};
-use super::run::{Ready, begin, fit, given_base_url, internal, usage};
-use super::sender::Sender;
+use super::run::{
+    PreparedRun, check_machine, given_base_url, internal_failure, prepare_run, usage_failure,
+};
+use super::run_identity::RunIdentity;
+use super::serve::{JournalWriter, find_scenario, listen_to_control_pipe};
 use super::write_json;
-use crate::engine::{self, Control, Phase, Staff};
+use crate::engine::{self, Control, RunPhase, Workers};
 use crate::registry::Registry;
 use loadtest_model::capacity::{Next, Outcome, Purpose, SearchEnding, Trial, judge, next};
 use loadtest_model::card::{Card, Verdict};
@@ -19,52 +21,55 @@ use std::thread;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long a target may take to come back after a trial that it did not stand.
-const RECOVERY: Duration = Duration::from_secs(30);
-/// How often somebody looks whether it is back, or whether the search is to stop.
-const LOOK: Duration = Duration::from_millis(50);
+/// The longest time for a target to come back after a trial that it failed.
+const RECOVERY_TIMEOUT: Duration = Duration::from_secs(30);
+/// The interval between two looks at the target and at the control.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Searches, and writes the course of the search and the journal and the record of each trial.
-pub(super) fn search(registry: &Registry, request: &CapacityRequest) -> io::Result<()> {
-    let mut course = Journal::create(&request.search)?;
+pub(super) fn run_capacity_search(
+    registry: &Registry,
+    request: &CapacityRequest,
+) -> io::Result<()> {
+    let mut course = JournalWriter::create(&request.search)?;
     let control = Control::new();
-    listen(control.clone());
-    let begun = prepare(registry, request);
+    listen_to_control_pipe(control.clone());
+    let begun = prepare_search(registry, request);
     let (definition, mut ready) = match begun {
-        Ok(begun) if control.phase() == Phase::Running => begun,
+        Ok(begun) if control.phase() == RunPhase::Running => begun,
         begun => {
             let failure = match begun {
                 Ok((_, ready)) => {
-                    ready.abandon();
-                    stopped()
+                    ready.tear_down_unused();
+                    stopped_failure()
                 }
                 Err(failure) => failure,
             };
-            return course.write(&SearchLine::Failed(failure));
+            return course.write_line(&SearchLine::Failed(failure));
         }
     };
     let ended = try_rates(definition, &mut ready, request, &control, &mut course);
-    ready.abandon();
-    course.write(&SearchLine::End(ended?))
+    ready.tear_down_unused();
+    course.write_line(&SearchLine::End(ended?))
 }
 
 /// Sets up once for all trials, as for the highest of all rates: what it lacks, it would lack in time.
-fn prepare(
+fn prepare_search(
     registry: &Registry,
     request: &CapacityRequest,
-) -> Result<(&'static ScenarioDef, Ready), RunFailure> {
-    let scenario = find(registry, &request.scenario)?;
+) -> Result<(&'static ScenarioDef, PreparedRun), RunFailure> {
+    let scenario = find_scenario(registry, &request.scenario)?;
     let definition = &scenario.definition;
     let most = request.goal.max_per_second;
-    let plan = plan(definition, request, 0, most, Purpose::Search)?;
+    let plan = plan_trial(definition, request, 0, most, Purpose::Search)?;
     let given = request.base_url.clone().or_else(given_base_url);
-    let ready = begin(scenario, plan, given, &Sender::new(&*request.run_id))?;
+    let ready = prepare_run(scenario, plan, given, &RunIdentity::new(&*request.run_id))?;
     Ok((definition, ready))
 }
 
 /// The plan of the trial with the number `trial`, from zero. Each has a seed of its own, as what the scenario
 /// draws to be new, such as identifiers, must be new to a target that lives on.
-fn plan(
+fn plan_trial(
     definition: &ScenarioDef,
     request: &CapacityRequest,
     trial: usize,
@@ -81,7 +86,7 @@ fn plan(
     let plan = goal.plan(definition, grading, seed, per_second, purpose);
     plan.map_err(|errors| {
         let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        usage(
+        usage_failure(
             format!("{}: {}", definition.identity(), errors.join("; ")),
             None,
         )
@@ -90,10 +95,10 @@ fn plan(
 
 fn try_rates(
     definition: &ScenarioDef,
-    ready: &mut Ready,
+    ready: &mut PreparedRun,
     request: &CapacityRequest,
     control: &Control,
-    course: &mut Journal<'_>,
+    course: &mut JournalWriter<'_>,
 ) -> io::Result<SearchEnding> {
     let mut attempts = Vec::new();
     let mut files = request.trials.iter();
@@ -104,17 +109,17 @@ fn try_rates(
     {
         // There are as many as trials can be; a search without end would be worse than a short one.
         let Some(files) = files.next() else { break };
-        let plan = plan(definition, request, attempts.len(), per_second, purpose);
-        course.write(&SearchLine::Begin {
+        let plan = plan_trial(definition, request, attempts.len(), per_second, purpose);
+        course.write_line(&SearchLine::Begin {
             per_second,
             purpose,
         })?;
         let ran = plan.and_then(|plan| {
-            ready.under(plan);
-            hire(ready)
+            ready.replace_plan(plan);
+            trial_workers(ready)
         });
         let ran = match ran {
-            Ok(staff) => run(ready, staff, request, files, control)?,
+            Ok(staff) => run_trial(ready, staff, request, files, control)?,
             Err(failure) => Err(failure),
         };
         let record = match ran {
@@ -122,7 +127,7 @@ fn try_rates(
             Err(failure) => return Ok(SearchEnding::Broken { failure }),
         };
         let card = Card::of(&record);
-        if let Some(failure) = fatal(&card) {
+        if let Some(failure) = fatal_failure(&card) {
             return Ok(SearchEnding::Broken { failure });
         }
         if let Ending::Interrupted | Ending::Aborted | Ending::Died { .. } = record.ending {
@@ -130,12 +135,14 @@ fn try_rates(
         }
         let trial = judge(&record, &card, per_second, purpose);
         attempts.push(trial.attempt);
-        course.write(&SearchLine::Trial(Box::new(trial.clone())))?;
+        course.write_line(&SearchLine::Trial(Box::new(trial.clone())))?;
         if let Ending::Stuck { reason } = record.ending {
             return Ok(SearchEnding::Stuck { reason });
         }
         let is_over = next(&request.goal, &attempts) == Next::Done;
-        if !is_over && let Some(ending) = recover(ready, request.goal.rest, &trial, control) {
+        if !is_over
+            && let Some(ending) = wait_for_recovery(ready, request.goal.rest, &trial, control)
+        {
             return Ok(ending);
         }
     }
@@ -143,29 +150,29 @@ fn try_rates(
 }
 
 /// The workers of a trial.
-fn hire(ready: &Ready) -> Result<Staff, RunFailure> {
-    let workers = engine::workers(ready.plan());
-    fit(&[ready.need(workers)])?;
-    Staff::new(workers, workers).map_err(|error| internal(error.to_string()))
+fn trial_workers(ready: &PreparedRun) -> Result<Workers, RunFailure> {
+    let workers = engine::worker_count(ready.plan());
+    check_machine(&[ready.machine_need(workers)])?;
+    Workers::new(workers, workers).map_err(|error| internal_failure(error.to_string()))
 }
 
 /// Runs a trial.
-fn run(
-    ready: &Ready,
-    staff: Staff,
+fn run_trial(
+    ready: &PreparedRun,
+    staff: Workers,
     request: &CapacityRequest,
     files: &TrialFiles,
     control: &Control,
 ) -> io::Result<Result<ScenarioRecord, RunFailure>> {
-    let mut journal = Journal::create(&files.journal)?;
-    let start = ready.start(&request.executable_hash, staff.workers());
+    let mut journal = JournalWriter::create(&files.journal)?;
+    let start = ready.start_record(&request.executable_hash, staff.count());
     let mut record = ScenarioRecord::new(start.clone());
-    journal.write(&JournalLine::Start(Box::new(start)))?;
+    journal.write_line(&JournalLine::Start(Box::new(start)))?;
     let mut written = Ok(());
-    let end = ready.load(staff, engine::start_of(1), control, |frame| {
+    let end = ready.run_load(staff, engine::common_start(1), control, |frame| {
         record.absorb(&frame);
         if written.is_ok() {
-            written = journal.write(&JournalLine::Frame(Box::new(frame)));
+            written = journal.write_line(&JournalLine::Frame(Box::new(frame)));
         }
     });
     written?;
@@ -173,18 +180,18 @@ fn run(
         Ok(end) => {
             record.end(end.clone());
             write_json(&files.record, &record)?;
-            journal.write(&JournalLine::End(end))?;
+            journal.write_line(&JournalLine::End(end))?;
             Ok(record)
         }
         Err(failure) => {
-            journal.write(&JournalLine::Failed(failure.clone()))?;
+            journal.write_line(&JournalLine::Failed(failure.clone()))?;
             Err(failure)
         }
     })
 }
 
-/// What no other rate would mend.
-fn fatal(card: &Card) -> Option<RunFailure> {
+/// Returns the failure that no other rate would avoid.
+fn fatal_failure(card: &Card) -> Option<RunFailure> {
     let kind = match card.verdict {
         Verdict::NotPermitted => FailureKind::NotPermitted,
         Verdict::Internal => FailureKind::Internal,
@@ -202,20 +209,20 @@ fn fatal(card: &Card) -> Option<RunFailure> {
 }
 
 /// Lets the target rest, and waits for it if it is away.
-fn recover(
-    ready: &Ready,
+fn wait_for_recovery(
+    ready: &PreparedRun,
     rest: Duration,
     trial: &Trial,
     control: &Control,
 ) -> Option<SearchEnding> {
     let begin = Instant::now();
     while begin.elapsed() < rest {
-        if control.phase() > Phase::Running {
+        if control.phase() > RunPhase::Running {
             return Some(SearchEnding::Interrupted);
         }
-        thread::sleep(LOOK.min(rest.saturating_sub(begin.elapsed())));
+        thread::sleep(POLL_INTERVAL.min(rest.saturating_sub(begin.elapsed())));
     }
-    if control.phase() > Phase::Running {
+    if control.phase() > RunPhase::Running {
         return Some(SearchEnding::Interrupted);
     }
     if trial.attempt.outcome == Outcome::Met {
@@ -225,17 +232,17 @@ fn recover(
     loop {
         let reason = ready.reach_target().err()?;
         // What the scenario started does not come back by itself.
-        if begin.elapsed() > RECOVERY || ready.has_lost_target() {
+        if begin.elapsed() > RECOVERY_TIMEOUT || ready.has_lost_target() {
             return Some(SearchEnding::TargetGone { reason });
         }
-        thread::sleep(LOOK);
-        if control.phase() > Phase::Running {
+        thread::sleep(POLL_INTERVAL);
+        if control.phase() > RunPhase::Running {
             return Some(SearchEnding::Interrupted);
         }
     }
 }
 
-fn stopped() -> RunFailure {
+fn stopped_failure() -> RunFailure {
     RunFailure {
         kind: FailureKind::Interrupted,
         message: "stopped before the load began".to_owned(),

@@ -1,50 +1,51 @@
-//! One journey that `cargo-loadtest` asks for, told as it goes.
+//! Runs one iteration for `cargo loadtest debug` and reports it as it goes.
 
-use super::asked::{Journal, find, listen};
-use super::run::{begin, given_base_url, interrupted, plan, usage};
-use super::sender::Sender;
-use crate::engine::{Control, Phase, Place};
-use crate::journey::Event;
+use super::run::{given_base_url, interrupted_failure, make_plan, prepare_run, usage_failure};
+use super::run_identity::RunIdentity;
+use super::serve::{JournalWriter, find_scenario, listen_to_control_pipe};
+use crate::debug::Event;
+use crate::engine::{Control, IterationPosition, RunPhase};
 use crate::registry::Registry;
 use loadtest_model::failure::RunFailure;
 use loadtest_model::plan::GradingDefaults;
 use loadtest_model::protocol::DebugRequest;
 use std::io;
 
-/// Runs the journey, and writes down what happens.
-pub(super) fn debug(registry: &Registry, request: &DebugRequest) -> io::Result<()> {
-    let mut output = Journal::create(&request.output)?;
+/// Runs the iteration, and writes down what happens.
+pub(super) fn run_debug_request(registry: &Registry, request: &DebugRequest) -> io::Result<()> {
+    let mut output = JournalWriter::create(&request.output)?;
     let control = Control::new();
-    listen(control.clone());
+    listen_to_control_pipe(control.clone());
     let mut written = Ok(());
     let mut tell = |event: Event| {
         if written.is_ok() {
-            written = output.write(&event);
+            written = output.write_line(&event);
         }
     };
-    if let Err(failure) = journey(registry, request, &control, &mut tell) {
+    if let Err(failure) = run_debug_iteration(registry, request, &control, &mut tell) {
         tell(Event::Failed(failure));
     }
     written
 }
 
-fn journey(
+fn run_debug_iteration(
     registry: &Registry,
     request: &DebugRequest,
     control: &Control,
     tell: impl FnMut(Event),
 ) -> Result<(), RunFailure> {
-    let scenario = find(registry, &request.scenario)?;
+    let scenario = find_scenario(registry, &request.scenario)?;
     let (definition, grading) = (&scenario.definition, GradingDefaults::default());
-    let plan = plan(definition, &request.overrides, &grading, request.seed)?;
-    let place = Place::of(request.iteration, &plan).map_err(|message| usage(message, None))?;
+    let plan = make_plan(definition, &request.overrides, &grading, request.seed)?;
+    let place = IterationPosition::from_number(request.iteration, &plan)
+        .map_err(|message| usage_failure(message, None))?;
     let given = request.base_url.clone().or_else(given_base_url);
-    let ready = begin(scenario, plan, given, &Sender::of_errand("debug"));
-    if control.phase() > Phase::Running {
+    let ready = prepare_run(scenario, plan, given, &RunIdentity::for_side_task("debug"));
+    if control.phase() > RunPhase::Running {
         if let Ok(ready) = ready {
-            ready.abandon();
+            ready.tear_down_unused();
         }
-        return Err(interrupted());
+        return Err(interrupted_failure());
     }
-    ready?.journey(request, place, control, tell)
+    ready?.run_debug_iteration(request, place, control, tell)
 }

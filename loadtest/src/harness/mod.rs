@@ -1,14 +1,14 @@
 //! The `main` of a load-test binary: each scenario a test under libtest's rules, or, asked by
 //! `cargo-loadtest`, a listing or a run.
 
-mod asked;
 mod capacity;
 mod debug;
-mod errands;
+mod definition_redaction;
 mod permission;
-mod recorded;
 pub(crate) mod run;
-pub(crate) mod sender;
+pub(crate) mod run_identity;
+mod serve;
+mod setup_client;
 mod smoke;
 
 use crate::registry::Registry;
@@ -22,7 +22,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 #[doc(hidden)]
-pub use recorded::recorded;
+pub use definition_redaction::redact_definition;
 
 /// Makes a file a load-test binary: the last line of a `harness = false` test target.
 ///
@@ -49,12 +49,12 @@ pub const MARKER: &[u8; 28] = b"\0loadtest-binary\0protocol=02";
 /// Runs what is asked for.
 #[doc(hidden)]
 pub fn main() -> ExitCode {
-    keeping_secrets(|| {
+    with_guarded_output(|| {
         let registry = Registry::collect();
         let Some(request) = std::env::var_os(REQUEST_VARIABLE) else {
-            return smoke::main(&registry);
+            return smoke::run_smoke_tests(&registry);
         };
-        ended(answer(&registry, Path::new(&request)))
+        to_exit_code(answer_request(&registry, Path::new(&request)))
     })
 }
 
@@ -63,7 +63,7 @@ pub fn main() -> ExitCode {
 #[doc(hidden)]
 pub fn replay() -> ExitCode {
     let Some(request) = std::env::var_os(REQUEST_VARIABLE) else {
-        complain("error: nothing is asked for");
+        print_error("error: nothing is asked for");
         return ExitCode::FAILURE;
     };
     let read = || {
@@ -75,30 +75,30 @@ pub fn replay() -> ExitCode {
             scenarios: vec![scenario],
             problems: Vec::new(),
         };
-        answer(&registry, Path::new(&request))
+        answer_request(&registry, Path::new(&request))
     };
-    keeping_secrets(|| ended(read()))
+    with_guarded_output(|| to_exit_code(read()))
 }
 
 /// Lets nothing that is secret be printed by what the process does.
-fn keeping_secrets(does: impl FnOnce() -> ExitCode) -> ExitCode {
+fn with_guarded_output(does: impl FnOnce() -> ExitCode) -> ExitCode {
     secrets::own_output();
     let code = does();
-    secrets::settle();
+    secrets::flush_output();
     code
 }
 
-fn ended(answered: io::Result<()>) -> ExitCode {
+fn to_exit_code(answered: io::Result<()>) -> ExitCode {
     match answered {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            complain(&format!("error: {error}"));
+            print_error(&format!("error: {error}"));
             ExitCode::FAILURE
         }
     }
 }
 
-fn answer(registry: &Registry, request: &Path) -> io::Result<()> {
+fn answer_request(registry: &Registry, request: &Path) -> io::Result<()> {
     let request = std::fs::read(request)
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", request.display())))?;
     let request = serde_json::from_slice(&request)?;
@@ -111,7 +111,7 @@ fn answer(registry: &Registry, request: &Path) -> io::Result<()> {
             let scenarios = registry
                 .scenarios
                 .iter()
-                .map(|scenario| recorded(&scenario.definition))
+                .map(|scenario| redact_definition(&scenario.definition))
                 .collect();
             let listing = Listing {
                 scenarios,
@@ -119,10 +119,10 @@ fn answer(registry: &Registry, request: &Path) -> io::Result<()> {
             };
             write_json(&output, &listing)
         }
-        Request::Run(request) => asked::run(registry, &[*request]),
-        Request::Mix { scenarios } => asked::run(registry, &scenarios),
-        Request::Debug(request) => debug::debug(registry, &request),
-        Request::Capacity(request) => capacity::search(registry, &request),
+        Request::Run(request) => serve::run_requests(registry, &[*request]),
+        Request::Mix { scenarios } => serve::run_requests(registry, &scenarios),
+        Request::Debug(request) => debug::run_debug_request(registry, &request),
+        Request::Capacity(request) => capacity::run_capacity_search(registry, &request),
     }
 }
 
@@ -131,8 +131,8 @@ fn write_json(path: &Path, value: &impl serde::Serialize) -> io::Result<()> {
     let temporary = path.with_extension("part");
     let write = || {
         let mut file = BufWriter::new(File::create(&temporary)?);
-        if secrets::any() {
-            file.write_all(&secrets::scrubbed(serde_json::to_vec(value)?))?;
+        if secrets::has_secrets() {
+            file.write_all(&secrets::scrub_json(serde_json::to_vec(value)?))?;
         } else {
             serde_json::to_writer(&mut file, value)?;
         }
@@ -142,20 +142,20 @@ fn write_json(path: &Path, value: &impl serde::Serialize) -> io::Result<()> {
     write().map_err(|error| {
         // What is left of it is of no use, and the first error is the one to tell.
         let _ = std::fs::remove_file(&temporary);
-        unwritten(path, &error)
+        write_error(path, &error)
     })
 }
 
 /// The error of a file that could not be written, with its name.
-fn unwritten(path: &Path, error: &io::Error) -> io::Error {
+fn write_error(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(
         error.kind(),
         format!("could not write `{}`: {error}", path.display()),
     )
 }
 
-/// Writes a line to standard error, whoever may have closed it.
-fn complain(line: &str) {
+/// Writes a line to standard error, even if that is closed.
+fn print_error(line: &str) {
     let _closed = writeln!(io::stderr(), "{line}");
 }
 

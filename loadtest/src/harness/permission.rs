@@ -1,8 +1,11 @@
-//! Asking for permission: before a run of every host that is known, and of its owner again while it lasts.
+//! Checks the permission to send: of every known host before a run, and of its owner again while it
+//! lasts.
 
-use super::sender::Sender;
+use super::run_identity::RunIdentity;
 use crate::chain::{RequestBuf, RequestTarget, Scenario};
-use crate::targets::{LONGEST_PROOF, Listed, PROOF_PATH, Permissions, Statement, Why, offline};
+use crate::targets::{
+    LONGEST_PROOF, Listed, PROOF_PATH, Permissions, RefusalCause, Statement, offline,
+};
 use crate::transport::{Call, HttpTransport, Network, NetworkError, Origin, Transport as _};
 use http::{HeaderValue, Uri};
 use loadtest_model::definition::{Expect, Reads, ScenarioDef};
@@ -16,63 +19,63 @@ use std::time::{Duration, SystemTime};
 use tokio::runtime;
 use tokio::task::LocalSet;
 
-/// How long the file of a target may take to be read.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The time limit for reading the file of a target.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 /// So often in a row it may be out of reach during a load that the target has trouble with.
-const MOST_UNREAD: u32 = 3;
+const MAX_FAILED_FETCHES: u32 = 3;
 
-/// Asks for permission to send to every host that is known, and whether somebody is there.
-pub(super) async fn reach(
+/// Checks that every known host is permitted and accepts connections.
+pub(super) async fn permit_and_reach(
     scenario: &Scenario,
     base: Option<&str>,
-    sender: &Sender,
+    sender: &RunIdentity,
 ) -> Result<Network, NetworkError> {
-    let network = permitted(scenario, base, sender).await?;
+    let network = permit_known_hosts(scenario, base, sender).await?;
     network.reachable().await?;
     Ok(network)
 }
 
 /// Asks for permission to send to every host that is known: the file of the team, and the targets
 /// themselves where it says so.
-pub(super) async fn permitted(
+pub(super) async fn permit_known_hosts(
     scenario: &Scenario,
     base: Option<&str>,
-    sender: &Sender,
+    sender: &RunIdentity,
 ) -> Result<Network, NetworkError> {
     let permissions = Permissions {
         offline: offline::proof().is_some(),
         ..Permissions::of_package(Path::new(scenario.root))?
     };
     let mut network = Network::permitting(permissions, base, sender.run_id()).await?;
-    sender.licenses(&mut network);
+    sender.share_licence(&mut network);
     network.configure(&scenario.definition.client(), Path::new(scenario.root))?;
     for url in absolute_urls(scenario) {
         network.admit(url).await?;
     }
     let network = Arc::new(network);
     let mut proofs = Vec::new();
-    for (origin, entry) in listed(&network).filter(|(_, entry)| entry.proof) {
-        let said = statement(&network, &origin).await;
+    for (origin, entry) in listed_origins(&network).filter(|(_, entry)| entry.proof) {
+        let said = fetch_statement(&network, &origin).await;
         let said = said.and_then(|(text, said)| {
             said.permits(entry, SystemTime::now())?;
             Ok(text)
         });
         let said = said.map_err(|words| {
-            let words = format!("{} does not say so: {words}", place(&origin));
+            let words = format!("{} does not say so: {words}", authorization_url(&origin));
             network
                 .permissions()
-                .refusal(&origin, None, Why::NoProof { words })
+                .refusal(&origin, None, RefusalCause::NoProof { words })
         })?;
         proofs.push((origin, said));
     }
     let network = Arc::into_inner(network);
     let mut network = network.unwrap_or_else(|| unreachable!("whoever had it is gone"));
-    network.proven(proofs);
+    network.record_proofs(proofs);
     Ok(network)
 }
 
 /// The origins that are permitted by an entry, and their entries.
-fn listed(network: &Network) -> impl Iterator<Item = (Origin, &Listed)> {
+fn listed_origins(network: &Network) -> impl Iterator<Item = (Origin, &Listed)> {
     let entry = |origin: &Origin| {
         network
             .permissions()
@@ -82,31 +85,39 @@ fn listed(network: &Network) -> impl Iterator<Item = (Origin, &Listed)> {
     network.origins().iter().filter_map(entry)
 }
 
-fn place(origin: &Origin) -> String {
+fn authorization_url(origin: &Origin) -> String {
     format!("{origin}{PROOF_PATH}")
 }
 
-/// What a target says of itself.
-async fn statement(network: &Arc<Network>, origin: &Origin) -> Result<(String, Statement), String> {
-    let said = read(network, origin).await.map_err(|unread| match unread {
-        Unread::Unreachable(why) | Unread::Refused(why) => why,
-    })?;
+/// Fetches the statement of a target about load tests.
+async fn fetch_statement(
+    network: &Arc<Network>,
+    origin: &Origin,
+) -> Result<(String, Statement), String> {
+    let said = fetch_authorization(network, origin)
+        .await
+        .map_err(|unread| match unread {
+            FetchError::Unreachable(why) | FetchError::Refused(why) => why,
+        })?;
     let statement = Statement::read(&said)?;
     Ok((said, statement))
 }
 
-/// Why nothing was read.
-enum Unread {
+/// RefusalCause nothing was read.
+enum FetchError {
     /// It could not be asked.
     Unreachable(String),
     /// It has no such file.
     Refused(String),
 }
 
-async fn read(network: &Arc<Network>, origin: &Origin) -> Result<String, Unread> {
-    let uri: Uri = place(origin)
+async fn fetch_authorization(
+    network: &Arc<Network>,
+    origin: &Origin,
+) -> Result<String, FetchError> {
+    let uri: Uri = authorization_url(origin)
         .parse()
-        .map_err(|error| Unread::Refused(format!("{error}")))?;
+        .map_err(|error| FetchError::Refused(format!("{error}")))?;
     let request = RequestBuf {
         target: RequestTarget::Absolute(uri),
         headers: vec![(http::header::ACCEPT, HeaderValue::from_static("text/plain"))],
@@ -120,7 +131,7 @@ async fn read(network: &Arc<Network>, origin: &Origin) -> Result<String, Unread>
             body: true,
             headers: false,
         },
-        timeout: PATIENCE,
+        timeout: FETCH_TIMEOUT,
         redirects: 0,
         unfinished: &unfinished,
     };
@@ -128,26 +139,27 @@ async fn read(network: &Arc<Network>, origin: &Origin) -> Result<String, Unread>
     let exchange = LocalSet::new().run_until(user.send(call)).await;
     let answer = exchange
         .result
-        .map_err(|failure| Unread::Unreachable(failure.message))?;
+        .map_err(|failure| FetchError::Unreachable(failure.message))?;
     if answer.status != http::StatusCode::OK {
-        return Err(Unread::Refused(format!("it answers {}", answer.status)));
+        return Err(FetchError::Refused(format!("it answers {}", answer.status)));
     }
     if answer.body.len() > LONGEST_PROOF {
-        return Err(Unread::Refused(format!(
+        return Err(FetchError::Refused(format!(
             "it is longer than {LONGEST_PROOF} bytes"
         )));
     }
-    String::from_utf8(answer.body.into()).map_err(|_| Unread::Refused("it is no text".to_owned()))
+    String::from_utf8(answer.body.into())
+        .map_err(|_| FetchError::Refused("it is no text".to_owned()))
 }
 
 /// Refuses what the entries do not allow, before anything of the load is sent; an open load that may choose
 /// how many users it needs keeps to what they allow.
-pub(super) fn terms(
+pub(super) fn check_terms(
     network: &Network,
     plan: &mut Plan,
     definition: &ScenarioDef,
 ) -> Result<(), NetworkError> {
-    for (origin, entry) in listed(network) {
+    for (origin, entry) in listed_origins(network) {
         let refuse = |words: String| -> NetworkError {
             let words = format!(
                 "{words}, and line {} of `loadtest.toml` allows no more",
@@ -155,7 +167,7 @@ pub(super) fn terms(
             );
             network
                 .permissions()
-                .refusal(&origin, None, Why::Cap { words })
+                .refusal(&origin, None, RefusalCause::Cap { words })
                 .into()
         };
         if let Some(most) = entry.max_rate {
@@ -194,8 +206,8 @@ pub(super) fn terms(
     Ok(())
 }
 
-/// How many requests of a journey go to `origin`, on average: as far as the source tells, those without a
-/// URL of their own to the base.
+/// Returns the average number of requests per iteration to `origin`. Requests whose host the source does not
+/// show count for the base.
 fn requests_to(origin: &Origin, network: &Network, definition: &ScenarioDef) -> f64 {
     let is_base = network.origins().first() == Some(origin) && network.base_url().is_some();
     let goes_there = |url: Option<&str>| match url {
@@ -214,8 +226,8 @@ fn requests_to(origin: &Origin, network: &Network, definition: &ScenarioDef) -> 
 }
 
 /// The shortest `max_duration` of all targets, and what is said when it is over.
-pub(super) fn longest(network: &Network) -> Option<(Duration, String)> {
-    listed(network)
+pub(super) fn shortest_max_duration(network: &Network) -> Option<(Duration, String)> {
+    listed_origins(network)
         .filter_map(|(origin, entry)| Some((entry.max_duration?, origin, entry.line)))
         .min_by_key(|(longest, ..)| *longest)
         .map(|(longest, origin, line)| {
@@ -230,19 +242,19 @@ pub(super) fn longest(network: &Network) -> Option<(Duration, String)> {
 /// Reads the files of the targets again and again, until it is dropped; a run whose target takes its word
 /// back is halted.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct StatementWatch {
     /// Closing it ends the thread.
     _open: Option<mpsc::Sender<()>>,
 }
 
 /// Begins to read the files of the targets that have to prove that they may be tested.
-pub(super) fn watch(network: &Arc<Network>) -> Watch {
-    let watched: Vec<(Origin, Listed)> = listed(network)
+pub(super) fn watch_statements(network: &Arc<Network>) -> StatementWatch {
+    let watched: Vec<(Origin, Listed)> = listed_origins(network)
         .filter(|(_, entry)| entry.proof)
         .map(|(origin, entry)| (origin, entry.clone()))
         .collect();
     if watched.is_empty() {
-        return Watch { _open: None };
+        return StatementWatch { _open: None };
     }
     let (open, closed) = mpsc::channel();
     let (network, silent) = (Arc::clone(network), Arc::clone(network));
@@ -261,14 +273,14 @@ pub(super) fn watch(network: &Arc<Network>) -> Watch {
             ) {
                 pause = Duration::from_secs(60);
                 for (origin, entry) in &watched {
-                    let said = match runtime.block_on(read(&network, origin)) {
+                    let said = match runtime.block_on(fetch_authorization(&network, origin)) {
                         Ok(text) => Statement::read(&text),
-                        Err(Unread::Unreachable(_)) if unread < MOST_UNREAD => {
+                        Err(FetchError::Unreachable(_)) if unread < MAX_FAILED_FETCHES => {
                             unread += 1;
                             pause = pause.min(Duration::from_secs(5));
                             continue;
                         }
-                        Err(Unread::Refused(why) | Unread::Unreachable(why)) => Err(why),
+                        Err(FetchError::Refused(why) | FetchError::Unreachable(why)) => Err(why),
                     };
                     let said = said.and_then(|said| {
                         said.permits(entry, SystemTime::now())?;
@@ -281,7 +293,7 @@ pub(super) fn watch(network: &Arc<Network>) -> Watch {
                         }
                         Err(why) => network.halt(format!(
                             "{} does not permit it any more: {why}",
-                            place(origin)
+                            authorization_url(origin)
                         )),
                     }
                 }
@@ -293,10 +305,10 @@ pub(super) fn watch(network: &Arc<Network>) -> Watch {
     if let Err(error) = begun {
         silent.halt(format!("nobody can ask the target again: {error}"));
     }
-    Watch { _open: Some(open) }
+    StatementWatch { _open: Some(open) }
 }
 
-/// The absolute URLs whose host stands in the source.
+/// Returns the absolute URLs whose host is part of the source.
 fn absolute_urls(scenario: &Scenario) -> impl Iterator<Item = &str> {
     scenario
         .definition

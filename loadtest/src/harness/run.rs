@@ -1,16 +1,18 @@
-//! One run, whoever asks for it: what comes before the load, the load, and what comes after it.
+//! One run: everything before the load, the load, and everything after it.
 
-use super::complain;
-use super::errands::Errands;
-use super::permission::{self, permitted, reach};
-use super::recorded::recorded;
-use super::sender::Sender;
+use super::definition_redaction::redact_definition;
+use super::permission::{self, permit_and_reach, permit_known_hosts};
+use super::print_error;
+use super::run_identity::RunIdentity;
+use super::setup_client::SetupClient;
 use crate::chain::{Prepared, Scenario, SetupContext, SetupError};
-use crate::engine::{self, Control, Ended, Going, How, Phase, Place, Staff};
-use crate::journey::{self, Event, Tls, Watcher};
-use crate::machine::{self, Need, Shortage};
+use crate::debug::{self, CurlTls, DebugObserver, Event};
+use crate::engine::{
+    self, Control, EngineSummary, IterationPosition, LoadOutcome, LoadRun, RunPhase, Workers,
+};
+use crate::machine::{self, MachineNeed, MachineShortage};
 use crate::redact;
-use crate::secrets::{self, Missing};
+use crate::secrets::{self, MissingSecret};
 use crate::targets::{Target, offline};
 use crate::transport::{HttpTransport, Network, NetworkError};
 use loadtest_model::card;
@@ -22,6 +24,7 @@ use loadtest_model::protocol::{
     BASE_URL_VARIABLE, DebugRequest, VALIDITY_VARIABLE, is_validity_off,
 };
 use loadtest_model::record::{End, Ending, Start};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -30,26 +33,26 @@ use tokio::task::LocalSet;
 use tokio::time::Instant;
 
 /// A scenario that can begin: everything a run needs, checked and set up. Nothing of the load was sent yet.
-pub(crate) struct Ready {
+pub(crate) struct PreparedRun {
     scenario: &'static Scenario,
     plan: Plan,
     /// For the teardowns.
     context: SetupContext,
     prepared: Prepared,
     network: Arc<Network>,
-    sender: Sender,
+    sender: RunIdentity,
     validity_off: bool,
 }
 
 /// Runs the setups, asks for permission, and looks whether the target is there; what was set up in
 /// vain is torn down.
-pub(crate) fn begin(
+pub(crate) fn prepare_run(
     scenario: &'static Scenario,
     mut plan: Plan,
     given: Option<String>,
-    sender: &Sender,
-) -> Result<Ready, RunFailure> {
-    unwinds(!cfg!(panic = "abort"))?;
+    sender: &RunIdentity,
+) -> Result<PreparedRun, RunFailure> {
+    check_panic_strategy(!cfg!(panic = "abort"))?;
     offline::enter();
     if let Some(denied) = offline::denied() {
         return Err(RunFailure {
@@ -59,53 +62,53 @@ pub(crate) fn begin(
         });
     }
     let validity_off = is_validity_off(std::env::var(VALIDITY_VARIABLE).ok().as_deref())
-        .map_err(|message| usage(message, None))?;
-    has_secrets(&scenario.definition)?;
-    let runtime = runtime()?;
-    let known = known_base(given.as_deref(), &scenario.definition);
+        .map_err(|message| usage_failure(message, None))?;
+    check_secrets(&scenario.definition)?;
+    let runtime = make_runtime()?;
+    let known = declared_base_url(given.as_deref(), &scenario.definition);
     // What is known is asked for permission before a setup might start to use it.
     runtime
-        .block_on(permitted(scenario, known.as_deref(), sender))
+        .block_on(permit_known_hosts(scenario, known.as_deref(), sender))
         .map_err(network_failure)?;
-    let errands =
-        Errands::new(scenario, sender).map_err(|error| internal(format!("no runtime: {error}")))?;
-    let mut context = context(scenario, given.clone(), &plan, errands);
+    let errands = SetupClient::new(scenario, sender)
+        .map_err(|error| internal_failure(format!("no runtime: {error}")))?;
+    let mut context = setup_context(scenario, given.clone(), &plan, errands);
     let prepared = set_up(scenario, &context).map_err(|message| {
-        if let Some(reason) = sender.withdrawn() {
-            return withdrawn(&reason);
+        if let Some(reason) = sender.withdrawn_reason() {
+            return withdrawn_failure(&reason);
         }
-        lacking().unwrap_or(RunFailure {
+        missing_secret_failure().unwrap_or(RunFailure {
             kind: if sender.was_refused() {
                 FailureKind::NotPermitted
             } else {
                 FailureKind::Setup
             },
             message,
-            help: offline::proof().map(|_| OFFLINE_SETUP.to_owned()),
+            help: offline::proof().map(|_| OFFLINE_SETUP_HELP.to_owned()),
         })
     })?;
     plan.rows.clone_from(&prepared.rows);
     let definition = &scenario.definition;
     let base = base_url(given, &prepared, definition);
     context.base_url.clone_from(&base);
-    let network = if let Some(reason) = sender.withdrawn() {
-        Err(withdrawn(&reason))
+    let network = if let Some(reason) = sender.withdrawn_reason() {
+        Err(withdrawn_failure(&reason))
     } else if base.is_none() && needs_base(scenario) {
-        Err(usage(
+        Err(usage_failure(
             format!("scenario `{}` has no target", definition.identity()),
-            Some(NO_TARGET.to_owned()),
+            Some(NO_TARGET_HELP.to_owned()),
         ))
     } else {
         runtime
-            .block_on(reach(scenario, base.as_deref(), sender))
+            .block_on(permit_and_reach(scenario, base.as_deref(), sender))
             .map_err(network_failure)
     };
     let network = network.and_then(|network| {
-        let terms = permission::terms(&network, &mut plan, definition);
+        let terms = permission::check_terms(&network, &mut plan, definition);
         terms.map(|()| network).map_err(network_failure)
     });
     match network {
-        Ok(network) => Ok(Ready {
+        Ok(network) => Ok(PreparedRun {
             scenario,
             plan,
             context,
@@ -121,17 +124,17 @@ pub(crate) fn begin(
     }
 }
 
-impl Ready {
-    /// What the run will do.
+impl PreparedRun {
+    /// Returns the plan of the run.
     pub(crate) fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// What is known of the run before anything is measured.
-    pub(crate) fn start(&self, executable_hash: &str, workers: u32) -> Start {
+    /// Returns the start of the record, which is known before anything is measured.
+    pub(crate) fn start_record(&self, executable_hash: &str, workers: u32) -> Start {
         let target = self.prepared.target.as_ref();
         Start {
-            definition: recorded(&self.scenario.definition),
+            definition: redact_definition(&self.scenario.definition),
             plan: self.plan.clone(),
             base_url: self.network.base_url().map(str::to_owned),
             own_target: target.is_some(),
@@ -145,10 +148,10 @@ impl Ready {
         }
     }
 
-    /// What `workers` threads will need of the machine.
-    pub(crate) fn need(&self, workers: u32) -> Need {
+    /// Returns the needs of `workers` threads.
+    pub(crate) fn machine_need(&self, workers: u32) -> MachineNeed {
         let target = self.prepared.target.as_ref();
-        Need {
+        MachineNeed {
             users: self.plan.max_users,
             is_ceiling: self.plan.load.is_open() && self.plan.load.max_users.is_none(),
             workers,
@@ -159,15 +162,15 @@ impl Ready {
     }
 
     /// Undoes the setups, also of a run that does not take place.
-    pub(crate) fn abandon(self) {
+    pub(crate) fn tear_down_unused(self) {
         tear_down(self.scenario, &self.prepared, &self.context);
     }
 
-    /// Goes through one journey and the teardowns; `tell` gets what happens.
-    pub(super) fn journey(
+    /// Runs one iteration and the teardowns; `tell` gets what happens.
+    pub(super) fn run_debug_iteration(
         self,
         request: &DebugRequest,
-        place: Place,
+        place: IterationPosition,
         control: &Control,
         mut tell: impl FnMut(Event),
     ) -> Result<(), RunFailure> {
@@ -176,40 +179,42 @@ impl Ready {
             .plan
             .rows
             .as_ref()
-            .filter(|limit| place.turn >= limit.rows)
+            .filter(|limit| place.feed_index >= limit.rows)
         {
             let message = format!(
                 "the load ends before this iteration: the feed `{}` has {} rows",
                 limit.feed, limit.rows
             );
-            self.abandon();
-            return Err(usage(message, None));
+            self.tear_down_unused();
+            return Err(usage_failure(message, None));
         }
-        let runtime = match runtime() {
+        let runtime = match make_runtime() {
             Ok(runtime) => runtime,
             Err(failure) => {
-                self.abandon();
+                self.tear_down_unused();
                 return Err(failure);
             }
         };
         let base = self.network.base_url().map(str::to_owned);
-        tell(Event::Start(Box::new(journey::Start {
-            definition: recorded(definition),
-            number: place.number(&self.plan),
+        tell(Event::Start(Box::new(debug::Start {
+            definition: redact_definition(definition),
+            number: place.to_number(&self.plan),
             seed: request.seed,
-            base_url: base.as_deref().map(|url| redact::text(url).into_owned()),
+            base_url: base
+                .as_deref()
+                .map(|url| redact::redact_text(url).into_owned()),
             own_target: self.prepared.target.is_some(),
         })));
-        let tls = Tls::of(&definition.client(), Path::new(self.scenario.root));
-        let mut watcher = Watcher::new(definition, base.as_deref(), tls, &mut tell);
+        let tls = CurlTls::from_client(&definition.client(), Path::new(self.scenario.root));
+        let mut watcher = DebugObserver::new(definition, base.as_deref(), tls, &mut tell);
         let user = HttpTransport::new(Arc::clone(&self.network), place.user).watched();
         let (shared, plan) = (&self.prepared.shared, &self.plan);
         let mut phase = control.subscribe();
         let ran = LocalSet::new().block_on(&runtime, async {
             tokio::select! {
                 biased;
-                _ = phase.wait_for(|phase| *phase > Phase::Running) => None,
-                ran = engine::journey(self.scenario, shared, plan, user, place, &mut watcher) => Some(ran),
+                _ = phase.wait_for(|phase| *phase > RunPhase::Running) => None,
+                ran = engine::run_single_iteration(self.scenario, shared, plan, user, place, &mut watcher) => Some(ran),
             }
         });
         let has_failed = watcher.has_failed;
@@ -217,52 +222,54 @@ impl Ready {
         let target_death = target_death(&self.prepared);
         tear_down(self.scenario, &self.prepared, &self.context);
         let Some(ran) = ran else {
-            return Err(interrupted());
+            return Err(interrupted_failure());
         };
-        if let Some(failure) = lacking() {
+        if let Some(failure) = missing_secret_failure() {
             return Err(failure);
         }
-        let problem = ran.err().or_else(|| self.sender.withdrawn());
-        tell(Event::End(journey::End {
+        let problem = ran.err().or_else(|| self.sender.withdrawn_reason());
+        tell(Event::End(debug::End {
             is_ok: problem.is_none() && !has_failed,
-            problem: problem.map(|problem| redact::text(&problem).into_owned()),
+            problem: problem.map(|problem| redact::redact_text(&problem).into_owned()),
             target_death,
         }));
         Ok(())
     }
 
     /// Runs the load and the teardowns; `report` gets a frame a second.
-    pub(crate) fn measure(
+    pub(crate) fn run_and_tear_down(
         self,
-        staff: Staff,
-        at: Instant,
+        workers: Workers,
+        start: Instant,
         control: &Control,
         report: impl FnMut(Frame),
     ) -> Result<End, RunFailure> {
-        let end = self.load(staff, at, control, report);
-        self.abandon();
+        let end = self.run_load(workers, start, control, report);
+        self.tear_down_unused();
         end
     }
 
     /// Runs the load; what was set up stays as it is.
-    pub(super) fn load(
+    pub(super) fn run_load(
         &self,
-        staff: Staff,
-        at: Instant,
+        workers: Workers,
+        start: Instant,
         control: &Control,
         mut report: impl FnMut(Frame),
     ) -> Result<End, RunFailure> {
         let network = Arc::clone(&self.network);
         let watched = Arc::clone(&self.network);
-        let longest = permission::longest(&watched);
-        let _proofs = permission::watch(&watched);
-        let ended = engine::run(
-            self.scenario,
-            &self.prepared.shared,
-            &self.plan,
-            staff,
-            at,
+        let longest = permission::shortest_max_duration(&watched);
+        let _proofs = permission::watch_statements(&watched);
+        let load = LoadRun {
+            scenario: self.scenario,
+            shared: &self.prepared.shared,
+            plan: &self.plan,
+            workers,
+            start,
             control,
+        };
+        let ended = load.run(
             move |user| HttpTransport::new(Arc::clone(&network), user),
             move |frame| {
                 let second = frame.second;
@@ -273,35 +280,35 @@ impl Ready {
                     watched.halt(words.clone());
                 }
                 match watched.halted() {
-                    Some(_) => Going::Halt,
-                    None if secrets::first_missing().is_some() => Going::Halt,
-                    None => Going::On,
+                    Some(_) => ControlFlow::Break(()),
+                    None if secrets::first_missing().is_some() => ControlFlow::Break(()),
+                    None => ControlFlow::Continue(()),
                 }
             },
         );
-        if let Some(failure) = lacking() {
+        if let Some(failure) = missing_secret_failure() {
             return Err(failure);
         }
         let target_death = target_death(&self.prepared);
         match ended {
-            Ok(ended) => Ok(end(
+            Ok(ended) => Ok(end_record(
                 ended,
                 &self.plan,
                 &self.scenario.definition,
                 target_death,
                 self.network.halted(),
             )),
-            Err(error) => Err(internal(error.to_string())),
+            Err(error) => Err(internal_failure(error.to_string())),
         }
     }
 
     /// The same run under another load.
-    pub(super) fn under(&mut self, plan: Plan) {
+    pub(super) fn replace_plan(&mut self, plan: Plan) {
         let rows = self.prepared.rows.clone();
         self.plan = Plan { rows, ..plan };
     }
 
-    /// Whether the target has ended that the scenario started.
+    /// Returns whether the target that the scenario started has ended.
     pub(super) fn has_lost_target(&self) -> bool {
         target_death(&self.prepared).is_some()
     }
@@ -314,26 +321,26 @@ impl Ready {
         if let Some(death) = target_death(&self.prepared) {
             return Err(death);
         }
-        let reached = runtime().map(|runtime| runtime.block_on(self.network.reachable()));
+        let reached = make_runtime().map(|runtime| runtime.block_on(self.network.reachable()));
         match reached {
-            Ok(Err(error)) => Err(redact::text(&error.to_string()).into_owned()),
+            Ok(Err(error)) => Err(redact::redact_text(&error.to_string()).into_owned()),
             _ => Ok(()),
         }
     }
 }
 
-/// Makes ready what loads that run at once `need` of the machine; what may become a problem is told.
-pub(crate) fn fit(need: &[Need]) -> Result<(), RunFailure> {
-    let warnings =
-        machine::check(need).map_err(|Shortage { message, help }| usage(message, Some(help)))?;
+/// Prepares the machine for simultaneous loads, and prints what may become a problem.
+pub(crate) fn check_machine(need: &[MachineNeed]) -> Result<(), RunFailure> {
+    let warnings = machine::check_machine(need)
+        .map_err(|MachineShortage { message, help }| usage_failure(message, Some(help)))?;
     for warning in warnings {
-        complain(&format!("warning: {warning}"));
+        print_error(&format!("warning: {warning}"));
     }
     Ok(())
 }
 
 /// Looks up the secrets that the source of a scenario shows, before anything is sent.
-fn has_secrets(definition: &ScenarioDef) -> Result<(), RunFailure> {
+fn check_secrets(definition: &ScenarioDef) -> Result<(), RunFailure> {
     secrets::forget_missing();
     let (mut message, mut help) = (Vec::new(), Vec::new());
     for missing in missing_secrets(definition) {
@@ -343,30 +350,30 @@ fn has_secrets(definition: &ScenarioDef) -> Result<(), RunFailure> {
     if message.is_empty() {
         return Ok(());
     }
-    Err(usage(message.join("; "), Some(help.join("; "))))
+    Err(usage_failure(message.join("; "), Some(help.join("; "))))
 }
 
 /// The secrets that the source of a scenario shows and that cannot be had.
-pub(super) fn missing_secrets(definition: &ScenarioDef) -> impl Iterator<Item = Missing> {
+pub(super) fn missing_secrets(definition: &ScenarioDef) -> impl Iterator<Item = MissingSecret> {
     let names = definition.secrets.iter();
     names.filter_map(|name| secrets::look_up(name).err())
 }
 
-/// What is said of a secret that code asked for in vain, which its source did not show.
-fn lacking() -> Option<RunFailure> {
+/// Returns the failure for a missing secret that only the code asked for.
+fn missing_secret_failure() -> Option<RunFailure> {
     let missing = secrets::first_missing()?;
-    Some(usage(
+    Some(usage_failure(
         format!("{missing}; its name is known only to the code that asked for it"),
         Some(missing.help()),
     ))
 }
 
 /// A program that a panic ends can count none of its steps' panics: one would take all measurements with it.
-fn unwinds(unwinds: bool) -> Result<(), RunFailure> {
+fn check_panic_strategy(unwinds: bool) -> Result<(), RunFailure> {
     if unwinds {
         return Ok(());
     }
-    Err(usage(
+    Err(usage_failure(
         "this program was built with `panic = \"abort\"`: the panic of a single step would end it, and \
          every measurement with it"
             .to_owned(),
@@ -378,7 +385,7 @@ fn unwinds(unwinds: bool) -> Result<(), RunFailure> {
 }
 
 /// The plan of a scenario, or all that is wrong with it.
-pub(crate) fn plan(
+pub(crate) fn make_plan(
     definition: &ScenarioDef,
     overrides: &Overrides,
     grading: &GradingDefaults,
@@ -386,7 +393,7 @@ pub(crate) fn plan(
 ) -> Result<Plan, RunFailure> {
     Plan::new(definition, overrides, grading, seed).map_err(|errors| {
         let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        usage(
+        usage_failure(
             format!("{}: {}", definition.identity(), errors.join("; ")),
             None,
         )
@@ -394,7 +401,7 @@ pub(crate) fn plan(
 }
 
 /// The base URL as far as it is known before the setups.
-pub(super) fn known_base(given: Option<&str>, definition: &ScenarioDef) -> Option<String> {
+pub(super) fn declared_base_url(given: Option<&str>, definition: &ScenarioDef) -> Option<String> {
     let declared = definition.base.as_deref();
     let declared = declared.filter(|_| !definition.starts_target);
     given.or(declared).map(str::to_owned)
@@ -410,17 +417,17 @@ pub(super) fn base_url(
     given.or_else(|| own.or(definition.base.as_deref()).map(str::to_owned))
 }
 
-/// What the setups of a run have to know.
-pub(super) fn context(
+/// Returns the context for the setups of a run.
+pub(super) fn setup_context(
     scenario: &Scenario,
     base_url: Option<String>,
     plan: &Plan,
-    errands: Errands,
+    errands: SetupClient,
 ) -> SetupContext {
     SetupContext {
         base_url,
         root: scenario.root.into(),
-        seed: engine::seed(plan, &scenario.definition),
+        seed: engine::scenario_seed(plan, &scenario.definition),
         users: plan.max_users,
         first_rows: false,
         courier: Some(Arc::new(errands)),
@@ -429,40 +436,43 @@ pub(super) fn context(
 
 /// Runs the setups; their panics are told as errors, and nothing they say keeps a secret.
 pub(super) fn set_up(scenario: &Scenario, context: &SetupContext) -> Result<Prepared, String> {
-    let prepared = match engine::catch(|| (scenario.prepare)(context)) {
+    let prepared = match engine::catch_panic(|| (scenario.prepare)(context)) {
         // It holds no value, and in `tokens.csv:17` the line is none.
         Ok(Err(error @ SetupError::Feed { .. })) => return Err(error.to_string()),
         Ok(prepared) => prepared.map_err(|error| error.to_string()),
         Err(message) => Err(format!("the setup panicked: {message}")),
     };
-    prepared.map_err(|message| redact::text(&message).into_owned())
+    prepared.map_err(|message| redact::redact_text(&message).into_owned())
 }
 
 /// Runs the teardowns; what they break costs no measurement.
 pub(super) fn tear_down(scenario: &Scenario, prepared: &Prepared, context: &SetupContext) {
     if let Err(message) = (scenario.teardown)(&prepared.shared, context) {
         let identity = scenario.definition.identity();
-        complain(&format!("warning: {identity}: {}", redact::text(&message)));
+        print_error(&format!(
+            "warning: {identity}: {}",
+            redact::redact_text(&message)
+        ));
     }
 }
 
-/// How the target died that the scenario had started, if it did.
+/// Returns how the target that the scenario started has ended, if it has.
 fn target_death(prepared: &Prepared) -> Option<String> {
     let target = prepared.target.as_ref()?;
     let died = target.check().err()?;
-    Some(redact::text(&died.to_string()).into_owned())
+    Some(redact::redact_text(&died.to_string()).into_owned())
 }
 
-/// What waits for a few requests in turn.
-fn runtime() -> Result<runtime::Runtime, RunFailure> {
+/// Makes a runtime for a few sequential requests.
+fn make_runtime() -> Result<runtime::Runtime, RunFailure> {
     runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| internal(format!("no runtime: {error}")))
+        .map_err(|error| internal_failure(format!("no runtime: {error}")))
 }
 
-fn end(
-    ended: Ended,
+fn end_record(
+    ended: EngineSummary,
     plan: &Plan,
     definition: &ScenarioDef,
     target_death: Option<String>,
@@ -470,20 +480,20 @@ fn end(
 ) -> End {
     let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
     End {
-        ending: match ended.how {
-            How::Completed => Ending::Completed,
-            How::Stopped => Ending::Interrupted,
-            How::Aborted => Ending::Aborted,
-            How::Panicked => Ending::Panicked,
-            How::Halted => Ending::Halted {
-                reason: redact::text(halted.unwrap_or_default()).into_owned(),
+        ending: match ended.outcome {
+            LoadOutcome::Completed => Ending::Completed,
+            LoadOutcome::Stopped => Ending::Interrupted,
+            LoadOutcome::Aborted => Ending::Aborted,
+            LoadOutcome::Panicked => Ending::Panicked,
+            LoadOutcome::Halted => Ending::Halted {
+                reason: redact::redact_text(halted.unwrap_or_default()).into_owned(),
             },
-            How::Broken(broken) => Ending::ThresholdBroken {
+            LoadOutcome::Broken(broken) => Ending::ThresholdBroken {
                 threshold: broken.threshold,
                 after_us: micros(broken.after),
                 reason: card::broken(&broken, plan, definition),
             },
-            How::Stuck { step } => Ending::Stuck {
+            LoadOutcome::Stuck { step } => Ending::Stuck {
                 reason: match step.map(|step| &definition.steps[step].name) {
                     Some(name) => format!("step `{name}` did not give its thread back"),
                     None => "the scenario did not give a thread back".to_owned(),
@@ -500,8 +510,8 @@ fn end(
     }
 }
 
-/// How a scenario gets a target.
-pub(super) const NO_TARGET: &str = "set `base = \"http://127.0.0.1:8080\"` in `#[scenario(..)]`, return a `Target` from \
+/// Help for a scenario without a target.
+pub(super) const NO_TARGET_HELP: &str = "set `base = \"http://127.0.0.1:8080\"` in `#[scenario(..)]`, return a `Target` from \
      a `#[setup]`, set LOADTEST_BASE_URL, or give `--base-url`";
 
 /// The base URL of the environment.
@@ -511,7 +521,7 @@ pub(crate) fn given_base_url() -> Option<String> {
         .filter(|url| !url.is_empty())
 }
 
-/// Whether a step is known to have a path that only a base URL makes whole.
+/// Returns whether a step has a path that needs a base URL.
 pub(super) fn needs_base(scenario: &Scenario) -> bool {
     let steps = &scenario.definition.steps;
     let urls: Vec<&str> = steps
@@ -521,7 +531,7 @@ pub(super) fn needs_base(scenario: &Scenario) -> bool {
     urls.is_empty() || urls.iter().any(|url| url.starts_with('/'))
 }
 
-pub(crate) fn usage(message: String, help: Option<String>) -> RunFailure {
+pub(crate) fn usage_failure(message: String, help: Option<String>) -> RunFailure {
     RunFailure {
         kind: FailureKind::Usage,
         message,
@@ -545,21 +555,21 @@ fn network_failure(error: NetworkError) -> RunFailure {
     }
 }
 
-/// What a setup may have missed.
-const OFFLINE_SETUP: &str = "with `--offline` (LOADTEST_OFFLINE) a setup reaches nothing but what the scenario starts itself";
+/// Help for a setup that may have missed the network.
+const OFFLINE_SETUP_HELP: &str = "with `--offline` (LOADTEST_OFFLINE) a setup reaches nothing but what the scenario starts itself";
 
 /// A run that a target ended before its load.
-fn withdrawn(reason: &str) -> RunFailure {
+fn withdrawn_failure(reason: &str) -> RunFailure {
     let message = format!("the permission to test ended before the load: {reason}");
     RunFailure {
         kind: FailureKind::Withdrawn,
-        message: redact::text(&message).into_owned(),
+        message: redact::redact_text(&message).into_owned(),
         help: None,
     }
 }
 
-/// A journey that was stopped.
-pub(super) fn interrupted() -> RunFailure {
+/// The failure of an iteration that was stopped.
+pub(super) fn interrupted_failure() -> RunFailure {
     RunFailure {
         kind: FailureKind::Interrupted,
         message: "stopped before the journey was over".to_owned(),
@@ -567,7 +577,7 @@ pub(super) fn interrupted() -> RunFailure {
     }
 }
 
-pub(crate) fn internal(message: String) -> RunFailure {
+pub(crate) fn internal_failure(message: String) -> RunFailure {
     RunFailure {
         kind: FailureKind::Internal,
         message,
@@ -581,8 +591,8 @@ mod tests {
 
     #[test]
     fn a_program_that_a_panic_ends_is_refused_with_the_remedy() {
-        assert_eq!(unwinds(true), Ok(()));
-        let failure = unwinds(false).unwrap_err();
+        assert_eq!(check_panic_strategy(true), Ok(()));
+        let failure = check_panic_strategy(false).unwrap_err();
         assert_eq!(failure.kind, FailureKind::Usage);
         assert!(failure.message.contains("`panic = \"abort\"`"));
         assert!(failure.help.unwrap().contains("`Cargo.toml`"));

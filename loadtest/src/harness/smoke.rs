@@ -1,18 +1,18 @@
-//! Each scenario a test: one virtual user, one iteration, everything shown that goes wrong.
+//! Runs each scenario as a test: one virtual user, one iteration, every failure shown.
 
-use super::complain;
-use super::errands::Errands;
-use super::permission::{permitted, reach};
+use super::permission::{permit_and_reach, permit_known_hosts};
+use super::print_error;
 use super::run::{
-    NO_TARGET, base_url, context, given_base_url, known_base, missing_secrets, needs_base, set_up,
-    tear_down,
+    NO_TARGET_HELP, base_url, declared_base_url, given_base_url, missing_secrets, needs_base,
+    set_up, setup_context, tear_down,
 };
-use super::sender::Sender;
+use super::run_identity::RunIdentity;
+use super::setup_client::SetupClient;
 use crate::chain::{Scenario, SetupContext};
 use crate::engine;
 use crate::registry::Registry;
-use crate::secrets::{self, Missing};
-use crate::targets::offline::{self, Denied};
+use crate::secrets::{self, MissingSecret};
+use crate::targets::offline::{self, OfflineDenied};
 use crate::transport::HttpTransport;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
@@ -21,38 +21,38 @@ use std::sync::Arc;
 use tokio::runtime;
 use tokio::task::LocalSet;
 
-/// What an empty list of scenarios exits with: nothing selected.
-const NOTHING: u8 = 3;
-/// What a mistake in the scenarios exits with.
-const USAGE: u8 = 2;
+/// Exit code for an empty list of scenarios: nothing selected.
+const NOTHING_SELECTED_EXIT: u8 = 3;
+/// Exit code for a mistake in the scenarios.
+const USAGE_EXIT: u8 = 2;
 
 /// The `main` of the binary under `cargo test` and `cargo nextest`.
-pub(super) fn main(registry: &Registry) -> ExitCode {
-    let Asked { arguments, filters } = asked(std::env::args());
+pub(super) fn run_smoke_tests(registry: &Registry) -> ExitCode {
+    let CommandLine { arguments, filters } = parse_command_line(std::env::args());
     if registry.scenarios.is_empty() {
-        complain(
+        print_error(
             "error: no scenario is linked into this binary\n\
              help: write one with `#[scenario]`; if they live in a library, add `use my_crate as _;`",
         );
-        return ExitCode::from(NOTHING);
+        return ExitCode::from(NOTHING_SELECTED_EXIT);
     }
     if !registry.problems.is_empty() {
         for problem in &registry.problems {
-            complain(&format!("error: {problem}"));
+            print_error(&format!("error: {problem}"));
         }
-        return ExitCode::from(USAGE);
+        return ExitCode::from(USAGE_EXIT);
     }
     if !arguments.list {
         offline::enter();
-        if let Some(Denied { message, help }) = offline::denied() {
-            complain(&format!("error: {message}"));
+        if let Some(OfflineDenied { message, help }) = offline::denied() {
+            print_error(&format!("error: {message}"));
             if let Some(help) = help {
-                complain(&format!("help: {help}"));
+                print_error(&format!("help: {help}"));
             }
-            return ExitCode::from(USAGE);
+            return ExitCode::from(USAGE_EXIT);
         }
     }
-    let trials = names(&registry.scenarios)
+    let trials = test_names(&registry.scenarios)
         .into_iter()
         .zip(&registry.scenarios)
         .filter(|(name, _)| {
@@ -65,13 +65,13 @@ pub(super) fn main(registry: &Registry) -> ExitCode {
             };
             filters.is_empty() || filters.iter().any(chosen)
         })
-        .map(|(name, &scenario)| Trial::ignorable_test(name, move || trial(scenario)))
+        .map(|(name, &scenario)| Trial::ignorable_test(name, move || smoke_trial(scenario)))
         .collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
 /// The names of the tests: those within the crate, and where a library has the same one, with the crate.
-fn names(scenarios: &[&Scenario]) -> Vec<String> {
+fn test_names(scenarios: &[&Scenario]) -> Vec<String> {
     let short: Vec<String> = scenarios
         .iter()
         .map(|scenario| scenario.definition.test_name())
@@ -90,14 +90,14 @@ fn names(scenarios: &[&Scenario]) -> Vec<String> {
         .collect()
 }
 
-/// What the command line asks for.
-struct Asked {
+/// The parsed command line.
+struct CommandLine {
     arguments: Arguments,
     /// Several filters, as libtest takes them; the crate itself takes one.
     filters: Vec<String>,
 }
 
-fn asked(all: impl Iterator<Item = String>) -> Asked {
+fn parse_command_line(all: impl Iterator<Item = String>) -> CommandLine {
     const WITH_VALUE: [&str; 6] = [
         "--test-threads",
         "--logfile",
@@ -119,13 +119,13 @@ fn asked(all: impl Iterator<Item = String>) -> Asked {
     if filters.len() == 1 {
         flags.append(&mut filters);
     }
-    Asked {
+    CommandLine {
         arguments: Arguments::from_iter(flags),
         filters,
     }
 }
 
-fn trial(scenario: &'static Scenario) -> Result<Completion, Failed> {
+fn smoke_trial(scenario: &'static Scenario) -> Result<Completion, Failed> {
     let definition = &scenario.definition;
     let given = given_base_url();
     if given.is_none()
@@ -133,31 +133,36 @@ fn trial(scenario: &'static Scenario) -> Result<Completion, Failed> {
         && !definition.starts_target
         && needs_base(scenario)
     {
-        return Ok(Completion::ignored_with(format!("no target: {NO_TARGET}")));
+        return Ok(Completion::ignored_with(format!(
+            "no target: {NO_TARGET_HELP}"
+        )));
     }
     let (absent, wrong): (Vec<_>, Vec<_>) =
-        missing_secrets(definition).partition(Missing::is_absent);
+        missing_secrets(definition).partition(MissingSecret::is_absent);
     if let Some(wrong) = wrong.first() {
         return Err(Failed::from(format!("{wrong}; {}", wrong.help())));
     }
     if let Some(absent) = absent.first() {
-        return Ok(unknown(absent));
+        return Ok(ignore_for_missing_secret(absent));
     }
     secrets::forget_missing();
-    let ended = smoke(scenario, given);
+    let ended = run_smoke_test(scenario, given);
     match secrets::missing_here() {
         // What was sent until then proves nothing.
-        Some(absent) if absent.is_absent() => Ok(unknown(&absent)),
+        Some(absent) if absent.is_absent() => Ok(ignore_for_missing_secret(&absent)),
         _ => ended,
     }
 }
 
 /// A scenario without one of its secrets.
-fn unknown(absent: &Missing) -> Completion {
+fn ignore_for_missing_secret(absent: &MissingSecret) -> Completion {
     Completion::ignored_with(format!("no secret: {absent}; {}", absent.help()))
 }
 
-fn smoke(scenario: &'static Scenario, given: Option<String>) -> Result<Completion, Failed> {
+fn run_smoke_test(
+    scenario: &'static Scenario,
+    given: Option<String>,
+) -> Result<Completion, Failed> {
     let definition = &scenario.definition;
     let plan = Plan::new(
         definition,
@@ -175,20 +180,20 @@ fn smoke(scenario: &'static Scenario, given: Option<String>) -> Result<Completio
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let known = known_base(given.as_deref(), definition);
-    let sender = Sender::of_errand("smoke");
-    runtime.block_on(permitted(scenario, known.as_deref(), &sender))?;
+    let known = declared_base_url(given.as_deref(), definition);
+    let sender = RunIdentity::for_side_task("smoke");
+    runtime.block_on(permit_known_hosts(scenario, known.as_deref(), &sender))?;
     let mut context = SetupContext {
         first_rows: true,
-        ..context(
+        ..setup_context(
             scenario,
             given.clone(),
             &plan,
-            Errands::new(scenario, &sender)?,
+            SetupClient::new(scenario, &sender)?,
         )
     };
     let withdrawn = || {
-        let reason = sender.withdrawn()?;
+        let reason = sender.withdrawn_reason()?;
         Some(format!("the permission to test has ended: {reason}"))
     };
     let prepared = set_up(scenario, &context).map_err(|message| withdrawn().unwrap_or(message))?;
@@ -198,9 +203,9 @@ fn smoke(scenario: &'static Scenario, given: Option<String>) -> Result<Completio
         if let Some(withdrawn) = withdrawn() {
             return Err(Failed::from(withdrawn));
         }
-        let network = reach(scenario, base.as_deref(), &sender).await?;
+        let network = permit_and_reach(scenario, base.as_deref(), &sender).await?;
         let transport = HttpTransport::new(Arc::new(network), 0);
-        engine::smoke::smoke(scenario, &prepared.shared, &plan, transport)
+        engine::smoke::run_smoke_test(scenario, &prepared.shared, &plan, transport)
             .await
             .map_err(Failed::from)?;
         withdrawn().map_or(Ok(()), |withdrawn| Err(Failed::from(withdrawn)))
@@ -225,7 +230,7 @@ mod tests {
 
     fn of(arguments: &[&str]) -> (Option<String>, Vec<String>) {
         let all = ["load"].iter().chain(arguments).map(ToString::to_string);
-        let Asked { arguments, filters } = asked(all);
+        let CommandLine { arguments, filters } = parse_command_line(all);
         (arguments.filter, filters)
     }
 
@@ -243,7 +248,7 @@ mod tests {
         };
         let all = ["load", "acme_scenarios", "acme_scenarios::deep"].map(scenario);
         assert_eq!(
-            names(&all.each_ref()),
+            test_names(&all.each_ref()),
             [
                 "load::checkout",
                 "acme_scenarios::checkout",

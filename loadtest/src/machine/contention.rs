@@ -1,62 +1,63 @@
-//! How much processor time this process is denied while it runs.
+//! Measures how much processor time this process is denied.
 
-use super::group;
+use super::cgroup;
 use loadtest_model::metrics::Health;
 use std::fs::read_to_string;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How many ticks a share of stolen ones is made of at least: of one or two, one stolen tick would be most of the
-/// time. A processor has a hundred a second, so the parts of a second that a run begins and ends with are what
-/// this leaves to the next second, or out.
-const FEWEST_TICKS: u64 = 50;
+/// The fewest ticks for a share of stolen time: of one or two, one stolen tick would be most of the time. A
+/// processor has a hundred ticks per second.
+const MIN_TICKS: u64 = 50;
 
 /// Reads the system's own counters: of throttled control groups, and of time that the host of a virtual
 /// machine gave to others.
 #[derive(Debug)]
-pub(crate) struct Contention {
+pub(crate) struct ContentionMeter {
     /// The control groups that count how long they were throttled, and the last count.
     groups: Vec<(PathBuf, Duration)>,
-    ticks: Option<Ticks>,
+    ticks: Option<CpuTicks>,
 }
 
 /// Processor time of the machine since it was started, in units of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Ticks {
+struct CpuTicks {
     all: u64,
     stolen: u64,
 }
 
-impl Contention {
+impl ContentionMeter {
     /// Begins to count.
-    pub(crate) fn begin() -> Self {
-        let groups = group::folders().into_iter();
+    pub(crate) fn start() -> Self {
+        let groups = cgroup::cgroup_folders().into_iter();
         Self {
             groups: groups
-                .filter_map(|folder| group::throttled(&folder).map(|throttled| (folder, throttled)))
+                .filter_map(|folder| {
+                    cgroup::throttled_time(&folder).map(|throttled| (folder, throttled))
+                })
                 .collect(),
-            ticks: Ticks::now(),
+            ticks: CpuTicks::now(),
         }
     }
 
-    /// What happened since the last call.
-    pub(crate) fn take(&mut self) -> Health {
+    /// Returns the contention since the last call.
+    pub(crate) fn take_health(&mut self) -> Health {
         let mut throttled = Duration::ZERO;
         for (folder, before) in &mut self.groups {
-            let now = group::throttled(folder).unwrap_or(*before);
+            let now = cgroup::throttled_time(folder).unwrap_or(*before);
             throttled += now.saturating_sub(std::mem::replace(before, now));
         }
         Health {
             throttled_us: u64::try_from(throttled.as_micros()).unwrap_or(u64::MAX),
-            stolen: Ticks::now().map_or(0.0, |now| self.stolen_until(now)),
+            stolen: CpuTicks::now().map_or(0.0, |now| self.stolen_share(now)),
             ..Health::default()
         }
     }
 
     /// The share of stolen time since a share was last told; none before there are ticks enough for one.
-    fn stolen_until(&mut self, now: Ticks) -> f64 {
+    fn stolen_share(&mut self, now: CpuTicks) -> f64 {
         match self.ticks {
-            Some(before) if now.all.saturating_sub(before.all) < FEWEST_TICKS => 0.0,
+            Some(before) if now.all.saturating_sub(before.all) < MIN_TICKS => 0.0,
             before => {
                 self.ticks = Some(now);
                 before.map_or(0.0, |before| now.stolen_since(before))
@@ -65,7 +66,7 @@ impl Contention {
     }
 }
 
-impl Ticks {
+impl CpuTicks {
     fn now() -> Option<Self> {
         Self::of(&read_to_string("/proc/stat").ok()?)
     }
@@ -101,31 +102,31 @@ mod tests {
 
     #[test]
     fn stolen_time_is_a_share_of_all_time() {
-        let before = Ticks::of("cpu  100 0 50 800 10 0 20 20 7 7\ncpu0 1 2 3\n").unwrap();
+        let before = CpuTicks::of("cpu  100 0 50 800 10 0 20 20 7 7\ncpu0 1 2 3\n").unwrap();
         assert_eq!((before.all, before.stolen), (1_000, 20));
-        let now = Ticks::of("cpu  150 0 60 880 10 0 20 80 9 9\n").unwrap();
+        let now = CpuTicks::of("cpu  150 0 60 880 10 0 20 80 9 9\n").unwrap();
         assert!((now.stolen_since(before) - 0.3).abs() < 1e-9);
         assert!(now.stolen_since(now).abs() < 1e-9);
     }
 
     #[test]
     fn a_few_ticks_say_nothing_by_themselves() {
-        let ticks = |all, stolen| Ticks { all, stolen };
-        let mut contention = Contention {
+        let ticks = |all, stolen| CpuTicks { all, stolen };
+        let mut contention = ContentionMeter {
             groups: Vec::new(),
             ticks: Some(ticks(1_000, 0)),
         };
-        assert!(contention.stolen_until(ticks(1_001, 1)).abs() < 1e-9);
-        assert!(contention.stolen_until(ticks(1_049, 10)).abs() < 1e-9);
+        assert!(contention.stolen_share(ticks(1_001, 1)).abs() < 1e-9);
+        assert!(contention.stolen_share(ticks(1_049, 10)).abs() < 1e-9);
         // They are not lost: the next share is of them, too.
-        assert!((contention.stolen_until(ticks(1_100, 20)) - 0.2).abs() < 1e-9);
-        assert!(contention.stolen_until(ticks(1_200, 20)).abs() < 1e-9);
+        assert!((contention.stolen_share(ticks(1_100, 20)) - 0.2).abs() < 1e-9);
+        assert!(contention.stolen_share(ticks(1_200, 20)).abs() < 1e-9);
     }
 
     #[test]
     fn a_system_that_does_not_tell_steals_nothing() {
         for stat in ["", "cpu  1 2 3 4", "intr 5"] {
-            assert_eq!(Ticks::of(stat), None, "{stat}");
+            assert_eq!(CpuTicks::of(stat), None, "{stat}");
         }
     }
 
@@ -137,15 +138,15 @@ mod tests {
             std::fs::write(folder.path().join("cpu.stat"), text).unwrap();
         };
         throttled(500);
-        let mut contention = Contention {
+        let mut contention = ContentionMeter {
             groups: vec![(folder.path().to_owned(), Duration::from_micros(500))],
             ticks: None,
         };
-        assert_eq!(contention.take().throttled_us, 0);
+        assert_eq!(contention.take_health().throttled_us, 0);
         throttled(7_500);
-        assert_eq!(contention.take().throttled_us, 7_000);
-        assert_eq!(contention.take().throttled_us, 0);
+        assert_eq!(contention.take_health().throttled_us, 7_000);
+        assert_eq!(contention.take_health().throttled_us, 0);
         std::fs::remove_file(folder.path().join("cpu.stat")).unwrap();
-        assert_eq!(contention.take().throttled_us, 0);
+        assert_eq!(contention.take_health().throttled_us, 0);
     }
 }

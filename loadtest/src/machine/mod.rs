@@ -1,8 +1,8 @@
-//! What the machine gives this process: open files, local ports, processor time.
+//! The resources of the machine: open files, local ports, processor time.
 
+mod cgroup;
 mod contention;
-mod group;
 mod limits;
 
-pub(crate) use contention::Contention;
-pub(crate) use limits::{Need, Shortage, check};
+pub(crate) use contention::ContentionMeter;
+pub(crate) use limits::{MachineNeed, MachineShortage, check_machine};

@@ -1,19 +1,19 @@
-//! Takes secrets out of JSON: out of its strings, so that it stays JSON.
+//! Removes secrets from the strings of JSON, so that it stays JSON.
 
 use super::known;
 use std::borrow::Cow;
 
 /// The same JSON with names in place of secrets. Names of fields stay as they are: those that a scenario
 /// gives are looked through where it gives them.
-pub(crate) fn scrubbed(json: Vec<u8>) -> Vec<u8> {
-    if !known::any() {
+pub(crate) fn scrub_json(json: Vec<u8>) -> Vec<u8> {
+    if !known::has_secrets() {
         return json;
     }
     let mut output = Vec::new();
     let mut copied = 0;
     let mut at = 0;
-    while let Some(quote) = next_quote(&json, at) {
-        let end = end_of_string(&json, quote);
+    while let Some(quote) = find_quote(&json, at) {
+        let end = string_end(&json, quote);
         at = end;
         let is_name = json[end..].first() == Some(&b':');
         if is_name {
@@ -22,7 +22,7 @@ pub(crate) fn scrubbed(json: Vec<u8>) -> Vec<u8> {
         let Ok(text) = serde_json::from_slice::<String>(&json[quote..end]) else {
             continue;
         };
-        if let Cow::Owned(shown) = known::text(&text)
+        if let Cow::Owned(shown) = known::scrub_text(&text)
             && let Ok(shown) = serde_json::to_vec(&shown)
         {
             output.extend_from_slice(&json[copied..quote]);
@@ -37,13 +37,13 @@ pub(crate) fn scrubbed(json: Vec<u8>) -> Vec<u8> {
     output
 }
 
-fn next_quote(json: &[u8], from: usize) -> Option<usize> {
+fn find_quote(json: &[u8], from: usize) -> Option<usize> {
     let found = json[from..].iter().position(|byte| *byte == b'"')?;
     Some(from + found)
 }
 
 /// Behind the string that begins at `quote`.
-fn end_of_string(json: &[u8], quote: usize) -> usize {
+fn string_end(json: &[u8], quote: usize) -> usize {
     let mut at = quote + 1;
     while at < json.len() {
         match json[at] {
@@ -72,7 +72,7 @@ mod tests {
             "nested": json!({ "again": value }).to_string(),
         });
         let after: Value =
-            serde_json::from_slice(&scrubbed(before.to_string().into_bytes())).unwrap();
+            serde_json::from_slice(&scrub_json(before.to_string().into_bytes())).unwrap();
         assert_eq!(
             after,
             json!({
@@ -82,6 +82,6 @@ mod tests {
             })
         );
         let same = br#"{"a":"b"}"#.to_vec();
-        assert_eq!(scrubbed(same.clone()), same);
+        assert_eq!(scrub_json(same.clone()), same);
     }
 }

@@ -1,8 +1,8 @@
-//! The values that must not leave this process, and how they are taken out of a text.
+//! The values that must not leave this process, and their removal from texts.
 
-use super::finder::{Finder, SHORTEST};
-use super::spelling::{LAYERS, Reading, unescaped};
-use super::{Secret, is_fit, output};
+use super::finder::{MIN_LENGTH, SecretFinder};
+use super::spelling::{MAX_LAYERS, UnescapedText, unescape_layer};
+use super::{Secret, is_name_char, output};
 use base64::prelude::{BASE64_STANDARD_NO_PAD, Engine as _};
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
@@ -11,120 +11,122 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
-/// How many values that were made secrets in the run are looked for at least.
-const REMEMBERED: usize = 10_000;
-/// How the text begins that stands in place of a secret; its name and a `]` follow.
-const MARK: &str = "[secret:";
+/// The least number of run-time secrets that are remembered.
+const MIN_REMEMBERED: usize = 10_000;
+/// The start of a placeholder; the name of the secret and a `]` follow.
+const MARK_START: &str = "[secret:";
 /// The longest text that is read for nothing but to know where a secret ends.
-const MOST_SLACK: usize = 64 * 1024;
+const MAX_SLACK: usize = 64 * 1024;
 
 /// The length of the longest value that is looked for.
-static LONGEST: AtomicUsize = AtomicUsize::new(0);
-/// Whether there is anything to look for. Without secrets, nothing else is ever asked.
-static ANY: AtomicBool = AtomicBool::new(false);
-static KNOWN: RwLock<Option<Known>> = RwLock::new(None);
-/// Values of the run that nobody looked for yet: how they are written is worked out away from the load.
-static NEW: Mutex<VecDeque<Secret>> = Mutex::new(VecDeque::new());
-/// Whether there may be such values.
-static IS_NEW: AtomicBool = AtomicBool::new(false);
+static MAX_SECRET_LENGTH: AtomicUsize = AtomicUsize::new(0);
+/// True if there are secrets to look for. Without them, no other state is read.
+static HAS_SECRETS: AtomicBool = AtomicBool::new(false);
+static KNOWN_SECRETS: RwLock<Option<KnownSecrets>> = RwLock::new(None);
+/// Secrets of the run that are not searched yet: their spellings are worked out outside of the load.
+static NEW_SECRETS: Mutex<VecDeque<Secret>> = Mutex::new(VecDeque::new());
+/// True if there may be such secrets.
+static HAS_NEW_SECRETS: AtomicBool = AtomicBool::new(false);
 
-/// What is looked for.
+/// The secrets to look for.
 #[derive(Default)]
-struct Known {
+struct KnownSecrets {
     /// The secrets of environment and files.
-    kept: Values,
-    /// Those of the run: the latest, and those before them.
-    latest: Values,
-    before: Values,
+    kept: SecretValues,
+    /// The secrets of the run: the latest, and those before them.
+    latest: SecretValues,
+    before: SecretValues,
 }
 
 #[derive(Default)]
-struct Values {
+struct SecretValues {
     secrets: Vec<Secret>,
     texts: HashSet<Box<str>>,
-    finder: Finder,
+    finder: SecretFinder,
 }
 
 /// A secret in a text.
 #[derive(Debug, Clone)]
-pub(crate) struct Hit {
+pub(crate) struct SecretHit {
     pub(crate) range: Range<usize>,
     pub(crate) secret: Secret,
-    pub(crate) form: Form,
+    pub(crate) form: SecretForm,
 }
 
-/// How a secret is written in a text.
+/// The spelling of a secret in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// As it is.
+pub(crate) enum SecretForm {
+    /// Unchanged.
     Same,
     /// With percent signs, backslashes, or in hexadecimal digits.
     Escaped,
-    /// In Base64, with what is around it.
+    /// Base64, together with the bytes around it.
     Base64,
 }
 
 /// Looks for the value of a secret of environment or file until the end of the process.
-pub(super) fn keep(secret: &Secret) {
-    with_known(|known| known.kept.add(secret));
-    begin(secret);
+pub(super) fn keep_secret(secret: &Secret) {
+    change_known(|known| known.kept.add(secret));
+    guard_process(secret);
 }
 
 /// Looks for the value of a secret until many others came after it.
-pub(super) fn remember(secret: &Secret) {
-    if secret.expose().len() < SHORTEST {
+pub(super) fn remember_secret(secret: &Secret) {
+    if secret.expose().len() < MIN_LENGTH {
         return;
     }
-    let mut new = NEW.lock().unwrap_or_else(PoisonError::into_inner);
-    if new.len() == REMEMBERED {
+    let mut new = NEW_SECRETS.lock().unwrap_or_else(PoisonError::into_inner);
+    if new.len() == MIN_REMEMBERED {
         new.pop_front();
     }
     new.push_back(secret.clone());
-    IS_NEW.store(true, Ordering::Release);
+    HAS_NEW_SECRETS.store(true, Ordering::Release);
     drop(new);
-    begin(secret);
+    guard_process(secret);
 }
 
-fn begin(secret: &Secret) {
-    LONGEST.fetch_max(secret.expose().len(), Ordering::Relaxed);
-    if !ANY.swap(true, Ordering::Relaxed) {
-        output::guard();
+fn guard_process(secret: &Secret) {
+    MAX_SECRET_LENGTH.fetch_max(secret.expose().len(), Ordering::Relaxed);
+    if !HAS_SECRETS.swap(true, Ordering::Relaxed) {
+        output::guard_output();
     }
 }
 
-/// Whether there is anything to look for.
-pub(crate) fn any() -> bool {
-    ANY.load(Ordering::Relaxed)
+/// Returns whether there are secrets to look for.
+pub(crate) fn has_secrets() -> bool {
+    HAS_SECRETS.load(Ordering::Relaxed)
 }
 
-fn with_known(change: impl FnOnce(&mut Known)) {
-    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+fn change_known(change: impl FnOnce(&mut KnownSecrets)) {
+    let mut known = KNOWN_SECRETS
+        .write()
+        .unwrap_or_else(PoisonError::into_inner);
     change(known.get_or_insert_default());
 }
 
 /// All that is known, the newest values included.
-fn known() -> RwLockReadGuard<'static, Option<Known>> {
-    if IS_NEW.load(Ordering::Acquire) {
+fn known_secrets() -> RwLockReadGuard<'static, Option<KnownSecrets>> {
+    if HAS_NEW_SECRETS.load(Ordering::Acquire) {
         // Whoever comes meanwhile waits here, and does not miss what is on its way.
-        let mut new = NEW.lock().unwrap_or_else(PoisonError::into_inner);
-        with_known(|known| new.drain(..).for_each(|secret| known.remember(&secret)));
-        IS_NEW.store(false, Ordering::Release);
+        let mut new = NEW_SECRETS.lock().unwrap_or_else(PoisonError::into_inner);
+        change_known(|known| new.drain(..).for_each(|secret| known.remember(&secret)));
+        HAS_NEW_SECRETS.store(false, Ordering::Release);
     }
-    KNOWN.read().unwrap_or_else(PoisonError::into_inner)
+    KNOWN_SECRETS.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Known {
+impl KnownSecrets {
     fn remember(&mut self, secret: &Secret) {
-        if self.latest.secrets.len() == REMEMBERED {
+        if self.latest.secrets.len() == MIN_REMEMBERED {
             self.before = std::mem::take(&mut self.latest);
         }
         self.latest.add(secret);
     }
 
-    fn find(&self, text: &[u8]) -> Vec<Hit> {
+    fn find(&self, text: &[u8]) -> Vec<SecretHit> {
         let mut hits = Vec::new();
-        let mut reading: Option<Reading> = None;
-        for layer in 0..=LAYERS {
+        let mut reading: Option<UnescapedText> = None;
+        for layer in 0..=MAX_LAYERS {
             let (bytes, from) = match &reading {
                 Some(reading) => (&*reading.bytes, Some(&*reading.from)),
                 None => (text, None),
@@ -134,42 +136,42 @@ impl Known {
                     let place = |at: usize| from.map_or(at, |from| from[at]);
                     let range = place(range.start)..place(range.end);
                     let form = if is_base64 {
-                        Form::Base64
+                        SecretForm::Base64
                     } else if text[range.clone()] == *secret.expose().as_bytes() {
-                        Form::Same
+                        SecretForm::Same
                     } else {
-                        Form::Escaped
+                        SecretForm::Escaped
                     };
                     let secret = secret.clone();
-                    hits.push(Hit {
+                    hits.push(SecretHit {
                         range,
                         secret,
                         form,
                     });
                 });
             }
-            if layer == LAYERS {
+            if layer == MAX_LAYERS {
                 break;
             }
-            match unescaped(bytes, from) {
+            match unescape_layer(bytes, from) {
                 Some(next) => reading = Some(next),
                 None => break,
             }
         }
-        joined(hits)
+        merge_hits(hits)
     }
 }
 
 /// The same without overlaps: of several hits in one place the longest is kept, as long as all of them.
-fn joined(mut hits: Vec<Hit>) -> Vec<Hit> {
+fn merge_hits(mut hits: Vec<SecretHit>) -> Vec<SecretHit> {
     hits.sort_by_key(|hit| (hit.range.start, std::cmp::Reverse(hit.range.end)));
-    let mut all: Vec<Hit> = Vec::with_capacity(hits.len());
+    let mut all: Vec<SecretHit> = Vec::with_capacity(hits.len());
     for hit in hits {
         match all.last_mut() {
             Some(last) if hit.range.start < last.range.end => {
                 if hit.range.end > last.range.end {
                     last.range.end = hit.range.end;
-                    last.form = Form::Escaped;
+                    last.form = SecretForm::Escaped;
                 }
             }
             _ => all.push(hit),
@@ -178,10 +180,10 @@ fn joined(mut hits: Vec<Hit>) -> Vec<Hit> {
     all
 }
 
-impl Values {
+impl SecretValues {
     fn add(&mut self, secret: &Secret) {
         let value = secret.expose();
-        if value.len() < SHORTEST || !self.texts.insert(value.into()) {
+        if value.len() < MIN_LENGTH || !self.texts.insert(value.into()) {
             return;
         }
         let owner = self.secrets.len() * 2;
@@ -198,19 +200,19 @@ impl Values {
 
     fn add_text(&mut self, text: &str, owner: usize) {
         let bytes = text.as_bytes();
-        if bytes.len() < SHORTEST {
+        if bytes.len() < MIN_LENGTH {
             return;
         }
         self.finder.add(bytes, owner);
         // What looks like an escape in it is read as one in the text.
-        let mut reading = unescaped(bytes, None);
-        for _ in 0..LAYERS {
+        let mut reading = unescape_layer(bytes, None);
+        for _ in 0..MAX_LAYERS {
             let Some(read) = reading else { break };
             self.finder.add(&read.bytes, owner);
-            reading = unescaped(&read.bytes, None);
+            reading = unescape_layer(&read.bytes, None);
         }
         for before in 0..3 {
-            self.finder.add(&within_base64(bytes, before), owner + 1);
+            self.finder.add(&base64_core(bytes, before), owner + 1);
         }
         let (mut small, mut large) = (String::new(), String::new());
         for byte in bytes {
@@ -241,8 +243,9 @@ impl Values {
     }
 }
 
-/// What is in any Base64 in which `before` bytes, or 3 more, or 6, are before these.
-fn within_base64(bytes: &[u8], before: usize) -> Vec<u8> {
+/// Returns the characters that these bytes always have in Base64, if `before` bytes (or 3 more, or 6) precede
+/// them.
+fn base64_core(bytes: &[u8], before: usize) -> Vec<u8> {
     let padded = [&[0; 2][..before], bytes].concat();
     let mut text = BASE64_STANDARD_NO_PAD.encode(&padded).into_bytes();
     // Those that share their six bits with what is before or after.
@@ -252,31 +255,30 @@ fn within_base64(bytes: &[u8], before: usize) -> Vec<u8> {
 }
 
 /// The secrets in `text`, in order.
-pub(crate) fn find(text: &[u8]) -> Vec<Hit> {
-    if !any() {
+pub(crate) fn find_secrets(text: &[u8]) -> Vec<SecretHit> {
+    if !has_secrets() {
         return Vec::new();
     }
-    known()
+    known_secrets()
         .as_ref()
         .map_or_else(Vec::new, |known| known.find(text))
 }
 
-/// How many bytes behind a place have to be known to say whether a secret lies across it. Nothing without
-/// secrets.
-pub(crate) fn slack() -> usize {
+/// Returns the number of bytes after a place that tell whether a secret lies across it. Zero without secrets.
+pub(crate) fn lookahead_len() -> usize {
     // Six for each byte, as JSON can write it.
-    LONGEST
+    MAX_SECRET_LENGTH
         .load(Ordering::Relaxed)
         .saturating_mul(6)
-        .min(MOST_SLACK)
+        .min(MAX_SLACK)
 }
 
-/// Where `text` can be cut at `limit` at most, without leaving the beginning of a secret. If it `is_cut`
-/// already, what is at its end is not whole.
-pub(crate) fn cut(text: &[u8], limit: usize, is_cut: bool) -> usize {
-    let whole = if is_cut { slack() } else { 0 };
+/// Returns the last place up to `limit` at which `text` can be cut without leaving the start of a secret. If
+/// it `is_cut` already, its end may be incomplete.
+pub(crate) fn safe_cut(text: &[u8], limit: usize, is_cut: bool) -> usize {
+    let whole = if is_cut { lookahead_len() } else { 0 };
     let limit = limit.min(text.len().saturating_sub(whole));
-    let hits = find(text);
+    let hits = find_secrets(text);
     let across = hits.iter().map(|hit| &hit.range);
     across
         .filter(|range| range.start < limit && limit < range.end)
@@ -286,34 +288,34 @@ pub(crate) fn cut(text: &[u8], limit: usize, is_cut: bool) -> usize {
 }
 
 /// The secret that all of `text` is, and how it is written.
-pub(crate) fn form(text: &str) -> Option<(Secret, Form)> {
-    match find(text.as_bytes()).as_slice() {
+pub(crate) fn secret_form(text: &str) -> Option<(Secret, SecretForm)> {
+    match find_secrets(text.as_bytes()).as_slice() {
         [hit] if hit.range == (0..text.len()) => Some((hit.secret.clone(), hit.form)),
         _ => None,
     }
 }
 
-/// `text` with names in place of secrets.
-pub(crate) fn text(text: &str) -> Cow<'_, str> {
-    let hits = find(text.as_bytes());
+/// Returns `text` with names in place of secrets.
+pub(crate) fn scrub_text(text: &str) -> Cow<'_, str> {
+    let hits = find_secrets(text.as_bytes());
     if hits.is_empty() {
         return text.into();
     }
     let mut shown = String::with_capacity(text.len());
     let mut copied = 0;
     for hit in hits {
-        let range = within(text, &hit.range);
+        let range = whole_characters(text, &hit.range);
         shown.push_str(text.get(copied..range.start).unwrap_or_default());
-        let _ = write!(shown, "{MARK}{}]", hit.secret.name());
+        let _ = write!(shown, "{MARK_START}{}]", hit.secret.name());
         copied = copied.max(range.end);
     }
     shown.push_str(&text[copied..]);
     shown.into()
 }
 
-/// `text` with names in place of secrets.
-pub(crate) fn bytes(text: &[u8]) -> Cow<'_, [u8]> {
-    let hits = find(text);
+/// Returns `text` with names in place of secrets.
+pub(crate) fn scrub_bytes(text: &[u8]) -> Cow<'_, [u8]> {
+    let hits = find_secrets(text);
     if hits.is_empty() {
         return text.into();
     }
@@ -321,7 +323,7 @@ pub(crate) fn bytes(text: &[u8]) -> Cow<'_, [u8]> {
     let mut copied = 0;
     for hit in hits {
         shown.extend_from_slice(&text[copied..hit.range.start]);
-        shown.extend_from_slice(format!("{MARK}{}]", hit.secret.name()).as_bytes());
+        shown.extend_from_slice(format!("{MARK_START}{}]", hit.secret.name()).as_bytes());
         copied = hit.range.end;
     }
     shown.extend_from_slice(&text[copied..]);
@@ -329,20 +331,20 @@ pub(crate) fn bytes(text: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// The range, or as much more as it takes to cut no character in two.
-pub(crate) fn within(text: &str, range: &Range<usize>) -> Range<usize> {
+pub(crate) fn whole_characters(text: &str, range: &Range<usize>) -> Range<usize> {
     let start = (0..=range.start).rfind(|at| text.is_char_boundary(*at));
     let end = (range.end..=text.len()).find(|at| text.is_char_boundary(*at));
     start.unwrap_or(0)..end.unwrap_or(text.len())
 }
 
-/// How long the mark in place of a secret is, if `text` begins with one.
-pub(crate) fn mark(text: &[u8]) -> Option<usize> {
-    let name = text.strip_prefix(MARK.as_bytes())?;
+/// Returns the length of the placeholder at the start of `text`, if there is one.
+pub(crate) fn mark_length(text: &[u8]) -> Option<usize> {
+    let name = text.strip_prefix(MARK_START.as_bytes())?;
     let length = name
         .iter()
-        .take_while(|byte| is_fit(char::from(**byte)))
+        .take_while(|byte| is_name_char(char::from(**byte)))
         .count();
-    (name.get(length) == Some(&b']')).then_some(MARK.len() + length + 1)
+    (name.get(length) == Some(&b']')).then_some(MARK_START.len() + length + 1)
 }
 
 #[cfg(test)]
@@ -354,17 +356,17 @@ mod tests {
     /// Everything that a value can be written with, and then some.
     const VALUE: &str = "p \"q'+/=ü%\\&<x>%41\\n\u{1f600}";
 
-    fn known_of(values: &[&str]) -> Known {
-        let mut known = Known::default();
+    fn known_of(values: &[&str]) -> KnownSecrets {
+        let mut known = KnownSecrets::default();
         for (number, value) in values.iter().enumerate() {
-            let secret = Secret::unknown(&format!("S{number}"), (*value).to_owned());
+            let secret = Secret::unregistered(&format!("S{number}"), (*value).to_owned());
             known.kept.add(&secret);
         }
         known
     }
 
     /// Where the values begin and end.
-    fn ranges(known: &Known, text: &str) -> Vec<(usize, usize)> {
+    fn ranges(known: &KnownSecrets, text: &str) -> Vec<(usize, usize)> {
         let hits = known.find(text.as_bytes()).into_iter();
         hits.map(|hit| (hit.range.start, hit.range.end)).collect()
     }
@@ -479,13 +481,13 @@ mod tests {
 
     #[test]
     fn the_latest_values_of_a_run_are_looked_for() {
-        let mut known = Known::default();
+        let mut known = KnownSecrets::default();
         let name = |number: usize| format!("token-{number:08}");
-        for number in 0..=2 * REMEMBERED {
-            known.remember(&Secret::unknown("t", name(number)));
+        for number in 0..=2 * MIN_REMEMBERED {
+            known.remember(&Secret::unregistered("t", name(number)));
         }
         assert!(ranges(&known, &name(0)).is_empty());
-        for number in [REMEMBERED, 2 * REMEMBERED] {
+        for number in [MIN_REMEMBERED, 2 * MIN_REMEMBERED] {
             assert_eq!(ranges(&known, &name(number)).len(), 1, "{number}");
         }
     }
@@ -495,32 +497,38 @@ mod tests {
         let value = "across-the-border-of-a-text";
         let _known = Secret::new("C", value);
         let text = format!("{}{value} and more", "x".repeat(100));
-        let cut_at = |limit| cut(text.as_bytes(), limit, false);
+        let cut_at = |limit| safe_cut(text.as_bytes(), limit, false);
         assert_eq!([cut_at(100), cut_at(101), cut_at(126)], [100, 100, 100]);
         assert_eq!(
             [cut_at(127), cut_at(128), cut_at(900)],
             [127, 128, text.len()]
         );
-        let long = text + &"y".repeat(slack());
-        assert_eq!(cut(long.as_bytes(), 900, true), long.len() - slack());
+        let long = text + &"y".repeat(lookahead_len());
+        assert_eq!(
+            safe_cut(long.as_bytes(), 900, true),
+            long.len() - lookahead_len()
+        );
     }
 
     #[test]
     fn a_mark_is_known_by_its_form() {
-        assert_eq!(mark(b"[secret:A_b-7] x"), Some(14));
-        assert_eq!(mark(b"[secret:a b]"), None);
-        assert_eq!(mark(b"[secret:a"), None);
+        assert_eq!(mark_length(b"[secret:A_b-7] x"), Some(14));
+        assert_eq!(mark_length(b"[secret:a b]"), None);
+        assert_eq!(mark_length(b"[secret:a"), None);
     }
 
     #[test]
     fn names_stand_in_place_of_secrets() {
         let secret = Secret::new("T", "known-to-this-test");
-        assert_eq!(text("a known-to-this-test!"), "a [secret:T]!");
-        assert_eq!(*bytes(b"\xff known-to-this-test"), *b"\xff [secret:T]");
-        assert!(matches!(text("nothing of it"), Cow::Borrowed(_)));
-        let (found, how) = form("known%2dto-this-test").unwrap();
-        assert_eq!((found.name(), how), (secret.name(), Form::Escaped));
-        assert!(form("a known-to-this-test").is_none());
+        assert_eq!(scrub_text("a known-to-this-test!"), "a [secret:T]!");
+        assert_eq!(
+            *scrub_bytes(b"\xff known-to-this-test"),
+            *b"\xff [secret:T]"
+        );
+        assert!(matches!(scrub_text("nothing of it"), Cow::Borrowed(_)));
+        let (found, how) = secret_form("known%2dto-this-test").unwrap();
+        assert_eq!((found.name(), how), (secret.name(), SecretForm::Escaped));
+        assert!(secret_form("a known-to-this-test").is_none());
     }
 
     proptest! {
@@ -530,14 +538,14 @@ mod tests {
             before in proptest::prelude::any::<String>(),
             after in proptest::prelude::any::<String>(),
         ) {
-            prop_assume!(value.len() >= SHORTEST);
+            prop_assume!(value.len() >= MIN_LENGTH);
             let known = known_of(&[&value]);
             let text = format!("{before}{value}{after}");
             let place = before.len()..before.len() + value.len();
-            let covers = |hit: &Hit| hit.range.start <= place.start && place.end <= hit.range.end;
+            let covers = |hit: &SecretHit| hit.range.start <= place.start && place.end <= hit.range.end;
             prop_assert!(known.find(text.as_bytes()).iter().any(covers));
             let json = serde_json::to_string(&value).unwrap();
-            let whole = |hit: &Hit| hit.range.start <= 1 && json.len() - 1 <= hit.range.end;
+            let whole = |hit: &SecretHit| hit.range.start <= 1 && json.len() - 1 <= hit.range.end;
             prop_assert!(known.find(json.as_bytes()).iter().any(whole), "{}", json);
         }
     }

@@ -9,10 +9,13 @@ mod output;
 mod source;
 mod spelling;
 
-pub(crate) use json::scrubbed;
-pub(crate) use known::{Form, Hit, any, cut, find, form, mark, slack, text, within};
-pub(crate) use output::{own_output, settle};
-pub(crate) use source::{Missing, first_missing, forget_missing, look_up, missing_here};
+pub(crate) use json::scrub_json;
+pub(crate) use known::{
+    SecretForm, SecretHit, find_secrets, has_secrets, lookahead_len, mark_length, safe_cut,
+    scrub_text, secret_form, whole_characters,
+};
+pub(crate) use output::{flush_output, own_output};
+pub(crate) use source::{MissingSecret, first_missing, forget_missing, look_up, missing_here};
 
 use http::HeaderValue;
 use http::header::InvalidHeaderValue;
@@ -20,7 +23,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::sync::Arc;
 
-/// A value that is never shown: from [`secret`], or made by [`Secret::new`] of one that an answer held.
+/// A secret value: from [`secret`], or made with [`Secret::new`] of a value in a response.
 ///
 /// It has no `Display` and no `Serialize`, and its `Debug` is `[secret:NAME]`. It is accepted where values
 /// of headers are, and by `bearer_auth` and `basic_auth`; elsewhere [`expose`](Self::expose) lends its text.
@@ -47,9 +50,9 @@ struct Inner {
 }
 
 /// The name of a secret that came with an answer.
-const ANSWER: &str = "answer";
+const ANSWER_NAME: &str = "answer";
 /// The longest name that is shown.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME: usize = 64;
 
 /// The secret `name`: the value of the variable `name` of the environment, or what is in the file that the
 /// variable `name_FILE` names, without its last line end.
@@ -68,12 +71,12 @@ const LONGEST_NAME: usize = 64;
 /// refused.
 #[track_caller]
 pub fn secret(name: &str) -> Secret {
-    source::required(name)
+    source::require_secret(name)
 }
 
 /// Keeps a value that is known before a run out of all that is written.
-pub(crate) fn keep(name: &str, value: &str) {
-    known::keep(&Secret::unknown(name, value.to_owned()));
+pub(crate) fn keep_value(name: &str, value: &str) {
+    known::keep_secret(&Secret::unregistered(name, value.to_owned()));
 }
 
 impl Secret {
@@ -82,22 +85,22 @@ impl Secret {
     ///
     /// The latest 10,000 of them are kept out of what is written; the values of [`secret`] all are.
     pub fn new(name: impl AsRef<str>, value: impl Into<String>) -> Self {
-        let made = Self::unknown(name.as_ref(), value.into());
-        known::remember(&made);
+        let made = Self::unregistered(name.as_ref(), value.into());
+        known::remember_secret(&made);
         made
     }
 
-    /// A secret that nobody looks for yet.
-    fn unknown(name: &str, value: String) -> Self {
-        let fit = |c: char| if is_fit(c) { c } else { '_' };
-        let name: String = name.chars().take(LONGEST_NAME).map(fit).collect();
+    /// Makes a secret that is not searched yet.
+    fn unregistered(name: &str, value: String) -> Self {
+        let fit = |c: char| if is_name_char(c) { c } else { '_' };
+        let name: String = name.chars().take(MAX_NAME).map(fit).collect();
         Self(Arc::new(Inner {
             name: name.into(),
             value: value.into(),
         }))
     }
 
-    /// What it is called.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.0.name
     }
@@ -114,8 +117,8 @@ impl Secret {
     }
 }
 
-/// What may be in the name of a secret.
-pub(crate) fn is_fit(c: char) -> bool {
+/// Returns whether a character may be in the name of a secret.
+pub(crate) fn is_name_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
 
@@ -141,10 +144,10 @@ impl TryFrom<&Secret> for HeaderValue {
     }
 }
 
-/// One that came with an answer; it is called `answer`.
+/// Reads a secret from a response; it is called `answer`.
 impl<'de> Deserialize<'de> for Secret {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(|value| Self::new(ANSWER, value))
+        String::deserialize(deserializer).map(|value| Self::new(ANSWER_NAME, value))
     }
 }
 
@@ -207,6 +210,6 @@ mod tests {
     fn a_response_may_hold_one() {
         let secret: Secret = serde_json::from_str(r#""a\"b of an answer""#).unwrap();
         assert_eq!(secret.expose(), "a\"b of an answer");
-        assert_eq!(text("got a\"b of an answer."), "got [secret:answer].");
+        assert_eq!(scrub_text("got a\"b of an answer."), "got [secret:answer].");
     }
 }

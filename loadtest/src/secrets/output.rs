@@ -1,35 +1,34 @@
-//! What the process prints: once there is a secret, it goes through a thread that takes secrets out, line
-//! by line.
+//! The output of the process: once there is a secret, a thread filters it line by line.
 
 use super::known;
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The longest line that is waited for, in bytes.
-const LONGEST_LINE: usize = 64 * 1024;
+const MAX_LINE: usize = 64 * 1024;
 
-/// Whether the process is ours: its standard output and error are those of a load test.
-static IS_OURS: AtomicBool = AtomicBool::new(false);
+/// True if standard output and error of the process are those of a load test.
+static OWNS_OUTPUT: AtomicBool = AtomicBool::new(false);
 
 /// Says that this process is a load test and nothing else, whose output may be looked through.
 pub(crate) fn own_output() {
-    IS_OURS.store(true, Ordering::Relaxed);
+    OWNS_OUTPUT.store(true, Ordering::Relaxed);
 }
 
 /// Looks through what is printed from now on, and lets the process leave no image of its memory.
-pub(super) fn guard() {
-    if IS_OURS.load(Ordering::Relaxed) {
-        system::guard();
+pub(super) fn guard_output() {
+    if OWNS_OUTPUT.load(Ordering::Relaxed) {
+        system::guard_output();
     }
 }
 
 /// Waits until everything is printed, at the end of the process.
-pub(crate) fn settle() {
-    system::settle();
+pub(crate) fn flush_output() {
+    system::flush_output();
 }
 
 /// Copies `input` to `output` without secrets, in whole lines.
-fn copy(mut input: impl Read, mut output: impl Write) {
+fn copy_scrubbed(mut input: impl Read, mut output: impl Write) {
     let mut waiting = Vec::new();
     let mut chunk = [0; 8192];
     loop {
@@ -42,11 +41,11 @@ fn copy(mut input: impl Read, mut output: impl Write) {
         let ready = if length == 0 {
             waiting.len()
         } else {
-            ready(&waiting)
+            printable_len(&waiting)
         };
         // Whoever closed the other end wants to see no more, and whoever prints must not wait for it.
         let _closed = output
-            .write_all(&known::bytes(&waiting[..ready]))
+            .write_all(&known::scrub_bytes(&waiting[..ready]))
             .and_then(|()| output.flush());
         waiting.drain(..ready);
         if length == 0 {
@@ -55,16 +54,16 @@ fn copy(mut input: impl Read, mut output: impl Write) {
     }
 }
 
-/// How much of it can be printed: whole lines; of a line without an end all but what may be the beginning
-/// of a secret.
-fn ready(waiting: &[u8]) -> usize {
+/// Returns how much can be printed: whole lines; of an incomplete line, all but the possible start of a
+/// secret.
+fn printable_len(waiting: &[u8]) -> usize {
     if let Some(end) = waiting.iter().rposition(|byte| *byte == b'\n') {
         return end + 1;
     }
-    if waiting.len() < LONGEST_LINE {
+    if waiting.len() < MAX_LINE {
         return 0;
     }
-    known::cut(waiting, waiting.len(), true)
+    known::safe_cut(waiting, waiting.len(), true)
 }
 
 #[cfg(unix)]
@@ -80,7 +79,7 @@ mod system {
     use std::thread;
     use std::time::Duration;
 
-    /// How long what a program that was started here still prints is waited for.
+    /// The time for output of a program that was started here to arrive.
     const LAST_OUTPUT: Duration = Duration::from_secs(1);
 
     static GUARDED: Mutex<Option<Guarded>> = Mutex::new(None);
@@ -92,11 +91,11 @@ mod system {
         copied: Receiver<()>,
     }
 
-    pub(super) fn guard() {
+    pub(super) fn guard_output() {
         let _best_effort = leave_no_core();
         let mut guarded = GUARDED.lock().unwrap_or_else(PoisonError::into_inner);
         if guarded.is_none() {
-            *guarded = divert().ok();
+            *guarded = divert_output().ok();
         }
     }
 
@@ -106,7 +105,7 @@ mod system {
         setrlimit(Resource::RLIMIT_CORE, 0, hard)
     }
 
-    fn divert() -> io::Result<Guarded> {
+    fn divert_output() -> io::Result<Guarded> {
         let stdout = io::stdout().as_fd().try_clone_to_owned()?;
         let stderr = io::stderr().as_fd().try_clone_to_owned()?;
         let (sender, copied) = channel();
@@ -116,14 +115,14 @@ mod system {
             thread::Builder::new()
                 .name("loadtest-output".to_owned())
                 .spawn(move || {
-                    super::copy(reader, File::from(output));
+                    super::copy_scrubbed(reader, File::from(output));
                     drop(sender);
                 })?;
             Ok(writer)
         };
         let first = follow(stdout.try_clone()?)?;
         // In one place, what is printed keeps its order.
-        let second = if is_same(&stdout, &stderr)? {
+        let second = if is_same_file(&stdout, &stderr)? {
             first.try_clone()?
         } else {
             follow(stderr.try_clone()?)?
@@ -137,7 +136,7 @@ mod system {
         })
     }
 
-    fn is_same(one: &OwnedFd, other: &OwnedFd) -> io::Result<bool> {
+    fn is_same_file(one: &OwnedFd, other: &OwnedFd) -> io::Result<bool> {
         let file = |fd: &OwnedFd| {
             let metadata = File::from(fd.try_clone()?).metadata()?;
             io::Result::Ok((metadata.dev(), metadata.ino()))
@@ -145,7 +144,7 @@ mod system {
         Ok(file(one)? == file(other)?)
     }
 
-    pub(super) fn settle() {
+    pub(super) fn flush_output() {
         let mut guarded = GUARDED.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(Guarded {
             stdout,
@@ -165,8 +164,8 @@ mod system {
 
 #[cfg(not(unix))]
 mod system {
-    pub(super) fn guard() {}
-    pub(super) fn settle() {}
+    pub(super) fn guard_output() {}
+    pub(super) fn flush_output() {}
 }
 
 #[cfg(test)]
@@ -190,7 +189,7 @@ mod tests {
 
     fn copied(pieces: Vec<&[u8]>) -> String {
         let mut output = Vec::new();
-        copy(Pieces(pieces), &mut output);
+        copy_scrubbed(Pieces(pieces), &mut output);
         String::from_utf8_lossy(&output).into_owned()
     }
 
@@ -206,7 +205,7 @@ mod tests {
         let value = "printed-in-a-long-line";
         let _known = Secret::new("L", value);
         for before in 0..40 {
-            let line = "x".repeat(LONGEST_LINE - 300 + before * 8) + value + &"y".repeat(9000);
+            let line = "x".repeat(MAX_LINE - 300 + before * 8) + value + &"y".repeat(9000);
             let shown = copied(line.as_bytes().chunks(4096).collect());
             assert_eq!(shown, line.replace(value, "[secret:L]"), "{before}");
         }

@@ -1,4 +1,4 @@
-//! Where the values of secrets come from: a variable of the environment, or the file that one names.
+//! The sources of secrets: an environment variable, or the file that one names.
 
 use super::{Secret, known};
 use std::cell::RefCell;
@@ -10,59 +10,59 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The largest file of a secret, in bytes.
-const LARGEST: u64 = 64 * 1024;
+const MAX_FILE_SIZE: u64 = 64 * 1024;
 
 /// The secrets that were looked up; a file may be a pipe that can be read once.
-static FOUND: Mutex<Vec<Secret>> = Mutex::new(Vec::new());
-/// Why the first one is missing that code asked for and did not get.
-static MISSING: Mutex<Option<Missing>> = Mutex::new(None);
+static FOUND_SECRETS: Mutex<Vec<Secret>> = Mutex::new(Vec::new());
+/// The first secret that code asked for and did not get.
+static FIRST_MISSING: Mutex<Option<MissingSecret>> = Mutex::new(None);
 
 thread_local! {
-    /// Those that this thread looked up, so that threads do not wait for each other.
-    static NEAR: RefCell<HashMap<Box<str>, Secret>> = RefCell::default();
-    /// The same as [`MISSING`] for what this thread asked for.
-    static MISSING_HERE: RefCell<Option<Missing>> = const { RefCell::new(None) };
+    /// The secrets that this thread looked up, so that threads do not wait for each other.
+    static THREAD_SECRETS: RefCell<HashMap<Box<str>, Secret>> = RefCell::default();
+    /// The same as [`FIRST_MISSING`] for what this thread asked for.
+    static THREAD_MISSING: RefCell<Option<MissingSecret>> = const { RefCell::new(None) };
 }
 
 /// A secret that cannot be had.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Missing {
+pub(crate) struct MissingSecret {
     name: String,
-    why: Why,
+    why: MissingCause,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Why {
+enum MissingCause {
     /// No variable of the environment can have such a name.
     Misnamed,
     Unset,
-    Empty(Place),
+    Empty(SecretPlace),
     /// It is given twice.
     Both,
-    NoText(Place),
+    NoText(SecretPlace),
     Unreadable(PathBuf, String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Place {
+enum SecretPlace {
     Variable,
     File(PathBuf),
 }
 
-impl Missing {
-    /// Whether it is not given, rather than given wrongly.
+impl MissingSecret {
+    /// Returns whether it is absent, rather than given wrongly.
     pub(crate) fn is_absent(&self) -> bool {
-        matches!(self.why, Why::Unset | Why::Empty(_))
+        matches!(self.why, MissingCause::Unset | MissingCause::Empty(_))
     }
 
-    /// How it is given.
+    /// Returns how to give it.
     pub(crate) fn help(&self) -> String {
         let name = &self.name;
         match self.why {
-            Why::Misnamed => {
+            MissingCause::Misnamed => {
                 "a secret is named after the variable that holds it, such as `API_TOKEN`".to_owned()
             }
-            Why::Both => format!("keep one of them: unset `{name}` or `{name}_FILE`"),
+            MissingCause::Both => format!("keep one of them: unset `{name}` or `{name}_FILE`"),
             _ => format!(
                 "set the environment variable `{name}` to its value, or `{name}_FILE` to the path of a file \
                  that holds it"
@@ -71,32 +71,36 @@ impl Missing {
     }
 }
 
-impl fmt::Display for Missing {
+impl fmt::Display for MissingSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = &self.name;
         match &self.why {
             // It may be the secret itself.
-            Why::Misnamed => f.write_str("`secret(..)` is given what is no name of a variable"),
-            Why::Unset => write!(f, "the secret `{name}` is missing"),
-            Why::Empty(Place::Variable) => write!(f, "the secret `{name}` is empty"),
-            Why::Empty(Place::File(path)) => {
+            MissingCause::Misnamed => {
+                f.write_str("`secret(..)` is given what is no name of a variable")
+            }
+            MissingCause::Unset => write!(f, "the secret `{name}` is missing"),
+            MissingCause::Empty(SecretPlace::Variable) => write!(f, "the secret `{name}` is empty"),
+            MissingCause::Empty(SecretPlace::File(path)) => {
                 write!(
                     f,
                     "the secret `{name}` is empty: `{}` holds nothing",
                     path.display()
                 )
             }
-            Why::Both => write!(
+            MissingCause::Both => write!(
                 f,
                 "the secret `{name}` is given twice: by `{name}` and by `{name}_FILE`"
             ),
-            Why::NoText(Place::Variable) => write!(f, "the secret `{name}` is no text in UTF-8"),
-            Why::NoText(Place::File(path)) => write!(
+            MissingCause::NoText(SecretPlace::Variable) => {
+                write!(f, "the secret `{name}` is no text in UTF-8")
+            }
+            MissingCause::NoText(SecretPlace::File(path)) => write!(
                 f,
                 "the secret `{name}`: `{}` is no text in UTF-8",
                 path.display()
             ),
-            Why::Unreadable(path, error) => {
+            MissingCause::Unreadable(path, error) => {
                 write!(f, "the secret `{name}`: `{}`: {error}", path.display())
             }
         }
@@ -107,40 +111,40 @@ impl fmt::Display for Missing {
 ///
 /// # Errors
 /// It cannot be had.
-pub(crate) fn look_up(name: &str) -> Result<Secret, Missing> {
-    if let Some(secret) = NEAR.with_borrow(|near| near.get(name).cloned()) {
+pub(crate) fn look_up(name: &str) -> Result<Secret, MissingSecret> {
+    if let Some(secret) = THREAD_SECRETS.with_borrow(|near| near.get(name).cloned()) {
         return Ok(secret);
     }
-    let mut found = lock(&FOUND);
+    let mut found = lock_ignoring_poison(&FOUND_SECRETS);
     let known = found.iter().find(|secret| secret.name() == name);
     let value = if let Some(known) = known {
         known.expose().to_owned()
     } else {
-        let why = |why| Missing {
+        let why = |why| MissingSecret {
             name: name.to_owned(),
             why,
         };
-        let value = read(name, |name| std::env::var_os(name)).map_err(why)?;
-        let secret = Secret::unknown(name, value.clone());
-        known::keep(&secret);
+        let value = read_secret(name, |name| std::env::var_os(name)).map_err(why)?;
+        let secret = Secret::unregistered(name, value.clone());
+        known::keep_secret(&secret);
         found.push(secret);
         value
     };
     drop(found);
     // One for each thread: they would quarrel about who counts its users.
-    let near = Secret::unknown(name, value);
-    NEAR.with_borrow_mut(|known| known.insert(name.into(), near.clone()));
+    let near = Secret::unregistered(name, value);
+    THREAD_SECRETS.with_borrow_mut(|known| known.insert(name.into(), near.clone()));
     Ok(near)
 }
 
 /// The secret `name`, for code that cannot go on without it.
 #[track_caller]
-pub(super) fn required(name: &str) -> Secret {
+pub(super) fn require_secret(name: &str) -> Secret {
     match look_up(name) {
         Ok(secret) => secret,
         Err(missing) => {
-            lock(&MISSING).get_or_insert_with(|| missing.clone());
-            MISSING_HERE.with_borrow_mut(|here| {
+            lock_ignoring_poison(&FIRST_MISSING).get_or_insert_with(|| missing.clone());
+            THREAD_MISSING.with_borrow_mut(|here| {
                 here.get_or_insert_with(|| missing.clone());
             });
             panic!("{missing}; {}", missing.help());
@@ -149,61 +153,65 @@ pub(super) fn required(name: &str) -> Secret {
 }
 
 /// The first secret that the code of any thread asked for and did not get, since it was last forgotten.
-pub(crate) fn first_missing() -> Option<Missing> {
-    lock(&MISSING).clone()
+pub(crate) fn first_missing() -> Option<MissingSecret> {
+    lock_ignoring_poison(&FIRST_MISSING).clone()
 }
 
 /// The same for the code of this thread alone.
-pub(crate) fn missing_here() -> Option<Missing> {
-    MISSING_HERE.with_borrow(Clone::clone)
+pub(crate) fn missing_here() -> Option<MissingSecret> {
+    THREAD_MISSING.with_borrow(Clone::clone)
 }
 
 /// Forgets what was missing.
 pub(crate) fn forget_missing() {
-    *lock(&MISSING) = None;
-    MISSING_HERE.set(None);
+    *lock_ignoring_poison(&FIRST_MISSING) = None;
+    THREAD_MISSING.set(None);
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_ignoring_poison<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn is_variable(name: &str) -> bool {
+fn is_variable_name(name: &str) -> bool {
     let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     is_word && !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
-fn read(name: &str, variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> Result<String, Why> {
-    if !is_variable(name) {
-        return Err(Why::Misnamed);
+fn read_secret(
+    name: &str,
+    variable: impl Fn(&str) -> Option<std::ffi::OsString>,
+) -> Result<String, MissingCause> {
+    if !is_variable_name(name) {
+        return Err(MissingCause::Misnamed);
     }
     let value = variable(name);
     let file = variable(&format!("{name}_FILE")).filter(|path| !path.is_empty());
     match (value, file) {
-        (Some(value), Some(_)) if !value.is_empty() => Err(Why::Both),
-        (_, Some(path)) => in_file(Path::new(&path)),
-        (Some(value), None) if value.is_empty() => Err(Why::Empty(Place::Variable)),
+        (Some(value), Some(_)) if !value.is_empty() => Err(MissingCause::Both),
+        (_, Some(path)) => read_secret_file(Path::new(&path)),
+        (Some(value), None) if value.is_empty() => Err(MissingCause::Empty(SecretPlace::Variable)),
         (Some(value), None) => value
             .into_string()
-            .map_err(|_| Why::NoText(Place::Variable)),
-        (None, None) => Err(Why::Unset),
+            .map_err(|_| MissingCause::NoText(SecretPlace::Variable)),
+        (None, None) => Err(MissingCause::Unset),
     }
 }
 
-fn in_file(path: &Path) -> Result<String, Why> {
+fn read_secret_file(path: &Path) -> Result<String, MissingCause> {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
+    let read =
+        File::open(path).and_then(|file| file.take(MAX_FILE_SIZE + 1).read_to_end(&mut bytes));
     match read {
-        Err(error) => return Err(Why::Unreadable(whole, error.to_string())),
-        Ok(read) if read as u64 > LARGEST => {
-            let why = format!("more than {} KiB are no secret", LARGEST / 1024);
-            return Err(Why::Unreadable(whole, why));
+        Err(error) => return Err(MissingCause::Unreadable(whole, error.to_string())),
+        Ok(read) if read as u64 > MAX_FILE_SIZE => {
+            let why = format!("more than {} KiB are no secret", MAX_FILE_SIZE / 1024);
+            return Err(MissingCause::Unreadable(whole, why));
         }
         Ok(_) => {}
     }
     let Ok(mut value) = String::from_utf8(bytes) else {
-        return Err(Why::NoText(Place::File(whole)));
+        return Err(MissingCause::NoText(SecretPlace::File(whole)));
     };
     if value.ends_with('\n') {
         value.pop();
@@ -212,7 +220,7 @@ fn in_file(path: &Path) -> Result<String, Why> {
         }
     }
     if value.is_empty() {
-        return Err(Why::Empty(Place::File(whole)));
+        return Err(MissingCause::Empty(SecretPlace::File(whole)));
     }
     Ok(value)
 }
@@ -222,8 +230,8 @@ mod tests {
     use super::*;
 
     /// What is read of `T` in an environment of these variables.
-    fn given(variables: &[(&str, &str)]) -> Result<String, Why> {
-        read("T", |name| {
+    fn given(variables: &[(&str, &str)]) -> Result<String, MissingCause> {
+        read_secret("T", |name| {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| value.into())
         })
@@ -243,7 +251,10 @@ mod tests {
         assert_eq!(given(&[("T_FILE", &path)]).unwrap(), "of a file");
         assert_eq!(given(&[("T_FILE", &path), ("T", "")]).unwrap(), "of a file");
         assert_eq!(given(&[("T", "value"), ("T_FILE", "")]).unwrap(), "value");
-        assert_eq!(given(&[("T", "value"), ("T_FILE", &path)]), Err(Why::Both));
+        assert_eq!(
+            given(&[("T", "value"), ("T_FILE", &path)]),
+            Err(MissingCause::Both)
+        );
     }
 
     #[test]
@@ -262,8 +273,11 @@ mod tests {
 
     #[test]
     fn what_is_no_secret_is_refused() {
-        assert_eq!(given(&[]), Err(Why::Unset));
-        assert_eq!(given(&[("T", "")]), Err(Why::Empty(Place::Variable)));
+        assert_eq!(given(&[]), Err(MissingCause::Unset));
+        assert_eq!(
+            given(&[("T", "")]),
+            Err(MissingCause::Empty(SecretPlace::Variable))
+        );
         let large = vec![b'a'; 65 * 1024];
         for (bytes, part) in [
             (&b"\n"[..], "is empty: `"),
@@ -273,13 +287,16 @@ mod tests {
             let (_folder, path) = file(bytes);
             let why = given(&[("T_FILE", &path)]).unwrap_err();
             let name = "T".to_owned();
-            let words = Missing { name, why }.to_string();
+            let words = MissingSecret { name, why }.to_string();
             assert!(words.contains(part) && words.contains(&path), "{words}");
         }
         let why = given(&[("T_FILE", "/nowhere/token")]).unwrap_err();
-        assert!(matches!(why, Why::Unreadable(..)), "{why:?}");
+        assert!(matches!(why, MissingCause::Unreadable(..)), "{why:?}");
         for name in ["", "sk-live-5", "a b", "7T"] {
-            assert_eq!(read(name, |_| Some("x".into())), Err(Why::Misnamed));
+            assert_eq!(
+                read_secret(name, |_| Some("x".into())),
+                Err(MissingCause::Misnamed)
+            );
         }
     }
 

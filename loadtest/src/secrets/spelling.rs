@@ -3,11 +3,11 @@
 //! All escapes are read at once - percent, JSON and Rust, HTML -, in the text as well as in the value that
 //! is looked for. So what has several of them on top of each other is found too.
 
-/// How many layers of escapes are read away.
-pub(super) const LAYERS: usize = 4;
+/// The most layers of escapes that are undone.
+pub(super) const MAX_LAYERS: usize = 4;
 
 /// Bytes, and where each of them came from in the text.
-pub(super) struct Reading {
+pub(super) struct UnescapedText {
     pub(super) bytes: Vec<u8>,
     /// For each byte where it begins in the text; and where the text ends.
     pub(super) from: Vec<usize>,
@@ -15,17 +15,17 @@ pub(super) struct Reading {
 
 /// `bytes` without a layer of escapes; `from` says where they came from, if not from themselves. `None` if
 /// there is none.
-pub(super) fn unescaped(bytes: &[u8], from: Option<&[usize]>) -> Option<Reading> {
+pub(super) fn unescape_layer(bytes: &[u8], from: Option<&[usize]>) -> Option<UnescapedText> {
     let first = bytes.iter().position(|byte| b"%\\&".contains(byte))?;
     let place = |at: usize| from.map_or(at, |from| from[at]);
-    let mut reading = Reading {
+    let mut reading = UnescapedText {
         bytes: Vec::with_capacity(bytes.len()),
         from: Vec::with_capacity(bytes.len() + 1),
     };
     let mut changed = false;
     let mut at = 0;
     while at < bytes.len() {
-        let escape = (at >= first).then(|| escape(&bytes[at..])).flatten();
+        let escape = (at >= first).then(|| parse_escape(&bytes[at..])).flatten();
         let Some((length, character)) = escape else {
             reading.bytes.push(bytes[at]);
             reading.from.push(place(at));
@@ -35,11 +35,11 @@ pub(super) fn unescaped(bytes: &[u8], from: Option<&[usize]>) -> Option<Reading>
         changed = true;
         let mut buffer = [0; 4];
         let written: &[u8] = match character {
-            Written::Byte(byte) => {
+            EscapedText::Byte(byte) => {
                 buffer[0] = byte;
                 &buffer[..1]
             }
-            Written::Character(character) => character.encode_utf8(&mut buffer).as_bytes(),
+            EscapedText::Character(character) => character.encode_utf8(&mut buffer).as_bytes(),
         };
         reading.bytes.extend_from_slice(written);
         reading.from.extend(written.iter().map(|_| place(at)));
@@ -49,22 +49,22 @@ pub(super) fn unescaped(bytes: &[u8], from: Option<&[usize]>) -> Option<Reading>
     changed.then_some(reading)
 }
 
-enum Written {
+enum EscapedText {
     Byte(u8),
     Character(char),
 }
 
-/// The escape at the beginning of `rest`: its length, and what it stands for.
-fn escape(rest: &[u8]) -> Option<(usize, Written)> {
+/// Parses the escape at the start of `rest`: its length and its value.
+fn parse_escape(rest: &[u8]) -> Option<(usize, EscapedText)> {
     match *rest.first()? {
-        b'%' => Some((3, Written::Byte(hex(rest.get(1..3)?)? as u8))),
-        b'\\' => backslash(rest),
-        b'&' => entity(rest),
+        b'%' => Some((3, EscapedText::Byte(parse_hex(rest.get(1..3)?)? as u8))),
+        b'\\' => parse_backslash(rest),
+        b'&' => parse_entity(rest),
         _ => None,
     }
 }
 
-fn backslash(rest: &[u8]) -> Option<(usize, Written)> {
+fn parse_backslash(rest: &[u8]) -> Option<(usize, EscapedText)> {
     let byte = match *rest.get(1)? {
         b'n' => b'\n',
         b'r' => b'\r',
@@ -73,36 +73,36 @@ fn backslash(rest: &[u8]) -> Option<(usize, Written)> {
         b'f' => 12,
         b'0' => 0,
         b'x' => {
-            let byte = hex(rest.get(2..4)?)? as u8;
-            return Some((4, Written::Byte(byte)));
+            let byte = parse_hex(rest.get(2..4)?)? as u8;
+            return Some((4, EscapedText::Byte(byte)));
         }
-        b'u' => return unicode(rest),
+        b'u' => return parse_unicode(rest),
         byte if byte.is_ascii_punctuation() => byte,
         _ => return None,
     };
-    Some((2, Written::Byte(byte)))
+    Some((2, EscapedText::Byte(byte)))
 }
 
 /// `\u00fc`, two of them for what lies further up, and `\u{fc}`.
-fn unicode(rest: &[u8]) -> Option<(usize, Written)> {
+fn parse_unicode(rest: &[u8]) -> Option<(usize, EscapedText)> {
     if rest.get(2) == Some(&b'{') {
         let digits = rest[3..].iter().take(7).position(|byte| *byte == b'}')?;
-        let number = hex(&rest[3..3 + digits])?;
-        return Some((4 + digits, Written::Character(char::from_u32(number)?)));
+        let number = parse_hex(&rest[3..3 + digits])?;
+        return Some((4 + digits, EscapedText::Character(char::from_u32(number)?)));
     }
-    let high = hex(rest.get(2..6)?)?;
+    let high = parse_hex(rest.get(2..6)?)?;
     if let Some(character) = char::from_u32(high) {
-        return Some((6, Written::Character(character)));
+        return Some((6, EscapedText::Character(character)));
     }
     if rest.get(6..8)? != b"\\u" {
         return None;
     }
-    let low = hex(rest.get(8..12)?)?;
+    let low = parse_hex(rest.get(8..12)?)?;
     let number = 0x1_0000 + ((high & 0x3ff) << 10) + (low & 0x3ff);
-    Some((12, Written::Character(char::from_u32(number)?)))
+    Some((12, EscapedText::Character(char::from_u32(number)?)))
 }
 
-fn entity(rest: &[u8]) -> Option<(usize, Written)> {
+fn parse_entity(rest: &[u8]) -> Option<(usize, EscapedText)> {
     let length = rest.iter().take(10).position(|byte| *byte == b';')?;
     let name = std::str::from_utf8(&rest[1..length]).ok()?;
     let character = match name {
@@ -114,16 +114,16 @@ fn entity(rest: &[u8]) -> Option<(usize, Written)> {
         _ => {
             let number = name.strip_prefix('#')?;
             let number = match number.strip_prefix(['x', 'X']) {
-                Some(digits) => hex(digits.as_bytes())?,
+                Some(digits) => parse_hex(digits.as_bytes())?,
                 None => number.parse().ok()?,
             };
             char::from_u32(number)?
         }
     };
-    Some((length + 1, Written::Character(character)))
+    Some((length + 1, EscapedText::Character(character)))
 }
 
-fn hex(digits: &[u8]) -> Option<u32> {
+fn parse_hex(digits: &[u8]) -> Option<u32> {
     if digits.is_empty() || digits.len() > 7 {
         return None;
     }
@@ -132,9 +132,9 @@ fn hex(digits: &[u8]) -> Option<u32> {
     })
 }
 
-/// What a byte is compared as: a form writes blanks as `+`, and the two alphabets of Base64 differ in two
-/// signs.
-pub(super) fn folded(byte: u8) -> u8 {
+/// Maps equivalent bytes to one: a form writes blanks as `+`, and the two alphabets of Base64 differ in two
+/// characters.
+pub(super) fn fold_byte(byte: u8) -> u8 {
     match byte {
         b'+' | b'-' => b' ',
         b'_' => b'/',
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> String {
-        let reading = unescaped(text.as_bytes(), None).expect("escapes");
+        let reading = unescape_layer(text.as_bytes(), None).expect("escapes");
         assert_eq!(reading.from.len(), reading.bytes.len() + 1);
         String::from_utf8(reading.bytes).unwrap()
     }
@@ -176,13 +176,13 @@ mod tests {
             "\\ud83d x",
             "&#xd800; &;",
         ] {
-            assert!(unescaped(text.as_bytes(), None).is_none(), "{text}");
+            assert!(unescape_layer(text.as_bytes(), None).is_none(), "{text}");
         }
     }
 
     #[test]
     fn every_byte_knows_where_it_came_from() {
-        let reading = unescaped(b"a%20b\\\\c", None).unwrap();
+        let reading = unescape_layer(b"a%20b\\\\c", None).unwrap();
         assert_eq!(reading.bytes, b"a b\\c");
         assert_eq!(reading.from, [0, 1, 4, 5, 7, 8]);
     }

@@ -1,5 +1,5 @@
-//! How much a listed target may get: a guard and no shaper. What is above a cap is refused, not held back, since
-//! waiting would be measured as the target's own time.
+//! The allowance of a listed target: a guard, not a shaper. Requests above a cap are refused and not
+//! delayed, since a delay would count as the target's time.
 
 use super::listed::Listed;
 use std::sync::Arc;
@@ -7,27 +7,28 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// As much as is due within this time may come at once: what waited for a moment of the generator's.
-const BURST: Duration = Duration::from_secs(1);
+/// The burst: requests due within this time may be sent at once, to make up for a short delay of the
+/// generator.
+const BURST_WINDOW: Duration = Duration::from_secs(1);
 
 /// The caps of one target, counted over all clients of a run.
 #[derive(Debug)]
 pub(crate) struct Allowance {
     target: Listed,
     begin: Instant,
-    /// When the next request would be due at the highest rate, in nanoseconds after `begin` (the generic cell
-    /// rate algorithm, ITU-T I.371).
+    /// The time at which the next request is due at the highest rate, in nanoseconds after `begin` (the
+    /// generic cell rate algorithm, ITU-T I.371).
     due: AtomicU64,
     in_flight: AtomicU32,
 }
 
-/// That a request is under way.
+/// The pass of a request under way.
 #[derive(Debug)]
-pub(crate) struct Pass(Arc<Allowance>);
+pub(crate) struct RequestPass(Arc<Allowance>);
 
 impl Allowance {
-    /// Whether these are the caps of `target`.
-    pub(super) fn is_of(&self, target: &Listed) -> bool {
+    /// Returns whether these are the caps of `target`.
+    pub(super) fn is_for(&self, target: &Listed) -> bool {
         self.target == *target
     }
 
@@ -44,7 +45,7 @@ impl Allowance {
     ///
     /// # Errors
     /// The cap, in words.
-    pub(crate) fn pass(self: &Arc<Self>) -> Result<Pass, String> {
+    pub(crate) fn admit_request(self: &Arc<Self>) -> Result<RequestPass, String> {
         if let Some(most) = self.target.max_in_flight
             && self
                 .in_flight
@@ -53,27 +54,27 @@ impl Allowance {
                 })
                 .is_err()
         {
-            return Err(self.words(&format!("`max_in_flight = {most}`")));
+            return Err(self.cap_message(&format!("`max_in_flight = {most}`")));
         }
         if self.target.max_in_flight.is_none() {
             self.in_flight.fetch_add(1, Relaxed);
         }
-        let pass = Pass(Arc::clone(self));
+        let pass = RequestPass(Arc::clone(self));
         if let Some(rate) = self.target.max_rate {
             let apart = (1e9 / rate) as u64;
             let now = u64::try_from(self.begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
-            let latest = now.saturating_add(BURST.as_nanos() as u64);
+            let latest = now.saturating_add(BURST_WINDOW.as_nanos() as u64);
             self.due
                 .fetch_update(Relaxed, Relaxed, |due| {
                     let due = due.max(now);
                     (due <= latest).then_some(due.saturating_add(apart))
                 })
-                .map_err(|_| self.words(&format!("`max_rate = \"{rate}/s\"`")))?;
+                .map_err(|_| self.cap_message(&format!("`max_rate = \"{rate}/s\"`")))?;
         }
         Ok(pass)
     }
 
-    fn words(&self, cap: &str) -> String {
+    fn cap_message(&self, cap: &str) -> String {
         format!(
             "a request to {} was not sent: it would break {cap} of its entry in line {} of `loadtest.toml`",
             self.target.origin(),
@@ -82,7 +83,7 @@ impl Allowance {
     }
 }
 
-impl Drop for Pass {
+impl Drop for RequestPass {
     fn drop(&mut self) {
         self.0.in_flight.fetch_sub(1, Relaxed);
     }
@@ -101,18 +102,22 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_rate_is_kept_over_time_with_a_second_of_it_at_once() {
         let allowance = allowance("max_rate = \"100/s\"");
-        let burst = (0..1_000).filter(|_| allowance.pass().is_ok()).count();
+        let burst = (0..1_000)
+            .filter(|_| allowance.admit_request().is_ok())
+            .count();
         assert_eq!(burst, 101);
         tokio::time::advance(Duration::from_secs(2)).await;
-        let after = (0..1_000).filter(|_| allowance.pass().is_ok()).count();
+        let after = (0..1_000)
+            .filter(|_| allowance.admit_request().is_ok())
+            .count();
         assert_eq!(after, 101, "what was not used is lost");
         let mut sent = 0;
         for _ in 0..10_000 {
             tokio::time::advance(Duration::from_millis(1)).await;
-            sent += u32::from(allowance.pass().is_ok());
+            sent += u32::from(allowance.admit_request().is_ok());
         }
         assert!((999..=1_001).contains(&sent), "{sent} in ten seconds");
-        let told = allowance.pass().unwrap_err();
+        let told = allowance.admit_request().unwrap_err();
         assert!(
             told.contains("`max_rate = \"100/s\"`") && told.contains("line 1"),
             "{told}"
@@ -122,14 +127,17 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_request_that_has_ended_makes_room() {
         let allowance = allowance("max_in_flight = 2");
-        let (one, _two) = (allowance.pass().unwrap(), allowance.pass().unwrap());
+        let (one, _two) = (
+            allowance.admit_request().unwrap(),
+            allowance.admit_request().unwrap(),
+        );
         assert!(
             allowance
-                .pass()
+                .admit_request()
                 .unwrap_err()
                 .contains("`max_in_flight = 2`")
         );
         drop(one);
-        assert!(allowance.pass().is_ok());
+        assert!(allowance.admit_request().is_ok());
     }
 }

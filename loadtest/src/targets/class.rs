@@ -1,32 +1,32 @@
-//! What kind of address it is, which decides before any file does.
+//! Classifies addresses. The class decides before any file does.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What an address is, to the guard.
+/// The class of an address for the guard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum AddressClass {
     /// This machine: always permitted.
     Loopback,
-    /// Nothing that is ever tested, whoever lists it.
+    /// An address that is never tested, even if it is listed.
     Never(&'static str),
     /// Permitted where it is listed.
     Listed,
 }
 
-/// Where clouds tell a machine about itself, credentials included, beyond the link-local addresses.
-const METADATA: [IpAddr; 3] = [
+/// The metadata addresses of clouds beyond the link-local ones. They hand out credentials.
+const METADATA_ADDRESSES: [IpAddr; 3] = [
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
     IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
     IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
 ];
 
-impl Class {
+impl AddressClass {
     pub(super) fn of(address: IpAddr) -> Self {
-        let address = inner(address.to_canonical());
+        let address = embedded_ipv4(address.to_canonical());
         if address.is_loopback() {
             return Self::Loopback;
         }
-        if METADATA.contains(&address) {
+        if METADATA_ADDRESSES.contains(&address) {
             return Self::Never("an address at which a cloud tells a machine its credentials");
         }
         if address.is_unspecified() {
@@ -47,9 +47,9 @@ impl Class {
     }
 }
 
-/// The IPv4 address that an IPv6 address of a translator (RFC 6052), of 6to4 (RFC 3056), or the deprecated
-/// compatible form stands for: what is never tested is not reached by another spelling either.
-fn inner(address: IpAddr) -> IpAddr {
+/// Returns the IPv4 address inside an IPv6 address of a translator (RFC 6052), of 6to4 (RFC 3056) or of the
+/// deprecated compatible form. A forbidden address stays forbidden in every spelling.
+fn embedded_ipv4(address: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = address else {
         return address;
     };
@@ -64,8 +64,8 @@ fn inner(address: IpAddr) -> IpAddr {
         _ => return address,
     };
     // Such an address leaves this machine: it is no loopback, whatever is within.
-    match Class::of(found.into()) {
-        Class::Never(_) => found.into(),
+    match AddressClass::of(found.into()) {
+        AddressClass::Never(_) => found.into(),
         _ => address,
     }
 }
@@ -74,17 +74,17 @@ fn inner(address: IpAddr) -> IpAddr {
 mod tests {
     use super::*;
 
-    fn class(text: &str) -> Class {
-        Class::of(text.parse().unwrap())
+    fn class(text: &str) -> AddressClass {
+        AddressClass::of(text.parse().unwrap())
     }
 
     #[test]
     fn loopback_is_this_machine_in_every_spelling() {
         for text in ["127.0.0.1", "127.255.255.254", "::1", "::ffff:127.0.0.1"] {
-            assert_eq!(class(text), Class::Loopback, "{text}");
+            assert_eq!(class(text), AddressClass::Loopback, "{text}");
         }
         for text in ["::127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::"] {
-            assert_eq!(class(text), Class::Listed, "{text}");
+            assert_eq!(class(text), AddressClass::Listed, "{text}");
         }
     }
 
@@ -113,7 +113,7 @@ mod tests {
             "::2",
         ] {
             assert!(
-                matches!(class(text), Class::Never(_)),
+                matches!(class(text), AddressClass::Never(_)),
                 "{text}: {:?}",
                 class(text)
             );
@@ -133,7 +133,7 @@ mod tests {
             "2001:db8::1",
             "fd00:ec2::253",
         ] {
-            assert_eq!(class(text), Class::Listed, "{text}");
+            assert_eq!(class(text), AddressClass::Listed, "{text}");
         }
     }
 }

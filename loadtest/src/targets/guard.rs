@@ -1,4 +1,4 @@
-//! A refusal of the permission guard: what may not be tested, why, and what to write where.
+//! A refusal of the permission guard: the target, the reason and the remedy.
 
 use std::fmt::{self, Write as _};
 use std::net::IpAddr;
@@ -9,32 +9,32 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotPermitted(Box<Refusal>);
 
-/// What may not be tested, and why.
+/// The refused target and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// The host, as the URL names it.
     pub host: String,
     /// Scheme, host and port.
     pub origin: String,
-    /// The address it stands for; `None` where it was not even looked up.
+    /// Its address; `None` if the name was not looked up.
     pub address: Option<IpAddr>,
     /// Why.
-    pub why: Why,
+    pub why: RefusalCause,
     /// The `loadtest.toml` that lists what may be tested, where there is one.
     pub file: Option<PathBuf>,
 }
 
-/// Why a target may not be tested.
+/// The reason why a target may not be tested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Why {
-    /// Nobody may test such an address.
+pub enum RefusalCause {
+    /// The address is never tested.
     Never(&'static str),
     /// Nothing but loopback can be reached.
     Offline,
     /// It is not among the targets.
     NotListed {
-        /// What is listed of the same host.
+        /// Another listed entry of the same host.
         instead: Option<String>,
     },
     /// Its entry pins other addresses.
@@ -48,12 +48,12 @@ pub enum Why {
     Rebound,
     /// Its entry allows less.
     Cap {
-        /// What is asked for, and what is allowed: `400/s, and line 3 of .. allows 200/s`.
+        /// The wanted and the allowed amount: `400/s, and line 3 of .. allows 200/s`.
         words: String,
     },
     /// The target itself has to say so, and does not.
     NoProof {
-        /// What it said, or why nothing was heard.
+        /// The statement of the target, or why there is none.
         words: String,
     },
 }
@@ -84,39 +84,39 @@ impl fmt::Display for NotPermitted {
         let file = self.file.as_ref().map(|file| file.display().to_string());
         let file = file.as_deref().unwrap_or("loadtest.toml");
         match &self.why {
-            Why::Never(what) => write!(f, ": it is {what}, which no entry permits")?,
-            Why::Offline => f.write_str(
+            RefusalCause::Never(what) => write!(f, ": it is {what}, which no entry permits")?,
+            RefusalCause::Offline => f.write_str(
                 " with `--offline` (LOADTEST_OFFLINE), by which only loopback and what the scenario starts can be \
                  reached",
             )?,
-            Why::NotListed { instead: Some(instead) } => write!(
+            RefusalCause::NotListed { instead: Some(instead) } => write!(
                 f,
                 ": `{file}` lists {instead}, and scheme, host and port have to be the same"
             )?,
-            Why::NotListed { instead: None } => write!(
+            RefusalCause::NotListed { instead: None } => write!(
                 f,
                 "; besides loopback and targets that the scenario started itself only those that `{file}` \
                  lists may be: `[[targets]]` with `host = \"{}\"`{} and `owner = \"..\"`",
                 host.trim_matches(['[', ']']),
-                keys(origin)
+                entry_keys(origin)
             )?,
-            Why::NotPinned { line } => write!(
+            RefusalCause::NotPinned { line } => write!(
                 f,
                 ": line {line} of `{file}` pins other addresses for it"
             )?,
-            Why::Unknown => f.write_str(": it was not known before the run")?,
-            Why::Rebound => f.write_str(
+            RefusalCause::Unknown => f.write_str(": it was not known before the run")?,
+            RefusalCause::Rebound => f.write_str(
                 ": the name stood for addresses of another kind before the run; pin them with `addresses`",
             )?,
-            Why::Cap { words } => write!(f, " so: {words}")?,
-            Why::NoProof { words } => write!(f, ": {words}")?,
+            RefusalCause::Cap { words } => write!(f, " so: {words}")?,
+            RefusalCause::NoProof { words } => write!(f, ": {words}")?,
         }
         f.write_str("; nothing was sent")
     }
 }
 
-/// What an entry for `origin` says besides its host, where it is not what goes without saying.
-fn keys(origin: &str) -> String {
+/// Returns the keys that an entry for `origin` needs besides its host.
+fn entry_keys(origin: &str) -> String {
     let (scheme, place) = origin.split_once("://").unwrap_or(("https", origin));
     let mut keys = match scheme {
         "https" => String::new(),

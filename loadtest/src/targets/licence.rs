@@ -1,5 +1,5 @@
-//! What all clients of a run share: those of setups, users and teardowns, and of all scenarios of a mix. How
-//! much of each cap they have used together, and whether somebody ended the run.
+//! The licence of a run, shared by all its clients: those of setups, users and teardowns, and of all
+//! scenarios of a mix. It counts the caps together, and ends for all when it is withdrawn.
 
 use super::allowance::Allowance;
 use super::listed::Listed;
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 #[derive(Debug, Default)]
 pub(crate) struct Licence {
     allowances: Mutex<Vec<Arc<Allowance>>>,
-    /// Why nothing more may be sent.
+    /// The reason why nothing more may be sent.
     withdrawn: OnceLock<String>,
 }
 
@@ -38,7 +38,7 @@ impl Licence {
             .allowances
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let known = all.iter().find(|allowance| allowance.is_of(target));
+        let known = all.iter().find(|allowance| allowance.is_for(target));
         if let Some(known) = known {
             return Arc::clone(known);
         }
@@ -47,13 +47,13 @@ impl Licence {
         allowance
     }
 
-    /// Ends the permission to send, for a reason that is told; the first one counts.
+    /// Ends the permission to send, and gives a reason; the first one counts.
     pub(crate) fn withdraw(&self, reason: String) {
         // Another reason is there already.
         let _ = self.withdrawn.set(reason);
     }
 
-    /// Why nothing more may be sent, if that is so.
+    /// Returns the reason why nothing more may be sent, if there is one.
     pub(crate) fn withdrawn(&self) -> Option<&str> {
         self.withdrawn.get().map(String::as_str)
     }
@@ -72,9 +72,12 @@ mod tests {
         };
         let licence = Licence::default();
         let (setup, load) = (licence.caps(&permissions), licence.caps(&permissions));
-        let _held = [setup[0].1.pass().unwrap(), load[0].1.pass().unwrap()];
-        assert!(setup[0].1.pass().is_err() && load[0].1.pass().is_err());
+        let _held = [
+            setup[0].1.admit_request().unwrap(),
+            load[0].1.admit_request().unwrap(),
+        ];
+        assert!(setup[0].1.admit_request().is_err() && load[0].1.admit_request().is_err());
         let other = Licence::default().caps(&permissions);
-        assert!(other[0].1.pass().is_ok());
+        assert!(other[0].1.admit_request().is_ok());
     }
 }

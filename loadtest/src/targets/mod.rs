@@ -1,4 +1,5 @@
-//! Where traffic may go: loopback, targets that a scenario started itself, and those that a team lists.
+//! The permitted destinations: loopback, targets that a scenario started, and targets that a team
+//! lists.
 
 mod allowance;
 mod class;
@@ -10,8 +11,8 @@ mod own;
 mod permissions;
 mod proof;
 
-pub(crate) use allowance::{Allowance, Pass};
-pub use guard::{NotPermitted, Refusal, Why};
+pub(crate) use allowance::{Allowance, RequestPass};
+pub use guard::{NotPermitted, Refusal, RefusalCause};
 pub(crate) use licence::Licence;
 pub use listed::{KEYS, Listed, Mistake};
 pub use loadtest_model::record::{Offline, Permit, PermittedBy};
@@ -19,4 +20,4 @@ pub(crate) use own::give_up;
 pub use own::{LastOutput, ServerEnd, Target, TargetCommand, TargetError};
 pub use permissions::{FILE_NAME, Known, Permissions, PermissionsError};
 pub use proof::PATH as PROOF_PATH;
-pub(crate) use proof::{LONGEST as LONGEST_PROOF, Statement};
+pub(crate) use proof::{MAX_LENGTH as LONGEST_PROOF, Statement};

@@ -1,48 +1,48 @@
-//! A network of this process's own, in which there is nothing but loopback: what no list of targets can
-//! promise, since a scenario is code that may open sockets of its own.
+//! A private network of this process with nothing but loopback. A list of targets cannot promise that,
+//! since a scenario is code that may open sockets.
 
 use loadtest_model::protocol::{OFFLINE_VARIABLE, is_offline_wanted};
 use loadtest_model::record::Offline;
 use std::sync::OnceLock;
 
-/// Why this process cannot be kept from the network.
+/// The reason why this process cannot be kept from the network.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Denied {
+pub(crate) struct OfflineDenied {
     pub(crate) message: String,
     pub(crate) help: Option<String>,
 }
 
-/// What became of the question, which is asked once.
-static STATE: OnceLock<Result<Option<Offline>, Denied>> = OnceLock::new();
+/// The result of the one attempt to go offline.
+static OFFLINE_STATE: OnceLock<Result<Option<Offline>, OfflineDenied>> = OnceLock::new();
 
 /// Leaves the network behind where the environment asks for it; to be called while nothing else runs.
 pub(crate) fn enter() {
-    STATE.get_or_init(|| {
+    OFFLINE_STATE.get_or_init(|| {
         let value = std::env::var_os(OFFLINE_VARIABLE);
         let value = value.as_ref().map(|value| value.to_string_lossy());
-        let is_wanted = is_offline_wanted(value.as_deref()).map_err(|message| Denied {
+        let is_wanted = is_offline_wanted(value.as_deref()).map_err(|message| OfflineDenied {
             message,
             help: None,
         })?;
-        is_wanted.then(system::leave).transpose()
+        is_wanted.then(system::enter_namespace).transpose()
     });
 }
 
-/// How it is known that nothing but loopback can be reached, if that is so.
+/// Returns the proof that only loopback can be reached, if it was asked for.
 pub(crate) fn proof() -> Option<&'static Offline> {
-    STATE.get()?.as_ref().ok()?.as_ref()
+    OFFLINE_STATE.get()?.as_ref().ok()?.as_ref()
 }
 
-/// Why it could not be made so, if it was asked for.
-pub(crate) fn denied() -> Option<&'static Denied> {
-    STATE.get()?.as_ref().err()
+/// Returns why that failed, if it was asked for.
+pub(crate) fn denied() -> Option<&'static OfflineDenied> {
+    OFFLINE_STATE.get()?.as_ref().err()
 }
 
 #[cfg(target_os = "linux")]
 mod system {
     //! A user namespace, which lets anybody have a network namespace, and that.
 
-    use super::{Denied, Offline};
+    use super::{Offline, OfflineDenied};
     use nix::errno::Errno;
     use nix::sched::{CloneFlags, unshare};
     use socket2::{Domain, Protocol, Socket, Type};
@@ -50,49 +50,50 @@ mod system {
     use std::io::{self, Read as _};
     use std::os::unix::fs::MetadataExt as _;
 
-    pub(super) fn leave() -> Result<Offline, Denied> {
-        let before =
-            namespace().map_err(|error| broken("could not look at the network", &error))?;
+    pub(super) fn enter_namespace() -> Result<Offline, OfflineDenied> {
+        let before = current_namespace()
+            .map_err(|error| system_failure("could not look at the network", &error))?;
         // Within, nobody is known until it is said who they are.
         let process = fs::metadata("/proc/self")
-            .map_err(|error| broken("could not see who runs it", &error))?;
+            .map_err(|error| system_failure("could not see who runs it", &error))?;
         match unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET) {
             Ok(()) => {}
             // It may be kept from the network already: `docker run --network none`.
-            Err(errno) => return alone().map_err(|()| refused(errno)),
+            Err(errno) => return prove_isolation().map_err(|()| namespace_refused(errno)),
         }
         // Files keep their owner, and who runs this keeps their name.
-        stay(process.uid(), process.gid())
-            .map_err(|error| broken("could not stay the same user", &error))?;
-        raise_loopback().map_err(|error| broken("could not set loopback up", &error))?;
-        let offline = here().map_err(|error| broken("could not look at the network", &error))?;
+        map_identity(process.uid(), process.gid())
+            .map_err(|error| system_failure("could not stay the same user", &error))?;
+        raise_loopback().map_err(|error| system_failure("could not set loopback up", &error))?;
+        let offline = read_interfaces()
+            .map_err(|error| system_failure("could not look at the network", &error))?;
         if offline.namespace == before {
             let same = io::Error::other("it is still the one of before");
-            return Err(broken("could not leave the network", &same));
+            return Err(system_failure("could not leave the network", &same));
         }
         Ok(offline)
     }
 
     /// The proof without a namespace of one's own, where there is only loopback in this one.
-    fn alone() -> Result<Offline, ()> {
-        let offline = here().map_err(drop)?;
+    fn prove_isolation() -> Result<Offline, ()> {
+        let offline = read_interfaces().map_err(drop)?;
         (offline.interfaces == ["lo"]).then_some(offline).ok_or(())
     }
 
-    fn here() -> io::Result<Offline> {
+    fn read_interfaces() -> io::Result<Offline> {
         Ok(Offline {
-            namespace: namespace()?,
-            interfaces: interfaces(&fs::read_to_string("/proc/self/net/dev")?),
+            namespace: current_namespace()?,
+            interfaces: parse_interfaces(&fs::read_to_string("/proc/self/net/dev")?),
         })
     }
 
-    fn namespace() -> io::Result<String> {
+    fn current_namespace() -> io::Result<String> {
         let link = fs::read_link("/proc/self/ns/net")?;
         Ok(link.to_string_lossy().into_owned())
     }
 
-    /// Those of `/proc/net/dev`, which has two lines of headings.
-    pub(super) fn interfaces(table: &str) -> Vec<String> {
+    /// Parses the interface names of `/proc/net/dev`, which has two lines of headings.
+    pub(super) fn parse_interfaces(table: &str) -> Vec<String> {
         let names = table
             .lines()
             .skip(2)
@@ -100,7 +101,7 @@ mod system {
         names.map(|(name, _)| name.trim().to_owned()).collect()
     }
 
-    fn stay(user: u32, group: u32) -> io::Result<()> {
+    fn map_identity(user: u32, group: u32) -> io::Result<()> {
         fs::write("/proc/self/uid_map", format!("{user} {user} 1\n"))?;
         fs::write("/proc/self/setgroups", "deny")?;
         fs::write("/proc/self/gid_map", format!("{group} {group} 1\n"))
@@ -115,7 +116,7 @@ mod system {
     const LOOPBACK: u32 = 1;
     const ROUTE_NETLINK: (i32, i32) = (16, 0);
 
-    /// What `ip link set lo up` does: one message of rtnetlink(7) and its answer.
+    /// Does what `ip link set lo up` does: one message of rtnetlink(7) and its answer.
     fn raise_loopback() -> io::Result<()> {
         let (domain, protocol) = ROUTE_NETLINK;
         let mut socket = Socket::new(
@@ -123,10 +124,10 @@ mod system {
             Type::DGRAM,
             Some(Protocol::from(protocol)),
         )?;
-        socket.send(&set_up(LOOPBACK))?;
+        socket.send(&set_up_message(LOOPBACK))?;
         let mut answer = [0; 64];
         let length = socket.read(&mut answer)?;
-        match errno(&answer[..length]) {
+        match parse_errno(&answer[..length]) {
             Some(0) => Ok(()),
             Some(errno) => Err(io::Error::from_raw_os_error(-errno)),
             None => Err(io::Error::other("the system did not answer the question")),
@@ -134,7 +135,7 @@ mod system {
     }
 
     /// A header and a `struct ifinfomsg`, in the byte order of the machine.
-    fn set_up(interface: u32) -> Vec<u8> {
+    fn set_up_message(interface: u32) -> Vec<u8> {
         const LENGTH: u32 = 32;
         let mut message = Vec::with_capacity(LENGTH as usize);
         message.extend(LENGTH.to_ne_bytes());
@@ -148,21 +149,21 @@ mod system {
         message
     }
 
-    /// What an acknowledgement says: zero, or what went wrong as a negative number.
-    fn errno(answer: &[u8]) -> Option<i32> {
+    /// Returns the error number of an acknowledgement: zero, or a negative number.
+    fn parse_errno(answer: &[u8]) -> Option<i32> {
         let kind = u16::from_ne_bytes(answer.get(4..6)?.try_into().ok()?);
         let errno = i32::from_ne_bytes(answer.get(16..20)?.try_into().ok()?);
         (kind == ERROR).then_some(errno)
     }
 
-    fn broken(what: &str, error: &io::Error) -> Denied {
-        Denied {
+    fn system_failure(what: &str, error: &io::Error) -> OfflineDenied {
+        OfflineDenied {
             message: format!("{NOT_OFFLINE}: {what}: {error}"),
-            help: Some(format!("{}{ELSEWHERE}", told_by_the_system())),
+            help: Some(format!("{}{ELSEWHERE}", unprivileged_namespaces_hint())),
         }
     }
 
-    fn refused(errno: Errno) -> Denied {
+    fn namespace_refused(errno: Errno) -> OfflineDenied {
         let why = match errno {
             Errno::EINVAL => {
                 "this process has threads already, or its system has no user namespaces"
@@ -170,9 +171,9 @@ mod system {
             Errno::ENOSPC | Errno::EUSERS => "no further user namespaces are allowed",
             _ => "the system does not let it have a network of its own",
         };
-        Denied {
+        OfflineDenied {
             message: format!("{NOT_OFFLINE}: {why} ({})", errno.desc()),
-            help: Some(format!("{}{ELSEWHERE}", told_by_the_system())),
+            help: Some(format!("{}{ELSEWHERE}", unprivileged_namespaces_hint())),
         }
     }
 
@@ -199,7 +200,7 @@ mod system {
         ),
     ];
 
-    fn told_by_the_system() -> String {
+    fn unprivileged_namespaces_hint() -> String {
         let forbids = |(path, value, _): &&(&str, &str, &str)| {
             fs::read_to_string(path).is_ok_and(|text| text.trim() == *value)
         };
@@ -221,8 +222,8 @@ mod system {
         #[test]
         fn interfaces_are_read_as_the_system_lists_them() {
             let table = "Inter-|   Receive\n face |bytes\n    lo:  84 1\nenp3s0: 9 9\n";
-            assert_eq!(interfaces(table), ["lo", "enp3s0"]);
-            let own = here().unwrap();
+            assert_eq!(parse_interfaces(table), ["lo", "enp3s0"]);
+            let own = read_interfaces().unwrap();
             assert!(own.interfaces.iter().any(|name| name == "lo"));
             assert!(own.namespace.starts_with("net:["), "{}", own.namespace);
         }
@@ -231,33 +232,33 @@ mod system {
         fn an_answer_of_the_system_says_what_went_wrong() {
             let mut answer = [0_u8; 36];
             answer[4..6].copy_from_slice(&ERROR.to_ne_bytes());
-            assert_eq!(errno(&answer), Some(0));
+            assert_eq!(parse_errno(&answer), Some(0));
             answer[16..20].copy_from_slice(&(-1_i32).to_ne_bytes());
-            assert_eq!(errno(&answer), Some(-1));
-            assert_eq!(errno(&answer[..18]), None);
+            assert_eq!(parse_errno(&answer), Some(-1));
+            assert_eq!(parse_errno(&answer[..18]), None);
             answer[4] = 3;
-            assert_eq!(errno(&answer), None);
-            assert_eq!(set_up(LOOPBACK).len(), 32);
+            assert_eq!(parse_errno(&answer), None);
+            assert_eq!(set_up_message(LOOPBACK).len(), 32);
         }
 
         #[test]
         fn a_process_with_threads_is_told_so_and_stays_where_it_is() {
-            let before = namespace().unwrap();
+            let before = current_namespace().unwrap();
             // The harness of the tests has threads.
-            let denied = leave().unwrap_err();
+            let denied = enter_namespace().unwrap_err();
             assert!(denied.message.contains("threads already"), "{denied:?}");
             assert!(denied.help.unwrap().contains("--network none"));
-            assert_eq!(namespace().unwrap(), before);
+            assert_eq!(current_namespace().unwrap(), before);
         }
     }
 }
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    use super::{Denied, Offline};
+    use super::{Offline, OfflineDenied};
 
-    pub(super) fn leave() -> Result<Offline, Denied> {
-        Err(Denied {
+    pub(super) fn enter_namespace() -> Result<Offline, OfflineDenied> {
+        Err(OfflineDenied {
             message: "only Linux can keep a load test from the network, so nothing was run"
                 .to_owned(),
             help: Some("run it in a container of Linux, or without `--offline`".to_owned()),

@@ -1,7 +1,7 @@
-//! What may be tested: loopback, targets of the scenario's own, and what `loadtest.toml` lists.
+//! The permissions: loopback, targets of the scenario's own, and those that `loadtest.toml` lists.
 
-use super::class::Class;
-use super::guard::{NotPermitted, Refusal, Why};
+use super::class::AddressClass;
+use super::guard::{NotPermitted, Refusal, RefusalCause};
 use super::listed::{Listed, Mistake};
 use crate::transport::{Host, Origin};
 use std::fmt;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// The file in which a team lists its targets.
 pub const FILE_NAME: &str = "loadtest.toml";
 
-/// Where requests may go besides loopback.
+/// The places besides loopback that requests may go to.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Permissions {
     /// The file they were read from.
@@ -23,7 +23,7 @@ pub struct Permissions {
     pub offline: bool,
 }
 
-/// What is known of a URL without asking anybody.
+/// The verdict on a URL without a lookup.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Known<'a> {
@@ -46,11 +46,11 @@ pub enum PermissionsError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// It says something that has no meaning.
-    #[error("{}", told(path, mistakes))]
+    #[error("{}", format_mistakes(path, mistakes))]
     Mistakes {
         /// The file.
         path: PathBuf,
@@ -59,14 +59,14 @@ pub enum PermissionsError {
     },
 }
 
-fn told(path: &Path, mistakes: &[Mistake]) -> String {
+fn format_mistakes(path: &Path, mistakes: &[Mistake]) -> String {
     let line = |one: &Mistake| format!("{}: line {}: {}", path.display(), one.line, one.message);
     mistakes.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 impl Permissions {
-    /// Those of a package: of the first `loadtest.toml` from its folder upward to that of its workspace, which
-    /// is the one that holds `Cargo.lock`.
+    /// Reads the permissions of a package: the first `loadtest.toml` from its folder upward to that of its
+    /// workspace, which holds `Cargo.lock`.
     ///
     /// # Errors
     /// The file cannot be read, or has mistakes in its targets.
@@ -103,14 +103,14 @@ impl Permissions {
         }
     }
 
-    /// What is known of an absolute URL; `None` of one that cannot be read.
+    /// Returns the verdict on an absolute URL; `None` if the URL cannot be read.
     pub fn known(&self, url: &str) -> Option<Known<'_>> {
         let origin = Origin::of(&url.parse().ok()?).ok()?;
         let entry = self.entry(&origin);
         Some(match origin.host {
             Host::Address(address) => match self.permit(&origin, address) {
                 Ok(()) => entry
-                    .filter(|_| Class::of(address) == Class::Listed)
+                    .filter(|_| AddressClass::of(address) == AddressClass::Listed)
                     .map_or(Known::Loopback, Known::Listed),
                 Err(_) => Known::Refused,
             },
@@ -135,15 +135,15 @@ impl Permissions {
     /// [`NotPermitted`], which says why and what to write where.
     pub(crate) fn permit(&self, origin: &Origin, address: IpAddr) -> Result<(), NotPermitted> {
         let address = address.to_canonical();
-        let why = match Class::of(address) {
-            Class::Loopback => return Ok(()),
-            Class::Never(what) => Why::Never(what),
-            Class::Listed if self.offline => Why::Offline,
-            Class::Listed => match self.entry(origin) {
+        let why = match AddressClass::of(address) {
+            AddressClass::Loopback => return Ok(()),
+            AddressClass::Never(what) => RefusalCause::Never(what),
+            AddressClass::Listed if self.offline => RefusalCause::Offline,
+            AddressClass::Listed => match self.entry(origin) {
                 Some(entry) if entry.has(address) => return Ok(()),
-                Some(entry) => Why::NotPinned { line: entry.line },
-                None => Why::NotListed {
-                    instead: self.other(origin).map(Listed::origin),
+                Some(entry) => RefusalCause::NotPinned { line: entry.line },
+                None => RefusalCause::NotListed {
+                    instead: self.other_entry(origin).map(Listed::origin),
                 },
             },
         };
@@ -175,12 +175,14 @@ impl Permissions {
         let is_pinned = self
             .entry(origin)
             .is_some_and(|entry| !entry.addresses.is_empty());
-        let strange = now
-            .iter()
-            .find(|address| !before.iter().any(|known| is_alike(*known, **address)));
+        let strange = now.iter().find(|address| {
+            !before
+                .iter()
+                .any(|known| same_network_kind(*known, **address))
+        });
         match strange {
-            Some(address) if !is_pinned && Class::of(*address) == Class::Listed => {
-                Err(self.refusal(origin, Some(*address), Why::Rebound))
+            Some(address) if !is_pinned && AddressClass::of(*address) == AddressClass::Listed => {
+                Err(self.refusal(origin, Some(*address), RefusalCause::Rebound))
             }
             _ => Ok(()),
         }
@@ -188,16 +190,16 @@ impl Permissions {
 
     /// Refuses a name that turned up only during the run: to look it up would already send something.
     pub(crate) fn refuse_unknown(&self, origin: &Origin) -> NotPermitted {
-        self.refusal(origin, None, Why::Unknown)
+        self.refusal(origin, None, RefusalCause::Unknown)
     }
 
-    /// Refuses a name that cannot be looked up, where nobody can be asked.
+    /// Refuses a name that cannot be looked up offline.
     pub(crate) fn refuse_offline(&self, origin: &Origin) -> NotPermitted {
-        self.refusal(origin, None, Why::Offline)
+        self.refusal(origin, None, RefusalCause::Offline)
     }
 
     /// Another entry of the same host.
-    fn other(&self, origin: &Origin) -> Option<&Listed> {
+    fn other_entry(&self, origin: &Origin) -> Option<&Listed> {
         let host = origin.host.to_string();
         self.targets.iter().find(|target| target.host == host)
     }
@@ -206,7 +208,7 @@ impl Permissions {
         &self,
         origin: &Origin,
         address: Option<IpAddr>,
-        why: Why,
+        why: RefusalCause,
     ) -> NotPermitted {
         NotPermitted::from(Refusal {
             host: origin.host.to_string(),
@@ -218,8 +220,8 @@ impl Permissions {
     }
 }
 
-/// Whether both are private addresses, or both public ones.
-fn is_alike(one: IpAddr, other: IpAddr) -> bool {
+/// Returns whether both addresses are private, or both public.
+fn same_network_kind(one: IpAddr, other: IpAddr) -> bool {
     let is_private = |address: IpAddr| match address.to_canonical() {
         IpAddr::V4(v4) => v4.is_private() || (v4.octets()[0] == 100 && v4.octets()[1] & 0xc0 == 64),
         IpAddr::V6(v6) => v6.is_unique_local(),

@@ -11,17 +11,17 @@
 //! `loadtest` is the version of this format and comes first, `owner` is that of the entry in `loadtest.toml`;
 //! the others may be left out.
 
-use super::listed::{Listed, rate};
+use super::listed::{Listed, parse_rate};
 use std::time::{Duration, SystemTime};
 
-/// Where the file is.
+/// The path of the file.
 pub const PATH: &str = "/.well-known/loadtest-authorization";
 /// It is no longer than this, in bytes.
-pub(crate) const LONGEST: usize = 4096;
-/// How often it is read again, unless it says otherwise.
-const RECHECK: Duration = Duration::from_secs(60);
+pub(crate) const MAX_LENGTH: usize = 4096;
+/// The default interval between two reads of the file.
+const DEFAULT_RECHECK: Duration = Duration::from_secs(60);
 
-/// What the file says.
+/// The content of the file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Statement {
     owner: String,
@@ -41,7 +41,7 @@ impl Statement {
             owner: String::new(),
             max_rate: None,
             until: None,
-            recheck: RECHECK,
+            recheck: DEFAULT_RECHECK,
         };
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         for (number, line) in (1..).zip(lines) {
@@ -56,7 +56,7 @@ impl Statement {
                 (1, _) => return Err("it does not begin with `loadtest: 1`".to_owned()),
                 (_, "owner") => value.clone_into(&mut statement.owner),
                 (_, "max-rate") => {
-                    let rate = rate(value).map_err(|_| wrong("a rate: `200/s`"))?;
+                    let rate = parse_rate(value).map_err(|_| wrong("a rate: `200/s`"))?;
                     statement.max_rate = Some(rate);
                 }
                 (_, "until") => {
@@ -67,7 +67,7 @@ impl Statement {
                 (_, "recheck") => {
                     let time = humantime::parse_duration(value);
                     let time = time.map_err(|_| wrong("a time: `60s`"))?;
-                    statement.recheck = time.clamp(Duration::from_secs(1), RECHECK);
+                    statement.recheck = time.clamp(Duration::from_secs(1), DEFAULT_RECHECK);
                 }
                 // What a later version adds must not be passed over: it may forbid something.
                 _ => return Err(format!("line {number}: the key `{key:.40}` is not known")),
@@ -79,7 +79,7 @@ impl Statement {
         Ok(statement)
     }
 
-    /// Whether it agrees to what `entry` says, `now`.
+    /// Checks that the statement agrees to `entry` at the time `now`.
     ///
     /// # Errors
     /// Why not, in words.

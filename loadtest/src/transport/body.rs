@@ -1,4 +1,4 @@
-//! Reads the body of an answer: kept, counted, or drained.
+//! Reads the body of a response: keeps, counts or drains it.
 
 use super::compression::Encoding;
 use super::connection::{Connection, Error};
@@ -8,56 +8,56 @@ use bytes::Bytes;
 use std::ops::ControlFlow;
 
 /// The largest body that is kept to be decoded.
-pub(super) const MAX_KEPT: u64 = 16 * 1024 * 1024;
-/// How much of an unexpected answer is read before the connection is given up instead.
-const MAX_DRAINED: u64 = 1024 * 1024;
-/// How much of an unexpected answer is kept.
-const SAMPLE: usize = 1024;
+pub(super) const MAX_KEPT_BODY: u64 = 16 * 1024 * 1024;
+/// The most of an unexpected response that is read; beyond it the connection is closed instead.
+const MAX_DRAINED_BODY: u64 = 1024 * 1024;
+/// The most of an unexpected response that is kept.
+const MAX_SAMPLE: usize = 1024;
 
-/// Why a body was not kept.
-pub(super) enum Unread {
-    /// It is larger than [`MAX_KEPT`].
+/// The reason why a body was not kept.
+pub(super) enum UnreadBody {
+    /// It is larger than [`MAX_KEPT_BODY`].
     TooLarge,
     /// It broke off.
     Broken(Error),
 }
 
-/// How much memory a body gets before it is there.
-const RESERVED: u64 = 1024 * 1024;
+/// The most memory that is reserved for a body in advance.
+const MAX_RESERVED: u64 = 1024 * 1024;
 
 /// Keeps the body.
-pub(super) async fn keep(connection: &mut Connection) -> Result<Bytes, Unread> {
+pub(super) async fn read_kept(connection: &mut Connection) -> Result<Bytes, UnreadBody> {
     let announced = connection.announced();
-    if announced > MAX_KEPT {
-        return Err(Unread::TooLarge);
+    if announced > MAX_KEPT_BODY {
+        return Err(UnreadBody::TooLarge);
     }
     let mut whole = Vec::new();
     let read = connection.body(|data| {
-        if (whole.len() + data.len()) as u64 > MAX_KEPT {
+        if (whole.len() + data.len()) as u64 > MAX_KEPT_BODY {
             return ControlFlow::Break(());
         }
         if whole.capacity() == 0 {
-            whole.reserve_exact((announced.min(RESERVED) as usize).max(data.len()));
+            whole.reserve_exact((announced.min(MAX_RESERVED) as usize).max(data.len()));
         }
         whole.extend_from_slice(data);
         ControlFlow::Continue(())
     });
-    if read.await.map_err(Unread::Broken)? {
+    if read.await.map_err(UnreadBody::Broken)? {
         Ok(whole.into())
     } else {
-        Err(Unread::TooLarge)
+        Err(UnreadBody::TooLarge)
     }
 }
 
 /// Reads the body to its end and keeps nothing.
-pub(super) async fn discard(connection: &mut Connection) -> Result<(), Error> {
+pub(super) async fn drain_body(connection: &mut Connection) -> Result<(), Error> {
     let read = connection.body(|_| ControlFlow::Continue(()));
     read.await.map(drop)
 }
 
 /// Reads the body to its end and keeps what is shown of it.
-pub(super) async fn start(connection: &mut Connection) -> Result<Bytes, Error> {
-    let limit = hop::read();
+pub(super) async fn read_excerpt(connection: &mut Connection) -> Result<Bytes, Error> {
+    let limit = hop::hop_read_limit();
     let mut kept = Vec::new();
     let read = connection.body(|data| {
         kept.extend_from_slice(&data[..data.len().min(limit - kept.len())]);
@@ -68,14 +68,14 @@ pub(super) async fn start(connection: &mut Connection) -> Result<Bytes, Error> {
 }
 
 /// Reads an unexpected answer for its first `limit` bytes, and says whether the end was reached.
-pub(super) async fn sample(connection: &mut Connection, limit: usize) -> (Vec<u8>, bool) {
+pub(super) async fn read_sample(connection: &mut Connection, limit: usize) -> (Vec<u8>, bool) {
     let mut kept = Vec::new();
     let mut read = 0;
     let complete = connection.body(|data| {
         let wanted = data.len().min(limit - kept.len());
         kept.extend_from_slice(&data[..wanted]);
         read += data.len() as u64;
-        if read > MAX_DRAINED {
+        if read > MAX_DRAINED_BODY {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
@@ -85,31 +85,32 @@ pub(super) async fn sample(connection: &mut Connection, limit: usize) -> (Vec<u8
     (kept, complete)
 }
 
-/// How much of an unexpected answer is read for a sample: where a secret lies across its end, all of that.
-pub(super) fn sampled() -> usize {
-    SAMPLE + secrets::slack()
+/// Returns how much of an unexpected response is read for a sample. It is more if a secret may lie across its
+/// end.
+pub(super) fn sample_read_limit() -> usize {
+    MAX_SAMPLE + secrets::lookahead_len()
 }
 
-/// The text of a sample: never longer than [`SAMPLE`], whatever redaction and repair add.
-pub(super) fn text(mut kept: Vec<u8>, encoding: &Encoding) -> Option<String> {
-    let most = sampled();
+/// The text of a sample: never longer than [`MAX_SAMPLE`], whatever redaction and repair add.
+pub(super) fn sample_text(mut kept: Vec<u8>, encoding: &Encoding) -> Option<String> {
+    let most = sample_read_limit();
     kept.truncate(most);
     let is_cut = kept.len() == most;
     let Some(mut kept) = encoding.excerpt(kept, most) else {
         return Some(format!("(encoded as {})", encoding.names()));
     };
-    kept.truncate(secrets::cut(&kept, SAMPLE, is_cut));
+    kept.truncate(secrets::safe_cut(&kept, MAX_SAMPLE, is_cut));
     if kept.is_empty() {
         return None;
     }
     let text = String::from_utf8_lossy(&kept);
     // A character cut in two by the limit is left out, not shown as a replacement.
     let text = match text.strip_suffix('\u{fffd}') {
-        Some(whole) if kept.len() == SAMPLE => whole,
+        Some(whole) if kept.len() == MAX_SAMPLE => whole,
         _ => &text,
     };
-    let mut text = redact::text(text).into_owned();
-    let mut end = text.len().min(SAMPLE);
+    let mut text = redact::redact_text(text).into_owned();
+    let mut end = text.len().min(MAX_SAMPLE);
     while !text.is_char_boundary(end) {
         end -= 1;
     }

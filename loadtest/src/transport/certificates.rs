@@ -1,4 +1,4 @@
-//! Reads the PEM files that a scenario names: whom to trust, and who the users are.
+//! Reads the PEM files that a scenario names: authorities and identities.
 
 use super::network::NetworkError;
 use rustls::RootCertStore;
@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 struct PemFile {
     option: &'static str,
     path: PathBuf,
-    /// What belongs into it.
+    /// The expected content.
     wanted: &'static str,
 }
 
 /// The certificates to trust in the file `name` of the option `ca`, relative to `root`.
-pub(super) fn authorities(
+pub(super) fn read_authorities(
     root: &Path,
     name: &str,
 ) -> Result<Vec<CertificateDer<'static>>, NetworkError> {
@@ -27,11 +27,11 @@ pub(super) fn authorities(
         path: root.join(name),
         wanted: "put the certificates to trust there, as PEM",
     };
-    let certificates = file.certificates(&file.read()?)?;
+    let certificates = file.parse_certificates(&file.read_bytes()?)?;
     let mut store = RootCertStore::empty();
     for (i, certificate) in certificates.iter().enumerate() {
         store.add(certificate.clone()).map_err(|error| {
-            file.refuse(&format!(
+            file.bad_file(&format!(
                 "its certificate {} cannot be used: {error}",
                 i + 1
             ))
@@ -41,7 +41,7 @@ pub(super) fn authorities(
 }
 
 /// The certificate and key in the file `name` of the option `identity`, relative to `root`.
-pub(super) fn identity(
+pub(super) fn read_identity(
     root: &Path,
     name: &str,
     provider: &CryptoProvider,
@@ -51,29 +51,29 @@ pub(super) fn identity(
         path: root.join(name),
         wanted: "put the certificate of the client and its private key there, as PEM",
     };
-    let text = file.read()?;
-    let certificates = file.certificates(&text)?;
+    let text = file.read_bytes()?;
+    let certificates = file.parse_certificates(&text)?;
     let key = match PrivateKeyDer::from_pem_slice(&text) {
         Ok(key) => key,
-        Err(pem::Error::NoItemsFound) if is_encrypted(&text) => {
-            return Err(file.refuse(
+        Err(pem::Error::NoItemsFound) if is_encrypted_key(&text) => {
+            return Err(file.bad_file(
                 "its private key is encrypted, and there is nobody to ask for the password; \
                  decrypt it: `openssl pkey -in client.pem -out key.pem`",
             ));
         }
         Err(pem::Error::NoItemsFound) => {
-            return Err(file.refuse("it holds no private key (`-----BEGIN PRIVATE KEY-----`)"));
+            return Err(file.bad_file("it holds no private key (`-----BEGIN PRIVATE KEY-----`)"));
         }
-        Err(error) => return Err(file.refuse(&format!("its private key is broken: {error}"))),
+        Err(error) => return Err(file.bad_file(&format!("its private key is broken: {error}"))),
     };
-    if is_encrypted(&text) {
-        return Err(file.refuse(
+    if is_encrypted_key(&text) {
+        return Err(file.bad_file(
             "its private key is encrypted, and there is nobody to ask for the password; \
              decrypt it: `openssl pkey -in client.pem -out key.pem`",
         ));
     }
     CertifiedKey::from_der(certificates, key, provider).map_err(|error| {
-        file.refuse(&match error {
+        file.bad_file(&match error {
             rustls::Error::InconsistentKeys(_) => {
                 "its private key is not that of its first certificate".to_owned()
             }
@@ -83,29 +83,32 @@ pub(super) fn identity(
 }
 
 /// Encrypted keys, as PKCS #8 and as OpenSSL once wrote them.
-fn is_encrypted(text: &[u8]) -> bool {
+fn is_encrypted_key(text: &[u8]) -> bool {
     let text = String::from_utf8_lossy(text);
     text.contains("-----BEGIN ENCRYPTED PRIVATE KEY-----")
         || text.contains("Proc-Type: 4,ENCRYPTED")
 }
 
 impl PemFile {
-    fn read(&self) -> Result<Vec<u8>, NetworkError> {
+    fn read_bytes(&self) -> Result<Vec<u8>, NetworkError> {
         std::fs::read(&self.path).map_err(|error| {
             let what = match error.kind() {
                 io::ErrorKind::NotFound => "there is no such file".to_owned(),
                 _ => format!("it cannot be read: {error}"),
             };
-            self.refuse(&format!("{what}; {}", self.wanted))
+            self.bad_file(&format!("{what}; {}", self.wanted))
         })
     }
 
-    fn certificates(&self, text: &[u8]) -> Result<Vec<CertificateDer<'static>>, NetworkError> {
+    fn parse_certificates(
+        &self,
+        text: &[u8],
+    ) -> Result<Vec<CertificateDer<'static>>, NetworkError> {
         let certificates: Vec<_> = CertificateDer::pem_slice_iter(text)
             .collect::<Result<_, _>>()
-            .map_err(|error| self.refuse(&format!("it is no PEM file: {error}")))?;
+            .map_err(|error| self.bad_file(&format!("it is no PEM file: {error}")))?;
         if certificates.is_empty() {
-            return Err(self.refuse(&format!(
+            return Err(self.bad_file(&format!(
                 "it holds no certificate (`-----BEGIN CERTIFICATE-----`); {}",
                 self.wanted
             )));
@@ -113,7 +116,7 @@ impl PemFile {
         Ok(certificates)
     }
 
-    fn refuse(&self, reason: &str) -> NetworkError {
+    fn bad_file(&self, reason: &str) -> NetworkError {
         NetworkError::BadFile {
             option: self.option,
             path: self.path.clone(),

@@ -1,6 +1,6 @@
 //! Undoes the compression of a body, bounded in size and in growth.
 
-use super::body::MAX_KEPT;
+use super::body::MAX_KEPT_BODY;
 use super::{ErrorKind, Failure};
 use bytes::Bytes;
 use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
@@ -8,17 +8,17 @@ use http::header::CONTENT_ENCODING;
 use http::{HeaderMap, HeaderValue};
 use std::io::{self, BufRead, Read};
 
-/// What is asked for where a body is read.
-pub(super) const ACCEPTED: HeaderValue = HeaderValue::from_static("gzip, deflate");
+/// The encodings that a request asks for if the body is read.
+pub(super) const ACCEPTED_ENCODINGS: HeaderValue = HeaderValue::from_static("gzip, deflate");
 
-/// How many times its compressed size a body may grow to; DEFLATE can reach 1032.
-const MAX_RATIO: usize = 250;
-/// How `gzip` data begins.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// The largest growth of a body by decompression; DEFLATE can reach 1032.
+const MAX_GROWTH: usize = 250;
+/// The first bytes of `gzip` data.
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// Below this size the growth does not matter.
-const HARMLESS: usize = 1024 * 1024;
+const UNCHECKED_SIZE: usize = 1024 * 1024;
 
-/// How a body is encoded: the names in the order of their application, `None` for not at all.
+/// The encodings of a body in the order of application; `None` for an unencoded one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Encoding(Option<String>);
 
@@ -26,7 +26,7 @@ impl Encoding {
     /// Not encoded.
     pub(super) const NONE: Self = Self(None);
 
-    /// What the headers of an answer say.
+    /// Reads the encoding from the headers of a response.
     pub(super) fn of(headers: &HeaderMap) -> Self {
         if !headers.contains_key(CONTENT_ENCODING) {
             return Self(None);
@@ -53,7 +53,7 @@ impl Encoding {
             if body.is_empty() {
                 break;
             }
-            plain = Some(step(name, body)?);
+            plain = Some(decode_step(name, body)?);
         }
         Ok(plain.map(Bytes::from))
     }
@@ -66,7 +66,7 @@ impl Encoding {
         let mut bytes = body;
         for name in names.rsplit(", ") {
             let mut start = Vec::new();
-            let mut decoder = decoder(name, &bytes)?.take(length as u64);
+            let mut decoder = make_decoder(name, &bytes)?.take(length as u64);
             // It breaks off where only the start is there.
             let mut piece = [0; 256];
             while let Ok(count @ 1..) = decoder.read(&mut piece) {
@@ -84,14 +84,14 @@ impl Encoding {
 }
 
 /// A decoder that knows how much of its input is left.
-enum Decoder<'a> {
+enum CountingDecoder<'a> {
     Gzip(MultiGzDecoder<&'a [u8]>),
     Zlib(ZlibDecoder<&'a [u8]>),
     Deflate(DeflateDecoder<&'a [u8]>),
 }
 
-impl Decoder<'_> {
-    fn left(&self) -> usize {
+impl CountingDecoder<'_> {
+    fn bytes_left(&self) -> usize {
         match self {
             Self::Gzip(decoder) => decoder.get_ref().len(),
             Self::Zlib(decoder) => decoder.get_ref().len(),
@@ -100,7 +100,7 @@ impl Decoder<'_> {
     }
 }
 
-impl Read for Decoder<'_> {
+impl Read for CountingDecoder<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Gzip(decoder) => decoder.read(buf),
@@ -110,9 +110,9 @@ impl Read for Decoder<'_> {
     }
 }
 
-fn decoder<'a>(name: &str, mut body: &'a [u8]) -> Option<Decoder<'a>> {
+fn make_decoder<'a>(name: &str, mut body: &'a [u8]) -> Option<CountingDecoder<'a>> {
     match name {
-        "gzip" | "x-gzip" => Some(Decoder::Gzip(MultiGzDecoder::new(body))),
+        "gzip" | "x-gzip" => Some(CountingDecoder::Gzip(MultiGzDecoder::new(body))),
         // Meant is the zlib format (RFC 9110, section 8.4.1.2), but some servers send it bare.
         "deflate" => {
             let start = body.fill_buf().unwrap_or_default();
@@ -123,29 +123,29 @@ fn decoder<'a>(name: &str, mut body: &'a [u8]) -> Option<Decoder<'a>> {
                 _ => true,
             };
             Some(if is_zlib {
-                Decoder::Zlib(ZlibDecoder::new(body))
+                CountingDecoder::Zlib(ZlibDecoder::new(body))
             } else {
-                Decoder::Deflate(DeflateDecoder::new(body))
+                CountingDecoder::Deflate(DeflateDecoder::new(body))
             })
         }
         _ => None,
     }
 }
 
-fn step(name: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
-    if name.ends_with("gzip") && !body.starts_with(&GZIP) {
+fn decode_step(name: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
+    if name.ends_with("gzip") && !body.starts_with(&GZIP_MAGIC) {
         return Err(Failure::new(
             ErrorKind::BodyDecode,
             format!("the body is no `{name}` data, though its `content-encoding` says so"),
         ));
     }
-    let mut decoder = decoder(name, body).ok_or_else(|| {
+    let mut decoder = make_decoder(name, body).ok_or_else(|| {
         Failure::new(
             ErrorKind::BodyDecode,
             format!("the body is encoded as `{name}`, which was not asked for and cannot be read"),
         )
     })?;
-    let mut plain = Vec::with_capacity(body.len().saturating_mul(4).min(HARMLESS));
+    let mut plain = Vec::with_capacity(body.len().saturating_mul(4).min(UNCHECKED_SIZE));
     let mut piece = vec![0; 16 * 1024];
     loop {
         match decoder.read(&mut piece) {
@@ -164,19 +164,22 @@ fn step(name: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
                 ));
             }
         }
-        let read = body.len() - decoder.left();
-        if plain.len() > HARMLESS && plain.len() / MAX_RATIO > read {
+        let read = body.len() - decoder.bytes_left();
+        if plain.len() > UNCHECKED_SIZE && plain.len() / MAX_GROWTH > read {
             return Err(Failure::new(
                 ErrorKind::BodyRatio,
                 format!(
-                    "the `{name}` data of the body grows to more than {MAX_RATIO} times its size"
+                    "the `{name}` data of the body grows to more than {MAX_GROWTH} times its size"
                 ),
             ));
         }
-        if plain.len() as u64 > MAX_KEPT {
+        if plain.len() as u64 > MAX_KEPT_BODY {
             return Err(Failure::new(
                 ErrorKind::BodyTooLarge,
-                format!("the decoded body is larger than {} MiB", MAX_KEPT >> 20),
+                format!(
+                    "the decoded body is larger than {} MiB",
+                    MAX_KEPT_BODY >> 20
+                ),
             ));
         }
     }
@@ -257,9 +260,9 @@ mod tests {
 
     #[test]
     fn a_body_may_neither_explode_nor_be_unknown() {
-        let bomb = encoded("gzip", &vec![0; 4 * HARMLESS]);
+        let bomb = encoded("gzip", &vec![0; 4 * UNCHECKED_SIZE]);
         assert_eq!(decode(&["gzip"], bomb), Err(ErrorKind::BodyRatio));
-        let small = vec![0; HARMLESS];
+        let small = vec![0; UNCHECKED_SIZE];
         assert_eq!(decode(&["gzip"], encoded("gzip", &small)).unwrap(), small);
         // Noise that repeats: it is large without growing to more than a hundred times its size.
         let noise: Vec<u8> = (0..1024_u32)

@@ -1,13 +1,13 @@
 //! One connection to one origin: opened, and used for one request at a time.
 
 use super::http1::{self, Http1};
-use super::http2::SameThread;
-use super::meter::{MAX_HEAD, Meter, Metered, Stream};
+use super::http2::LocalExecutor;
+use super::meter::{MAX_HEAD, Meter, MeteredStream, TransportStream};
 use super::network::{Addresses, Network};
 use super::origin::Origin;
-use super::progress::add;
+use super::progress::add_phase;
 use super::tls::H2;
-use super::{ErrorKind, Failure, Phases, fault};
+use super::{ErrorKind, Failure, Phases, error_mapping};
 use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode, Version};
 use http_body::Body as _;
@@ -30,7 +30,7 @@ pub(super) struct Connection {
     pub(super) meter: Rc<Meter>,
 }
 
-/// What is spoken over it.
+/// The protocol of a connection.
 pub(super) enum Protocol {
     Http1(Box<Http1>),
     Http2(Http2),
@@ -44,7 +44,7 @@ pub(super) struct Http2 {
     driver: JoinHandle<()>,
 }
 
-/// Why there is no answer, or not all of it.
+/// The reason why a response is missing or incomplete.
 pub(super) enum Error {
     Http1(http1::Error),
     Http2(hyper::Error),
@@ -83,7 +83,7 @@ impl Drop for Http2 {
 }
 
 impl Connection {
-    /// Opens a connection to the first of `addresses` that answers, from `preferred` on.
+    /// Opens a connection to the first of `addresses` that accepts, starting at `preferred`.
     ///
     /// `preferred` becomes the one that answered. `during_tls` is told when the handshake begins.
     pub(super) async fn open(
@@ -97,14 +97,14 @@ impl Connection {
         let begin = Instant::now();
         let tcp = connect(addresses, preferred).await;
         let connected = Instant::now();
-        add(&mut phases.connect, connected - begin);
+        add_phase(&mut phases.connect, connected - begin);
         let tcp = tcp?;
         let mut is_http2 = network.http == HttpVersion::Http2;
         let stream = if origin.https {
             during_tls();
             let tls = network.tls.connect(&origin.host, tcp).await;
-            add(&mut phases.tls, connected.elapsed());
-            let tls = tls.map_err(|error| fault::in_handshake(&error))?;
+            add_phase(&mut phases.tls, connected.elapsed());
+            let tls = tls.map_err(|error| error_mapping::handshake_failure(&error))?;
             let chosen = tls.get_ref().1.alpn_protocol() == Some(H2);
             if is_http2 && !chosen {
                 return Err(Failure::new(
@@ -113,18 +113,20 @@ impl Connection {
                 ));
             }
             is_http2 = chosen;
-            Stream::Tls(Box::new(tls))
+            TransportStream::Tls(Box::new(tls))
         } else {
-            Stream::Plain(tcp)
+            TransportStream::Plain(tcp)
         };
         let meter = Rc::new(Meter::default());
-        let io = Metered::new(stream, Rc::clone(&meter));
+        let io = MeteredStream::new(stream, Rc::clone(&meter));
         let protocol = if is_http2 {
-            let (sender, connection) = http2::Builder::new(SameThread)
+            let (sender, connection) = http2::Builder::new(LocalExecutor)
                 .max_header_list_size(MAX_HEAD as u32)
                 .handshake(TokioIo::new(io))
                 .await
-                .map_err(|error| fault::before_head(&Error::Http2(error), &meter, false))?;
+                .map_err(|error| {
+                    error_mapping::head_failure(&Error::Http2(error), &meter, false)
+                })?;
             // What goes wrong in a driver reaches the request that is under way; without one nobody minds.
             let driver = async move { drop(connection.await) };
             Protocol::Http2(Http2 {
@@ -138,10 +140,10 @@ impl Connection {
         Ok(Self { protocol, meter })
     }
 
-    /// Whether the connection can take another request at once.
+    /// Returns whether the connection can take another request at once.
     pub(super) async fn ready(&mut self) -> bool {
         match &mut self.protocol {
-            Protocol::Http1(http1) => poll_fn(|cx| Poll::Ready(http1.rests(cx))).await,
+            Protocol::Http1(http1) => poll_fn(|cx| Poll::Ready(http1.is_idle(cx))).await,
             Protocol::Http2(http2) => {
                 for _ in 0..2 {
                     match poll_fn(|cx| Poll::Ready(http2.sender.poll_ready(cx))).await {
@@ -155,7 +157,7 @@ impl Connection {
         }
     }
 
-    /// Whether another request may follow the answer that was read.
+    /// Returns whether another request may follow the response that was read.
     pub(super) fn is_kept(&self) -> bool {
         match &self.protocol {
             Protocol::Http1(http1) => http1.is_kept(),
@@ -163,12 +165,12 @@ impl Connection {
         }
     }
 
-    /// Whether more came over it than was asked for.
+    /// Returns whether the server sent more than was asked for.
     pub(super) fn is_spoilt(&self) -> bool {
         matches!(&self.protocol, Protocol::Http1(http1) if http1.is_spoilt())
     }
 
-    /// How many bytes of the body are certain to come.
+    /// Returns the number of body bytes that are announced.
     pub(super) fn announced(&self) -> u64 {
         match &self.protocol {
             Protocol::Http1(http1) => http1.announced(),
@@ -224,7 +226,7 @@ async fn connect(addresses: &Addresses, preferred: &mut usize) -> Result<TcpStre
                 return Ok(stream);
             }
             Err(error) => {
-                let failure = fault::connecting(address, &error);
+                let failure = error_mapping::connect_failure(address, &error);
                 if failure.kind.is_ours() {
                     return Err(failure);
                 }

@@ -8,12 +8,12 @@ use std::time::{Duration, SystemTime};
 /// The most cookies a user keeps; the oldest goes first.
 const MAX_COOKIES: usize = 300;
 /// The largest name and value together that is kept, as in browsers.
-const MAX_SIZE: usize = 4096;
+const MAX_COOKIE_SIZE: usize = 4096;
 
 /// The cookies of one user.
 #[derive(Debug, Default)]
-pub(super) struct Jar {
-    /// In the order in which they were first set.
+pub(super) struct CookieJar {
+    /// The cookies, ordered by the time they were first set.
     cookies: Vec<Cookie>,
 }
 
@@ -21,7 +21,7 @@ pub(super) struct Jar {
 struct Cookie {
     name: String,
     value: String,
-    /// In the one spelling of hosts.
+    /// The domain, spelled as hosts are.
     domain: String,
     /// It goes to no other host below its domain.
     host_only: bool,
@@ -30,7 +30,7 @@ struct Cookie {
     expires: Option<SystemTime>,
 }
 
-impl Jar {
+impl CookieJar {
     pub(super) fn clear(&mut self) {
         self.cookies.clear();
     }
@@ -39,17 +39,17 @@ impl Jar {
         self.cookies.is_empty()
     }
 
-    /// Whether an answer with these headers sets or deletes cookies.
+    /// Returns whether a response with these headers sets or deletes cookies.
     pub(super) fn is_set_by(headers: &HeaderMap) -> bool {
         headers.contains_key(SET_COOKIE)
     }
 
     /// Keeps what the answer to a request for `path` at `origin` sets; forgets what it deletes.
-    pub(super) fn store(&mut self, headers: &HeaderMap, origin: &Origin, path: &str) {
+    pub(super) fn store_from(&mut self, headers: &HeaderMap, origin: &Origin, path: &str) {
         let now = SystemTime::now();
         for header in headers.get_all(SET_COOKIE) {
             if let Ok(text) = std::str::from_utf8(header.as_bytes()) {
-                self.set(text, &origin.host, path, now);
+                self.set_cookie(text, &origin.host, path, now);
             }
         }
     }
@@ -62,20 +62,20 @@ impl Jar {
         path: &str,
         own: impl Iterator<Item = &'a HeaderValue>,
     ) -> Option<HeaderValue> {
-        let own: Vec<&[u8]> = own.flat_map(names).collect();
-        self.text(origin, path, &own, SystemTime::now())
+        let own: Vec<&[u8]> = own.flat_map(cookie_names).collect();
+        self.header_text(origin, path, &own, SystemTime::now())
             .and_then(|text| HeaderValue::try_from(text).ok())
-            .map(secret)
+            .map(mark_sensitive)
     }
 
-    fn text(
+    fn header_text(
         &mut self,
         origin: &Origin,
         path: &str,
         own: &[&[u8]],
         now: SystemTime,
     ) -> Option<String> {
-        self.cookies.retain(|cookie| !cookie.is_over(now));
+        self.cookies.retain(|cookie| !cookie.is_expired(now));
         let path = path.split('?').next().unwrap_or(path);
         let host = origin.host.to_string();
         let mut fitting: Vec<&Cookie> = self
@@ -90,18 +90,18 @@ impl Jar {
             .collect();
         // The sort is stable: those of one length stay in the order of their creation.
         fitting.sort_by_key(|cookie| std::cmp::Reverse(cookie.path.len()));
-        let pairs: Vec<String> = fitting.into_iter().map(Cookie::pair).collect();
+        let pairs: Vec<String> = fitting.into_iter().map(Cookie::to_pair).collect();
         (!pairs.is_empty()).then(|| pairs.join("; "))
     }
 
-    fn set(&mut self, text: &str, host: &Host, path: &str, now: SystemTime) {
+    fn set_cookie(&mut self, text: &str, host: &Host, path: &str, now: SystemTime) {
         let Some(cookie) = Cookie::read(text, host, path, now) else {
             return;
         };
         let known = self.cookies.iter().position(|known| {
             known.name == cookie.name && known.domain == cookie.domain && known.path == cookie.path
         });
-        match (known, cookie.is_over(now)) {
+        match (known, cookie.is_expired(now)) {
             (Some(index), true) => drop(self.cookies.remove(index)),
             (None, true) => {}
             (Some(index), false) => self.cookies[index] = cookie,
@@ -125,7 +125,7 @@ impl Cookie {
         let mut parts = text.split(';');
         let (name, value) = parts.next()?.split_once('=')?;
         let (name, value) = (name.trim(), value.trim());
-        if name.is_empty() || name.len() + value.len() > MAX_SIZE {
+        if name.is_empty() || name.len() + value.len() > MAX_COOKIE_SIZE {
             return None;
         }
         let own = host.to_string();
@@ -147,20 +147,20 @@ impl Cookie {
                 "path" if value.starts_with('/') => value.clone_into(&mut cookie.path),
                 "path" => default_path(path).clone_into(&mut cookie.path),
                 "secure" => cookie.secure = true,
-                "max-age" => max_age = seconds(value).or(max_age),
-                "expires" => cookie.expires = date(value).or(cookie.expires),
+                "max-age" => max_age = parse_max_age(value).or(max_age),
+                "expires" => cookie.expires = parse_cookie_date(value).or(cookie.expires),
                 _ => {}
             }
         }
         if let Some(seconds) = max_age {
-            cookie.expires = after(now, seconds);
+            cookie.expires = checked_expiry(now, seconds);
         }
         match domain {
             None | Some("") => {}
             Some(domain) => {
                 let domain = domain.to_ascii_lowercase();
                 let is_shared = matches!(host, Host::Name(_)) && domain.contains('.');
-                if is_shared && is_below(&cookie.domain, &domain) {
+                if is_shared && is_subdomain(&cookie.domain, &domain) {
                     cookie.host_only = false;
                     cookie.domain = domain;
                 } else if domain != cookie.domain {
@@ -171,30 +171,30 @@ impl Cookie {
         Some(cookie)
     }
 
-    fn is_over(&self, now: SystemTime) -> bool {
+    fn is_expired(&self, now: SystemTime) -> bool {
         self.expires.is_some_and(|end| end <= now)
     }
 
     fn is_for_host(&self, text: &str, host: &Host) -> bool {
         text == self.domain
-            || !self.host_only && matches!(host, Host::Name(_)) && is_below(text, &self.domain)
+            || !self.host_only && matches!(host, Host::Name(_)) && is_subdomain(text, &self.domain)
     }
 
-    fn pair(&self) -> String {
+    fn to_pair(&self) -> String {
         format!("{}={}", self.name, self.value)
     }
 }
 
-/// What a request has in a header of its own, after what the jar has for it: in the order of curl.
-pub(super) fn joined(jar: &HeaderValue, own: &HeaderValue) -> HeaderValue {
+/// Joins the cookies of the jar and those of the request's own header, in the order of curl.
+pub(super) fn join_cookies(jar: &HeaderValue, own: &HeaderValue) -> HeaderValue {
     let own = own.as_bytes().trim_ascii();
     let between: &[u8] = if own.is_empty() { b"" } else { b"; " };
     let all = [jar.as_bytes(), between, own].concat();
-    HeaderValue::from_bytes(&all).map_or_else(|_| jar.clone(), secret)
+    HeaderValue::from_bytes(&all).map_or_else(|_| jar.clone(), mark_sensitive)
 }
 
 /// The names of the cookies in a header.
-fn names(header: &HeaderValue) -> impl Iterator<Item = &[u8]> {
+fn cookie_names(header: &HeaderValue) -> impl Iterator<Item = &[u8]> {
     let pairs = header.as_bytes().split(|byte| *byte == b';');
     pairs.map(|pair| {
         let end = pair.iter().position(|byte| *byte == b'=');
@@ -202,18 +202,18 @@ fn names(header: &HeaderValue) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-fn secret(mut value: HeaderValue) -> HeaderValue {
+fn mark_sensitive(mut value: HeaderValue) -> HeaderValue {
     value.set_sensitive(true);
     value
 }
 
-/// Whether `host` is `domain` or a name below it.
-fn is_below(host: &str, domain: &str) -> bool {
+/// Returns whether `host` is `domain` or a name below it.
+fn is_subdomain(host: &str, domain: &str) -> bool {
     host.strip_suffix(domain)
         .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
-/// Whether a cookie with `wanted` as its path goes to `path`.
+/// Returns whether a cookie with the path `wanted` is sent to `path`.
 fn path_matches(path: &str, wanted: &str) -> bool {
     path.strip_prefix(wanted)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || wanted.ends_with('/'))
@@ -228,7 +228,7 @@ fn default_path(path: &str) -> &str {
     }
 }
 
-fn seconds(text: &str) -> Option<i64> {
+fn parse_max_age(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
     let beyond = if text.starts_with('-') {
@@ -240,7 +240,7 @@ fn seconds(text: &str) -> Option<i64> {
 }
 
 /// `None` for a time beyond what the clock can tell, which is never.
-fn after(now: SystemTime, seconds: i64) -> Option<SystemTime> {
+fn checked_expiry(now: SystemTime, seconds: i64) -> Option<SystemTime> {
     match u64::try_from(seconds) {
         Ok(seconds @ 1..) => now.checked_add(Duration::from_secs(seconds)),
         _ => Some(SystemTime::UNIX_EPOCH),
@@ -248,7 +248,7 @@ fn after(now: SystemTime, seconds: i64) -> Option<SystemTime> {
 }
 
 /// Reads the dates of cookies, which servers write in many ways (RFC 6265, section 5.1.1).
-fn date(text: &str) -> Option<SystemTime> {
+fn parse_cookie_date(text: &str) -> Option<SystemTime> {
     const MONTHS: [&str; 12] = [
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ];
@@ -257,20 +257,20 @@ fn date(text: &str) -> Option<SystemTime> {
     for token in text.split(is_delimiter).filter(|token| !token.is_empty()) {
         let word = token.to_ascii_lowercase();
         if time.is_none() && token.contains(':') {
-            let mut parts = token.splitn(3, ':').map(|part| leading(part, 1..=2));
+            let mut parts = token.splitn(3, ':').map(|part| leading_number(part, 1..=2));
             if let (Some(Some(h)), Some(Some(m)), Some(Some(s))) =
                 (parts.next(), parts.next(), parts.next())
             {
                 time = Some((h, m, s));
             }
-        } else if let (None, Some(number)) = (day, leading(token, 1..=2)) {
+        } else if let (None, Some(number)) = (day, leading_number(token, 1..=2)) {
             day = Some(number);
         } else if let (None, Some(at)) = (
             month,
             MONTHS.iter().position(|month| word.starts_with(month)),
         ) {
             month = Some(at + 1);
-        } else if let (None, Some(number)) = (year, leading(token, 2..=4)) {
+        } else if let (None, Some(number)) = (year, leading_number(token, 2..=4)) {
             year = Some(match number {
                 70..=99 => number + 1900,
                 0..=69 => number + 2000,
@@ -289,7 +289,7 @@ fn date(text: &str) -> Option<SystemTime> {
 }
 
 /// The number at the start of `text`, if it has as many digits as allowed.
-fn leading(text: &str, digits: std::ops::RangeInclusive<usize>) -> Option<u16> {
+fn leading_number(text: &str, digits: std::ops::RangeInclusive<usize>) -> Option<u16> {
     let count = text.bytes().take_while(u8::is_ascii_digit).count();
     digits
         .contains(&count)
@@ -313,19 +313,20 @@ mod tests {
         (Origin::of(&uri).unwrap(), uri.path().to_owned())
     }
 
-    fn set(jar: &mut Jar, url: &str, text: &str) {
+    fn set(jar: &mut CookieJar, url: &str, text: &str) {
         let (origin, path) = split(url);
-        jar.set(text, &origin.host, &path, now());
+        jar.set_cookie(text, &origin.host, &path, now());
     }
 
-    fn sent(jar: &mut Jar, url: &str) -> String {
+    fn sent(jar: &mut CookieJar, url: &str) -> String {
         let (origin, path) = split(url);
-        jar.text(&origin, &path, &[], now()).unwrap_or_default()
+        jar.header_text(&origin, &path, &[], now())
+            .unwrap_or_default()
     }
 
     /// What goes to `to` after `from` has set `text`.
     fn goes(text: &str, from: &str, to: &str) -> bool {
-        let mut jar = Jar::default();
+        let mut jar = CookieJar::default();
         set(&mut jar, from, text);
         !sent(&mut jar, to).is_empty()
     }
@@ -444,17 +445,17 @@ mod tests {
         ] {
             assert_eq!(goes(text, url, url), lives, "{text}");
         }
-        let mut jar = Jar::default();
+        let mut jar = CookieJar::default();
         set(&mut jar, url, "a=1; max-age=10");
         let (origin, path) = split(url);
         let later = now() + Duration::from_secs(10);
-        assert_eq!(jar.text(&origin, &path, &[], later), None);
+        assert_eq!(jar.header_text(&origin, &path, &[], later), None);
         assert!(jar.cookies.is_empty());
     }
 
     #[test]
     fn a_deletion_takes_only_the_cookie_of_its_domain_and_path() {
-        let mut jar = Jar::default();
+        let mut jar = CookieJar::default();
         let url = "http://a.h.test/x/y";
         set(&mut jar, url, "k=1; path=/");
         set(&mut jar, url, "k=2; path=/x");
@@ -473,8 +474,12 @@ mod tests {
         for text in ["", "a", "=1", " =1", "a=\u{1}b", ";a=1"] {
             assert!(!goes(text, url, url), "{text:?}");
         }
-        assert!(!goes(&format!("a={}", "x".repeat(MAX_SIZE)), url, url));
-        let mut jar = Jar::default();
+        assert!(!goes(
+            &format!("a={}", "x".repeat(MAX_COOKIE_SIZE)),
+            url,
+            url
+        ));
+        let mut jar = CookieJar::default();
         set(&mut jar, url, " a = \"b=c\" ; unknown=1;;");
         assert_eq!(sent(&mut jar, url), "a=\"b=c\"");
         for i in 0..MAX_COOKIES {
@@ -490,7 +495,7 @@ mod tests {
             text in "[ -~\u{80}-\u{ff}]{0,60}",
             attribute in "(domain|path|expires|max-age|secure)=[ -:<-~]{0,30}",
         ) {
-            let mut jar = Jar::default();
+            let mut jar = CookieJar::default();
             for text in [text.clone(), format!("a=1; {attribute}"), format!("{text}; {attribute}")] {
                 set(&mut jar, "http://api.shop.test/x/y", &text);
             }
@@ -506,7 +511,7 @@ mod tests {
             let instant = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.unsigned_abs());
             for format in ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%Y %H:%M:%S GMT", "%a %b %d %H:%M:%S %Y"] {
                 let text = written.strftime(format).to_string();
-                prop_assert_eq!(date(&text), Some(instant), "{}", text);
+                prop_assert_eq!(parse_cookie_date(&text), Some(instant), "{}", text);
             }
         }
     }

@@ -12,7 +12,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 /// deadline is earlier. With a timeout of 30 s that is twice a minute, however many requests a
 /// user sends.
 #[derive(Debug, Default)]
-pub(super) struct Deadline {
+pub(super) struct DeadlineTimer {
     timer: Option<Pin<Box<Sleep>>>,
     /// Whom the timer wakes.
     wakes: Option<Waker>,
@@ -20,17 +20,17 @@ pub(super) struct Deadline {
 
 /// The deadline passed.
 #[derive(Debug)]
-pub(super) struct Elapsed;
+pub(super) struct DeadlinePassed;
 
-impl Deadline {
+impl DeadlineTimer {
     /// Waits for `future`, but no longer than until `deadline`.
     ///
     /// It is pinned already, since it is large, and would be moved here and pinned then.
-    pub(super) fn bound<F: Future>(
+    pub(super) fn run_until<F: Future>(
         &mut self,
         deadline: Instant,
         mut future: Pin<&mut F>,
-    ) -> impl Future<Output = Result<F::Output, Elapsed>> {
+    ) -> impl Future<Output = Result<F::Output, DeadlinePassed>> {
         poll_fn(move |cx| {
             if let Poll::Ready(output) = future.as_mut().poll(cx) {
                 return Poll::Ready(Ok(output));
@@ -53,7 +53,7 @@ impl Deadline {
             // Not held back where the future has used up the turn of its task, again and again perhaps.
             while pin!(unconstrained(timer.as_mut())).poll(cx).is_ready() {
                 if timer.deadline() >= deadline {
-                    return Poll::Ready(Err(Elapsed));
+                    return Poll::Ready(Err(DeadlinePassed));
                 }
                 timer.as_mut().reset(deadline);
             }
@@ -73,13 +73,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_deadline_holds_after_longer_and_shorter_ones() {
-        let mut deadline = Deadline::default();
+        let mut deadline = DeadlineTimer::default();
         for seconds in [30, 1, 5, 2, 60] {
             let start = Instant::now();
             let length = SECOND * seconds;
             assert!(
                 deadline
-                    .bound(start + length, pin!(pending::<()>()))
+                    .run_until(start + length, pin!(pending::<()>()))
                     .await
                     .is_err()
             );
@@ -89,33 +89,33 @@ mod tests {
 
     #[tokio::test]
     async fn a_deadline_holds_for_what_is_always_ready() {
-        let mut deadline = Deadline::default();
+        let mut deadline = DeadlineTimer::default();
         let busy = async {
             loop {
                 tokio::task::consume_budget().await;
             }
         };
         let end = Instant::now() + Duration::from_millis(1);
-        let bound: Result<(), _> = deadline.bound(end, pin!(busy)).await;
+        let bound: Result<(), _> = deadline.run_until(end, pin!(busy)).await;
         assert!(bound.is_err());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_timer_that_goes_off_early_does_not_end_a_request() {
-        let mut deadline = Deadline::default();
+        let mut deadline = DeadlineTimer::default();
         let armed = Instant::now() + 2 * SECOND;
-        assert!(deadline.bound(armed, pin!(ready(()))).await.is_ok());
-        let first = deadline.bound(armed, pin!(sleep(SECOND))).await;
+        assert!(deadline.run_until(armed, pin!(ready(()))).await.is_ok());
+        let first = deadline.run_until(armed, pin!(sleep(SECOND))).await;
         assert!(first.is_ok());
         // Armed for 1 s from now; this request may take 3 s and takes 2.
         let second = deadline
-            .bound(Instant::now() + 3 * SECOND, pin!(sleep(2 * SECOND)))
+            .run_until(Instant::now() + 3 * SECOND, pin!(sleep(2 * SECOND)))
             .await;
         assert!(second.is_ok());
         // Went off while nothing was under way.
         sleep(10 * SECOND).await;
         let third = deadline
-            .bound(Instant::now() + 3 * SECOND, pin!(sleep(2 * SECOND)))
+            .run_until(Instant::now() + 3 * SECOND, pin!(sleep(2 * SECOND)))
             .await;
         assert!(third.is_ok());
     }

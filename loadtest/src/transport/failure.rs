@@ -3,14 +3,14 @@
 use http::{HeaderMap, StatusCode};
 use loadtest_model::metrics::ErrorKind;
 
-/// Why a step failed.
+/// The failure of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// What kind of failure.
+    /// The kind.
     pub kind: ErrorKind,
     /// The status of the answer, where there was one.
     pub status: Option<StatusCode>,
-    /// What happened, in words; without secrets.
+    /// A description without secrets.
     pub message: String,
     /// The start of the body of an unexpected or unreadable answer: at most 1 KiB, redacted.
     pub sample: Option<String>,

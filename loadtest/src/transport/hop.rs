@@ -1,4 +1,4 @@
-//! What went over the wire, request by request, for those who watch.
+//! Records the requests on the wire for observers.
 
 use super::compression::Encoding;
 use crate::secrets;
@@ -6,14 +6,14 @@ use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Version};
 
-/// How much of an answer's body is kept for those who watch.
-pub(super) const SHOWN: usize = 64 * 1024;
+/// The most of a response body that is kept for an observer.
+pub(super) const MAX_SHOWN_BODY: usize = 64 * 1024;
 
-/// The requests of one call so far. In a box, since most calls have nobody who watches.
+/// The requests of one call so far. It is boxed, since most calls are not observed.
 #[derive(Debug, Default)]
 pub(super) struct Hops(pub(super) Vec<Hop>);
 
-/// One request that was written, and its answer.
+/// A request on the wire, and its response.
 ///
 /// A [`Call`](super::Call) has several where a redirect is followed, or where the transport repeats what a
 /// resting connection has lost.
@@ -29,7 +29,7 @@ pub struct Hop {
     pub headers: HeaderMap,
     /// The body; empty for none.
     pub body: Bytes,
-    /// What came back, as far as it came.
+    /// The response, as far as it arrived.
     pub answer: Option<HopAnswer>,
 }
 
@@ -44,12 +44,12 @@ pub struct HopAnswer {
     pub headers: HeaderMap,
     /// The start of the body, decompressed where it can be.
     pub body: Bytes,
-    /// Whether there was more of the body.
+    /// True if the body was longer.
     pub is_cut: bool,
 }
 
 impl Hop {
-    /// What is about to be sent to `origin`, such as `http://127.0.0.1:80`.
+    /// Describes the request that is about to be sent to `origin`, such as `http://127.0.0.1:80`.
     pub(super) fn of<B>(origin: &str, sent: &Request<B>, body: &Bytes) -> Self {
         let mut headers = sent.headers().clone();
         if !body.is_empty()
@@ -87,17 +87,21 @@ impl HopAnswer {
 
     /// Keeps the start of a body that came as `body`.
     pub(super) fn keep(&mut self, body: &[u8], encoding: &Encoding) {
-        let most = read();
+        let most = hop_read_limit();
         let start = body[..body.len().min(most)].to_vec();
         let mut start = encoding.excerpt(start, most).unwrap_or_default();
-        self.is_cut = start.len() > SHOWN || body.len() > SHOWN;
-        start.truncate(secrets::cut(&start, SHOWN, body.len() >= most));
+        self.is_cut = start.len() > MAX_SHOWN_BODY || body.len() > MAX_SHOWN_BODY;
+        start.truncate(secrets::safe_cut(
+            &start,
+            MAX_SHOWN_BODY,
+            body.len() >= most,
+        ));
         self.body = start.into();
     }
 }
 
-/// How much of a body is read to be shown: one byte more says whether there is more, and where a secret lies
-/// across the end, all of that is needed.
-pub(super) fn read() -> usize {
-    SHOWN + 1 + secrets::slack()
+/// Returns how much of a body is read to be shown. One byte more tells whether there is more, and a secret
+/// across the end needs the rest of it.
+pub(super) fn hop_read_limit() -> usize {
+    MAX_SHOWN_BODY + 1 + secrets::lookahead_len()
 }

@@ -1,12 +1,12 @@
-//! The transport of one virtual user over HTTP: where it sends, and which way an answer points.
+//! The HTTP transport of one virtual user.
 
-use super::cookies::Jar;
-use super::deadline::{Deadline, Elapsed};
+use super::cookies::CookieJar;
+use super::deadline::{DeadlinePassed, DeadlineTimer};
 use super::network::{Addresses, Network};
 use super::origin::Origin;
-use super::progress::Progress;
+use super::progress::CallProgress;
 use super::redirect::Redirect;
-use super::route::{Lent, Route};
+use super::route::{Route, UserParts};
 use super::{Call, ErrorKind, Exchange, Failure, Received, Transport, body};
 use crate::chain::{RequestBuf, RequestTarget};
 use crate::redact;
@@ -21,11 +21,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How many origins beside the base a user keeps a connection to.
+/// The most origins besides the base that a user keeps a connection to.
 const MAX_ORIGINS: usize = 16;
 
-/// In place of a timeout that no clock can hold.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+/// The timeout that stands in for one that no clock can hold.
+const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Sends the requests of one virtual user over HTTP, one connection to an origin for each request that
 /// is under way at the same time.
@@ -38,30 +38,30 @@ pub struct HttpTransport {
     /// A copy of the user's own: threads that count references to one value slow each other down.
     run_id: HeaderValue,
     /// `None` for no cookies but those that steps set.
-    jar: Option<RefCell<Jar>>,
-    /// Those that send nothing now; the last is taken first.
+    jar: Option<RefCell<CookieJar>>,
+    /// The idle lanes; the last is taken first.
     lanes: RefCell<Vec<Lane>>,
     /// Nothing came of the last call, which may not have waited: who fails so again and again is to let
     /// others have the thread.
     owes_a_turn: Cell<bool>,
-    /// Whether every request and its answer is kept, to be shown.
+    /// True if every request and response is kept to be shown.
     is_watched: bool,
 }
 
-/// What sends one request at a time.
+/// A lane sends one request at a time.
 struct Lane {
-    deadline: Deadline,
-    routes: Routes,
+    deadline: DeadlineTimer,
+    routes: LaneRoutes,
 }
 
-/// Where a lane sends; the base is the first, if there is one.
-struct Routes(Vec<Route>);
+/// The routes of a lane; the base is the first, if there is one.
+struct LaneRoutes(Vec<Route>);
 
 impl HttpTransport {
     /// Makes the transport of virtual user number `user`; nothing is connected yet.
     pub fn new(network: Arc<Network>, user: u64) -> Self {
         Self {
-            run_id: own_copy(&network.run_id),
+            run_id: copy_header_value(&network.run_id),
             jar: (network.cookies != Cookies::Off).then(RefCell::default),
             lanes: RefCell::new(vec![Lane::new(&network, user)]),
             number: user,
@@ -80,16 +80,16 @@ impl HttpTransport {
 
 impl Lane {
     fn new(network: &Network, user: u64) -> Self {
-        let mut routes = Routes(Vec::with_capacity(1));
+        let mut routes = LaneRoutes(Vec::with_capacity(1));
         if let Some(base) = network.base() {
             // The base was permitted when the network was prepared.
             if let Ok(addresses) = network.addresses(&base.origin) {
                 let allowance = network.allowance(&base.origin);
-                routes.add(base.origin.clone(), None, addresses, user, allowance);
+                routes.add_route(base.origin.clone(), None, addresses, user, allowance);
             }
         }
         Self {
-            deadline: Deadline::default(),
+            deadline: DeadlineTimer::default(),
             routes,
         }
     }
@@ -123,8 +123,12 @@ impl Transport for HttpTransport {
             tokio::task::yield_now().await;
         }
         let start = Instant::now();
-        let timeout = call.request.timeout.unwrap_or(call.timeout).min(LONGEST);
-        let mut progress = Progress::new(start, call.unfinished);
+        let timeout = call
+            .request
+            .timeout
+            .unwrap_or(call.timeout)
+            .min(MAX_TIMEOUT);
+        let mut progress = CallProgress::new(start, call.unfinished);
         progress.hops = self.is_watched.then(Box::default);
         let idle = self.lanes.borrow_mut().pop();
         // A call that is dropped takes its lane along: the connection is of no more use.
@@ -132,15 +136,15 @@ impl Transport for HttpTransport {
         let Lane { deadline, routes } = &mut lane;
         let outcome = {
             let exchange = pin!(self.exchange(routes, &call, &mut progress));
-            deadline.bound(start + timeout, exchange).await
+            deadline.run_until(start + timeout, exchange).await
         };
         let end = Instant::now();
         self.lanes.borrow_mut().push(lane);
-        progress.finish(end);
+        progress.finish_call(end);
         let result = match outcome {
-            Ok(Ok(())) => decoded(&mut progress),
+            Ok(Ok(())) => decode_received(&mut progress),
             Ok(Err(failure)) => Err(failure),
-            Err(Elapsed) => Err(progress.timed_out(timeout)),
+            Err(DeadlinePassed) => Err(progress.timeout_failure(timeout)),
         };
         self.owes_a_turn.set(progress.traffic.requests == 0);
         Exchange {
@@ -156,7 +160,7 @@ impl Transport for HttpTransport {
 }
 
 /// The answer, its body decompressed, which is no part of any latency.
-fn decoded(progress: &mut Progress<'_>) -> Result<Received, Failure> {
+fn decode_received(progress: &mut CallProgress<'_>) -> Result<Received, Failure> {
     let Some(mut received) = progress.received.take() else {
         unreachable!("an exchange without a failure has an answer")
     };
@@ -169,10 +173,10 @@ fn decoded(progress: &mut Progress<'_>) -> Result<Received, Failure> {
         }
         Err(failure) => {
             let mut start = received.body;
-            start.truncate(body::sampled());
+            start.truncate(body::sample_read_limit());
             Err(Failure {
                 status: Some(received.status),
-                sample: body::text(start.into(), encoding),
+                sample: body::sample_text(start.into(), encoding),
                 headers: (!received.headers.is_empty()).then(|| Box::new(received.headers)),
                 ..failure
             })
@@ -184,51 +188,53 @@ impl HttpTransport {
     /// Sends `call` and leaves the answer with `progress`.
     async fn exchange(
         &self,
-        routes: &mut Routes,
+        routes: &mut LaneRoutes,
         call: &Call<'_>,
-        progress: &mut Progress<'_>,
+        progress: &mut CallProgress<'_>,
     ) -> Result<(), Failure> {
-        let index = self.route(routes, &call.request.target)?;
+        let index = self.route_to(routes, &call.request.target)?;
         let route = &mut routes.0[index];
-        let answer = route.exchange(self.lent(), call.request, call, progress);
+        let answer = route.exchange(self.user_parts(), call.request, call, progress);
         match answer.await? {
             None => Ok(()),
             // In a box, so that the requests of all others stay small.
-            Some(redirect) => Box::pin(self.follow(routes, index, redirect, call, progress)).await,
+            Some(redirect) => {
+                Box::pin(self.follow_redirects(routes, index, redirect, call, progress)).await
+            }
         }
     }
 
     /// Goes on where the route `index` said that the answer is elsewhere.
-    async fn follow(
+    async fn follow_redirects(
         &self,
-        routes: &mut Routes,
+        routes: &mut LaneRoutes,
         mut index: usize,
         mut redirect: Redirect,
         call: &Call<'_>,
-        progress: &mut Progress<'_>,
+        progress: &mut CallProgress<'_>,
     ) -> Result<(), Failure> {
         let mut before: Option<RequestBuf> = None;
         for _ in 0..call.redirects {
             let before_it = before.as_ref().unwrap_or(call.request);
             let url = routes.0[index].url(before_it, &self.network)?;
-            let request = redirect.follow(before_it, &url)?;
+            let request = redirect.next_request(before_it, &url)?;
             index = self
-                .route(routes, &request.target)
-                .map_err(|refusal| redirect.blocked(&refusal))?;
-            progress.next_hop(Instant::now(), &request.target);
+                .route_to(routes, &request.target)
+                .map_err(|refusal| redirect.blocked_failure(&refusal))?;
+            progress.begin_hop(Instant::now(), &request.target);
             let route = &mut routes.0[index];
-            let answer = route.exchange(self.lent(), &request, call, progress);
+            let answer = route.exchange(self.user_parts(), &request, call, progress);
             redirect = match answer.await? {
                 None => return Ok(()),
                 Some(redirect) => redirect,
             };
             before = Some(request);
         }
-        Err(redirect.too_many(call.redirects))
+        Err(redirect.too_many_failure(call.redirects))
     }
 
-    fn lent(&self) -> Lent<'_> {
-        Lent {
+    fn user_parts(&self) -> UserParts<'_> {
+        UserParts {
             network: &self.network,
             run_id: &self.run_id,
             jar: self.jar.as_ref(),
@@ -236,7 +242,7 @@ impl HttpTransport {
     }
 
     /// Finds the route to `target`, or makes one if the guard permits it.
-    fn route(&self, routes: &mut Routes, target: &RequestTarget) -> Result<usize, Failure> {
+    fn route_to(&self, routes: &mut LaneRoutes, target: &RequestTarget) -> Result<usize, Failure> {
         let uri = match target {
             RequestTarget::Path(_) if self.network.base().is_some() => return Ok(0),
             RequestTarget::Path(path) => {
@@ -245,7 +251,7 @@ impl HttpTransport {
                     format!(
                         "`{}` needs a base URL; give one with `base = \"http://127.0.0.1:8080\"`, \
                          `LOADTEST_BASE_URL` or `--base-url`",
-                        redact::text(path.as_str())
+                        redact::redact_text(path.as_str())
                     ),
                 ));
             }
@@ -264,7 +270,7 @@ impl HttpTransport {
                 ErrorKind::GuardBlocked,
                 format!(
                     "`{}` may not be tested: {reason}; nothing was sent",
-                    redact::text(&uri.to_string())
+                    redact::redact_text(&uri.to_string())
                 ),
             )
         })?;
@@ -278,13 +284,13 @@ impl HttpTransport {
             .addresses(&origin)
             .map_err(|refusal| Failure::new(ErrorKind::GuardBlocked, refusal.to_string()))?;
         let allowance = self.network.allowance(&origin);
-        Ok(routes.add(origin, written, addresses, self.number, allowance))
+        Ok(routes.add_route(origin, written, addresses, self.number, allowance))
     }
 }
 
-impl Routes {
+impl LaneRoutes {
     /// The number of a new route, for which the oldest but the base may have to go.
-    fn add(
+    fn add_route(
         &mut self,
         origin: Origin,
         written: Option<Authority>,
@@ -301,7 +307,7 @@ impl Routes {
     }
 }
 
-fn own_copy(value: &HeaderValue) -> HeaderValue {
+fn copy_header_value(value: &HeaderValue) -> HeaderValue {
     HeaderValue::from_bytes(value.as_bytes()).unwrap_or_else(|_| value.clone())
 }
 

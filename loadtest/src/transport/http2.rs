@@ -1,4 +1,4 @@
-//! What HTTP/2 adds: where its tasks run, and what its failures mean.
+//! HTTP/2 specifics: where its tasks run, and what its failures mean.
 
 use super::meter::{MAX_HEAD, Meter};
 use super::{ErrorKind, Failure};
@@ -9,9 +9,9 @@ use std::future::Future;
 
 /// Runs the tasks of a connection on the thread of its user.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct SameThread;
+pub(super) struct LocalExecutor;
 
-impl<F: Future + 'static> Executor<F> for SameThread {
+impl<F: Future + 'static> Executor<F> for LocalExecutor {
     fn execute(&self, future: F) {
         // What a task has to tell reaches the request that is under way.
         drop(tokio::task::spawn_local(async {
@@ -21,23 +21,23 @@ impl<F: Future + 'static> Executor<F> for SameThread {
 }
 
 /// The error of HTTP/2 behind that of hyper, if it is one.
-pub(super) fn error(error: &hyper::Error) -> Option<&h2::Error> {
+pub(super) fn h2_error(error: &hyper::Error) -> Option<&h2::Error> {
     error.source()?.downcast_ref::<h2::Error>()
 }
 
-/// Whether the server is known not to have looked at the request (RFC 9113, section 8.7).
+/// Returns whether the server certainly did not process the request (RFC 9113, section 8.7).
 pub(super) fn is_unprocessed(error: &h2::Error) -> bool {
     // A request that a GOAWAY includes ends otherwise: with the connection.
     error.is_remote() && (error.is_go_away() || error.reason() == Some(Reason::REFUSED_STREAM))
 }
 
-/// Whether the server gave up this very request, rather than the connection.
+/// Returns whether the server reset this request rather than the connection.
 pub(super) fn is_reset(hyper: &hyper::Error) -> bool {
-    error(hyper).is_some_and(h2::Error::is_reset)
+    h2_error(hyper).is_some_and(h2::Error::is_reset)
 }
 
 /// There is a connection, but no head of an answer came over it; `None` where the connection says more.
-pub(super) fn before_head(error: &h2::Error, meter: &Meter) -> Option<Failure> {
+pub(super) fn head_failure(error: &h2::Error, meter: &Meter) -> Option<Failure> {
     let reason = error.reason()?;
     let failure = if error.is_remote() {
         let hint = if reason == Reason::HTTP_1_1_REQUIRED {
@@ -56,7 +56,7 @@ pub(super) fn before_head(error: &h2::Error, meter: &Meter) -> Option<Failure> {
             );
             Failure::new(ErrorKind::ResetBeforeHead, message)
         }
-    } else if error.is_reset() && meter.received() >= SMALLEST_LARGE_HEAD
+    } else if error.is_reset() && meter.received_bytes() >= SMALLEST_LARGE_HEAD
         || reason == Reason::ENHANCE_YOUR_CALM
     {
         Failure::new(
@@ -85,7 +85,7 @@ pub(super) fn before_head(error: &h2::Error, meter: &Meter) -> Option<Failure> {
 const SMALLEST_LARGE_HEAD: u64 = MAX_HEAD as u64 * 5 / 8;
 
 /// The head is there, but the body broke off; `None` where the connection says more.
-pub(super) fn in_body(error: &h2::Error) -> Option<Failure> {
+pub(super) fn body_failure(error: &h2::Error) -> Option<Failure> {
     let reason = error.reason()?;
     let failure = if error.is_remote() {
         Failure::new(

@@ -4,7 +4,7 @@
 //! long an answer may be kept it does not tell, but its own cache knows. So an answer serves new
 //! connections for a moment only, and then the system is asked again.
 
-use super::{ErrorKind, Failure, fault};
+use super::{ErrorKind, Failure, error_mapping};
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
@@ -14,18 +14,18 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// How long an answer of the system serves new connections.
-const KEPT: Duration = Duration::from_secs(1);
+/// The time for which an answer of the system serves new connections.
+const ANSWER_LIFETIME: Duration = Duration::from_secs(1);
 /// A lookup that failed for now after at least so long has waited for an answer in vain.
-const WAITED: Duration = Duration::from_secs(1);
+const TIMEOUT_HINT_AFTER: Duration = Duration::from_secs(1);
 
 /// Whom to ask for the addresses of a name.
 pub struct Resolver {
-    look: Box<Look>,
+    look: Box<LookupFn>,
     kept: Duration,
 }
 
-type Look = dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync;
+type LookupFn = dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync;
 
 impl Resolver {
     /// Asks `look`, whose answers serve new connections for as long as `kept`. It may block.
@@ -39,7 +39,7 @@ impl Resolver {
 
     /// Asks the system.
     pub fn system() -> Self {
-        Self::new(KEPT, |name| {
+        Self::new(ANSWER_LIFETIME, |name| {
             let found = (name, 0).to_socket_addrs()?;
             Ok(found.map(|address| address.ip()).collect())
         })
@@ -68,28 +68,28 @@ impl fmt::Debug for Resolver {
     }
 }
 
-/// What is known of a name, for all users of a run.
+/// The addresses of a name, shared by all users of a run.
 #[derive(Debug)]
-pub(super) struct Lookup {
+pub(super) struct NameLookup {
     name: String,
-    known: watch::Sender<Known>,
+    known: watch::Sender<LookupState>,
 }
 
 /// The addresses, or why there are none.
-pub(super) type Found = Result<Arc<[IpAddr]>, Failure>;
+pub(super) type LookupResult = Result<Arc<[IpAddr]>, Failure>;
 
 #[derive(Debug)]
-struct Known {
-    found: Found,
+struct LookupState {
+    found: LookupResult,
     since: Instant,
-    /// Somebody asks again.
+    /// True while another lookup runs.
     is_asking: bool,
 }
 
-impl Lookup {
+impl NameLookup {
     /// A name of which these addresses are known from now on.
     pub(super) fn new(name: String, addresses: Arc<[IpAddr]>) -> Self {
-        let known = watch::Sender::new(Known {
+        let known = watch::Sender::new(LookupState {
             found: Ok(addresses),
             since: Instant::now(),
             is_asking: false,
@@ -98,7 +98,7 @@ impl Lookup {
     }
 
     /// The last answer, or a new one where that has served long enough: one lookup for all who wait.
-    pub(super) async fn addresses(self: &Arc<Self>, resolver: &Arc<Resolver>) -> Found {
+    pub(super) async fn addresses(self: &Arc<Self>, resolver: &Arc<Resolver>) -> LookupResult {
         let mut known = self.known.subscribe();
         let has_to_ask = self.known.send_if_modified(|known| {
             let has_to_ask = !known.is_asking && known.since.elapsed() >= resolver.kept;
@@ -106,7 +106,7 @@ impl Lookup {
             has_to_ask
         });
         if has_to_ask {
-            self.ask(resolver);
+            self.start_lookup(resolver);
         }
         match known.wait_for(|known| !known.is_asking).await {
             Ok(known) => known.found.clone(),
@@ -115,26 +115,26 @@ impl Lookup {
     }
 
     /// Asks on a thread of its own, since the system blocks the one that asks, and no deadline ends that.
-    fn ask(self: &Arc<Self>, resolver: &Arc<Resolver>) {
+    fn start_lookup(self: &Arc<Self>, resolver: &Arc<Resolver>) {
         let (lookup, resolver) = (Arc::clone(self), Arc::clone(resolver));
         let asking = thread::Builder::new()
             .name("loadtest-lookup".to_owned())
             .spawn(move || {
                 let begin = Instant::now();
                 let found = resolver.look(&lookup.name);
-                lookup.learn(found, begin.elapsed());
+                lookup.store_result(found, begin.elapsed());
             });
         if let Err(error) = asking {
-            self.learn(Err(error), Duration::ZERO);
+            self.store_result(Err(error), Duration::ZERO);
         }
     }
 
-    fn learn(&self, found: io::Result<Vec<IpAddr>>, took: Duration) {
+    fn store_result(&self, found: io::Result<Vec<IpAddr>>, took: Duration) {
         let found = found
-            .map_err(|error| unresolved(&self.name, &error, took))
+            .map_err(|error| lookup_failure(&self.name, &error, took))
             .map(Into::into);
         self.known.send_modify(|known| {
-            *known = Known {
+            *known = LookupState {
                 found,
                 since: Instant::now(),
                 is_asking: false,
@@ -143,17 +143,17 @@ impl Lookup {
     }
 }
 
-/// Why the system has no address, as far as it tells: in words.
-fn unresolved(name: &str, error: &io::Error, took: Duration) -> Failure {
+/// Describes why the system has no address, as far as it tells.
+fn lookup_failure(name: &str, error: &io::Error, took: Duration) -> Failure {
     let text = error.to_string();
     let says = |words: &[&str]| words.iter().any(|words| text.contains(words));
-    let kind = if let Some(kind) = fault::local(error) {
+    let kind = if let Some(kind) = error_mapping::local_error_kind(error) {
         kind
     } else if error.kind() == io::ErrorKind::TimedOut {
         ErrorKind::DnsTimeout
-    } else if error.kind() == io::ErrorKind::NotFound || says(&UNKNOWN) {
+    } else if error.kind() == io::ErrorKind::NotFound || says(&UNKNOWN_NAME_ERRORS) {
         ErrorKind::DnsNxdomain
-    } else if says(&FOR_NOW) && took >= WAITED {
+    } else if says(&TEMPORARY_ERRORS) && took >= TIMEOUT_HINT_AFTER {
         ErrorKind::DnsTimeout
     } else {
         ErrorKind::DnsUnreachable
@@ -164,8 +164,8 @@ fn unresolved(name: &str, error: &io::Error, took: Duration) -> Failure {
     )
 }
 
-/// What glibc, musl, macOS and Windows say of a name that is not there, or has no address.
-const UNKNOWN: [&str; 7] = [
+/// Messages of glibc, musl, macOS and Windows for a name that does not exist or has no address.
+const UNKNOWN_NAME_ERRORS: [&str; 7] = [
     "Name or service not known",
     "No address associated with hostname",
     "Name does not resolve",
@@ -174,8 +174,8 @@ const UNKNOWN: [&str; 7] = [
     "No such host is known",
     "the name has no address",
 ];
-/// What they say where no name server has answered the question, be it that all were silent.
-const FOR_NOW: [&str; 3] = [
+/// Their messages if no name server answered.
+const TEMPORARY_ERRORS: [&str; 3] = [
     "Temporary failure in name resolution",
     "Try again",
     "temporary error during hostname resolution",
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     fn kind(error: &io::Error, took: Duration) -> ErrorKind {
-        unresolved("shop.test", error, took).kind
+        lookup_failure("shop.test", error, took).kind
     }
 
     #[test]
@@ -195,15 +195,26 @@ mod tests {
             let text = format!("failed to lookup address information: {text}");
             kind(&io::Error::other(text), took)
         };
-        for words in UNKNOWN {
-            assert_eq!(says(words, WAITED), ErrorKind::DnsNxdomain, "{words}");
+        for words in UNKNOWN_NAME_ERRORS {
+            assert_eq!(
+                says(words, TIMEOUT_HINT_AFTER),
+                ErrorKind::DnsNxdomain,
+                "{words}"
+            );
         }
-        for words in FOR_NOW {
-            assert_eq!(says(words, WAITED), ErrorKind::DnsTimeout, "{words}");
+        for words in TEMPORARY_ERRORS {
+            assert_eq!(
+                says(words, TIMEOUT_HINT_AFTER),
+                ErrorKind::DnsTimeout,
+                "{words}"
+            );
             let at_once = says(words, Duration::ZERO);
             assert_eq!(at_once, ErrorKind::DnsUnreachable, "{words}");
         }
-        let failed = says("Non-recoverable failure in name resolution", WAITED);
+        let failed = says(
+            "Non-recoverable failure in name resolution",
+            TIMEOUT_HINT_AFTER,
+        );
         assert_eq!(failed, ErrorKind::DnsUnreachable);
         let timed_out = kind(&io::ErrorKind::TimedOut.into(), Duration::ZERO);
         assert_eq!(timed_out, ErrorKind::DnsTimeout);

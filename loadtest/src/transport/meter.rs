@@ -12,14 +12,14 @@ use tokio_rustls::client::TlsStream;
 /// The largest head of an answer, interim (1xx) answers before it included.
 pub(super) const MAX_HEAD: usize = 64 * 1024;
 
-/// What passed over a connection for the present request.
+/// The traffic of the present request on a connection.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
     sent: Cell<u64>,
     received: Cell<u64>,
     awaits_head: Cell<bool>,
     head_too_large: Cell<bool>,
-    /// What was written last waits for the target to take it.
+    /// True while written bytes wait for the target to take them.
     is_waiting: Cell<bool>,
     fault: Cell<Option<io::ErrorKind>>,
 }
@@ -34,15 +34,15 @@ impl Meter {
     }
 
     /// The head is there: from now on any number of bytes may come.
-    pub(super) fn head_is_read(&self) {
+    pub(super) fn finish_head(&self) {
         self.awaits_head.set(false);
     }
 
-    pub(super) fn sent(&self) -> u64 {
+    pub(super) fn sent_bytes(&self) -> u64 {
         self.sent.get()
     }
 
-    pub(super) fn received(&self) -> u64 {
+    pub(super) fn received_bytes(&self) -> u64 {
         self.received.get()
     }
 
@@ -50,7 +50,7 @@ impl Meter {
         self.head_too_large.get()
     }
 
-    /// Whether the target has not taken all that was to be written.
+    /// Returns whether the target has not yet taken all written bytes.
     pub(super) fn is_waiting(&self) -> bool {
         self.is_waiting.get()
     }
@@ -61,7 +61,7 @@ impl Meter {
     }
 
     #[inline]
-    fn note<T>(&self, result: &io::Result<T>) {
+    fn note_error<T>(&self, result: &io::Result<T>) {
         if let Err(error) = result {
             self.fault.set(Some(error.kind()));
         }
@@ -69,27 +69,27 @@ impl Meter {
 }
 
 /// A connection, plain or encrypted.
-pub(super) enum Stream {
+pub(super) enum TransportStream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
 
 /// A connection with its meter.
-pub(super) struct Metered {
-    stream: Stream,
+pub(super) struct MeteredStream {
+    stream: TransportStream,
     meter: Rc<Meter>,
 }
 
-impl Metered {
-    pub(super) fn new(stream: Stream, meter: Rc<Meter>) -> Self {
+impl MeteredStream {
+    pub(super) fn new(stream: TransportStream, meter: Rc<Meter>) -> Self {
         Self { stream, meter }
     }
 
     #[inline]
-    fn wrote(&self, poll: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    fn note_written(&self, poll: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         self.meter.is_waiting.set(poll.is_pending());
         let result = ready!(poll);
-        self.meter.note(&result);
+        self.meter.note_error(&result);
         if let Ok(count) = &result {
             let sent = &self.meter.sent;
             sent.set(sent.get() + *count as u64);
@@ -98,7 +98,7 @@ impl Metered {
     }
 }
 
-impl AsyncRead for Metered {
+impl AsyncRead for MeteredStream {
     #[inline]
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -113,16 +113,16 @@ impl AsyncRead for Metered {
         }
         let before = buf.filled().len();
         let result = ready!(match &mut this.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
-            Stream::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
+            TransportStream::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
+            TransportStream::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
         });
-        this.meter.note(&result);
+        this.meter.note_error(&result);
         received.set(received.get() + (buf.filled().len() - before) as u64);
         Poll::Ready(result)
     }
 }
 
-impl AsyncWrite for Metered {
+impl AsyncWrite for MeteredStream {
     #[inline]
     fn poll_write(
         mut self: Pin<&mut Self>,
@@ -130,10 +130,10 @@ impl AsyncWrite for Metered {
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
         let poll = match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
-            Stream::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
+            TransportStream::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
+            TransportStream::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
         };
-        self.wrote(poll)
+        self.note_written(poll)
     }
 
     #[inline]
@@ -143,25 +143,25 @@ impl AsyncWrite for Metered {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let poll = match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
-            Stream::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+            TransportStream::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+            TransportStream::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
         };
-        self.wrote(poll)
+        self.note_written(poll)
     }
 
     #[inline]
     fn is_write_vectored(&self) -> bool {
         match &self.stream {
-            Stream::Plain(stream) => stream.is_write_vectored(),
-            Stream::Tls(stream) => stream.is_write_vectored(),
+            TransportStream::Plain(stream) => stream.is_write_vectored(),
+            TransportStream::Tls(stream) => stream.is_write_vectored(),
         }
     }
 
     #[inline]
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let poll = match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_flush(cx),
-            Stream::Tls(stream) => Pin::new(stream).poll_flush(cx),
+            TransportStream::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            TransportStream::Tls(stream) => Pin::new(stream).poll_flush(cx),
         };
         self.meter.is_waiting.set(poll.is_pending());
         poll
@@ -170,8 +170,8 @@ impl AsyncWrite for Metered {
     #[inline]
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
-            Stream::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+            TransportStream::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            TransportStream::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }
 }

@@ -8,8 +8,8 @@ mod compression;
 mod connection;
 mod cookies;
 mod deadline;
+mod error_mapping;
 mod failure;
-mod fault;
 mod hop;
 mod http;
 mod http1;
@@ -59,37 +59,37 @@ pub trait Transport: 'static {
     fn send(&self, call: Call<'_>) -> impl Future<Output = Exchange>;
 }
 
-/// One request to send, and what is wanted of the answer.
+/// A request to send, and the wanted parts of its response.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
     /// The request.
     pub request: &'a RequestBuf,
     /// The statuses that count as success.
     pub expect: &'a Expect,
-    /// What of an answer with such a status is kept.
+    /// The parts of a response with such a status that are kept.
     pub reads: Reads,
     /// From ready to the last body byte, connecting included.
     pub timeout: Duration,
-    /// How many redirects are followed; with 0 one is an answer like others.
+    /// The most redirects that are followed; with 0 a redirect is a response like others.
     pub redirects: u32,
     /// Takes what the call had put on the wire, where it is dropped before it is answered.
     pub unfinished: &'a Cell<Traffic>,
 }
 
-/// What became of one [`Call`].
+/// The result of a [`Call`].
 #[derive(Debug)]
 pub struct Exchange {
     /// The answer with an expected status, or what went wrong.
     pub result: Result<Received, Failure>,
-    /// When it was ready to be sent.
+    /// The time at which it was ready to be sent.
     pub begun: Instant,
     /// From ready to the last body byte or the failure, a visible retry included.
     pub service_time: Duration,
     /// The parts of it that are known.
     pub phases: Phases,
-    /// What went over the wire.
+    /// The traffic on the wire.
     pub traffic: Traffic,
-    /// Where the last request went, if a redirect was followed.
+    /// The URL of the last request, if a redirect was followed.
     pub redirected_to: Option<Box<Uri>>,
     /// Every request and its answer; empty unless the transport is watched.
     pub hops: Vec<Hop>,

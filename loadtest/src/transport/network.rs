@@ -4,7 +4,7 @@
 //! announced is never looked up, but refused; one that was announced is looked up again during the run
 //! where the scenario says `dns = ttl`, and each address is put to the guard again.
 
-use super::lookup::{Lookup, Resolver};
+use super::lookup::{NameLookup, Resolver};
 use super::origin::{Host, Origin};
 use super::tls::TlsConfig;
 use super::{ErrorKind, Failure};
@@ -23,19 +23,19 @@ use tokio::net::TcpStream;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-/// How long [`Network::reachable`] waits for an answer.
+/// The timeout of [`Network::reachable`].
 const REACH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What all virtual users of a run share.
+/// The network of a run, shared by all virtual users.
 #[derive(Debug)]
 pub struct Network {
-    base: Option<Base>,
+    base: Option<BaseUrl>,
     permissions: Permissions,
-    /// What is counted with all clients of the run.
+    /// The caps that are counted with all clients of the run.
     caps: Vec<(Origin, Arc<Allowance>)>,
     licence: Arc<Licence>,
     resolver: Arc<Resolver>,
-    pinned: Vec<Pinned>,
+    pinned: Vec<PinnedHost>,
     origins: Vec<Origin>,
     proofs: Vec<(Origin, String)>,
     dns: Dns,
@@ -48,7 +48,7 @@ pub struct Network {
 }
 
 #[derive(Debug)]
-pub(super) struct Base {
+pub(super) struct BaseUrl {
     url: String,
     pub(super) origin: Origin,
     /// The path of the base URL without a final slash; empty for none.
@@ -56,11 +56,11 @@ pub(super) struct Base {
 }
 
 #[derive(Debug)]
-struct Pinned {
+struct PinnedHost {
     name: String,
     addresses: Arc<[IpAddr]>,
     /// For new connections, where the addresses do not stay the same.
-    lookup: Arc<Lookup>,
+    lookup: Arc<NameLookup>,
 }
 
 /// The addresses of an origin, in the order to try them.
@@ -71,7 +71,7 @@ pub(super) struct Addresses {
     pub(super) spread: usize,
 }
 
-/// Why a run cannot use a URL.
+/// The reason why a run cannot use a URL.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NetworkError {
@@ -80,7 +80,7 @@ pub enum NetworkError {
     BadUrl {
         /// The URL, without secrets.
         url: String,
-        /// What is wrong with it.
+        /// The mistake.
         reason: Cow<'static, str>,
     },
     /// The host may not be tested.
@@ -94,7 +94,7 @@ pub enum NetworkError {
     Unresolved {
         /// The host.
         host: String,
-        /// What the resolver said.
+        /// The error of the resolver.
         source: io::Error,
     },
     /// A file that the scenario names cannot be used; a mistake of its author.
@@ -104,24 +104,24 @@ pub enum NetworkError {
         option: &'static str,
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, and what belongs there.
+        /// The mistake, and the expected content.
         reason: String,
     },
-    /// Nobody answers at the base URL.
-    #[error("nothing answers at {url} ({address}): {source}; {}", where_it_is(*offline))]
+    /// No server answers at the base URL.
+    #[error("nothing answers at {url} ({address}): {source}; {}", offline_note(*offline))]
     Unreachable {
         /// The base URL.
         url: String,
         /// The last address tried.
         address: SocketAddr,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
         /// It was looked for on a loopback of this process's own.
         offline: bool,
     },
 }
 
-fn where_it_is(offline: bool) -> &'static str {
+fn offline_note(offline: bool) -> &'static str {
     if offline {
         "with `--offline` (LOADTEST_OFFLINE) a load test has a loopback of its own, on which only what the \
          scenario starts is found: let a `#[setup]` start the target and return it"
@@ -177,11 +177,11 @@ impl Network {
             tls: TlsConfig::default(),
             http: HttpVersion::default(),
             cookies: Cookies::default(),
-            run_id: visible(run_id),
+            run_id: header_safe_run_id(run_id),
         };
         if let Some(url) = base_url {
-            let base = Base::read(url)?;
-            network.pin(&base.origin).await?;
+            let base = BaseUrl::parse(url)?;
+            network.pin_host(&base.origin).await?;
             network.base = Some(base);
         }
         Ok(network)
@@ -205,12 +205,12 @@ impl Network {
     /// # Errors
     /// As [`prepare`](Self::prepare).
     pub async fn admit(&mut self, url: &str) -> Result<(), NetworkError> {
-        let (_, origin) = read(url).map_err(|reason| bad_url(url, reason))?;
-        self.pin(&origin).await
+        let (_, origin) = parse_base_url(url).map_err(|reason| bad_url(url, reason))?;
+        self.pin_host(&origin).await
     }
 
     /// Sends under the licence that others of the run send under.
-    pub(crate) fn share(&mut self, licence: &Arc<Licence>) {
+    pub(crate) fn share_licence(&mut self, licence: &Arc<Licence>) {
         self.caps = licence.caps(&self.permissions);
         self.licence = Arc::clone(licence);
     }
@@ -221,27 +221,27 @@ impl Network {
         found.map(|(_, allowance)| Arc::clone(allowance))
     }
 
-    /// Ends the permission to send, for a reason that is told; the first one counts.
+    /// Ends the permission to send, and gives a reason; the first one counts.
     pub(crate) fn halt(&self, reason: String) {
         self.licence.withdraw(reason);
     }
 
-    /// Why nothing more may be sent, if that is so.
+    /// Returns the reason why nothing more may be sent, if there is one.
     pub(crate) fn halted(&self) -> Option<&str> {
         self.licence.withdrawn()
     }
 
-    /// What permits to send.
+    /// Returns the permissions to send.
     pub(crate) fn permissions(&self) -> &Permissions {
         &self.permissions
     }
 
     /// Keeps what targets said of themselves.
-    pub(crate) fn proven(&mut self, said: Vec<(Origin, String)>) {
+    pub(crate) fn record_proofs(&mut self, said: Vec<(Origin, String)>) {
         self.proofs = said;
     }
 
-    /// What permits each origin that is known before the run.
+    /// Returns the permits of each origin that is known before the run.
     pub(crate) fn permits(&self) -> Vec<Permit> {
         let permit = |origin: &Origin| {
             let addresses = self.addresses(origin).ok()?.all;
@@ -270,14 +270,14 @@ impl Network {
         &self.origins
     }
 
-    /// Opens and closes one connection to the base: is anybody there?
+    /// Opens and closes one connection to the base, to see that it accepts connections.
     ///
     /// # Errors
     /// [`NetworkError::Unreachable`]; without a base URL there is nothing to reach.
     pub async fn reachable(&self) -> Result<(), NetworkError> {
         if self.wants_tls {
             // Not within the first request. A failure shows at the first handshake.
-            let _ = self.tls.load();
+            let _ = self.tls.client_config();
         }
         let Some(base) = &self.base else {
             return Ok(());
@@ -304,19 +304,19 @@ impl Network {
         self.base.as_ref().map(|base| base.url.as_str())
     }
 
-    /// How many addresses of the base the users are spread over.
+    /// Returns the number of base addresses that the users are spread over.
     pub(crate) fn base_addresses(&self) -> usize {
         let base = self.base.as_ref();
         let addresses = base.and_then(|base| self.addresses(&base.origin).ok());
         addresses.map_or(0, |addresses| addresses.spread)
     }
 
-    pub(super) fn base(&self) -> Option<&Base> {
+    pub(super) fn base(&self) -> Option<&BaseUrl> {
         self.base.as_ref()
     }
 
     /// Resolves the host of `origin` and keeps its addresses, if all are permitted.
-    async fn pin(&mut self, origin: &Origin) -> Result<(), NetworkError> {
+    async fn pin_host(&mut self, origin: &Origin) -> Result<(), NetworkError> {
         self.wants_tls |= origin.https;
         if !self.origins.contains(origin) {
             self.origins.push(origin.clone());
@@ -325,7 +325,7 @@ impl Network {
             Host::Name(name) if !origin.host.is_localhost() => name,
             _ => return self.addresses(origin).map(drop).map_err(Into::into),
         };
-        if let Some(pinned) = self.pinned(name) {
+        if let Some(pinned) = self.pinned_host(name) {
             self.permissions
                 .permit_all(origin, pinned.addresses.iter().copied())?;
             return Ok(());
@@ -347,11 +347,11 @@ impl Network {
             .map_err(unresolved)?;
         self.permissions
             .permit_all(origin, addresses.iter().copied())?;
-        self.pinned.push(Pinned::new(name.clone(), addresses));
+        self.pinned.push(PinnedHost::new(name.clone(), addresses));
         Ok(())
     }
 
-    /// The addresses that `origin` may be reached at, without asking anybody.
+    /// Returns the permitted addresses of `origin`, without a lookup.
     pub(super) fn addresses(&self, origin: &Origin) -> Result<Addresses, NotPermitted> {
         Ok(match &origin.host {
             Host::Address(address) => {
@@ -362,7 +362,7 @@ impl Network {
                 origin.port,
                 &[Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
             ),
-            Host::Name(name) => match self.pinned(name) {
+            Host::Name(name) => match self.pinned_host(name) {
                 Some(pinned) => {
                     let addresses = &pinned.addresses;
                     self.permissions
@@ -380,7 +380,7 @@ impl Network {
         origin: &Origin,
     ) -> Option<Result<Addresses, Failure>> {
         let pinned = match &origin.host {
-            Host::Name(name) if self.dns == Dns::Ttl => self.pinned(name)?,
+            Host::Name(name) if self.dns == Dns::Ttl => self.pinned_host(name)?,
             _ => return None,
         };
         let found = pinned.lookup.addresses(&self.resolver).await;
@@ -392,15 +392,15 @@ impl Network {
         }))
     }
 
-    fn pinned(&self, name: &str) -> Option<&Pinned> {
+    fn pinned_host(&self, name: &str) -> Option<&PinnedHost> {
         self.pinned.iter().find(|pinned| pinned.name == name)
     }
 }
 
-impl Pinned {
+impl PinnedHost {
     fn new(name: String, addresses: Vec<IpAddr>) -> Self {
         let addresses: Arc<[IpAddr]> = addresses.into();
-        let lookup = Lookup::new(name.clone(), Arc::clone(&addresses)).into();
+        let lookup = NameLookup::new(name.clone(), Arc::clone(&addresses)).into();
         Self {
             name,
             addresses,
@@ -427,15 +427,15 @@ impl Addresses {
     }
 }
 
-impl Base {
-    fn read(url: &str) -> Result<Self, NetworkError> {
+impl BaseUrl {
+    fn parse(url: &str) -> Result<Self, NetworkError> {
         if url.contains('?') {
             return Err(bad_url(url, "a base URL has no query (`?`)".into()));
         }
         if url.contains('#') {
             return Err(bad_url(url, "a base URL has no fragment (`#`)".into()));
         }
-        let (uri, origin) = read(url).map_err(|reason| bad_url(url, reason))?;
+        let (uri, origin) = parse_base_url(url).map_err(|reason| bad_url(url, reason))?;
         Ok(Self {
             url: url.trim_end_matches('/').to_owned(),
             origin,
@@ -445,7 +445,7 @@ impl Base {
 }
 
 /// Reads an absolute URL; the reasons are ours, as those of the parser name no remedy.
-fn read(url: &str) -> Result<(Uri, Origin), Cow<'static, str>> {
+fn parse_base_url(url: &str) -> Result<(Uri, Origin), Cow<'static, str>> {
     if url.is_empty() {
         return Err("it is empty".into());
     }
@@ -468,13 +468,13 @@ fn read(url: &str) -> Result<(Uri, Origin), Cow<'static, str>> {
 
 fn bad_url(url: &str, reason: Cow<'static, str>) -> NetworkError {
     NetworkError::BadUrl {
-        url: redact::text(url).into_owned(),
+        url: redact::redact_text(url).into_owned(),
         reason,
     }
 }
 
 /// The run id as a header value; what a header cannot hold becomes a dash.
-fn visible(run_id: &str) -> HeaderValue {
+fn header_safe_run_id(run_id: &str) -> HeaderValue {
     let text: String = run_id
         .chars()
         .map(|c| if c.is_ascii_graphic() { c } else { '-' })
@@ -490,12 +490,12 @@ mod tests {
     fn shop() -> Network {
         let addresses = ["127.0.0.1", "::1", "127.0.0.2"];
         Network {
-            base: Some(Base::read("http://shop:81/api/").unwrap()),
+            base: Some(BaseUrl::parse("http://shop:81/api/").unwrap()),
             permissions: Permissions::default(),
             caps: Vec::new(),
             licence: Arc::default(),
             resolver: Arc::new(Resolver::system()),
-            pinned: vec![Pinned::new(
+            pinned: vec![PinnedHost::new(
                 "shop".to_owned(),
                 addresses.map(|text| text.parse().unwrap()).to_vec(),
             )],
@@ -506,7 +506,7 @@ mod tests {
             tls: TlsConfig::default(),
             http: HttpVersion::default(),
             cookies: Cookies::default(),
-            run_id: visible("run \u{e9}\n7"),
+            run_id: header_safe_run_id("run \u{e9}\n7"),
         }
     }
 

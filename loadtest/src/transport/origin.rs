@@ -1,4 +1,4 @@
-//! What of a URL decides where a request goes: scheme, host and port, in one spelling each.
+//! The origin of a URL: scheme, host and port, in one spelling each.
 
 use http::uri::{Authority, Scheme};
 use http::{HeaderValue, Uri};
@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// Scheme, host and port of a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Origin {
-    /// Whether the scheme is `https` rather than `http`.
+    /// True for `https`, false for `http`.
     pub(crate) https: bool,
     /// The host.
     pub(crate) host: Host,
@@ -41,7 +41,7 @@ impl Origin {
         Ok(Self {
             https,
             host: Host::parse(authority.host())?,
-            port: port(authority)?.unwrap_or(if https { 443 } else { 80 }),
+            port: parse_port(authority)?.unwrap_or(if https { 443 } else { 80 }),
         })
     }
 
@@ -56,7 +56,7 @@ impl Origin {
     }
 }
 
-fn port(authority: &Authority) -> Result<Option<u16>, Cow<'static, str>> {
+fn parse_port(authority: &Authority) -> Result<Option<u16>, Cow<'static, str>> {
     let after_host = authority
         .as_str()
         .get(authority.host().len()..)
@@ -94,8 +94,8 @@ impl Host {
         }
         // As browsers have it: a host whose last label is a number is an IPv4 address or nothing.
         let last = name.rsplit('.').next().unwrap_or_default();
-        if last.bytes().all(|b| b.is_ascii_digit()) || number(last).is_some() {
-            return match ipv4(&name) {
+        if last.bytes().all(|b| b.is_ascii_digit()) || parse_ipv4_number(last).is_some() {
+            return match parse_ipv4(&name) {
                 Some(address) => Ok(Self::Address(address.into())),
                 None => Err(format!("`{text}` is not an IPv4 address").into()),
             };
@@ -103,7 +103,7 @@ impl Host {
         Ok(Self::Name(name))
     }
 
-    /// Whether the name always means this machine, whatever a name server says (RFC 6761).
+    /// Returns whether the name always means this machine, whatever a name server answers (RFC 6761).
     pub(crate) fn is_localhost(&self) -> bool {
         matches!(self, Self::Name(name) if name == "localhost" || name.ends_with(".localhost"))
     }
@@ -136,8 +136,11 @@ impl std::fmt::Display for Host {
 }
 
 /// Reads an IPv4 address as `inet_aton` and browsers do: `127.1`, `0x7f.1`, `2130706433`.
-fn ipv4(text: &str) -> Option<Ipv4Addr> {
-    let parts: Vec<u64> = text.split('.').map(number).collect::<Option<_>>()?;
+fn parse_ipv4(text: &str) -> Option<Ipv4Addr> {
+    let parts: Vec<u64> = text
+        .split('.')
+        .map(parse_ipv4_number)
+        .collect::<Option<_>>()?;
     let (last, front) = parts.split_last()?;
     if front.len() > 3 || front.iter().any(|part| *part > 255) {
         return None;
@@ -154,7 +157,7 @@ fn ipv4(text: &str) -> Option<Ipv4Addr> {
 }
 
 /// A decimal, octal (`0177`) or hexadecimal (`0x7f`) number.
-fn number(text: &str) -> Option<u64> {
+fn parse_ipv4_number(text: &str) -> Option<u64> {
     let (digits, radix) = match text.strip_prefix("0x") {
         Some("") => return Some(0),
         Some(hex) => (hex, 16),

@@ -1,4 +1,4 @@
-//! How far a call came, so that a deadline can be named after what it interrupted.
+//! The progress of a call, so that a timeout can be named after what it interrupted.
 
 use super::compression::Encoding;
 use super::hop::{self, Hop, Hops};
@@ -11,9 +11,9 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How far a call came; survives the future of the call, which a deadline may end.
-pub(super) struct Progress<'a> {
-    pub(super) stage: Stage,
+/// The progress of a call. It survives the future of the call, which a deadline may end.
+pub(super) struct CallProgress<'a> {
+    pub(super) stage: CallStage,
     pub(super) usable_at: Instant,
     pub(super) head_at: Option<Instant>,
     pub(super) phases: Phases,
@@ -22,18 +22,18 @@ pub(super) struct Progress<'a> {
     pub(super) traffic: Traffic,
     /// The target had not taken all of the last request when the call ended.
     is_waiting: bool,
-    /// Where the traffic is left when the call is dropped.
+    /// The cell that takes the traffic when the call is dropped.
     unfinished: Option<&'a Cell<Traffic>>,
     pub(super) redirected_to: Option<Box<Uri>>,
     /// The answer with an expected status, read to its end; its body is still compressed.
     pub(super) received: Option<Received>,
     pub(super) encoding: Encoding,
-    /// What was written and what came back, where somebody watches.
+    /// The requests and responses, if the call is observed.
     pub(super) hops: Option<Box<Hops>>,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Stage {
+pub(super) enum CallStage {
     Lookup,
     Connect,
     Handshake,
@@ -41,10 +41,10 @@ pub(super) enum Stage {
     Body,
 }
 
-impl<'a> Progress<'a> {
+impl<'a> CallProgress<'a> {
     pub(super) fn new(start: Instant, unfinished: &'a Cell<Traffic>) -> Self {
         Self {
-            stage: Stage::Connect,
+            stage: CallStage::Connect,
             usable_at: start,
             head_at: None,
             phases: Phases::default(),
@@ -60,21 +60,21 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// The answer to the last request, where somebody watches.
-    fn watched(&mut self) -> Option<&mut HopAnswer> {
+    /// Returns the response to the last request, if the call is observed.
+    fn watched_answer(&mut self) -> Option<&mut HopAnswer> {
         self.hops.as_mut()?.0.last_mut()?.answer.as_mut()
     }
 
     /// A request is about to be written.
     pub(super) fn begin(&mut self, meter: Rc<Meter>) {
         self.meter = Some(meter);
-        self.stage = Stage::Head;
+        self.stage = CallStage::Head;
     }
 
     /// The head of the answer is there.
     pub(super) fn head(&mut self, status: StatusCode, now: Instant) {
         self.head_at = Some(now);
-        self.stage = Stage::Body;
+        self.stage = CallStage::Body;
         self.status = Some(status);
     }
 
@@ -92,69 +92,69 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// How much of a body is read that the step does not want.
-    pub(super) fn sample(&self) -> usize {
+    /// Returns how much of an unwanted body is read.
+    pub(super) fn sample_limit(&self) -> usize {
         if self.hops.is_some() {
-            hop::read()
+            hop::hop_read_limit()
         } else {
-            body::sampled()
+            body::sample_read_limit()
         }
     }
 
     /// Shows the start of the body of the last answer to those who watch.
-    pub(super) fn show(&mut self, body: &[u8], encoding: &Encoding) {
-        if let Some(answer) = self.watched() {
+    pub(super) fn show_body(&mut self, body: &[u8], encoding: &Encoding) {
+        if let Some(answer) = self.watched_answer() {
             answer.keep(body, encoding);
         }
     }
 
     /// Adds what went over the connection to the account.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn settle_traffic(&mut self) {
         if let Some(meter) = self.meter.take() {
-            self.traffic.sent_bytes += meter.sent();
-            self.traffic.received_bytes += meter.received();
-            self.traffic.requests += u32::from(meter.sent() > 0);
+            self.traffic.sent_bytes += meter.sent_bytes();
+            self.traffic.received_bytes += meter.received_bytes();
+            self.traffic.requests += u32::from(meter.sent_bytes() > 0);
             self.is_waiting = meter.is_waiting();
         }
     }
 
     /// Ends the call, whose last byte came at `end`.
-    pub(super) fn finish(&mut self, end: Instant) {
-        self.conclude(end);
+    pub(super) fn finish_call(&mut self, end: Instant) {
+        self.end_request(end);
         self.unfinished = None;
     }
 
     /// Ends the present request of the call, whose last byte came at `end`.
-    fn conclude(&mut self, end: Instant) {
-        self.settle();
+    fn end_request(&mut self, end: Instant) {
+        self.settle_traffic();
         if let Some(head_at) = self.head_at.take() {
-            add(&mut self.phases.first_byte, head_at - self.usable_at);
-            add(&mut self.phases.body, end - head_at);
+            add_phase(&mut self.phases.first_byte, head_at - self.usable_at);
+            add_phase(&mut self.phases.body, end - head_at);
         }
         self.usable_at = end;
     }
 
     /// Another request of the call begins: a redirect to `target` is followed.
-    pub(super) fn next_hop(&mut self, now: Instant, target: &RequestTarget) {
-        self.conclude(now);
+    pub(super) fn begin_hop(&mut self, now: Instant, target: &RequestTarget) {
+        self.end_request(now);
         if let RequestTarget::Absolute(url) = target {
             self.redirected_to = Some(Box::new(url.clone()));
         }
-        self.stage = Stage::Connect;
+        self.stage = CallStage::Connect;
         self.status = None;
     }
 
-    pub(super) fn timed_out(&self, timeout: Duration) -> Failure {
+    pub(super) fn timeout_failure(&self, timeout: Duration) -> Failure {
         let (kind, what) = match self.stage {
-            Stage::Lookup => (ErrorKind::TimeoutConnect, "no address of the host"),
-            Stage::Connect => (ErrorKind::TimeoutConnect, "no connection"),
-            Stage::Handshake => (ErrorKind::TimeoutConnect, "no end of the TLS handshake"),
-            Stage::Head if self.is_waiting => (
+            CallStage::Lookup => (ErrorKind::TimeoutConnect, "no address of the host"),
+            CallStage::Connect => (ErrorKind::TimeoutConnect, "no connection"),
+            CallStage::Handshake => (ErrorKind::TimeoutConnect, "no end of the TLS handshake"),
+            CallStage::Head if self.is_waiting => (
                 ErrorKind::TimeoutIdle,
                 "the target stopped reading the request, and took no more of it",
             ),
-            Stage::Head => (ErrorKind::TimeoutHead, "no head of an answer"),
-            Stage::Body => (ErrorKind::TimeoutTotal, "no complete answer"),
+            CallStage::Head => (ErrorKind::TimeoutHead, "no head of an answer"),
+            CallStage::Body => (ErrorKind::TimeoutTotal, "no complete answer"),
         };
         Failure {
             status: self.status,
@@ -163,16 +163,16 @@ impl<'a> Progress<'a> {
     }
 }
 
-impl Drop for Progress<'_> {
+impl Drop for CallProgress<'_> {
     fn drop(&mut self) {
         if let Some(unfinished) = self.unfinished {
-            self.settle();
+            self.settle_traffic();
             unfinished.set(self.traffic);
         }
     }
 }
 
 /// Adds to a phase that may have happened before.
-pub(super) fn add(phase: &mut Option<Duration>, time: Duration) {
+pub(super) fn add_phase(phase: &mut Option<Duration>, time: Duration) {
     *phase = Some(phase.unwrap_or_default() + time);
 }

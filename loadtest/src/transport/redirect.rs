@@ -1,4 +1,4 @@
-//! Follows redirects as browsers do: what the next request is.
+//! Follows redirects as browsers do.
 
 use super::origin::Origin;
 use super::{ErrorKind, Failure};
@@ -11,8 +11,8 @@ use http::header::{
 use http::{HeaderName, HeaderValue, Method, StatusCode, Uri};
 use url::Url;
 
-/// What belongs to a body that is not sent again.
-const OF_BODY: [HeaderName; 6] = [
+/// The headers of a body, dropped if the body is not sent again.
+const BODY_HEADERS: [HeaderName; 6] = [
     CONTENT_TYPE,
     CONTENT_LENGTH,
     CONTENT_ENCODING,
@@ -20,8 +20,8 @@ const OF_BODY: [HeaderName; 6] = [
     CONTENT_LOCATION,
     TRANSFER_ENCODING,
 ];
-/// What is meant for one origin and no other.
-const OF_ORIGIN: [HeaderName; 4] = [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE, HOST];
+/// The headers meant for one origin only.
+const ORIGIN_HEADERS: [HeaderName; 4] = [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE, HOST];
 
 /// An answer that points elsewhere.
 #[derive(Debug)]
@@ -30,21 +30,25 @@ pub(super) struct Redirect {
     pub(super) location: Option<HeaderValue>,
 }
 
-/// Whether an answer with `status` points elsewhere.
+/// Returns whether an answer with `status` is a redirect.
 pub(super) fn is_redirect(status: StatusCode) -> bool {
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
 }
 
 impl Redirect {
     /// The request that follows `request`, which was sent to `url`.
-    pub(super) fn follow(&self, request: &RequestBuf, url: &str) -> Result<RequestBuf, Failure> {
-        let uri = self.target(url)?;
+    pub(super) fn next_request(
+        &self,
+        request: &RequestBuf,
+        url: &str,
+    ) -> Result<RequestBuf, Failure> {
+        let uri = self.target_uri(url)?;
         let becomes_get = match self.status {
             StatusCode::SEE_OTHER => !matches!(request.method, Method::GET | Method::HEAD),
             StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => request.method == Method::POST,
             _ => false,
         };
-        let leaves = origin(url) != Origin::of(&uri).ok();
+        let leaves = origin_of(url) != Origin::of(&uri).ok();
         let mut next = RequestBuf {
             omitted: request.omitted.clone(),
             ..RequestBuf::default()
@@ -54,7 +58,8 @@ impl Redirect {
                 .headers
                 .iter()
                 .filter(|(name, _)| {
-                    !(becomes_get && OF_BODY.contains(name) || leaves && OF_ORIGIN.contains(name))
+                    !(becomes_get && BODY_HEADERS.contains(name)
+                        || leaves && ORIGIN_HEADERS.contains(name))
                 })
                 .cloned(),
         );
@@ -68,16 +73,16 @@ impl Redirect {
         Ok(next)
     }
 
-    fn target(&self, url: &str) -> Result<Uri, Failure> {
+    fn target_uri(&self, url: &str) -> Result<Uri, Failure> {
         let location = self
             .location
             .as_ref()
-            .ok_or_else(|| self.bad("has no `location`"))?;
+            .ok_or_else(|| self.bad_location("has no `location`"))?;
         let text = std::str::from_utf8(location.as_bytes())
-            .map_err(|_| self.bad("has a `location` that is not text"))?;
+            .map_err(|_| self.bad_location("has a `location` that is not text"))?;
         let unusable = |reason: String| {
-            let shown: String = redact::text(text).chars().take(200).collect();
-            self.bad(&format!("has the unusable `location: {shown}`: {reason}"))
+            let shown: String = redact::redact_text(text).chars().take(200).collect();
+            self.bad_location(&format!("has the unusable `location: {shown}`: {reason}"))
         };
         let mut target = Url::parse(url)
             .and_then(|from| from.join(text.trim()))
@@ -92,30 +97,30 @@ impl Redirect {
         Uri::try_from(target.as_str()).map_err(|error| unusable(error.to_string()))
     }
 
-    fn bad(&self, what: &str) -> Failure {
-        self.failure(
+    fn bad_location(&self, what: &str) -> Failure {
+        self.redirect_failure(
             ErrorKind::RedirectBadLocation,
             format!("the {} answer {what}", self.status.as_u16()),
         )
     }
 
     /// It was followed as often as allowed.
-    pub(super) fn too_many(&self, followed: u32) -> Failure {
-        self.failure(
+    pub(super) fn too_many_failure(&self, followed: u32) -> Failure {
+        self.redirect_failure(
             ErrorKind::RedirectLoop,
             format!("another redirect after {followed}; `redirects = {followed}` allows no more"),
         )
     }
 
     /// It points to where nothing may be sent.
-    pub(super) fn blocked(&self, refusal: &Failure) -> Failure {
-        self.failure(
+    pub(super) fn blocked_failure(&self, refusal: &Failure) -> Failure {
+        self.redirect_failure(
             ErrorKind::RedirectBlocked,
             format!("a redirect is not followed: {}", refusal.message),
         )
     }
 
-    fn failure(&self, kind: ErrorKind, message: String) -> Failure {
+    fn redirect_failure(&self, kind: ErrorKind, message: String) -> Failure {
         Failure {
             status: Some(self.status),
             ..Failure::new(kind, message)
@@ -123,7 +128,7 @@ impl Redirect {
     }
 }
 
-fn origin(url: &str) -> Option<Origin> {
+fn origin_of(url: &str) -> Option<Origin> {
     let uri: Uri = url.parse().ok()?;
     Origin::of(&uri).ok()
 }
@@ -138,7 +143,7 @@ mod tests {
             location: Some(HeaderValue::from_bytes(location.as_bytes()).unwrap()),
         };
         redirect
-            .target(from)
+            .target_uri(from)
             .map(|uri| uri.to_string())
             .map_err(|failure| failure.kind)
     }
@@ -191,7 +196,7 @@ mod tests {
                 status: StatusCode::from_u16(status).unwrap(),
                 location: Some(HeaderValue::from_static(location)),
             };
-            redirect.follow(request, "http://h.test/a").unwrap()
+            redirect.next_request(request, "http://h.test/a").unwrap()
         };
         for (status, method, expected) in [
             (301, Method::POST, Method::GET),

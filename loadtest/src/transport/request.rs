@@ -1,4 +1,4 @@
-//! What is sent of a step's request.
+//! Builds the request on the wire from that of a step.
 
 use super::compression;
 use super::{ErrorKind, Failure, cookies};
@@ -13,38 +13,41 @@ use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderValue, Method, Request, Uri, Version};
 use http_body_util::Full;
 
-const AGENT: HeaderValue =
+const USER_AGENT_VALUE: HeaderValue =
     HeaderValue::from_static(concat!("loadtest/", env!("CARGO_PKG_VERSION")));
-const ANY: HeaderValue = HeaderValue::from_static("*/*");
-const ZERO: HeaderValue = HeaderValue::from_static("0");
-const RUN: HeaderName = HeaderName::from_static("loadtest-run");
+const ANY_MEDIA: HeaderValue = HeaderValue::from_static("*/*");
+const ZERO_LENGTH: HeaderValue = HeaderValue::from_static("0");
+const RUN_HEADER: HeaderName = HeaderName::from_static("loadtest-run");
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
 
 /// A request on the point of being sent: what the step says, and what is around it.
-pub(super) struct Outgoing<'a> {
+pub(super) struct OutgoingRequest<'a> {
     pub(super) buffer: &'a RequestBuf,
     pub(super) path: PathAndQuery,
-    around: Surroundings<'a>,
+    around: RequestSurroundings<'a>,
 }
 
-/// What a request is joined with.
-pub(super) struct Surroundings<'a> {
+/// Everything that a step's request is joined with.
+pub(super) struct RequestSurroundings<'a> {
     /// The path of the base URL.
     pub(super) prefix: &'a str,
     pub(super) host: &'a HeaderValue,
     pub(super) run_id: &'a HeaderValue,
     /// The body of the answer is read, and may be compressed.
     pub(super) reads_body: bool,
-    /// What the jar of the user has for it, but for the cookies that the step sets.
+    /// The cookies of the user's jar, without those that the step sets.
     pub(super) cookie: Option<HeaderValue>,
 }
 
-impl<'a> Outgoing<'a> {
+impl<'a> OutgoingRequest<'a> {
     /// Joins a request with what is around it.
-    pub(super) fn new(buffer: &'a RequestBuf, around: Surroundings<'a>) -> Result<Self, Failure> {
+    pub(super) fn new(
+        buffer: &'a RequestBuf,
+        around: RequestSurroundings<'a>,
+    ) -> Result<Self, Failure> {
         for (name, value) in &buffer.headers {
-            if *name == CONTENT_LENGTH && !is_length(value, buffer.body.len()) {
+            if *name == CONTENT_LENGTH && !equals_length(value, buffer.body.len()) {
                 return Err(Failure::new(
                     ErrorKind::StepError,
                     format!(
@@ -54,7 +57,7 @@ impl<'a> Outgoing<'a> {
                 ));
             }
         }
-        let path = path(buffer, around.prefix)?;
+        let path = request_path(buffer, around.prefix)?;
         Ok(Self {
             buffer,
             path,
@@ -66,7 +69,7 @@ impl<'a> Outgoing<'a> {
     /// both kinds go in one.
     ///
     /// The length of a body that is there is not among them, unless the step says it.
-    pub(super) fn headers(&self, mut write: impl FnMut(&HeaderName, &HeaderValue)) {
+    pub(super) fn write_headers(&self, mut write: impl FnMut(&HeaderName, &HeaderValue)) {
         let Self { buffer, around, .. } = self;
         let explicit = &buffer.headers;
         let is_set = |name: &HeaderName| explicit.iter().any(|(set, _)| set == name);
@@ -76,42 +79,42 @@ impl<'a> Outgoing<'a> {
             }
         };
         default(HOST, around.host);
-        default(USER_AGENT, &AGENT);
-        default(ACCEPT, &ANY);
+        default(USER_AGENT, &USER_AGENT_VALUE);
+        default(ACCEPT, &ANY_MEDIA);
         if around.reads_body {
-            default(ACCEPT_ENCODING, &compression::ACCEPTED);
+            default(ACCEPT_ENCODING, &compression::ACCEPTED_ENCODINGS);
         }
-        default(RUN, around.run_id);
+        default(RUN_HEADER, around.run_id);
         let mut cookie = around.cookie.as_ref();
         if let Some(cookie) = cookie {
             default(COOKIE, cookie);
         }
         let says_length = matches!(buffer.method, Method::POST | Method::PUT | Method::PATCH);
         if says_length && buffer.body.is_empty() && !is_set(&TRANSFER_ENCODING) {
-            default(CONTENT_LENGTH, &ZERO);
+            default(CONTENT_LENGTH, &ZERO_LENGTH);
         }
         for (name, value) in explicit {
             match cookie.take_if(|_| *name == COOKIE) {
-                Some(cookie) => write(name, &cookies::joined(cookie, value)),
+                Some(cookie) => write(name, &cookies::join_cookies(cookie, value)),
                 None => write(name, value),
             }
         }
     }
 
     /// The request as HTTP/1.1 tells it, but for its body.
-    pub(super) fn http1(&self) -> Request<()> {
+    pub(super) fn to_http1(&self) -> Request<()> {
         let mut request = Request::new(());
         *request.method_mut() = self.buffer.method.clone();
         *request.uri_mut() = Uri::from(self.path.clone());
         let headers = request.headers_mut();
-        self.headers(|name, value| {
+        self.write_headers(|name, value| {
             headers.append(name, value.clone());
         });
         request
     }
 
     /// The request as HTTP/2 tells it, where `authority` is that of the default `host`.
-    pub(super) fn http2(
+    pub(super) fn to_http2(
         &self,
         https: bool,
         authority: &Authority,
@@ -119,28 +122,28 @@ impl<'a> Outgoing<'a> {
         let mut request = Request::new(Full::new(self.buffer.body.clone()));
         let headers = request.headers_mut();
         let mut host = None;
-        self.headers(|name, value| {
+        self.write_headers(|name, value| {
             if *name == HOST {
                 host = (value != self.around.host).then(|| value.clone());
-            } else if !is_of_connection(name, value) {
+            } else if !is_connection_header(name, value) {
                 headers.append(name, value.clone());
             }
         });
         let authority = match host {
-            Some(host) => as_authority(&host)?,
+            Some(host) => parse_authority(&host)?,
             None => authority.clone(),
         };
         *request.method_mut() = self.buffer.method.clone();
         *request.version_mut() = Version::HTTP_2;
-        *request.uri_mut() = whole(https, authority, self.path.clone())?;
+        *request.uri_mut() = absolute_uri(https, authority, self.path.clone())?;
         Ok(request)
     }
 }
 
 /// The path and query that `buffer` goes to.
-pub(super) fn path(buffer: &RequestBuf, prefix: &str) -> Result<PathAndQuery, Failure> {
+pub(super) fn request_path(buffer: &RequestBuf, prefix: &str) -> Result<PathAndQuery, Failure> {
     match &buffer.target {
-        RequestTarget::Path(path) => joined(prefix, path),
+        RequestTarget::Path(path) => join_paths(prefix, path),
         RequestTarget::Absolute(uri) => Ok(uri
             .path_and_query()
             .cloned()
@@ -148,7 +151,7 @@ pub(super) fn path(buffer: &RequestBuf, prefix: &str) -> Result<PathAndQuery, Fa
     }
 }
 
-fn whole(https: bool, authority: Authority, path: PathAndQuery) -> Result<Uri, Failure> {
+fn absolute_uri(https: bool, authority: Authority, path: PathAndQuery) -> Result<Uri, Failure> {
     let scheme = if https { Scheme::HTTPS } else { Scheme::HTTP };
     let mut parts = http::uri::Parts::default();
     parts.scheme = Some(scheme);
@@ -159,7 +162,7 @@ fn whole(https: bool, authority: Authority, path: PathAndQuery) -> Result<Uri, F
 }
 
 /// A `host` header as HTTP/2 sends it.
-fn as_authority(value: &HeaderValue) -> Result<Authority, Failure> {
+fn parse_authority(value: &HeaderValue) -> Result<Authority, Failure> {
     Authority::try_from(value.as_bytes()).map_err(|error| {
         Failure::new(
             ErrorKind::StepError,
@@ -168,8 +171,8 @@ fn as_authority(value: &HeaderValue) -> Result<Authority, Failure> {
     })
 }
 
-/// Whether a header speaks of the connection, which HTTP/2 forbids (RFC 9113, section 8.2.2).
-fn is_of_connection(name: &HeaderName, value: &HeaderValue) -> bool {
+/// Returns whether a header concerns the connection, which HTTP/2 forbids (RFC 9113, section 8.2.2).
+fn is_connection_header(name: &HeaderName, value: &HeaderValue) -> bool {
     [
         CONNECTION,
         KEEP_ALIVE,
@@ -181,7 +184,7 @@ fn is_of_connection(name: &HeaderName, value: &HeaderValue) -> bool {
         || *name == TE && !value.as_bytes().eq_ignore_ascii_case(b"trailers")
 }
 
-fn is_length(value: &HeaderValue, length: usize) -> bool {
+fn equals_length(value: &HeaderValue, length: usize) -> bool {
     value.to_str().is_ok_and(|text| {
         let digits = text.trim();
         // Not even a sign.
@@ -190,7 +193,7 @@ fn is_length(value: &HeaderValue, length: usize) -> bool {
 }
 
 /// Joins the path of the base URL and that of a step.
-fn joined(prefix: &str, path: &PathAndQuery) -> Result<PathAndQuery, Failure> {
+fn join_paths(prefix: &str, path: &PathAndQuery) -> Result<PathAndQuery, Failure> {
     let text = path.as_str();
     let slash = if text.starts_with('/') { "" } else { "/" };
     if prefix.is_empty() && slash.is_empty() {
@@ -199,7 +202,7 @@ fn joined(prefix: &str, path: &PathAndQuery) -> Result<PathAndQuery, Failure> {
     PathAndQuery::from_maybe_shared(format!("{prefix}{slash}{text}")).map_err(|error| {
         Failure::new(
             ErrorKind::StepError,
-            format!("`{}` is not a path: {error}", redact::text(text)),
+            format!("`{}` is not a path: {error}", redact::redact_text(text)),
         )
     })
 }

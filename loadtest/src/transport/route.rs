@@ -1,18 +1,18 @@
-//! What a user knows of one origin, and one request to it.
+//! The route of a user to one origin, and one request over it.
 
 use super::compression::Encoding;
 use super::connection::{Connection, Protocol};
-use super::cookies::Jar;
+use super::cookies::CookieJar;
 use super::hop::{Hop, HopAnswer};
 use super::meter::Meter;
 use super::network::{Addresses, Network};
 use super::origin::Origin;
-use super::progress::{Progress, Stage, add};
+use super::progress::{CallProgress, CallStage, add_phase};
 use super::redirect::{self, Redirect};
-use super::request::{self, Outgoing, Surroundings};
-use super::{Call, ErrorKind, Failure, Received, STOP, body, connection, fault, http2};
+use super::request::{self, OutgoingRequest, RequestSurroundings};
+use super::{Call, ErrorKind, Failure, Received, STOP, body, connection, error_mapping, http2};
 use crate::chain::RequestBuf;
-use crate::targets::{Allowance, Pass};
+use crate::targets::{Allowance, RequestPass};
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, COOKIE, LOCATION, TRANSFER_ENCODING};
 use http::uri::Authority;
@@ -22,10 +22,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// What a user knows of one origin.
+/// The route of a user to one origin.
 pub(super) struct Route {
     pub(super) origin: Origin,
-    /// How the last absolute URL wrote host and port.
+    /// Host and port as the last absolute URL wrote them.
     pub(super) written: Option<Authority>,
     host: HeaderValue,
     /// The same for HTTP/2.
@@ -43,20 +43,20 @@ pub(super) struct Route {
     allowance: Option<Arc<Allowance>>,
 }
 
-/// What a user lends to a request.
-pub(super) struct Lent<'a> {
+/// The parts of a user that a request needs.
+pub(super) struct UserParts<'a> {
     pub(super) network: &'a Network,
     pub(super) run_id: &'a HeaderValue,
-    pub(super) jar: Option<&'a RefCell<Jar>>,
+    pub(super) jar: Option<&'a RefCell<CookieJar>>,
 }
 
 /// A request that was not answered, and whether it may be sent again.
-struct Lost {
+struct UnansweredRequest {
     failure: Failure,
-    again: Again,
+    again: Repeatability,
 }
 
-enum Again {
+enum Repeatability {
     /// The server has not looked at it.
     Always,
     /// It was written, and nothing of an answer was read.
@@ -96,7 +96,7 @@ impl Route {
 
     /// The URL that `request` goes to.
     pub(super) fn url(&self, request: &RequestBuf, network: &Network) -> Result<String, Failure> {
-        let path = request::path(request, prefix(network))?;
+        let path = request::request_path(request, base_prefix(network))?;
         Ok(format!("{}{path}", self.url_of_origin()))
     }
 
@@ -104,29 +104,29 @@ impl Route {
     /// `progress`, unless it is to be followed.
     pub(super) async fn exchange(
         &mut self,
-        lent: Lent<'_>,
+        lent: UserParts<'_>,
         request: &RequestBuf,
         call: &Call<'_>,
-        progress: &mut Progress<'_>,
+        progress: &mut CallProgress<'_>,
     ) -> Result<Option<Redirect>, Failure> {
         // Before connecting too: that sends something.
-        let mut pass = self.pass(&lent)?;
+        let mut pass = self.take_pass(&lent)?;
         if let Some(mut kept) = self.kept.take() {
             if kept.ready().await {
                 match self
-                    .attempt(kept, &lent, request, call, progress, true)
+                    .send_over(kept, &lent, request, call, progress, true)
                     .await
                 {
                     Ok(redirect) => return Ok(redirect),
-                    Err(Lost { failure, again }) => match again {
-                        Again::Always => {}
-                        Again::IfIdempotent if is_idempotent(&request.method) => {}
+                    Err(UnansweredRequest { failure, again }) => match again {
+                        Repeatability::Always => {}
+                        Repeatability::IfIdempotent if is_idempotent(&request.method) => {}
                         _ => return Err(failure),
                     },
                 }
-                progress.settle();
+                progress.settle_traffic();
                 drop(pass);
-                pass = self.pass(&lent)?;
+                pass = self.take_pass(&lent)?;
             } else {
                 progress.traffic.unsolicited += u32::from(kept.is_spoilt());
             }
@@ -134,20 +134,20 @@ impl Route {
         // In a box, so that the requests of all others stay small.
         let connection = Box::pin(self.connect(lent.network, progress)).await?;
         progress.usable_at = Instant::now();
-        let answered = self.attempt(connection, &lent, request, call, progress, false);
+        let answered = self.send_over(connection, &lent, request, call, progress, false);
         let answered = answered.await.map_err(|lost| lost.failure);
         drop(pass);
         answered
     }
 
     /// Lets a request pass if it may be sent now.
-    fn pass(&self, lent: &Lent<'_>) -> Result<Option<Pass>, Failure> {
+    fn take_pass(&self, lent: &UserParts<'_>) -> Result<Option<RequestPass>, Failure> {
         let refuse = |words| Failure::new(ErrorKind::GuardBlocked, words);
         if let Some(reason) = lent.network.halted() {
             let words = format!("the permission to test has ended: {reason}");
             return Err(refuse(words));
         }
-        let pass = self.allowance.as_ref().map(Allowance::pass);
+        let pass = self.allowance.as_ref().map(Allowance::admit_request);
         pass.transpose().map_err(refuse)
     }
 
@@ -155,19 +155,19 @@ impl Route {
     async fn connect(
         &mut self,
         network: &Network,
-        progress: &mut Progress<'_>,
+        progress: &mut CallProgress<'_>,
     ) -> Result<Connection, Failure> {
-        progress.stage = Stage::Lookup;
+        progress.stage = CallStage::Lookup;
         let begin = Instant::now();
         if let Some(found) = network.addresses_now(&self.origin).await {
-            add(&mut progress.phases.connect, begin.elapsed());
+            add_phase(&mut progress.phases.connect, begin.elapsed());
             let addresses = found?;
             if addresses != self.addresses {
                 self.preferred = addresses.of(self.user);
                 self.addresses = addresses;
             }
         }
-        progress.stage = Stage::Connect;
+        progress.stage = CallStage::Connect;
         let stage = &mut progress.stage;
         Connection::open(
             network,
@@ -175,7 +175,7 @@ impl Route {
             &self.addresses,
             &mut self.preferred,
             &mut progress.phases,
-            || *stage = Stage::Handshake,
+            || *stage = CallStage::Handshake,
         )
         .await
     }
@@ -183,49 +183,55 @@ impl Route {
     /// Joins `request` with what is around it.
     fn outgoing<'a>(
         &'a self,
-        lent: &Lent<'a>,
+        lent: &UserParts<'a>,
         request: &'a RequestBuf,
         call: &Call<'_>,
-    ) -> Result<Outgoing<'a>, Failure> {
-        let prefix = prefix(lent.network);
+    ) -> Result<OutgoingRequest<'a>, Failure> {
+        let prefix = base_prefix(lent.network);
         let cookie = match lent.jar.map(RefCell::borrow_mut) {
             Some(mut jar) if !jar.is_empty() => {
                 let own = request.headers.iter();
                 let own = own.filter_map(|(name, value)| (*name == COOKIE).then_some(value));
-                jar.header(&self.origin, request::path(request, prefix)?.path(), own)
+                jar.header(
+                    &self.origin,
+                    request::request_path(request, prefix)?.path(),
+                    own,
+                )
             }
             _ => None,
         };
-        let around = Surroundings {
+        let around = RequestSurroundings {
             prefix,
             host: &self.host,
             run_id: lent.run_id,
             reads_body: call.reads.body,
             cookie,
         };
-        Outgoing::new(request, around)
+        OutgoingRequest::new(request, around)
     }
 
     /// Sends `request` over `connection`, reads the answer and keeps the connection if it can.
     ///
     /// What is large is not kept across a wait, where it would be moved about.
-    async fn attempt(
+    async fn send_over(
         &mut self,
         mut connection: Connection,
-        lent: &Lent<'_>,
+        lent: &UserParts<'_>,
         request: &RequestBuf,
         call: &Call<'_>,
-        progress: &mut Progress<'_>,
+        progress: &mut CallProgress<'_>,
         reused: bool,
-    ) -> Result<Option<Redirect>, Lost> {
+    ) -> Result<Option<Redirect>, UnansweredRequest> {
         connection.meter.begin();
         let meter = Rc::clone(&connection.meter);
         let answer = match &mut connection.protocol {
             Protocol::Http1(http1) => {
                 let unsent = {
-                    let outgoing = self.outgoing(lent, request, call).map_err(Lost::never)?;
+                    let outgoing = self
+                        .outgoing(lent, request, call)
+                        .map_err(UnansweredRequest::not_repeatable)?;
                     progress.show_request(|| {
-                        Hop::of(&self.url_of_origin(), &outgoing.http1(), &request.body)
+                        Hop::of(&self.url_of_origin(), &outgoing.to_http1(), &request.body)
                     });
                     http1.write(&outgoing)
                 };
@@ -237,9 +243,11 @@ impl Route {
             }
             Protocol::Http2(http2) => {
                 let sent = {
-                    let outgoing = self.outgoing(lent, request, call).map_err(Lost::never)?;
-                    let sent = outgoing.http2(self.origin.https, &self.authority);
-                    let sent = sent.map_err(Lost::never)?;
+                    let outgoing = self
+                        .outgoing(lent, request, call)
+                        .map_err(UnansweredRequest::not_repeatable)?;
+                    let sent = outgoing.to_http2(self.origin.https, &self.authority);
+                    let sent = sent.map_err(UnansweredRequest::not_repeatable)?;
                     progress.show_request(|| Hop::of(&self.url_of_origin(), &sent, &request.body));
                     sent
                 };
@@ -250,11 +258,11 @@ impl Route {
         };
         let (status, version) = match answer {
             Ok(head) => head,
-            Err(error) => return Err(Lost::before_head(&error, &connection, reused)),
+            Err(error) => return Err(UnansweredRequest::before_head(&error, &connection, reused)),
         };
         progress.head(status, Instant::now());
         progress.show_answer(|| HopAnswer::new(status, version, &self.headers));
-        connection.meter.head_is_read();
+        connection.meter.finish_head();
         if self.headers.contains_key(STOP) {
             lent.network.halt(format!(
                 "{} asked for it by the header `loadtest-stop` of an answer",
@@ -266,80 +274,81 @@ impl Route {
             progress.traffic.ambiguous += 1;
         }
         if let Some(jar) = lent.jar
-            && Jar::is_set_by(&self.headers)
+            && CookieJar::is_set_by(&self.headers)
         {
-            let path = request::path(request, prefix(lent.network)).map_err(Lost::never)?;
+            let path = request::request_path(request, base_prefix(lent.network))
+                .map_err(UnansweredRequest::not_repeatable)?;
             jar.borrow_mut()
-                .store(&self.headers, &self.origin, path.path());
+                .store_from(&self.headers, &self.origin, path.path());
         }
         let is_redirect = call.redirects > 0 && redirect::is_redirect(status);
         if is_redirect || !call.expect.accepts(status.as_u16()) {
             // In a box, so that the requests of all others stay small.
-            return Box::pin(self.unexpected(connection, status, call, progress)).await;
+            return Box::pin(self.read_unexpected(connection, status, call, progress)).await;
         }
         let read = if call.reads.body {
-            body::keep(&mut connection).await
+            body::read_kept(&mut connection).await
         } else if progress.hops.is_some() {
-            let start = Box::pin(body::start(&mut connection)).await;
-            start.map_err(body::Unread::Broken)
+            let start = Box::pin(body::read_excerpt(&mut connection)).await;
+            start.map_err(body::UnreadBody::Broken)
         } else {
-            let discarded = body::discard(&mut connection).await;
+            let discarded = body::drain_body(&mut connection).await;
             let nothing = discarded.map(|()| Bytes::new());
-            nothing.map_err(body::Unread::Broken)
+            nothing.map_err(body::UnreadBody::Broken)
         };
         match read {
             Ok(body) => {
-                self.keep(connection, true, progress);
-                self.answer(status, body, call, progress);
+                self.keep_connection(connection, true, progress);
+                self.store_answer(status, body, call, progress);
                 Ok(None)
             }
-            Err(unread) => Err(self.unread(&unread, status, call, &connection.meter)),
+            Err(unread) => Err(self.unread_failure(&unread, status, call, &connection.meter)),
         }
     }
 
     /// Reads the start of an answer that is to be followed, or whose status is not expected.
     #[cold]
-    async fn unexpected(
+    async fn read_unexpected(
         &mut self,
         mut connection: Connection,
         status: StatusCode,
         call: &Call<'_>,
-        progress: &mut Progress<'_>,
-    ) -> Result<Option<Redirect>, Lost> {
-        let (start, complete) = body::sample(&mut connection, progress.sample()).await;
+        progress: &mut CallProgress<'_>,
+    ) -> Result<Option<Redirect>, UnansweredRequest> {
+        let (start, complete) = body::read_sample(&mut connection, progress.sample_limit()).await;
         let encoding = Encoding::of(&self.headers);
-        progress.show(&start, &encoding);
-        self.keep(connection, complete, progress);
+        progress.show_body(&start, &encoding);
+        self.keep_connection(connection, complete, progress);
         if call.redirects > 0 && redirect::is_redirect(status) {
             let location = self.headers.get(LOCATION).cloned();
             return Ok(Some(Redirect { status, location }));
         }
-        Err(Lost::never(Failure {
+        Err(UnansweredRequest::not_repeatable(Failure {
             kind: ErrorKind::Status,
             status: Some(status),
             message: format!("expected {}, got {status}", call.expect),
-            sample: body::text(start, &encoding),
+            sample: body::sample_text(start, &encoding),
             headers: self.boxed_headers(call),
         }))
     }
 
-    /// Why a body was not read to its end.
+    /// Describes why a body was not read to its end.
     #[cold]
-    fn unread(
+    fn unread_failure(
         &mut self,
-        unread: &body::Unread,
+        unread: &body::UnreadBody,
         status: StatusCode,
         call: &Call<'_>,
         meter: &Meter,
-    ) -> Lost {
+    ) -> UnansweredRequest {
         let failure = match unread {
-            body::Unread::Broken(error) => fault::in_body(error, meter),
-            body::Unread::TooLarge => Failure::new(
+            body::UnreadBody::Broken(error) => error_mapping::body_failure(error, meter),
+            body::UnreadBody::TooLarge => Failure::new(
                 ErrorKind::BodyTooLarge,
-                format!("the body is larger than {} MiB", body::MAX_KEPT >> 20),
+                format!("the body is larger than {} MiB", body::MAX_KEPT_BODY >> 20),
             ),
         };
-        Lost::never(Failure {
+        UnansweredRequest::not_repeatable(Failure {
             status: Some(status),
             headers: self.boxed_headers(call),
             ..failure
@@ -347,12 +356,12 @@ impl Route {
     }
 
     /// Leaves with `progress` what is wanted of an answer with an expected status.
-    fn answer(
+    fn store_answer(
         &mut self,
         status: StatusCode,
         mut body: Bytes,
         call: &Call<'_>,
-        progress: &mut Progress<'_>,
+        progress: &mut CallProgress<'_>,
     ) {
         let is_watched = progress.hops.is_some();
         let mut encoding = Encoding::NONE;
@@ -360,7 +369,7 @@ impl Route {
             encoding = Encoding::of(&self.headers);
         }
         if is_watched {
-            progress.show(&body, &encoding);
+            progress.show_body(&body, &encoding);
             if !call.reads.body {
                 body.clear();
                 encoding = Encoding::NONE;
@@ -387,41 +396,48 @@ impl Route {
             .then(|| Box::new(std::mem::take(headers)))
     }
 
-    fn keep(&mut self, connection: Connection, complete: bool, progress: &mut Progress<'_>) {
+    fn keep_connection(
+        &mut self,
+        connection: Connection,
+        complete: bool,
+        progress: &mut CallProgress<'_>,
+    ) {
         progress.traffic.unsolicited += u32::from(connection.is_spoilt());
         self.kept = (complete && connection.is_kept()).then_some(connection);
     }
 }
 
-impl Lost {
+impl UnansweredRequest {
     #[cold]
     fn before_head(error: &connection::Error, connection: &Connection, reused: bool) -> Self {
         let meter = &connection.meter;
-        let failure = fault::before_head(error, meter, reused);
+        let failure = error_mapping::head_failure(error, meter, reused);
         // On a connection for HTTP/2 there is more to write and to read than requests and answers.
         let (untouched, unanswered, is_reset) = match error {
-            connection::Error::Http1(_) => (meter.sent() == 0, meter.received() == 0, false),
+            connection::Error::Http1(_) => {
+                (meter.sent_bytes() == 0, meter.received_bytes() == 0, false)
+            }
             connection::Error::Http2(error) => {
-                let unprocessed = http2::error(error).is_some_and(http2::is_unprocessed);
+                let unprocessed = http2::h2_error(error).is_some_and(http2::is_unprocessed);
                 let untouched = unprocessed || error.is_canceled();
                 (untouched, true, http2::is_reset(error))
             }
         };
         let again = match failure.kind {
-            _ if !reused => Again::Never,
-            _ if untouched => Again::Always,
+            _ if !reused => Repeatability::Never,
+            _ if untouched => Repeatability::Always,
             ErrorKind::ClosedReused | ErrorKind::ResetBeforeHead if unanswered && !is_reset => {
-                Again::IfIdempotent
+                Repeatability::IfIdempotent
             }
-            _ => Again::Never,
+            _ => Repeatability::Never,
         };
         Self { failure, again }
     }
 
-    fn never(failure: Failure) -> Self {
+    fn not_repeatable(failure: Failure) -> Self {
         Self {
             failure,
-            again: Again::Never,
+            again: Repeatability::Never,
         }
     }
 }
@@ -434,6 +450,6 @@ fn is_idempotent(method: &Method) -> bool {
     )
 }
 
-fn prefix(network: &Network) -> &str {
+fn base_prefix(network: &Network) -> &str {
     network.base().map_or("", |base| &base.prefix)
 }

@@ -1,4 +1,4 @@
-//! The TLS configuration of a run: whom it trusts, who it says it is, which HTTP it offers.
+//! The TLS configuration of a run: authorities, identity, offered protocols.
 
 use super::certificates;
 use super::network::NetworkError;
@@ -21,7 +21,7 @@ use tokio_rustls::client::TlsStream;
 /// The name of HTTP/2 in a TLS handshake.
 pub(super) const H2: &[u8] = b"h2";
 
-/// What a scenario says about TLS; the rest is made when the first `https` URL turns up.
+/// The TLS options of a scenario. The rest is made for the first `https` URL.
 #[derive(Debug, Default)]
 pub(super) struct TlsConfig {
     http: HttpVersion,
@@ -35,11 +35,11 @@ impl TlsConfig {
     /// Reads the files that `client` names, which are relative to `root`.
     pub(super) fn read(client: &Client, root: &Path) -> Result<Self, NetworkError> {
         let authorities = match client.ca.as_deref() {
-            Some(file) => certificates::authorities(root, file)?,
+            Some(file) => certificates::read_authorities(root, file)?,
             None => Vec::new(),
         };
         let identity = match client.identity.as_deref() {
-            Some(file) => Some(certificates::identity(
+            Some(file) => Some(certificates::read_identity(
                 root,
                 file,
                 &ring::default_provider(),
@@ -56,8 +56,8 @@ impl TlsConfig {
     }
 
     /// Loads the certificates; done before the run for URLs that are known then.
-    pub(super) fn load(&self) -> Result<Arc<ClientConfig>, String> {
-        self.made.get_or_init(|| self.make()).clone()
+    pub(super) fn client_config(&self) -> Result<Arc<ClientConfig>, String> {
+        self.made.get_or_init(|| self.build_config()).clone()
     }
 
     /// Makes a TLS connection of a TCP connection to `host`.
@@ -66,7 +66,7 @@ impl TlsConfig {
         host: &Host,
         stream: TcpStream,
     ) -> io::Result<TlsStream<TcpStream>> {
-        let config = self.load().map_err(io::Error::other)?;
+        let config = self.client_config().map_err(io::Error::other)?;
         let name = match host {
             Host::Address(address) => ServerName::IpAddress((*address).into()),
             Host::Name(name) => ServerName::try_from(name.clone()).map_err(io::Error::other)?,
@@ -74,17 +74,17 @@ impl TlsConfig {
         TlsConnector::from(config).connect(name, stream).await
     }
 
-    fn make(&self) -> Result<Arc<ClientConfig>, String> {
+    fn build_config(&self) -> Result<Arc<ClientConfig>, String> {
         let provider = Arc::new(ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(|error| error.to_string())?;
         let verifier: Arc<dyn ServerCertVerifier> = if self.insecure {
-            Arc::new(Unchecked(provider))
+            Arc::new(NoVerifier(provider))
         } else {
-            let roots = Arc::new(self.trusted()?);
+            let roots = Arc::new(self.trusted_roots()?);
             let usual = WebPkiServerVerifier::builder_with_provider(roots, provider).build();
-            Arc::new(Checked {
+            Arc::new(RootsAndOwnVerifier {
                 usual: usual.map_err(|error| error.to_string())?,
                 named: self.authorities.clone(),
             })
@@ -108,7 +108,7 @@ impl TlsConfig {
     }
 
     /// The certificates that the operating system trusts, or those in `SSL_CERT_FILE`, and our own.
-    fn trusted(&self) -> Result<RootCertStore, String> {
+    fn trusted_roots(&self) -> Result<RootCertStore, String> {
         let mut roots = RootCertStore::empty();
         let found = rustls_native_certs::load_native_certs();
         roots.add_parsable_certificates(found.certs);
@@ -127,7 +127,7 @@ impl TlsConfig {
     }
 }
 
-/// In the words of a refusal: the certificate of a server says that it is that of an authority.
+/// Part of a refusal: the certificate of the server is that of an authority.
 pub(super) const IS_AUTHORITY: &str = "CaUsedAsEndEntity";
 
 /// Takes the certificates of those that are trusted, and one that `ca` names itself.
@@ -135,12 +135,12 @@ pub(super) const IS_AUTHORITY: &str = "CaUsedAsEndEntity";
 /// Those that people sign by themselves mostly say that they are authorities (`openssl req -x509`),
 /// and are refused as a server's own by the usual checks.
 #[derive(Debug)]
-struct Checked {
+struct RootsAndOwnVerifier {
     usual: Arc<WebPkiServerVerifier>,
     named: Vec<CertificateDer<'static>>,
 }
 
-impl ServerCertVerifier for Checked {
+impl ServerCertVerifier for RootsAndOwnVerifier {
     fn verify_server_cert(
         &self,
         shown: &CertificateDer<'_>,
@@ -189,9 +189,9 @@ impl ServerCertVerifier for Checked {
 
 /// Takes any certificate, as `insecure = true` asks for.
 #[derive(Debug)]
-struct Unchecked(Arc<CryptoProvider>);
+struct NoVerifier(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Unchecked {
+impl ServerCertVerifier for NoVerifier {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

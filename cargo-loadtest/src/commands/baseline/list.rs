@@ -10,7 +10,7 @@ use loadtest_model::comparison::Side;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// How much of a commit is shown.
+/// The number of shown digits of a commit.
 const SHORT: usize = 10;
 
 pub(super) fn list(baselines: &Baselines, format: ResultFormat) -> Result<u8, Error> {
@@ -23,26 +23,25 @@ pub(super) fn list(baselines: &Baselines, format: ResultFormat) -> Result<u8, Er
         }
     }
     match format {
-        ResultFormat::Human if all.is_empty() && damaged.is_empty() => console::result(
+        ResultFormat::Human if all.is_empty() && damaged.is_empty() => console::print_result(
             "there is no baseline yet; `cargo loadtest baseline save main` keeps the latest run as one",
         )?,
-        ResultFormat::Human => console::result(people(&all).trim_end())?,
+        ResultFormat::Human => console::print_result(people(&all).trim_end())?,
         ResultFormat::Json => {
             let data: Vec<Value> = all
                 .iter()
                 .map(|(baseline, contents)| data(baseline, contents))
                 .collect();
-            let text = serde_json::to_string_pretty(&data).map_err(|error| Error::Internal {
-                what: format!("could not encode the baselines: {error}"),
-            })?;
-            console::result(text)?;
+            let text =
+                serde_json::to_string_pretty(&data).map_err(Error::encode("the baselines"))?;
+            console::print_result(text)?;
         }
     }
     for (_, contents) in &all {
         stay(&contents.strange);
     }
     for error in &damaged {
-        console::error(error);
+        console::print_error(error);
     }
     Ok(damaged.iter().map(Error::exit_code).max().unwrap_or(0))
 }

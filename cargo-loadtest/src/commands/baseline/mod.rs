@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// Saves, lists or removes.
 ///
 /// # Errors
-/// [`Error::BaselineName`], [`Error::UnknownBaseline`], [`Error::NotSaved`]; files that cannot be read or
+/// A name that is invalid or unknown; a run that cannot be saved; files that cannot be read or
 /// written.
 pub(crate) fn baseline(args: &BaselineArgs) -> Result<u8, Error> {
     match &args.command {
@@ -65,19 +65,19 @@ fn save(name: &str, run: &str, keeping: Keeping, cargo: &CargoArgs) -> Result<u8
         match outcome {
             Ok(place) => {
                 let runs = view::counted(place.runs as u64, "run");
-                console::status(
+                console::print_status(
                     "Saved",
                     format_args!("`{scenario}` in the baseline `{name}`, which has {runs} of it"),
                 );
                 for left in place.left {
-                    console::status(
+                    console::print_status(
                         "Removed",
                         format_args!("{left} of `{scenario}` left the baseline"),
                     );
                 }
                 for reason in place.failed {
                     let reason = clean(&reason);
-                    console::verdict(
+                    console::print_verdict(
                         false,
                         "Warning",
                         format_args!(
@@ -86,7 +86,7 @@ fn save(name: &str, run: &str, keeping: Keeping, cargo: &CargoArgs) -> Result<u8
                     );
                 }
             }
-            Err(refused) => console::verdict(
+            Err(refused) => console::print_verdict(
                 false,
                 "Not saved",
                 format_args!(
@@ -97,7 +97,7 @@ fn save(name: &str, run: &str, keeping: Keeping, cargo: &CargoArgs) -> Result<u8
             ),
         }
     }
-    console::result(baseline.folder().display())?;
+    console::print_result(baseline.folder().display())?;
     Ok(0)
 }
 
@@ -117,18 +117,21 @@ fn not_saved(run_id: &str, saved: &[Saved]) -> Error {
         reasons.push((String::new(), "none of its scenarios ran".to_owned()));
         helps.push("save a run that measured something".to_owned());
     }
-    Error::NotSaved {
-        run_id: clean(run_id),
-        reasons,
-        help: clean(&helps.join("; ")),
+    let mut message = format!("the run {} cannot be saved as a baseline", clean(run_id));
+    for (scenario, reason) in reasons {
+        message += &match scenario.as_str() {
+            "" => format!(": {reason}"),
+            scenario => format!("\n  `{scenario}`: {reason}"),
+        };
     }
+    Error::usage(message).with_help(clean(&helps.join("; ")))
 }
 
 fn remove(baselines: &Baselines, name: &str) -> Result<u8, Error> {
     let baseline = baselines.open(name)?;
     let (count, strange) = baseline.remove()?;
     let files = view::counted(count as u64, "file");
-    console::status("Removed", format_args!("the baseline `{name}`: {files}"));
+    console::print_status("Removed", format_args!("the baseline `{name}`: {files}"));
     stay(&strange);
     Ok(0)
 }
@@ -137,7 +140,7 @@ fn remove(baselines: &Baselines, name: &str) -> Result<u8, Error> {
 fn stay(strange: &[PathBuf]) {
     for path in strange {
         let path = clean(&path.display().to_string());
-        console::verdict(
+        console::print_verdict(
             false,
             "Left alone",
             format_args!("`{path}`, which is no run of a baseline"),

@@ -6,12 +6,10 @@ use loadtest_model::comparison::{Comparison, Outcome, Refusal};
 use serde_json::{Value, json};
 
 pub(super) fn render(compared: &Compared) -> Result<String, Error> {
-    let not_encoded = |error: serde_json::Error| Error::Internal {
-        what: format!("could not encode the comparison: {error}"),
-    };
+    let not_encoded = Error::encode("the comparison");
     let mut scenarios = Vec::new();
     for (identity, outcome) in &compared.scenarios {
-        let mut value = serde_json::to_value(outcome).map_err(not_encoded)?;
+        let mut value = serde_json::to_value(outcome).map_err(&not_encoded)?;
         match outcome {
             Outcome::Compared(comparison) => value["regressions"] = regressions(comparison),
             Outcome::Refused { refusals } => value["reasons"] = reasons(refusals),
@@ -32,10 +30,10 @@ pub(super) fn render(compared: &Compared) -> Result<String, Error> {
         "only_in_base": compared.missing,
         "exit_code": compared.exit_code(),
     });
-    serde_json::to_string_pretty(&value).map_err(not_encoded)
+    serde_json::to_string_pretty(&value).map_err(&not_encoded)
 }
 
-/// What blocks, each thing once, in words too.
+/// Lists the regressions, each once, with a description.
 fn regressions(comparison: &Comparison) -> Value {
     let one = |(subject, figure): (
         &loadtest_model::comparison::Subject,

@@ -8,7 +8,7 @@ use super::baseline;
 use crate::baselines::{Baselines, compared};
 use crate::cli::{CompareArgs, ResultFormat};
 use crate::console;
-use crate::error::Error;
+use crate::error::{Error, Kind};
 use crate::export::page::comparison::{self, ComparisonBase};
 use crate::export::terminal;
 use crate::store::{self, Store};
@@ -16,7 +16,7 @@ use loadtest_model::card::{Validity, Verdict};
 use loadtest_model::comparison::{Outcome, Side};
 use loadtest_model::record::{RunRecord, ScenarioRecord};
 
-/// What is compared with what.
+/// The result of a comparison.
 #[derive(Debug)]
 struct Compared {
     /// The name of a baseline, or the identifier of a run.
@@ -24,7 +24,7 @@ struct Compared {
     is_baseline: bool,
     /// The identifier of the run.
     new: String,
-    /// What came of each of its scenarios, by identity.
+    /// The outcome of each scenario, by name.
     scenarios: Vec<(String, Outcome)>,
     /// The scenarios that only the base has.
     missing: Vec<String>,
@@ -38,11 +38,14 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
     let baselines = baseline::baselines(&args.cargo)?;
     let opened = store::open(&args.new, || Store::of_workspace(&args.cargo));
     let (_, new) = match opened {
-        Err(Error::UnknownRun { .. }) if matches!(baselines.find(&args.new), Ok(Some(_))) => {
-            return Err(Error::BaselineAsRun {
-                name: args.new.clone(),
-                base: args.base.clone(),
-            });
+        Err(error)
+            if *error.kind() == Kind::UnknownRun
+                && matches!(baselines.find(&args.new), Ok(Some(_))) =>
+        {
+            let (name, base) = (&args.new, &args.base);
+            let message = format!("`{name}` is a baseline; the second argument must be a run");
+            return Err(Error::usage(message)
+                .with_help(format!("write `cargo loadtest compare {name} {base}`")));
         }
         opened => opened?,
     };
@@ -68,10 +71,10 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
     };
     match args.format {
         ResultFormat::Human => {
-            let text = compared.words(console::width(), console::colours_results());
-            console::result(text.trim_end())?;
+            let text = compared.words(console::result_width(), console::colours_results());
+            console::print_result(text.trim_end())?;
         }
-        ResultFormat::Json => console::result(data::render(&compared)?)?,
+        ResultFormat::Json => console::print_result(data::render(&compared)?)?,
     }
     Ok(compared.exit_code())
 }
@@ -80,9 +83,9 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
 fn run(args: &CompareArgs, baselines: &Baselines) -> Result<RunRecord, Error> {
     match store::open(&args.base, || Store::of_workspace(&args.cargo)) {
         Ok((_, record)) => Ok(record),
-        Err(Error::UnknownRun {
-            suggestion: None, ..
-        }) => Err(baselines.unknown(&args.base)),
+        Err(error) if *error.kind() == Kind::UnknownRun && error.help().is_none() => {
+            Err(baselines.unknown(&args.base))
+        }
         Err(error) => Err(error),
     }
 }

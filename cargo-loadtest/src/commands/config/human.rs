@@ -8,9 +8,9 @@ use loadtest::targets::Listed;
 use loadtest_model::card::view as words;
 use loadtest_model::plan::Overrides;
 
-/// Where names begin.
+/// The column of names.
 const NAMES: usize = 2;
-/// Where values begin.
+/// The column of values.
 const VALUES: usize = 18;
 /// The widest a page gets.
 const WIDEST: usize = 132;
@@ -34,7 +34,7 @@ struct Table {
     rows: Vec<Row>,
 }
 
-/// What is in force in at most `limit` columns, with ANSI colours or as plain text.
+/// Renders the effective configuration in at most `limit` columns, with ANSI colours or as plain text.
 pub(super) fn render(view: &View<'_>, limit: usize, colour: bool) -> String {
     let tables = tables(view);
     let limit = limit.clamp(NARROWEST, WIDEST);

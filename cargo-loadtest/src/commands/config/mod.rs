@@ -40,27 +40,25 @@ pub(crate) fn config(args: &ConfigArgs) -> Result<u8, Error> {
     };
     match args.format {
         ResultFormat::Human => {
-            let text = human::render(&view, console::width(), console::colours_results());
-            console::result(text.trim_end())?;
+            let text = human::render(&view, console::result_width(), console::colours_results());
+            console::print_result(text.trim_end())?;
         }
         ResultFormat::Json => {
             let text = serde_json::to_string_pretty(&data(&view));
-            console::result(text.map_err(|error| Error::Internal {
-                what: format!("could not encode the configuration: {error}"),
-            })?)?;
+            console::print_result(text.map_err(Error::encode("the configuration"))?)?;
         }
     }
     Ok(0)
 }
 
-/// What is shown.
+/// The data to print.
 #[derive(Debug)]
 struct View<'a> {
     config: &'a Config,
     caller: Option<Caller>,
-    /// Where runs are kept.
+    /// The folder of runs.
     store: PathBuf,
-    /// Whether a variable of the environment has a value.
+    /// Returns true if a variable of the environment has a value.
     is_set: fn(&str) -> bool,
 }
 
@@ -70,7 +68,7 @@ struct InForce {
     known: Known,
     /// The value; `None` where there is none.
     value: Option<Vec<String>>,
-    /// Where it stands; `None` where it is built in.
+    /// The source; `None` if it is built in.
     origin: Option<Origin>,
 }
 
@@ -130,7 +128,7 @@ impl View<'_> {
     }
 }
 
-/// Where a value stands, in a word.
+/// Formats the source of a value.
 fn place(origin: Option<&Origin>) -> String {
     match origin {
         None => "built-in".to_owned(),

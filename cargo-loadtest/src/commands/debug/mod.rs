@@ -11,7 +11,7 @@ use crate::session::{self, Program};
 use loadtest_model::protocol::DebugRequest;
 use transcript::Transcript;
 
-/// What a journey that failed ends with, as a gate that did.
+/// The exit code of a failed journey, as of a failed gate.
 const FAILED: u8 = 99;
 
 /// Runs the journey and prints it as it goes.
@@ -56,7 +56,7 @@ pub(crate) fn debug(args: &DebugArgs, cli: &Cli) -> Result<u8, Error> {
         &project.interrupts,
         |event| match transcript.tell(event) {
             text if text.is_empty() => Ok(()),
-            text => console::result(text.strip_suffix('\n').unwrap_or(&text)),
+            text => console::print_result(text.strip_suffix('\n').unwrap_or(&text)),
         },
     )?;
     Ok(if end.is_ok { 0 } else { FAILED })

@@ -4,7 +4,7 @@
 use crate::commands::words;
 use crate::export::terminal::text::{BAD, BOLD, DIM, FAIR, GOOD, PLAIN, clean};
 use anstyle::Style;
-use loadtest::journey::{Answer, Body, End, Event, Exchange, Hop, Outcome, Start, Step};
+use loadtest::debug::{Answer, Body, End, Event, Exchange, Hop, Outcome, Start, Step};
 use loadtest_model::card::view;
 use loadtest_model::definition::{Load, ScenarioDef};
 use loadtest_model::metrics::Phases;
@@ -12,23 +12,23 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// Where facts begin.
+/// The column of facts.
 const FACTS: usize = 10;
 
-/// What is told of a journey, event by event.
+/// Formats a journey, event by event.
 pub(super) struct Transcript {
     load: Option<Load>,
     colour: bool,
     definition: Option<ScenarioDef>,
     /// The step that is being told.
     step: Option<usize>,
-    /// How many steps came to each end.
+    /// The number of steps by outcome.
     ends: BTreeMap<&'static str, u64>,
     out: String,
 }
 
 impl Transcript {
-    /// That of an iteration of `load`.
+    /// Creates a transcript of an iteration of `load`.
     pub(super) fn new(load: Option<Load>, colour: bool) -> Self {
         Self {
             load,
@@ -258,7 +258,7 @@ impl Transcript {
     }
 }
 
-/// How long a request took, and where the time went.
+/// Formats the time of a request and of its phases.
 fn took(service_time: Duration, phases: &Phases) -> String {
     let parts = [
         ("connect", phases.connect),
@@ -282,7 +282,7 @@ fn took(service_time: Duration, phases: &Phases) -> String {
 mod tests {
     use super::*;
     use crate::session::sample;
-    use loadtest::journey::{Curl, Problem};
+    use loadtest::debug::{Curl, Problem};
     use loadtest_model::definition::{StepDef, Think};
     use loadtest_model::metrics::ErrorKind;
     use loadtest_model::metrics::RootCause;

@@ -22,21 +22,13 @@ use syn::ext::IdentExt as _;
 /// # Errors
 /// When it cannot be found or copied; the file is then as it was.
 pub(crate) fn duplicate(args: &DuplicateArgs, cli: &Cli) -> Result<u8, Error> {
-    let refused = |reason: String, help: Option<&str>| Error::Duplicate {
-        scenario: args.scenario.clone(),
-        reason,
-        help: help.map(str::to_owned),
-    };
-    let name = identifier(&args.name).map_err(|reason| refused(reason, None))?;
+    let name = identifier(&args.name).map_err(|reason| refuse(&args.scenario, &reason, None))?;
     let project = Project::open(&args.project, cli)?;
     project.permits(Action::Duplicate, &project.config()?)?;
     let all = project.scenarios()?;
     let definition = &one(&all, &args.scenario)?.definition;
-    let refused = |reason: String, help: Option<String>| Error::Duplicate {
-        scenario: definition.identity(),
-        reason,
-        help,
-    };
+    let refused =
+        |reason: String, help: Option<String>| refuse(&definition.identity(), &reason, help);
     let short = name.unraw().to_string();
     if let Some(reason) = taken(definition, &all, &short) {
         return Err(refused(reason, Some(ANOTHER_NAME.to_owned())));
@@ -56,8 +48,16 @@ pub(crate) fn duplicate(args: &DuplicateArgs, cli: &Cli) -> Result<u8, Error> {
         refused(refusal.to_string(), Some(help))
     })?;
     replace(&path, &text, &new.text)?;
-    console::result(message(definition, &short, &new))?;
+    console::print_result(message(definition, &short, &new))?;
     Ok(0)
+}
+
+fn refuse(scenario: &str, reason: &str, help: Option<String>) -> Error {
+    let error = Error::usage(format!("`{scenario}` cannot be duplicated: {reason}"));
+    match help {
+        Some(help) => error.with_help(help),
+        None => error,
+    }
 }
 
 const ANOTHER_NAME: &str = "give the copy another name";
@@ -113,7 +113,7 @@ fn identifier(name: &str) -> Result<Ident, String> {
     }
 }
 
-/// Who has the name already, among all scenarios.
+/// Returns the owner of the name among all scenarios.
 fn taken(definition: &ScenarioDef, all: &[Found], name: &str) -> Option<String> {
     let others = all.iter().map(|found| &found.definition);
     let mut same_package = others.filter(|other| other.package == definition.package);

@@ -9,7 +9,7 @@ use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, ForeignItem, Ident, Item, ItemFn, LitStr, Meta, UseTree};
 
-/// What is to be copied.
+/// The source to copy.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Original<'a> {
     /// The name of the function, without `r#`.
@@ -31,7 +31,7 @@ pub(super) struct Duplicated {
     pub(super) version: Option<String>,
 }
 
-/// Why there is no copy.
+/// The reason why there is no copy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Refusal {
     #[error("its file cannot be read as Rust: {message}, on line {line}")]
@@ -139,7 +139,7 @@ fn find<'a>(items: &'a [Item], name: &str, line: usize) -> Option<(&'a [Item], &
     })
 }
 
-/// Why there is no such function.
+/// Returns the reason why the function is missing.
 fn missing(text: &str, original: &Original<'_>) -> Refusal {
     let line = text.lines().nth(original.line.saturating_sub(1));
     let stands_there = line.is_some_and(|line| {
@@ -229,7 +229,7 @@ fn value_in(options: TokenStream, key: &str) -> Option<LitStr> {
     None
 }
 
-/// Where an item begins that begins at `start`, with the comment lines that stand right above it.
+/// Returns the start of an item, including the comment lines right above it.
 fn with_comments(text: &str, start: usize) -> usize {
     let mut begin = start;
     let line = |end: usize| text[..end].rfind('\n').map_or(0, |at| at + 1);
@@ -249,7 +249,7 @@ fn with_comments(text: &str, start: usize) -> usize {
 /// A text with something new in it.
 struct Inserted {
     text: String,
-    /// Where the new part begins.
+    /// The start of the new part.
     at: usize,
 }
 

@@ -105,7 +105,7 @@ struct ThresholdDocument {
     comparison: Comparator,
     #[serde(flatten)]
     bound: BoundDocument,
-    /// What a run that breaks it waits for before it ends; null where it goes on.
+    /// The grace period before a broken threshold ends the run; null if it does not.
     abort_after_ms: Option<f64>,
 }
 
@@ -190,7 +190,7 @@ struct Use<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// What `scenario` declares.
+    /// Returns the document of `scenario`.
     pub(super) fn of(scenario: &'a ScenarioDef) -> Self {
         let client = &scenario.client;
         Self {

@@ -23,20 +23,17 @@ pub(crate) fn export(args: &ExportArgs, cli: &Cli) -> Result<u8, Error> {
     let project = Project::open(&args.project, cli)?;
     let all = project.scenarios()?;
     let found = one(&all, &args.scenario)?;
-    let text = serde_json::to_string_pretty(&Document::of(&found.definition)).map_err(|error| {
-        Error::Internal {
-            what: format!("could not encode the scenario: {error}"),
-        }
-    })?;
+    let text = serde_json::to_string_pretty(&Document::of(&found.definition))
+        .map_err(Error::encode("the scenario"))?;
     if to_file {
         files::write(&args.output, format!("{text}\n").as_bytes())?;
         if !cli.quiet {
             let identity = found.definition.identity();
             let to = args.output.display();
-            console::status("Exported", format_args!("`{identity}` to {to}"));
+            console::print_status("Exported", format_args!("`{identity}` to {to}"));
         }
     } else {
-        console::result(text)?;
+        console::print_result(text)?;
     }
     Ok(0)
 }

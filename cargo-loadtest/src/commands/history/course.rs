@@ -20,11 +20,11 @@ pub(super) struct Course<'a> {
 pub(super) struct VersionCourse<'a> {
     /// `None` of what did not get so far that it is known.
     pub(super) version: Option<&'a Version>,
-    /// How many runs there are, shown or not.
+    /// The number of all runs, shown or not.
     pub(super) count: usize,
-    /// When the oldest began.
+    /// The start of the oldest run.
     pub(super) first_seen: &'a str,
-    /// When the newest began.
+    /// The start of the newest run.
     pub(super) last_seen: &'a str,
     /// Its runs by load and target, those of the newest run first.
     pub(super) settings: Vec<SettingCourse<'a>>,
@@ -44,7 +44,7 @@ pub(super) struct SettingCourse<'a> {
 pub(super) struct Row<'a> {
     /// The run.
     pub(super) entry: &'a Entry,
-    /// What changed since the run before of the same version and setting that was sound.
+    /// The change since the previous sound run of the same version and setting.
     pub(super) trend: Option<Trend<'a>>,
     /// Its place among all runs of the scenario, the newest being 0.
     pub(super) place: usize,
@@ -60,7 +60,7 @@ pub(super) struct Trend<'a> {
 }
 
 impl<'a> Course<'a> {
-    /// Of `entries`, the newest first, those of `scenario`.
+    /// Collects the runs of `scenario` from `entries`, the newest first.
     pub(super) fn of(scenario: &'a str, entries: &'a [Entry]) -> Self {
         let mut versions: Vec<VersionCourse<'a>> = Vec::new();
         let own = entries.iter().filter(|entry| entry.scenario == scenario);

@@ -35,9 +35,7 @@ pub(super) fn render(
         "scenarios": scenarios,
         "unreadable": unreadable,
     });
-    serde_json::to_string_pretty(&all).map_err(|error| Error::Internal {
-        what: format!("could not encode the history: {error}"),
-    })
+    serde_json::to_string_pretty(&all).map_err(Error::encode("the history"))
 }
 
 fn version(course: &VersionCourse<'_>, limit: usize) -> Value {

@@ -12,11 +12,11 @@ use std::time::Duration;
 /// All runs in a store.
 #[derive(Debug)]
 pub(super) struct Archive {
-    /// Where they are.
+    /// The folder of the store.
     pub(super) directory: PathBuf,
     /// The scenarios in them, the newest run first.
     pub(super) entries: Vec<Entry>,
-    /// Those of which nothing is known, the newest first.
+    /// Runs that cannot be read, the newest first.
     pub(super) unreadable: Vec<Unreadable>,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Archive {
 pub(super) struct Unreadable {
     /// The name of its folder.
     pub(super) run: String,
-    /// Why not.
+    /// The reason.
     pub(super) reason: String,
 }
 
@@ -36,17 +36,17 @@ pub(super) struct Entry {
     pub(super) scenario: String,
     /// The name of the folder of the run.
     pub(super) run: String,
-    /// When the run began, RFC 3339 in UTC.
+    /// The start of the run, RFC 3339 in UTC.
     pub(super) started_at: String,
     /// The commit of the source.
     pub(super) commit: Option<String>,
-    /// Whether the work tree differed from it.
+    /// True if the work tree differed from the commit.
     pub(super) dirty: Option<bool>,
     /// The version that was run, or was to run; `None` where that is not known.
     pub(super) version: Option<Version>,
-    /// What it was put under; `None` likewise.
+    /// The load; `None` likewise.
     pub(super) load: Option<Setting>,
-    /// What became of it.
+    /// The outcome.
     pub(super) outcome: Outcome,
 }
 
@@ -68,14 +68,14 @@ pub(super) struct Setting {
     pub(super) target: Option<String>,
 }
 
-/// What became of a scenario in a run.
+/// The outcome of a scenario in a run.
 #[derive(Debug, Clone)]
 pub(super) enum Outcome {
     /// It was measured.
     Measured(Figures),
     /// It was searched for its capacity.
     Searched {
-        /// What it came to: `CONFIRMED`.
+        /// The verdict: `CONFIRMED`.
         verdict: &'static str,
         exit_code: u8,
         /// The highest rate that was confirmed.
@@ -96,7 +96,7 @@ pub(super) struct Figures {
     /// p95 of the journey, or of the only step.
     pub(super) p95: Option<Duration>,
     pub(super) error_rate: Option<f64>,
-    /// Why the run is no measurement to go by, where it is none.
+    /// The reason why the measurement cannot be trusted.
     pub(super) spoilt: Option<String>,
 }
 
@@ -104,7 +104,7 @@ impl Archive {
     /// Reads all runs, with as many threads as there are processors.
     ///
     /// # Errors
-    /// When the store cannot be read; [`Error::NoRun`].
+    /// When the store cannot be read, or holds no run.
     pub(super) fn read(store: &Store) -> Result<Self, Error> {
         let mut runs = store.runs()?;
         // The newest first.
@@ -145,7 +145,7 @@ impl Archive {
     }
 }
 
-/// What `of` makes of each item, in their order.
+/// Maps items in parallel; keeps their order.
 fn in_parallel<T: Sync, R: Send>(items: &[T], of: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let share = |first: usize| {
@@ -170,7 +170,7 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], of: impl Fn(&T) -> R + Sync) -> Ve
     all.into_iter().map(|(_, result)| result).collect()
 }
 
-/// What a run says of its scenarios.
+/// Reads the entries of a run.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -195,7 +195,7 @@ fn under_way(run: &RunFolder, header: &RunRecord) -> Vec<Entry> {
         .collect()
 }
 
-/// What a record says of its scenarios; `run` is what its folder is called.
+/// Returns the entries of a record; `run` is the name of its folder.
 pub(super) fn of_record(run: &str, mut record: RunRecord) -> Vec<Entry> {
     for scenario in &mut record.scenarios {
         lighten(scenario);
@@ -284,7 +284,7 @@ impl Entry {
         }
     }
 
-    /// What became of it, in capitals.
+    /// Returns the verdict in capitals.
     pub(super) fn verdict(&self) -> &'static str {
         match &self.outcome {
             Outcome::Measured(figures) => figures.verdict.name(),
@@ -319,7 +319,7 @@ impl Entry {
         figures.p95.filter(|_| figures.spoilt.is_none())
     }
 
-    /// Why there is no measurement to go by, where there is none.
+    /// Returns the reason why there is no usable measurement.
     pub(super) fn reason(&self) -> Option<&str> {
         match &self.outcome {
             Outcome::Measured(figures) => figures.spoilt.as_deref(),
@@ -338,7 +338,7 @@ impl Version {
         }
     }
 
-    /// That of a scenario which did not run.
+    /// Returns the version of a scenario that did not run.
     fn expected(missing: &NotRun) -> Option<Self> {
         Some(Self {
             fingerprint: missing.fingerprint.clone()?,
@@ -346,7 +346,7 @@ impl Version {
         })
     }
 
-    /// As much of the fingerprint as is shown.
+    /// Returns the beginning of the fingerprint.
     pub(super) fn short(&self) -> &str {
         short(&self.fingerprint)
     }

@@ -2,7 +2,6 @@
 
 mod course;
 mod data;
-mod diff;
 mod entry;
 mod human;
 #[cfg(test)]
@@ -16,14 +15,11 @@ use crate::store::Store;
 use course::Course;
 use entry::Archive;
 
-/// Shows the runs in the store, or what changed between two versions.
+/// Prints the runs in the store.
 ///
 /// # Errors
 /// When the store cannot be found, or what was asked for is not in it.
 pub(crate) fn history(args: &HistoryArgs) -> Result<u8, Error> {
-    if let Some([base, new]) = args.diff.as_deref() {
-        return diff::diff(args, base, new);
-    }
     let store = Store::of_workspace(&args.cargo)?;
     let archive = Archive::read(&store)?;
     let known = archive.scenarios();
@@ -38,10 +34,16 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<u8, Error> {
     match args.format {
         ResultFormat::Human => {
             let colour = console::colours_results();
-            let text = human::render(&courses, &archive, args.limit, console::width(), colour);
-            console::result(text.trim_end())?;
+            let text = human::render(
+                &courses,
+                &archive,
+                args.limit,
+                console::result_width(),
+                colour,
+            );
+            console::print_result(text.trim_end())?;
         }
-        ResultFormat::Json => console::result(data::render(&courses, &archive, args.limit)?)?,
+        ResultFormat::Json => console::print_result(data::render(&courses, &archive, args.limit)?)?,
     }
     Ok(0)
 }

@@ -8,12 +8,12 @@ use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table, value};
 
 const DEPENDENCIES: [&str; 3] = ["dependencies", "dev-dependencies", "dev_dependencies"];
 
-/// Where a dependency comes from.
+/// The source of a dependency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     /// The package registry, where the name belongs to somebody else.
     Registry,
-    /// What the workspace says.
+    /// Inherited from the workspace.
     Workspace,
     /// A folder, a repository or another place that is named.
     Named,
@@ -36,9 +36,9 @@ impl Manifest {
     fn parse(path: &Path, text: &str) -> Result<Self, Error> {
         Ok(Self {
             path: path.to_path_buf(),
-            document: text.parse().map_err(|error| Error::Init {
-                message: format!("`{}` cannot be read\n{error}", path.display()),
-                help: "correct it first".to_owned(),
+            document: text.parse().map_err(|error| {
+                Error::usage(format!("`{}` cannot be read\n{error}", path.display()))
+                    .with_help("correct it first")
             })?,
         })
     }
@@ -60,7 +60,7 @@ impl Manifest {
         origin(self.document.get("workspace")?.get("dependencies")?)
     }
 
-    /// Whether what comes from the package registry is replaced in this workspace.
+    /// Returns true if the workspace patches the package registry.
     pub(super) fn patches_loadtest(&self) -> bool {
         let patches = self
             .document
@@ -71,7 +71,7 @@ impl Manifest {
             .is_some_and(|table| table.contains_key("loadtest"))
     }
 
-    /// Whether there is a test target called `name`.
+    /// Returns true if there is a test target called `name`.
     pub(super) fn has_test(&self, name: &str) -> bool {
         let Some(tests) = self.document.get("test") else {
             return false;
@@ -152,7 +152,7 @@ fn table_of(source: &Source) -> InlineTable {
     table
 }
 
-/// Where the `loadtest` among these dependencies comes from.
+/// Returns the source of `loadtest` among these dependencies.
 fn origin(dependencies: &Item) -> Option<Origin> {
     let dependency = dependencies.as_table_like()?.get("loadtest")?;
     let Some(table) = dependency.as_table_like() else {

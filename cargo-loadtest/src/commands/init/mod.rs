@@ -10,7 +10,7 @@ use crate::config::FILE_NAME;
 use crate::console;
 use crate::error::Error;
 use crate::files;
-use crate::selection::one_of;
+use crate::suggestion::join_names;
 use crate::workspace::{Workspace, folder};
 use cargo_metadata::Package;
 use manifest::{Manifest, Origin};
@@ -66,12 +66,11 @@ pub(crate) fn init(args: &InitArgs) -> Result<u8, Error> {
         manifest.add_test();
         done.push("Cargo.toml: the test target `load`, without a harness of its own".to_owned());
     } else {
-        return Err(Error::Init {
-            message: "`tests/load.rs` exists and is no load test".to_owned(),
-            help:
-                "put `loadtest::main!();` at its end, or give it another name, and run this again"
-                    .to_owned(),
-        });
+        return Err(
+            Error::usage("`tests/load.rs` exists and is no load test").with_help(
+                "put `loadtest::main!();` at its end, or give it another name, and run this again",
+            ),
+        );
     }
     if !done.is_empty() {
         manifest.write()?;
@@ -89,14 +88,13 @@ fn foreign(args: &InitArgs) -> Error {
         Ok(source) => manifest::entry(&source),
         Err(_) => "{ git = \"https://..\", rev = \"..\" }".to_owned(),
     };
-    Error::Init {
-        message: "`Cargo.toml` depends on the `loadtest` of the package registry, \
-                  a name that belongs to somebody else there"
-            .to_owned(),
-        help: format!(
-            "write instead, or remove the line and run this again:\n\n    loadtest = {instead}"
-        ),
-    }
+    Error::usage(
+        "`Cargo.toml` depends on the `loadtest` of the package registry, \
+                  a name that belongs to somebody else there",
+    )
+    .with_help(format!(
+        "write instead, or remove the line and run this again:\n\n    loadtest = {instead}"
+    ))
 }
 
 fn manifest_path(args: &InitArgs) -> Result<Option<PathBuf>, Error> {
@@ -107,10 +105,10 @@ fn manifest_path(args: &InitArgs) -> Result<Option<PathBuf>, Error> {
     if path.is_file() {
         return Ok(Some(path));
     }
-    Err(Error::Init {
-        message: format!("there is no package in `{}`", folder.display()),
-        help: "`cargo init` makes one; `--path` is the folder of its `Cargo.toml`".to_owned(),
-    })
+    Err(
+        Error::usage(format!("there is no package in `{}`", folder.display()))
+            .with_help("`cargo init` makes one; `--path` is the folder of its `Cargo.toml`"),
+    )
 }
 
 /// The package that is named, else the one that the user stands in.
@@ -129,10 +127,8 @@ fn package<'w>(workspace: &'w Workspace, args: &InitArgs) -> Result<&'w Package,
                 .iter()
                 .map(|package| package.name.as_str())
                 .collect();
-            Error::Init {
-                message: "this is a workspace; which package is to get the load test?".to_owned(),
-                help: format!("choose with `-p`: there is {}", one_of(&names)),
-            }
+            Error::usage("this is a workspace; which package is to get the load test?")
+                .with_help(format!("choose with `-p`: there is {}", join_names(&names)))
         })
 }
 
@@ -162,19 +158,19 @@ fn add_file(
 
 fn tell(package: &Package, done: &[String], kept: &[String]) {
     for line in done {
-        console::status("Added", line);
+        console::print_status("Added", line);
     }
     for line in kept {
-        console::status("Kept", line);
+        console::print_status("Kept", line);
     }
     if done.is_empty() {
-        console::progress(format_args!(
+        console::print_progress(format_args!(
             "nothing to do: package `{}` has a load test",
             package.name
         ));
         return;
     }
-    console::progress(
+    console::print_progress(
         "\nNext:\n  \
          1. describe in tests/load.rs what your users do\n  \
          2. cargo loadtest list\n  \

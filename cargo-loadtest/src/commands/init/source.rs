@@ -12,7 +12,7 @@ const VARIABLE: &str = "LOADTEST_SOURCE";
 /// The folder of this tool when it was built.
 const BUILT_IN: &str = env!("CARGO_MANIFEST_DIR");
 
-/// What a dependency on the library names.
+/// The source of the library for a dependency.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Source {
     /// Its folder.
@@ -45,15 +45,14 @@ impl Source {
         }
         installed()
             .or_else(|| built_in(Path::new(BUILT_IN)))
-            .ok_or_else(|| Error::Init {
-                message: "the source that this tool was built from is not known any more"
-                    .to_owned(),
-                help: format!(
-                    "say where `loadtest` is with `--git URL [--rev SHA]` or in {VARIABLE}, or \
+            .ok_or_else(|| {
+                Error::usage("the source that this tool was built from is not known any more")
+                    .with_help(format!(
+                        "say where `loadtest` is with `--git URL [--rev SHA]` or in {VARIABLE}, or \
                      write by hand into `Cargo.toml`:\n\n    \
                      [dev-dependencies]\n    \
                      loadtest = {{ git = \"https://..\", rev = \"..\" }}"
-                ),
+                    ))
             })
     }
 
@@ -72,9 +71,11 @@ impl Source {
         [path.to_path_buf(), path.join("loadtest")]
             .iter()
             .find_map(|path| library(path))
-            .ok_or_else(|| Error::Init {
-                message: format!("there is no `loadtest` in `{given}`, which {VARIABLE} names"),
-                help: "name the folder of the library, or the URL of its repository".to_owned(),
+            .ok_or_else(|| {
+                Error::usage(format!(
+                    "there is no `loadtest` in `{given}`, which {VARIABLE} names"
+                ))
+                .with_help("name the folder of the library, or the URL of its repository")
             })
     }
 }
@@ -102,7 +103,7 @@ fn library(path: &Path) -> Option<Source> {
         .flatten()
 }
 
-/// What `cargo install` noted beside the folder of this program.
+/// Returns the source that `cargo install` noted beside this program.
 fn installed() -> Option<Source> {
     let program = std::env::current_exe().ok()?;
     let notes = program.parent()?.parent()?.join(".crates2.json");

@@ -5,20 +5,20 @@ use loadtest::targets::{Known, Permissions};
 use loadtest_model::definition::ScenarioDef;
 use serde::Serialize;
 
-/// Where a run of a scenario would send.
+/// The destination of a run of a scenario.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Destination {
     /// The URL that paths are joined to, where it is known before the run.
     pub(super) base: Option<String>,
-    /// What it comes from.
+    /// The source of the base URL.
     pub(super) from: Origin,
-    /// Whether the scenario has a setup that starts a target, which a given base replaces.
+    /// True if the setup of the scenario starts a target, which a given base URL replaces.
     pub(super) starts_target: bool,
     /// The hosts that are known, of the base and of steps with an absolute URL.
     pub(super) hosts: Vec<Host>,
 }
 
-/// What decides the base URL.
+/// The source of a base URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Origin {
@@ -41,12 +41,12 @@ pub(super) enum Origin {
 pub(super) struct Host {
     pub(super) name: String,
     pub(super) permission: Permission,
-    /// Who answers for it, where it is listed.
+    /// The owner of a listed target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) owner: Option<String>,
 }
 
-/// Whether a host may be tested.
+/// The permission to test a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Permission {
@@ -100,7 +100,7 @@ impl Destination {
             }
         }
         Self {
-            base: base.map(|base| redact::template(base).into_owned()),
+            base: base.map(|base| redact::redact_url_template(base).into_owned()),
             from,
             starts_target: scenario.starts_target,
             hosts,

@@ -43,7 +43,7 @@ pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<u8, Error> {
             let permissions = Permissions {
                 offline: project.offline,
                 ..Permissions::of_package(&found.binary.package_root)
-                    .map_err(|error| Error::Permissions(error.to_string()))?
+                    .map_err(|error| Error::usage(error.to_string()))?
             };
             Ok(Prospect {
                 scenario: &found.definition,
@@ -61,25 +61,23 @@ pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<u8, Error> {
         .collect::<Result<_, Error>>()?;
     match args.format {
         ResultFormat::Human => {
-            let (width, colour) = (console::width(), console::colours_results());
+            let (width, colour) = (console::result_width(), console::colours_results());
             let shown: Vec<_> = prospects
                 .iter()
                 .map(|prospect| human::render(prospect, width, colour))
                 .collect();
-            console::result(shown.join("\n").trim_end())?;
+            console::print_result(shown.join("\n").trim_end())?;
         }
         ResultFormat::Json => {
             let all: Vec<_> = prospects.iter().map(data).collect();
-            let text = serde_json::to_string_pretty(&all).map_err(|error| Error::Internal {
-                what: format!("could not encode the plans: {error}"),
-            })?;
-            console::result(text)?;
+            let text = serde_json::to_string_pretty(&all).map_err(Error::encode("the plans"))?;
+            console::print_result(text)?;
         }
     }
     Ok(0)
 }
 
-/// What is known of a run before it.
+/// A planned run of a scenario.
 #[derive(Debug)]
 struct Prospect<'a> {
     scenario: &'a ScenarioDef,

@@ -7,13 +7,13 @@ use loadtest_model::schedule::{Schedule, Window};
 use serde::Serialize;
 use std::time::Duration;
 
-/// What is expected of a run of one scenario.
+/// The expected traffic of a run of one scenario.
 #[derive(Debug, Serialize)]
 pub(super) struct Outlook {
     /// The pieces of the load, one after another; none for a fixed number of iterations.
     pub(super) phases: Vec<Phase>,
     pub(super) iterations: Iterations,
-    /// What all steps send together.
+    /// The requests of all steps together.
     pub(super) requests: Requests,
     pub(super) steps: Vec<Step>,
 }
@@ -32,41 +32,41 @@ pub(super) struct Phase {
     pub(super) iterations: Option<f64>,
 }
 
-/// What becomes of the results of a phase.
+/// The use of the results of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum PhaseKind {
     /// Discarded.
     WarmUp,
-    /// In the accounts only.
+    /// Only in the accounts.
     Ramp,
-    /// In the headline numbers.
+    /// Also in the headline figures.
     Steady,
 }
 
-/// How many iterations there are.
+/// The expected number of iterations.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(super) struct Iterations {
     pub(super) total: Option<u64>,
-    /// In the steady part.
+    /// The rate of the steady part.
     pub(super) per_second: Option<f64>,
-    /// What think times alone permit, however fast the target is.
+    /// The highest rate that think times permit, on an infinitely fast target.
     pub(super) most_per_second: Option<f64>,
 }
 
-/// How many requests there are, as far as it can be told.
+/// The expected number of requests, where it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(super) struct Requests {
     pub(super) per_iteration: Option<f64>,
-    /// In the steady part.
+    /// The rate of the steady part.
     pub(super) per_second: Option<f64>,
-    /// Of a step that runs once per user: in its first iteration, or after its last.
+    /// The number per user, of a step that runs once: in the first iteration, or after the last.
     pub(super) per_user: Option<f64>,
     pub(super) total: Option<f64>,
     pub(super) bound: Bound,
 }
 
-/// How a number of requests is meant.
+/// The meaning of a number of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Bound {
@@ -78,7 +78,7 @@ pub(super) enum Bound {
     AtMost,
 }
 
-/// What is expected of a step.
+/// The expected traffic of a step.
 #[derive(Debug, Serialize)]
 pub(super) struct Step {
     pub(super) name: String,
@@ -89,7 +89,7 @@ pub(super) struct Step {
 }
 
 impl Outlook {
-    /// What `plan` makes of `scenario`.
+    /// Returns the outlook of `plan` for `scenario`.
     pub(super) fn of(scenario: &ScenarioDef, plan: &Plan) -> Self {
         let weights = effective(&scenario.steps);
         let phases = phases(&plan.load);

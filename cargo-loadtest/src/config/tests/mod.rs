@@ -16,7 +16,7 @@ fn parse(text: &str) -> Result<Config, String> {
     layers(text, &[]).map(|(config, _)| config)
 }
 
-/// What file and variables come to, and which variables look misspelt; the tool was called in `/tmp/here`.
+/// Reads file and variables as if called in `/tmp/here`; returns the doubts too.
 fn layers(text: &str, variables: &[(&str, &str)]) -> Result<(Config, Vec<String>), String> {
     let variables = variables
         .iter()

@@ -146,7 +146,10 @@ fn every_mistaken_default_of_run_is_told() {
             "min_grade = \"G\"",
             "`min_grade = \"G\"` is no grade; there are A+, A, A-",
         ),
-        ("baseline = \"\"", "is no name of a baseline: it is empty"),
+        (
+            "baseline = \"\"",
+            "is not a valid baseline name: it is empty",
+        ),
         (
             "baseline = \"../main\"",
             "it has other characters than letters, digits, `-`, `_` and `.`; write for example",

@@ -27,7 +27,7 @@ const POINT: f64 = 4.0;
 
 /// A row per p95 and per other time or rate that is not unchanged: the change as a point, where it lies as a
 /// line, and what would be too little to count as ground. Error rates have another scale.
-pub(crate) fn changes(card: &Card) -> Option<Chart> {
+pub(crate) fn draw_changes(card: &Card) -> Option<Chart> {
     let beside = card.comparison.as_ref()?;
     let Outcome::Compared(comparison) = &beside.outcome else {
         return None;
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn the_point_lies_within_its_line_and_what_regressed_beyond_the_margin() {
         let report = sample::regressed();
-        let chart = changes(&report.cards[0]).unwrap();
+        let chart = draw_changes(&report.cards[0]).unwrap();
         let (mut grounds, mut lines, mut points) = (vec![], vec![], vec![]);
         for shape in &chart.scene.shapes {
             match shape {
@@ -291,7 +291,7 @@ mod tests {
         };
         let row = &mut comparison.subjects[0].figures[1];
         (row.change, row.interval) = (400.0, (-1.0, f64::INFINITY));
-        let chart = changes(&card).unwrap();
+        let chart = draw_changes(&card).unwrap();
         for shape in &chart.scene.shapes {
             if let Shape::Line { points, .. } = shape {
                 assert!(
@@ -302,7 +302,7 @@ mod tests {
                 );
             }
         }
-        assert!(changes(&sample::refused().cards[0]).is_none());
-        assert!(changes(&sample::passed().cards[0]).is_none());
+        assert!(draw_changes(&sample::refused().cards[0]).is_none());
+        assert!(draw_changes(&sample::passed().cards[0]).is_none());
     }
 }

@@ -10,11 +10,11 @@ mod time;
 
 use super::scene::{Paint, Scene};
 
-pub(crate) use changes::changes;
-pub(crate) use shares::{paint_of, shares};
-pub(crate) use slowest::slowest;
-pub(crate) use spectrum::spectrum;
-pub(crate) use time::{of_generator, over_time};
+pub(crate) use changes::draw_changes;
+pub(crate) use shares::{draw_shares, paint_of};
+pub(crate) use slowest::draw_slowest;
+pub(crate) use spectrum::draw_spectrum;
+pub(crate) use time::{draw_generator, draw_over_time};
 
 /// A chart and what it shows.
 #[derive(Debug)]
@@ -65,12 +65,12 @@ mod tests {
             sample::compared(),
         ] {
             let card = &report.cards[0];
-            let mut charts = over_time(card);
-            charts.extend(shares(card));
-            charts.extend(of_generator(card));
-            charts.extend(spectrum(card));
-            charts.extend(slowest(card));
-            charts.extend(changes(card));
+            let mut charts = draw_over_time(card);
+            charts.extend(draw_shares(card));
+            charts.extend(draw_generator(card));
+            charts.extend(draw_spectrum(card));
+            charts.extend(draw_slowest(card));
+            charts.extend(draw_changes(card));
             assert!(charts.len() >= 5, "{}", charts.len());
             for chart in charts {
                 let (wide, high) = chart.scene.size;
@@ -95,9 +95,9 @@ mod tests {
     fn a_readout_has_a_figure_for_every_point_and_a_group_for_every_series() {
         let report = sample::failed();
         let card = &report.cards[0];
-        let mut charts = over_time(card);
+        let mut charts = draw_over_time(card);
         assert_eq!(charts.len(), 4);
-        charts.extend(spectrum(card));
+        charts.extend(draw_spectrum(card));
         for chart in charts {
             let readout = chart.readout.expect("a chart with figures");
             assert!(readout.from < readout.to);

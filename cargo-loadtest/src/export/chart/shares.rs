@@ -5,7 +5,7 @@ use crate::export::scene::{Anchor, Paint, Scene, Shape};
 use loadtest_model::card::{Card, view};
 
 /// The share of time of each step, side by side; the bottleneck in the colour of alarm.
-pub(crate) fn shares(card: &Card) -> Option<Chart> {
+pub(crate) fn draw_shares(card: &Card) -> Option<Chart> {
     let bottleneck = card.bottleneck.as_ref()?;
     if card.steps.len() < 2 {
         return None;

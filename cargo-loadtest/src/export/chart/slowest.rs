@@ -21,7 +21,7 @@ const ROWS: usize = 14;
 const CELLS: usize = 17;
 
 /// A waterfall of each of the slowest journeys, all on one scale.
-pub(crate) fn slowest(card: &Card) -> Vec<Chart> {
+pub(crate) fn draw_slowest(card: &Card) -> Vec<Chart> {
     let end = card.slowest.iter().map(end).max().unwrap_or(0).max(1);
     let rows = card.slowest.iter();
     rows.map(|row| waterfall(card, row, end)).collect()
@@ -194,7 +194,7 @@ mod tests {
     fn delay_steps_and_think_time_stand_where_they_were() {
         let mut card = sample::failed().cards[0].clone();
         card.slowest = vec![row()];
-        let chart = &slowest(&card)[0];
+        let chart = &draw_slowest(&card)[0];
         assert_eq!(chart.title, "Iteration 42 · 700 ms, failed");
         let x = |us: f64| NAMES + (WIDE - NAMES - FRAME.1) * us / 1e6;
         let near = |bars: Vec<(f64, f64)>, from: f64, to: f64| {
@@ -241,7 +241,7 @@ mod tests {
             })
             .collect();
         card.slowest = vec![long];
-        let chart = &slowest(&card)[0];
+        let chart = &draw_slowest(&card)[0];
         assert!(chart.title.ends_with("the 14 longest of 40 steps"));
         let names = chart.scene.shapes.iter().filter_map(text);
         assert_eq!(
@@ -257,7 +257,7 @@ mod tests {
         none.steps.clear();
         none.delay_us = 0;
         card.slowest = vec![none];
-        let chart = &slowest(&card)[0];
+        let chart = &draw_slowest(&card)[0];
         assert!(
             chart
                 .scene
@@ -266,6 +266,6 @@ mod tests {
                 .any(|shape| text(shape) == Some("no step ran"))
         );
         card.slowest.clear();
-        assert!(slowest(&card).is_empty());
+        assert!(draw_slowest(&card).is_empty());
     }
 }

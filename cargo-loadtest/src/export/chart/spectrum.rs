@@ -8,7 +8,7 @@ use loadtest_model::card::Card;
 
 /// Times by quantile, over the decades that what is above a quantile shrinks by; none of fewer than ten
 /// times.
-pub(crate) fn spectrum(card: &Card) -> Option<Chart> {
+pub(crate) fn draw_spectrum(card: &Card) -> Option<Chart> {
     // Ten points and the longest are one decade.
     let points = &card.spectrum[..];
     if points.len() < 12 {
@@ -108,7 +108,7 @@ mod tests {
     fn it_ends_with_the_longest_time_and_says_the_digits_of_the_tiles() {
         let report = sample::failed();
         let card = &report.cards[0];
-        let chart = spectrum(card).unwrap();
+        let chart = draw_spectrum(card).unwrap();
         let readout = chart.readout.unwrap();
         let of = |at: &str| {
             let i = readout.at.iter().position(|words| words == at).unwrap();
@@ -120,6 +120,6 @@ mod tests {
         );
         let longest = card.headline.time.max.unwrap();
         assert_eq!(of("longest"), view::duration(longest));
-        assert!(spectrum(&sample::empty().cards[0]).is_none());
+        assert!(draw_spectrum(&sample::empty().cards[0]).is_none());
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 const USERS: &str = "Active users";
 
 /// All charts over time; none of a course with fewer than two points.
-pub(crate) fn over_time(card: &Card) -> Vec<Chart> {
+pub(crate) fn draw_over_time(card: &Card) -> Vec<Chart> {
     if card.course.points.len() < 2 {
         return Vec::new();
     }
@@ -30,7 +30,7 @@ pub(crate) fn over_time(card: &Card) -> Vec<Chart> {
 }
 
 /// Draws the health of the generator over time; nothing for a course with fewer than two points.
-pub(crate) fn of_generator(card: &Card) -> Vec<Chart> {
+pub(crate) fn draw_generator(card: &Card) -> Vec<Chart> {
     let course = &card.course;
     if course.points.len() < 2 {
         return Vec::new();
@@ -241,7 +241,7 @@ mod tests {
     fn of_a_calm_generator_no_trouble_is_drawn() {
         let mut report = sample::passed();
         let labels = |report: &Report| -> Vec<String> {
-            let charts = of_generator(&report.cards[0]).into_iter();
+            let charts = draw_generator(&report.cards[0]).into_iter();
             charts.map(|chart| chart.label).collect()
         };
         let calm = labels(&report);

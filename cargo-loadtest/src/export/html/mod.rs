@@ -9,7 +9,7 @@ mod style;
 mod tests;
 
 use crate::export::chart::Chart;
-use crate::export::markup::{escape, prose, text};
+use crate::export::markup::{escape, escape_prose, escape_text};
 use crate::export::page::{
     Block, Cell, Charts, Column, ColumnKind, Form, Page, Row, Section, Sentence, Sheet, Table,
     Tile, Tone,
@@ -35,7 +35,7 @@ pub(crate) fn render(report: &Report) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n<title>{}</title>\n\
          <style>\n{STYLE}\n</style>\n</head>\n<body>\n<main>\n",
         policy::of(script),
-        text(&page.title)
+        escape_text(&page.title)
     );
     if !page.is_alone && !page.is_search {
         write_summary(&mut html, &page);
@@ -51,7 +51,7 @@ pub(crate) fn render(report: &Report) -> String {
     let _ = writeln!(
         html,
         "<footer class=\"end\">{}</footer>\n</main>",
-        text(&page.footer())
+        escape_text(&page.footer())
     );
     if let Some(script) = script {
         let _ = writeln!(html, "<script>{script}</script>");
@@ -60,7 +60,7 @@ pub(crate) fn render(report: &Report) -> String {
 }
 
 fn write_summary(html: &mut String, page: &Page) {
-    let about = text(&page.about);
+    let about = escape_text(&page.about);
     let _ = writeln!(
         html,
         "<header class=\"summary\">\n<h1>Load test report</h1>\n<p class=\"sub\">{about}</p>"
@@ -89,20 +89,24 @@ fn write_sheet(html: &mut String, sheet: &Sheet, level: u8) {
         html,
         ">\n<header class=\"top\">\n<div>\n<p><span class=\"verdict t-{tone}\">{}</span></p>\n\
          <h{level}{class} id=\"{anchor}-name\">{}</h{level}>",
-        text(&sheet.verdict),
-        text(&sheet.name)
+        escape_text(&sheet.verdict),
+        escape_text(&sheet.name)
     );
     if !sheet.about.is_empty() {
-        let _ = writeln!(html, "<p class=\"sub\">{}</p>", prose(&sheet.about));
+        let _ = writeln!(html, "<p class=\"sub\">{}</p>", escape_prose(&sheet.about));
     }
     if !sheet.description.is_empty() {
-        let _ = writeln!(html, "<p class=\"about\">{}</p>", text(&sheet.description));
+        let _ = writeln!(
+            html,
+            "<p class=\"about\">{}</p>",
+            escape_text(&sheet.description)
+        );
     }
     if !sheet.tags.is_empty() {
         let tags: String = sheet
             .tags
             .iter()
-            .map(|tag| format!("<li>{}</li>", text(tag)))
+            .map(|tag| format!("<li>{}</li>", escape_text(tag)))
             .collect();
         let _ = writeln!(html, "<ul class=\"tags\" aria-label=\"Tags\">{tags}</ul>");
     }
@@ -118,10 +122,10 @@ fn write_sheet(html: &mut String, sheet: &Sheet, level: u8) {
             "<div class=\"grade t-{}\"><span class=\"letter{size}\" aria-label=\"{} {label}\">{label}</span>",
             badge.tone.class(),
             badge.title,
-            label = text(&badge.label)
+            label = escape_text(&badge.label)
         );
         for note in &badge.notes {
-            let _ = write!(html, "<span class=\"score\">{}</span>", text(note));
+            let _ = write!(html, "<span class=\"score\">{}</span>", escape_text(note));
         }
         html.push_str("</div>\n");
     }
@@ -159,17 +163,17 @@ fn write_tiles(html: &mut String, tiles: &[Tile], note: &str) {
         } else {
             ""
         };
-        let (title, figure) = (text(tile.title), text(&tile.figure));
+        let (title, figure) = (escape_text(tile.title), escape_text(&tile.figure));
         let _ = write!(html, "<div{class}><dt>{title}</dt><dd>{figure}</dd>");
         if !tile.note.is_empty() {
-            let _ = write!(html, "<dd class=\"note\">{}</dd>", text(&tile.note));
+            let _ = write!(html, "<dd class=\"note\">{}</dd>", escape_text(&tile.note));
         }
         html.push_str("</div>\n");
     }
     let _ = writeln!(
         html,
         "</dl>\n<p class=\"sub\">{}</p>\n</section>",
-        text(note)
+        escape_text(note)
     );
 }
 
@@ -177,7 +181,7 @@ fn write_section(html: &mut String, section: &Section, level: u8, axis: &[String
     if section.title.is_empty() {
         html.push_str("<section class=\"notes\">\n");
     } else {
-        let title = text(&section.title);
+        let title = escape_text(&section.title);
         let _ = writeln!(html, "<section>\n<h{level}>{title}</h{level}>");
     }
     write_blocks(html, &section.blocks, axis);
@@ -192,7 +196,7 @@ fn write_blocks(html: &mut String, blocks: &[Block], axis: &[String]) {
             Block::Facts(facts) => {
                 html.push_str("<dl class=\"facts\">\n");
                 for (label, value) in facts {
-                    let (label, value) = (text(label), text(value));
+                    let (label, value) = (escape_text(label), escape_text(value));
                     let _ = writeln!(html, "<div><dt>{label}</dt><dd>{value}</dd></div>");
                 }
                 html.push_str("</dl>\n");
@@ -227,9 +231,13 @@ fn write_sentences(html: &mut String, sentences: &[Sentence]) {
         if !sentence.lead.is_empty() {
             let _ = write!(html, "<strong>{}</strong> ", sentence.lead);
         }
-        html.push_str(&prose(&sentence.words));
+        html.push_str(&escape_prose(&sentence.words));
         if let Some(help) = &sentence.help {
-            let _ = write!(html, "<br><span class=\"sub\">→ {}</span>", prose(help));
+            let _ = write!(
+                html,
+                "<br><span class=\"sub\">→ {}</span>",
+                escape_prose(help)
+            );
         }
         html.push_str("</p>\n");
     }
@@ -247,7 +255,11 @@ fn write_charts(html: &mut String, charts: &Charts, axis: &[String]) {
         return;
     }
     if !charts.caption.is_empty() {
-        let _ = writeln!(html, "<p class=\"sub\">{}</p>", prose(&charts.caption));
+        let _ = writeln!(
+            html,
+            "<p class=\"sub\">{}</p>",
+            escape_prose(&charts.caption)
+        );
     }
     html.push_str("<div class=\"charts\">\n");
     for chart in &charts.charts {
@@ -271,7 +283,11 @@ fn write_figure(html: &mut String, chart: &Chart, axis: &[String]) {
             let _ = write!(html, " data-at=\"{}\"", escape(&readout.at.join("|")));
         }
     }
-    let _ = writeln!(html, ">\n<figcaption>{}</figcaption>", text(&chart.title));
+    let _ = writeln!(
+        html,
+        ">\n<figcaption>{}</figcaption>",
+        escape_text(&chart.title)
+    );
     let series = chart
         .readout
         .as_ref()
@@ -285,7 +301,7 @@ fn write_figure(html: &mut String, chart: &Chart, axis: &[String]) {
                 "<li class=\"k-{}{dashed}\" data-words=\"{}\">{}</li>",
                 figures.paint.role(),
                 escape(&figures.words.join("|")),
-                text(&figures.name)
+                escape_text(&figures.name)
             );
         }
         html.push_str("</ul>\n");
@@ -321,7 +337,7 @@ fn write_table(html: &mut String, table: &Table) {
         true => String::new(),
         false => format!(" class=\"{}\"", classes.join(" ")),
     };
-    let caption = text(&table.caption);
+    let caption = escape_text(&table.caption);
     let _ = writeln!(
         html,
         "<div class=\"scroll\" role=\"region\" aria-label=\"{caption}\" tabindex=\"0\">\n<table{class}>\n\
@@ -343,7 +359,7 @@ fn write_head(html: &mut String, columns: &[Column]) {
     if columns.iter().any(|column| !column.group.is_empty()) {
         html.push_str("<tr>");
         for group in columns.chunk_by(|one, other| one.group == other.group) {
-            let title = text(&group[0].group);
+            let title = escape_text(&group[0].group);
             let _ = write!(
                 html,
                 "<th scope=\"colgroup\" colspan=\"{}\">{title}</th>",
@@ -358,7 +374,7 @@ fn write_head(html: &mut String, columns: &[Column]) {
         let _ = write!(
             html,
             "<th scope=\"col\"{class}>{}</th>",
-            text(&column.title)
+            escape_text(&column.title)
         );
     }
     html.push_str("</tr>\n</thead>\n");
@@ -431,14 +447,14 @@ fn write_cell(html: &mut String, cell: &Cell, flag: Option<&str>) {
 
 fn render_text(form: Form, words: &str, tone: Tone) -> String {
     match form {
-        Form::Figure | Form::Name => text(words),
-        Form::Prose => prose(words),
-        Form::Code => format!("<code>{}</code>", text(words)),
-        Form::Sample => format!("<pre>{}</pre>", text(words)),
+        Form::Figure | Form::Name => escape_text(words),
+        Form::Prose => escape_prose(words),
+        Form::Code => format!("<code>{}</code>", escape_text(words)),
+        Form::Sample => format!("<pre>{}</pre>", escape_text(words)),
         Form::Chip => format!(
             "<span class=\"chip t-{}\">{}</span>",
             tone.class(),
-            text(words)
+            escape_text(words)
         ),
     }
 }

@@ -48,8 +48,8 @@ const ALWAYS: (u8, u8) = (0, 0);
 /// Renders a report in at most `limit` bytes: what matters least goes first.
 pub(crate) fn render_within(report: &Report, limit: usize) -> String {
     let page = Page::new(report);
-    let footer = footer(&page);
-    let mut parts = parts(&page);
+    let footer = render_footer(&page);
+    let mut parts = build_parts(&page);
     let mut size = footer.len() + RESERVE + parts.iter().map(|part| part.text.len()).sum::<usize>();
     let mut order: Vec<usize> = (0..parts.len())
         .filter(|at| parts[*at].rank != ALWAYS)
@@ -83,7 +83,7 @@ pub(crate) fn render_within(report: &Report, limit: usize) -> String {
     text + &footer
 }
 
-fn footer(page: &Page) -> String {
+fn render_footer(page: &Page) -> String {
     format!(
         "\n<sub>loadtest {} · run {} · {} · exit code {}</sub>\n",
         code(&page.tool_version),
@@ -93,21 +93,22 @@ fn footer(page: &Page) -> String {
     )
 }
 
-fn parts(page: &Page) -> Vec<Part> {
+fn build_parts(page: &Page) -> Vec<Part> {
     let mut parts = Vec::new();
     let is_summarised = !page.is_search && page.sheets.len() != 1;
     if is_summarised {
         let mark = if page.exit_code == 0 { "✅" } else { "❌" };
         let mut text = format!("## {mark} {}\n", page.outcome);
         if !page.sheets.is_empty() {
-            text.push_str(&table_head(&page.scenarios.columns));
+            text.push('\n');
+            text.push_str(&render_table_head(&page.scenarios.columns));
         }
         parts.push(Part::fixed(text));
         let rows = page.sheets.iter().zip(&page.scenarios.rows);
         parts.extend(rows.map(|(sheet, row)| Part {
             rank: SUMMARY,
             title: "rows of the summary".to_owned(),
-            ..Part::of_sheet(sheet, table_row(row))
+            ..Part::of_sheet(sheet, render_row(row))
         }));
     }
     for (at, sheet) in page.sheets.iter().enumerate() {
@@ -116,7 +117,7 @@ fn parts(page: &Page) -> Vec<Part> {
         parts.push(Part {
             rank: SHEET,
             title: "cards".to_owned(),
-            ..Part::of_sheet(sheet, format!("{gap}{}", head(sheet, level)))
+            ..Part::of_sheet(sheet, format!("{gap}{}", render_head(sheet, level)))
         });
         parts.extend(sheet.sections.iter().filter_map(|section| {
             let text = render_section(section)?;
@@ -154,7 +155,7 @@ impl Part {
 }
 
 /// Renders verdict, grade, reasons and the figures in large type.
-fn head(sheet: &Sheet, level: &str) -> String {
+fn render_head(sheet: &Sheet, level: &str) -> String {
     let mark = mark(sheet.tone);
     let mut head = format!("{level} {mark} {}: {}", sheet.verdict, code(&sheet.name));
     if let Some(Badge {
@@ -219,14 +220,14 @@ fn render_tiles(tiles: &[Tile]) -> String {
         })
         .collect();
     let cells = tiles.iter().map(|tile| {
-        let figure = emphasize(bind(&tile.figure), tile.is_alarming);
+        let figure = emphasize(bind_units(&tile.figure), tile.is_alarming);
         if tile.note.is_empty() {
             figure
         } else {
             format!("{figure}<br>{}", tile.note)
         }
     });
-    format!("{}{}", table_head(&columns), join_row(cells))
+    format!("\n{}{}", render_table_head(&columns), join_row(cells))
 }
 
 /// Returns a section, or nothing where there is nothing to show.
@@ -302,15 +303,15 @@ fn render_sentences(sentences: &[Sentence]) -> String {
 
 fn render_table(table: &Table) -> String {
     let most = if table.is_list { MOST } else { usize::MAX };
-    let mut text = table_head(&table.columns);
-    text.extend(table.rows.iter().take(most).map(table_row));
+    let mut text = render_table_head(&table.columns);
+    text.extend(table.rows.iter().take(most).map(render_row));
     if table.rows.len() > most {
         let _ = write!(text, "\nand {} more\n", table.rows.len() - most);
     }
     text
 }
 
-fn table_head(columns: &[Column]) -> String {
+fn render_table_head(columns: &[Column]) -> String {
     let titles = columns.iter().map(|column| {
         let title = prose(&column.title);
         if column.group.is_empty() {
@@ -319,7 +320,7 @@ fn table_head(columns: &[Column]) -> String {
             format!("{}: {title}", column.group)
         }
     });
-    let mut head = format!("\n{}|", join_row(titles));
+    let mut head = format!("{}|", join_row(titles));
     for column in columns {
         head.push_str(if column.kind == ColumnKind::Figure {
             "--:|"
@@ -330,7 +331,7 @@ fn table_head(columns: &[Column]) -> String {
     head + "\n"
 }
 
-fn table_row(row: &Row) -> String {
+fn render_row(row: &Row) -> String {
     let cells = row.cells.iter().enumerate().map(|(at, cell)| {
         let inner = if row.is_inner && at == 0 { "↳ " } else { "" };
         let is_strong =
@@ -357,14 +358,14 @@ fn render_cell(cell: &Cell, is_strong: bool) -> String {
 
 fn render_text(form: Form, text: &str) -> String {
     match form {
-        Form::Figure | Form::Chip => bind(&escape_star(text)).replace('<', "&lt;"),
+        Form::Figure | Form::Chip => bind_units(&escape_star(text)).replace('<', "&lt;"),
         Form::Name | Form::Code | Form::Sample => code(text),
         Form::Prose => prose(text),
     }
 }
 
 /// Keeps a number and its unit on one line.
-fn bind(figure: &str) -> String {
+fn bind_units(figure: &str) -> String {
     figure.replace(' ', "\u{a0}")
 }
 

@@ -12,14 +12,14 @@ use std::fmt::Write as _;
 /// The most regressions that the verdict names.
 const REGRESSIONS: usize = 6;
 
-pub(super) fn sheet(report: &Report, card: &Card, at: usize) -> Sheet {
+pub(super) fn build_sheet(report: &Report, card: &Card, at: usize) -> Sheet {
     let is_appendix = report.capacity.is_some();
     let mut about = format!("{} · {}", card.identity, card.setting.load);
     if is_appendix {
         about.insert_str(0, "the trial that shows the result · ");
     }
     let tone = tone_of_verdict(card.verdict);
-    let mut remarks: Vec<_> = reasons(card)
+    let mut remarks: Vec<_> = list_reasons(card)
         .into_iter()
         .map(|reason| Sentence::marked(tone, reason))
         .collect();
@@ -29,26 +29,26 @@ pub(super) fn sheet(report: &Report, card: &Card, at: usize) -> Sheet {
     let others = card.remarks.iter();
     remarks.extend(others.map(|remark| Sentence::marked(Tone::Fair, remark)));
     let sections = [
-        steps::losses(card),
-        Some(steps::steps(card)),
-        steps::time(card),
-        steps::ledger(card),
-        steps::dependency_failures(card),
-        steps::left_out(card),
-        findings::weights(card),
-        findings::statuses(card),
-        findings::custom_metrics(card),
-        findings::over_time(card),
-        findings::distribution(card),
-        steps::slowest(card),
-        findings::errors(card),
-        findings::thresholds(card),
-        comparison::of_card(card),
-        Some(findings::iterations(card)),
-        Some(findings::measurement(card)),
-        (!is_appendix).then(|| findings::environment(report, card)),
-        findings::generator(card),
-        findings::notes(card),
+        steps::build_losses(card),
+        Some(steps::build_steps(card)),
+        steps::build_time(card),
+        steps::build_ledger(card),
+        steps::build_dependency_failures(card),
+        steps::build_left_out(card),
+        findings::build_weights(card),
+        findings::build_statuses(card),
+        findings::build_custom_metrics(card),
+        findings::build_over_time(card),
+        findings::build_distribution(card),
+        steps::build_slowest(card),
+        findings::build_errors(card),
+        findings::build_thresholds(card),
+        comparison::build_of_card(card),
+        Some(findings::build_iterations(card)),
+        Some(findings::build_measurement(card)),
+        (!is_appendix).then(|| findings::build_environment(report, card)),
+        findings::build_generator(card),
+        findings::build_notes(card),
     ];
     Sheet {
         anchor: anchor(at),
@@ -63,16 +63,16 @@ pub(super) fn sheet(report: &Report, card: &Card, at: usize) -> Sheet {
         about,
         description: card.description.clone(),
         tags: card.tags.clone(),
-        badge: Some(badge(card)),
+        badge: Some(build_badge(card)),
         remarks,
-        tiles: tiles(card),
+        tiles: build_tiles(card),
         tiles_note: describe_percentiles(card),
         sections: sections.into_iter().flatten().collect(),
     }
 }
 
 /// Builds the overall grade with what limits it.
-fn badge(card: &Card) -> Badge {
+fn build_badge(card: &Card) -> Badge {
     let grade = &card.grade;
     let mut notes = Vec::new();
     notes.extend(grade.score.map(view::score));
@@ -99,7 +99,7 @@ fn badge(card: &Card) -> Badge {
 }
 
 /// Returns the reasons of the verdict: of many regressions the first, and how many more there are.
-fn reasons(card: &Card) -> Vec<String> {
+fn list_reasons(card: &Card) -> Vec<String> {
     let is_regression = |reason: &&Reason| reason.kind == ReasonKind::Regression;
     let all = card.reasons.iter().filter(is_regression).count();
     let most = if all > REGRESSIONS {
@@ -142,7 +142,7 @@ fn describe_success(card: &Card) -> String {
     words
 }
 
-fn tiles(card: &Card) -> Vec<Tile> {
+fn build_tiles(card: &Card) -> Vec<Tile> {
     let head = &card.headline;
     let none = || view::NONE.to_owned();
     let tile = |title, figure: Option<String>| Tile {
@@ -218,10 +218,10 @@ mod tests {
     #[test]
     fn of_many_regressions_the_verdict_names_the_first_and_counts_the_rest() {
         let mut card = sample::regressed().cards[0].clone();
-        assert_eq!(reasons(&card).len(), 4);
+        assert_eq!(list_reasons(&card).len(), 4);
         let one = card.reasons[0].clone();
         card.reasons.extend(vec![one; 4]);
-        let shown = reasons(&card);
+        let shown = list_reasons(&card);
         assert_eq!(shown.len(), REGRESSIONS);
         assert_eq!(shown[5], "3 further figures regressed against the baseline");
     }

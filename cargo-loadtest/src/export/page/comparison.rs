@@ -70,11 +70,11 @@ pub(crate) const fn gravity(change: Change) -> u8 {
 }
 
 /// Builds the section of a card, where it was compared.
-pub(super) fn of_card(card: &Card) -> Option<Section> {
+pub(super) fn build_of_card(card: &Card) -> Option<Section> {
     let Beside { baseline, outcome } = card.comparison.as_ref()?;
     let base = ComparisonBase::Baseline(baseline);
-    let mut section = build(base, outcome, Selection::Gravest);
-    if let Some(chart) = chart::changes(card) {
+    let mut section = build_section(base, outcome, Selection::Gravest);
+    if let Some(chart) = chart::draw_changes(card) {
         let notes = section.blocks.split_off(section.blocks.len() - 1);
         section.blocks.push(Block::Charts(Charts {
             charts: vec![chart],
@@ -90,22 +90,22 @@ pub(super) fn of_card(card: &Card) -> Option<Section> {
 
 /// Builds the section of a comparison with all of its figures.
 pub(crate) fn complete(base: ComparisonBase<'_>, outcome: &Outcome) -> Section {
-    build(base, outcome, Selection::All)
+    build_section(base, outcome, Selection::All)
 }
 
 /// Builds the section of a scenario that only `base` has.
 pub(crate) fn missing(base: ComparisonBase<'_>) -> Section {
     let lead = Sentence::plain(format!("Not compared: only {base} has this scenario."));
-    section(base, vec![Block::Sentences(vec![lead])])
+    wrap_section(base, vec![Block::Sentences(vec![lead])])
 }
 
-fn section(base: ComparisonBase<'_>, blocks: Vec<Block>) -> Section {
+fn wrap_section(base: ComparisonBase<'_>, blocks: Vec<Block>) -> Section {
     Section::new(format!("Against {base}"), 2, blocks)
 }
 
-fn build(base: ComparisonBase<'_>, outcome: &Outcome, selection: Selection) -> Section {
+fn build_section(base: ComparisonBase<'_>, outcome: &Outcome, selection: Selection) -> Section {
     let blocks = match outcome {
-        Outcome::Compared(comparison) => compared(base, comparison, selection),
+        Outcome::Compared(comparison) => build_compared(base, comparison, selection),
         Outcome::Refused { refusals } => {
             let lead = "Not compared, since a difference would not be the target's:";
             let mut sentences = vec![Sentence::plain(lead)];
@@ -130,7 +130,7 @@ fn build(base: ComparisonBase<'_>, outcome: &Outcome, selection: Selection) -> S
             }
         })],
     };
-    section(base, blocks)
+    wrap_section(base, blocks)
 }
 
 fn figures(comparison: &Comparison) -> impl Iterator<Item = &Compared> {
@@ -141,7 +141,11 @@ fn figures(comparison: &Comparison) -> impl Iterator<Item = &Compared> {
 }
 
 /// Builds the counts, the rows and the notes.
-fn compared(base: ComparisonBase<'_>, comparison: &Comparison, selection: Selection) -> Vec<Block> {
+fn build_compared(
+    base: ComparisonBase<'_>,
+    comparison: &Comparison,
+    selection: Selection,
+) -> Vec<Block> {
     let changes = [
         Change::Regressed,
         Change::Improved,
@@ -176,7 +180,7 @@ fn compared(base: ComparisonBase<'_>, comparison: &Comparison, selection: Select
         tone: gravest,
         ..Sentence::plain(lead)
     };
-    let rows = select(comparison, selection);
+    let rows = select_rows(comparison, selection);
     let mut notes = describe_rest(comparison, &counts, &rows);
     if figures(comparison).any(|figure| figure.verdict == Change::Inconclusive) {
         notes.push(
@@ -194,7 +198,7 @@ fn compared(base: ComparisonBase<'_>, comparison: &Comparison, selection: Select
     }
     let mut blocks = vec![Block::Sentences(vec![lead])];
     if !rows.is_empty() {
-        blocks.push(Block::Table(table(&rows)));
+        blocks.push(Block::Table(build_table(&rows)));
     }
     blocks.push(Block::Sentences(
         notes.into_iter().map(Sentence::small).collect(),
@@ -202,7 +206,7 @@ fn compared(base: ComparisonBase<'_>, comparison: &Comparison, selection: Select
     blocks
 }
 
-fn table(rows: &[(&Subject, &Compared)]) -> Table {
+fn build_table(rows: &[(&Subject, &Compared)]) -> Table {
     let mut table = Table::new(
         "The journey, and what is not unchanged; the change lies in its interval with a confidence of 90 %",
         vec![
@@ -235,7 +239,7 @@ fn table(rows: &[(&Subject, &Compared)]) -> Table {
 }
 
 /// Selects the figures that become rows, in the order of the scenario.
-fn select(comparison: &Comparison, selection: Selection) -> Vec<(&Subject, &Compared)> {
+fn select_rows(comparison: &Comparison, selection: Selection) -> Vec<(&Subject, &Compared)> {
     let mut rows: Vec<(usize, &Subject, &Compared)> = Vec::new();
     for subject in &comparison.subjects {
         let shows_all = selection == Selection::All || subject.step.is_none();
@@ -421,7 +425,7 @@ mod tests {
             panic!("{:?}", card.comparison);
         };
         let (mut rows, mut notes) = (Vec::new(), Vec::new());
-        for block in compared(ComparisonBase::Run("x"), comparison, Selection::Gravest) {
+        for block in build_compared(ComparisonBase::Run("x"), comparison, Selection::Gravest) {
             match block {
                 Block::Table(table) => rows = table.rows.into_iter().map(|row| row.cells).collect(),
                 Block::Sentences(all) => notes = all.into_iter().map(|note| note.words).collect(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// The most rows of figures over time.
 const POINTS: usize = 16;
 
-pub(super) fn weights(card: &Card) -> Option<Section> {
+pub(super) fn build_weights(card: &Card) -> Option<Section> {
     let mut table = Table::new(
         "How often each weighted step was to be drawn, and how often it was; all others run every time",
         vec![
@@ -39,7 +39,7 @@ pub(super) fn weights(card: &Card) -> Option<Section> {
 }
 
 /// Counts the answers by status where there is one request only.
-pub(super) fn statuses(card: &Card) -> Option<Section> {
+pub(super) fn build_statuses(card: &Card) -> Option<Section> {
     let mut table = Table::new(
         "Answers by HTTP status",
         vec![
@@ -65,7 +65,7 @@ pub(super) fn statuses(card: &Card) -> Option<Section> {
 }
 
 /// Lists what the scenario's code counted and timed by itself.
-pub(super) fn custom_metrics(card: &Card) -> Option<Section> {
+pub(super) fn build_custom_metrics(card: &Card) -> Option<Section> {
     let mut counters = Table::new(
         "What the scenario counted by itself",
         vec![
@@ -102,8 +102,8 @@ pub(super) fn custom_metrics(card: &Card) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section::new("Metrics of the scenario", 9, blocks))
 }
 
-pub(super) fn over_time(card: &Card) -> Option<Section> {
-    let charts = chart::over_time(card);
+pub(super) fn build_over_time(card: &Card) -> Option<Section> {
+    let charts = chart::draw_over_time(card);
     let table = Block::Folded("Figures as a table", figures_over_time(&charts)?);
     let charts = Charts {
         charts,
@@ -151,7 +151,7 @@ fn figures_over_time(charts: &[Chart]) -> Option<Table> {
 }
 
 /// Builds the percentile spectrum with the usual percentiles.
-pub(super) fn distribution(card: &Card) -> Option<Section> {
+pub(super) fn build_distribution(card: &Card) -> Option<Section> {
     let head = &card.headline;
     let time = &head.time;
     let measured = if head.single_request {
@@ -172,7 +172,7 @@ pub(super) fn distribution(card: &Card) -> Option<Section> {
         (format!("{share} within"), time)
     });
     let charts = Charts {
-        charts: vec![chart::spectrum(card)?],
+        charts: vec![chart::draw_spectrum(card)?],
         beside: vec![
             Block::Sentences(vec![Sentence::small(format!("Percentiles of {measured}"))]),
             Block::Facts(facts.collect()),
@@ -186,7 +186,7 @@ pub(super) fn distribution(card: &Card) -> Option<Section> {
     ))
 }
 
-pub(super) fn errors(card: &Card) -> Option<Section> {
+pub(super) fn build_errors(card: &Card) -> Option<Section> {
     let mut table = Table::list(
         "Failures by step, kind and status, with the first of each",
         vec![
@@ -226,7 +226,7 @@ pub(super) fn errors(card: &Card) -> Option<Section> {
     (!table.rows.is_empty()).then(|| Section::new("Errors", 8, vec![Block::Table(table)]))
 }
 
-pub(super) fn thresholds(card: &Card) -> Option<Section> {
+pub(super) fn build_thresholds(card: &Card) -> Option<Section> {
     let mut table = Table::new(
         "What must hold",
         vec![
@@ -256,7 +256,7 @@ pub(super) fn thresholds(card: &Card) -> Option<Section> {
 }
 
 /// Accounts for every iteration.
-pub(super) fn iterations(card: &Card) -> Section {
+pub(super) fn build_iterations(card: &Card) -> Section {
     let accounts = &card.accounts;
     let count = view::count;
     let balance = match accounts.balanced {
@@ -291,7 +291,7 @@ pub(super) fn iterations(card: &Card) -> Section {
 }
 
 /// Tells how far the measurement can be trusted.
-pub(super) fn measurement(card: &Card) -> Section {
+pub(super) fn build_measurement(card: &Card) -> Section {
     let validity = &card.validity;
     let mut sentences: Vec<_> = validity
         .causes
@@ -326,8 +326,8 @@ pub(super) fn measurement(card: &Card) -> Section {
 }
 
 /// Draws what the generator saw of itself.
-pub(super) fn generator(card: &Card) -> Option<Section> {
-    let charts = chart::of_generator(card);
+pub(super) fn build_generator(card: &Card) -> Option<Section> {
+    let charts = chart::draw_generator(card);
     if charts.is_empty() {
         return None;
     }
@@ -345,13 +345,13 @@ pub(super) fn generator(card: &Card) -> Option<Section> {
     Some(Section::new("Generator", 15, blocks))
 }
 
-pub(super) fn notes(card: &Card) -> Option<Section> {
+pub(super) fn build_notes(card: &Card) -> Option<Section> {
     let notes: Vec<_> = card.notes.iter().map(Sentence::small).collect();
     (!notes.is_empty()).then(|| Section::new("", 2, vec![Block::Sentences(notes)]))
 }
 
 /// Lists what was run, and where.
-pub(super) fn environment(report: &Report, card: &Card) -> Section {
+pub(super) fn build_environment(report: &Report, card: &Card) -> Section {
     let environment = &report.environment;
     let setting = &card.setting;
     let mut facts: Vec<(String, String)> = Vec::new();
@@ -427,7 +427,7 @@ mod tests {
     #[test]
     fn each_row_over_time_has_a_figure_of_every_series_at_one_time() {
         let card = &sample::failed().cards[0];
-        let table = figures_over_time(&chart::over_time(card)).unwrap();
+        let table = figures_over_time(&chart::draw_over_time(card)).unwrap();
         assert_eq!(table.caption, "The figures at one point in 4 of the charts");
         assert_eq!((table.rows.len(), table.columns.len()), (15, 8));
         for (i, row) in table.rows.iter().enumerate() {

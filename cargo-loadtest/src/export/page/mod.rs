@@ -239,22 +239,22 @@ impl Page {
         let mut sheets: Vec<Sheet> = report
             .capacity
             .iter()
-            .map(|found| search::sheet(report, found))
+            .map(|found| search::build_sheet(report, found))
             .collect();
         sheets.extend(
             report
                 .cards
                 .iter()
                 .enumerate()
-                .map(|(at, card)| card::sheet(report, card, at)),
+                .map(|(at, card)| card::build_sheet(report, card, at)),
         );
         let not_run = report.not_run.iter().enumerate();
         sheets.extend(not_run.map(|(at, scenario)| Sheet::not_run(scenario, at)));
         let mut page = Self {
             title: String::new(),
             about: format!("{} · run {}", report.started_at, report.run_id),
-            outcome: outcome(report),
-            scenarios: scenarios(report),
+            outcome: describe_outcome(report),
+            scenarios: build_scenarios(report),
             is_alone: all == 1 && report.not_run.is_empty() && !is_search,
             is_search,
             sheets,
@@ -291,7 +291,7 @@ impl Page {
     }
 }
 
-fn outcome(report: &Report) -> String {
+fn describe_outcome(report: &Report) -> String {
     let all = (report.cards.len() + report.not_run.len()) as u64;
     let passed = report
         .cards
@@ -309,7 +309,7 @@ fn outcome(report: &Report) -> String {
 }
 
 /// Builds the table of all scenarios.
-fn scenarios(report: &Report) -> Table {
+fn build_scenarios(report: &Report) -> Table {
     let mut table = Table::new(
         "Scenarios",
         vec![
@@ -400,7 +400,7 @@ impl Sheet {
         }
     }
 
-    /// Returns the sections of the second kind of neighbours: the first point of each chart over time.
+    /// Returns the times that the charts over time share; empty without any.
     pub(crate) fn time_axis(&self) -> &[String] {
         let charts = self.sections.iter().flat_map(|section| &section.blocks);
         let readout = charts

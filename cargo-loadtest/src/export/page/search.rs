@@ -7,7 +7,7 @@ use loadtest_model::capacity::{Outcome, Trial};
 use loadtest_model::card::{Capacity, CapacityVerdict, Report, Tone as RemarkTone, view};
 use loadtest_model::definition::Metric;
 
-pub(super) fn sheet(report: &Report, found: &Capacity) -> Sheet {
+pub(super) fn build_sheet(report: &Report, found: &Capacity) -> Sheet {
     let tone = match found.verdict {
         CapacityVerdict::Confirmed => Tone::Good,
         CapacityVerdict::Invalid | CapacityVerdict::Interrupted => Tone::Fair,
@@ -23,13 +23,17 @@ pub(super) fn sheet(report: &Report, found: &Capacity) -> Sheet {
     });
     let mut sections = Vec::new();
     if !found.trials.is_empty() {
-        sections.push(Section::new("Trials", 3, vec![Block::Table(trials(found))]));
+        sections.push(Section::new(
+            "Trials",
+            3,
+            vec![Block::Table(build_trials(found))],
+        ));
     }
     sections.extend(
         report
             .cards
             .first()
-            .map(|card| findings::environment(report, card)),
+            .map(|card| findings::build_environment(report, card)),
     );
     Sheet {
         anchor: "search".to_owned(),
@@ -55,7 +59,7 @@ pub(super) fn sheet(report: &Report, found: &Capacity) -> Sheet {
     }
 }
 
-fn trials(found: &Capacity) -> Table {
+fn build_trials(found: &Capacity) -> Table {
     let further = found.further_conditions();
     let mut columns = vec![
         Column::figure("Rate"),

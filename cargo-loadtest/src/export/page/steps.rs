@@ -14,7 +14,7 @@ const NOTABLE: u64 = 5;
 /// The package of scenarios that the tool makes of requests on its command line.
 const AD_HOC: &str = "curl::";
 
-pub(super) fn losses(card: &Card) -> Option<Section> {
+pub(super) fn build_losses(card: &Card) -> Option<Section> {
     let mut table = Table::list("", vec![Column::figure(""), Column::text("", 1.0)]);
     for loss in &card.losses {
         let tone = match loss.kind {
@@ -33,7 +33,7 @@ pub(super) fn losses(card: &Card) -> Option<Section> {
 /// A column that only some cards have.
 type Further = (Column, fn(&StepRow) -> Cell);
 
-pub(super) fn steps(card: &Card) -> Section {
+pub(super) fn build_steps(card: &Card) -> Section {
     let further = further_columns(card);
     let mut table = Table::new(
         "Steps, graded on response time; Time is the share of the service time of all",
@@ -169,11 +169,11 @@ fn inner_cells(row: &InnerRow) -> Vec<Cell> {
 }
 
 /// Builds the shares of time, the bottleneck and the slow tail.
-pub(super) fn time(card: &Card) -> Option<Section> {
+pub(super) fn build_time(card: &Card) -> Option<Section> {
     let bottleneck = card.bottleneck.as_ref()?;
     let mut blocks = Vec::new();
     let mut sentences = Vec::new();
-    if let Some(shares) = chart::shares(card) {
+    if let Some(shares) = chart::draw_shares(card) {
         let mut table = Table::new("", vec![Column::text("Step", 1.0), Column::word("Time")]);
         for (at, step) in card.steps.iter().enumerate() {
             let share = step.time_share.unwrap_or(0.0);
@@ -263,7 +263,7 @@ const ACCOUNTS: [Account; 9] = [
 ];
 
 /// Accounts for every iteration that reached a step which failed or did not always run.
-pub(super) fn ledger(card: &Card) -> Option<Section> {
+pub(super) fn build_ledger(card: &Card) -> Option<Section> {
     let counts_any = |account: &&Account| card.steps.iter().any(|step| account.3(step) > 0);
     let accounts: Vec<&Account> = ACCOUNTS.iter().filter(counts_any).collect();
     let meanings: Vec<_> = accounts
@@ -296,22 +296,22 @@ pub(super) fn ledger(card: &Card) -> Option<Section> {
     has_ledger(card).then(|| Section::new("Dependency ledger", 6, vec![Block::Table(table)]))
 }
 
-pub(super) fn dependency_failures(card: &Card) -> Option<Section> {
-    dependencies("Dependency failures", Tone::Bad, &card.dependency_failures)
+pub(super) fn build_dependency_failures(card: &Card) -> Option<Section> {
+    build_dependencies("Dependency failures", Tone::Bad, &card.dependency_failures)
 }
 
 /// Lists the steps that did not run and are no failure.
-pub(super) fn left_out(card: &Card) -> Option<Section> {
+pub(super) fn build_left_out(card: &Card) -> Option<Section> {
     let by_chance = |row: &DependencyFailure| row.cause == RootCause::NotDrawn;
     let title = if card.not_drawn.iter().all(by_chance) {
         "Left out by chance, in no grade"
     } else {
         "Left out, in no grade"
     };
-    dependencies(title, Tone::Plain, &card.not_drawn)
+    build_dependencies(title, Tone::Plain, &card.not_drawn)
 }
 
-fn dependencies(title: &str, tone: Tone, failures: &[DependencyFailure]) -> Option<Section> {
+fn build_dependencies(title: &str, tone: Tone, failures: &[DependencyFailure]) -> Option<Section> {
     let mut table = Table::list(
         "Steps that could not run, and the cause at the root",
         vec![Column::figure("Count"), Column::text("Cause", 1.0)],
@@ -331,7 +331,7 @@ fn dependencies(title: &str, tone: Tone, failures: &[DependencyFailure]) -> Opti
 }
 
 /// Builds the slowest journeys and the command that runs the slowest one again.
-pub(super) fn slowest(card: &Card) -> Option<Section> {
+pub(super) fn build_slowest(card: &Card) -> Option<Section> {
     let first = card.slowest.first()?;
     let sentences = card
         .slowest
@@ -342,7 +342,7 @@ pub(super) fn slowest(card: &Card) -> Option<Section> {
         describe_rerun(card, &first.number)
     );
     let charts = Charts {
-        charts: chart::slowest(card),
+        charts: chart::draw_slowest(card),
         caption: "Service time of each step, from when the journey was to start. Think time and pauses between \
                   attempts are shaded. All on one scale."
             .to_owned(),

@@ -21,12 +21,12 @@ const LABELS: f64 = 78.0;
 
 pub(super) fn place(flow: &mut Flow<'_>, sheet: &Sheet) {
     flow.mark(&sheet.name, 0);
-    flow.before_next(head(sheet, flow.fonts));
+    flow.before_next(draw_head(sheet, flow.fonts));
     let remarks = sentence_rows(&sheet.remarks, WIDTH, flow.fonts);
     flow.rows(&Block::default(), remarks);
     if !sheet.tiles.is_empty() {
         flow.gap(16.0);
-        flow.place(tiles(&sheet.tiles, flow.fonts));
+        flow.place(draw_tiles(&sheet.tiles, flow.fonts));
         flow.gap(3.0);
         flow.paragraph(&plain(&*sheet.tiles_note, SUB));
     }
@@ -36,7 +36,7 @@ pub(super) fn place(flow: &mut Flow<'_>, sheet: &Sheet) {
 }
 
 /// Draws the verdict, the name and what is below them, beside the badge.
-fn head(sheet: &Sheet, fonts: &Fonts) -> Block {
+fn draw_head(sheet: &Sheet, fonts: &Fonts) -> Block {
     let room = WIDTH - sheet.badge.as_ref().map_or(0.0, |_| BADGE + 16.0);
     let tone = colour_of(sheet.tone);
     let mut block = Block::default();
@@ -63,14 +63,14 @@ fn head(sheet: &Sheet, fonts: &Fonts) -> Block {
         }
     }
     if let Some(found) = &sheet.badge {
-        block.add(badge(found, fonts), (WIDTH - BADGE, 0.0));
+        block.add(draw_badge(found, fonts), (WIDTH - BADGE, 0.0));
     }
     block.height += 10.0;
     block
 }
 
 /// Draws the result in large type.
-fn badge(badge: &Badge, fonts: &Fonts) -> Block {
+fn draw_badge(badge: &Badge, fonts: &Fonts) -> Block {
     let tone = colour_of(badge.tone);
     let size = match badge.label.chars().count() {
         0..=2 => 40.0,
@@ -107,7 +107,7 @@ fn badge(badge: &Badge, fonts: &Fonts) -> Block {
     block
 }
 
-fn tiles(tiles: &[Tile], fonts: &Fonts) -> Block {
+fn draw_tiles(tiles: &[Tile], fonts: &Fonts) -> Block {
     let width = WIDTH / tiles.len() as f64;
     let mut block = Block::default();
     let mut height: f64 = 0.0;
@@ -234,7 +234,7 @@ fn place_charts(flow: &mut Flow<'_>, charts: &Charts) {
     let mut drawings: Vec<Block> = charts
         .charts
         .iter()
-        .map(|chart| draw(chart, flow.fonts))
+        .map(|chart| draw_chart(chart, flow.fonts))
         .collect();
     let mut beside = Block::default();
     for block in &charts.beside {
@@ -258,7 +258,7 @@ fn place_charts(flow: &mut Flow<'_>, charts: &Charts) {
     }
 }
 
-fn draw(chart: &Chart, fonts: &Fonts) -> Block {
+fn draw_chart(chart: &Chart, fonts: &Fonts) -> Block {
     let mut block = Block::label(&chart.title, Style::new(8.5).bold(), HALF, fonts);
     block.height += 4.0;
     block.below(Block::scene(&chart.scene, HALF, fonts));

@@ -1,6 +1,6 @@
 //! All options of curl, those of its newer versions included: whether they take a value, and what becomes of them.
 
-use crate::selection::similar;
+use crate::suggestion::find_similar;
 
 /// An option of curl.
 #[derive(Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub(super) fn long(name: &str) -> Option<(&'static Known, bool)> {
 
 /// The option that a misspelt name is likely to mean.
 pub(super) fn meant(name: &str) -> Option<&'static str> {
-    similar(name, OPTIONS.iter().map(|known| known.long))
+    find_similar(name, OPTIONS.iter().map(|known| known.long))
 }
 
 #[rustfmt::skip]

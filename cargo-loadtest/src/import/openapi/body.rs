@@ -1,323 +1,210 @@
-//! The bodies of requests: `requestBody` of version 3, parameters in `body` and `formData` of version 2.
+//! Makes the bodies of requests.
 
-use super::content::{self, Content, Media, URL_ENCODED};
+use super::content::{Content, MediaKind, read_content};
+use super::document::ApiDocument;
+use super::example::{Direction, ExampleValue, MergedSchema};
 use super::operations::Operation;
-use super::parameters::Parameter;
-use super::places::{Document, shortened};
-use super::sample::{Direction, Shape, made};
-use super::style::{Manner, plain};
-use crate::import::document::{Field, Node, Value};
-use crate::import::marked::{BOUNDARY, Body, Part};
-use std::borrow::Cow;
+use super::style::ValueStyle;
+use crate::import::document::Node;
+use crate::import::recording::{BOUNDARY, Body, Part, Text};
 
-/// What is sent of a file.
-const FILE: &[u8] = b"loadtest";
+/// Content of each file that is sent.
+const FILE: &str = "loadtest";
 
-/// A body, and the header that says what it is.
+/// A body, and the header with its type.
 #[derive(Debug, Default)]
-pub(super) struct Sent<'a> {
+pub(super) struct RequestBody {
     pub(super) body: Body,
     pub(super) content_type: Option<String>,
-    /// Its value, where it has names in it.
-    pub(super) value: Option<Node<'a>>,
-    /// Whether the body is just that as JSON.
+    /// Fields of the body.
+    pub(super) value: Option<ExampleValue>,
+    /// The body is the value as JSON.
     pub(super) is_json: bool,
 }
 
-impl Sent<'_> {
-    /// Puts a text in the place of a field.
-    pub(super) fn put(&mut self, name: &str, text: String) {
-        let Some(Node {
-            value: Value::Object(fields),
-            ..
-        }) = self.value.as_mut().filter(|_| self.is_json)
-        else {
-            return;
-        };
-        if let Some(field) = fields.iter_mut().find(|field| field.name == name) {
-            field.node.value = Value::Text(text.into());
-        }
-        if let Some(value) = &self.value {
-            self.body = Body::Bytes(value.json().into_bytes());
-        }
-    }
-}
-
-/// The body of an operation.
-pub(super) fn body<'a>(
-    document: &Document<'a>,
-    operation: &Operation<'a>,
-    parameters: &[Parameter<'a>],
-) -> Sent<'a> {
-    if let Some(request) = operation.node.get("requestBody") {
-        let Some(request) = document.follow(request) else {
-            return Sent::default();
-        };
-        let is_required = request.get("required").and_then(Node::boolean) == Some(true);
-        let has_none = matches!(operation.method.as_str(), "GET" | "HEAD" | "TRACE");
-        if has_none && !is_required {
-            let words = format!(
-                "a `{}` is sent without a body that is not required",
-                operation.method
-            );
-            if let Some(span) = operation.node.name("requestBody") {
-                document.note(&span, words);
-            }
-            return Sent::default();
-        }
-        let content = request.get("content");
-        if content.is_none() {
-            let words = format!(
-                "a body has `content`, and this is {} without: none is sent",
-                request.kind()
-            );
-            document.note(&request.beginning(), words);
-        }
-        let content =
-            content.and_then(|content| content::content(document, content, Direction::Request));
-        return content.map_or_else(Sent::default, |content| sent(document, operation, content));
-    }
-    of_version_two(document, operation, parameters)
-}
-
-fn of_version_two<'a>(
-    document: &Document<'a>,
-    operation: &Operation<'a>,
-    parameters: &[Parameter<'a>],
-) -> Sent<'a> {
-    let consumes = operation.node.get("consumes");
-    let consumes = consumes.or_else(|| document.root.get("consumes"));
-    let consumes = consumes.map_or(&[][..], Node::items);
-    let types: Vec<_> = consumes.iter().filter_map(Node::text).collect();
-    let body = parameters
-        .iter()
-        .find(|parameter| parameter.place == "body");
-    let others = parameters.iter().filter(|parameter| match parameter.place {
-        "body" => body.is_some_and(|body| !std::ptr::eq(*parameter, body)),
-        place => place == "formData" && body.is_some(),
-    });
-    for other in others {
-        let words = format!(
-            "`{}` is left out: another parameter is the body",
-            shortened(other.name)
-        );
-        document.note(&other.node.beginning(), words);
-    }
-    if let Some(body) = body {
-        let best = types.iter().min_by_key(|name| Media::of(name));
-        let name = best.copied().unwrap_or("application/json");
-        let media = Media::of(name);
-        let example = super::parameters::example_of(document, body.node);
-        let schema = body.node.get("schema");
-        let content = Content {
-            media,
-            media_type: content::media_type(document, media, name, &body.node.span),
-            value: content::value(document, example, schema, Direction::Request),
-            node: None,
-            among: types.len(),
-        };
-        return sent(document, operation, content);
-    }
-    let fields: Vec<_> = parameters
-        .iter()
-        .filter(|parameter| parameter.place == "formData")
-        .filter(|parameter| parameter.is_sent(document) || parameter.node.get("default").is_some())
-        .collect();
-    if fields.is_empty() {
-        return Sent::default();
-    }
-    let is_file = |parameter: &Parameter<'_>| parameter.node.text_of("type") == Some("file");
-    let has_file = fields.iter().any(|field| is_file(field));
-    let is_multipart = |name: &&str| Media::of(name) == Media::Multipart;
-    let is_encoded = types.iter().any(|name| Media::of(name) == Media::Form);
-    let values: Vec<_> = fields
-        .iter()
-        .map(|field| Field {
-            name: Cow::Borrowed(field.name),
-            span: field.node.span.clone(),
-            node: field.value(document),
-        })
-        .collect();
-    let sent = if has_file || types.iter().any(is_multipart) && !is_encoded {
-        let mut parts = Vec::new();
-        for (field, value) in fields.iter().zip(&values) {
-            if is_file(field) {
-                parts.push(file(field.name, None));
-            } else {
-                let pairs = field
-                    .manner(document)
-                    .pairs(field.name, &value.node, str::to_owned);
-                parts.extend(pairs.into_iter().map(part));
-            }
-        }
-        multipart(parts)
-    } else {
-        let mut pairs = Vec::new();
-        for (field, value) in fields.iter().zip(&values) {
-            pairs.extend(
-                field
-                    .manner(document)
-                    .pairs(field.name, &value.node, str::to_owned),
-            );
-        }
-        encoded(&pairs, URL_ENCODED)
-    };
-    Sent {
-        value: Some(made(operation.node, Value::Object(values))),
-        ..sent
-    }
-}
-
-fn sent<'a>(document: &Document<'a>, operation: &Operation<'a>, content: Content<'a>) -> Sent<'a> {
-    let is_object = content.value.as_ref().is_some_and(Node::is_object);
-    let sent = match content.media {
-        Media::Form if is_object => form(document, &content),
-        Media::Multipart if is_object => parts(document, &content),
-        Media::Multipart => None,
-        Media::Bytes
-            if content
-                .value
-                .as_ref()
-                .is_none_or(|value| value.text().is_none()) =>
+impl RequestBody {
+    /// Replaces a field of a JSON body.
+    pub(super) fn set_field(&mut self, name: &str, value: ExampleValue) {
+        if let Some(ExampleValue::Object(fields)) = self.value.as_mut().filter(|_| self.is_json)
+            && let Some((_, field)) = fields.iter_mut().find(|(known, _)| known == name)
         {
-            Some(bytes(FILE.to_vec(), content.media_type.clone()))
+            *field = value;
         }
-        _ => content
-            .bytes()
-            .map(|body| bytes(body, content.media_type.clone())),
+        if let Some(value) = self.value.as_ref().filter(|_| self.is_json) {
+            self.body = Body::Text(value.to_json());
+        }
+    }
+}
+
+/// Makes the body of an operation.
+pub(super) fn make_body<'a>(document: &ApiDocument<'a>, operation: &Operation<'a>) -> RequestBody {
+    let request = operation.node.get("requestBody");
+    let Some(request) = request.and_then(|request| document.follow(request)) else {
+        return RequestBody::default();
     };
-    if sent.is_none() {
+    let is_required = request.get("required").and_then(Node::boolean) == Some(true);
+    let is_usual = !matches!(operation.method.as_str(), "GET" | "HEAD" | "TRACE");
+    if !is_usual && !is_required {
+        let words = format!(
+            "a `{}` is sent without a body that is not required",
+            operation.method
+        );
+        if let Some(span) = operation.node.name("requestBody") {
+            document.warn(&span, words);
+        }
+        return RequestBody::default();
+    }
+    let Some(content) = request.get("content") else {
+        let words = format!(
+            "a body has `content`, and this is {} without: none is sent",
+            request.kind()
+        );
+        document.warn(&request.beginning(), words);
+        return RequestBody::default();
+    };
+    let content = read_content(document, content, Direction::Request);
+    content.map_or_else(RequestBody::default, |content| {
+        write_content(document, operation, content)
+    })
+}
+
+fn write_content<'a>(
+    document: &ApiDocument<'a>,
+    operation: &Operation<'a>,
+    content: Content<'a>,
+) -> RequestBody {
+    let is_object = content.value.as_ref().is_some_and(ExampleValue::is_object);
+    let is_text = matches!(content.value, Some(ExampleValue::Text(_)));
+    let written = match content.kind {
+        MediaKind::Form if is_object => Some(write_form(document, &content)),
+        MediaKind::Multipart if is_object => Some(write_multipart(document, &content)),
+        MediaKind::Multipart => None,
+        MediaKind::Bytes if !is_text => Some((Body::Text(FILE.into()), content.media_type.clone())),
+        _ => content
+            .to_text()
+            .map(|text| (Body::Text(text), content.media_type.clone())),
+    };
+    if written.is_none() {
         let words = format!(
             "no body of the type `{}` is known without an example: none is sent",
             content.media_type
         );
-        document.note(&operation.span, words);
+        document.warn(&operation.span, words);
     }
-    Sent {
-        is_json: content.media.is_json(),
-        value: content.value.filter(Node::is_object),
-        ..sent.unwrap_or_default()
-    }
-}
-
-fn bytes<'a>(body: Vec<u8>, content_type: String) -> Sent<'a> {
-    Sent {
-        body: Body::Bytes(body),
-        content_type: Some(content_type),
-        ..Sent::default()
+    let (body, content_type) = written.unwrap_or_default();
+    RequestBody {
+        content_type: (body != Body::None).then_some(content_type),
+        body,
+        is_json: content.kind.is_json(),
+        value: content.value.filter(ExampleValue::is_object),
     }
 }
 
-fn encoded<'a>(pairs: &[(String, String)], content_type: &str) -> Sent<'a> {
-    let mut form = url::form_urlencoded::Serializer::new(String::new());
-    let body = form.extend_pairs(pairs).finish();
-    bytes(body.into_bytes(), content_type.to_owned())
-}
-
-fn multipart<'a>(parts: Vec<Part>) -> Sent<'a> {
-    Sent {
-        body: Body::Multipart(parts),
-        content_type: Some(format!("multipart/form-data; boundary={BOUNDARY}")),
-        ..Sent::default()
-    }
-}
-
-/// What is said of a field of a form.
-fn encoding<'a>(content: &Content<'a>, name: &str) -> Option<&'a Node<'a>> {
+/// Returns what is said of a field of a form.
+fn find_encoding<'a>(content: &Content<'a>, name: &str) -> Option<&'a Node<'a>> {
     content.node?.get("encoding")?.get(name)
 }
 
-fn form<'a>(document: &Document<'a>, content: &Content<'a>) -> Option<Sent<'a>> {
-    let mut pairs = Vec::new();
-    for field in content.value.as_ref()?.fields() {
-        let manner = match encoding(content, &field.name) {
-            Some(encoding) if encoding.get("contentType").is_none() => {
-                // Without a word about it, items stand for themselves.
-                let manner = Manner::new(document, encoding, "query");
-                let says = ["style", "explode"]
-                    .iter()
-                    .any(|key| encoding.get(key).is_some());
-                if says { manner } else { Manner::of_form() }
+fn write_form<'a>(document: &ApiDocument<'a>, content: &Content<'a>) -> (Body, String) {
+    let mut pairs: Vec<(String, Text)> = Vec::new();
+    for (name, value) in content.value.iter().flat_map(ExampleValue::fields) {
+        let encoding = find_encoding(content, name);
+        let is_styled = encoding.is_some_and(|encoding| {
+            ["style", "explode"]
+                .iter()
+                .any(|key| encoding.get(key).is_some())
+        });
+        match encoding {
+            Some(encoding) if encoding.get("contentType").is_some() => {
+                pairs.push((name.clone(), value.to_text()));
             }
-            Some(_) => {
-                pairs.push((field.name.to_string(), plain(&field.node)));
-                continue;
+            // Without any setting, an object among fields is JSON.
+            None if value.is_object() => pairs.push((name.clone(), value.to_json())),
+            Some(encoding) if is_styled => {
+                let style = ValueStyle::read(document, encoding, "query");
+                pairs.extend(style.write_form(name, value));
             }
-            None => Manner::of_form(),
-        };
-        // An object among fields is JSON where nothing says how else it is written.
-        if field.node.is_object() && encoding(content, &field.name).is_none() {
-            pairs.push((field.name.to_string(), field.node.json()));
-            continue;
-        }
-        pairs.extend(manner.pairs(&field.name, &field.node, str::to_owned));
-    }
-    // All of its fields can be left out.
-    if pairs.is_empty() {
-        return Some(Sent::default());
-    }
-    Some(encoded(&pairs, &content.media_type))
-}
-
-fn parts<'a>(document: &Document<'a>, content: &Content<'a>) -> Option<Sent<'a>> {
-    let schema = content.node.and_then(|node| node.get("schema"));
-    let shape = schema.map(|schema| Shape::new(document, schema, &[]));
-    let mut parts = Vec::new();
-    for field in content.value.as_ref()?.fields() {
-        let properties = shape.as_ref().map_or_else(Vec::new, Shape::properties);
-        let mut properties = properties.iter();
-        let property = properties.find(|(name, _)| *name == field.name);
-        let is_file = property.is_some_and(|(_, property)| is_binary(document, property));
-        let encoding = encoding(content, &field.name);
-        if let Some(span) = encoding.and_then(|encoding| encoding.name("headers")) {
-            document.note(&span, "headers of a part of a form are left out");
-        }
-        let said = encoding.and_then(|node| node.text_of("contentType"));
-        let content_type = said.and_then(|said| said.split(',').next()).map(str::trim);
-        let content_type = content_type.filter(|said| said.contains('/') && !said.contains('*'));
-        if is_file {
-            parts.push(file(&field.name, content_type));
-            continue;
-        }
-        let items = match &field.node.value {
-            Value::List(items) => items.as_slice(),
-            _ => std::slice::from_ref(&field.node),
-        };
-        for item in items {
-            let json = item.is_object().then_some("application/json");
-            parts.push(Part {
-                content_type: content_type.or(json).map(str::to_owned),
-                ..part((field.name.to_string(), plain(item)))
-            });
+            _ => pairs.extend(ValueStyle::of_form().write_form(name, value)),
         }
     }
-    if parts.is_empty() {
-        return Some(Sent::default());
+    let mut form = Text::default();
+    for (number, (name, value)) in pairs.iter().enumerate() {
+        form.push_str(if number > 0 { "&" } else { "" });
+        form.push_str(&encode_form(name));
+        form.push_str("=");
+        form.append(value.map_literals(encode_form));
     }
-    Some(multipart(parts))
-}
-
-/// Whether a property is the content of a file, or a list of such.
-fn is_binary<'a>(document: &Document<'a>, property: &'a Node<'a>) -> bool {
-    let of = |node: &'a Node<'a>| {
-        let shape = Shape::new(document, node, &[]);
-        matches!(shape.text_of("format"), Some("binary" | "base64"))
-            || shape.text_of("type") == Some("file")
-            || shape.get("contentMediaType").is_some() && shape.get("contentEncoding").is_none()
+    let body = if pairs.is_empty() {
+        Body::None
+    } else {
+        Body::Text(form)
     };
-    let items = || Shape::new(document, property, &[]).get("items");
-    of(property) || items().is_some_and(of)
+    (body, content.media_type.clone())
 }
 
-fn part((name, content): (String, String)) -> Part {
-    Part {
-        name: name.into_bytes(),
-        content: content.into_bytes(),
-        ..Part::default()
+fn encode_form(text: &str) -> String {
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
+}
+
+fn write_multipart<'a>(document: &ApiDocument<'a>, content: &Content<'a>) -> (Body, String) {
+    let schema = content.node.and_then(|node| node.get("schema"));
+    let schema = schema.map(|schema| MergedSchema::new(document, schema, &[]));
+    let properties = schema.map_or_else(Vec::new, |schema| schema.properties());
+    let mut parts = Vec::new();
+    for (name, value) in content.value.iter().flat_map(ExampleValue::fields) {
+        let property = properties.iter().find(|(known, _)| known == name);
+        let encoding = find_encoding(content, name);
+        if let Some(span) = encoding.and_then(|encoding| encoding.name("headers")) {
+            document.warn(&span, "headers of a part of a form are left out");
+        }
+        let said = encoding.and_then(|encoding| encoding.text_of("contentType"));
+        let said = said.and_then(|said| said.split(',').next()).map(str::trim);
+        let content_type = said.filter(|said| said.contains('/') && !said.contains('*'));
+        if property.is_some_and(|(_, property)| is_file(document, property)) {
+            parts.push(make_file(name, content_type));
+            continue;
+        }
+        let style = encoding.filter(|encoding| encoding.get("style").is_some());
+        let style = style.map(|encoding| ValueStyle::read(document, encoding, "query"));
+        let items = match (style, value) {
+            (Some(style), value) => style.write_form(name, value),
+            (None, ExampleValue::List(items)) => items
+                .iter()
+                .map(|item| (name.clone(), item.to_text()))
+                .collect(),
+            (None, value) => vec![(name.clone(), value.to_text())],
+        };
+        let has_objects = value.is_object() || value.items().iter().any(ExampleValue::is_object);
+        let json = has_objects.then_some("application/json");
+        parts.extend(items.into_iter().map(|(name, content)| Part {
+            name: name.into(),
+            content_type: content_type.or(json).map(str::to_owned),
+            content,
+            ..Part::default()
+        }));
     }
+    let body = if parts.is_empty() {
+        Body::None
+    } else {
+        Body::Multipart(parts)
+    };
+    (body, format!("multipart/form-data; boundary={BOUNDARY}"))
 }
 
-fn file(name: &str, content_type: Option<&str>) -> Part {
+/// Returns whether a property is the content of a file, or a list of such.
+fn is_file<'a>(document: &ApiDocument<'a>, property: &'a Node<'a>) -> bool {
+    let is_binary = |merged: &MergedSchema<'a>| {
+        matches!(merged.text_of("format"), Some("binary" | "base64"))
+            || merged.get("contentMediaType").is_some() && merged.get("contentEncoding").is_none()
+    };
+    let merged = MergedSchema::new(document, property, &[]);
+    let items = merged
+        .get("items")
+        .map(|items| MergedSchema::new(document, items, &[]));
+    is_binary(&merged) || items.is_some_and(|items| is_binary(&items))
+}
+
+fn make_file(name: &str, content_type: Option<&str>) -> Part {
     let end = match content_type {
         Some("image/png") => "png",
         Some("image/jpeg") => "jpg",
@@ -326,14 +213,14 @@ fn file(name: &str, content_type: Option<&str>) -> Part {
         _ => "bin",
     };
     Part {
-        name: name.as_bytes().to_vec(),
-        file_name: Some(format!("example.{end}").into_bytes()),
+        name: name.into(),
+        file_name: Some(format!("example.{end}").into()),
         content_type: Some(
             content_type
                 .unwrap_or("application/octet-stream")
                 .to_owned(),
         ),
-        content: FILE.to_vec(),
+        content: FILE.into(),
         ..Part::default()
     }
 }

@@ -1,21 +1,20 @@
-//! What requests and answers hold: the media type that is best understood, and a value of it.
+//! Reads the content of requests and answers: the best media type, and a value of it.
 
-use super::parameters::example_of;
-use super::places::{Document, shortened};
-use super::sample::{Direction, Sampler, typed};
-use super::style::plain;
-use crate::import::document::{Node, Value};
+use super::document::{ApiDocument, shorten};
+use super::example::{Direction, ExampleMaker, ExampleValue, read_example};
+use super::parameters::find_example;
+use crate::import::document::{Field, Node};
+use crate::import::recording::Text;
 use crate::import::secrets::is_secret;
-use crate::import::source::Span;
 
 pub(super) const URL_ENCODED: &str = "application/x-www-form-urlencoded";
 
-/// A kind of media type.
+/// Kind of a media type, the best understood first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Media {
+pub(super) enum MediaKind {
     Json,
     /// `application/problem+json` and the like.
-    LikeJson,
+    JsonSuffix,
     Form,
     Multipart,
     Text,
@@ -23,30 +22,28 @@ pub(super) enum Media {
     Bytes,
 }
 
-/// What is sent or received.
+/// Content of a request or an answer.
 #[derive(Debug, Clone)]
 pub(super) struct Content<'a> {
-    pub(super) media: Media,
-    /// As a header says it.
+    pub(super) kind: MediaKind,
+    /// Media type as a header has it.
     pub(super) media_type: String,
-    /// The value; none where nothing is known of it.
-    pub(super) value: Option<Node<'a>>,
-    /// What the document says about it.
+    pub(super) value: Option<ExampleValue>,
+    /// Description of the content.
     pub(super) node: Option<&'a Node<'a>>,
-    /// Of how many media types this is one.
-    pub(super) among: usize,
+    /// Number of media types to choose from.
+    pub(super) choices: usize,
 }
 
-impl Media {
-    /// The kind of a media type.
-    pub(super) fn of(media_type: &str) -> Self {
+impl MediaKind {
+    pub(super) fn of_type(media_type: &str) -> Self {
         let name = media_type.split(';').next().unwrap_or_default();
         let name = name.trim().to_ascii_lowercase();
         match name.as_str() {
             "application/json" | "*/*" | "application/*" | "text/json" => Self::Json,
             URL_ENCODED => Self::Form,
             "application/xml" | "text/xml" => Self::Xml,
-            name if name.ends_with("+json") => Self::LikeJson,
+            name if name.ends_with("+json") => Self::JsonSuffix,
             name if name.ends_with("+xml") => Self::Xml,
             name if name.starts_with("multipart/") => Self::Multipart,
             name if name.starts_with("text/") => Self::Text,
@@ -55,91 +52,93 @@ impl Media {
     }
 
     pub(super) fn is_json(self) -> bool {
-        matches!(self, Self::Json | Self::LikeJson)
+        matches!(self, Self::Json | Self::JsonSuffix)
     }
 }
 
-/// The best of the media types of version 3.
-pub(super) fn content<'a>(
-    document: &Document<'a>,
+/// Reads the best of several media types.
+pub(super) fn read_content<'a>(
+    document: &ApiDocument<'a>,
     content: &'a Node<'a>,
     direction: Direction,
 ) -> Option<Content<'a>> {
     if !content.is_object() {
         let words = format!("`content` has media types, and this is {}", content.kind());
-        document.note(&content.span, words);
+        document.warn(&content.span, words);
     }
     let fields = content.fields();
-    let best = fields.iter().min_by_key(|field| Media::of(&field.name))?;
-    let media = Media::of(&best.name);
-    let described = document.follow(&best.node);
-    let example = described.and_then(|node| example_of(document, node));
-    let schema = described.and_then(|node| node.get("schema"));
-    let value = value(document, example, schema, direction);
+    let best = fields
+        .iter()
+        .min_by_key(|field| MediaKind::of_type(&field.name))?;
+    let node = document.follow(&best.node);
     Some(Content {
-        media,
-        media_type: media_type(document, media, &best.name, &best.span),
-        value,
-        node: described,
-        among: fields.len(),
+        kind: MediaKind::of_type(&best.name),
+        media_type: check_media_type(document, best),
+        value: node.and_then(|node| read_value(document, node, direction)),
+        node,
+        choices: fields.len(),
     })
 }
 
-/// The media type as it is sent: a range is none.
-pub(super) fn media_type(document: &Document<'_>, media: Media, name: &str, span: &Span) -> String {
-    let name = name.trim();
+/// Returns the media type to send, also for a range of types or for none.
+fn check_media_type(document: &ApiDocument<'_>, field: &Field<'_>) -> String {
+    let name = field.name.trim();
     let is_header = name.bytes().all(|byte| (b' '..0x7f).contains(&byte));
-    if name.contains('*') || !name.contains('/') || !is_header {
-        let known = match media {
-            Media::Json | Media::LikeJson => "application/json",
-            Media::Text => "text/plain",
-            Media::Xml => "application/xml",
-            _ => "application/octet-stream",
-        };
-        if !name.contains('*') {
-            let words = format!("`{}` is no media type: `{known}` is taken", shortened(name));
-            document.note(span, words);
-        }
-        return known.to_owned();
+    if name.contains('/') && !name.contains('*') && is_header {
+        return name.to_owned();
     }
-    name.to_owned()
+    let known = match MediaKind::of_type(name) {
+        MediaKind::Json | MediaKind::JsonSuffix => "application/json",
+        MediaKind::Text => "text/plain",
+        MediaKind::Xml => "application/xml",
+        _ => "application/octet-stream",
+    };
+    if !name.contains('*') {
+        let words = format!("`{}` is no media type: `{known}` is taken", shorten(name));
+        document.warn(&field.span, words);
+    }
+    known.to_owned()
 }
 
-/// An example, or else a value for the schema.
-pub(super) fn value<'a>(
-    document: &Document<'a>,
-    example: Option<Node<'a>>,
-    schema: Option<&'a Node<'a>>,
+/// Reads the example of a media type, or makes a value for its schema.
+fn read_value<'a>(
+    document: &ApiDocument<'a>,
+    node: &'a Node<'a>,
     direction: Direction,
-) -> Option<Node<'a>> {
-    let example = example.map(|example| match schema {
-        Some(schema) => typed(document, schema, example),
-        None => example,
-    });
-    let value = example.or_else(|| Sampler::new(document, direction).sample(schema?, ""))?;
-    let mut value = document.kept(value)?;
+) -> Option<ExampleValue> {
+    let schema = node.get("schema");
+    let example = find_example(document, node);
+    let example = example.map(|example| read_example(document, schema, example));
+    let made = || ExampleMaker::new(document, direction).make(schema?, "");
+    let mut value = example.or_else(made)?;
+    if !document.reserve_bytes(value.size()) {
+        return None;
+    }
     if direction == Direction::Request {
-        hide(document, &mut value);
+        hide_secrets(document, &mut value);
     }
     Some(value)
 }
 
-/// Puts secrets in the place of what an example has for them.
-pub(super) fn hide(document: &Document<'_>, value: &mut Node<'_>) {
-    match &mut value.value {
-        Value::List(items) => items.iter_mut().for_each(|item| hide(document, item)),
-        Value::Object(fields) => {
-            for field in fields {
-                match &mut field.node.value {
-                    Value::Text(text)
-                        if is_secret(&field.name)
-                            && !text.is_empty()
-                            && !document.is_marker(text) =>
-                    {
-                        let what = format!("`{}` in requests", field.name);
-                        *text = document.hide(text, &field.name, &what).into();
-                    }
-                    _ => hide(document, &mut field.node),
+/// Replaces values by secrets where the names of fields say so.
+pub(super) fn hide_secrets(document: &ApiDocument<'_>, value: &mut ExampleValue) {
+    match value {
+        ExampleValue::List(items) => {
+            items
+                .iter_mut()
+                .for_each(|item| hide_secrets(document, item));
+        }
+        ExampleValue::Object(fields) => {
+            for (name, value) in fields {
+                let text = match &*value {
+                    ExampleValue::Text(text) if is_secret(name) => text.as_literal(),
+                    _ => None,
+                };
+                if let Some(text) = text.filter(|text| !text.is_empty()) {
+                    let what = format!("`{name}` in requests");
+                    *value = ExampleValue::Text(document.hide_value(text, name, &what));
+                } else {
+                    hide_secrets(document, value);
                 }
             }
         }
@@ -147,31 +146,33 @@ pub(super) fn hide(document: &Document<'_>, value: &mut Node<'_>) {
     }
 }
 
-impl<'a> Content<'a> {
-    /// The bytes; none where there is no value, or none that is known to be of this type.
-    pub(super) fn bytes(&self) -> Option<Vec<u8>> {
+impl Content<'_> {
+    /// Writes the value as its media type has it, if that is known.
+    pub(super) fn to_text(&self) -> Option<Text> {
         let value = self.value.as_ref()?;
-        let text = value.text();
-        let bytes = match self.media {
-            Media::Json | Media::LikeJson => match text {
-                // JSON that is written as text.
-                Some(text) if is_whole_json(text) => text.to_owned(),
-                _ => value.json(),
-            },
-            Media::Xml => text?.to_owned(),
-            _ => plain(value),
+        let literal = match value {
+            ExampleValue::Text(text) => Some(text),
+            _ => None,
         };
-        Some(bytes.into_bytes())
+        match self.kind {
+            MediaKind::Json | MediaKind::JsonSuffix => {
+                // Some examples are JSON written as text.
+                let written =
+                    literal.filter(|text| text.as_literal().is_some_and(is_json_document));
+                Some(written.cloned().unwrap_or_else(|| value.to_json()))
+            }
+            MediaKind::Xml => literal.cloned(),
+            _ => Some(value.to_text()),
+        }
     }
 
-    /// The value as JSON that others can be looked up in.
-    pub(super) fn json(&self) -> Option<&Node<'a>> {
-        let value = self.value.as_ref()?;
-        self.media.is_json().then_some(value)
+    /// Returns the value if it is sent as JSON.
+    pub(super) fn json_value(&self) -> Option<&ExampleValue> {
+        self.value.as_ref().filter(|_| self.kind.is_json())
     }
 }
 
-fn is_whole_json(text: &str) -> bool {
+fn is_json_document(text: &str) -> bool {
     text.trim_start().starts_with(['{', '['])
         && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }

@@ -1,177 +1,164 @@
-//! A request that is being put together: its values can still be replaced by those of earlier answers.
+//! Drafts of requests, in which values of earlier answers can still replace made-up ones.
 
-use super::answer::{Answers, answers};
-use super::body::{Sent, body};
+use super::answer::{Answers, read_answers};
+use super::body::{RequestBody, make_body};
+use super::document::{ApiDocument, shorten};
+use super::example::MergedSchema;
 use super::operations::Operation;
-use super::parameters::{Parameter, parameters};
-use super::places::{Document, shortened};
-use super::security::{Access, access, is_token};
-use super::servers::{Server, Servers};
-use super::style::escaped;
-use crate::import::document::Node;
-use crate::import::marked::{Exchange, Header};
+use super::parameters::{Parameter, read_parameters};
+use super::security::{Access, is_token, read_access};
+use super::servers::{ServerAddress, Servers};
+use super::style::{escape_url, join_texts};
+use crate::import::recording::{Exchange, Header, Text};
 use std::fmt::Write as _;
 
-/// What some services put at the end of all their paths.
+/// Extensions that some services put at the end of all paths.
 const EXTENSIONS: [&str; 2] = [".json", ".xml"];
 
-/// A request to be.
-pub(super) struct Draft<'a> {
+/// The draft of a request.
+pub(super) struct RequestDraft<'a> {
     pub(super) operation: Operation<'a>,
-    pub(super) server: Server,
-    /// The path in its pieces.
-    pub(super) pieces: Vec<Piece>,
-    pub(super) query: Vec<Given>,
-    pub(super) headers: Vec<Given>,
-    pub(super) cookies: Vec<Given>,
+    server: ServerAddress,
+    pub(super) path: Vec<PathPiece>,
+    query: Vec<SentPair>,
+    headers: Vec<SentPair>,
+    cookies: Vec<SentPair>,
     pub(super) access: Access,
-    pub(super) sent: Sent<'a>,
-    pub(super) answers: Answers<'a>,
+    pub(super) body: RequestBody,
+    pub(super) answers: Answers,
 }
 
 /// A piece of a path.
 #[derive(Debug, Clone)]
-pub(super) enum Piece {
-    /// As it is sent.
-    Text(String),
-    /// A value.
+pub(super) enum PathPiece {
+    /// Escaped text of the template.
+    Fixed(String),
+    /// Value of a parameter.
     Value {
         name: String,
-        /// As it is sent.
-        text: String,
-        /// Whether the document says what fits: then nothing else is looked for.
-        is_chosen: bool,
+        /// Escaped value.
+        text: Text,
+        /// The schema allows only certain values, so no other is searched for.
+        is_fixed: bool,
     },
 }
 
-/// A value with a name.
+/// An escaped name and value.
 #[derive(Debug, Clone)]
-pub(super) struct Given {
-    /// As the document names it.
-    pub(super) parameter: String,
-    /// As it is sent.
-    pub(super) name: String,
-    /// As it is sent.
-    pub(super) text: String,
+struct SentPair {
+    /// Name of the parameter in the document.
+    parameter: String,
+    name: String,
+    value: Text,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> RequestDraft<'a> {
     pub(super) fn new(
-        document: &Document<'a>,
+        document: &ApiDocument<'a>,
         operation: Operation<'a>,
         servers: &Servers,
     ) -> Self {
-        let parameters = parameters(document, &operation);
-        let server = servers.of(document, operation.node, operation.item);
-        let (pieces, query) = template(document, &operation, &parameters);
+        let parameters = read_parameters(document, &operation);
+        let (path, query) = fill_template(document, &operation, &parameters);
         let mut draft = Self {
-            server,
-            pieces,
+            server: servers.find(document, operation.node, operation.path_item),
+            path,
             query,
             headers: Vec::new(),
             cookies: Vec::new(),
-            access: access(document, operation.node),
-            sent: body(document, &operation, &parameters),
-            answers: answers(document, &operation),
+            access: read_access(document, operation.node),
+            body: make_body(document, &operation),
+            answers: read_answers(document, &operation),
             operation,
         };
         for parameter in &parameters {
-            draft.add(document, parameter);
-            if parameter.place == "path" && !draft.has_piece(parameter.name) {
-                let words = format!(
-                    "`{}` is no part of `{}`: it is left out",
-                    shortened(parameter.name),
-                    shortened(&draft.operation.path)
-                );
-                document.note(&parameter.node.beginning(), words);
-            }
+            draft.add_parameter(document, parameter);
         }
         draft
     }
 
-    fn add(&mut self, document: &Document<'a>, parameter: &Parameter<'a>) {
+    fn add_parameter(&mut self, document: &ApiDocument<'a>, parameter: &Parameter<'a>) {
         let name = parameter.name;
-        let is_of_url = matches!(parameter.place, "path" | "body" | "formData");
-        if is_of_url || !parameter.is_sent(document) {
+        if parameter.place == "path" {
+            if !self.has_path_value(name) {
+                let words = format!(
+                    "`{}` is no part of `{}`: it is left out",
+                    shorten(name),
+                    shorten(&self.operation.path)
+                );
+                document.warn(&parameter.node.beginning(), words);
+            }
             return;
         }
-        let given = |(sent, text): (String, String)| Given {
+        if !parameter.is_sent(document) {
+            return;
+        }
+        let pair = |(sent, value): (String, Text)| SentPair {
             parameter: name.to_owned(),
             name: sent,
-            text,
+            value,
         };
         let value = parameter.value(document);
-        let manner = parameter.manner(document);
-        match parameter.place {
-            "query" => {
-                let has_it = |pair: &Given| pair.parameter == name;
-                if !self.query.iter().any(has_it) && !self.is_key(name) {
-                    let pairs = manner.query(name, &value).into_iter();
-                    self.query.extend(pairs.map(given));
-                }
+        let style = parameter.style(document);
+        if parameter.place == "query" {
+            let is_known = self.query.iter().any(|pair| pair.parameter == name);
+            if !is_known && !self.is_key(name) {
+                self.query
+                    .extend(style.write_query(name, &value).into_iter().map(pair));
             }
-            place => {
-                let text = manner.header(&value);
-                let is_text = text.bytes().all(|byte| (b' '..0x7f).contains(&byte));
-                if !is_text || !is_token(name) {
-                    let words = format!("`{}` cannot be sent as a header", shortened(name));
-                    document.note(&parameter.node.span, words);
-                    return;
-                }
-                let sent = (name.to_owned(), text.trim().to_owned());
-                if place == "cookie" {
-                    let is_known = self.access.cookies.iter().any(|(key, _)| key == name);
-                    let pairs = manner.query(name, &value).into_iter();
-                    let secret = |(sent, text): (String, String)| {
-                        if document.is_marker(&text) {
-                            return given((sent, text));
-                        }
-                        let what = format!("the cookie `{}`", shortened(&sent));
-                        let marker = document.secret(&sent, &what);
-                        given((sent, marker))
-                    };
-                    self.cookies.extend(pairs.filter(|_| !is_known).map(secret));
-                } else if !self.is_key(name) {
-                    self.headers.push(given(sent));
-                }
+            return;
+        }
+        let text = style.write_header(&value);
+        let is_header = text
+            .shown(|_| String::new())
+            .bytes()
+            .all(|byte| (b' '..0x7f).contains(&byte));
+        if !is_header || !is_token(name) {
+            let words = format!("`{}` cannot be sent as a header", shorten(name));
+            document.warn(&parameter.node.span, words);
+        } else if parameter.place == "header" {
+            if !self.is_key(name) {
+                self.headers.push(pair((name.to_owned(), text)));
             }
+        } else if !self.access.cookies.iter().any(|(key, _)| key == name) {
+            let pairs = style.write_query(name, &value).into_iter();
+            self.cookies
+                .extend(pairs.map(pair).map(|pair| hide_cookie(document, pair)));
         }
     }
 
-    /// Whether the path has a value of this name.
-    fn has_piece(&self, wanted: &str) -> bool {
-        let mut pieces = self.pieces.iter();
-        pieces.any(|piece| matches!(piece, Piece::Value { name, .. } if name == wanted))
+    fn has_path_value(&self, wanted: &str) -> bool {
+        let mut pieces = self.path.iter();
+        pieces.any(|piece| matches!(piece, PathPiece::Value { name, .. } if name == wanted))
     }
 
-    /// Whether a security scheme has this name already.
+    /// Returns whether a security scheme sends this name.
     fn is_key(&self, name: &str) -> bool {
         let mut keys = self.access.headers.iter().chain(&self.access.query);
         keys.any(|(key, _)| key.eq_ignore_ascii_case(name))
     }
 
-    /// The template of the path with nothing in the place of names, by which paths are the same.
+    /// Returns the template of the path without names, by which paths are compared.
     pub(super) fn shape(&self) -> String {
-        self.until(self.pieces.len())
+        self.shape_before(self.path.len())
     }
 
-    /// The same of the collection that a value is an item of: what stands before it, where a segment begins.
+    /// Returns the shape of the collection whose item a value names: the path before the value.
     pub(super) fn collection(&self, piece: usize) -> Option<String> {
-        let before = self.pieces[..piece].last();
-        let begins = matches!(before, Some(Piece::Text(text)) if text.ends_with('/'));
-        let after = self.pieces.get(piece + 1);
-        let ends = match after {
+        let before = self.path[..piece].last();
+        let begins = matches!(before, Some(PathPiece::Fixed(text)) if text.ends_with('/'));
+        let ends = match self.path.get(piece + 1) {
             None => true,
-            Some(Piece::Text(text)) => text.starts_with('/') || is_extension(text),
-            Some(Piece::Value { .. }) => false,
+            Some(PathPiece::Fixed(text)) => text.starts_with('/') || is_extension(text),
+            Some(PathPiece::Value { .. }) => false,
         };
-        (begins && ends).then(|| self.until(piece))
+        (begins && ends).then(|| self.shape_before(piece))
     }
 
-    fn until(&self, piece: usize) -> String {
-        let pieces = self.pieces[..piece].iter().map(|piece| match piece {
-            Piece::Text(text) => text,
-            Piece::Value { .. } => "{}",
+    fn shape_before(&self, piece: usize) -> String {
+        let pieces = self.path[..piece].iter().map(|piece| match piece {
+            PathPiece::Fixed(text) => text,
+            PathPiece::Value { .. } => "{}",
         });
         let shape: String = pieces.collect();
         let shape = shape.trim_end_matches('/');
@@ -179,108 +166,85 @@ impl<'a> Draft<'a> {
         extension.unwrap_or(shape).to_owned()
     }
 
-    /// Whether the path ends with a value: it is of one item.
+    /// Returns whether the path ends with a value.
     pub(super) fn is_of_item(&self) -> bool {
-        let mut pieces = self.pieces.iter().rev();
+        let mut pieces = self.path.iter().rev();
         let last = pieces.find(|piece| match piece {
-            Piece::Text(text) => text != "/" && !is_extension(text),
-            Piece::Value { .. } => true,
+            PathPiece::Fixed(text) => text != "/" && !is_extension(text),
+            PathPiece::Value { .. } => true,
         });
-        matches!(last, Some(Piece::Value { .. }))
+        matches!(last, Some(PathPiece::Value { .. }))
     }
 
-    /// The value of a parameter, as it is sent.
-    pub(super) fn value(&self, name: &str) -> Option<&str> {
-        let of_path = self.pieces.iter().find_map(|piece| match piece {
-            Piece::Value {
-                name: known, text, ..
-            } if known == name => Some(text),
-            _ => None,
-        });
-        let given = self.query.iter().chain(&self.headers);
-        let mut given = given.filter(|given| given.parameter == name);
-        of_path
-            .or_else(|| given.next().map(|given| &given.text))
-            .map(String::as_str)
-    }
-
-    /// The path as it is sent.
-    fn target(&self) -> String {
-        let mut target = self.server.prefix.clone();
-        for piece in &self.pieces {
-            target.push_str(match piece {
-                Piece::Text(text) | Piece::Value { text, .. } => text,
-            });
+    /// Replaces the value of a piece of the path.
+    pub(super) fn set_path_value(&mut self, piece: usize, value: Text) {
+        if let Some(PathPiece::Value { text, .. }) = self.path.get_mut(piece) {
+            *text = value;
         }
+    }
+
+    fn target(&self) -> Text {
+        let mut target = Text::literal(self.server.prefix.as_str());
+        for piece in &self.path {
+            match piece {
+                PathPiece::Fixed(text) => target.push_str(text),
+                PathPiece::Value { text, .. } => target.append(text.clone()),
+            }
+        }
+        let sent = self
+            .query
+            .iter()
+            .map(|pair| (pair.name.clone(), &pair.value));
         let keys = self.access.query.iter();
-        let keys = keys.map(|(name, value)| (escaped(name, false), value));
-        let given = self.query.iter();
-        let given = given.map(|given| (given.name.clone(), &given.text));
-        for (number, (name, value)) in given.chain(keys).enumerate() {
+        let keys = keys.map(|(name, value)| (escape_url(name, false), value));
+        for (number, (name, value)) in sent.chain(keys).enumerate() {
             let separator = if number == 0 { '?' } else { '&' };
-            let _ = write!(target, "{separator}{name}={value}");
+            target.push_str(&format!("{separator}{name}="));
+            target.append(value.clone());
         }
         target
     }
 
-    /// The exchange.
+    /// Makes the exchange.
     pub(super) fn finish(self, group: Option<String>) -> Exchange {
         let target = self.target();
-        let mut headers = Vec::new();
-        let mut add = |name: &str, value: &str| {
-            headers.push(Header {
-                name: name.to_owned(),
-                value: value.as_bytes().to_vec(),
-            });
-        };
-        if let Some(bearer) = &self.access.bearer {
-            add("authorization", &format!("Bearer {bearer}"));
-        }
-        for (name, value) in &self.access.headers {
-            add(&name.to_ascii_lowercase(), value);
-        }
-        if self.answers.has_choice {
-            add("accept", "application/json");
-        }
-        for given in &self.headers {
-            add(&given.name.to_ascii_lowercase(), &given.text);
-        }
-        let cookies = self.cookies.iter();
-        let cookies = cookies.map(|given| (&given.name, &given.text));
-        let keys = self
-            .access
-            .cookies
-            .iter()
-            .map(|(name, value)| (name, value));
-        let cookies: Vec<_> = cookies
-            .chain(keys)
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
-        if !cookies.is_empty() {
-            add("cookie", &cookies.join("; "));
-        }
-        if let Some(content_type) = &self.sent.content_type {
-            add("content-type", content_type);
-        }
+        let bearer = self.access.bearer.map(|token| {
+            let mut value = Text::literal("Bearer ");
+            value.append(token);
+            Header::new("authorization", value)
+        });
+        let keys = self.access.headers.into_iter();
+        let keys = keys.map(|(name, value)| Header::new(name.to_ascii_lowercase(), value));
+        let accept = self.answers.has_choice;
+        let accept = accept.then(|| Header::new("accept", "application/json"));
+        let sent = self.headers.into_iter();
+        let sent = sent.map(|pair| Header::new(pair.name.to_ascii_lowercase(), pair.value));
+        let cookies = self.cookies.into_iter().map(|pair| (pair.name, pair.value));
+        let cookies = cookies.chain(self.access.cookies).map(|(name, value)| {
+            let mut cookie = Text::literal(format!("{name}="));
+            cookie.append(value);
+            cookie
+        });
+        let cookies: Vec<Text> = cookies.collect();
+        let cookie =
+            (!cookies.is_empty()).then(|| Header::new("cookie", join_texts(&cookies, "; ")));
+        let content_type = self.body.content_type;
+        let content_type = content_type.map(|value| Header::new("content-type", value));
+        let headers = bearer.into_iter().chain(keys).chain(accept).chain(sent);
         let pattern = format!("{}{}", self.server.prefix, self.operation.path);
+        let pattern = pattern.split(['?', '#']).next().unwrap_or_default();
         Exchange {
             span: self.operation.span.clone(),
-            method: self.operation.method.clone(),
-            origin: self.server.origin.clone(),
-            target,
-            headers,
-            credentials: self.access.credentials,
-            body: self.sent.body,
+            description: describe_operation(&self.operation),
             name: self.operation.id.map(str::to_owned),
-            description: description(&self.operation),
+            method: self.operation.method,
+            origin: self.server.origin,
+            target,
+            headers: headers.chain(cookie).chain(content_type).collect(),
+            credentials: self.access.credentials,
+            body: self.body.body,
             group,
-            pattern: Some(
-                pattern
-                    .split(['?', '#'])
-                    .next()
-                    .unwrap_or_default()
-                    .to_owned(),
-            ),
+            pattern: Some(pattern.to_owned()),
             expect: self.answers.expect,
             answer: self.answers.example,
             ..Exchange::default()
@@ -288,95 +252,92 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// What the document says about an operation.
-fn description(operation: &Operation<'_>) -> Option<String> {
-    let text = |key| operation.node.text_of(key).map(str::trim);
-    let text = text("summary")
-        .filter(|text| !text.is_empty())
-        .or(text("description"))
-        .filter(|text| !text.is_empty());
-    let is_deprecated = operation.node.get("deprecated").and_then(Node::boolean) == Some(true);
-    match (text, is_deprecated) {
-        (Some(text), true) => Some(format!("{}. Deprecated.", text.trim_end_matches('.'))),
-        (None, true) => Some("Deprecated.".to_owned()),
-        (text, false) => text.map(str::to_owned),
+/// Replaces the value of a cookie by a secret.
+fn hide_cookie(document: &ApiDocument<'_>, pair: SentPair) -> SentPair {
+    if pair.value.has_values() {
+        return pair;
     }
+    let what = format!("the cookie `{}`", shorten(&pair.name));
+    let value = document.add_secret(&pair.name, &what);
+    SentPair { value, ..pair }
 }
 
-/// The pieces of a path, and the query that some have in it.
-fn template<'a>(
-    document: &Document<'a>,
+fn describe_operation(operation: &Operation<'_>) -> Option<String> {
+    let text = |key| {
+        let text = operation.node.text_of(key).map(str::trim);
+        text.filter(|text| !text.is_empty())
+    };
+    let text = text("summary").or_else(|| text("description"));
+    if !operation.is_deprecated() {
+        return text.map(str::to_owned);
+    }
+    Some(match text {
+        Some(text) => format!("{}. Deprecated.", text.trim_end_matches('.')),
+        None => "Deprecated.".to_owned(),
+    })
+}
+
+/// Splits the template of a path into its pieces, and the query that some templates have.
+fn fill_template<'a>(
+    document: &ApiDocument<'a>,
     operation: &Operation<'a>,
     parameters: &[Parameter<'a>],
-) -> (Vec<Piece>, Vec<Given>) {
-    let path = operation.path.split('#').next().unwrap_or_default();
-    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+) -> (Vec<PathPiece>, Vec<SentPair>) {
+    let template = operation.path.split('#').next().unwrap_or_default();
+    let (path, query) = template.split_once('?').unwrap_or((template, ""));
     let mut pieces = Vec::new();
     let mut rest = path;
     while let Some((before, after)) = rest.split_once('{') {
         let Some((name, after)) = after.split_once('}') else {
             break;
         };
-        pieces.push(Piece::Text(fixed(before)));
-        pieces.push(value_of(document, operation, parameters, name));
+        pieces.push(PathPiece::Fixed(escape_template(before)));
+        pieces.push(make_path_value(document, operation, parameters, name));
         rest = after;
     }
-    pieces.push(Piece::Text(fixed(rest)));
-    pieces.retain(|piece| !matches!(piece, Piece::Text(text) if text.is_empty()));
-    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    pieces.push(PathPiece::Fixed(escape_template(rest)));
+    pieces.retain(|piece| !matches!(piece, PathPiece::Fixed(text) if text.is_empty()));
+    // `{name}` in a query is a parameter, which is sent for its own sake.
+    let pairs = query
+        .split('&')
+        .filter(|pair| !pair.is_empty() && !pair.contains('{'));
     let pairs = pairs.map(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        // `{name}` has the value of a parameter, which is sent for its own sake.
-        Given {
+        SentPair {
             parameter: name.to_owned(),
-            name: escaped_again(name),
-            text: escaped_again(value),
+            name: escape_template(name),
+            value: Text::literal(escape_template(value)),
         }
     });
-    (
-        pieces,
-        pairs.filter(|given| !given.text.contains("%7B")).collect(),
-    )
+    (pieces, pairs.collect())
 }
 
-fn value_of<'a>(
-    document: &Document<'a>,
+fn make_path_value<'a>(
+    document: &ApiDocument<'a>,
     operation: &Operation<'a>,
     parameters: &[Parameter<'a>],
     name: &str,
-) -> Piece {
-    // As RFC 6570 has it.
+) -> PathPiece {
+    // Operators of RFC 6570.
     let name = name.trim_matches(['+', '*', ' ']);
     let mut declared = parameters.iter();
     let declared = declared.find(|parameter| parameter.place == "path" && parameter.name == name);
-    let Some(parameter) = declared else {
-        let words = format!(
-            "`{{{}}}` of this path is described nowhere",
-            shortened(name)
-        );
-        document.note(&operation.span, words);
-        return Piece::Value {
-            name: name.to_owned(),
-            text: "1".to_owned(),
-            is_chosen: false,
-        };
-    };
-    let value = parameter.value(document);
-    let text = parameter.manner(document).path(name, &value);
-    // Such a segment leads to another place.
-    let text = if matches!(text.as_str(), "" | "." | "..") {
-        "1".to_owned()
-    } else {
-        text
-    };
-    let is_chosen = parameter.schema().is_some_and(|schema| {
-        let shape = super::sample::Shape::new(document, schema, &[]);
-        shape.get("enum").is_some() || shape.get("const").is_some()
+    let text = declared.map(|parameter| {
+        let value = parameter.value(document);
+        parameter.style(document).write_path(name, &value)
     });
-    Piece::Value {
+    if text.is_none() {
+        let words = format!("`{{{}}}` of this path is described nowhere", shorten(name));
+        document.warn(&operation.span, words);
+    }
+    // Such a segment leads to another place.
+    let text = text.filter(|text| !matches!(text.as_literal(), Some("" | "." | "..")));
+    let schema = declared.and_then(Parameter::schema);
+    PathPiece::Value {
         name: name.to_owned(),
-        text,
-        is_chosen,
+        text: text.unwrap_or_else(|| Text::literal("1")),
+        is_fixed: schema
+            .is_some_and(|schema| MergedSchema::new(document, schema, &[]).has_fixed_values()),
     }
 }
 
@@ -384,20 +345,16 @@ fn is_extension(text: &str) -> bool {
     EXTENSIONS.contains(&text.trim_end_matches('/'))
 }
 
-/// A piece of a path that is written in the document: what no URL can have is escaped.
-fn fixed(text: &str) -> String {
-    let mut fixed = String::with_capacity(text.len());
+/// Escapes characters of a template that no URL can have.
+fn escape_template(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {
         let is_plain = byte.is_ascii_alphanumeric() || b"-._~:@/!$&'()*+,;=%".contains(&byte);
         if is_plain {
-            fixed.push(char::from(byte));
+            escaped.push(char::from(byte));
         } else {
-            let _ = write!(fixed, "%{byte:02X}");
+            let _ = write!(escaped, "%{byte:02X}");
         }
     }
-    fixed
-}
-
-fn escaped_again(text: &str) -> String {
-    fixed(text).replace('&', "%26")
+    escaped
 }

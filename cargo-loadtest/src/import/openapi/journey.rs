@@ -1,126 +1,103 @@
-//! The order of a journey: what belongs together, and in it what makes things before what looks at them, changes
-//! them and takes them away.
+//! Orders requests into journeys: grouped by tag, and what creates a thing before what uses it.
 
-use super::draft::{Draft, Piece};
-use super::flow::{Place, Want, plain};
+use super::draft::{PathPiece, RequestDraft};
+use super::wants::{WantedPlace, WantedValue, plain_name};
 use crate::import::document::Node;
-use crate::import::marked::Group;
+use crate::import::recording::Group;
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-/// How many operations without any tag are one scenario.
-const FEW: usize = 12;
-/// Segments that say nothing of what a path is about.
-const SILENT: [&str; 4] = ["api", "rest", "public", "v"];
+/// Most operations without tags that are one scenario.
+const FEW_OPERATIONS: usize = 12;
+/// First segments of paths that name no topic.
+const SILENT_SEGMENTS: [&str; 4] = ["api", "rest", "public", "v"];
 
-/// The requests in their order, and the groups that they are in.
+/// The order of requests, and their groups.
 pub(super) struct Journey {
-    /// The numbers of the drafts.
+    /// Numbers of the drafts.
     pub(super) order: Vec<usize>,
     pub(super) groups: Vec<Group>,
-    /// The name of the group of each draft.
+    /// Name of the group of each draft.
     pub(super) group_of: Vec<Option<String>>,
 }
 
-/// Finds an order in which each request comes after those whose answers it needs, and says which of these needs
-/// are met.
-pub(super) fn journey(root: &Node<'_>, drafts: &[Draft<'_>], wants: &[Want]) -> Journey {
-    let (groups, group_of) = groups(root, drafts);
-    let places: HashMap<&str, usize> = groups
-        .iter()
-        .enumerate()
-        .map(|(number, group)| (group.name.as_str(), number))
-        .collect();
-    let place = |draft: usize| {
+/// Finds an order in which each request comes after those whose answers it needs.
+pub(super) fn order_journey(
+    root: &Node<'_>,
+    drafts: &[RequestDraft<'_>],
+    wanted: &[WantedValue],
+) -> Journey {
+    let (groups, group_of) = group_drafts(root, drafts);
+    let number_of_group = |draft: usize| {
         let group = group_of[draft].as_deref();
-        group
-            .and_then(|group| places.get(group))
-            .copied()
-            .unwrap_or(0)
+        groups
+            .iter()
+            .position(|known| Some(known.name.as_str()) == group)
     };
-    let collections: HashSet<String> = drafts
+    let of_pieces = drafts.iter().flat_map(|draft| {
+        let pieces = draft.path.iter().enumerate();
+        let values = pieces.filter(|(_, piece)| matches!(piece, PathPiece::Value { .. }));
+        values.filter_map(|(piece, _)| draft.collection(piece))
+    });
+    let collections: HashSet<String> = of_pieces.collect();
+    let of_bearer = wanted
         .iter()
-        .flat_map(|draft| {
-            (0..draft.pieces.len()).filter_map(|piece| match draft.pieces[piece] {
-                Piece::Value { .. } => draft.collection(piece),
-                Piece::Text(_) => None,
-            })
-        })
-        .collect();
-    let logins: HashSet<usize> = wants
-        .iter()
-        .filter(|want| want.place == Place::Bearer)
-        .map(|want| want.origin)
-        .collect();
+        .filter(|value| value.place == WantedPlace::Bearer);
+    let logins: HashSet<usize> = of_bearer.map(|value| value.source.draft).collect();
     let sessions: HashSet<String> = logins.iter().map(|login| drafts[*login].shape()).collect();
     let mut usual: Vec<usize> = (0..drafts.len()).collect();
-    usual.sort_by_key(|number| {
+    usual.sort_by_cached_key(|number| {
         let draft = &drafts[*number];
-        let rank = if logins.contains(number) {
-            Rank::Login
-        } else {
-            match rank(draft, &collections) {
-                // Whoever takes the session away ends it.
-                Rank::Delete if sessions.contains(&draft.shape()) => Rank::Logout,
-                rank => rank,
-            }
+        let rank = match rank_draft(draft, &collections) {
+            _ if logins.contains(number) => Rank::Login,
+            // Deleting the session ends it.
+            Rank::Delete if sessions.contains(&draft.shape()) => Rank::Logout,
+            rank => rank,
         };
-        let depth = draft.pieces.len();
-        let depth = if rank == Rank::Delete {
-            usize::MAX - depth
-        } else {
-            depth
-        };
-        let is_ordered = matches!(rank, Rank::Create | Rank::Delete);
-        (place(*number), rank, if is_ordered { depth } else { 0 })
+        let depth = draft.path.len();
+        let created = (rank == Rank::Create).then_some(depth);
+        let deleted = (rank == Rank::Delete).then_some(Reverse(depth));
+        (number_of_group(*number), rank, created, deleted)
     });
     let mut needs: HashMap<usize, Vec<usize>> = HashMap::new();
-    for want in wants {
-        needs.entry(want.user).or_default().push(want.origin);
-    }
-    let mut visit = Visit {
-        needs: &needs,
-        order: Vec::new(),
-        seen: HashSet::new(),
-    };
-    for number in usual {
-        visit.add(number);
+    for value in wanted {
+        needs
+            .entry(value.user)
+            .or_default()
+            .push(value.source.draft);
     }
     Journey {
-        order: visit.order,
+        order: sort_by_needs(&usual, &needs),
         groups,
         group_of,
     }
 }
 
-struct Visit<'n> {
-    needs: &'n HashMap<usize, Vec<usize>>,
-    order: Vec<usize>,
-    seen: HashSet<usize>,
-}
-
-impl Visit<'_> {
-    /// Adds a request after all that it needs; where that goes round, some come later than they are needed.
-    fn add(&mut self, first: usize) {
-        let mut open = vec![(first, 0)];
-        if !self.seen.insert(first) {
-            return;
+/// Moves each request after all that it needs. In a cycle, some come later than they are needed.
+fn sort_by_needs(usual: &[usize], needs: &HashMap<usize, Vec<usize>>) -> Vec<usize> {
+    let mut order = Vec::new();
+    let mut seen = HashSet::new();
+    for first in usual {
+        let mut open = Vec::new();
+        if seen.insert(*first) {
+            open.push((*first, 0));
         }
         while let Some((number, done)) = open.pop() {
-            let needed = self.needs.get(&number).and_then(|needs| needs.get(done));
-            match needed {
+            match needs.get(&number).and_then(|needs| needs.get(done)) {
                 Some(needed) => {
                     open.push((number, done + 1));
-                    if self.seen.insert(*needed) {
+                    if seen.insert(*needed) {
                         open.push((*needed, 0));
                     }
                 }
-                None => self.order.push(number),
+                None => order.push(number),
             }
         }
     }
+    order
 }
 
-/// When in a journey a request comes.
+/// Place of a request in a journey.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Login,
@@ -133,85 +110,64 @@ enum Rank {
     Logout,
 }
 
-fn rank(draft: &Draft<'_>, collections: &HashSet<String>) -> Rank {
+fn rank_draft(draft: &RequestDraft<'_>, collections: &HashSet<String>) -> Rank {
     let shape = draft.shape();
-    let last = plain(shape.rsplit('/').next().unwrap_or_default());
-    if ["logout", "signout"].contains(&last.as_str()) {
-        return Rank::Logout;
-    }
-    let is_login = ["login", "signin", "authenticate"].contains(&last.as_str());
-    if is_login && draft.operation.method == "POST" {
-        return Rank::Login;
-    }
-    match draft.operation.method.as_str() {
-        "POST" if collections.contains(&shape) => Rank::Create,
-        "GET" if draft.is_of_item() => Rank::Get,
-        "GET" => Rank::List,
-        "HEAD" | "OPTIONS" | "TRACE" | "QUERY" => Rank::Get,
-        "PUT" | "PATCH" => Rank::Update,
-        "DELETE" => Rank::Delete,
+    let last = plain_name(shape.rsplit('/').next().unwrap_or_default());
+    let method = draft.operation.method.as_str();
+    match (method, last.as_str()) {
+        (_, "logout" | "signout") => Rank::Logout,
+        ("POST", "login" | "signin" | "authenticate") => Rank::Login,
+        ("POST", _) if collections.contains(&shape) => Rank::Create,
+        ("GET", _) if !draft.is_of_item() => Rank::List,
+        ("GET" | "HEAD" | "OPTIONS" | "TRACE" | "QUERY", _) => Rank::Get,
+        ("PUT" | "PATCH", _) => Rank::Update,
+        ("DELETE", _) => Rank::Delete,
         _ => Rank::Act,
     }
 }
 
-/// The groups, in the order of the document, and the one of each draft.
-fn groups(root: &Node<'_>, drafts: &[Draft<'_>]) -> (Vec<Group>, Vec<Option<String>>) {
+/// Groups the drafts by their tags, or else by the first segments of their paths.
+fn group_drafts(root: &Node<'_>, drafts: &[RequestDraft<'_>]) -> (Vec<Group>, Vec<Option<String>>) {
     let has_tags = drafts.iter().any(|draft| !draft.operation.tags.is_empty());
-    if !has_tags && drafts.len() <= FEW {
+    if !has_tags && drafts.len() <= FEW_OPERATIONS {
         return (Vec::new(), vec![None; drafts.len()]);
     }
-    let described = root.get("tags").map_or(&[][..], Node::items);
-    let names: Vec<String> = drafts
-        .iter()
-        .map(|draft| {
-            let tag = draft.operation.tags.iter().map(|tag| tag.trim());
-            tag.filter(|tag| !tag.is_empty())
-                .map(str::to_owned)
-                .next()
-                .unwrap_or_else(|| segment(&draft.operation.path))
-        })
-        .collect();
+    let names = drafts.iter().map(|draft| {
+        let mut tags = draft.operation.tags.iter().map(|tag| tag.trim());
+        let tag = tags.find(|tag| !tag.is_empty());
+        tag.map_or_else(|| topic_of_path(&draft.operation.path), str::to_owned)
+    });
+    let names: Vec<String> = names.collect();
     let used: HashSet<&str> = names.iter().map(String::as_str).collect();
-    let mut groups: Vec<Group> = Vec::new();
+    let described = root.get("tags").map_or(&[][..], Node::items).iter();
+    let described = described.filter_map(|tag| {
+        let name = tag.text_of("name")?.trim();
+        let text = tag
+            .text_of("description")
+            .or_else(|| tag.text_of("summary"));
+        used.contains(name).then_some((name, text))
+    });
+    let others = names.iter().map(|name| (name.as_str(), None));
     let mut known: HashSet<&str> = HashSet::new();
-    for tag in described {
-        if let Some(name) = tag.text_of("name").map(str::trim)
-            && used.contains(name)
-            && known.insert(name)
-        {
-            let description = tag
-                .text_of("description")
-                .or_else(|| tag.text_of("summary"));
+    let mut groups: Vec<Group> = Vec::new();
+    for (name, description) in described.chain(others) {
+        if known.insert(name) {
             groups.push(Group {
                 name: name.to_owned(),
                 description: description.map(|text| text.trim().to_owned()),
             });
         }
     }
-    for name in &names {
-        if known.insert(name) {
-            groups.push(Group {
-                name: name.clone(),
-                description: None,
-            });
-        }
-    }
-    if groups.len() == 1 {
-        // One tag that all have says no more than none.
-        let group = groups.remove(0);
-        let of_each = names.iter().map(|_| Some(group.name.clone())).collect();
-        return (vec![group], of_each);
-    }
     (groups, names.into_iter().map(Some).collect())
 }
 
-/// The first segment of a path that says what it is about.
-fn segment(path: &str) -> String {
+/// Returns the first segment of a path that names a topic.
+fn topic_of_path(path: &str) -> String {
     let path = path.split(['?', '#']).next().unwrap_or_default();
     let mut segments = path.split('/').filter(|segment| {
-        let letters =
-            segment.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
-        !segment.is_empty() && !segment.contains('{') && !SILENT.contains(&letters)
+        let is_version = |letter: char| letter.is_ascii_digit() || letter == '.';
+        let letters = segment.trim_end_matches(is_version);
+        !segment.is_empty() && !segment.contains('{') && !SILENT_SEGMENTS.contains(&letters)
     });
     segments.next().unwrap_or("root").to_owned()
 }

@@ -1,11 +1,12 @@
-//! How values are written into URLs and headers: the styles of version 3, the collection formats of version 2.
+//! Writes values into URLs and headers in the styles of OpenAPI 3.
 
-use super::content::Media;
-use super::places::Document;
-use crate::import::document::{Node, Value};
+use super::content::MediaKind;
+use super::document::ApiDocument;
+use super::example::ExampleValue;
+use crate::import::document::Node;
+use crate::import::recording::Text;
 use std::fmt::Write as _;
 
-/// A way to write a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Style {
     Simple,
@@ -14,78 +15,56 @@ enum Style {
     Form,
     Space,
     Pipe,
-    Tab,
     Deep,
 }
 
-/// How one value is written.
+/// The style of one value.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Manner {
+pub(super) struct ValueStyle {
     style: Style,
-    /// Whether each item and each field stands for itself.
+    /// Writes each item and each field for itself.
     explodes: bool,
-    /// Whether what has a meaning in URLs is left as it is.
+    /// Leaves characters alone that have a meaning in URLs.
     keeps_reserved: bool,
-    /// Whether it is JSON.
     is_json: bool,
 }
 
-impl Manner {
-    /// What a parameter, a header or the encoding of a field says; `place` is where it stands.
-    pub(super) fn new(document: &Document<'_>, node: &Node<'_>, place: &str) -> Self {
+impl ValueStyle {
+    /// Reads the style of a parameter, a header or a field of a form in this place.
+    pub(super) fn read(document: &ApiDocument<'_>, node: &Node<'_>, place: &str) -> Self {
         let usual = match place {
-            "query" | "cookie" | "formData" => Style::Form,
+            "query" | "cookie" => Style::Form,
             _ => Style::Simple,
         };
-        let mut manner = Self {
-            style: usual,
-            explodes: usual == Style::Form && node.get("schema").is_some(),
-            keeps_reserved: node.get("allowReserved").and_then(Node::boolean) == Some(true),
-            is_json: node.get("content").is_some_and(|content| {
-                let first = content.fields().first();
-                first.is_none_or(|field| Media::of(&field.name).is_json())
-            }),
-        };
-        if let Some(format) = node.text_of("collectionFormat") {
-            (manner.style, manner.explodes) = match format {
-                "csv" => (usual, false),
-                "ssv" => (Style::Space, false),
-                "tsv" => (Style::Tab, false),
-                "pipes" => (Style::Pipe, false),
-                "multi" => (Style::Form, true),
-                _ => {
-                    let words = format!("`{format}` is no collection format: commas are written");
-                    document.note(&node.span, words);
-                    (usual, false)
-                }
-            };
-        }
-        if let Some(said) = node.get("style") {
-            let style = match said.text().unwrap_or_default() {
-                "simple" => Some(Style::Simple),
-                "label" => Some(Style::Label),
-                "matrix" => Some(Style::Matrix),
-                "form" | "cookie" => Some(Style::Form),
-                "spaceDelimited" => Some(Style::Space),
-                "pipeDelimited" => Some(Style::Pipe),
-                "deepObject" => Some(Style::Deep),
-                _ => None,
-            };
-            match style {
-                Some(style) => {
-                    manner.style = style;
-                    manner.explodes = matches!(style, Style::Form | Style::Deep);
-                }
-                None => document.note(&said.span, "this is no style: the usual one is taken"),
+        let said = node.get("style");
+        let style = said.map(|said| match said.text().unwrap_or_default() {
+            "simple" => Some(Style::Simple),
+            "label" => Some(Style::Label),
+            "matrix" => Some(Style::Matrix),
+            "form" | "cookie" => Some(Style::Form),
+            "spaceDelimited" => Some(Style::Space),
+            "pipeDelimited" => Some(Style::Pipe),
+            "deepObject" => Some(Style::Deep),
+            _ => {
+                document.warn(&said.span, "this is no style: the usual one is taken");
+                None
             }
+        });
+        let style = style.flatten().unwrap_or(usual);
+        let explodes = node.get("explode").and_then(Node::boolean);
+        let content = node.get("content");
+        Self {
+            style,
+            explodes: explodes.unwrap_or(matches!(style, Style::Form | Style::Deep)),
+            keeps_reserved: node.get("allowReserved").and_then(Node::boolean) == Some(true),
+            is_json: content.is_some_and(|content| {
+                let first = content.fields().first();
+                first.is_none_or(|field| MediaKind::of_type(&field.name).is_json())
+            }),
         }
-        if let Some(explodes) = node.get("explode").and_then(Node::boolean) {
-            manner.explodes = explodes;
-        }
-        manner
     }
 
-    /// As the fields of a form are written where nothing is said.
+    /// Returns the style of form fields without any settings.
     pub(super) fn of_form() -> Self {
         Self {
             style: Style::Form,
@@ -95,162 +74,166 @@ impl Manner {
         }
     }
 
-    /// As it stands in a path.
-    pub(super) fn path(self, name: &str, value: &Node<'_>) -> String {
-        let name = escaped(name, false);
-        let write = |text: &str| escaped(text, false);
-        match (self.style, parts(value, self.is_json, write)) {
-            (Style::Label, parts) => {
-                let separator = if self.explodes { "." } else { "," };
-                format!(".{}", self.joined(&parts, separator))
-            }
-            (Style::Matrix, Parts::One(text)) => format!(";{name}={text}"),
-            (Style::Matrix, parts) if !self.explodes => {
-                format!(";{name}={}", self.joined(&parts, ","))
-            }
-            (Style::Matrix, Parts::Many(items)) => {
-                let items = items.iter().map(|item| format!(";{name}={item}"));
-                items.collect()
-            }
-            (Style::Matrix, parts) => format!(";{}", self.joined(&parts, ";")),
-            (_, parts) => self.joined(&parts, ","),
-        }
-    }
-
-    /// As it stands in a header.
-    pub(super) fn header(self, value: &Node<'_>) -> String {
-        self.joined(&parts(value, self.is_json, str::to_owned), ",")
-    }
-
-    /// The pairs of a query or a form, with their names; `write` escapes.
-    pub(super) fn pairs(
-        self,
-        name: &str,
-        value: &Node<'_>,
-        write: impl Fn(&str) -> String + Copy,
-    ) -> Vec<(String, String)> {
-        let separator = match self.style {
-            Style::Space => write(" "),
-            Style::Pipe => write("|"),
-            Style::Tab => write("\t"),
-            _ => ",".to_owned(),
-        };
-        let one = |value: String| vec![(write(name), value)];
-        if self.style == Style::Deep && !self.is_json {
-            let mut pairs = Vec::new();
-            deep(name, value, write, &mut pairs);
-            return pairs;
-        }
-        match parts(value, self.is_json, write) {
-            Parts::Many(items) if self.explodes => {
-                let items = items.into_iter();
-                items.map(|item| (write(name), item)).collect()
-            }
-            Parts::Named(fields) if self.explodes => fields,
-            parts => one(self.joined(&parts, &separator)),
-        }
-    }
-
-    /// Whether each field of an object stands for itself, under its own name.
-    pub(super) fn is_of_fields(self) -> bool {
+    /// Returns whether each field of an object becomes a parameter of its own name.
+    pub(super) fn splits_objects(self) -> bool {
         self.style == Style::Form && self.explodes && !self.is_json
     }
 
-    /// The pairs of a query.
-    pub(super) fn query(self, name: &str, value: &Node<'_>) -> Vec<(String, String)> {
-        self.pairs(name, value, |text| escaped(text, self.keeps_reserved))
+    /// Writes a value into a path.
+    pub(super) fn write_path(self, name: &str, value: &ExampleValue) -> Text {
+        let name = escape_url(name, false);
+        let parts = self.split_value(value, &|text| escape_url(text, false));
+        let (prefix, text) = match (self.style, parts) {
+            (Style::Label, parts) => {
+                let separator = if self.explodes { "." } else { "," };
+                (".".to_owned(), self.join_parts(&parts, separator))
+            }
+            (Style::Matrix, Parts::Many(items)) if self.explodes => {
+                let prefix = format!(";{name}=");
+                let text = join_texts(&items, &prefix);
+                (prefix, text)
+            }
+            (Style::Matrix, parts @ Parts::Named(_)) if self.explodes => {
+                (";".to_owned(), self.join_parts(&parts, ";"))
+            }
+            (Style::Matrix, parts) => (format!(";{name}="), self.join_parts(&parts, ",")),
+            (_, parts) => (String::new(), self.join_parts(&parts, ",")),
+        };
+        let mut path = Text::literal(prefix);
+        path.append(text);
+        path
     }
 
-    fn joined(self, parts: &Parts, separator: &str) -> String {
+    /// Writes a value into a header.
+    pub(super) fn write_header(self, value: &ExampleValue) -> Text {
+        self.join_parts(&self.split_value(value, &str::to_owned), ",")
+    }
+
+    /// Writes the pairs of a query.
+    pub(super) fn write_query(self, name: &str, value: &ExampleValue) -> Vec<(String, Text)> {
+        self.write_pairs(name, value, &|text| escape_url(text, self.keeps_reserved))
+    }
+
+    /// Writes the pairs of a form, without escapes.
+    pub(super) fn write_form(self, name: &str, value: &ExampleValue) -> Vec<(String, Text)> {
+        self.write_pairs(name, value, &str::to_owned)
+    }
+
+    fn write_pairs(
+        self,
+        name: &str,
+        value: &ExampleValue,
+        escape: &dyn Fn(&str) -> String,
+    ) -> Vec<(String, Text)> {
+        if self.style == Style::Deep && !self.is_json {
+            let mut pairs = Vec::new();
+            add_deep_pairs(name, value, escape, &mut pairs);
+            return pairs;
+        }
+        let separator = match self.style {
+            Style::Space => escape(" "),
+            Style::Pipe => escape("|"),
+            _ => ",".to_owned(),
+        };
+        match self.split_value(value, escape) {
+            Parts::Many(items) if self.explodes => {
+                let items = items.into_iter();
+                items.map(|item| (escape(name), item)).collect()
+            }
+            Parts::Named(fields) if self.explodes => fields,
+            parts => vec![(escape(name), self.join_parts(&parts, &separator))],
+        }
+    }
+
+    fn split_value(self, value: &ExampleValue, escape: &dyn Fn(&str) -> String) -> Parts {
+        let write = |value: &ExampleValue| value.to_text().map_literals(escape);
+        match value {
+            _ if self.is_json => Parts::One(value.to_json().map_literals(escape)),
+            ExampleValue::List(items) => Parts::Many(items.iter().map(write).collect()),
+            ExampleValue::Object(fields) => {
+                let fields = fields.iter();
+                let fields =
+                    fields.map(|(name, value)| (escape(name), write_nested(value, escape)));
+                Parts::Named(fields.collect())
+            }
+            _ => Parts::One(write(value)),
+        }
+    }
+
+    fn join_parts(self, parts: &Parts, separator: &str) -> Text {
         match parts {
             Parts::One(text) => text.clone(),
-            Parts::Many(items) => items.join(separator),
+            Parts::Many(items) => join_texts(items, separator),
             Parts::Named(fields) => {
                 let between = if self.explodes { "=" } else { separator };
-                let fields: Vec<_> = fields
-                    .iter()
-                    .map(|(name, value)| format!("{name}{between}{value}"))
-                    .collect();
-                fields.join(separator)
+                let fields = fields.iter().map(|(name, value)| {
+                    let mut field = Text::literal(format!("{name}{between}"));
+                    field.append(value.clone());
+                    field
+                });
+                join_texts(&fields.collect::<Vec<_>>(), separator)
             }
         }
     }
 }
 
-/// `name[key]=value`, as deep as it goes.
-fn deep(
-    name: &str,
-    value: &Node<'_>,
-    write: impl Fn(&str) -> String + Copy,
-    pairs: &mut Vec<(String, String)>,
-) {
-    match &value.value {
-        Value::Object(fields) => {
-            for field in fields {
-                deep(
-                    &format!("{name}[{}]", field.name),
-                    &field.node,
-                    write,
-                    pairs,
-                );
-            }
-        }
-        Value::List(items) => {
-            for (number, item) in items.iter().enumerate() {
-                deep(&format!("{name}[{number}]"), item, write, pairs);
-            }
-        }
-        _ => pairs.push((write(name), write(&plain(value)))),
-    }
-}
-
-/// What a value is made of, escaped.
+/// The escaped parts of a value.
 enum Parts {
-    One(String),
-    Many(Vec<String>),
-    Named(Vec<(String, String)>),
+    One(Text),
+    Many(Vec<Text>),
+    Named(Vec<(String, Text)>),
 }
 
-fn parts(value: &Node<'_>, is_json: bool, write: impl Fn(&str) -> String + Copy) -> Parts {
-    match &value.value {
-        _ if is_json => Parts::One(write(&value.json())),
-        Value::List(items) => Parts::Many(items.iter().map(|item| write(&plain(item))).collect()),
-        Value::Object(fields) => {
-            let fields = fields.iter();
-            Parts::Named(
-                fields
-                    .map(|field| (write(&field.name), of_field(&field.node, write)))
-                    .collect(),
-            )
+/// Joins texts with a separator between them.
+pub(super) fn join_texts(texts: &[Text], separator: &str) -> Text {
+    let mut joined = Text::default();
+    for (number, text) in texts.iter().enumerate() {
+        joined.push_str(if number > 0 { separator } else { "" });
+        joined.append(text.clone());
+    }
+    joined
+}
+
+/// Adds `name[key]=value`, as deep as it goes.
+fn add_deep_pairs(
+    name: &str,
+    value: &ExampleValue,
+    escape: &dyn Fn(&str) -> String,
+    pairs: &mut Vec<(String, Text)>,
+) {
+    match value {
+        ExampleValue::Object(fields) => {
+            for (key, value) in fields {
+                add_deep_pairs(&format!("{name}[{key}]"), value, escape, pairs);
+            }
         }
-        _ => Parts::One(write(&plain(value))),
+        ExampleValue::List(items) => {
+            for (number, item) in items.iter().enumerate() {
+                add_deep_pairs(&format!("{name}[{number}]"), item, escape, pairs);
+            }
+        }
+        _ => pairs.push((escape(name), value.to_text().map_literals(escape))),
     }
 }
 
-/// The value of a field: what is within it has commas between, since no standard says more.
-fn of_field(value: &Node<'_>, write: impl Fn(&str) -> String + Copy) -> String {
-    let parts: Vec<String> = match &value.value {
-        Value::List(items) => items.iter().map(|item| of_field(item, write)).collect(),
-        Value::Object(fields) => fields
+/// Writes the value of a field. Values within it are joined by commas, which no standard defines.
+fn write_nested(value: &ExampleValue, escape: &dyn Fn(&str) -> String) -> Text {
+    let parts: Vec<Text> = match value {
+        ExampleValue::List(items) => items
             .iter()
-            .flat_map(|field| [write(&field.name), of_field(&field.node, write)])
+            .map(|item| write_nested(item, escape))
             .collect(),
-        _ => vec![write(&plain(value))],
+        ExampleValue::Object(fields) => fields
+            .iter()
+            .flat_map(|(name, value)| [Text::literal(escape(name)), write_nested(value, escape)])
+            .collect(),
+        _ => vec![value.to_text().map_literals(escape)],
     };
-    parts.join(",")
+    join_texts(&parts, ",")
 }
 
-/// What a value within another is in text.
-pub(super) fn plain(value: &Node<'_>) -> String {
-    match &value.value {
-        Value::Null => String::new(),
-        Value::List(_) | Value::Object(_) => value.json(),
-        _ => value.scalar().unwrap_or_default().into_owned(),
-    }
-}
-
-/// A text as a part of a URL.
-pub(super) fn escaped(text: &str, keeps_reserved: bool) -> String {
+/// Escapes a part of a URL.
+pub(super) fn escape_url(text: &str, keeps_reserved: bool) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {
         let is_plain = byte.is_ascii_alphanumeric() || b"-._~:@".contains(&byte);
@@ -269,28 +252,24 @@ mod tests {
     use crate::import::document;
     use crate::import::source::Input;
 
-    /// The parameter `color` with a value, written.
-    fn written(place: &str, rest: &str, value: &str) -> String {
+    /// Writes the parameter `color` with a value.
+    fn write(place: &str, rest: &str, value: &str) -> String {
         let text = format!("{{\"p\": {{\"schema\": {{}}{rest}}}, \"v\": {value}}}");
-        let text = text.replace(
-            "\"schema\": {}, \"collectionFormat\"",
-            "\"collectionFormat\"",
-        );
         let input = Input::new("x", text);
         let root = document::read(&input).unwrap();
-        let document = Document::new(&root, &input.text);
-        let manner = Manner::new(&document, root.get("p").unwrap(), place);
-        let value = root.get("v").unwrap();
+        let document = ApiDocument::new(&root, &input.text);
+        let style = ValueStyle::read(&document, root.get("p").unwrap(), place);
+        let value = ExampleValue::from_node(root.get("v").unwrap());
+        let show = |text: &Text| text.as_literal().unwrap().to_owned();
         match place {
-            "path" => manner.path("color", value),
-            "header" => manner.header(value),
+            "path" => show(&style.write_path("color", &value)),
+            "header" => show(&style.write_header(&value)),
             _ => {
-                let pairs = manner.query("color", value);
-                let pairs: Vec<_> = pairs
+                let pairs = style.write_query("color", &value);
+                let pairs = pairs
                     .iter()
-                    .map(|(name, value)| format!("{name}={value}"))
-                    .collect();
-                pairs.join("&")
+                    .map(|(name, value)| format!("{name}={}", show(value)));
+                pairs.collect::<Vec<_>>().join("&")
             }
         }
     }
@@ -372,40 +351,18 @@ mod tests {
                 object,
                 "color=%7B%22R%22:100%2C%22G%22:200%7D",
             ),
-            (
-                "query",
-                ", \"collectionFormat\": \"multi\"",
-                list,
-                "color=blue&color=black",
-            ),
-            (
-                "query",
-                ", \"collectionFormat\": \"pipes\"",
-                list,
-                "color=blue%7Cblack",
-            ),
-            (
-                "query",
-                ", \"collectionFormat\": \"csv\"",
-                list,
-                "color=blue,black",
-            ),
         ] {
-            assert_eq!(
-                written(place, rest, value),
-                expected,
-                "{place}{rest} {value}"
-            );
+            assert_eq!(write(place, rest, value), expected, "{place}{rest} {value}");
         }
     }
 
     #[test]
-    fn what_is_within_a_field_has_commas_between() {
+    fn values_within_a_field_have_commas_between() {
         let object = "{\"R\":[\"a b\",2],\"G\":{\"x\":[true,null]},\"B\":[]}";
         let fields = "R=a%20b,2&G=x,true,&B=";
-        assert_eq!(written("query", "", object), fields);
+        assert_eq!(write("query", "", object), fields);
         let object = "{\"R\":[1,2],\"G\":{\"x\":3}}";
-        let together = written("query", ", \"explode\": false", object);
+        let together = write("query", ", \"explode\": false", object);
         assert_eq!(together, "color=R,1,2,G,x,3");
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn write_description(source: &mut String, prefix: &str, description: 
     let description: String = description.chars().take(LONGEST * 4).collect();
     let mut paragraph = String::new();
     let mut has_gap = false;
-    let lines = clean_lines(&redact::text(&description).replace("\r\n", "\n"));
+    let lines = clean_lines(&redact::redact_text(&description).replace("\r\n", "\n"));
     for line in lines.lines().map(str::trim).chain([""]) {
         let begins = line.is_empty() || line.starts_with(['*', '-', '#', '|', '>', '`']);
         if begins && !paragraph.is_empty() {
@@ -63,7 +63,7 @@ pub(super) fn write_description(source: &mut String, prefix: &str, description: 
 
 /// Redacts and truncates a title.
 pub(super) fn clean_title(title: &str) -> String {
-    truncate(&redact::text(title), 200)
+    truncate(&redact::redact_text(title), 200)
 }
 
 /// Truncates words to a number of characters.

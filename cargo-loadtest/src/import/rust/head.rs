@@ -136,7 +136,10 @@ pub(super) fn render_head(
         })
         .map(|note| {
             let (line, _) = input.place(note.span.start);
-            format!("line {line}: {}", loadtest::redact::text(&note.words))
+            format!(
+                "line {line}: {}",
+                loadtest::redact::redact_text(&note.words)
+            )
         })
         .collect();
     not_as_recorded.extend(lost_headers(recording));

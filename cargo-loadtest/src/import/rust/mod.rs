@@ -123,7 +123,7 @@ impl Writer<'_> {
             }
             let exchange = &recording.exchanges[*number];
             for note in head::notes_of(recording, exchange) {
-                let words = loadtest::redact::text(&note.words);
+                let words = loadtest::redact::redact_text(&note.words);
                 comment::write_comment(&mut self.body, "    //", &words);
             }
             let references: BTreeSet<usize> = partition::references_of(exchange).collect();

@@ -74,7 +74,7 @@ pub(in crate::import) fn is_secret(name: &str) -> bool {
         return false;
     }
     let is_whole = words.len() == count;
-    if is_whole && redact::is_secret(name) || redact::is_secret(&words.join("-")) {
+    if is_whole && redact::is_secret_name(name) || redact::is_secret_name(&words.join("-")) {
         return true;
     }
     let joined = words.concat();
@@ -132,7 +132,7 @@ pub(in crate::import) fn is_callback<Name: AsRef<str>>(names: &[Name]) -> bool {
 
 /// Returns true where a number is a secret, such as a PIN, and no count, such as `max_tokens`.
 pub(in crate::import) fn is_secret_number(name: &str, number: &str) -> bool {
-    let is_named = !redact::is_secret(name) || split_name(name).concat().contains("passw");
+    let is_named = !redact::is_secret_name(name) || split_name(name).concat().contains("passw");
     is_secret(name) && is_named && number.len() >= SHORTEST_NUMBER
 }
 

@@ -80,7 +80,7 @@ pub(crate) fn redact_text(text: &str, known: &[String]) -> String {
         rest = after;
     }
     apart.push_str(rest);
-    redact::text(&apart).replace(DISTANCE, "")
+    redact::redact_text(&apart).replace(DISTANCE, "")
 }
 
 /// Returns the encodings of a value: plain, as in a URL, a form, JSON.
@@ -404,7 +404,7 @@ fn find_end(inner: &str, close: &str, has_escapes: bool) -> usize {
 pub(in crate::import) fn has_secret(text: &str) -> bool {
     let is_secret_text = |text: &str| {
         let named = replace_lookalikes(text);
-        redact::text(&named) != named || looks_secret(text) || has_secret_element(text)
+        redact::redact_text(&named) != named || looks_secret(text) || has_secret_element(text)
     };
     is_secret_text(text) || find_base64_texts(text).any(|(_, _, text)| is_secret_text(&text))
 }
@@ -419,7 +419,7 @@ fn replace_lookalikes(text: &str) -> String {
         plain.push_str(before);
         let end = after.find(|letter| !is_part(letter));
         let (name, after) = after.split_at(end.unwrap_or(after.len()));
-        let is_alike = redact::is_secret(name) && !is_secret(name);
+        let is_alike = redact::is_secret_name(name) && !is_secret(name);
         plain.push_str(if is_alike { "name" } else { name });
         rest = after;
     }

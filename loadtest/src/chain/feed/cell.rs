@@ -11,7 +11,7 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use std::fmt;
 
-/// Why a row is not what its type wants; the message may hold a value.
+/// A mismatch of a row and its type; the message may hold a value.
 #[derive(Debug)]
 pub(super) struct CellError {
     /// The zero-based number of the column, where it is one cell's fault.
@@ -244,8 +244,8 @@ macro_rules! one_value {
 impl<'de> Deserializer<'de> for Cell<'_> {
     type Error = CellError;
 
-    /// Where the type does not say what a cell is, it is a number only if a number is written so, and
-    /// its text is never another one afterwards: `007`, `+49` and `1.10` are text.
+    /// Reads a cell without a type hint. It is a number only if its text is the canonical form of that
+    /// number: `007`, `+49` and `1.10` stay text.
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, CellError> {
         let text = self.0;
         if let Ok(number) = text.parse::<u64>()

@@ -54,7 +54,7 @@ struct File<'a> {
 }
 
 impl File<'_> {
-    /// Where a record begins; its own position may lie before the end of the line above.
+    /// Returns the start of a record; its own position may lie before the end of the line above.
     fn start(&self, position: Option<&Position>) -> usize {
         let from = position.map_or(0, |position| position.byte() as usize);
         let rest = self.text.get(from..).unwrap_or_default();
@@ -118,7 +118,7 @@ impl File<'_> {
             );
             return self.at(header_at, format!("there is no column `{field}`: {hint}"));
         }
-        let message = redact::mismatch(&error.message).into_owned();
+        let message = redact::redact_decode_error(&error.message).into_owned();
         let message = match error.column.and_then(|at| header.get(at)) {
             Some(name) => format!("field `{name}`: {message}"),
             None => message,

@@ -1,4 +1,4 @@
-//! Which row is whose turn: pure arithmetic, without memory, so that every thread finds the same.
+//! Picks the row for a turn: pure arithmetic without memory, so that every thread finds the same.
 
 use super::error::FeedError;
 use loadtest_model::random::mix;
@@ -12,7 +12,7 @@ pub(super) enum Order {
     Unique,
 }
 
-/// What comes after the last row.
+/// The behaviour after the last row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     Cycle,
@@ -99,9 +99,9 @@ fn only<A: Copy + PartialEq>(
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Deck {
     pub(super) order: Order,
-    /// How many rows there are; `None` where they are made as they come.
+    /// The number of rows; `None` if they are made on demand.
     pub(super) rows: Option<u64>,
-    /// Of seed, scenario and feed.
+    /// The key derived from seed, scenario and feed.
     pub(super) key: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What can be wrong with a feed; the values of its rows are never told.
+//! Errors of feeds. They never contain values of rows.
 
 use std::io;
 use std::path::PathBuf;

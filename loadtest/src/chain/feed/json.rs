@@ -40,7 +40,7 @@ fn place(error: &serde_json::Error, above: usize, path: &Path) -> FeedError {
         .rsplit_once(" at line ")
         .map_or(&*message, |(message, _)| message);
     let (line, column) = (above + error.line().max(1), error.column());
-    let (path, message) = (path.into(), redact::mismatch(plain).into_owned());
+    let (path, message) = (path.into(), redact::redact_decode_error(plain).into_owned());
     // at the end of a file there is no column
     if column == 0 {
         return FeedError::Line {

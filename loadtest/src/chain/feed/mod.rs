@@ -56,7 +56,7 @@ pub struct Feed<T> {
     ends: Vec<End>,
 }
 
-/// Where rows come from.
+/// The source of rows.
 enum Source<T> {
     File {
         path: PathBuf,

@@ -39,7 +39,7 @@ pub struct Rows<T> {
 #[derive(Debug, Default)]
 pub struct Row {
     at: usize,
-    /// Of a feed that makes its rows.
+    /// The row of a feed that makes its rows.
     made: Option<Box<dyn Any + Send>>,
 }
 
@@ -99,7 +99,7 @@ pub fn open_fallible_feed<T: RowShared, E: Display>(
 ) -> Result<Rows<T>, SetupError> {
     let opened = catch_unwind(AssertUnwindSafe(|| match feed() {
         Ok(feed) => open(name, context, feed).map_err(|error| error.to_string()),
-        Err(error) => Err(redact::text(&error.to_string()).into_owned()),
+        Err(error) => Err(redact::redact_text(&error.to_string()).into_owned()),
     }));
     let opened =
         opened.unwrap_or_else(|panic| Err(format!("panicked: {}", panic_message(&*panic))));

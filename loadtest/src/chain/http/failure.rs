@@ -1,4 +1,4 @@
-//! Why a request of a step that sends for itself was not answered.
+//! The failure of a request in an async step.
 
 use crate::chain::error::words;
 use std::fmt;
@@ -34,7 +34,7 @@ impl HttpError {
         Self::new(UNSENT, message)
     }
 
-    /// Whether the request could not be made.
+    /// Returns whether the request could not be made.
     pub(in crate::chain) fn is_unsent(&self) -> bool {
         self.kind == UNSENT
     }
@@ -45,12 +45,12 @@ impl HttpError {
         self.kind
     }
 
-    /// Whether there was no complete answer in time.
+    /// Returns whether there was no complete answer in time.
     pub fn is_timeout(&self) -> bool {
         self.kind.starts_with("timeout.")
     }
 
-    /// Whether there was no connection.
+    /// Returns whether there was no connection.
     pub fn is_connect(&self) -> bool {
         ["dns.", "connect.", "tls."]
             .iter()

@@ -1,4 +1,4 @@
-//! What a step that sends for itself sends with. No I/O here: the engine lends the wire.
+//! The HTTP client of async steps. No I/O here: the engine provides the wire.
 
 mod failure;
 mod request;
@@ -21,7 +21,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-/// Stands in a URL for the base that a path is joined to, where there is none.
+/// The base of a relative URL if the scenario has none.
 const NO_BASE: &str = "http://base.invalid";
 
 /// A future that stays on its thread.
@@ -63,11 +63,11 @@ pub struct Http {
     wire: Box<dyn Wire>,
     /// Status and headers of the last answer.
     last: RefCell<Option<(StatusCode, HeaderMap)>>,
-    /// What a request gets where it lacks it.
+    /// The headers that a request gets unless it sets them.
     defaults: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// What the engine lends to [`Http`]: it sends over the transport of the user, and measures.
+/// The engine's side of [`Http`]: it sends over the transport of the user, and measures.
 pub trait Wire: Any {
     /// The URL that paths are joined to, without a final slash.
     fn base_url(&self) -> Option<&str>;
@@ -84,7 +84,7 @@ pub trait Wire: Any {
     fn pause(&self, time: Duration) -> Local<'_, ()>;
 }
 
-/// How a step that sends for itself came to no response.
+/// The reason why an async step has no response.
 #[derive(Debug)]
 pub enum Halt {
     /// It did not run.

@@ -1,4 +1,4 @@
-//! The request of a step that sends for itself, in the words of `reqwest`.
+//! The request builder of async steps, modelled on `reqwest`.
 
 use super::{Http, HttpError, NO_BASE};
 use crate::chain::Credential;

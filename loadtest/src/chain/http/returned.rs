@@ -1,4 +1,4 @@
-//! What a step that sends for itself returns, in one form.
+//! Converts the return value of an async step.
 
 use super::{Halt, Http};
 use crate::chain::{Error, Response, Slot};
@@ -47,7 +47,7 @@ pub fn sent<R: SenderReturn<T>, T>(
     Ok(())
 }
 
-/// What `error` says, and the kind that `seen` in it has.
+/// Combines the text of `error` with the kind that `seen` has.
 fn halt(error: &impl Display, seen: Option<Halt>) -> Halt {
     let words = error.to_string();
     match seen {

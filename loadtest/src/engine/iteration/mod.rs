@@ -1,26 +1,27 @@
-//! One virtual user and one journey of it through the steps of its scenario.
+//! One virtual user and its iterations through the steps of a scenario.
 
-mod journey;
 mod observer;
+mod progress;
 mod step;
 
-use super::desk::Desk;
-use super::lent::Lent;
-use super::outcome::fail;
+use super::outcome::tally_failure;
+use super::vu_guard::VuGuard;
+use super::worker_state::WorkerState;
 use crate::chain::{Chain, Purpose, RequestBuf, Scenario, Shared, Vu};
 use crate::transport::{Failure, Transport};
-use journey::{Journey, Ran, Running, since};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::metrics::{SlowJourney, micros};
 use loadtest_model::schedule::Window;
-pub(crate) use observer::{Observer, Unobserved};
+pub(crate) use observer::{IterationObserver, NoObserver};
+use progress::{ExecutedStep, IterationGuard, IterationProgress, elapsed_between};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
-use step::lost;
+pub(crate) use step::StepContext;
+use step::missing_transport;
 use tokio::time::Instant;
 
-/// One virtual user: its chain, its connection, its buffers.
+/// A virtual user: its chain, its connection, its buffers.
 pub(crate) struct VirtualUser<T> {
     scenario: &'static Scenario,
     shared: Shared,
@@ -29,28 +30,28 @@ pub(crate) struct VirtualUser<T> {
     /// Not there while a step that sends for itself has it.
     transport: Option<T>,
     request: RequestBuf,
-    /// The steps of the journey under way, or of the last one.
-    ran: Vec<Ran>,
-    /// Which steps that run `once` have done so.
-    done: Vec<bool>,
-    /// When the last iteration ended.
-    pub(super) ended: Instant,
-    /// Whether the last iteration sent no request, and so gave nobody else the thread.
+    /// The steps of the iteration under way, or of the last one.
+    executed: Vec<ExecutedStep>,
+    /// The steps marked `once` that have run.
+    completed_once: Vec<bool>,
+    /// The end of the last iteration.
+    pub(super) ended_at: Instant,
+    /// True if the last iteration sent no request, and so never yielded the thread.
     pub(super) sent_nothing: bool,
 }
 
-/// When an iteration was to start, and when it could.
+/// The intended and the possible start of an iteration.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrival {
     /// The number of the iteration over all users.
     pub(crate) iteration: u64,
     /// Its place among the iterations of all users, which decides the rows of feeds.
-    pub(crate) turn: u64,
+    pub(crate) feed_index: u64,
     /// Its intended start.
     pub(crate) due: Instant,
-    /// When a user was free for it: `due`, or later when it waited.
+    /// The time at which a user was free for it: `due`, or later if it waited.
     pub(crate) ready: Instant,
-    /// When it began, where its user has just looked at the clock.
+    /// The actual start, if its user has just read the clock.
     pub(crate) begun: Option<Instant>,
 }
 
@@ -64,9 +65,9 @@ impl<T: Transport> VirtualUser<T> {
             chain: None,
             transport: Some(transport),
             request: RequestBuf::default(),
-            ran: Vec::with_capacity(steps),
-            done: vec![false; steps],
-            ended: Instant::now(),
+            executed: Vec::with_capacity(steps),
+            completed_once: vec![false; steps],
+            ended_at: Instant::now(),
             sent_nothing: false,
         }
     }
@@ -76,22 +77,22 @@ impl<T: Transport> VirtualUser<T> {
     /// # Errors
     /// The panic of a `#[state]`, without which there is no chain, or of a feed, without which there is
     /// no row; in words.
-    pub(crate) async fn iterate<O: Observer>(
+    pub(crate) async fn run_iteration<O: IterationObserver>(
         &mut self,
         arrival: Arrival,
-        desk: &Rc<Desk>,
+        state: &Rc<WorkerState>,
         observer: &mut O,
     ) -> Result<(), String> {
-        let window = desk.window(arrival.due);
+        let window = state.window_at(arrival.due);
         let started = arrival.begun.unwrap_or_else(Instant::now);
-        desk.enter();
-        let running = Running {
-            desk,
+        state.begin_iteration();
+        let running = IterationGuard {
+            state,
             window,
             in_step: Cell::new(None),
             ended: Cell::new(false),
         };
-        desk.tally(window, |tally| {
+        state.with_tally(window, |tally| {
             tally.journey.started += 1;
             if started > arrival.ready {
                 tally.journey.lateness.record(started - arrival.ready);
@@ -102,14 +103,20 @@ impl<T: Transport> VirtualUser<T> {
                 tally.journey.waits.record(arrival.ready - arrival.due);
             }
         });
-        let delay = since(arrival.due, started);
-        let mut journey = Journey::new(Some(delay), std::mem::take(&mut self.ran));
-        let begun = self.begin(arrival, window, desk);
+        let delay = elapsed_between(arrival.due, started);
+        let mut progress = IterationProgress::new(Some(delay), std::mem::take(&mut self.executed));
+        let begun = self.prepare_chain(arrival, window, state);
         if begun.is_ok() {
             let steps = self.scenario.definition.steps.iter().enumerate();
             for (step, def) in steps.filter(|(_, def)| !def.last) {
                 running.in_step.set(Some(step));
-                let step_over = self.step(step, def, window, &mut journey, desk, observer);
+                let context = StepContext {
+                    step,
+                    def,
+                    window,
+                    state,
+                };
+                let step_over = self.run_step(context, &mut progress, observer);
                 let ControlFlow::Continue(executed) = step_over.await else {
                     self.sent_nothing = false;
                     return Ok(());
@@ -120,62 +127,70 @@ impl<T: Transport> VirtualUser<T> {
                     self.vu.reseed(step, Purpose::Think);
                     let more = think.max.saturating_sub(think.min);
                     let time = think.min + more.mul_f64(self.vu.random());
-                    if observer.thinks(step, time) {
-                        desk.pause(time).await;
-                        journey.paused += pause.elapsed();
+                    if observer.on_think(step, time) {
+                        state.pause_unless_stopping(time).await;
+                        progress.paused += pause.elapsed();
                     }
                 }
             }
         } else {
-            journey.failed = true;
+            progress.failed = true;
         }
-        self.ended = Instant::now();
-        let time = (self.ended - arrival.due).saturating_sub(journey.paused);
+        self.ended_at = Instant::now();
+        let time = (self.ended_at - arrival.due).saturating_sub(progress.paused);
         running.ended.set(true);
-        desk.tally(window, |tally| {
+        state.with_tally(window, |tally| {
             if let Err(message) = &begun {
-                fail(
+                tally_failure(
                     &mut tally.steps[0],
                     &Failure::new(ErrorKind::StepPanic, message.as_str()),
                 );
             }
             let journeys = &mut tally.journey;
-            if journey.failed {
+            if progress.failed {
                 journeys.failed += 1;
                 journeys.failed_time.record(time);
             } else {
                 journeys.ok += 1;
                 journeys.time.record(time);
             }
-            let shares = journey.ran.iter().map(|ran| (ran.step, ran.service));
+            let shares = progress.executed.iter().map(|ran| (ran.step, ran.service));
             let steps = self.scenario.definition.steps.len();
             journeys.record_shares(time, steps, shares);
             let time_us = micros(time);
             if window == Window::Steady && journeys.slowest.admits(time_us) {
-                let due_us = micros(since(desk.start, arrival.due));
+                let due_us = micros(elapsed_between(state.start, arrival.due));
                 journeys.slowest.add(SlowJourney {
                     iteration: arrival.iteration,
                     due_us,
                     delay_us: micros(delay),
                     time_us,
-                    ok: !journey.failed,
-                    steps: journey
-                        .ran
+                    ok: !progress.failed,
+                    steps: progress
+                        .executed
                         .iter()
-                        .map(|ran| ran.slow(arrival.due))
+                        .map(|ran| ran.to_slow_step(arrival.due))
                         .collect(),
                 });
             }
         });
-        self.ran = journey.ran;
-        self.sent_nothing = !journey.sent;
+        self.executed = progress.executed;
+        self.sent_nothing = !progress.sent;
         begun
     }
 
     /// Readies the chain, or says what panicked.
-    fn begin(&mut self, arrival: Arrival, window: Window, desk: &Desk) -> Result<(), String> {
-        self.transport.as_mut().unwrap_or_else(lost).begin();
-        self.vu.begin(arrival.iteration, arrival.turn);
+    fn prepare_chain(
+        &mut self,
+        arrival: Arrival,
+        window: Window,
+        state: &WorkerState,
+    ) -> Result<(), String> {
+        self.transport
+            .as_mut()
+            .unwrap_or_else(missing_transport)
+            .begin();
+        self.vu.begin(arrival.iteration, arrival.feed_index);
         self.vu.reseed(usize::MAX, Purpose::Scenario);
         let Self {
             scenario,
@@ -185,14 +200,14 @@ impl<T: Transport> VirtualUser<T> {
             ..
         } = self;
         if chain.is_none() {
-            let made = desk.lend(0, || {
-                (scenario.chain)(shared, &mut Lent::new(vu, desk, window))
+            let made = state.run_user_code(0, || {
+                (scenario.chain)(shared, &mut VuGuard::new(vu, state, window))
             });
             let message = |message| format!("a state panicked when it was made: {message}");
             *chain = Some(made.map_err(message)?);
-            desk.meet();
+            state.expect_last_steps();
         }
-        let begun = desk.lend(0, || {
+        let begun = state.run_user_code(0, || {
             if let Some(chain) = chain {
                 chain.begin(vu);
             }
@@ -200,29 +215,33 @@ impl<T: Transport> VirtualUser<T> {
         begun.map_err(|message| format!("a feed panicked when it made a row: {message}"))
     }
 
-    /// Runs the steps that are its last, if it has made a journey: they see what that left in the chain.
-    pub(crate) async fn leave<O: Observer>(
+    /// Runs the steps that are its last, if it has run an iteration: they see what that left in the chain.
+    pub(crate) async fn run_last_steps<O: IterationObserver>(
         &mut self,
         window: Window,
-        desk: &Rc<Desk>,
+        state: &Rc<WorkerState>,
         observer: &mut O,
     ) {
         if self.chain.is_none() {
             return;
         }
-        // Nobody waits for a step that is part of no journey.
-        let mut alone = Journey::new(None, Vec::new());
-        for step in desk.last_steps() {
+        // Nobody waits for a step that is part of no iteration.
+        let mut alone = IterationProgress::new(None, Vec::new());
+        for step in state.last_step_indices() {
             let def = &self.scenario.definition.steps[step];
             // They are not cut short: only the hard end comes before theirs, and drops them.
-            let _executed = self
-                .step(step, def, window, &mut alone, desk, observer)
-                .await;
-            desk.ran_last(step);
+            let context = StepContext {
+                step,
+                def,
+                window,
+                state,
+            };
+            let _executed = self.run_step(context, &mut alone, observer).await;
+            state.mark_last_step_run(step);
         }
     }
 
-    /// The user, if there are steps to run now that its last journey is over.
+    /// The user, if there are steps to run now that its last iteration is over.
     pub(crate) fn with_last_steps(self) -> Option<Self> {
         let mut steps = self.scenario.definition.steps.iter();
         let has_any = self.chain.is_some() && steps.any(|def| def.last);

@@ -1,43 +1,43 @@
-//! Who sees what happens in an iteration.
+//! Observers of an iteration.
 
-use super::super::outcome::Outcome;
+use super::super::outcome::StepOutcome;
 use crate::chain::RequestBuf;
 use crate::transport::Exchange;
 use loadtest_model::definition::Reads;
 use std::time::Duration;
 
 /// Sees what happens in an iteration, step by step.
-pub(crate) trait Observer {
-    /// Whether steps that chance would leave out run all the same.
-    const RUNS_ALL: bool;
-    /// How many exchanges of a step that sends for itself it is told of, the last ones.
-    const EXCHANGES: usize;
-    /// What of a response is wanted besides what the chain reads.
-    fn reads(&self, reads: Reads) -> Reads;
+pub(crate) trait IterationObserver {
+    /// True if steps run that chance would leave out.
+    const FORCES_ALL_STEPS: bool;
+    /// The number of exchanges that are kept of an async step: the last ones.
+    const KEPT_EXCHANGES: usize;
+    /// Adds to the parts of a response that the chain reads.
+    fn extend_reads(&self, reads: Reads) -> Reads;
     /// A request was answered, or not.
-    fn exchanged(&mut self, step: usize, request: &RequestBuf, exchange: &Exchange);
+    fn on_exchange(&mut self, step: usize, request: &RequestBuf, exchange: &Exchange);
     /// A step is over.
-    fn ended(&mut self, step: usize, outcome: &Outcome);
+    fn on_step_end(&mut self, step: usize, outcome: &StepOutcome);
     /// The user would think for `time` after a step; whether it does.
-    fn thinks(&mut self, step: usize, time: Duration) -> bool;
+    fn on_think(&mut self, step: usize, time: Duration) -> bool;
 }
 
 /// The observer of load: none.
-pub(crate) struct Unobserved;
+pub(crate) struct NoObserver;
 
-impl Observer for Unobserved {
-    const RUNS_ALL: bool = false;
-    const EXCHANGES: usize = 0;
+impl IterationObserver for NoObserver {
+    const FORCES_ALL_STEPS: bool = false;
+    const KEPT_EXCHANGES: usize = 0;
 
-    fn reads(&self, reads: Reads) -> Reads {
+    fn extend_reads(&self, reads: Reads) -> Reads {
         reads
     }
 
-    fn exchanged(&mut self, _: usize, _: &RequestBuf, _: &Exchange) {}
+    fn on_exchange(&mut self, _: usize, _: &RequestBuf, _: &Exchange) {}
 
-    fn ended(&mut self, _: usize, _: &Outcome) {}
+    fn on_step_end(&mut self, _: usize, _: &StepOutcome) {}
 
-    fn thinks(&mut self, _: usize, _: Duration) -> bool {
+    fn on_think(&mut self, _: usize, _: Duration) -> bool {
         true
     }
 }

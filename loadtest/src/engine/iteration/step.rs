@@ -1,13 +1,15 @@
-//! One step of a journey: drawn, built, sent, checked and tallied.
+//! One step of an iteration: drawn, built, sent, checked and tallied.
 
-use super::super::attempt::Sender;
-use super::super::desk::Desk;
-use super::super::lent::Lent;
-use super::super::outcome::{Outcome, Sample, dependency, not_sent, without_request};
-use super::super::wire::{Account, Line};
+use super::super::outcome::{
+    StepOutcome, StepSample, dependency_tally, tally_not_sent, tally_without_request,
+};
+use super::super::request_loop::RequestLoop;
+use super::super::step_client::{RequestLog, StepClient};
+use super::super::vu_guard::VuGuard;
+use super::super::worker_state::WorkerState;
 use super::VirtualUser;
-use super::journey::Journey;
-use super::observer::Observer;
+use super::observer::IterationObserver;
+use super::progress::IterationProgress;
 use crate::chain::{Halt, Http, Purpose, Unmet};
 use crate::transport::{Failure, Transport};
 use http::StatusCode;
@@ -21,165 +23,179 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::task::Poll;
 
+/// A step of an iteration: its definition, the window it counts in, and the state of its worker.
+#[derive(Clone, Copy)]
+pub(crate) struct StepContext<'a> {
+    /// The zero-based number of the step.
+    pub(crate) step: usize,
+    pub(crate) def: &'a StepDef,
+    pub(crate) window: Window,
+    pub(crate) state: &'a Rc<WorkerState>,
+}
+
 /// Every step that gets the transport of a user gives it back.
-pub(super) fn lost<R>() -> R {
+pub(super) fn missing_transport<R>() -> R {
     unreachable!("a step keeps nothing that is lent to it")
 }
 
 impl<T: Transport> VirtualUser<T> {
     /// Runs one step; whether it was executed. Breaks off where the end of the run does.
-    pub(super) async fn step<O: Observer>(
+    pub(super) async fn run_step<O: IterationObserver>(
         &mut self,
-        step: usize,
-        def: &StepDef,
-        window: Window,
-        journey: &mut Journey,
-        desk: &Rc<Desk>,
+        context: StepContext<'_>,
+        progress: &mut IterationProgress,
         observer: &mut O,
     ) -> ControlFlow<(), bool> {
+        let StepContext {
+            step,
+            def,
+            window,
+            state,
+        } = context;
         if def.sends_itself {
             // In a box, so that the journeys of all others stay small.
-            let run = Box::pin(self.run(step, def, window, journey, desk, observer));
+            let run = Box::pin(self.run_async_step(context, progress, observer));
             return ControlFlow::Continue(run.await);
         }
         let mut took = None;
-        let outcome = match self.build(step, O::RUNS_ALL, window, desk) {
+        let outcome = match self.build_request(context, O::FORCES_ALL_STEPS) {
             Ok(()) => {
-                let sender = self.sender(step, def, window, desk, observer);
-                let attempt = sender.attempt().await;
-                journey.paused += attempt.paused;
+                let sender = self.request_loop(context, observer);
+                let attempt = sender.send_until_settled().await;
+                progress.paused += attempt.paused;
                 if attempt.is_cut_off {
                     return ControlFlow::Break(());
                 }
                 took = attempt.begun.map(|begun| (begun, attempt.service));
-                journey.sent = true;
-                let mut sample = Sample {
+                progress.sent = true;
+                let mut sample = StepSample {
                     service: attempt.service,
-                    response: attempt.service + journey.delay.take().unwrap_or_default(),
-                    target: desk.plan.grading[step].target,
+                    response: attempt.service + progress.delay.take().unwrap_or_default(),
+                    target: state.plan.grading[step].target,
                     checks: (0, 0),
                 };
-                let result = attempt.result.and_then(|status| {
-                    self.check(step, Some(status), &mut sample.checks, window, desk)
-                });
-                desk.tally(window, |tally| {
+                let result = attempt
+                    .result
+                    .and_then(|status| self.run_checks(context, Some(status), &mut sample.checks));
+                state.with_tally(window, |tally| {
                     sample.tally(&mut tally.steps[step], &result);
                 });
-                result.map_or_else(Outcome::Failed, |()| Outcome::Ok)
+                result.map_or_else(StepOutcome::Failed, |()| StepOutcome::Ok)
             }
             Err(outcome) => {
-                desk.tally(window, |tally| not_sent(tally, step, &outcome));
+                state.with_tally(window, |tally| tally_not_sent(tally, step, &outcome));
                 outcome
             }
         };
-        self.done[step] |= def.once && matches!(outcome, Outcome::Ok);
-        ControlFlow::Continue(journey.ended(step, &outcome, took, observer))
+        self.completed_once[step] |= def.once && matches!(outcome, StepOutcome::Ok);
+        ControlFlow::Continue(progress.record_step(step, &outcome, took, observer))
     }
 
-    /// Who sends what was built.
-    fn sender<'a, O: Observer>(
+    /// Returns the loop that sends the request which was built.
+    fn request_loop<'a, O: IterationObserver>(
         &'a mut self,
-        step: usize,
-        def: &'a StepDef,
-        window: Window,
-        desk: &'a Desk,
+        context: StepContext<'a>,
         observer: &'a mut O,
-    ) -> Sender<'a, T, O> {
+    ) -> RequestLoop<'a, T, O> {
         let chain = self
             .chain
             .as_deref_mut()
             .unwrap_or_else(|| unreachable!("a request was built"));
-        Sender {
-            step,
-            def,
-            window,
-            desk,
+        RequestLoop {
+            context,
             request: &self.request,
-            transport: self.transport.as_mut().unwrap_or_else(lost),
+            transport: self.transport.as_mut().unwrap_or_else(missing_transport),
             chain,
             observer,
         }
     }
 
     /// Runs one step that sends for itself; whether it was executed.
-    async fn run<O: Observer>(
+    async fn run_async_step<O: IterationObserver>(
         &mut self,
-        step: usize,
-        def: &StepDef,
-        window: Window,
-        journey: &mut Journey,
-        desk: &Rc<Desk>,
+        context: StepContext<'_>,
+        progress: &mut IterationProgress,
         observer: &mut O,
     ) -> bool {
-        if let Err(outcome) = self.draw(step, O::RUNS_ALL, desk) {
-            desk.tally(window, |tally| not_sent(tally, step, &outcome));
-            return journey.ended(step, &outcome, None, observer);
+        let StepContext {
+            step,
+            def,
+            window,
+            state,
+        } = context;
+        if let Err(outcome) = self.draw_step(context, O::FORCES_ALL_STEPS) {
+            state.with_tally(window, |tally| tally_not_sent(tally, step, &outcome));
+            return progress.record_step(step, &outcome, None, observer);
         }
-        let transport = self.transport.take().unwrap_or_else(lost);
-        let account = Account::new(desk, window, step, O::EXCHANGES);
-        let line = Line::new(transport, def, account);
+        let transport = self.transport.take().unwrap_or_else(missing_transport);
+        let account = RequestLog::new(state, window, step, O::KEPT_EXCHANGES);
+        let line = StepClient::new(transport, def, account);
         let mut http = Http::new(Box::new(line));
-        let ran = self.lend(step, &mut http, window, desk).await;
+        let ran = self.poll_step_function(context, &mut http).await;
         let wire: Box<dyn Any> = http.into_wire();
         let (transport, mut account) = wire
-            .downcast::<Line<T>>()
-            .map_or_else(|_| lost(), |line| line.into_parts());
+            .downcast::<StepClient<T>>()
+            .map_or_else(|_| missing_transport(), |line| line.into_parts());
         self.transport = Some(transport);
-        let log = account.log();
+        let log = account.entries();
         for (request, exchange) in std::mem::take(&mut log.exchanges) {
-            observer.exchanged(step, &request, &exchange);
+            observer.on_exchange(step, &request, &exchange);
         }
         let mut checks = (0, 0);
         let outcome = match ran {
             Ok(Ok(())) => self
-                .check(step, None, &mut checks, window, desk)
-                .map_or_else(Outcome::Failed, |()| Outcome::Ok),
-            Ok(Err(Halt::Unmet(unmet))) => self.refused(step, unmet, desk),
-            Ok(Err(Halt::Failed(error))) => self.failed(step, log.failure(&error)),
-            Err(message) => self.failed(
+                .run_checks(context, None, &mut checks)
+                .map_or_else(StepOutcome::Failed, |()| StepOutcome::Ok),
+            Ok(Err(Halt::Unmet(unmet))) => self.handle_unmet(context, unmet),
+            Ok(Err(Halt::Failed(error))) => self.fail_step(step, log.failure_for(&error)),
+            Err(message) => self.fail_step(
                 step,
                 Failure::new(ErrorKind::StepPanic, format!("panicked: {message}")),
             ),
         };
         let result = match &outcome {
-            Outcome::Ok => Some(Ok(())),
-            Outcome::Failed(failure) => Some(Err(failure.clone())),
+            StepOutcome::Ok => Some(Ok(())),
+            StepOutcome::Failed(failure) => Some(Err(failure.clone())),
             _ => None,
         };
-        journey.paused += log.rested;
+        progress.paused += log.rested;
         let (first, service) = (log.first, log.service());
-        journey.sent |= service.is_some();
+        progress.sent |= service.is_some();
         let mut sample = None;
         if let (Some(service), Some(_)) = (service, &result) {
-            sample = Some(Sample {
+            sample = Some(StepSample {
                 service,
                 // A step that sent nothing leaves the delay to the next one.
-                response: service + journey.delay.take().unwrap_or_default(),
-                target: desk.plan.grading[step].target,
+                response: service + progress.delay.take().unwrap_or_default(),
+                target: state.plan.grading[step].target,
                 checks,
             });
         }
-        desk.tally(window, |tally| {
+        state.with_tally(window, |tally| {
             let steps = &mut tally.steps[step];
             match (sample, result) {
                 (Some(sample), Some(result)) => sample.tally(steps, &result),
-                (_, Some(result)) => without_request(steps, &result, checks),
-                (_, None) => not_sent(tally, step, &outcome),
+                (_, Some(result)) => tally_without_request(steps, &result, checks),
+                (_, None) => tally_not_sent(tally, step, &outcome),
             }
         });
-        self.done[step] |= def.once && matches!(outcome, Outcome::Ok);
-        journey.ended(step, &outcome, first.zip(service), observer)
+        self.completed_once[step] |= def.once && matches!(outcome, StepOutcome::Ok);
+        progress.record_step(step, &outcome, first.zip(service), observer)
     }
 
     /// Lends the thread to the function of a step each time it can go on. A panic is counted, and its
     /// message returned.
-    async fn lend(
+    async fn poll_step_function(
         &mut self,
-        step: usize,
+        context: StepContext<'_>,
         http: &mut Http,
-        window: Window,
-        desk: &Desk,
     ) -> Result<Result<(), Halt>, String> {
+        let StepContext {
+            step,
+            window,
+            state,
+            ..
+        } = context;
         let Self {
             chain: Some(chain),
             vu,
@@ -189,34 +205,35 @@ impl<T: Transport> VirtualUser<T> {
             return Ok(Ok(()));
         };
         vu.reseed(step, Purpose::Scenario);
-        let mut vu = Lent::new(vu, desk, window);
-        let mut function = desk.lend(step, || chain.run(step, &mut vu, http))?;
-        let ran = poll_fn(
-            |context| match desk.lend(step, || function.as_mut().poll(context)) {
+        let mut vu = VuGuard::new(vu, state, window);
+        let mut function = state.run_user_code(step, || chain.run(step, &mut vu, http))?;
+        let ran = poll_fn(|context| {
+            match state.run_user_code(step, || function.as_mut().poll(context)) {
                 Ok(Poll::Pending) => Poll::Pending,
                 Ok(Poll::Ready(ran)) => Poll::Ready(Ok(ran)),
                 Err(message) => Poll::Ready(Err(message)),
-            },
-        )
+            }
+        })
         .await;
         // What it still holds may be code of the scenario too.
-        desk.lend(step, || drop(function)).and(ran)
+        state.run_user_code(step, || drop(function)).and(ran)
     }
 
     /// Draws the step, unless it runs `always` or has run once and for all.
-    fn draw(&mut self, step: usize, always: bool, desk: &Desk) -> Result<(), Outcome> {
+    fn draw_step(&mut self, context: StepContext<'_>, always: bool) -> Result<(), StepOutcome> {
+        let StepContext { step, state, .. } = context;
         let Self {
             chain: Some(chain),
             vu,
             ..
         } = self
         else {
-            return Err(Outcome::NotDrawn);
+            return Err(StepOutcome::NotDrawn);
         };
-        if self.done[step] {
-            return Err(Outcome::Kept);
+        if self.completed_once[step] {
+            return Err(StepOutcome::AlreadyRun);
         }
-        let draw = desk.draws[step];
+        let draw = state.draws[step];
         if !draw.is_certain() && !always {
             vu.reseed(draw.key, Purpose::Weight);
             if !draw.contains(vu.random()) {
@@ -227,21 +244,21 @@ impl<T: Transport> VirtualUser<T> {
                         step,
                     },
                 );
-                return Err(Outcome::NotDrawn);
+                return Err(StepOutcome::NotDrawn);
             }
         }
         Ok(())
     }
 
     /// Draws the step and builds its request, or says why there is none.
-    fn build(
-        &mut self,
-        step: usize,
-        always: bool,
-        window: Window,
-        desk: &Desk,
-    ) -> Result<(), Outcome> {
-        self.draw(step, always, desk)?;
+    fn build_request(&mut self, context: StepContext<'_>, always: bool) -> Result<(), StepOutcome> {
+        let StepContext {
+            step,
+            window,
+            state,
+            ..
+        } = context;
+        self.draw_step(context, always)?;
         let Self {
             chain: Some(chain),
             vu,
@@ -249,65 +266,70 @@ impl<T: Transport> VirtualUser<T> {
             ..
         } = self
         else {
-            return Err(Outcome::NotDrawn);
+            return Err(StepOutcome::NotDrawn);
         };
         vu.reseed(step, Purpose::Scenario);
-        let built = desk.lend(step, || {
-            chain.build(step, &mut Lent::new(vu, desk, window), request)
+        let built = state.run_user_code(step, || {
+            chain.build(step, &mut VuGuard::new(vu, state, window), request)
         });
         match built {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(unmet)) => Err(self.refused(step, unmet, desk)),
+            Ok(Err(unmet)) => Err(self.handle_unmet(context, unmet)),
             Err(message) => {
                 let message = format!("panicked: {message}");
-                Err(self.failed(step, Failure::new(ErrorKind::StepPanic, message)))
+                Err(self.fail_step(step, Failure::new(ErrorKind::StepPanic, message)))
             }
         }
     }
 
     /// Empties the slot of a step that sends nothing, and says what became of it.
-    fn refused(&mut self, step: usize, unmet: Unmet, desk: &Desk) -> Outcome {
+    fn handle_unmet(&mut self, context: StepContext<'_>, unmet: Unmet) -> StepOutcome {
+        let StepContext { step, state, .. } = context;
         let (cause, outcome) = match unmet {
             Unmet::Invalid { reason } => {
                 let failure = Failure::new(ErrorKind::StepError, reason);
                 let root = RootCause::Invalid;
-                (Cause { root, step }, Outcome::Failed(failure))
+                (Cause { root, step }, StepOutcome::Failed(failure))
             }
             unmet @ Unmet::LeftOut { .. } => {
-                let skip = dependency(step, unmet, desk);
-                (skip.cause, Outcome::LeftOut(skip))
+                let skip = dependency_tally(step, unmet, state);
+                (skip.cause, StepOutcome::LeftOut(skip))
             }
             unmet => {
-                let skip = dependency(step, unmet, desk);
-                (skip.cause, Outcome::Skipped(skip))
+                let skip = dependency_tally(step, unmet, state);
+                (skip.cause, StepOutcome::Skipped(skip))
             }
         };
-        self.skip(step, cause);
+        self.skip_step(step, cause);
         outcome
     }
 
     /// Empties the slot of a step that failed.
-    fn failed(&mut self, step: usize, failure: Failure) -> Outcome {
+    fn fail_step(&mut self, step: usize, failure: Failure) -> StepOutcome {
         let root = RootCause::Failed;
-        self.skip(step, Cause { root, step });
-        Outcome::Failed(failure)
+        self.skip_step(step, Cause { root, step });
+        StepOutcome::Failed(failure)
     }
 
-    fn skip(&mut self, step: usize, cause: Cause) {
+    fn skip_step(&mut self, step: usize, cause: Cause) {
         if let Some(chain) = &mut self.chain {
             chain.skip(step, cause);
         }
     }
 
     /// Runs the checks of a step, counted as passed and failed; `status` is that of its answer.
-    fn check(
+    fn run_checks(
         &mut self,
-        step: usize,
+        context: StepContext<'_>,
         status: Option<StatusCode>,
         checks: &mut (u64, u64),
-        window: Window,
-        desk: &Desk,
     ) -> Result<(), Failure> {
+        let StepContext {
+            step,
+            window,
+            state,
+            ..
+        } = context;
         let Self {
             chain: Some(chain),
             vu,
@@ -320,8 +342,8 @@ impl<T: Transport> VirtualUser<T> {
             return Ok(());
         }
         let mut problem = None;
-        let ran = desk.lend(step, || {
-            let mut vu = Lent::new(vu, desk, window);
+        let ran = state.run_user_code(step, || {
+            let mut vu = VuGuard::new(vu, state, window);
             chain.check(step, &mut vu, &mut |name, result| match result {
                 Ok(()) => checks.0 += 1,
                 Err(reason) => {

@@ -1,11 +1,12 @@
-//! How a run ends: at its hard end at the latest, whatever servers and the scenario's code do.
+//! LoadOutcome a run ends: at its hard end at the latest, whatever servers and the scenario's code do.
 
 use super::health::freezing;
 use super::*;
-use crate::engine::{self, How, Staff};
+use crate::engine::{self, LoadOutcome, Workers};
 use crate::transport::{HttpTransport, Network};
 use loadtest_model::plan::GRACEFUL_STOP;
 use loadtest_tests::{Reply, Server};
+use std::ops::ControlFlow;
 
 /// A step whose own deadline is no help.
 fn patient() -> StepDef {
@@ -84,7 +85,7 @@ fn fixed_work_lasts_as_long_as_its_requests_may() {
 #[test]
 fn fixed_work_that_is_stopped_ends_the_graceful_time_later() {
     let load = Load::new(Shape::Iterations { count: 7, users: 2 });
-    let stop = Some((ms(1_000), Phase::Stopping));
+    let stop = Some((ms(1_000), RunPhase::Stopping));
     let ran = run_workers(load, vec![patient()], 1, &Control::new(), stop, never);
     let all = ran.all();
     assert_eq!((ran.done.planned, all.journey.cancelled), (2, 2));
@@ -93,7 +94,7 @@ fn fixed_work_that_is_stopped_ends_the_graceful_time_later() {
 
 #[test]
 fn a_stop_before_the_end_starts_the_graceful_time() {
-    let stop = Some((ms(1_950), Phase::Stopping));
+    let stop = Some((ms(1_950), RunPhase::Stopping));
     let load = rate(10.0, Duration::ZERO, ms(60_000));
     let ran = run_workers(load, vec![patient()], 1, &Control::new(), stop, never);
     let all = ran.all();
@@ -133,24 +134,27 @@ fn servers_that_drip_or_say_nothing_do_not_outlast_the_hard_end() {
         let (scenario, mut plan) = planned(users(2, Duration::ZERO, ms(200)), vec![patient()]);
         plan.graceful_stop = ms(100);
         let mut all = Tally::default();
-        let ended = engine::run(
+        let ended = engine::LoadRun {
             scenario,
-            &(Arc::new(()) as Shared),
-            &plan,
-            Staff::new(1, 1).unwrap(),
-            engine::start_of(1),
-            &Control::new(),
+            shared: &(Arc::new(()) as Shared),
+            plan: &plan,
+            workers: Workers::new(1, 1).unwrap(),
+            start: engine::common_start(1),
+            control: &Control::new(),
+        }
+        .run(
             move |user| HttpTransport::new(Arc::clone(&network), user),
             |frame| {
                 for window in frame.windows.all() {
                     all.merge(window);
                 }
+                ControlFlow::Continue(())
             },
         );
         let ended = ended.unwrap();
         assert_eq!(
-            (ended.how, ended.complete, ended.planned),
-            (How::Completed, true, 2)
+            (ended.outcome, ended.complete, ended.planned),
+            (LoadOutcome::Completed, true, 2)
         );
         assert_eq!((all.journey.started, all.journey.cancelled), (2, 2));
         assert!(ended.elapsed >= ms(300), "{:?}", ended.elapsed);

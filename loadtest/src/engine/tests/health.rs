@@ -114,7 +114,7 @@ fn a_stall_of_the_generator_makes_the_run_invalid_and_one_of_the_target_does_not
 fn arrivals_that_were_given_to_users_in_a_burst_are_begun_before_an_abort() {
     let mut load = rate(400.0, Duration::ZERO, ms(4_000));
     load.max_users = Some(1_000);
-    let abort = Some((ms(1_500), Phase::Aborting));
+    let abort = Some((ms(1_500), RunPhase::Aborting));
     // All who come before 0.9 s are free from then on, and there to be given the burst.
     let freezes = freezing(ms(1_000), ms(1_000));
     let script = move |at| {
@@ -143,7 +143,7 @@ fn stalling(at: Duration) -> (Duration, Result<&'static str, ErrorKind>) {
 #[test]
 fn a_stall_of_the_target_is_in_the_percentiles_as_arithmetic_has_it() {
     // 1,000 arrivals a second for ten seconds: 8,000 of them take 1 ms. The 2,000 of the stall take from 2 s
-    // down to next to nothing, evenly; so the 9,000th of all takes 1 s, and the 9,900th 1.9 s. How many users
+    // down to next to nothing, evenly; so the 9,000th of all takes 1 s, and the 9,900th 1.9 s. LoadOutcome many users
     // there are, and how many workers, must not matter: who finds none waits, and the wait counts.
     for (most, workers) in [(None, 1), (None, 3), (Some(100), 1), (Some(50), 2)] {
         let mut load = rate(1_000.0, Duration::ZERO, ms(10_000));
@@ -208,7 +208,7 @@ proptest! {
         most in 1_u32..40,
         answer in 0_u64..150,
         at in 0_u64..2_200,
-        phase in prop_oneof![Just(Phase::Stopping), Just(Phase::Aborting)],
+        phase in prop_oneof![Just(RunPhase::Stopping), Just(RunPhase::Aborting)],
         workers in 1_u32..4,
     ) {
         let mut load = rate(per_second, Duration::ZERO, ms(2_000));

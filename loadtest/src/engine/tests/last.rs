@@ -26,7 +26,7 @@ fn iterations(count: u64, users: u32) -> Load {
 fn run_until(
     load: Load,
     at: Duration,
-    phase: Phase,
+    phase: RunPhase,
     script: impl Fn(Duration) -> (Duration, Result<&'static str, ErrorKind>) + Send + Sync + 'static,
 ) -> Ran {
     let stop = Some((at, phase));
@@ -209,7 +209,7 @@ fn it_is_skipped_where_the_last_journey_left_nothing_to_use() {
 #[test]
 fn a_run_that_is_stopped_lets_users_leave() {
     let load = || users(4, NEVER, ms(600_000));
-    let ran = run_until(load(), ms(2_500), Phase::Stopping, |_| (ms(200), Ok("")));
+    let ran = run_until(load(), ms(2_500), RunPhase::Stopping, |_| (ms(200), Ok("")));
     let all = ran.all();
     assert_eq!((all.journey.ok, all.journey.cancelled), (52, 0));
     assert_eq!(came_to(&all.steps[1]), (4, 0));
@@ -217,7 +217,7 @@ fn a_run_that_is_stopped_lets_users_leave() {
 
     // before the headline begins, there is nothing to show it beside
     let load = users(4, ms(10_000), ms(600_000));
-    let ran = run_until(load, ms(6_000), Phase::Stopping, quick);
+    let ran = run_until(load, ms(6_000), RunPhase::Stopping, quick);
     ran.all();
     assert_eq!(came_to(&ran.windows.ramp.steps[1]), (3, 0));
     assert_eq!(came_to(&ran.windows.steady.steps[1]), (0, 0));
@@ -227,13 +227,15 @@ fn a_run_that_is_stopped_lets_users_leave() {
 fn what_an_abort_cuts_off_is_cancelled() {
     let load = || users(4, NEVER, ms(5_000));
     // within their journeys
-    let ran = run_until(load(), ms(2_500), Phase::Aborting, |_| (ms(20_000), Ok("")));
+    let ran = run_until(load(), ms(2_500), RunPhase::Aborting, |_| {
+        (ms(20_000), Ok(""))
+    });
     let all = ran.all();
     assert_eq!((all.journey.started, all.journey.cancelled), (4, 4));
     assert_eq!(came_to(&all.steps[1]), (0, 4));
 
     // as they leave
-    let ran = run_until(load(), ms(7_000), Phase::Aborting, |at| {
+    let ran = run_until(load(), ms(7_000), RunPhase::Aborting, |at| {
         (ms(if at < ms(5_000) { 500 } else { 20_000 }), Ok(""))
     });
     let all = ran.all();

@@ -1,7 +1,7 @@
 //! Thresholds that end a run: when they are looked at, and what the run does then.
 
 use super::*;
-use crate::engine::limits::Limits;
+use crate::engine::abort_thresholds::AbortThresholds;
 use loadtest_model::definition::{Bound, Comparator, Metric, Threshold};
 use loadtest_model::metrics::Broken;
 use loadtest_model::plan::ScopedThreshold;
@@ -30,13 +30,13 @@ fn given_up(
     load: Load,
     limits: &[(Option<usize>, Threshold)],
     script: impl Fn(Duration) -> (Duration, Result<&'static str, ErrorKind>) + Send + Sync + 'static,
-) -> (Option<Broken>, Tally, Done) {
+) -> (Option<Broken>, Tally, WorkerSummary) {
     let (scenario, mut plan) = planned(load, vec![step("a"), step("b")]);
     for (step, threshold) in limits {
         watch(&mut plan, *step, threshold.clone());
     }
     let schedule = Schedule::new(&plan.load);
-    let limits = RefCell::new(Limits::new(&plan, &schedule, 2));
+    let limits = RefCell::new(AbortThresholds::new(&plan, &schedule, 2));
     let (broken, windows) = (RefCell::new(None), RefCell::new(Windows::default()));
     let (control, own) = (Control::new(), Control::new());
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -47,7 +47,7 @@ fn given_up(
     let done = LocalSet::new().block_on(&runtime, async {
         let start = Instant::now() + ms(20);
         let script: Arc<Script> = Arc::new(script);
-        let crew = Crew {
+        let spec = WorkerSpec {
             crowded: false,
             scenario,
             shared: Arc::new(()) as Shared,
@@ -55,8 +55,8 @@ fn given_up(
             seed: 7,
             worker: 0,
             workers: 1,
-            busy: Arc::default(),
-            transport: Arc::new(move |_| Scripted {
+            occupancy: Arc::default(),
+            make_transport: Arc::new(move |_| Scripted {
                 script: Arc::clone(&script),
                 start,
                 seen: Arc::default(),
@@ -66,14 +66,14 @@ fn given_up(
             windows.borrow_mut().merge(&frame.windows);
             let mut broken = broken.borrow_mut();
             if broken.is_none() {
-                *broken = limits.borrow_mut().see(&frame);
+                *broken = limits.borrow_mut().check_second(&frame);
                 if broken.is_some() {
                     own.stop();
                 }
             }
         };
-        let orders = Orders::of(&control, &own);
-        work(crew, start, Pacer::on_runtime(), orders, report).await
+        let orders = StopSignals::new(&control, &own);
+        run_worker(spec, start, Pacer::with_runtime_timer(), orders, report).await
     });
     let mut all = Tally::default();
     for window in windows.borrow().all() {

@@ -14,9 +14,9 @@ mod senders;
 mod slowest;
 mod soak;
 
-use super::control::{Control, Orders, Phase};
+use super::control::{Control, RunPhase, StopSignals};
 use super::pacer::Pacer;
-use super::worker::{Crew, Done, work};
+use super::worker::{WorkerSpec, WorkerSummary, run_worker};
 use crate::chain::{
     Chain, Halt, Http, Local, Prepared, RawResponse, RequestBuf, Scenario, SetupContext,
     SetupError, Shared, Unmet, Vu,
@@ -176,7 +176,7 @@ impl Transport for Scripted {
 struct Ran {
     windows: Windows,
     frames: Vec<Frame>,
-    done: Done,
+    done: WorkerSummary,
     seen: Vec<Duration>,
 }
 
@@ -215,7 +215,7 @@ fn run_workers(
     steps: Vec<StepDef>,
     workers: u32,
     control: &Control,
-    stop: Option<(Duration, Phase)>,
+    stop: Option<(Duration, RunPhase)>,
     script: impl Fn(Duration) -> (Duration, Result<&'static str, ErrorKind>) + Send + Sync + 'static,
 ) -> Ran {
     let (scenario, plan) = planned(load, steps);
@@ -242,13 +242,13 @@ fn run_plan(
     plan: &Plan,
     workers: u32,
     control: &Control,
-    stop: Option<(Duration, Phase)>,
+    stop: Option<(Duration, RunPhase)>,
     script: impl Fn(Duration) -> (Duration, Result<&'static str, ErrorKind>) + Send + Sync + 'static,
 ) -> Ran {
     let script: Arc<Script> = Arc::new(script);
     let seen = Arc::new(Mutex::new(Vec::new()));
     let frames = Rc::new(RefCell::new(Vec::new()));
-    let mut done = Done::default();
+    let mut done = WorkerSummary::default();
     for worker in 0..workers {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -259,7 +259,7 @@ fn run_plan(
             // As in a real run, workers are there before the start.
             let start = Instant::now() + ms(20);
             let (script, seen) = (Arc::clone(&script), Arc::clone(&seen));
-            let crew = Crew {
+            let spec = WorkerSpec {
                 crowded: false,
                 scenario,
                 shared: Arc::new(()) as Shared,
@@ -267,8 +267,8 @@ fn run_plan(
                 seed: 7,
                 worker,
                 workers,
-                busy: Arc::default(),
-                transport: Arc::new(move |_| Scripted {
+                occupancy: Arc::default(),
+                make_transport: Arc::new(move |_| Scripted {
                     script: Arc::clone(&script),
                     start,
                     seen: Arc::clone(&seen),
@@ -278,7 +278,7 @@ fn run_plan(
                 let control = control.clone();
                 tokio::task::spawn_local(async move {
                     tokio::time::sleep_until(start + at).await;
-                    if phase == Phase::Aborting {
+                    if phase == RunPhase::Aborting {
                         control.abort();
                     } else {
                         control.stop();
@@ -287,11 +287,11 @@ fn run_plan(
             }
             let frames = Rc::clone(&frames);
             let report = move |frame| frames.borrow_mut().push(frame);
-            work(
-                crew,
+            run_worker(
+                spec,
                 start,
-                Pacer::on_runtime(),
-                Orders::of(control, &Control::new()),
+                Pacer::with_runtime_timer(),
+                StopSignals::new(control, &Control::new()),
                 report,
             )
             .await
@@ -449,7 +449,7 @@ fn dropped_arrivals_are_counted_in_the_window_they_were_due_in() {
 fn a_scenario_that_sends_nothing_neither_spins_nor_starves_the_clock() {
     let mut never = step("never");
     never.weight = 1e-9;
-    let stop = Some((ms(500), Phase::Stopping));
+    let stop = Some((ms(500), RunPhase::Stopping));
     let load = users(1, Duration::ZERO, ms(3_600_000));
     let ran = run_workers(load, vec![never], 1, &Control::new(), stop, quick);
     assert!(ran.all().journey.ok > 0);
@@ -611,7 +611,7 @@ fn a_stop_lets_requests_end_but_not_thinking() {
         max: ms(60_000),
     });
     let load = users(4, Duration::ZERO, ms(600_000));
-    let stop = Some((ms(2_500), Phase::Stopping));
+    let stop = Some((ms(2_500), RunPhase::Stopping));
     let ran = run_workers(
         load,
         vec![thinking, step("b")],
@@ -629,7 +629,7 @@ fn a_stop_lets_requests_end_but_not_thinking() {
 #[test]
 fn an_abort_cancels_what_is_in_flight() {
     let load = users(4, Duration::ZERO, ms(600_000));
-    let stop = Some((ms(2_500), Phase::Aborting));
+    let stop = Some((ms(2_500), RunPhase::Aborting));
     let ran = run_workers(load, vec![step("a")], 1, &Control::new(), stop, |_| {
         (ms(20_000), Ok(""))
     });

@@ -4,10 +4,10 @@ use super::{ms, prepare};
 use crate::chain::{
     Chain, Halt, Http, Local, RawResponse, RequestBuf, Scenario, Shared, Unmet, Vu,
 };
-use crate::engine::control::{Control, Orders};
+use crate::engine::control::{Control, StopSignals};
 use crate::engine::pacer::Pacer;
-use crate::engine::smoke::smoke;
-use crate::engine::worker::{Crew, work};
+use crate::engine::smoke::run_smoke_test;
+use crate::engine::worker::{WorkerSpec, run_worker};
 use crate::transport::{Call, Exchange, Failure, Received, Transport};
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
@@ -226,7 +226,7 @@ impl Case {
         let planned = paused(async {
             let start = Instant::now() + ms(20);
             let users_seen = Arc::clone(&seen);
-            let crew = Crew {
+            let spec = WorkerSpec {
                 scenario,
                 shared: self.shared(),
                 plan: Self::plan(scenario),
@@ -234,8 +234,8 @@ impl Case {
                 worker: 0,
                 workers: 1,
                 crowded: false,
-                busy: Arc::default(),
-                transport: Arc::new(move |_| Server {
+                occupancy: Arc::default(),
+                make_transport: Arc::new(move |_| Server {
                     script: Arc::clone(&script),
                     start,
                     sent: Arc::clone(&sent),
@@ -253,8 +253,8 @@ impl Case {
             let all = Rc::clone(&windows);
             let report =
                 move |frame: loadtest_model::metrics::Frame| all.borrow_mut().merge(&frame.windows);
-            let orders = Orders::of(&control, &Control::new());
-            work(crew, start, Pacer::on_runtime(), orders, report).await
+            let orders = StopSignals::new(&control, &Control::new());
+            run_worker(spec, start, Pacer::with_runtime_timer(), orders, report).await
         })
         .planned;
         let mut tally = Tally::default();
@@ -281,7 +281,7 @@ impl Case {
                 sent: Arc::default(),
                 seen: Arc::default(),
             };
-            smoke(scenario, &self.shared(), &Self::plan(scenario), server).await
+            run_smoke_test(scenario, &self.shared(), &Self::plan(scenario), server).await
         })
     }
 }

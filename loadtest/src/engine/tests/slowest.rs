@@ -112,7 +112,7 @@ fn the_slowest_of_a_run_are_those_of_all_its_seconds_and_workers() {
 
 #[test]
 fn a_journey_that_is_cut_off_is_not_among_the_slowest() {
-    let stop = Some((ms(500), Phase::Aborting));
+    let stop = Some((ms(500), RunPhase::Aborting));
     let load = rate(1.0, Duration::ZERO, ms(4_000));
     let load_ran = run_workers(load, vec![step("a")], 1, &Control::new(), stop, |_| {
         (ms(2_000), Ok(""))

@@ -3,7 +3,7 @@
 //! The library reads this table by itself, so that `cargo test` is guarded as well as `cargo loadtest`; all
 //! other tables are those of the tool.
 
-use super::class::Class;
+use super::class::AddressClass;
 use crate::transport::Host;
 use ipnet::IpNet;
 use std::collections::BTreeSet;
@@ -31,11 +31,11 @@ pub const KEYS: [&str; 9] = [
 pub struct Listed {
     /// The host, in its one spelling: a name in lower case without a final dot, or an address.
     pub host: String,
-    /// Whether the scheme is `https`, which is the default, or `http`.
+    /// True for `https`, which is the default; false for `http`.
     pub https: bool,
     /// The port; that of the scheme, where none is given.
     pub port: u16,
-    /// Who answers for the target, and agreed to it being tested.
+    /// The person who answers for the target and agreed to the test.
     pub owner: String,
     /// The most requests a second, those of redirects and retries included.
     pub max_rate: Option<f64>,
@@ -43,20 +43,20 @@ pub struct Listed {
     pub max_in_flight: Option<u32>,
     /// The longest load.
     pub max_duration: Option<Duration>,
-    /// The addresses that the host may stand for; without any, whatever it stands for before the run.
+    /// The addresses that the host may have. If empty, those that it has before the run.
     pub addresses: Vec<IpNet>,
-    /// Whether the target itself has to say that it may be tested.
+    /// True if the target itself must state that it may be tested.
     pub proof: bool,
     /// The line of the entry in its file.
     pub line: usize,
 }
 
-/// What is wrong with a file.
+/// A mistake in a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mistake {
     /// The line, counted from 1.
     pub line: usize,
-    /// What is wrong, and what to write instead.
+    /// The mistake, and the correct form.
     pub message: String,
 }
 
@@ -67,9 +67,9 @@ impl Listed {
     /// Every mistake in these entries, and text that is no TOML.
     pub fn read(text: &str) -> Result<Vec<Self>, Vec<Mistake>> {
         let source = Source::new(text);
-        let mut reader = Reader {
+        let mut reader = TargetsReader {
             source,
-            place: Place::Root,
+            place: TomlPosition::Root,
             header: None,
             key: Vec::new(),
             array: None,
@@ -80,18 +80,18 @@ impl Listed {
         let tokens = source.lex().into_vec();
         let mut broken: Vec<ParseError> = Vec::new();
         parse_document(&tokens, &mut reader, &mut broken);
-        let Reader {
+        let TargetsReader {
             entries,
             mut mistakes,
             ..
         } = reader;
         mistakes.extend(broken.iter().map(|error| Mistake {
-            line: line_at(text, error.unexpected().or(error.context())),
+            line: line_number(text, error.unexpected().or(error.context())),
             message: error.description().to_owned(),
         }));
         let mut all = Vec::new();
         for entry in entries {
-            all.extend(entry.finish(&mut mistakes));
+            all.extend(entry.into_target(&mut mistakes));
         }
         for (at, one) in all.iter().enumerate() {
             let same = |other: &&Self| {
@@ -131,66 +131,66 @@ impl Listed {
         }
     }
 
-    /// Whether the host may stand for `address`.
+    /// Returns whether the host may have `address`.
     pub(super) fn has(&self, address: IpAddr) -> bool {
         self.addresses.is_empty() || self.addresses.iter().any(|net| net.contains(&address))
     }
 }
 
-fn line_at(text: &str, span: Option<Span>) -> usize {
+fn line_number(text: &str, span: Option<Span>) -> usize {
     let before = span.and_then(|span| text.get(..span.start().min(text.len())));
     before.map_or(1, |before| before.matches('\n').count() + 1)
 }
 
 /// A value, as far as targets have such.
 #[derive(Debug, Clone, PartialEq)]
-enum Value {
+enum EntryValue {
     Text(String),
     Number(String),
-    List(Vec<Value>),
+    List(Vec<EntryValue>),
     Other(&'static str),
 }
 
 /// An entry while it is read.
 #[derive(Debug, Default)]
-struct Entry {
+struct TargetEntry {
     line: usize,
-    values: Vec<(String, Value, usize)>,
+    values: Vec<(String, EntryValue, usize)>,
 }
 
-/// Where in the file the parser is.
+/// The position of the parser in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum TomlPosition {
     /// Before the first table.
     Root,
-    /// In a table that is not of targets.
+    /// Within another table.
     Elsewhere,
-    /// In the last entry.
-    Entry,
+    /// Within the last entry.
+    TargetEntry,
 }
 
-struct Reader<'i> {
+struct TargetsReader<'i> {
     source: Source<'i>,
-    place: Place,
-    /// Whether the header of a table of an array is being read, and its names so far.
+    place: TomlPosition,
+    /// The header being read: whether it is a table of an array, and its names so far.
     header: Option<(bool, Vec<String>, Span)>,
     /// The key before the value.
     key: Vec<(String, Span)>,
     /// The list that is being read.
-    array: Option<Vec<Value>>,
-    /// How deep within lists and inline tables.
+    array: Option<Vec<EntryValue>>,
+    /// The depth of nested lists and inline tables.
     depth: usize,
-    entries: Vec<Entry>,
+    entries: Vec<TargetEntry>,
     mistakes: Vec<Mistake>,
 }
 
-impl Reader<'_> {
-    fn line(&self, span: Span) -> usize {
-        line_at(self.source.input(), Some(span))
+impl TargetsReader<'_> {
+    fn line_of(&self, span: Span) -> usize {
+        line_number(self.source.input(), Some(span))
     }
 
-    fn mistake(&mut self, span: Span, message: impl Into<String>) {
-        let line = self.line(span);
+    fn add_mistake(&mut self, span: Span, message: impl Into<String>) {
+        let line = self.line_of(span);
         self.mistakes.push(Mistake {
             line,
             message: message.into(),
@@ -202,23 +202,23 @@ impl Reader<'_> {
             return;
         };
         let is_ours = names.first().is_some_and(|name| name == "targets");
-        self.place = Place::Elsewhere;
+        self.place = TomlPosition::Elsewhere;
         if is_ours && is_array && names.len() == 1 {
-            self.place = Place::Entry;
-            let line = self.line(span);
-            self.entries.push(Entry {
+            self.place = TomlPosition::TargetEntry;
+            let line = self.line_of(span);
+            self.entries.push(TargetEntry {
                 line,
                 values: Vec::new(),
             });
         } else if is_ours {
-            self.mistake(
+            self.add_mistake(
                 span,
                 "a target is an entry of a list; write `[[targets]]` on a line of its own, and its keys below",
             );
         }
     }
 
-    fn keep(&mut self, value: Value) {
+    fn store_value(&mut self, value: EntryValue) {
         if self.depth > 1 {
             return;
         }
@@ -230,14 +230,14 @@ impl Reader<'_> {
         let Some((name, span)) = key.first().cloned() else {
             return;
         };
-        if self.place == Place::Entry {
-            let line = self.line(span);
+        if self.place == TomlPosition::TargetEntry {
+            let line = self.line_of(span);
             let whole: Vec<_> = key.into_iter().map(|(name, _)| name).collect();
             if let Some(entry) = self.entries.last_mut() {
                 entry.values.push((whole.join("."), value, line));
             }
-        } else if name == "targets" && self.place == Place::Root {
-            self.mistake(
+        } else if name == "targets" && self.place == TomlPosition::Root {
+            self.add_mistake(
                 span,
                 "a target is an entry of a list; write `[[targets]]` on a line of its own, and its keys below",
             );
@@ -245,7 +245,7 @@ impl Reader<'_> {
     }
 }
 
-impl EventReceiver for Reader<'_> {
+impl EventReceiver for TargetsReader<'_> {
     fn std_table_open(&mut self, span: Span, _: &mut dyn ErrorSink) {
         self.header = Some((false, Vec::new(), span));
     }
@@ -282,12 +282,12 @@ impl EventReceiver for Reader<'_> {
         let raw = toml_parser::Raw::new_unchecked(raw.as_str(), encoding, span);
         let mut text = String::new();
         let value = match raw.decode_scalar(&mut text, error) {
-            ScalarKind::String => Value::Text(text),
-            ScalarKind::Integer(_) | ScalarKind::Float => Value::Number(text),
-            ScalarKind::Boolean(_) => Value::Other("a boolean"),
-            ScalarKind::DateTime => Value::Other("a date"),
+            ScalarKind::String => EntryValue::Text(text),
+            ScalarKind::Integer(_) | ScalarKind::Float => EntryValue::Number(text),
+            ScalarKind::Boolean(_) => EntryValue::Other("a boolean"),
+            ScalarKind::DateTime => EntryValue::Other("a date"),
         };
-        self.keep(value);
+        self.store_value(value);
     }
 
     fn array_open(&mut self, _: Span, _: &mut dyn ErrorSink) -> bool {
@@ -302,9 +302,9 @@ impl EventReceiver for Reader<'_> {
         self.depth -= 1;
         if self.depth == 0 {
             let list = self.array.take().unwrap_or_default();
-            self.keep(Value::List(list));
+            self.store_value(EntryValue::List(list));
         } else {
-            self.keep(Value::Other("a list"));
+            self.store_value(EntryValue::Other("a list"));
         }
     }
 
@@ -315,13 +315,13 @@ impl EventReceiver for Reader<'_> {
 
     fn inline_table_close(&mut self, _: Span, _: &mut dyn ErrorSink) {
         self.depth -= 1;
-        self.keep(Value::Other("a table"));
+        self.store_value(EntryValue::Other("a table"));
     }
 }
 
-impl Entry {
+impl TargetEntry {
     /// The target, unless something is wrong with it.
-    fn finish(self, mistakes: &mut Vec<Mistake>) -> Option<Listed> {
+    fn into_target(self, mistakes: &mut Vec<Mistake>) -> Option<Listed> {
         let before = mistakes.len();
         let mut listed = Listed {
             host: String::new(),
@@ -339,7 +339,7 @@ impl Entry {
         let mut port = None;
         for (key, value, line) in &self.values {
             let told = if seen.insert(key.clone()) {
-                listed.set(key, value, &mut port)
+                listed.set_key(key, value, &mut port)
             } else {
                 Err(format!("`{key}` stands twice in this target"))
             };
@@ -367,11 +367,16 @@ impl Entry {
 }
 
 impl Listed {
-    fn set(&mut self, key: &str, value: &Value, port: &mut Option<u16>) -> Result<(), String> {
+    fn set_key(
+        &mut self,
+        key: &str,
+        value: &EntryValue,
+        port: &mut Option<u16>,
+    ) -> Result<(), String> {
         match key {
-            "host" => self.host = host(text(key, value)?)?,
+            "host" => self.host = parse_host(text_value(key, value)?)?,
             "scheme" => {
-                self.https = match text(key, value)? {
+                self.https = match text_value(key, value)? {
                     "https" => true,
                     "http" => false,
                     other => {
@@ -382,20 +387,20 @@ impl Listed {
                 }
             }
             "port" => {
-                *port = Some(number(key, value, "443").map_err(|_| {
+                *port = Some(positive_number(key, value, "443").map_err(|_| {
                     "`port` is a number from 1 to 65535; write for example `port = 443`".to_owned()
                 })?);
             }
-            "owner" => match text(key, value)?.trim() {
+            "owner" => match text_value(key, value)?.trim() {
                 "" => {
                     return Err("`owner` is empty; name whoever answers for the target".to_owned());
                 }
                 owner => owner.clone_into(&mut self.owner),
             },
-            "max_rate" => self.max_rate = Some(rate(text(key, value)?)?),
-            "max_in_flight" => self.max_in_flight = Some(number(key, value, "200")?),
+            "max_rate" => self.max_rate = Some(parse_rate(text_value(key, value)?)?),
+            "max_in_flight" => self.max_in_flight = Some(positive_number(key, value, "200")?),
             "max_duration" => {
-                let written = text(key, value)?;
+                let written = text_value(key, value)?;
                 let wrong = || {
                     format!("`max_duration = \"{written}\"` is no time; write for example `30m`")
                 };
@@ -407,13 +412,13 @@ impl Listed {
                 );
             }
             "addresses" => {
-                let Value::List(list) = value else {
+                let EntryValue::List(list) = value else {
                     return Err(
                         "`addresses` is a list: `addresses = [\"10.20.0.0/16\"]`".to_owned()
                     );
                 };
                 for one in list {
-                    self.addresses.push(net(text(key, one)?)?);
+                    self.addresses.push(parse_net(text_value(key, one)?)?);
                 }
                 if list.is_empty() {
                     return Err(
@@ -422,7 +427,7 @@ impl Listed {
                     );
                 }
             }
-            "proof" => match text(key, value)? {
+            "proof" => match text_value(key, value)? {
                 "well-known" => self.proof = true,
                 other => {
                     return Err(format!(
@@ -431,7 +436,7 @@ impl Listed {
                 }
             },
             _ => {
-                let near = KEYS.iter().find(|known| is_near(key, known));
+                let near = KEYS.iter().find(|known| is_one_edit_away(key, known));
                 return Err(match near {
                     Some(near) => format!("unknown key `{key}`; did you mean `{near}`?"),
                     None => format!(
@@ -445,25 +450,25 @@ impl Listed {
     }
 }
 
-fn text<'v>(key: &str, value: &'v Value) -> Result<&'v str, String> {
+fn text_value<'v>(key: &str, value: &'v EntryValue) -> Result<&'v str, String> {
     match value {
-        Value::Text(text) => Ok(text),
-        Value::Number(digits) => Err(format!(
+        EntryValue::Text(text) => Ok(text),
+        EntryValue::Number(digits) => Err(format!(
             "`{key}` is text; write it in quotes: `\"{digits}\"`"
         )),
-        Value::List(_) => Err(format!("`{key}` is text, not a list")),
-        Value::Other(kind) => Err(format!("`{key}` is text, not {kind}")),
+        EntryValue::List(_) => Err(format!("`{key}` is text, not a list")),
+        EntryValue::Other(kind) => Err(format!("`{key}` is text, not {kind}")),
     }
 }
 
 /// A whole number above zero.
-fn number<T: std::str::FromStr + Default + PartialEq>(
+fn positive_number<T: std::str::FromStr + Default + PartialEq>(
     key: &str,
-    value: &Value,
+    value: &EntryValue,
     example: &str,
 ) -> Result<T, String> {
     let digits = match value {
-        Value::Number(digits) => digits.replace('_', ""),
+        EntryValue::Number(digits) => digits.replace('_', ""),
         _ => String::new(),
     };
     let number = digits.parse().ok().filter(|number| *number != T::default());
@@ -473,7 +478,7 @@ fn number<T: std::str::FromStr + Default + PartialEq>(
 }
 
 /// `200/s`, `30/m`: a second.
-pub(super) fn rate(text: &str) -> Result<f64, String> {
+pub(super) fn parse_rate(text: &str) -> Result<f64, String> {
     let wrong = || format!("`max_rate = \"{text}\"` is no rate; write for example `200/s`");
     let (number, unit) = text.split_once('/').ok_or_else(wrong)?;
     let number: f64 = number.trim().parse().map_err(|_| wrong())?;
@@ -490,7 +495,7 @@ pub(super) fn rate(text: &str) -> Result<f64, String> {
 }
 
 /// A host alone, in its one spelling.
-fn host(text: &str) -> Result<String, String> {
+fn parse_host(text: &str) -> Result<String, String> {
     if text.contains("://") || text.contains('/') {
         return Err(format!(
             "`host = \"{text}\"` is more than a host; scheme and port have keys of their own"
@@ -509,7 +514,7 @@ fn host(text: &str) -> Result<String, String> {
     };
     let host = Host::parse(&written).map_err(|reason| format!("`host = \"{text}\"`: {reason}"))?;
     if let Host::Address(address) = &host
-        && let Class::Never(what) = Class::of(*address)
+        && let AddressClass::Never(what) = AddressClass::of(*address)
     {
         return Err(format!(
             "`host = \"{text}\"` is {what}, which is never tested"
@@ -518,15 +523,15 @@ fn host(text: &str) -> Result<String, String> {
     Ok(host.to_string())
 }
 
-fn net(text: &str) -> Result<IpNet, String> {
+fn parse_net(text: &str) -> Result<IpNet, String> {
     let alone = text.parse::<IpAddr>().map(IpNet::from);
     alone.or_else(|_| text.parse()).map_err(|_| {
         format!("`{text}` is neither an address nor a network; write for example `10.20.0.0/16`")
     })
 }
 
-/// Whether one is the other with a letter too few, too many, wrong, or swapped.
-fn is_near(word: &str, known: &str) -> bool {
+/// Returns whether the words differ by one letter that is missing, added, wrong or swapped.
+fn is_one_edit_away(word: &str, known: &str) -> bool {
     strsim::damerau_levenshtein(word, known) <= 2 && word.len() > 2
 }
 

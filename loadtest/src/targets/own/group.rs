@@ -11,20 +11,20 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 
 /// Ends its group with a word, and a second later without one. Signals to the group are not for it.
-const LEADER: &str = "trap '' HUP INT TERM; read -r _; kill -TERM 0; sleep 1; kill -KILL 0";
+const LEADER_SCRIPT: &str = "trap '' HUP INT TERM; read -r _; kill -TERM 0; sleep 1; kill -KILL 0";
 
 /// A process group; dropping it ends all that is in it.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(super) struct ProcessGroup {
     /// It holds the writing end of the pipe.
     leader: Child,
 }
 
-impl Group {
+impl ProcessGroup {
     /// An empty group, where there is a shell to lead it.
     pub(super) fn new() -> Option<Self> {
         let leader = Command::new("/bin/sh")
-            .args(["-c", LEADER])
+            .args(["-c", LEADER_SCRIPT])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -36,14 +36,14 @@ impl Group {
     }
 
     /// Lets `command` start within the group.
-    pub(super) fn admit(&self, command: &mut Command) {
+    pub(super) fn add_command(&self, command: &mut Command) {
         if let Ok(group) = i32::try_from(self.leader.id()) {
             command.process_group(group);
         }
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         // Until the leader is waited for, nobody else can have its number.
         if let Ok(group) = i32::try_from(self.leader.id()) {

@@ -6,8 +6,8 @@ mod process;
 mod ready;
 mod serve;
 
-use process::Process;
-use ready::Probe;
+use process::ChildProcess;
+use ready::ReadyProbe;
 use serve::InProcess;
 pub use serve::ServerEnd;
 use std::future::Future;
@@ -37,18 +37,18 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub struct Target {
     url: String,
-    server: Server,
+    server: TargetServer,
 }
 
 /// Whose the server is.
 #[derive(Debug)]
-enum Server {
+enum TargetServer {
     /// It was there before us and stays.
     Foreign,
     /// A child of ours.
-    Child(Process),
+    Child(ChildProcess),
     /// A thread of ours.
-    Inside(InProcess),
+    InsideProcess(InProcess),
 }
 
 impl Target {
@@ -59,7 +59,7 @@ impl Target {
             program: program.into(),
             args: Vec::new(),
             env: Vec::new(),
-            probe: Probe::Connect,
+            probe: ReadyProbe::Connect,
             within: Duration::from_secs(10),
         }
     }
@@ -92,7 +92,7 @@ impl Target {
         let (server, address) = InProcess::start(serve)?;
         Ok(Self {
             url: format!("http://{address}"),
-            server: Server::Inside(server),
+            server: TargetServer::InsideProcess(server),
         })
     }
 
@@ -100,7 +100,7 @@ impl Target {
     pub fn external(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
-            server: Server::Foreign,
+            server: TargetServer::Foreign,
         }
     }
 
@@ -109,9 +109,9 @@ impl Target {
         &self.url
     }
 
-    /// Whether it runs inside this process.
+    /// Returns whether it runs inside this process.
     pub fn is_in_process(&self) -> bool {
-        matches!(self.server, Server::Inside(_))
+        matches!(self.server, TargetServer::InsideProcess(_))
     }
 
     /// Asks whether the process of the target, or its future, is still alive.
@@ -120,9 +120,9 @@ impl Target {
     /// How it ended, with its last output. A target that we did not start never fails here.
     pub fn check(&self) -> Result<(), TargetError> {
         let process = match &self.server {
-            Server::Foreign => return Ok(()),
-            Server::Inside(server) => return server.check(),
-            Server::Child(process) => process,
+            TargetServer::Foreign => return Ok(()),
+            TargetServer::InsideProcess(server) => return server.check(),
+            TargetServer::Child(process) => process,
         };
         match process.ended()? {
             None => Ok(()),
@@ -135,31 +135,31 @@ impl Target {
     }
 }
 
-/// How to start a [`Target`]; made by [`Target::binary`].
+/// A command that starts a [`Target`]; made by [`Target::binary`].
 #[derive(Debug, Clone)]
 #[must_use = "nothing is started before `start`"]
 pub struct TargetCommand {
     program: PathBuf,
     args: Vec<String>,
     env: Vec<(String, String)>,
-    probe: Probe,
+    probe: ReadyProbe,
     within: Duration,
 }
 
 impl TargetCommand {
-    /// Adds one argument, in which `{port}` stands for the port to listen on.
+    /// Adds one argument. `{port}` in it is replaced by the port to listen on.
     pub fn arg(mut self, arg: impl Into<String>) -> Self {
         self.args.push(arg.into());
         self
     }
 
-    /// Adds arguments, in which `{port}` stands for the port to listen on.
+    /// Adds arguments. `{port}` in them is replaced by the port to listen on.
     pub fn args<A: Into<String>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
         self.args.extend(args.into_iter().map(Into::into));
         self
     }
 
-    /// Sets an environment variable, in whose value `{port}` stands for the port to listen on.
+    /// Sets an environment variable. `{port}` in its value is replaced by the port to listen on.
     pub fn env(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.env.push((key.into(), value.into()));
         self
@@ -168,11 +168,11 @@ impl TargetCommand {
     /// The target is ready when a `GET` of `path` answers with a 2xx; otherwise it is ready as soon
     /// as it accepts a connection.
     pub fn ready(mut self, path: impl Into<String>) -> Self {
-        self.probe = Probe::get(path.into());
+        self.probe = ReadyProbe::get(path.into());
         self
     }
 
-    /// How long the target may take until it is ready: 10 s where nothing is said.
+    /// Sets the time limit for the target to become ready; the default is 10 s.
     pub fn ready_within(mut self, within: Duration) -> Self {
         self.within = within;
         self
@@ -186,16 +186,16 @@ impl TargetCommand {
     /// # Errors
     /// What went wrong, and what the process printed last.
     pub fn start(self) -> Result<Target, TargetError> {
-        let told = |text: &String| text.contains(PORT);
+        let told = |text: &String| text.contains(PORT_PLACEHOLDER);
         if !self.args.iter().any(told) && !self.env.iter().any(|(_, value)| told(value)) {
             return Err(TargetError::PortUnused {
-                program: name(&self.program),
+                program: program_name(&self.program),
             });
         }
-        for _ in 1..ATTEMPTS {
+        for _ in 1..MAX_PORT_ATTEMPTS {
             let port = free_port()?;
             match self.start_on(port) {
-                Err(TargetError::Exited { output, .. }) if was_taken(port, &output) => {}
+                Err(TargetError::Exited { output, .. }) if was_port_taken(port, &output) => {}
                 outcome => return outcome,
             }
         }
@@ -203,19 +203,23 @@ impl TargetCommand {
     }
 
     fn start_on(&self, port: u16) -> Result<Target, TargetError> {
-        let program = name(&self.program);
+        let program = program_name(&self.program);
         let number = port.to_string();
         let mut command = Command::new(&self.program);
-        command.args(self.args.iter().map(|arg| arg.replace(PORT, &number)));
+        command.args(
+            self.args
+                .iter()
+                .map(|arg| arg.replace(PORT_PLACEHOLDER, &number)),
+        );
         // The output is only ever shown as text, so its colours would be noise.
         command.env("NO_COLOR", "1");
         for (key, value) in &self.env {
-            command.env(key, value.replace(PORT, &number));
+            command.env(key, value.replace(PORT_PLACEHOLDER, &number));
         }
         let process =
-            Process::spawn(command, program.clone()).map_err(|error| TargetError::Start {
+            ChildProcess::spawn(command, program.clone()).map_err(|error| TargetError::Start {
                 program: self.program.clone(),
-                hint: hint(&error),
+                hint: start_hint(&error),
                 error,
             })?;
 
@@ -223,7 +227,7 @@ impl TargetCommand {
         let started = Instant::now();
         loop {
             let left = self.within.saturating_sub(started.elapsed());
-            let answer = self.probe.ask(address, left);
+            let answer = self.probe.probe_once(address, left);
             // Asked last: what answers on the port of a dead child is somebody else.
             if let Some(status) = process.ended()? {
                 return Err(TargetError::Exited {
@@ -235,7 +239,7 @@ impl TargetCommand {
             let Err(answer) = answer else {
                 return Ok(Target {
                     url: format!("http://{address}"),
-                    server: Server::Child(process),
+                    server: TargetServer::Child(process),
                 });
             };
             if GIVEN_UP.load(Ordering::Relaxed) {
@@ -249,20 +253,19 @@ impl TargetCommand {
                     output: process.last_output(),
                 });
             }
-            thread::sleep(PAUSE);
+            thread::sleep(READY_POLL_INTERVAL);
         }
     }
 }
 
-/// What stands for the port in arguments and environment values.
-const PORT: &str = "{port}";
-/// How many ports are tried: between our finding a free one and the child's taking it, somebody else
-/// may have taken it.
-const ATTEMPTS: usize = 5;
+/// The placeholder for the port in arguments and environment values.
+const PORT_PLACEHOLDER: &str = "{port}";
+/// The most ports that are tried. Another process may take a free port before the child does.
+const MAX_PORT_ATTEMPTS: usize = 5;
 /// The pause between two questions whether the target is ready.
-const PAUSE: Duration = Duration::from_millis(10);
+const READY_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Whether the run is to end, so that nobody waits for a target any more.
+/// True if the run is to end, so that waiting for a target stops.
 static GIVEN_UP: AtomicBool = AtomicBool::new(false);
 
 /// Ends the wait for targets that are starting, in every thread.
@@ -279,9 +282,9 @@ pub enum TargetError {
     Start {
         /// The executable, as given.
         program: PathBuf,
-        /// What to do about it.
+        /// The remedy.
         hint: &'static str,
-        /// What the system said.
+        /// The error of the system.
         error: io::Error,
     },
     /// Nothing tells the target where to listen.
@@ -302,7 +305,7 @@ pub enum TargetError {
     Exited {
         /// The name of the executable.
         program: String,
-        /// How it ended.
+        /// Its exit status.
         status: ExitStatus,
         /// The last lines it printed.
         output: LastOutput,
@@ -315,9 +318,9 @@ pub enum TargetError {
     NotReady {
         /// The name of the executable.
         program: String,
-        /// How long it had.
+        /// The time limit.
         within: Duration,
-        /// What came back last: `GET /health answered 503`.
+        /// The last response: `GET /health answered 503`.
         answer: String,
         /// The last lines it printed.
         output: LastOutput,
@@ -333,27 +336,27 @@ pub enum TargetError {
     Died {
         /// The name of the executable.
         program: String,
-        /// How it ended.
+        /// Its exit status.
         status: ExitStatus,
         /// The last lines it printed.
         output: LastOutput,
     },
     /// No thread or runtime for a server in this process.
     #[error("cannot start a server in this process: {0}")]
-    Inside(io::Error),
+    InsideProcess(io::Error),
     /// A server in this process does not take connections.
     #[error(
         "the server in this process took no connection within {within:?}; \
          serve the listener that the closure is given, and do slow work before `Target::serve`"
     )]
     InsideNotReady {
-        /// How long it had.
+        /// The time limit.
         within: Duration,
     },
     /// The future of a server in this process ended.
     #[error("the server in this process died: {how}")]
     InsideDied {
-        /// What it returned, or the message of its panic.
+        /// The value it returned, or the message of its panic.
         how: String,
     },
     /// The system does not know the process any more.
@@ -361,15 +364,15 @@ pub enum TargetError {
     Unknown {
         /// The name of the executable.
         program: String,
-        /// What the system said.
+        /// The error of the system.
         error: io::Error,
     },
 }
 
 pub use process::LastOutput;
 
-/// What to do about a process that did not start.
-fn hint(error: &io::Error) -> &'static str {
+/// Returns the remedy for a process that did not start.
+fn start_hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::NotFound => {
             "; build it first, or name a binary of this package: \
@@ -381,7 +384,7 @@ fn hint(error: &io::Error) -> &'static str {
 }
 
 /// The name by which people know an executable.
-fn name(program: &Path) -> String {
+fn program_name(program: &Path) -> String {
     program
         .file_name()
         .unwrap_or(program.as_os_str())
@@ -396,8 +399,8 @@ fn free_port() -> Result<u16, TargetError> {
         .map_err(TargetError::NoPort)
 }
 
-/// Whether a child that ended did so because somebody else had its port.
-fn was_taken(port: u16, output: &LastOutput) -> bool {
+/// Returns whether a child ended since another process had its port.
+fn was_port_taken(port: u16, output: &LastOutput) -> bool {
     let said = output.as_str().to_ascii_lowercase();
     ["address already in use", "address in use", "eaddrinuse"]
         .iter()

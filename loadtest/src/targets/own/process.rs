@@ -2,7 +2,7 @@
 
 use super::TargetError;
 #[cfg(unix)]
-use super::group::Group;
+use super::group::ProcessGroup;
 use crate::redact;
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,21 +14,21 @@ use std::time::Duration;
 
 /// A running child; dropping it kills and reaps it, also while a panic unwinds.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(super) struct ChildProcess {
     /// The name by which people know it.
     pub(super) program: String,
     child: Mutex<Child>,
-    printed: Arc<Printed>,
-    /// What the child started goes with it.
+    printed: Arc<OutputBuffer>,
+    /// The group ends everything that the child started.
     #[cfg(unix)]
-    _group: Option<Group>,
+    _group: Option<ProcessGroup>,
 }
 
-impl Process {
+impl ChildProcess {
     /// Starts `command` without input, its output kept here.
     pub(super) fn spawn(mut command: Command, program: String) -> io::Result<Self> {
         #[cfg(unix)]
-        let group = Group::new().inspect(|group| group.admit(&mut command));
+        let group = ProcessGroup::new().inspect(|group| group.add_command(&mut command));
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -44,17 +44,17 @@ impl Process {
             _group: group,
         };
         if let Some(stdout) = stdout {
-            process.printed.follow(stdout)?;
+            process.printed.read_pipe(stdout)?;
         }
         if let Some(stderr) = stderr {
-            process.printed.follow(stderr)?;
+            process.printed.read_pipe(stderr)?;
         }
         Ok(process)
     }
 
-    /// How the child ended, once it has.
+    /// Returns the exit status of the child, once it has ended.
     pub(super) fn ended(&self) -> Result<Option<ExitStatus>, TargetError> {
-        lock(&self.child)
+        lock_ignoring_poison(&self.child)
             .try_wait()
             .map_err(|error| TargetError::Unknown {
                 program: self.program.clone(),
@@ -71,7 +71,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         let child = self.child.get_mut().unwrap_or_else(PoisonError::into_inner);
         // Both fail only for a child that is gone already, which is what is wanted.
@@ -93,7 +93,7 @@ impl LastOutput {
 }
 
 impl fmt::Display for LastOutput {
-    /// As the end of an error message: each line on its own, behind a bar.
+    /// Writes the end of an error message: each line on its own, behind a bar.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
             return f.write_str("; it printed nothing");
@@ -105,33 +105,33 @@ impl fmt::Display for LastOutput {
     }
 }
 
-/// How much of the output is kept, in bytes.
-const KEPT: usize = 64 * 1024;
-/// How many lines of it an error shows.
-const SHOWN: usize = 20;
-/// How long the pipes of a dead child are given to drain. They stay open for as long as a process
-/// that the child started holds them, and nobody waits for that one.
-const DRAIN: Duration = Duration::from_millis(500);
+/// The number of output bytes that are kept.
+const MAX_KEPT_OUTPUT: usize = 64 * 1024;
+/// The number of output lines in an error.
+const MAX_SHOWN_LINES: usize = 20;
+/// The time for the pipes of a dead child to drain. Processes that the child started may hold them open for
+/// longer.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// What a child printed: a buffer that two threads fill.
+/// The output of a child: a buffer that two threads fill.
 #[derive(Debug, Default)]
-struct Printed {
-    tail: Mutex<Tail>,
+struct OutputBuffer {
+    tail: Mutex<OutputTail>,
     closed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Tail {
+struct OutputTail {
     bytes: VecDeque<u8>,
-    /// How many pipes are still open.
+    /// The number of open pipes.
     open: usize,
 }
 
-impl Printed {
+impl OutputBuffer {
     /// Reads `pipe` to its end in a thread of its own.
-    fn follow(self: &Arc<Self>, mut pipe: impl Read + Send + 'static) -> io::Result<()> {
+    fn read_pipe(self: &Arc<Self>, mut pipe: impl Read + Send + 'static) -> io::Result<()> {
         let printed = Arc::clone(self);
-        lock(&self.tail).open += 1;
+        lock_ignoring_poison(&self.tail).open += 1;
         thread::Builder::new()
             .name("target output".into())
             .spawn(move || {
@@ -139,48 +139,48 @@ impl Printed {
                 loop {
                     match pipe.read(&mut chunk) {
                         Ok(0) => break,
-                        Ok(length) => lock(&printed.tail).push(&chunk[..length]),
+                        Ok(length) => lock_ignoring_poison(&printed.tail).push(&chunk[..length]),
                         Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                         Err(_) => break,
                     }
                 }
-                lock(&printed.tail).open -= 1;
+                lock_ignoring_poison(&printed.tail).open -= 1;
                 printed.closed.notify_all();
             })?;
         Ok(())
     }
 
     fn wait_for_end(&self) {
-        let tail = lock(&self.tail);
+        let tail = lock_ignoring_poison(&self.tail);
         drop(
             self.closed
-                .wait_timeout_while(tail, DRAIN, |tail| tail.open > 0),
+                .wait_timeout_while(tail, DRAIN_TIMEOUT, |tail| tail.open > 0),
         );
     }
 
     fn last_lines(&self) -> LastOutput {
-        lock(&self.tail).last_lines()
+        lock_ignoring_poison(&self.tail).last_lines()
     }
 }
 
-impl Tail {
+impl OutputTail {
     fn push(&mut self, chunk: &[u8]) {
         self.bytes.extend(chunk);
-        let surplus = self.bytes.len().saturating_sub(KEPT);
+        let surplus = self.bytes.len().saturating_sub(MAX_KEPT_OUTPUT);
         self.bytes.drain(..surplus);
     }
 
     fn last_lines(&mut self) -> LastOutput {
         let text = String::from_utf8_lossy(self.bytes.make_contiguous());
         let lines: Vec<&str> = text.trim_end().lines().collect();
-        let mut shown = lines[lines.len().saturating_sub(SHOWN)..].join("\n");
+        let mut shown = lines[lines.len().saturating_sub(MAX_SHOWN_LINES)..].join("\n");
         shown.retain(|c| !c.is_control() || matches!(c, '\n' | '\t'));
-        LastOutput(redact::text(&shown).into_owned())
+        LastOutput(redact::redact_text(&shown).into_owned())
     }
 }
 
 /// Locks, whatever a panicking thread left: all that is kept here is valid at any time.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_ignoring_poison<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -190,30 +190,30 @@ mod tests {
 
     #[test]
     fn only_the_end_of_a_long_output_is_kept() {
-        let mut tail = Tail::default();
+        let mut tail = OutputTail::default();
         for number in 0..100_000 {
             tail.push(format!("line {number}\n").as_bytes());
-            assert!(tail.bytes.len() <= KEPT);
+            assert!(tail.bytes.len() <= MAX_KEPT_OUTPUT);
         }
         let shown = tail.last_lines();
-        assert_eq!(shown.as_str().lines().count(), SHOWN);
+        assert_eq!(shown.as_str().lines().count(), MAX_SHOWN_LINES);
         assert!(shown.as_str().starts_with("line 99980\n"));
         assert!(shown.as_str().ends_with("line 99999"));
     }
 
     #[test]
     fn a_chunk_larger_than_the_buffer_leaves_its_end() {
-        let mut tail = Tail::default();
-        let mut chunk = vec![b'a'; KEPT + 10];
+        let mut tail = OutputTail::default();
+        let mut chunk = vec![b'a'; MAX_KEPT_OUTPUT + 10];
         chunk.extend(b"\nend");
         tail.push(&chunk);
-        assert_eq!(tail.bytes.len(), KEPT);
+        assert_eq!(tail.bytes.len(), MAX_KEPT_OUTPUT);
         assert!(tail.last_lines().as_str().ends_with("\nend"));
     }
 
     #[test]
     fn broken_text_and_control_characters_are_shown_as_text() {
-        let mut tail = Tail::default();
+        let mut tail = OutputTail::default();
         tail.push(b"\x1b]0;title\x07caf\xe9\r\n\tindented\n\n");
         assert_eq!(
             tail.last_lines().as_str(),

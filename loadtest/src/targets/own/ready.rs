@@ -1,12 +1,12 @@
-//! Asks whether a server is ready.
+//! Probes whether a server is ready.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// What makes a target ready.
+/// The probe that finds a target ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Probe {
+pub(super) enum ReadyProbe {
     /// It accepts a connection.
     Connect,
     /// It answers a `GET` of this path with a 2xx.
@@ -14,9 +14,9 @@ pub(super) enum Probe {
 }
 
 /// The longest that one question may take.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
-impl Probe {
+impl ReadyProbe {
     pub(super) fn get(path: String) -> Self {
         if path.starts_with('/') {
             Self::Get(path)
@@ -26,15 +26,15 @@ impl Probe {
     }
 
     /// Asks once, for at most `left`; the error says what came back instead.
-    pub(super) fn ask(&self, address: SocketAddr, left: Duration) -> Result<(), String> {
+    pub(super) fn probe_once(&self, address: SocketAddr, left: Duration) -> Result<(), String> {
         // Zero is no valid timeout.
-        let patience = left.clamp(Duration::from_millis(1), PATIENCE);
-        let stream = connect(address, patience)
+        let patience = left.clamp(Duration::from_millis(1), PROBE_TIMEOUT);
+        let stream = open_stream(address, patience)
             .map_err(|error| format!("no connection to {address} ({error})"))?;
         let Self::Get(path) = self else {
             return Ok(());
         };
-        match status(stream, address, path, patience) {
+        match request_status(stream, address, path, patience) {
             Ok(200..=299) => Ok(()),
             Ok(status) => Err(format!("GET {path} answered {status}")),
             Err(error) => Err(format!("GET {path} was not answered ({error})")),
@@ -42,7 +42,7 @@ impl Probe {
     }
 }
 
-fn connect(address: SocketAddr, patience: Duration) -> io::Result<TcpStream> {
+fn open_stream(address: SocketAddr, patience: Duration) -> io::Result<TcpStream> {
     let stream = TcpStream::connect_timeout(&address, patience)?;
     // While nobody listens, the system may pick the very port we call as the one we call from; TCP
     // then connects the socket to itself.
@@ -53,7 +53,7 @@ fn connect(address: SocketAddr, patience: Duration) -> io::Result<TcpStream> {
 }
 
 /// Sends the request and reads no more than the status line.
-fn status(
+fn request_status(
     mut stream: TcpStream,
     address: SocketAddr,
     path: &str,
@@ -96,7 +96,7 @@ mod tests {
             stream.write_all(answer).unwrap();
             String::from_utf8(request).unwrap()
         });
-        let outcome = Probe::get("health".into()).ask(address, PATIENCE);
+        let outcome = ReadyProbe::get("health".into()).probe_once(address, PROBE_TIMEOUT);
         let request = server.join().unwrap();
         assert!(request.starts_with("GET /health HTTP/1.1\r\n"), "{request}");
         assert!(request.contains(&format!("\r\nhost: {address}\r\n")));
@@ -130,9 +130,14 @@ mod tests {
     fn a_closed_port_is_not_ready() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
-        assert_eq!(Probe::Connect.ask(address, PATIENCE), Ok(()));
+        assert_eq!(
+            ReadyProbe::Connect.probe_once(address, PROBE_TIMEOUT),
+            Ok(())
+        );
         drop(listener);
-        let refused = Probe::Connect.ask(address, PATIENCE).unwrap_err();
+        let refused = ReadyProbe::Connect
+            .probe_once(address, PROBE_TIMEOUT)
+            .unwrap_err();
         assert!(refused.starts_with(&format!("no connection to {address}")));
     }
 }

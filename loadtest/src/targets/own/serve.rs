@@ -1,6 +1,6 @@
 //! A server inside this process: a thread with a runtime of its own, stopped with its owner.
 
-use super::{GIVEN_UP, PAUSE, TargetError};
+use super::{GIVEN_UP, READY_POLL_INTERVAL, TargetError};
 use crate::redact;
 use std::any::Any;
 use std::convert::Infallible;
@@ -16,14 +16,14 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-/// How long the server may take until it takes connections.
-const WITHIN: Duration = Duration::from_secs(10);
-/// How long one question may take.
-const PATIENCE: Duration = Duration::from_millis(250);
-/// How long the thread is given to end; one that blocks is left behind.
-const FAREWELL: Duration = Duration::from_secs(2);
+/// The time limit for the server to accept connections.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time limit of one attempt to connect.
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(250);
+/// The time limit for the thread to end; one that blocks is left behind.
+const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What the future of a server may return; a server that returns at all has died.
+/// A return value of a server's future. A server that returns at all has died.
 pub trait ServerEnd {
     /// The end in words.
     fn in_words(self) -> String;
@@ -53,14 +53,14 @@ impl<T, E: fmt::Display> ServerEnd for Result<T, E> {
 /// The thread of a server; dropping it stops the server, also while a panic unwinds.
 #[derive(Debug)]
 pub(super) struct InProcess {
-    state: Arc<State>,
+    state: Arc<ServerState>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    /// How the future ended, once it has.
+struct ServerState {
+    /// The way the future ended, once it has.
     death: Mutex<Option<String>>,
 }
 
@@ -75,24 +75,26 @@ impl InProcess {
             std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(TargetError::NoPort)?;
         listener
             .set_nonblocking(true)
-            .map_err(TargetError::Inside)?;
+            .map_err(TargetError::InsideProcess)?;
         let address = listener.local_addr().map_err(TargetError::NoPort)?;
-        let state = Arc::new(State::default());
+        let state = Arc::new(ServerState::default());
         let (stop, stopped) = oneshot::channel();
         let theirs = Arc::clone(&state);
         let thread = thread::Builder::new()
             .name("target".to_owned())
             .spawn(move || {
-                let served = catch_unwind(AssertUnwindSafe(|| run(listener, serve, stopped)));
+                let served = catch_unwind(AssertUnwindSafe(|| {
+                    serve_until_stopped(listener, serve, stopped)
+                }));
                 let death = match served {
                     Ok(Ok(None)) => return,
                     Ok(Ok(Some(end))) => end,
                     Ok(Err(error)) => error.to_string(),
-                    Err(panic) => format!("it panicked: {}", message(&*panic)),
+                    Err(panic) => format!("it panicked: {}", panic_text(&*panic)),
                 };
-                *theirs.death() = Some(redact::text(&death).into_owned());
+                *theirs.death() = Some(redact::redact_text(&death).into_owned());
             })
-            .map_err(TargetError::Inside)?;
+            .map_err(TargetError::InsideProcess)?;
         let server = Self {
             state,
             stop: Some(stop),
@@ -102,7 +104,7 @@ impl InProcess {
         Ok((server, address))
     }
 
-    /// Whether the future still runs.
+    /// Returns an error if the future has ended.
     pub(super) fn check(&self) -> Result<(), TargetError> {
         match &*self.state.death() {
             None => Ok(()),
@@ -113,7 +115,7 @@ impl InProcess {
     fn wait_until_ready(&self, address: SocketAddr) -> Result<(), TargetError> {
         let started = Instant::now();
         loop {
-            let taken = takes_connections(address);
+            let taken = accepts_connections(address);
             self.check()?;
             if taken {
                 return Ok(());
@@ -123,10 +125,12 @@ impl InProcess {
                     program: "in this process".to_owned(),
                 });
             }
-            if started.elapsed() >= WITHIN {
-                return Err(TargetError::InsideNotReady { within: WITHIN });
+            if started.elapsed() >= START_TIMEOUT {
+                return Err(TargetError::InsideNotReady {
+                    within: START_TIMEOUT,
+                });
             }
-            thread::sleep(PAUSE);
+            thread::sleep(READY_POLL_INTERVAL);
         }
     }
 }
@@ -139,7 +143,7 @@ impl Drop for InProcess {
         };
         let begun = Instant::now();
         while !thread.is_finished() {
-            if begun.elapsed() > FAREWELL {
+            if begun.elapsed() > STOP_TIMEOUT {
                 return;
             }
             thread::sleep(Duration::from_millis(1));
@@ -149,7 +153,7 @@ impl Drop for InProcess {
     }
 }
 
-impl State {
+impl ServerState {
     fn death(&self) -> MutexGuard<'_, Option<String>> {
         self.death.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -157,7 +161,7 @@ impl State {
 
 /// Serves until told to stop; then, or when the server ends by itself, its connections are closed.
 /// Says how it ended by itself.
-fn run<F, S>(
+fn serve_until_stopped<F, S>(
     listener: std::net::TcpListener,
     serve: F,
     stopped: oneshot::Receiver<()>,
@@ -182,7 +186,7 @@ where
     ended
 }
 
-fn message(panic: &(dyn Any + Send)) -> &str {
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()
         .copied()
@@ -190,12 +194,12 @@ fn message(panic: &(dyn Any + Send)) -> &str {
         .unwrap_or("without a message")
 }
 
-/// Whether somebody takes a connection: we hang up at once, and a server that is there does the same.
-/// The listening socket alone would let us in, but not notice; and no request reaches the service.
-fn takes_connections(address: SocketAddr) -> bool {
-    let asked = TcpStream::connect_timeout(&address, PATIENCE).and_then(|mut stream| {
+/// Returns whether the server accepts a connection, which is closed at once. The listening socket alone would
+/// not tell, and no request reaches the service.
+fn accepts_connections(address: SocketAddr) -> bool {
+    let asked = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).and_then(|mut stream| {
         stream.shutdown(Shutdown::Write)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(CONNECT_TIMEOUT))?;
         stream.read(&mut [0; 64])
     });
     let answered = match asked {
@@ -203,5 +207,5 @@ fn takes_connections(address: SocketAddr) -> bool {
         Err(error) => error.kind() == io::ErrorKind::ConnectionReset,
     };
     // That may also have been the end of the listener; then nobody is there a second time.
-    answered && TcpStream::connect_timeout(&address, PATIENCE).is_ok()
+    answered && TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).is_ok()
 }

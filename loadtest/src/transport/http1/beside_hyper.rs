@@ -8,8 +8,8 @@
 //! - a coding or an option of the connection has bytes over 127: hyper takes no notice of the whole line,
 //! - bytes follow the answer, which either may find out later than the other; here they always spoil it.
 
-use super::super::meter::{Meter, Metered, Stream};
-use super::super::request::{Outgoing, Surroundings};
+use super::super::meter::{Meter, MeteredStream, TransportStream};
+use super::super::request::{OutgoingRequest, RequestSurroundings};
 use super::{Error, Http1};
 use crate::chain::RequestBuf;
 use bytes::Bytes;
@@ -141,8 +141,8 @@ async fn ours(answer: &[u8], piece: usize, method: &Method) -> Result<Read, Erro
     let server = accepted.unwrap().0;
     server.set_nodelay(true).unwrap();
     let meter = Rc::new(Meter::default());
-    let mut http1 = Http1::new(Metered::new(
-        Stream::Plain(stream.unwrap()),
+    let mut http1 = Http1::new(MeteredStream::new(
+        TransportStream::Plain(stream.unwrap()),
         Rc::clone(&meter),
     ));
     let buffer = RequestBuf {
@@ -150,7 +150,7 @@ async fn ours(answer: &[u8], piece: usize, method: &Method) -> Result<Read, Erro
         ..RequestBuf::default()
     };
     let host = HeaderValue::from_static("h");
-    let around = Surroundings {
+    let around = RequestSurroundings {
         prefix: "",
         host: &host,
         run_id: &host,
@@ -159,11 +159,11 @@ async fn ours(answer: &[u8], piece: usize, method: &Method) -> Result<Read, Erro
     };
     let client = async {
         meter.begin();
-        let unsent = http1.write(&Outgoing::new(&buffer, around).unwrap());
+        let unsent = http1.write(&OutgoingRequest::new(&buffer, around).unwrap());
         let mut headers = HeaderMap::new();
         let is_head = method == Method::HEAD;
         let (status, version) = http1.send(unsent, is_head, true, &mut headers).await?;
-        meter.head_is_read();
+        meter.finish_head();
         let mut body = Vec::new();
         let read = http1.body(|data| {
             body.extend_from_slice(data);
@@ -180,7 +180,7 @@ async fn ours(answer: &[u8], piece: usize, method: &Method) -> Result<Read, Erro
     let (read, ()) = tokio::join!(client, serve(server, answer, piece, false));
     // The server is gone: what it wrote comes, and then the end.
     poll_fn(|cx| {
-        if http1.rests(cx) {
+        if http1.is_idle(cx) {
             Poll::Pending
         } else {
             Poll::Ready(())

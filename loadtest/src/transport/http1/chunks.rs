@@ -5,16 +5,16 @@ use bytes::Bytes;
 use std::io::Write as _;
 use std::ops::ControlFlow;
 
-/// Where in a body in chunks one is.
+/// The position in a chunked body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Chunks {
     /// Before the size of a chunk.
     Start,
     /// Within it.
     Size(u64),
-    /// In the blanks after it.
+    /// Within the blanks after it.
     Blank(u64),
-    /// In what else stands in its line.
+    /// Within the rest of its line.
     Extension(u64),
     /// Before the end of that line.
     SizeEnd(u64),
@@ -32,8 +32,8 @@ pub(super) enum Chunks {
     Over,
 }
 
-const BAD_SIZE: Error = Error::Chunk("the size of a chunk is no hexadecimal number");
-const BAD_END: Error = Error::Chunk("a chunk is longer than it says");
+const BAD_CHUNK_SIZE: Error = Error::Chunk("the size of a chunk is no hexadecimal number");
+const BAD_CHUNK_END: Error = Error::Chunk("a chunk is longer than it says");
 
 impl Chunks {
     pub(super) fn is_over(self) -> bool {
@@ -61,24 +61,24 @@ impl Chunks {
                 }
                 continue;
             }
-            *self = self.after(input[at])?;
+            *self = self.next_state(input[at])?;
             at += 1;
         }
         Ok((at, ControlFlow::Continue(())))
     }
 
-    /// Where one is after a byte that is no data.
-    fn after(self, byte: u8) -> Result<Self, Error> {
+    /// Returns the position after a byte that is not data.
+    fn next_state(self, byte: u8) -> Result<Self, Error> {
         Ok(match (self, byte) {
-            (Self::Start, _) => Self::Size(digit(byte).ok_or(BAD_SIZE)?),
+            (Self::Start, _) => Self::Size(hex_digit(byte).ok_or(BAD_CHUNK_SIZE)?),
             (Self::Size(size) | Self::Blank(size), b' ' | b'\t') => Self::Blank(size),
             (Self::Size(size) | Self::Blank(size), b';') => Self::Extension(size),
             (Self::Size(size) | Self::Blank(size) | Self::Extension(size), b'\r') => {
                 Self::SizeEnd(size)
             }
             (Self::Size(size), _) => {
-                let digit = digit(byte).ok_or(BAD_SIZE)?;
-                Self::Size(size.checked_mul(16).ok_or(BAD_SIZE)? | digit)
+                let digit = hex_digit(byte).ok_or(BAD_CHUNK_SIZE)?;
+                Self::Size(size.checked_mul(16).ok_or(BAD_CHUNK_SIZE)? | digit)
             }
             (Self::Extension(size), byte) if byte != b'\n' => Self::Extension(size),
             (Self::SizeEnd(0) | Self::TrailerEnd, b'\n') => Self::Trailer,
@@ -89,18 +89,18 @@ impl Chunks {
             (Self::InTrailer, b'\r') => Self::TrailerEnd,
             (Self::Trailer | Self::InTrailer, _) => Self::InTrailer,
             (Self::End, b'\n') => Self::Over,
-            (Self::DataCr | Self::DataLf, _) => return Err(BAD_END),
-            _ => return Err(BAD_SIZE),
+            (Self::DataCr | Self::DataLf, _) => return Err(BAD_CHUNK_END),
+            _ => return Err(BAD_CHUNK_SIZE),
         })
     }
 }
 
-fn digit(byte: u8) -> Option<u64> {
+fn hex_digit(byte: u8) -> Option<u64> {
     char::from(byte).to_digit(16).map(u64::from)
 }
 
 /// Writes a body as one chunk.
-pub(super) fn encode(body: &Bytes, out: &mut Vec<u8>) {
+pub(super) fn encode_chunked(body: &Bytes, out: &mut Vec<u8>) {
     // A vector takes everything.
     let _ = write!(out, "{:x}\r\n", body.len());
     out.extend_from_slice(body);
@@ -138,7 +138,7 @@ mod tests {
         }
         assert_eq!(decode("5\r\nhel", 3).unwrap(), ("hel".to_owned(), 6, false));
         let mut written = Vec::new();
-        encode(&Bytes::from_static(b"hello world, hello"), &mut written);
+        encode_chunked(&Bytes::from_static(b"hello world, hello"), &mut written);
         let written = String::from_utf8(written).unwrap();
         assert_eq!(decode(&written, 2).unwrap().0, "hello world, hello");
     }

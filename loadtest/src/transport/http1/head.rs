@@ -1,7 +1,7 @@
 //! The heads of requests and answers (RFC 9112).
 
 use super::super::STOP;
-use super::super::request::Outgoing;
+use super::super::request::OutgoingRequest;
 use super::{Body, Chunks, Error};
 use crate::chain::RequestBuf;
 use http::header::{CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, TRANSFER_ENCODING};
@@ -14,7 +14,7 @@ use std::mem::MaybeUninit;
 const MAX_HEADERS: usize = 100;
 
 /// The headers of an answer that say something to a client.
-const TELLING: [HeaderName; 4] = [
+const CLIENT_HEADERS: [HeaderName; 4] = [
     http::header::CONTENT_ENCODING,
     http::header::LOCATION,
     http::header::SET_COOKIE,
@@ -22,27 +22,27 @@ const TELLING: [HeaderName; 4] = [
 ];
 
 /// The headers that say how long a body is.
-const LENGTHS: [HeaderName; 2] = [CONTENT_LENGTH, TRANSFER_ENCODING];
+const LENGTH_HEADERS: [HeaderName; 2] = [CONTENT_LENGTH, TRANSFER_ENCODING];
 
 /// A head, and its length.
-pub(super) enum Parsed {
+pub(super) enum ParsedHead {
     /// There is another one to come.
     Interim(usize),
     /// The answer.
-    Final(usize, Answer),
+    Final(usize, ResponseHead),
 }
 
-/// What the head of an answer says but for its headers.
-pub(super) struct Answer {
+/// The head of a response without its headers.
+pub(super) struct ResponseHead {
     pub(super) status: StatusCode,
     pub(super) version: Version,
     pub(super) body: Body,
-    /// Whether the connection takes another request after it.
+    /// True if the connection takes another request after it.
     pub(super) is_kept: bool,
 }
 
 /// Writes the head of a request; whether its body is to be written in chunks.
-pub(super) fn encode(outgoing: &Outgoing<'_>, out: &mut Vec<u8>) -> bool {
+pub(super) fn encode_request_head(outgoing: &OutgoingRequest<'_>, out: &mut Vec<u8>) -> bool {
     let RequestBuf {
         method,
         headers,
@@ -62,14 +62,14 @@ pub(super) fn encode(outgoing: &Outgoing<'_>, out: &mut Vec<u8>) -> bool {
     let is_chunked = encodings > 0 && !body.is_empty();
     let has_length = count(CONTENT_LENGTH) > 0;
     let mut encoding = 0;
-    outgoing.headers(|name, value| {
+    outgoing.write_headers(|name, value| {
         let mut end: &[u8] = b"\r\n";
         if encodings > 0 && name == TRANSFER_ENCODING {
             if !is_chunked {
                 return;
             }
             encoding += 1;
-            if encoding == encodings && !is_last(value.as_bytes(), "chunked") {
+            if encoding == encodings && !list_ends_with(value.as_bytes(), "chunked") {
                 end = b", chunked\r\n";
             }
         } else if is_chunked && name == CONTENT_LENGTH {
@@ -87,14 +87,14 @@ pub(super) fn encode(outgoing: &Outgoing<'_>, out: &mut Vec<u8>) -> bool {
     is_chunked
 }
 
-/// Whether no other request is to follow on the connection.
-pub(super) fn closes(headers: &[(HeaderName, HeaderValue)]) -> bool {
+/// Returns whether the headers ask to close the connection.
+pub(super) fn asks_to_close(headers: &[(HeaderName, HeaderValue)]) -> bool {
     let mut headers = headers.iter();
-    headers.any(|(name, value)| *name == CONNECTION && has(value.as_bytes(), "close"))
+    headers.any(|(name, value)| *name == CONNECTION && list_contains(value.as_bytes(), "close"))
 }
 
 /// The length of the empty lines before a head, which are passed over.
-pub(super) fn blank_lines(input: &[u8]) -> usize {
+pub(super) fn blank_lines_len(input: &[u8]) -> usize {
     let mut rest = input;
     while let Some(after) = rest.strip_prefix(b"\n").or(rest.strip_prefix(b"\r\n")) {
         rest = after;
@@ -106,12 +106,12 @@ pub(super) fn blank_lines(input: &[u8]) -> usize {
 /// whole.
 ///
 /// `is_head` answers have no body. Headers that say nothing to a client are kept only if `all` are.
-pub(super) fn parse(
+pub(super) fn parse_head(
     input: &[u8],
     is_head: bool,
     all: bool,
     kept: &mut HeaderMap,
-) -> Result<Option<Parsed>, Error> {
+) -> Result<Option<ParsedHead>, Error> {
     if input.is_empty() {
         return Ok(None);
     }
@@ -122,12 +122,12 @@ pub(super) fn parse(
         Ok(Status::Complete(length)) => length,
         Ok(Status::Partial) => return Ok(None),
         Err(httparse::Error::TooManyHeaders) => return Err(Error::TooLarge),
-        Err(error) => return Err(Error::Malformed(words(error))),
+        Err(error) => return Err(Error::Malformed(describe_parse_error(error))),
     };
     let status = head.code.and_then(|code| StatusCode::from_u16(code).ok());
     let status = status.ok_or(Error::Malformed("invalid status"))?;
     if status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS {
-        return Ok(Some(Parsed::Interim(length)));
+        return Ok(Some(ParsedHead::Interim(length)));
     }
     let is_old = head.version == Some(0);
     let version = if is_old {
@@ -141,12 +141,12 @@ pub(super) fn parse(
     for header in head.headers.iter() {
         let (name, value) = (header.name, header.value);
         if name.eq_ignore_ascii_case("content-length") {
-            announced = Some(length_of(value, announced));
+            announced = Some(parse_length(value, announced));
         } else if name.eq_ignore_ascii_case("transfer-encoding") {
-            chunked = Some(is_last(value, "chunked"));
+            chunked = Some(list_ends_with(value, "chunked"));
         } else if name.eq_ignore_ascii_case("connection") {
-            closes |= has(value, "close");
-            keeps |= has(value, "keep-alive");
+            closes |= list_contains(value, "close");
+            keeps |= list_contains(value, "keep-alive");
         }
     }
     // Two things said of the length of a body are worth a look.
@@ -156,7 +156,7 @@ pub(super) fn parse(
             let mut names = names.iter();
             names.any(|name| header.name.eq_ignore_ascii_case(name.as_str()))
         };
-        if all || is_one_of(&TELLING) || is_ambiguous && is_one_of(&LENGTHS) {
+        if all || is_one_of(&CLIENT_HEADERS) || is_ambiguous && is_one_of(&LENGTH_HEADERS) {
             let name = HeaderName::from_bytes(header.name.as_bytes());
             let value = HeaderValue::from_bytes(header.value);
             let (Ok(name), Ok(value)) = (name, value) else {
@@ -180,13 +180,13 @@ pub(super) fn parse(
         && (!is_old || keeps)
         && status != StatusCode::SWITCHING_PROTOCOLS
         && !matches!(body, Body::UntilEnd);
-    let answer = Answer {
+    let answer = ResponseHead {
         status,
         version,
         body,
         is_kept,
     };
-    Ok(Some(Parsed::Final(length, answer)))
+    Ok(Some(ParsedHead::Final(length, answer)))
 }
 
 /// The length that a header says, which may say it several times, as others `before` it did; nothing where
@@ -195,7 +195,7 @@ pub(super) fn parse(
     clippy::option_option,
     reason = "nothing was said, something else than a number was, or a number"
 )]
-fn length_of(value: &[u8], before: Option<Option<u64>>) -> Option<u64> {
+fn parse_length(value: &[u8], before: Option<Option<u64>>) -> Option<u64> {
     let mut length = before;
     for part in value.split(|byte| *byte == b',') {
         let digits = std::str::from_utf8(part.trim_ascii()).ok();
@@ -208,21 +208,21 @@ fn length_of(value: &[u8], before: Option<Option<u64>>) -> Option<u64> {
     length.flatten()
 }
 
-/// Whether one of the words of a list is this one.
-fn has(list: &[u8], word: &str) -> bool {
+/// Returns whether a list contains `word`.
+fn list_contains(list: &[u8], word: &str) -> bool {
     let mut words = list.split(|byte| *byte == b',');
     words.any(|found| found.trim_ascii().eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// Whether the last word of a list is this one.
-fn is_last(list: &[u8], word: &str) -> bool {
+/// Returns whether `word` is the last of a list.
+fn list_ends_with(list: &[u8], word: &str) -> bool {
     let mut words = list.rsplit(|byte| *byte == b',');
     let found = words.next();
     found.is_some_and(|found| found.trim_ascii().eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// What is wrong with a head.
-fn words(error: httparse::Error) -> &'static str {
+/// Describes a mistake in a head.
+fn describe_parse_error(error: httparse::Error) -> &'static str {
     match error {
         httparse::Error::Version => "invalid HTTP version",
         httparse::Error::Status => "invalid status",
@@ -233,7 +233,7 @@ fn words(error: httparse::Error) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::request::Surroundings;
+    use super::super::super::request::RequestSurroundings;
     use super::*;
     use crate::chain::RequestTarget;
     use bytes::Bytes;
@@ -241,8 +241,8 @@ mod tests {
 
     fn parsed(text: &str, is_head: bool, all: bool) -> Result<(HeaderMap, Body, bool), Error> {
         let mut headers = HeaderMap::new();
-        match parse(text.as_bytes(), is_head, all, &mut headers)? {
-            Some(Parsed::Final(length, answer)) => {
+        match parse_head(text.as_bytes(), is_head, all, &mut headers)? {
+            Some(ParsedHead::Final(length, answer)) => {
                 assert_eq!(length, text.len());
                 Ok((headers, answer.body, answer.is_kept))
             }
@@ -356,7 +356,7 @@ mod tests {
                 ..RequestBuf::default()
             };
             let host = HeaderValue::from_static("h");
-            let around = Surroundings {
+            let around = RequestSurroundings {
                 prefix: "",
                 host: &host,
                 run_id: &host,
@@ -364,7 +364,7 @@ mod tests {
                 cookie: None,
             };
             let mut out = Vec::new();
-            encode(&Outgoing::new(&buffer, around).unwrap(), &mut out);
+            encode_request_head(&OutgoingRequest::new(&buffer, around).unwrap(), &mut out);
             let out = String::from_utf8(out).unwrap();
             let is_default = |line: &str| {
                 let name = line.split(':').next().unwrap_or_default();

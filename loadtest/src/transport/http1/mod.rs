@@ -9,11 +9,11 @@ mod beside_hyper;
 mod chunks;
 mod head;
 
-use super::meter::{MAX_HEAD, Metered};
-use super::request::Outgoing;
+use super::meter::{MAX_HEAD, MeteredStream};
+use super::request::OutgoingRequest;
 use bytes::Bytes;
 use chunks::Chunks;
-use head::{Answer, Parsed};
+use head::{ParsedHead, ResponseHead};
 use http::{HeaderMap, StatusCode, Version};
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
@@ -23,23 +23,23 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
 
-/// How much is read at once.
-const PIECE: usize = 64 * 1024;
-/// What a connection keeps of the memory of an answer, for the next one.
-const KEPT: usize = 1024;
+/// The size of one read.
+const READ_SIZE: usize = 64 * 1024;
+/// The buffer capacity that a connection retains for the next response.
+const RETAINED_CAPACITY: usize = 1024;
 /// A body up to this size is written together with its head.
-const SMALL: usize = 16 * 1024;
-/// How much of a head is looked at as soon as it comes, so that what is none is found out.
-const FIRST: usize = 16;
+const INLINE_BODY_SIZE: usize = 16 * 1024;
+/// The bytes of a head that are examined as soon as they arrive, so that anything else is noticed early.
+const HEAD_PROBE_SIZE: usize = 16;
 
 thread_local! {
-    /// Where all connections of a thread read to, one after another.
-    static PIECES: RefCell<Box<[u8]>> = RefCell::new(vec![0; PIECE].into());
-    /// Where they write their requests first.
-    static OUT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    /// The read buffer that all connections of a thread share.
+    static READ_BUFFER: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ_SIZE].into());
+    /// The write buffer that they share.
+    static WRITE_BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Why there is no answer, or not all of it.
+/// The reason why a response is missing or incomplete.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
     /// The head is larger than it may be.
@@ -59,8 +59,8 @@ pub(super) enum Error {
     Broken(io::Error),
 }
 
-/// Whether the other side is gone, so that reading comes to an end, too.
-fn is_closed(error: &io::Error) -> bool {
+/// Returns whether the peer is gone, so that reading will end too.
+fn is_peer_gone(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::BrokenPipe
@@ -71,20 +71,20 @@ fn is_closed(error: &io::Error) -> bool {
 
 /// A connection.
 pub(super) struct Http1 {
-    io: Metered,
-    /// What was read and is yet to be looked at, from `used` on.
+    io: MeteredStream,
+    /// Bytes that were read and are not consumed yet, from `used` on.
     read: Vec<u8>,
     used: usize,
     body: Body,
-    /// Whether another request may follow.
+    /// True if another request may follow.
     is_kept: bool,
-    /// Whether more came than was asked for.
+    /// True if the server sent more than was asked for.
     is_spoilt: bool,
     /// The rest of a request that was answered before it was written as a whole.
-    unsent: Option<Box<Unsent>>,
+    unsent: Option<Box<UnsentRequest>>,
 }
 
-/// What is to come of a body.
+/// The rest of a body.
 #[derive(Debug)]
 enum Body {
     /// So many bytes.
@@ -126,7 +126,7 @@ impl Body {
 
 /// A request on its way.
 #[derive(Default)]
-pub(super) struct Unsent {
+pub(super) struct UnsentRequest {
     /// The head, and the body if that is small.
     start: Vec<u8>,
     body: Bytes,
@@ -135,16 +135,16 @@ pub(super) struct Unsent {
     error: Option<io::Error>,
 }
 
-impl Unsent {
-    fn new(outgoing: &Outgoing<'_>) -> Self {
-        let mut start = OUT.take();
+impl UnsentRequest {
+    fn new(outgoing: &OutgoingRequest<'_>) -> Self {
+        let mut start = WRITE_BUFFER.take();
         start.clear();
-        let is_chunked = head::encode(outgoing, &mut start);
+        let is_chunked = head::encode_request_head(outgoing, &mut start);
         let mut body = outgoing.buffer.body.clone();
         if is_chunked {
-            chunks::encode(&body, &mut start);
+            chunks::encode_chunked(&body, &mut start);
             body.clear();
-        } else if body.len() <= SMALL {
+        } else if body.len() <= INLINE_BODY_SIZE {
             start.extend_from_slice(&body);
             body.clear();
         }
@@ -157,7 +157,7 @@ impl Unsent {
         }
     }
 
-    fn poll_write(&mut self, io: &mut Metered, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_write(&mut self, io: &mut MeteredStream, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let length = self.start.len() + self.body.len();
         while self.sent < length {
             let io = Pin::new(&mut *io);
@@ -182,17 +182,17 @@ impl Unsent {
     }
 }
 
-impl Drop for Unsent {
+impl Drop for UnsentRequest {
     fn drop(&mut self) {
         // Not where the thread ends with what it held.
-        if self.start.capacity() <= PIECE {
-            let _ = OUT.try_with(|out| out.set(std::mem::take(&mut self.start)));
+        if self.start.capacity() <= READ_SIZE {
+            let _ = WRITE_BUFFER.try_with(|out| out.set(std::mem::take(&mut self.start)));
         }
     }
 }
 
 impl Http1 {
-    pub(super) fn new(io: Metered) -> Self {
+    pub(super) fn new(io: MeteredStream) -> Self {
         Self {
             io,
             read: Vec::new(),
@@ -204,36 +204,36 @@ impl Http1 {
         }
     }
 
-    /// Whether another request may follow.
+    /// Returns whether another request may follow.
     pub(super) fn is_kept(&self) -> bool {
         self.is_kept
     }
 
-    /// Whether more came than was asked for. None of it is taken for an answer.
+    /// Returns whether the server sent more than was asked for. Such bytes are never part of a response.
     pub(super) fn is_spoilt(&self) -> bool {
         self.is_spoilt
     }
 
-    fn spoil(&mut self) {
+    fn mark_spoilt(&mut self) {
         self.is_spoilt = true;
         self.is_kept = false;
     }
 
-    /// Whether the connection rests, so that it takes a request: it is open, and nothing was said that
-    /// nobody asked for.
-    pub(super) fn rests(&mut self, cx: &mut Context<'_>) -> bool {
+    /// Returns whether the connection can take a request: it is open, and the server has sent nothing
+    /// unasked.
+    pub(super) fn is_idle(&mut self, cx: &mut Context<'_>) -> bool {
         if !self.is_kept {
             return false;
         }
         match self.poll_read(cx, <[u8]>::len) {
             Poll::Pending => return true,
-            Poll::Ready(Ok(1..)) => self.spoil(),
+            Poll::Ready(Ok(1..)) => self.mark_spoilt(),
             Poll::Ready(_) => {}
         }
         false
     }
 
-    /// How much of a body is certain to come.
+    /// Returns the number of body bytes that are announced.
     pub(super) fn announced(&self) -> u64 {
         match self.body {
             Body::Length(length) => length,
@@ -242,9 +242,9 @@ impl Http1 {
     }
 
     /// Makes a request ready to be written.
-    pub(super) fn write(&mut self, outgoing: &Outgoing<'_>) -> Unsent {
-        self.is_kept = !head::closes(&outgoing.buffer.headers);
-        Unsent::new(outgoing)
+    pub(super) fn write(&mut self, outgoing: &OutgoingRequest<'_>) -> UnsentRequest {
+        self.is_kept = !head::asks_to_close(&outgoing.buffer.headers);
+        UnsentRequest::new(outgoing)
     }
 
     /// Writes a request and waits for the head of its answer: status, version and `headers`. Those that say
@@ -252,7 +252,7 @@ impl Http1 {
     // Not an `async fn`, which would hold the request twice, in the memory of every user.
     pub(super) fn send<'a>(
         &'a mut self,
-        mut unsent: Unsent,
+        mut unsent: UnsentRequest,
         is_head: bool,
         all: bool,
         headers: &'a mut HeaderMap,
@@ -264,7 +264,7 @@ impl Http1 {
     fn poll_head(
         &mut self,
         cx: &mut Context<'_>,
-        unsent: &mut Unsent,
+        unsent: &mut UnsentRequest,
         is_head: bool,
         all: bool,
         headers: &mut HeaderMap,
@@ -295,7 +295,7 @@ impl Http1 {
                 Poll::Pending => false,
             };
             if !read {
-                return match unsent.error.take_if(|error| !is_closed(error)) {
+                return match unsent.error.take_if(|error| !is_peer_gone(error)) {
                     Some(error) => Poll::Ready(Err(Error::Broken(error))),
                     // What came before a close is yet to be seen, and so is the close.
                     None => Poll::Pending,
@@ -303,19 +303,21 @@ impl Http1 {
             }
             // A head that comes byte by byte is not parsed anew for each of them.
             let is_line = self.read[before..].contains(&b'\n');
-            if !is_line && before - self.used >= FIRST {
+            if !is_line && before - self.used >= HEAD_PROBE_SIZE {
                 continue;
             }
-            self.used += head::blank_lines(&self.read[self.used..]);
-            while let Some(parsed) = head::parse(&self.read[self.used..], is_head, all, headers)? {
+            self.used += head::blank_lines_len(&self.read[self.used..]);
+            while let Some(parsed) =
+                head::parse_head(&self.read[self.used..], is_head, all, headers)?
+            {
                 match parsed {
-                    Parsed::Interim(length) => self.used += length,
-                    Parsed::Final(length, _) if length > MAX_HEAD => {
+                    ParsedHead::Interim(length) => self.used += length,
+                    ParsedHead::Final(length, _) if length > MAX_HEAD => {
                         return Poll::Ready(Err(Error::TooLarge));
                     }
-                    Parsed::Final(length, answer) => {
+                    ParsedHead::Final(length, answer) => {
                         self.used += length;
-                        let Answer {
+                        let ResponseHead {
                             status,
                             version,
                             body,
@@ -324,7 +326,7 @@ impl Http1 {
                         self.body = body;
                         self.is_kept &= is_kept;
                         if !is_sent {
-                            self.go_on(unsent, status);
+                            self.continue_sending(unsent, status);
                         }
                         if self.body.is_over() {
                             self.end();
@@ -337,7 +339,7 @@ impl Http1 {
     }
 
     /// An answer came before all of its request was written.
-    fn go_on(&mut self, unsent: &mut Unsent, status: StatusCode) {
+    fn continue_sending(&mut self, unsent: &mut UnsentRequest, status: StatusCode) {
         let is_refused = status.is_client_error() || status.is_server_error();
         if unsent.error.is_some() || is_refused && !self.is_kept {
             // Nobody wants the rest (RFC 9112, section 9.5).
@@ -395,7 +397,7 @@ impl Http1 {
                 self.body = Body::Length(0);
             }
             if self.body.is_over() && used < length {
-                self.spoil();
+                self.mark_spoilt();
             }
             more = wanted;
         }
@@ -406,7 +408,7 @@ impl Http1 {
     /// The answer is read to its end.
     fn end(&mut self) {
         if self.used < self.read.len() {
-            self.spoil();
+            self.mark_spoilt();
         }
         // Of a request that is cut short nobody knows where the next one begins.
         if self.unsent.take().is_some() {
@@ -414,7 +416,7 @@ impl Http1 {
         }
         self.read.clear();
         self.used = 0;
-        if self.read.capacity() > KEPT {
+        if self.read.capacity() > RETAINED_CAPACITY {
             self.read = Vec::new();
         }
     }
@@ -436,7 +438,7 @@ impl Http1 {
         cx: &mut Context<'_>,
         look: impl FnOnce(&[u8]) -> R,
     ) -> Poll<io::Result<R>> {
-        PIECES.with_borrow_mut(|pieces| {
+        READ_BUFFER.with_borrow_mut(|pieces| {
             let mut buffer = ReadBuf::new(pieces);
             ready!(Pin::new(&mut self.io).poll_read(cx, &mut buffer))?;
             Poll::Ready(Ok(look(buffer.filled())))

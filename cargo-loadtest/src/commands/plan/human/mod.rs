@@ -14,7 +14,7 @@ use tables::{course, figure, mark, steps};
 
 /// Columns left of everything below the title.
 const MARGIN: usize = 2;
-/// Where facts begin.
+/// The column of facts.
 const FACTS: usize = 14;
 /// The widest a plan gets: longer lines are hard to read.
 const WIDEST: usize = 132;

@@ -14,7 +14,7 @@ fn a_part_of_the_operations_can_be_taken() {
         taken,
         [
             "POST http://127.0.0.1:8080/v2/keeper",
-            "GET http://127.0.0.1:8080/v2/keeper/login?username=ada&password=ltq0s0e",
+            "GET http://127.0.0.1:8080/v2/keeper/login?username=ada&password=<PASSWORD>",
             "GET http://127.0.0.1:8080/v2/keeper/ada",
             "DELETE http://127.0.0.1:8080/v2/keeper/ada",
         ]
@@ -81,7 +81,7 @@ fn the_service_is_where_the_user_says() {
         let last = recording.exchanges.last().unwrap();
         (
             recording.base.clone().unwrap(),
-            format!("{}{}", last.origin, last.target),
+            format!("{}{}", last.origin, show_text(&last.target, &recording)),
         )
     };
     // The path of the document is kept, unless another one is given.
@@ -188,13 +188,10 @@ fn access(schemes: &str, security: &str) -> String {
     );
     let recording = read(&text);
     let exchange = &recording.exchanges[0];
-    let told = exchange_told(exchange);
-    let lines: Vec<_> = told.lines().skip(3).map(str::trim).collect();
-    let mut told = lines[..lines.len() - 1].join(" ") + &exchange.target[2..];
-    for secret in &recording.secrets {
-        told = told.replace(&secret.value, &secret.name);
-    }
-    told
+    let shown = show_exchange(exchange, &recording);
+    let lines: Vec<_> = shown.lines().skip(3).map(str::trim).collect();
+    let shown = lines[..lines.len() - 1].join(" ") + &show_text(&exchange.target, &recording)[2..];
+    shown.replace(['<', '>'], "")
 }
 
 #[test]

@@ -1,0 +1,258 @@
+//! The document, with its references, its secrets, and the warnings about it.
+//!
+//! A `$ref` is followed when its value is needed, so a broken one costs only what it stands for.
+
+use super::warnings::Warnings;
+use crate::import::document::{self, Node};
+use crate::import::recording::{Secret, Text};
+use crate::import::secrets::variable;
+use crate::import::source::{Note, Span};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+
+/// Most references that may lead from one to the next.
+const LONGEST_CHAIN: usize = 32;
+/// Most values of secrets that are searched for elsewhere.
+const MOST_HIDDEN: usize = 1000;
+/// Largest size of all values together, in bytes.
+const MOST_BYTES: usize = 64 * 1024 * 1024;
+/// Longest text that a warning quotes, in characters.
+const LONGEST_QUOTE: usize = 80;
+
+/// A document that is being read.
+pub(super) struct ApiDocument<'a> {
+    pub(super) root: &'a Node<'a>,
+    text: &'a str,
+    warnings: RefCell<Warnings>,
+    targets: RefCell<HashMap<&'a str, Option<&'a Node<'a>>>>,
+    secrets: RefCell<Vec<Secret>>,
+    bytes_left: Cell<usize>,
+}
+
+impl<'a> ApiDocument<'a> {
+    pub(super) fn new(root: &'a Node<'a>, text: &'a str) -> Self {
+        Self {
+            root,
+            text,
+            warnings: RefCell::default(),
+            targets: RefCell::default(),
+            secrets: RefCell::default(),
+            bytes_left: Cell::new(MOST_BYTES),
+        }
+    }
+
+    /// Returns the place for a warning about the whole document.
+    pub(super) fn start(&self) -> Span {
+        document::told_by(self.root)
+    }
+
+    /// Returns the source text of a place.
+    pub(super) fn source_text(&self, span: &Span) -> Option<&'a str> {
+        self.text.get(span.clone())
+    }
+
+    /// Adds a warning.
+    pub(super) fn warn(&self, span: &Span, words: impl Into<String>) {
+        self.warnings.borrow_mut().add(span, words);
+    }
+
+    /// Returns the secret of this name, which becomes the name of a variable.
+    pub(super) fn add_secret(&self, name: &str, what: &str) -> Text {
+        let name = variable(name, "SECRET");
+        let mut secrets = self.secrets.borrow_mut();
+        let mut known = secrets.iter();
+        let known = known.position(|secret| secret.value.is_none() && secret.name == name);
+        Text::secret(known.unwrap_or_else(|| {
+            secrets.push(Secret {
+                name,
+                what: what.to_owned(),
+                value: None,
+                is_variable: true,
+                exchange: None,
+            });
+            secrets.len() - 1
+        }))
+    }
+
+    /// Returns the secret of this name, and hides its value wherever else the document has it.
+    pub(super) fn hide_value(&self, value: &str, name: &str, what: &str) -> Text {
+        let secret = self.add_secret(name, what);
+        let mut secrets = self.secrets.borrow_mut();
+        let is_known = |secret: &Secret| secret.value.as_deref() == Some(value);
+        let hidden = secrets.iter().filter(|secret| secret.value.is_some());
+        if hidden.count() < MOST_HIDDEN && !secrets.iter().any(is_known) {
+            secrets.push(Secret {
+                name: variable(name, "SECRET"),
+                what: what.to_owned(),
+                value: Some(value.to_owned()),
+                is_variable: false,
+                exchange: None,
+            });
+        }
+        secret
+    }
+
+    /// Returns whether there is room for a value of this size; large examples may be used again and again.
+    pub(super) fn reserve_bytes(&self, size: usize) -> bool {
+        let left = self.bytes_left.get().checked_sub(size);
+        if left.is_none() {
+            let most = MOST_BYTES / (1024 * 1024);
+            let words = format!("values have more than {most} MiB together: the rest is left out");
+            self.warn(&self.start(), words);
+        }
+        self.bytes_left.set(left.unwrap_or(0));
+        left.is_some()
+    }
+
+    /// Returns all warnings and secrets.
+    pub(super) fn finish(self) -> (Vec<Note>, Vec<Secret>) {
+        (
+            self.warnings.into_inner().finish(),
+            self.secrets.into_inner(),
+        )
+    }
+
+    /// Follows the references of a value to the end. Warns of those that lead nowhere.
+    pub(super) fn follow(&self, node: &'a Node<'a>) -> Option<&'a Node<'a>> {
+        let mut node = node;
+        for _ in 0..LONGEST_CHAIN {
+            // A property may be called `$ref`.
+            let reference = node.get("$ref");
+            let Some((reference, text)) = reference.and_then(|one| Some((one, one.text()?))) else {
+                return Some(node);
+            };
+            node = self.find_target(text, &reference.span)?;
+        }
+        let words = "this `$ref` leads back to itself: it is left out";
+        self.warn(&node.span, words);
+        None
+    }
+
+    /// Returns the value that a reference names.
+    pub(super) fn find_target(&self, reference: &'a str, span: &Span) -> Option<&'a Node<'a>> {
+        let Some(pointer) = reference.strip_prefix('#') else {
+            let words = format!(
+                "`{}` is in another document, which is not read: put all in one",
+                shorten(reference)
+            );
+            self.warn(span, words);
+            return None;
+        };
+        let known = self.targets.borrow().get(pointer).copied();
+        let target = known.unwrap_or_else(|| {
+            let target = self.resolve_pointer(pointer);
+            self.targets.borrow_mut().insert(pointer, target);
+            target
+        });
+        if target.is_none() {
+            let words = format!("there is no `{}` in this document", shorten(reference));
+            self.warn(span, words);
+        }
+        target
+    }
+
+    /// Resolves a pointer (RFC 6901), or an anchor of a schema.
+    fn resolve_pointer(&self, pointer: &str) -> Option<&'a Node<'a>> {
+        let pointer = decode_pointer(pointer);
+        if pointer.is_empty() {
+            return Some(self.root);
+        }
+        let Some(path) = pointer.strip_prefix('/') else {
+            let schemas = self.root.at(&["components", "schemas"])?;
+            let mut schemas = schemas.fields().iter().map(|field| &field.node);
+            return schemas.find(|schema| schema.text_of("$anchor") == Some(&pointer));
+        };
+        path.split('/').try_fold(self.root, |node, name| {
+            let name = name.replace("~1", "/").replace("~0", "~");
+            if node.is_list() {
+                node.items().get(name.parse::<usize>().ok()?)
+            } else {
+                node.get(&name)
+            }
+        })
+    }
+}
+
+/// Decodes `%41` in a fragment of a URL.
+fn decode_pointer(pointer: &str) -> String {
+    let form = pointer
+        .replace('+', "%2B")
+        .replace('=', "%3D")
+        .replace('&', "%26");
+    let mut pairs = url::form_urlencoded::parse(form.as_bytes());
+    pairs
+        .next()
+        .map_or_else(String::new, |(name, _)| name.into_owned())
+}
+
+/// Returns the last name of a reference, which is that of a schema.
+pub(super) fn last_name(reference: &str) -> &str {
+    reference.rsplit('/').next().unwrap_or_default()
+}
+
+/// Shortens a text to what a line can hold.
+pub(super) fn shorten(text: &str) -> String {
+    match text.char_indices().nth(LONGEST_QUOTE) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::document;
+    use crate::import::source::Input;
+
+    #[test]
+    fn references_are_followed_and_broken_ones_are_warned_of() {
+        let text = r##"{
+            "a": {"$ref": "#/b~1c/0/%64%7E0"},
+            "b/c": [{"d~": {"$ref": "#/e"}}],
+            "e": {"x": 1},
+            "round": {"$ref": "#/round"},
+            "away": {"$ref": "other.yaml#/x"},
+            "nothing": {"$ref": "#/f/1"}
+        }"##;
+        let input = Input::new("x", text.to_owned());
+        let root = document::read(&input).unwrap();
+        let document = ApiDocument::new(&root, text);
+        let follow = |name: &str| document.follow(root.get(name).unwrap());
+        assert_eq!(follow("a"), root.get("e"));
+        for name in ["round", "away", "nothing"] {
+            assert_eq!(follow(name), None, "{name}");
+        }
+        let (notes, _) = document.finish();
+        let warnings: Vec<_> = notes
+            .iter()
+            .map(|note| (&text[note.span.clone()], note.words.as_str()))
+            .collect();
+        assert_eq!(
+            warnings,
+            [
+                (
+                    r##"{"$ref": "#/round"}"##,
+                    "this `$ref` leads back to itself: it is left out"
+                ),
+                (
+                    r#""other.yaml#/x""#,
+                    "`other.yaml#/x` is in another document, which is not read: put all in one"
+                ),
+                (r##""#/f/1""##, "there is no `#/f/1` in this document"),
+            ]
+        );
+    }
+
+    #[test]
+    fn variables_are_named_as_usual() {
+        for (name, expected) in [
+            ("petstore_auth", "PETSTORE_AUTH"),
+            ("apiKey", "API_KEY"),
+            ("X-API-Key", "X_API_KEY"),
+            ("é1", "SECRET_1"),
+            ("", "SECRET"),
+        ] {
+            assert_eq!(variable(name, "SECRET"), expected);
+        }
+    }
+}

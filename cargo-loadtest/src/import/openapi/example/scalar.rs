@@ -1,0 +1,147 @@
+//! Makes texts and numbers that fit a schema.
+
+use super::pattern::match_pattern;
+use super::schema::MergedSchema;
+use crate::import::document::Node;
+use crate::import::openapi::document::{ApiDocument, shorten};
+
+/// Longest text that is made.
+const LONGEST: usize = 4_096;
+/// Largest integer that a float holds exactly.
+const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// Makes a text of the format, the pattern or the length of a schema.
+pub(super) fn make_text(
+    document: &ApiDocument<'_>,
+    schema: &MergedSchema<'_>,
+    name: &str,
+) -> String {
+    let format = schema.text_of("format").unwrap_or_default();
+    if let Some(text) = text_of_format(format) {
+        return text.to_owned();
+    }
+    if schema.text_of("contentEncoding") == Some("base64") {
+        return "bG9hZHRlc3Q=".to_owned();
+    }
+    let length = |key: &str| {
+        let length = schema.get(key).and_then(Node::number)?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it is within these bounds"
+        )]
+        Some(length.clamp(0.0, LONGEST as f64) as usize)
+    };
+    let least = length("minLength").unwrap_or(0);
+    let most = length("maxLength").unwrap_or(LONGEST);
+    if let Some(node) = schema.get("pattern")
+        && let Some(pattern) = node.text()
+    {
+        if let Some(text) = match_pattern(pattern, least, most) {
+            return text;
+        }
+        let words = format!(
+            "no text is known that matches `{}`: an example would help",
+            shorten(pattern)
+        );
+        document.warn(&node.span, words);
+    }
+    let usual = text_of_name(name);
+    let length = usual.len().clamp(least.min(most), most);
+    let padding = "example".chars().cycle();
+    usual.chars().chain(padding).take(length).collect()
+}
+
+fn text_of_format(format: &str) -> Option<&'static str> {
+    Some(match format {
+        "uuid" | "guid" => "9b2f6c1e-4d3a-4f5b-8c7d-0e1f2a3b4c5d",
+        "date" | "full-date" => "2026-01-31",
+        "date-time" | "datetime" => "2026-01-31T12:00:00Z",
+        "time" => "12:00:00Z",
+        "duration" => "PT1H",
+        "email" | "idn-email" => "ada@example.com",
+        "hostname" | "idn-hostname" => "example.com",
+        "uri" | "url" | "iri" => "https://example.com/",
+        "uri-reference" | "iri-reference" | "json-pointer" => "/example",
+        "ipv4" | "ip" => "192.0.2.1",
+        "ipv6" => "2001:db8::1",
+        "byte" => "bG9hZHRlc3Q=",
+        "binary" => "loadtest",
+        "int32" | "int64" | "integer" => "1",
+        "decimal" | "double" | "float" => "1.5",
+        "phone" => "+15550100",
+        _ => return None,
+    })
+}
+
+fn text_of_name(name: &str) -> &'static str {
+    let letters = name.chars().filter(char::is_ascii_alphanumeric);
+    let plain: String = letters.map(|letter| letter.to_ascii_lowercase()).collect();
+    match plain.as_str() {
+        "email" | "emailaddress" | "mail" => "ada@example.com",
+        "url" | "uri" | "href" | "website" | "homepage" => "https://example.com/",
+        "firstname" | "givenname" => "Ada",
+        "lastname" | "surname" | "familyname" => "Lovelace",
+        "username" | "login" | "user" => "ada",
+        "phone" | "phonenumber" | "telephone" => "+15550100",
+        "currency" => "EUR",
+        "country" | "countrycode" => "DE",
+        "language" | "locale" | "lang" => "en",
+        _ => "example",
+    }
+}
+
+/// Makes a number within the bounds of a schema, 1 if that fits, as JSON writes it.
+pub(super) fn make_number(schema: &MergedSchema<'_>, is_integer: bool) -> String {
+    let number = |key: &str| schema.get(key).and_then(Node::number);
+    // In OpenAPI 3.0 an exclusive bound is a flag, in 3.1 a number.
+    let is_open = |key: &str| schema.get(key).and_then(Node::boolean) == Some(true);
+    let low = number("minimum").or(number("exclusiveMinimum"));
+    let high = number("maximum").or(number("exclusiveMaximum"));
+    let fits = |value: &f64| {
+        number("minimum")
+            .is_none_or(|low| *value > low || *value >= low && !is_open("exclusiveMinimum"))
+            && number("maximum")
+                .is_none_or(|high| *value < high || *value <= high && !is_open("exclusiveMaximum"))
+            && number("exclusiveMinimum").is_none_or(|low| *value > low)
+            && number("exclusiveMaximum").is_none_or(|high| *value < high)
+    };
+    let step = number("multipleOf").filter(|step| *step > 0.0);
+    let step = step.or(is_integer.then_some(1.0));
+    let mut candidates = Vec::new();
+    if let Some(step) = step {
+        let above = |bound: f64| (bound / step).ceil() * step;
+        let below = |bound: f64| (bound / step).floor() * step;
+        candidates.push(above(1.0));
+        candidates.extend(low.iter().flat_map(|low| [above(*low), above(*low) + step]));
+        candidates.extend(
+            high.iter()
+                .flat_map(|high| [below(*high), below(*high) - step]),
+        );
+    } else {
+        candidates.push(1.0);
+        candidates.extend(low.iter().chain(&high));
+        candidates.extend(low.zip(high).map(|(low, high)| low.midpoint(high)));
+        candidates.extend(low.map(|low| low + 1.0));
+        candidates.extend(high.map(|high| high - 1.0));
+    }
+    let first = candidates[0];
+    format_number(candidates.into_iter().find(fits).unwrap_or(first))
+}
+
+fn format_number(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() <= LARGEST_EXACT {
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "it is an integer that fits, as was just seen"
+        )]
+        return (value as i64).to_string();
+    }
+    // Multiples of 0.1 are inexact: 0.30000000000000004.
+    let rounded = format!("{value:.9}");
+    let rounded = rounded.trim_end_matches('0').trim_end_matches('.');
+    if value.abs() < LARGEST_EXACT && rounded.parse() != Ok(0.0) {
+        return rounded.to_owned();
+    }
+    serde_json::Number::from_f64(value).map_or("1".to_owned(), |value| value.to_string())
+}

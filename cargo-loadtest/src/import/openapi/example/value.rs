@@ -1,0 +1,139 @@
+//! Example values: JSON in which texts hold secrets and values of earlier answers.
+
+use crate::import::document::{Node, Value};
+use crate::import::recording::Text;
+
+/// A value of a request or an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(in super::super) enum ExampleValue {
+    Null,
+    Bool(bool),
+    /// A number as JSON writes it.
+    Number(String),
+    Text(Text),
+    /// A value of an earlier answer that JSON has without quotes.
+    Bare(Text),
+    List(Vec<ExampleValue>),
+    Object(Vec<(String, ExampleValue)>),
+}
+
+impl ExampleValue {
+    /// Copies a value of the document.
+    pub(in super::super) fn from_node(node: &Node<'_>) -> Self {
+        match &node.value {
+            Value::Null => Self::Null,
+            Value::Bool(is_true) => Self::Bool(*is_true),
+            Value::Number(number) => Self::Number(number.to_string()),
+            Value::Text(text) => Self::text(text.as_ref()),
+            Value::List(items) => Self::List(items.iter().map(Self::from_node).collect()),
+            Value::Object(fields) => {
+                let fields = fields.iter();
+                let fields =
+                    fields.map(|field| (field.name.to_string(), Self::from_node(&field.node)));
+                Self::Object(fields.collect())
+            }
+        }
+    }
+
+    pub(in super::super) fn text(text: impl Into<Text>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// Returns the fields of an object; none for other values.
+    pub(in super::super) fn fields(&self) -> &[(String, Self)] {
+        match self {
+            Self::Object(fields) => fields,
+            _ => &[],
+        }
+    }
+
+    /// Returns the items of a list; none for other values.
+    pub(in super::super) fn items(&self) -> &[Self] {
+        match self {
+            Self::List(items) => items,
+            _ => &[],
+        }
+    }
+
+    pub(in super::super) fn get(&self, name: &str) -> Option<&Self> {
+        let mut fields = self.fields().iter();
+        let (_, value) = fields.find(|(known, _)| known == name)?;
+        Some(value)
+    }
+
+    pub(in super::super) fn is_object(&self) -> bool {
+        matches!(self, Self::Object(_))
+    }
+
+    /// Returns the text of a scalar.
+    pub(in super::super) fn scalar(&self) -> Option<Text> {
+        match self {
+            Self::Bool(is_true) => Some(Text::literal(is_true.to_string())),
+            Self::Number(number) => Some(Text::literal(number.as_str())),
+            Self::Text(text) | Self::Bare(text) => Some(text.clone()),
+            Self::Null | Self::List(_) | Self::Object(_) => None,
+        }
+    }
+
+    /// Returns the text of a scalar, and JSON of a list or an object.
+    pub(in super::super) fn to_text(&self) -> Text {
+        match self {
+            Self::Null => Text::default(),
+            value => value.scalar().unwrap_or_else(|| value.to_json()),
+        }
+    }
+
+    /// Writes JSON without blanks, fields in their order.
+    pub(in super::super) fn to_json(&self) -> Text {
+        let mut json = Text::default();
+        self.write_json(&mut json);
+        json
+    }
+
+    fn write_json(&self, json: &mut Text) {
+        match self {
+            Self::Null => json.push_str("null"),
+            Self::Bool(_) | Self::Number(_) | Self::Bare(_) => json.append(self.to_text()),
+            Self::Text(text) => {
+                json.push_str("\"");
+                json.append(text.map_literals(|text| escape_json(text)));
+                json.push_str("\"");
+            }
+            Self::List(items) => {
+                for (number, item) in items.iter().enumerate() {
+                    json.push_str(if number > 0 { "," } else { "[" });
+                    item.write_json(json);
+                }
+                json.push_str(if items.is_empty() { "[]" } else { "]" });
+            }
+            Self::Object(fields) => {
+                for (number, (name, value)) in fields.iter().enumerate() {
+                    json.push_str(if number > 0 { ",\"" } else { "{\"" });
+                    json.push_str(&escape_json(name));
+                    json.push_str("\":");
+                    value.write_json(json);
+                }
+                json.push_str(if fields.is_empty() { "{}" } else { "}" });
+            }
+        }
+    }
+
+    /// Returns about how many bytes the value takes.
+    pub(in super::super) fn size(&self) -> usize {
+        let items: usize = self.items().iter().map(Self::size).sum();
+        let fields = self.fields().iter();
+        let fields: usize = fields.map(|(name, value)| name.len() + value.size()).sum();
+        let text = match self {
+            Self::Number(number) => number.len(),
+            Self::Text(text) => text.as_literal().unwrap_or_default().len(),
+            _ => 0,
+        };
+        items + fields + text + size_of::<Self>()
+    }
+}
+
+/// Escapes the inside of a JSON string.
+fn escape_json(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}

@@ -1,0 +1,152 @@
+//! Puts values of earlier answers into drafts, and keeps the secrets that are still used.
+
+use super::document::{ApiDocument, shorten};
+use super::draft::{PathPiece, RequestDraft};
+use super::example::ExampleValue;
+use super::wants::{SourceValue, WantedPlace, WantedValue};
+use crate::import::recording::{Origin, Piece, Recording, Reference, Text};
+use std::collections::{HashMap, HashSet};
+
+/// Replaces values by references, where their source comes earlier. Warns of the values that stay made up.
+pub(super) fn fill_references(
+    document: &ApiDocument<'_>,
+    drafts: &mut [RequestDraft<'_>],
+    wanted: &[WantedValue],
+    order: &[usize],
+) -> Vec<Reference> {
+    let mut positions = vec![0; drafts.len()];
+    for (position, number) in order.iter().enumerate() {
+        positions[*number] = position;
+    }
+    let mut references: Vec<Reference> = Vec::new();
+    let mut filled = HashSet::new();
+    for value in wanted {
+        let source = &value.source;
+        if positions[source.draft] >= positions[value.user] {
+            continue;
+        }
+        let from = find_origin(&source.value, positions[source.draft]);
+        let text = match (from, &source.value) {
+            (None, SourceValue::Sent(text)) => text.clone(),
+            (None, _) => continue,
+            (Some(from), _) => {
+                let mut known = references.iter();
+                let known = known
+                    .position(|known| known.from == from && known.confidence == source.confidence);
+                Text::reference(known.unwrap_or_else(|| {
+                    references.push(Reference {
+                        from,
+                        is_bare: source.is_bare,
+                        confidence: source.confidence,
+                        why: source.why.clone(),
+                    });
+                    references.len() - 1
+                }))
+            }
+        };
+        let draft = &mut drafts[value.user];
+        match &value.place {
+            WantedPlace::Path(piece) => {
+                draft.set_path_value(*piece, text);
+                filled.insert((value.user, *piece));
+            }
+            WantedPlace::Field(name) if source.is_bare => {
+                draft.body.set_field(name, ExampleValue::Bare(text));
+            }
+            WantedPlace::Field(name) => draft.body.set_field(name, ExampleValue::Text(text)),
+            WantedPlace::Bearer => draft.access.bearer = Some(text),
+        }
+    }
+    warn_of_made_up(document, drafts, &filled);
+    references
+}
+
+fn find_origin(value: &SourceValue, exchange: usize) -> Option<Origin> {
+    match value {
+        SourceValue::Body(path) => Some(Origin::Body {
+            exchange,
+            path: path.clone(),
+        }),
+        SourceValue::Location(before) => Some(Origin::Part {
+            exchange,
+            name: "location".to_owned(),
+            before: before.clone(),
+            after: String::new(),
+        }),
+        SourceValue::Sent(_) => None,
+    }
+}
+
+/// Warns of values of paths that no answer has, once for each parameter.
+fn warn_of_made_up(
+    document: &ApiDocument<'_>,
+    drafts: &[RequestDraft<'_>],
+    filled: &HashSet<(usize, usize)>,
+) {
+    let mut made_up: Vec<(&str, &Text, usize, usize)> = Vec::new();
+    let mut known: HashMap<(&str, &Text), usize> = HashMap::new();
+    for (number, draft) in drafts.iter().enumerate() {
+        for (at, piece) in draft.path.iter().enumerate() {
+            if let PathPiece::Value {
+                name,
+                text,
+                is_fixed: false,
+            } = piece
+                && !filled.contains(&(number, at))
+            {
+                let entry = *known.entry((name, text)).or_insert_with(|| {
+                    made_up.push((name, text, number, 0));
+                    made_up.len() - 1
+                });
+                made_up[entry].3 += 1;
+            }
+        }
+    }
+    for (name, value, first, count) in made_up {
+        let name = shorten(name);
+        let value = match value.as_literal() {
+            Some(value) => format!("`{}`", shorten(value)),
+            None => "a secret".to_owned(),
+        };
+        let more = match count {
+            1 => String::new(),
+            count => format!(", in {count} operations"),
+        };
+        let words = format!("nothing here answers with `{{{name}}}`: {value} is sent for it{more}");
+        document.warn(&drafts[first].operation.span, words);
+    }
+}
+
+/// Removes the secrets that no request uses, unless the document has their values.
+pub(super) fn drop_unused_secrets(recording: &mut Recording) {
+    let texts = recording
+        .exchanges
+        .iter()
+        .flat_map(|exchange| exchange.texts());
+    let pieces = texts.flat_map(|text| text.pieces().to_vec());
+    let used: HashSet<usize> = pieces
+        .filter_map(|piece| match piece {
+            Piece::Secret(number) => Some(number),
+            _ => None,
+        })
+        .collect();
+    let mut numbers = HashMap::new();
+    let secrets = std::mem::take(&mut recording.secrets);
+    for (number, secret) in secrets.into_iter().enumerate() {
+        if used.contains(&number) || secret.value.is_some() {
+            numbers.insert(number, recording.secrets.len());
+            recording.secrets.push(secret);
+        }
+    }
+    let texts = recording
+        .exchanges
+        .iter_mut()
+        .flat_map(|exchange| exchange.texts_mut());
+    for text in texts {
+        let pieces = text.pieces().iter().map(|piece| match piece {
+            Piece::Secret(number) => Piece::Secret(numbers[number]),
+            piece => piece.clone(),
+        });
+        *text = pieces.collect();
+    }
+}

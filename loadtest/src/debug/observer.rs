@@ -1,0 +1,178 @@
+//! Observes an iteration and reports it step by step.
+
+use super::curl::{self, CurlTls};
+use super::secret_names::{self, SecretNames};
+use super::{Answer, Event, Exchange, Hop, Outcome, Problem, Step, body};
+use crate::chain::{RequestBuf, RequestTarget};
+use crate::engine::{self, IterationObserver};
+use crate::redact;
+use crate::transport::{self, Failure, HopAnswer};
+use http::{HeaderMap, Version};
+use loadtest_model::definition::{Reads, ScenarioDef};
+use std::time::Duration;
+
+/// Observes an iteration and reports its events.
+pub(crate) struct DebugObserver<'a> {
+    definition: &'a ScenarioDef,
+    /// The base URL that paths are joined to.
+    base: String,
+    tls: CurlTls,
+    vault: SecretNames,
+    /// The exchanges of the step that goes on. They are told at its end: only then is known what it took out
+    /// of its answers as a secret.
+    untold: Vec<Event>,
+    tell: Box<dyn FnMut(Event) + 'a>,
+    /// True if a step failed, or was skipped for a missing dependency.
+    pub(crate) has_failed: bool,
+}
+
+impl<'a> DebugObserver<'a> {
+    pub(crate) fn new(
+        definition: &'a ScenarioDef,
+        base: Option<&str>,
+        tls: CurlTls,
+        tell: impl FnMut(Event) + 'a,
+    ) -> Self {
+        Self {
+            definition,
+            base: base.unwrap_or_default().to_owned(),
+            tls,
+            vault: SecretNames::default(),
+            untold: Vec::new(),
+            tell: Box::new(tell),
+            has_failed: false,
+        }
+    }
+
+    /// Tells what the step did so far.
+    fn tell_exchanges(&mut self) {
+        self.untold.drain(..).for_each(&mut self.tell);
+    }
+
+    /// A request that never was on the wire, such as one for which no connection came about.
+    fn unsent(&self, request: &RequestBuf) -> transport::Hop {
+        let mut headers = HeaderMap::new();
+        for (name, value) in &request.headers {
+            headers.append(name.clone(), value.clone());
+        }
+        transport::Hop {
+            method: request.method.clone(),
+            url: match &request.target {
+                RequestTarget::Path(path) => format!("{}{path}", self.base),
+                RequestTarget::Absolute(url) => url.to_string(),
+            },
+            version: Version::HTTP_11,
+            headers,
+            body: request.body.clone(),
+            answer: None,
+        }
+    }
+
+    fn hop(&mut self, step: usize, hop: &transport::Hop, is_sent: bool) -> Hop {
+        let curl = curl::curl_command(hop, &self.tls, &mut self.vault);
+        let version = format!("{:?}", hop.version);
+        Hop {
+            method: hop.method.to_string(),
+            url: redact::redact_text(&hop.url).into_owned(),
+            version: is_sent.then(|| version.trim_end_matches(".0").to_owned()),
+            headers: shown_headers(&hop.headers),
+            body: body::shown_body(&hop.body, false),
+            curl,
+            answer: hop.answer.as_ref().map(|answer| self.answer(step, answer)),
+        }
+    }
+
+    fn answer(&mut self, step: usize, answer: &HopAnswer) -> Answer {
+        let name = secret_names::comment_word(&self.definition.steps[step].name);
+        let place = format!("in the answer of {name}");
+        for (name, value) in &answer.headers {
+            let value = String::from_utf8_lossy(value.as_bytes());
+            self.vault.remember_secrets(
+                &secret_names::split_header(name.as_str(), &value, false),
+                &place,
+            );
+        }
+        if let Ok(text) = std::str::from_utf8(&answer.body) {
+            self.vault
+                .remember_secrets(&redact::split_secrets(text), &place);
+        }
+        Answer {
+            status: answer.status.to_string(),
+            headers: shown_headers(&answer.headers),
+            body: body::shown_body(&answer.body, answer.is_cut),
+        }
+    }
+}
+
+/// Reports the exchanges of a step that was cut off.
+impl Drop for DebugObserver<'_> {
+    fn drop(&mut self) {
+        self.tell_exchanges();
+    }
+}
+
+impl IterationObserver for DebugObserver<'_> {
+    const FORCES_ALL_STEPS: bool = false;
+    const KEPT_EXCHANGES: usize = usize::MAX;
+
+    fn extend_reads(&self, reads: Reads) -> Reads {
+        // What is shown besides comes with the hops: the request is to be that of a run.
+        reads
+    }
+
+    fn on_exchange(&mut self, step: usize, request: &RequestBuf, exchange: &transport::Exchange) {
+        let unsent = exchange.hops.is_empty().then(|| self.unsent(request));
+        let hops = exchange.hops.iter().map(|hop| (hop, true));
+        let hops = hops.chain(unsent.iter().map(|hop| (hop, false)));
+        let exchange = Exchange {
+            step,
+            hops: hops
+                .map(|(hop, is_sent)| self.hop(step, hop, is_sent))
+                .collect(),
+            service_time: exchange.service_time,
+            phases: exchange.phases,
+            problem: exchange.result.as_ref().err().map(to_problem),
+        };
+        self.untold.push(Event::Exchange(Box::new(exchange)));
+    }
+
+    fn on_step_end(&mut self, step: usize, outcome: &engine::StepOutcome) {
+        self.has_failed |= outcome.is_failure();
+        self.tell_exchanges();
+        let outcome = match outcome {
+            engine::StepOutcome::Ok => Outcome::Ok,
+            engine::StepOutcome::Failed(failure) => Outcome::Failed(to_problem(failure)),
+            engine::StepOutcome::NotDrawn => Outcome::NotDrawn,
+            engine::StepOutcome::LeftOut(skip) => Outcome::LeftOut(skip.example.clone()),
+            engine::StepOutcome::AlreadyRun => Outcome::Kept,
+            engine::StepOutcome::Skipped(skip) => Outcome::Skipped {
+                reason: skip.words(),
+                root: skip.cause.root,
+                root_step: skip.cause.step,
+            },
+        };
+        (self.tell)(Event::Step(Step { step, outcome }));
+    }
+
+    fn on_think(&mut self, step: usize, time: Duration) -> bool {
+        (self.tell)(Event::Think { step, time });
+        false
+    }
+}
+
+fn to_problem(failure: &Failure) -> Problem {
+    Problem {
+        kind: failure.kind,
+        message: redact::redact_text(&failure.message).into_owned(),
+    }
+}
+
+fn shown_headers(all: &HeaderMap) -> Vec<(String, String)> {
+    all.iter()
+        .map(|(name, value)| {
+            let text = String::from_utf8_lossy(value.as_bytes());
+            let parts = secret_names::split_header(name.as_str(), &text, value.is_sensitive());
+            (name.to_string(), secret_names::join_shown(&parts))
+        })
+        .collect()
+}

@@ -1,0 +1,74 @@
+//! Thresholds that end a run once they fail, evaluated once a second.
+
+use loadtest_model::definition::{Better, Metric, Statistic, Threshold};
+use loadtest_model::metrics::{Aggregate, Broken, Frame, Tally};
+use loadtest_model::plan::{Plan, ScopedThreshold};
+use loadtest_model::schedule::Schedule;
+use std::time::Duration;
+
+/// Fewer samples than this end no run, where no delay is declared.
+pub(crate) const MIN_SAMPLES: u64 = 100;
+
+/// Looks at the steady part so far, with the figures that the card has at the end.
+#[derive(Debug)]
+pub(super) struct AbortThresholds<'a> {
+    /// The thresholds that may end the run, with their numbers in the plan and their delays.
+    watched: Vec<(usize, &'a ScopedThreshold, Duration)>,
+    schedule: &'a Schedule,
+    steady: Tally,
+}
+
+impl<'a> AbortThresholds<'a> {
+    /// The limits of a scenario of `steps` steps.
+    pub(super) fn new(plan: &'a Plan, schedule: &'a Schedule, steps: usize) -> Self {
+        let all = plan.thresholds.iter().enumerate();
+        Self {
+            watched: all
+                .filter_map(|(at, scoped)| Some((at, scoped, scoped.threshold.abort_after?)))
+                .collect(),
+            schedule,
+            steady: Tally::new(steps),
+        }
+    }
+
+    /// Adds a second, and says what is broken after it.
+    pub(super) fn check_second(&mut self, frame: &Frame) -> Option<Broken> {
+        if self.watched.is_empty() {
+            return None;
+        }
+        self.steady.merge(&frame.windows.steady);
+        let after = Duration::from_secs(u64::from(frame.second) + 1);
+        let measured = self.schedule.steady_part(after);
+        if measured.is_zero() {
+            return None;
+        }
+        let seconds = Some(measured.as_secs_f64());
+        self.watched.iter().find_map(|(number, scoped, delay)| {
+            let ScopedThreshold {
+                step, threshold, ..
+            } = scoped;
+            let aggregate = Aggregate::of(threshold, *step, &self.steady, seconds);
+            let is_due = if delay.is_zero() {
+                aggregate.samples >= MIN_SAMPLES || is_irreversible(threshold)
+            } else {
+                measured >= *delay
+            };
+            // What has no sample yet may get some.
+            let actual = aggregate.value.filter(|_| is_due)?;
+            let holds = threshold.comparison.holds(actual, threshold.bound.number());
+            (!holds).then_some(Broken {
+                threshold: *number,
+                actual,
+                after,
+            })
+        })
+    }
+}
+
+/// Returns whether a value that is too high stays too high.
+fn is_irreversible(threshold: &Threshold) -> bool {
+    match &threshold.metric {
+        Metric::Count(_) => !threshold.comparison.is_floor(),
+        metric => metric.better() == Better::Less && metric.statistic() == Some(Statistic::Max),
+    }
+}

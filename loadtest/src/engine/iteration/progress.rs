@@ -1,0 +1,113 @@
+//! The progress of an iteration, and its tally if it is cut off.
+
+use super::super::outcome::StepOutcome;
+use super::super::worker_state::WorkerState;
+use super::observer::IterationObserver;
+use loadtest_model::metrics::{SlowStep, micros};
+use loadtest_model::schedule::Window;
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Counts an iteration as cancelled unless it ends regularly.
+pub(super) struct IterationGuard<'a> {
+    pub(super) state: &'a Rc<WorkerState>,
+    pub(super) window: Window,
+    pub(super) in_step: Cell<Option<usize>>,
+    pub(super) ended: Cell<bool>,
+}
+
+impl Drop for IterationGuard<'_> {
+    fn drop(&mut self) {
+        if !self.ended.get() {
+            self.state.with_tally(self.window, |tally| {
+                tally.journey.cancelled += 1;
+                if let Some(step) = self.in_step.get() {
+                    tally.steps[step].cancelled += 1;
+                }
+            });
+        }
+        self.state.end_iteration();
+    }
+}
+
+/// The state of an iteration under way.
+pub(super) struct IterationProgress {
+    /// From intended to actual start; the first request carries it, and takes it away.
+    pub(super) delay: Option<Duration>,
+    /// True once it has sent a request.
+    pub(super) sent: bool,
+    /// The pauses: after steps, and between the requests of one.
+    pub(super) paused: Duration,
+    pub(super) failed: bool,
+    /// The steps that were executed so far.
+    pub(super) executed: Vec<ExecutedStep>,
+}
+
+/// A step that was executed.
+#[derive(Debug)]
+pub(super) struct ExecutedStep {
+    pub(super) step: usize,
+    begun: Instant,
+    pub(super) service: Duration,
+    ok: bool,
+}
+
+impl IterationProgress {
+    /// Returns the progress of an iteration that has sent nothing yet.
+    pub(super) fn new(delay: Option<Duration>, mut ran: Vec<ExecutedStep>) -> Self {
+        ran.clear();
+        Self {
+            delay,
+            sent: false,
+            paused: Duration::ZERO,
+            failed: false,
+            executed: ran,
+        }
+    }
+
+    /// Notes what became of a step, and when it began and how long it took, if it sent something;
+    /// whether it was executed.
+    pub(super) fn record_step<O: IterationObserver>(
+        &mut self,
+        step: usize,
+        outcome: &StepOutcome,
+        took: Option<(Instant, Duration)>,
+        observer: &mut O,
+    ) -> bool {
+        self.failed |= outcome.is_failure();
+        observer.on_step_end(step, outcome);
+        let is_executed = matches!(outcome, StepOutcome::Ok | StepOutcome::Failed(_));
+        if is_executed {
+            let (begun, service) = took.unwrap_or_else(|| (Instant::now(), Duration::ZERO));
+            self.executed.push(ExecutedStep {
+                step,
+                begun,
+                service,
+                ok: matches!(outcome, StepOutcome::Ok),
+            });
+        }
+        is_executed
+    }
+}
+
+impl ExecutedStep {
+    /// The same as the record keeps it, of an iteration that was to start at `due`.
+    pub(super) fn to_slow_step(&self, due: Instant) -> SlowStep {
+        SlowStep {
+            step: self.step,
+            begin_us: micros(elapsed_between(due, self.begun)),
+            time_us: micros(self.service),
+            ok: self.ok,
+        }
+    }
+}
+
+/// The time from `earlier` to `later`; users that do not wait begin when they are due.
+pub(super) fn elapsed_between(earlier: Instant, later: Instant) -> Duration {
+    if later <= earlier {
+        return Duration::ZERO;
+    }
+    later - earlier
+}

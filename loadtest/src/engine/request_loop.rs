@@ -1,0 +1,243 @@
+//! The requests of one step: the first, the repeats after a failure (`retry`), and the polling until a
+//! response satisfies the step (`until`).
+
+use super::iteration::{IterationObserver, StepContext};
+use crate::chain::{Chain, RawResponse, RequestBuf};
+use crate::transport::{Call, Exchange, Failure, Received, Transport};
+use http::StatusCode;
+use loadtest_model::definition::{Retry, Trigger, Until};
+use loadtest_model::metrics::StepTally;
+use loadtest_model::metrics::{Cause, RootCause};
+use loadtest_model::metrics::{ErrorKind, Traffic};
+use std::cell::Cell;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Sends the requests of a step.
+pub(super) struct RequestLoop<'a, T, O> {
+    pub(super) context: StepContext<'a>,
+    pub(super) request: &'a RequestBuf,
+    pub(super) transport: &'a mut T,
+    pub(super) chain: &'a mut dyn Chain,
+    pub(super) observer: &'a mut O,
+}
+
+/// The result of all requests of a step: one sample.
+pub(super) struct AttemptSummary {
+    /// The status of the answer that the chain holds now, or why it holds none.
+    pub(super) result: Result<StatusCode, Failure>,
+    /// The time at which the first request was ready to be sent.
+    pub(super) begun: Option<Instant>,
+    /// The service times of all requests: from the first send to the last byte, less the pauses.
+    pub(super) service: Duration,
+    /// The pauses between them.
+    pub(super) paused: Duration,
+    /// True if the run ended before the response that the step waits for.
+    pub(super) is_cut_off: bool,
+    requests: u32,
+    /// The number of consecutive failures so far.
+    failures: u32,
+}
+
+impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
+    /// Sends until there is an answer to go on with, or none to hope for.
+    pub(super) async fn send_until_settled(mut self) -> AttemptSummary {
+        // Only those that wait for an answer look at the clock.
+        let until = self.context.def.until.as_ref();
+        let deadline = until.map(|until| Instant::now() + until.within);
+        let mut attempt = AttemptSummary {
+            result: Ok(StatusCode::OK),
+            begun: None,
+            service: Duration::ZERO,
+            paused: Duration::ZERO,
+            is_cut_off: false,
+            requests: 0,
+            failures: 0,
+        };
+        loop {
+            let cut = UnfinishedRequestGuard {
+                unfinished: Cell::default(),
+                context: self.context,
+            };
+            let call = Call {
+                request: self.request,
+                expect: &self.context.def.expect,
+                reads: self.observer.extend_reads(self.context.def.reads),
+                timeout: self.request.timeout.unwrap_or(self.context.def.timeout),
+                redirects: self.context.def.redirects,
+                unfinished: &cut.unfinished,
+            };
+            // An exchange is large, and is not kept across a wait.
+            let pause = {
+                let exchange = self.transport.send(call).await;
+                self.tally_exchange(exchange, deadline, &mut attempt)
+            };
+            drop(cut);
+            let Some(pause) = pause else { break };
+            let pausing = Instant::now();
+            if self.context.def.last {
+                // The load is over then, and its end does not cut the pause short.
+                tokio::time::sleep(pause).await;
+            } else {
+                self.context.state.pause_unless_stopping(pause).await;
+            }
+            attempt.paused += pausing.elapsed();
+            if !self.context.def.last && !self.context.state.is_running() {
+                attempt.is_cut_off = attempt.result.is_ok();
+                break;
+            }
+        }
+        if attempt.result.is_err() {
+            let (root, step) = (RootCause::Failed, self.context.step);
+            self.chain.skip(step, Cause { root, step });
+        }
+        attempt
+    }
+
+    /// Counts what is counted of an exchange whatever the chain makes of it, and hands over the answer.
+    /// The pause before the next request, where there is one.
+    fn tally_exchange(
+        &mut self,
+        exchange: Exchange,
+        deadline: Option<Instant>,
+        attempt: &mut AttemptSummary,
+    ) -> Option<Duration> {
+        self.observer
+            .on_exchange(self.context.step, self.request, &exchange);
+        let is_repeated = attempt.requests > 0;
+        self.context.state.with_tally(self.context.window, |tally| {
+            count_exchange(&mut tally.steps[self.context.step], &exchange, is_repeated);
+        });
+        attempt.requests += 1;
+        attempt.begun.get_or_insert(exchange.begun);
+        attempt.service += exchange.service_time;
+        let left = deadline.map_or(Duration::MAX, |deadline| {
+            deadline.saturating_duration_since(Instant::now())
+        });
+        match exchange.result {
+            Ok(received) => {
+                attempt.failures = 0;
+                attempt.result = Ok(received.status);
+                self.deliver_response(received, left, attempt.requests)
+                    .unwrap_or_else(|failure| {
+                        attempt.result = Err(failure);
+                        None
+                    })
+            }
+            Err(failure) => {
+                let pause = self.context.def.retry.as_ref().and_then(|retry| {
+                    retry_pause(&failure, attempt.failures, retry).filter(|pause| *pause <= left)
+                });
+                attempt.failures += 1;
+                attempt.result = Err(failure);
+                pause
+            }
+        }
+    }
+
+    /// Hands an answer to the chain. The pause before the next request, where it is not the one that the
+    /// step waits for; `left` is the time until the step gives up.
+    fn deliver_response(
+        &mut self,
+        received: Received,
+        left: Duration,
+        requests: u32,
+    ) -> Result<Option<Duration>, Failure> {
+        let Self { context, chain, .. } = self;
+        let StepContext { step, state, .. } = *context;
+        let status = received.status;
+        let failed = |kind, message| {
+            Err(Failure {
+                status: Some(status),
+                ..Failure::new(kind, message)
+            })
+        };
+        let raw = RawResponse {
+            status,
+            headers: received.headers,
+            body: received.body,
+            redirected_to: None,
+        };
+        match state.run_user_code(step, || chain.finish(step, raw)) {
+            Ok(Ok(())) => {}
+            Ok(Err(reason)) => return failed(ErrorKind::BodyDecode, reason),
+            Err(message) => return failed(ErrorKind::StepPanic, format!("panicked: {message}")),
+        }
+        let Some(Until { every, within, .. }) = self.context.def.until else {
+            return Ok(None);
+        };
+        match state.run_user_code(step, || chain.arrived(step)) {
+            Ok(true) => Ok(None),
+            Ok(false) if every <= left => Ok(Some(every)),
+            Ok(false) => {
+                let plural = if requests == 1 { "" } else { "s" };
+                let words =
+                    format!("`until` did not hold within {within:?}: {requests} request{plural}");
+                failed(ErrorKind::StepAssert, words)
+            }
+            Err(message) => failed(ErrorKind::StepPanic, format!("`until` panicked: {message}")),
+        }
+    }
+}
+
+/// Counts what was sent of a request that the end of the run cuts off.
+struct UnfinishedRequestGuard<'a> {
+    unfinished: Cell<Traffic>,
+    context: StepContext<'a>,
+}
+
+impl Drop for UnfinishedRequestGuard<'_> {
+    fn drop(&mut self) {
+        let traffic = self.unfinished.take();
+        if traffic != Traffic::default() {
+            self.context.state.with_tally(self.context.window, |tally| {
+                tally.steps[self.context.step].count(traffic)
+            });
+        }
+    }
+}
+
+/// The pause before the step sends again, if it does after this failure, the `count`-th in a row from
+/// zero.
+fn retry_pause(failure: &Failure, count: u32, retry: &Retry) -> Option<Duration> {
+    let is_meant = retry
+        .on
+        .iter()
+        .any(|trigger| matches_trigger(*trigger, failure));
+    (is_meant && count < retry.times)
+        .then(|| retry.backoff.saturating_mul(2_u32.saturating_pow(count)))
+}
+
+fn matches_trigger(trigger: Trigger, failure: &Failure) -> bool {
+    let name = failure.kind.name();
+    let family = name.split_once('.').map_or(name, |(family, _)| family);
+    match trigger {
+        Trigger::Status(range) => {
+            failure.kind == ErrorKind::Status
+                && failure
+                    .status
+                    .is_some_and(|status| (range.from..=range.to).contains(&status.as_u16()))
+        }
+        Trigger::Timeout => failure.kind.is_timeout(),
+        Trigger::Connect => matches!(family, "dns" | "connect" | "tls"),
+        Trigger::Reset => {
+            matches!(family, "reset" | "closed") || failure.kind == ErrorKind::BodyTruncated
+        }
+    }
+}
+
+/// Counts one exchange: requests, bytes, phases and the status.
+fn count_exchange(tally: &mut StepTally, exchange: &Exchange, is_repeated: bool) {
+    tally.count(exchange.traffic);
+    // the transport repeats by itself what a resting connection that was closed has lost
+    let first = u32::from(!is_repeated);
+    tally.retries += u64::from(exchange.traffic.requests.saturating_sub(first));
+    let status = match &exchange.result {
+        Ok(received) => Some(received.status),
+        Err(failure) => failure.status,
+    };
+    if let Some(status) = status {
+        *tally.statuses.entry(status.as_u16()).or_default() += 1;
+    }
+    tally.phases.record(&exchange.phases);
+}

@@ -1,0 +1,482 @@
+//! The client of an async step. It sends over the transport of the user and logs the requests, so that
+//! the step is one sample and each request name a row.
+
+use super::worker_state::WorkerState;
+use crate::chain::{Error, Fault, HttpError, Local, RawResponse, RequestBuf, RequestTarget, Wire};
+use crate::redact;
+use crate::transport::{Call, Exchange, Failure, Received, Transport};
+use http::StatusCode;
+use loadtest_model::definition::{Expect, Reads, StepDef};
+use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
+use loadtest_model::metrics::{OTHERS, StepTally};
+use loadtest_model::schedule::Window;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// No status is a failure: the step looks at it.
+static ANY_STATUS: Expect = Expect::ANY;
+
+/// The most ended requests that are held back until a step is over.
+const MAX_HELD_REQUESTS: usize = 256;
+/// The most distinct request names in one run of a step.
+const MAX_ROWS: usize = 1_000;
+
+/// The client of an async step.
+pub(super) struct StepClient<T> {
+    transport: T,
+    timeout: Duration,
+    redirects: u32,
+    request_log: RequestLog,
+}
+
+/// The requests of an async step. They are tallied when this is dropped, so that a step which the end of the
+/// run cuts off counts too.
+pub(super) struct RequestLog {
+    log: RefCell<RequestEntries>,
+    state: Rc<WorkerState>,
+    window: Window,
+    step: usize,
+}
+
+/// The log entries of an async step.
+#[derive(Default)]
+pub(super) struct RequestEntries {
+    /// The time at which the first request was ready to be sent.
+    pub(super) first: Option<Instant>,
+    /// The time at which the last request ended.
+    last: Option<Instant>,
+    /// Requests under way.
+    open: u32,
+    /// Pauses under way.
+    pauses: u32,
+    /// The last change of one of these two numbers.
+    changed: Option<Instant>,
+    /// Pauses between the first and the last request, while none was under way.
+    paused: Duration,
+    /// Such pauses since the last request.
+    pausing: Duration,
+    /// All such pauses.
+    pub(super) rested: Duration,
+    retries: u32,
+    traffic: Traffic,
+    phases: Phases,
+    rows: Vec<String>,
+    finished: Vec<FinishedRequest>,
+    /// The failure of the request that ended last.
+    failure: Option<Failure>,
+    /// The number of exchanges that are kept to be shown: the last ones.
+    keeps: usize,
+    pub(super) exchanges: VecDeque<(RequestBuf, Exchange)>,
+}
+
+/// A request that was answered, or was not.
+struct FinishedRequest {
+    row: usize,
+    time: Duration,
+    result: Result<StatusCode, (ErrorKind, String)>,
+}
+
+/// A request on its way. One that the step drops is counted as well.
+struct OpenRequest<'a> {
+    request_log: &'a RequestLog,
+    row: usize,
+    start: Instant,
+    unfinished: Cell<Traffic>,
+    is_closed: bool,
+}
+
+/// A pause; one that the step drops is none of its latency either.
+struct PauseGuard<'a>(&'a RequestLog);
+
+impl<T: Transport> StepClient<T> {
+    pub(super) fn new(transport: T, def: &StepDef, request_log: RequestLog) -> Self {
+        Self {
+            transport,
+            timeout: def.timeout,
+            redirects: def.redirects,
+            request_log,
+        }
+    }
+
+    /// The transport, and what was sent over it.
+    pub(super) fn into_parts(self) -> (T, RequestLog) {
+        (self.transport, self.request_log)
+    }
+}
+
+impl<T: Transport> Wire for StepClient<T> {
+    fn base_url(&self) -> Option<&str> {
+        self.transport.base_url()
+    }
+
+    fn send<'a>(
+        &'a self,
+        request: &'a RequestBuf,
+        name: Option<&'a str>,
+    ) -> Local<'a, Result<RawResponse, HttpError>> {
+        Box::pin(async move {
+            let open = self.request_log.open_request(request, name);
+            let call = Call {
+                request,
+                expect: &ANY_STATUS,
+                reads: Reads {
+                    body: true,
+                    headers: true,
+                },
+                timeout: request.timeout.unwrap_or(self.timeout),
+                redirects: self.redirects,
+                unfinished: &open.unfinished,
+            };
+            let exchange = self.transport.send(call).await;
+            open.close_request(request, exchange)
+        })
+    }
+
+    fn pause(&self, time: Duration) -> Local<'_, ()> {
+        Box::pin(async move {
+            let _pause = PauseGuard::begin_pause(&self.request_log);
+            // Those that begin later last, or a step that polls would ask without end.
+            let state = &self.request_log.state;
+            if state.is_running() {
+                state.pause_unless_stopping(time).await;
+            } else {
+                tokio::time::sleep(time).await;
+            }
+        })
+    }
+}
+
+impl RequestLog {
+    /// Makes the log of step number `step`, which keeps its last `keeps` exchanges.
+    pub(super) fn new(state: &Rc<WorkerState>, window: Window, step: usize, keeps: usize) -> Self {
+        Self {
+            log: RefCell::new(RequestEntries {
+                keeps,
+                ..RequestEntries::default()
+            }),
+            state: Rc::clone(state),
+            window,
+            step,
+        }
+    }
+
+    pub(super) fn entries(&mut self) -> &mut RequestEntries {
+        self.log.get_mut()
+    }
+
+    fn open_request(&self, request: &RequestBuf, name: Option<&str>) -> OpenRequest<'_> {
+        let start = Instant::now();
+        let mut log = self.log.borrow_mut();
+        let row = log.row_index(name.map_or_else(
+            || row_name(request),
+            |name| redact::redact_row_name(name).into_owned(),
+        ));
+        log.begin_request(start);
+        OpenRequest {
+            request_log: self,
+            row,
+            start,
+            unfinished: Cell::default(),
+            is_closed: false,
+        }
+    }
+}
+
+impl Drop for RequestLog {
+    fn drop(&mut self) {
+        let log = self.log.get_mut();
+        self.state
+            .with_tally(self.window, |tally| log.tally(&mut tally.steps[self.step]));
+    }
+}
+
+impl RequestEntries {
+    /// The number of the row with this name, or of the one for what has no row of its own.
+    fn row_index(&mut self, name: String) -> usize {
+        let row = self.rows.iter().position(|row| *row == name);
+        row.unwrap_or_else(|| {
+            match self.rows.len() {
+                0..MAX_ROWS => self.rows.push(name),
+                MAX_ROWS => self.rows.push(OTHERS.to_owned()),
+                _ => {}
+            }
+            self.rows.len() - 1
+        })
+    }
+
+    fn begin_request(&mut self, now: Instant) {
+        self.update_pauses(now);
+        let pausing = std::mem::take(&mut self.pausing);
+        if self.first.is_some() {
+            self.paused += pausing;
+        }
+        self.first.get_or_insert(now);
+        self.failure = None;
+        self.open += 1;
+    }
+
+    fn end_request(&mut self, now: Instant) {
+        self.update_pauses(now);
+        self.last = Some(now);
+        self.open -= 1;
+    }
+
+    /// Something begins or ends: what passed since the last time was a pause, if no request was under
+    /// way.
+    fn update_pauses(&mut self, now: Instant) {
+        let since = self.changed.replace(now);
+        if let (0, 1.., Some(since)) = (self.open, self.pauses, since) {
+            self.pausing += now - since;
+            self.rested += now - since;
+        }
+    }
+
+    /// From the first request to the end of the last one, less the pauses between them; `None` where
+    /// the step sent nothing.
+    pub(super) fn service(&self) -> Option<Duration> {
+        let (first, last) = (self.first?, self.last?);
+        Some((last - first).saturating_sub(self.paused))
+    }
+
+    /// Counts what was sent and received, and each request in the row of its name.
+    fn tally(&mut self, tally: &mut StepTally) {
+        tally.count(self.traffic);
+        tally.retries += u64::from(self.retries);
+        tally.phases.record(&self.phases);
+        self.tally_finished(tally);
+    }
+
+    /// Counts each request that ended in the row of its name.
+    fn tally_finished(&mut self, tally: &mut StepTally) {
+        for ended in self.finished.drain(..) {
+            if let Ok(status) = &ended.result {
+                *tally.statuses.entry(status.as_u16()).or_default() += 1;
+            }
+            let row = tally.inner(&self.rows[ended.row]);
+            match &ended.result {
+                Ok(status) => row.answered(status.as_u16(), ended.time, || status.to_string()),
+                Err((kind, message)) => {
+                    row.unanswered(*kind, &redact::redact_text(message), ended.time)
+                }
+            }
+        }
+    }
+
+    /// Returns the failure of a step that returned `error`: that of the request which the error is about,
+    /// else that of the last request.
+    pub(super) fn failure_for(&mut self, error: &Error) -> Failure {
+        let words = error.to_string();
+        let fault = error.fault();
+        let last = self.failure.take();
+        match (fault, last) {
+            (Fault::Unsent, _) => Failure::new(ErrorKind::StepError, words),
+            (Fault::Unanswered(kind), last)
+                if last.as_ref().is_none_or(|last| last.kind.name() != kind) =>
+            {
+                let known = ErrorKind::ALL.iter().find(|known| known.name() == kind);
+                Failure::new(*known.unwrap_or(&ErrorKind::StepError), words)
+            }
+            (_, Some(mut failure)) => {
+                failure.message = if words.contains(&failure.message) {
+                    words
+                } else {
+                    format!("{words} ({})", failure.message)
+                };
+                failure
+            }
+            (Fault::Undecodable(reason), None) => Failure::new(ErrorKind::BodyDecode, reason),
+            (Fault::Status(status), None) => Failure {
+                status: Some(status),
+                ..Failure::new(ErrorKind::Status, words)
+            },
+            (Fault::Unanswered(_) | Fault::Other, None) => {
+                Failure::new(ErrorKind::StepError, words)
+            }
+        }
+    }
+}
+
+impl OpenRequest<'_> {
+    fn close_request(
+        mut self,
+        request: &RequestBuf,
+        exchange: Exchange,
+    ) -> Result<RawResponse, HttpError> {
+        self.is_closed = true;
+        let log = &mut *self.request_log.log.borrow_mut();
+        log.end_request(Instant::now());
+        log.traffic += exchange.traffic;
+        log.retries += exchange.traffic.requests.saturating_sub(1);
+        let (sum, more) = (&mut log.phases, exchange.phases);
+        for (sum, more) in [
+            (&mut sum.connect, more.connect),
+            (&mut sum.tls, more.tls),
+            (&mut sum.first_byte, more.first_byte),
+            (&mut sum.body, more.body),
+        ] {
+            if let Some(more) = more {
+                *sum.get_or_insert_default() += more;
+            }
+        }
+        log.finished.push(FinishedRequest {
+            row: self.row,
+            time: exchange.service_time,
+            result: match &exchange.result {
+                Ok(received) => Ok(received.status),
+                Err(failure) => Err((failure.kind, failure.message.clone())),
+            },
+        });
+        if log.finished.len() >= MAX_HELD_REQUESTS {
+            let RequestLog {
+                state,
+                window,
+                step,
+                ..
+            } = self.request_log;
+            state.with_tally(*window, |tally| log.tally_finished(&mut tally.steps[*step]));
+        }
+        let answer = match &exchange.result {
+            Ok(Received {
+                status,
+                headers,
+                body,
+            }) => Ok(RawResponse {
+                status: *status,
+                headers: headers.clone(),
+                body: body.clone(),
+                redirected_to: exchange.redirected_to.clone(),
+            }),
+            Err(failure) => Err(HttpError::new(failure.kind.name(), failure.message.clone())),
+        };
+        log.failure = exchange.result.as_ref().err().cloned();
+        if log.keeps > 0 {
+            if log.exchanges.len() == log.keeps {
+                log.exchanges.pop_front();
+            }
+            let request = RequestBuf {
+                method: request.method.clone(),
+                target: request.target.clone(),
+                headers: request.headers.clone(),
+                body: request.body.clone(),
+                timeout: request.timeout,
+                ..RequestBuf::default()
+            };
+            log.exchanges.push_back((request, exchange));
+        }
+        answer
+    }
+}
+
+impl Drop for OpenRequest<'_> {
+    fn drop(&mut self) {
+        if self.is_closed {
+            return;
+        }
+        let now = Instant::now();
+        let log = &mut *self.request_log.log.borrow_mut();
+        log.end_request(now);
+        log.traffic += self.unfinished.take();
+        // What the end of the run cuts off has not failed.
+        if !self.request_log.state.is_aborting() {
+            log.finished.push(FinishedRequest {
+                row: self.row,
+                time: now - self.start,
+                result: Err((
+                    ErrorKind::StepError,
+                    "the step gave it up before it was answered".to_owned(),
+                )),
+            });
+        }
+    }
+}
+
+impl<'a> PauseGuard<'a> {
+    fn begin_pause(request_log: &'a RequestLog) -> Self {
+        let mut log = request_log.log.borrow_mut();
+        log.update_pauses(Instant::now());
+        log.pauses += 1;
+        Self(request_log)
+    }
+}
+
+impl Drop for PauseGuard<'_> {
+    fn drop(&mut self) {
+        let mut log = self.0.log.borrow_mut();
+        log.update_pauses(Instant::now());
+        log.pauses -= 1;
+    }
+}
+
+/// Returns method and path, with `{}` for segments that look like ids. The query is left out: it may hold
+/// secrets.
+fn row_name(request: &RequestBuf) -> String {
+    let (origin, path) = match &request.target {
+        RequestTarget::Path(path) => (String::new(), path.path()),
+        RequestTarget::Absolute(url) => {
+            let host = url.host().unwrap_or_default();
+            let port = url.port().map(|port| format!(":{port}"));
+            (format!("{host}{}", port.unwrap_or_default()), url.path())
+        }
+    };
+    let path: Vec<&str> = path
+        .split('/')
+        .map(|segment| {
+            if looks_like_id(segment) {
+                "{}"
+            } else {
+                segment
+            }
+        })
+        .collect();
+    redact::redact_row_name(&format!("{} {origin}{}", request.method, path.join("/"))).into_owned()
+}
+
+/// Returns whether a segment holds a digit and is not a version such as `v1`.
+fn looks_like_id(segment: &str) -> bool {
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_version = segment
+        .strip_prefix('v')
+        .is_some_and(|number| number.len() <= 2 && is_digits(number));
+    !is_version && segment.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(url: &str) -> String {
+        let mut request = RequestBuf::default();
+        request.url(url).unwrap();
+        row_name(&request)
+    }
+
+    #[test]
+    fn a_step_that_never_ends_tells_a_bounded_number_of_names_apart() {
+        let mut log = RequestEntries::default();
+        for i in 0..2_000 {
+            let row = log.row_index(format!("GET /{i}"));
+            assert_eq!(row, i.min(MAX_ROWS));
+        }
+        assert_eq!(log.rows.len(), MAX_ROWS + 1);
+        assert_eq!(log.rows[MAX_ROWS], OTHERS);
+        assert_eq!(log.row_index("GET /17".to_owned()), 17);
+    }
+
+    #[test]
+    fn ids_and_queries_are_no_part_of_a_name() {
+        for (url, name) in [
+            ("/orders/17", "GET /orders/{}"),
+            ("/v1/orders/a7f3/lines?token=x", "GET /v1/orders/{}/lines"),
+            ("/", "GET /"),
+            ("/value1/v/v123", "GET /{}/v/{}"),
+            ("http://127.0.0.1:81/a/1?b", "GET 127.0.0.1:81/a/{}"),
+            ("http://user:pass@127.0.0.1/a", "GET 127.0.0.1/a"),
+        ] {
+            assert_eq!(named(url), name);
+        }
+        assert_eq!(named(&format!("/{}", "a".repeat(200))).chars().count(), 101);
+    }
+}

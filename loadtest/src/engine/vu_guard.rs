@@ -1,0 +1,53 @@
+//! A virtual user while the scenario's code runs.
+
+use super::worker_state::WorkerState;
+use crate::chain::{Figure, Vu};
+use crate::redact;
+use loadtest_model::schedule::Window;
+use std::ops::{Deref, DerefMut};
+
+/// A virtual user that runs the code of the scenario. What that counts and times is tallied when the user
+/// comes back, also where the code panics or the end of the run cuts it off.
+pub(super) struct VuGuard<'a> {
+    vu: &'a mut Vu,
+    state: &'a WorkerState,
+    window: Window,
+}
+
+impl<'a> VuGuard<'a> {
+    pub(super) fn new(vu: &'a mut Vu, state: &'a WorkerState, window: Window) -> Self {
+        Self { vu, state, window }
+    }
+}
+
+impl Deref for VuGuard<'_> {
+    type Target = Vu;
+
+    fn deref(&self) -> &Vu {
+        self.vu
+    }
+}
+
+impl DerefMut for VuGuard<'_> {
+    fn deref_mut(&mut self) -> &mut Vu {
+        self.vu
+    }
+}
+
+impl Drop for VuGuard<'_> {
+    fn drop(&mut self) {
+        let given = self.vu.given();
+        if given.is_empty() {
+            return;
+        }
+        self.state.with_tally(self.window, |tally| {
+            for given in given.drain(..) {
+                let name = redact::redact_row_name(&given.name);
+                match given.figure {
+                    Figure::Count(number) => tally.own.count(&name, number),
+                    Figure::Time(time) => tally.own.time(&name, time),
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,315 @@
+//! State that the virtual users of one worker share: the plan, the phase of the run, the tally of the
+//! current second. It never leaves its thread, so nothing here is locked.
+
+use super::control::RunPhase;
+use super::panics;
+use loadtest_model::definition::{Draw, ScenarioDef};
+use loadtest_model::metrics::{Frame, Tally, Windows};
+use loadtest_model::plan::Plan;
+use loadtest_model::schedule::{Schedule, Window};
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// Longer than any run.
+const FOREVER: Duration = Duration::from_secs(1_000_000_000);
+
+/// The step whose code has a worker's thread: its number from one on, zero for none, below the count of
+/// the turns that steps had.
+#[derive(Debug, Default)]
+pub(crate) struct ThreadOccupancy(AtomicU64);
+
+impl ThreadOccupancy {
+    /// Bits of the step.
+    const STEP_BITS: u32 = 16;
+
+    /// The zero-based number of the step, if it is one's code at all.
+    pub(crate) fn current_step(&self) -> Option<usize> {
+        self.current_slice().map(ThreadSlice::step_index)
+    }
+
+    /// The turn of a step that goes on now.
+    pub(crate) fn current_slice(&self) -> Option<ThreadSlice> {
+        let turn = ThreadSlice(self.0.load(Ordering::Relaxed));
+        let is_step = turn.0 & ((1 << Self::STEP_BITS) - 1) > 0;
+        is_step.then_some(turn)
+    }
+
+    pub(crate) fn begin_step(&self, step: usize) {
+        let turn = (self.0.load(Ordering::Relaxed) >> Self::STEP_BITS) + 1;
+        let turn = turn << Self::STEP_BITS | (step as u64 + 1);
+        self.0.store(turn, Ordering::Relaxed);
+    }
+
+    pub(crate) fn end_step(&self) {
+        let turn = self.0.load(Ordering::Relaxed) >> Self::STEP_BITS << Self::STEP_BITS;
+        self.0.store(turn, Ordering::Relaxed);
+    }
+}
+
+/// A stretch of time in which the code of a step has the thread; no two are equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ThreadSlice(u64);
+
+impl ThreadSlice {
+    /// The zero-based number of the step.
+    pub(crate) fn step_index(self) -> usize {
+        (self.0 & ((1 << ThreadOccupancy::STEP_BITS) - 1)) as usize - 1
+    }
+}
+
+pub(crate) struct WorkerState {
+    pub(crate) definition: &'static ScenarioDef,
+    pub(crate) plan: Plan,
+    /// The draws that decide which steps run.
+    pub(crate) draws: Vec<Draw>,
+    pub(crate) schedule: Schedule,
+    /// The start of the run: second 0.
+    pub(crate) start: Instant,
+    /// The window that was asked for last, and a stretch of time that lies in it.
+    cached_window: Cell<(Window, Instant, Instant)>,
+    phase: Cell<RunPhase>,
+    phase_changed: Notify,
+    /// The steps that are the last of a user, each with the number of users who are yet to run it.
+    last_steps: Vec<(usize, Cell<u64>)>,
+    active: Cell<u32>,
+    started: Cell<u64>,
+    out_of_rows: Cell<bool>,
+    idle: Notify,
+    windows: RefCell<Windows>,
+    /// Whose code has the thread; read from outside when it does not come back.
+    occupancy: Arc<ThreadOccupancy>,
+}
+
+impl WorkerState {
+    pub(crate) fn new(
+        definition: &'static ScenarioDef,
+        plan: Plan,
+        start: Instant,
+        busy: Arc<ThreadOccupancy>,
+    ) -> Self {
+        let schedule = Schedule::new(&plan.load);
+        Self {
+            definition,
+            draws: Draw::of(&definition.steps),
+            schedule,
+            cached_window: Cell::new((Window::Steady, start, start)),
+            start,
+            phase: Cell::new(RunPhase::Running),
+            phase_changed: Notify::new(),
+            last_steps: pending_last_steps(definition),
+            active: Cell::new(0),
+            started: Cell::new(0),
+            out_of_rows: Cell::new(false),
+            idle: Notify::new(),
+            windows: RefCell::new(empty_windows(definition.steps.len())),
+            plan,
+            occupancy: busy,
+        }
+    }
+
+    /// Lends the thread to the scenario's code of `step`; a panic is counted and its message returned.
+    pub(crate) fn run_user_code<R>(
+        &self,
+        step: usize,
+        code: impl FnOnce() -> R,
+    ) -> Result<R, String> {
+        self.occupancy.begin_step(step);
+        let result = panics::catch_panic(code);
+        self.occupancy.end_step();
+        result
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        self.phase.get() == RunPhase::Running
+    }
+
+    /// Returns whether everything in flight is being cut off.
+    pub(crate) fn is_aborting(&self) -> bool {
+        self.phase.get() == RunPhase::Aborting
+    }
+
+    pub(crate) fn advance_phase(&self, phase: RunPhase) {
+        if phase > self.phase.get() {
+            self.phase.set(phase);
+            self.phase_changed.notify_waiters();
+        }
+    }
+
+    /// Waits until no iteration starts any more.
+    pub(crate) async fn wait_for_stop(&self) {
+        loop {
+            let changed = self.phase_changed.notified();
+            if !self.is_running() {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// Waits until everything is to end at once.
+    pub(crate) async fn wait_for_abort(&self) {
+        loop {
+            let changed = self.phase_changed.notified();
+            if self.is_aborting() {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// Pauses for `time`, or until no iteration starts any more.
+    pub(crate) async fn pause_unless_stopping(&self, time: Duration) {
+        tokio::select! {
+            biased;
+            () = self.wait_for_stop() => {}
+            () = tokio::time::sleep(time) => {}
+        }
+    }
+
+    /// Waits until no user is within an iteration.
+    pub(crate) async fn wait_until_idle(&self) {
+        loop {
+            let idle = self.idle.notified();
+            if self.active.get() == 0 {
+                return;
+            }
+            idle.await;
+        }
+    }
+
+    pub(crate) fn window_at(&self, due: Instant) -> Window {
+        let (window, from, to) = self.cached_window.get();
+        if from <= due && due < to {
+            return window;
+        }
+        let since = due.saturating_duration_since(self.start);
+        let window = self.schedule.window(since);
+        let end = self.start + self.schedule.window_end(since).min(FOREVER);
+        self.cached_window.set((window, due.max(self.start), end));
+        window
+    }
+
+    /// Lends the current second's tally of `window`.
+    pub(crate) fn with_tally<R>(&self, window: Window, write: impl FnOnce(&mut Tally) -> R) -> R {
+        let mut windows = self.windows.borrow_mut();
+        write(match window {
+            Window::WarmUp => &mut windows.warm_up,
+            Window::Ramp => &mut windows.ramp,
+            Window::Steady => &mut windows.steady,
+        })
+    }
+
+    /// A user begins an iteration.
+    pub(crate) fn begin_iteration(&self) {
+        self.active.set(self.active.get() + 1);
+        self.started.set(self.started.get() + 1);
+    }
+
+    /// The place of a user's `count`-th iteration among those of all users of a closed load.
+    pub(crate) fn feed_index(&self, user: u64, count: u64) -> u64 {
+        closed_feed_index(&self.plan, user, count)
+    }
+
+    /// After how many iterations of all users there are no rows any more.
+    pub(crate) fn row_limit(&self) -> u64 {
+        let rows = self.plan.rows.as_ref();
+        rows.map_or(u64::MAX, |limit| limit.rows)
+    }
+
+    /// The load ends, or ends for some users, since there are no rows any more.
+    pub(crate) fn mark_out_of_rows(&self) {
+        self.out_of_rows.set(true);
+    }
+
+    /// Returns whether a feed without more rows ended the load, or ended it for some users.
+    pub(crate) fn is_out_of_rows(&self) -> bool {
+        self.out_of_rows.get()
+    }
+
+    /// Returns the number of iterations that have begun.
+    pub(crate) fn started_iterations(&self) -> u64 {
+        self.started.get()
+    }
+
+    /// A user's iteration is over.
+    pub(crate) fn end_iteration(&self) {
+        self.active.set(self.active.get() - 1);
+        if self.active.get() == 0 {
+            self.idle.notify_waiters();
+        }
+    }
+
+    /// A user makes its first iteration, and so has last steps to run after all of its own.
+    pub(crate) fn expect_last_steps(&self) {
+        for (_, users) in &self.last_steps {
+            users.set(users.get() + 1);
+        }
+    }
+
+    /// The steps that are the last of a user, in order.
+    pub(crate) fn last_step_indices(&self) -> impl Iterator<Item = usize> {
+        self.last_steps.iter().map(|(step, _)| *step)
+    }
+
+    /// A user has run `step`, which is one of its last.
+    pub(crate) fn mark_last_step_run(&self, step: usize) {
+        let mut all = self.last_steps.iter();
+        if let Some((_, users)) = all.find(|(last, _)| *last == step) {
+            users.set(users.get() - 1);
+        }
+    }
+
+    /// Counts the last steps as cancelled that users were yet to run.
+    pub(crate) fn cancel_last_steps(&self, window: Window) {
+        for (step, users) in &self.last_steps {
+            self.with_tally(window, |tally| {
+                tally.steps[*step].cancelled += users.take();
+            });
+        }
+    }
+
+    /// Returns the window that last steps count in if the load ends now: the steady one, unless that has not
+    /// begun.
+    pub(crate) fn last_steps_window(&self) -> Window {
+        self.schedule.window_after(self.start.elapsed())
+    }
+
+    /// Takes the current second's tally and begins the next one's.
+    pub(crate) fn take_frame(&self, second: u32) -> Frame {
+        let mut windows = self
+            .windows
+            .replace(empty_windows(self.definition.steps.len()));
+        windows.settle();
+        Frame {
+            second,
+            windows,
+            active_users: self.active.get(),
+            ..Frame::default()
+        }
+    }
+}
+
+fn pending_last_steps(definition: &ScenarioDef) -> Vec<(usize, Cell<u64>)> {
+    let steps = definition.steps.iter().enumerate();
+    steps
+        .filter(|(_, def)| def.last)
+        .map(|(step, _)| (step, Cell::new(0)))
+        .collect()
+}
+
+/// The place of a user's `count`-th iteration among those of all users of a closed load.
+pub(super) fn closed_feed_index(plan: &Plan, user: u64, count: u64) -> u64 {
+    count * u64::from(plan.max_users) + user
+}
+
+fn empty_windows(steps: usize) -> Windows {
+    Windows {
+        warm_up: Tally::new(steps),
+        ramp: Tally::new(steps),
+        steady: Tally::new(steps),
+    }
+}

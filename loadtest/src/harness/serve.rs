@@ -1,0 +1,280 @@
+//! Serves a run request of `cargo-loadtest`: one scenario or several at once, from the request to the
+//! records.
+
+use super::run::{
+    PreparedRun, check_machine, given_base_url, internal_failure, make_plan, prepare_run,
+    usage_failure,
+};
+use super::run_identity::RunIdentity;
+use super::{print_error, write_error, write_json};
+use crate::chain::Scenario;
+use crate::engine::{self, Control, RunPhase, Workers};
+use crate::registry::Registry;
+use crate::secrets;
+use crate::targets;
+use loadtest_model::card::Card;
+use loadtest_model::failure::{FailureKind, RunFailure};
+use loadtest_model::protocol::{JournalLine, RunRequest};
+use loadtest_model::record::ScenarioRecord;
+use serde::Serialize;
+use std::fs::File;
+use std::io::{self, BufRead as _, Write as _};
+use std::path::Path;
+use std::thread;
+use tokio::time::Instant;
+
+/// Runs the scenarios at once, and writes the journal and the record of each. Either all begin, or none
+/// does and nothing is sent.
+pub(super) fn run_requests(registry: &Registry, requests: &[RunRequest]) -> io::Result<()> {
+    let mut journals = requests
+        .iter()
+        .map(|request| JournalWriter::create(&request.journal))
+        .collect::<io::Result<Vec<_>>>()?;
+    let control = Control::new();
+    listen_to_control_pipe(control.clone());
+    let crews = begin_all(registry, requests, &control).and_then(assign_workers);
+    let crews = match crews {
+        Ok(crews) => crews,
+        Err(StartRefusal { at, failure }) => {
+            for (i, journal) in journals.iter_mut().enumerate() {
+                let failure = if at.is_none_or(|at| at == i) {
+                    failure.clone()
+                } else {
+                    blocked_by(&requests[at.unwrap_or(i)].scenario, failure.kind)
+                };
+                journal.write_line(&JournalLine::Failed(failure))?;
+            }
+            return Ok(());
+        }
+    };
+    let mut begun = Vec::new();
+    for ((crew, request), mut journal) in crews.into_iter().zip(requests).zip(journals) {
+        let start = crew
+            .ready
+            .start_record(&request.executable_hash, crew.staff.count());
+        let record = ScenarioRecord::new(start.clone());
+        journal.write_line(&JournalLine::Start(Box::new(start)))?;
+        begun.push((crew, request, journal, record));
+    }
+    let at = engine::common_start(u32::try_from(begun.len()).unwrap_or(u32::MAX));
+    thread::scope(|scope| {
+        let runs: Vec<_> = begun
+            .into_iter()
+            .map(|(crew, request, journal, record)| {
+                let control = &control;
+                scope.spawn(move || measure_and_record(crew, request, journal, record, at, control))
+            })
+            .collect();
+        runs.into_iter()
+            .map(|run| {
+                run.join()
+                    .unwrap_or_else(|_| Err(io::Error::other("a run panicked")))
+            })
+            .fold(Ok(()), Result::and)
+    })
+}
+
+/// The reason why no scenario of an invocation begins.
+struct StartRefusal {
+    /// The number of the one that cannot; `None` when it is about all.
+    at: Option<usize>,
+    failure: RunFailure,
+}
+
+/// A scenario and the workers that will run it.
+struct StaffedScenario {
+    ready: PreparedRun,
+    staff: Workers,
+}
+
+fn begin_all(
+    registry: &Registry,
+    requests: &[RunRequest],
+    control: &Control,
+) -> Result<Vec<PreparedRun>, StartRefusal> {
+    let mut all: Vec<PreparedRun> = Vec::new();
+    let sender = RunIdentity::new(requests.first().map_or("", |request| &*request.run_id));
+    for (i, request) in requests.iter().enumerate() {
+        let begun = begin_one(registry, request, &sender);
+        let obstacle = if control.phase() > RunPhase::Running {
+            all.extend(begun.ok());
+            StartRefusal {
+                at: None,
+                failure: RunFailure {
+                    kind: FailureKind::Interrupted,
+                    message: "stopped before the load began".to_owned(),
+                    help: None,
+                },
+            }
+        } else {
+            match begun {
+                Ok(ready) => {
+                    all.push(ready);
+                    continue;
+                }
+                Err(failure) => StartRefusal {
+                    at: Some(i),
+                    failure,
+                },
+            }
+        };
+        for ready in all {
+            ready.tear_down_unused();
+        }
+        return Err(obstacle);
+    }
+    Ok(all)
+}
+
+fn begin_one(
+    registry: &Registry,
+    request: &RunRequest,
+    sender: &RunIdentity,
+) -> Result<PreparedRun, RunFailure> {
+    let scenario = find_scenario(registry, &request.scenario)?;
+    let plan = make_plan(
+        &scenario.definition,
+        &request.overrides,
+        &request.grading,
+        request.seed,
+    )?;
+    let given = request.base_url.clone().or_else(given_base_url);
+    prepare_run(scenario, plan, given, sender)
+}
+
+/// The scenario that is asked for.
+pub(super) fn find_scenario(
+    registry: &Registry,
+    identity: &str,
+) -> Result<&'static Scenario, RunFailure> {
+    if !registry.problems.is_empty() {
+        return Err(usage_failure(registry.problems.join("\n"), None));
+    }
+    registry
+        .scenarios
+        .iter()
+        .copied()
+        .find(|scenario| scenario.definition.identity() == identity)
+        .ok_or_else(|| usage_failure(format!("this binary holds no scenario `{identity}`"), None))
+}
+
+/// Shares the machine out among the scenarios.
+fn assign_workers(all: Vec<PreparedRun>) -> Result<Vec<StaffedScenario>, StartRefusal> {
+    let plans: Vec<_> = all.iter().map(PreparedRun::plan).collect();
+    let workers = engine::shared_worker_counts(&plans);
+    let sum = workers.iter().sum();
+    let needs = all.iter().zip(&workers);
+    let needs: Vec<_> = needs.map(|(ready, one)| ready.machine_need(*one)).collect();
+    let staffs = check_machine(&needs).and_then(|()| {
+        let staffs = workers.iter().map(|one| Workers::new(*one, sum));
+        let staffs: Result<Vec<_>, _> = staffs.collect();
+        staffs.map_err(|error| internal_failure(error.to_string()))
+    });
+    match staffs {
+        Ok(staffs) => Ok(all
+            .into_iter()
+            .zip(staffs)
+            .map(|(ready, staff)| StaffedScenario { ready, staff })
+            .collect()),
+        Err(failure) => {
+            for ready in all {
+                ready.tear_down_unused();
+            }
+            Err(StartRefusal { at: None, failure })
+        }
+    }
+}
+
+/// Returns the failure of a scenario that another one prevents from starting.
+fn blocked_by(other: &str, kind: FailureKind) -> RunFailure {
+    RunFailure {
+        kind,
+        message: format!("not started, since `{other}` could not begin; nothing was sent"),
+        help: None,
+    }
+}
+
+fn measure_and_record(
+    crew: StaffedScenario,
+    request: &RunRequest,
+    mut journal: JournalWriter<'_>,
+    mut record: ScenarioRecord,
+    at: Instant,
+    control: &Control,
+) -> io::Result<()> {
+    let mut written = Ok(());
+    let end = crew
+        .ready
+        .run_and_tear_down(crew.staff, at, control, |frame| {
+            record.absorb(&frame);
+            if written.is_ok() {
+                written = journal.write_line(&JournalLine::Frame(Box::new(frame)));
+            }
+        });
+    match end {
+        Ok(end) => {
+            record.end(end.clone());
+            // The record first: with a full disk it says more than the journal.
+            let recorded = write_json(&request.record, &record);
+            let written = written.and_then(|()| journal.write_line(&JournalLine::End(end)));
+            if recorded.is_err() && written.is_err() {
+                // Nobody else will ever know.
+                let card = Card::of(&record);
+                print_error(&format!(
+                    "neither journal nor record can be kept, so here is its card:\n{card}"
+                ));
+            }
+            written?;
+            recorded
+        }
+        Err(failure) => journal.write_line(&JournalLine::Failed(failure)),
+    }
+}
+
+/// The journal: a line per event, written through at once.
+pub(super) struct JournalWriter<'a> {
+    path: &'a Path,
+    file: File,
+}
+
+impl<'a> JournalWriter<'a> {
+    pub(super) fn create(path: &'a Path) -> io::Result<Self> {
+        let file = File::create(path).map_err(|error| write_error(path, &error))?;
+        Ok(Self { path, file })
+    }
+
+    pub(super) fn write_line(&mut self, line: &impl Serialize) -> io::Result<()> {
+        let mut bytes = secrets::scrub_json(serde_json::to_vec(line)?);
+        bytes.push(b'\n');
+        self.file
+            .write_all(&bytes)
+            .map_err(|error| write_error(self.path, &error))
+    }
+}
+
+/// Listens to the control pipe until it closes, which means `stop`.
+pub(super) fn listen_to_control_pipe(control: Control) {
+    let listener = thread::Builder::new()
+        .name("loadtest-control".to_owned())
+        .spawn(move || {
+            for line in io::stdin().lock().lines().map_while(Result::ok) {
+                match line.trim() {
+                    "stop" => stop_run(&control),
+                    "abort" => control.abort(),
+                    _ => {}
+                }
+            }
+            stop_run(&control);
+        });
+    if let Err(error) = listener {
+        print_error(&format!(
+            "warning: the run cannot be stopped early: {error}"
+        ));
+    }
+}
+
+/// Ends the run, or the wait for a target that it is to begin with.
+fn stop_run(control: &Control) {
+    control.stop();
+    targets::give_up();
+}

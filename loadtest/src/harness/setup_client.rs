@@ -1,0 +1,111 @@
+//! The client of setups and teardowns, which is not measured.
+
+use super::permission::permit_known_hosts;
+use super::print_error;
+use super::run_identity::RunIdentity;
+use crate::chain::{Courier, Http, HttpError, Local, RawResponse, RequestBuf, Scenario, Wire};
+use crate::redact;
+use crate::transport::{Call, HttpTransport, Transport};
+use loadtest_model::definition::{DEFAULT_TIMEOUT, Expect, Reads};
+use loadtest_model::metrics::ErrorKind;
+use std::cell::Cell;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::LocalSet;
+
+/// Sends for the setups and the teardowns of a scenario, on the thread that calls them.
+#[derive(Debug)]
+pub(super) struct SetupClient {
+    scenario: &'static Scenario,
+    sender: RunIdentity,
+    runtime: Runtime,
+}
+
+/// A client of one setup or teardown.
+struct SetupWire {
+    transport: HttpTransport,
+    redirects: u32,
+    sender: RunIdentity,
+}
+
+impl SetupClient {
+    pub(super) fn new(scenario: &'static Scenario, sender: &RunIdentity) -> io::Result<Self> {
+        Ok(Self {
+            scenario,
+            sender: sender.clone(),
+            runtime: Builder::new_current_thread().enable_all().build()?,
+        })
+    }
+}
+
+impl Courier for SetupClient {
+    fn client(&self, base: Option<&str>, redirects: u32) -> Result<Http, String> {
+        let base = base.or(self.scenario.definition.base.as_deref());
+        let network = self
+            .runtime
+            .block_on(permit_known_hosts(self.scenario, base, &self.sender))
+            .map_err(|error| error.to_string())?;
+        Ok(Http::new(Box::new(SetupWire {
+            transport: HttpTransport::new(Arc::new(network), 0),
+            redirects,
+            sender: self.sender.clone(),
+        })))
+    }
+
+    fn wait(&self, errand: Local<'_, ()>) {
+        LocalSet::new().block_on(&self.runtime, errand);
+    }
+}
+
+impl Wire for SetupWire {
+    fn base_url(&self) -> Option<&str> {
+        self.transport.base_url()
+    }
+
+    fn send<'a>(
+        &'a self,
+        request: &'a RequestBuf,
+        _: Option<&'a str>,
+    ) -> Local<'a, Result<RawResponse, HttpError>> {
+        Box::pin(async move {
+            let (expect, unfinished) = (Expect::ANY, Cell::default());
+            let call = Call {
+                request,
+                expect: &expect,
+                reads: Reads {
+                    body: true,
+                    headers: true,
+                },
+                timeout: request.timeout.unwrap_or(DEFAULT_TIMEOUT),
+                redirects: self.redirects,
+                unfinished: &unfinished,
+            };
+            let exchange = self.transport.send(call).await;
+            if let Err(failure) = &exchange.result
+                && failure.kind == ErrorKind::GuardBlocked
+            {
+                self.sender.mark_refused();
+                // Whatever the scenario makes of it.
+                print_error(&format!(
+                    "warning: {}",
+                    redact::redact_text(&failure.message)
+                ));
+            }
+            exchange
+                .result
+                .map(|received| RawResponse {
+                    status: received.status,
+                    headers: received.headers,
+                    body: received.body,
+                    redirected_to: exchange.redirected_to,
+                })
+                .map_err(|failure| HttpError::new(failure.kind.name(), failure.message))
+        })
+    }
+
+    fn pause(&self, time: Duration) -> Local<'_, ()> {
+        Box::pin(tokio::time::sleep(time))
+    }
+}

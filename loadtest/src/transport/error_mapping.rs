@@ -1,0 +1,302 @@
+//! Maps the errors of libraries to failures with an [`ErrorKind`].
+
+use super::connection;
+use super::meter::{MAX_HEAD, Meter};
+use super::tls::IS_AUTHORITY;
+use super::{ErrorKind, Failure};
+use super::{http1, http2};
+use humantime::format_rfc3339_seconds;
+use rustls::pki_types::UnixTime;
+use rustls::{AlertDescription, CertificateError, InvalidMessage};
+use std::error::Error;
+use std::io;
+use std::net::SocketAddr;
+use std::time::{Duration, SystemTime};
+
+/// No TCP connection came about.
+pub(super) fn connect_failure(address: SocketAddr, error: &io::Error) -> Failure {
+    let kind = local_error_kind(error).unwrap_or(match error.kind() {
+        io::ErrorKind::ConnectionRefused => ErrorKind::ConnectRefused,
+        io::ErrorKind::ConnectionReset => ErrorKind::ResetBeforeHead,
+        io::ErrorKind::TimedOut => ErrorKind::ConnectTimeout,
+        _ => ErrorKind::ConnectUnreachable,
+    });
+    let remedy = match kind {
+        ErrorKind::LocalFds => "; raise the limit of open files (`ulimit -n`)",
+        ErrorKind::LocalPorts => {
+            "; this machine has no free port left: keep connections alive, or use fewer users"
+        }
+        _ => "",
+    };
+    Failure::new(
+        kind,
+        format!("cannot connect to {address}: {error}{remedy}"),
+    )
+}
+
+/// The fault of this machine behind `h2_error`, if it is one.
+pub(super) fn local_error_kind(error: &io::Error) -> Option<ErrorKind> {
+    match error.kind() {
+        io::ErrorKind::AddrNotAvailable | io::ErrorKind::AddrInUse => {
+            return Some(ErrorKind::LocalPorts);
+        }
+        io::ErrorKind::OutOfMemory => return Some(ErrorKind::LocalMemory),
+        _ => {}
+    }
+    #[cfg(unix)]
+    {
+        use nix::errno::Errno;
+        match Errno::from_raw(error.raw_os_error()?) {
+            Errno::EMFILE | Errno::ENFILE => return Some(ErrorKind::LocalFds),
+            Errno::ENOBUFS => return Some(ErrorKind::LocalMemory),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The TLS handshake failed.
+pub(super) fn handshake_failure(error: &io::Error) -> Failure {
+    let tls = error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    let kind = match tls {
+        Some(rustls::Error::InvalidCertificate(certificate)) => match certificate {
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                ErrorKind::TlsName
+            }
+            CertificateError::Expired
+            | CertificateError::ExpiredContext { .. }
+            | CertificateError::NotValidYet
+            | CertificateError::NotValidYetContext { .. } => ErrorKind::TlsExpired,
+            _ => ErrorKind::TlsUntrusted,
+        },
+        _ if error.kind() == io::ErrorKind::TimedOut => ErrorKind::TlsTimeout,
+        _ => ErrorKind::TlsProtocol,
+    };
+    let remedy = match tls {
+        Some(rustls::Error::AlertReceived(AlertDescription::NoApplicationProtocol)) => {
+            "; the target speaks another version of HTTP: leave out `http = ..`, so that it chooses"
+        }
+        Some(rustls::Error::AlertReceived(
+            AlertDescription::CertificateRequired
+            | AlertDescription::BadCertificate
+            | AlertDescription::UnknownCA,
+        )) => CLIENT_CERTIFICATE_HELP,
+        Some(rustls::Error::AlertReceived(AlertDescription::ProtocolVersion)) => {
+            "; the target speaks neither TLS 1.2 nor 1.3"
+        }
+        Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) => {
+            "; the target does not seem to speak TLS there: is it `http://`?"
+        }
+        _ if kind == ErrorKind::TlsUntrusted => {
+            "; name the certificate to trust: `ca = \"certs/ca.pem\"`"
+        }
+        _ => "",
+    };
+    let reason = match tls {
+        Some(rustls::Error::InvalidCertificate(certificate)) => certificate_reason(certificate),
+        _ => None,
+    };
+    let reason = reason.unwrap_or_else(|| error.to_string());
+    Failure::new(kind, format!("the TLS handshake failed: {reason}{remedy}"))
+}
+
+/// Explains the refusal of a certificate, where the library's words are hard to read.
+fn certificate_reason(error: &CertificateError) -> Option<String> {
+    let date = |time: UnixTime| {
+        let since_epoch = Duration::from_secs(time.as_secs());
+        format_rfc3339_seconds(SystemTime::UNIX_EPOCH + since_epoch)
+    };
+    match error {
+        CertificateError::ExpiredContext { not_after, .. } => {
+            Some(format!("the certificate expired at {}", date(*not_after)))
+        }
+        CertificateError::NotValidYetContext { not_before, .. } => Some(format!(
+            "the certificate is not valid before {}",
+            date(*not_before)
+        )),
+        CertificateError::UnknownIssuer => {
+            Some("the certificate is signed by nobody we trust".to_owned())
+        }
+        CertificateError::Other(_) if error.to_string().contains(IS_AUTHORITY) => {
+            Some("the certificate is that of an authority, and not trusted itself".to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// Help for a server that asks the client for a certificate.
+const CLIENT_CERTIFICATE_HELP: &str = "; the target wants to know the client: `identity = \"certs/client.pem\"` with a certificate \
+     that it trusts";
+
+/// Help for a response that does not begin with a version of HTTP.
+const NOT_HTTP1_HELP: &str =
+    "; a target that speaks HTTP/2 alone needs `http = 2`, one that speaks TLS `https://`";
+
+/// There is a connection, but no head of an answer came over it.
+pub(super) fn head_failure(error: &connection::Error, meter: &Meter, reused: bool) -> Failure {
+    let too_large = matches!(error, connection::Error::Http1(http1::Error::TooLarge));
+    if too_large || meter.is_head_too_large() {
+        let kib = MAX_HEAD / 1024;
+        return Failure::new(
+            ErrorKind::HeadTooLarge,
+            format!("the head of the answer has more than {kib} KiB or more than 100 headers"),
+        );
+    }
+    match error {
+        connection::Error::Http1(http1::Error::Malformed(reason)) => {
+            let remedy = if reason.contains("version") {
+                NOT_HTTP1_HELP
+            } else {
+                ""
+            };
+            return Failure::new(
+                ErrorKind::HeadMalformed,
+                format!("the answer is not HTTP/1.1: {reason}{remedy}"),
+            );
+        }
+        connection::Error::Http1(_) => {}
+        connection::Error::Http2(error) => {
+            let known = http2::h2_error(error).and_then(|error| http2::head_failure(error, meter));
+            if let Some(failure) = known {
+                return failure;
+            }
+            if error.is_user() {
+                return Failure::new(
+                    ErrorKind::StepError,
+                    format!("the request cannot be sent: {}", error_chain_text(error)),
+                );
+            }
+        }
+    }
+    match meter.fault() {
+        Some(
+            io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::TimedOut,
+        ) => Failure::new(
+            ErrorKind::ResetBeforeHead,
+            "the connection was reset before the head of the answer",
+        ),
+        Some(io::ErrorKind::InvalidData) => {
+            Failure::new(ErrorKind::TlsProtocol, tls_failure_text(error.of()))
+        }
+        _ if reused => Failure::new(
+            ErrorKind::ClosedReused,
+            "the server closed the kept connection before the head of the answer",
+        ),
+        _ => Failure::new(
+            ErrorKind::ClosedFresh,
+            "the server closed the new connection before the head of the answer",
+        ),
+    }
+}
+
+/// The head is there, but the body broke off.
+pub(super) fn body_failure(error: &connection::Error, meter: &Meter) -> Failure {
+    if let connection::Error::Http2(error) = error
+        && let Some(failure) = http2::h2_error(error).and_then(http2::body_failure)
+    {
+        return failure;
+    }
+    match meter.fault() {
+        None => {}
+        Some(io::ErrorKind::UnexpectedEof) => {
+            return Failure::new(
+                ErrorKind::BodyTruncated,
+                "the body ended early: the connection was closed without an end of TLS",
+            );
+        }
+        Some(io::ErrorKind::InvalidData) => {
+            return Failure::new(ErrorKind::TlsProtocol, tls_failure_text(error.of()));
+        }
+        Some(_) => {
+            let text = error_chain_text(error.of());
+            return Failure::new(
+                ErrorKind::ResetInBody,
+                format!("the connection was reset within the body: {text}"),
+            );
+        }
+    }
+    let text = error_chain_text(error.of());
+    match error {
+        connection::Error::Http1(http1::Error::Chunk(_)) => Failure::new(
+            ErrorKind::BodyBadChunk,
+            format!("the chunked body is broken: {text}"),
+        ),
+        _ => Failure::new(
+            ErrorKind::BodyTruncated,
+            format!("the body ended early: {text}"),
+        ),
+    }
+}
+
+/// TLS broke off after the handshake: with TLS 1.3 a server refuses a client's certificate only then.
+fn tls_failure_text(error: &dyn Error) -> String {
+    let text = error_chain_text(error);
+    let refused = [
+        "CertificateRequired",
+        "CertificateUnknown",
+        "CertificateExpired",
+        "BadCertificate",
+        "UnknownCA",
+        "DecryptError",
+    ];
+    let remedy = if refused.iter().any(|alert| text.contains(alert)) {
+        CLIENT_CERTIFICATE_HELP
+    } else {
+        ""
+    };
+    format!("TLS failed: {text}{remedy}")
+}
+
+/// An error with its causes, in one line.
+fn error_chain_text(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str(": ");
+        text.push_str(&inner.to_string());
+        cause = inner.source();
+    }
+    text
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use nix::errno::Errno;
+
+    #[test]
+    fn a_handshake_that_the_system_gives_up_has_timed_out() {
+        let kind = |errno: Errno| handshake_failure(&errno.into()).kind;
+        assert_eq!(kind(Errno::ETIMEDOUT), ErrorKind::TlsTimeout);
+        assert_eq!(kind(Errno::ECONNRESET), ErrorKind::TlsProtocol);
+    }
+
+    #[test]
+    fn the_faults_of_this_machine_are_told_from_those_of_the_target() {
+        for (errno, kind) in [
+            (Errno::ECONNREFUSED, ErrorKind::ConnectRefused),
+            (Errno::ETIMEDOUT, ErrorKind::ConnectTimeout),
+            (Errno::EHOSTUNREACH, ErrorKind::ConnectUnreachable),
+            (Errno::ENETUNREACH, ErrorKind::ConnectUnreachable),
+            (Errno::EADDRNOTAVAIL, ErrorKind::LocalPorts),
+            (Errno::EADDRINUSE, ErrorKind::LocalPorts),
+            (Errno::EMFILE, ErrorKind::LocalFds),
+            (Errno::ENFILE, ErrorKind::LocalFds),
+            (Errno::ENOMEM, ErrorKind::LocalMemory),
+            (Errno::ENOBUFS, ErrorKind::LocalMemory),
+        ] {
+            let address = "127.0.0.1:80".parse().unwrap();
+            let failure = connect_failure(address, &errno.into());
+            assert_eq!(failure.kind, kind, "{errno:?}");
+            assert!(
+                failure.message.contains("127.0.0.1:80"),
+                "{}",
+                failure.message
+            );
+        }
+    }
+}
