@@ -32,7 +32,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
             .and_then(|mut file| file.write_all(bytes))
             .map_err(Error::io("write", path));
     };
-    let temporary = temporary(&target);
+    let temporary = temporary_path(&target);
     let written = permissions(&target)
         .and_then(|permissions| Ok((permissions, std::fs::File::create(&temporary)?)))
         .and_then(|(permissions, mut file)| {
@@ -57,7 +57,7 @@ pub(crate) fn try_write(path: &Path) -> Result<(), Error> {
     let Some(target) = target(path) else {
         return Ok(());
     };
-    let temporary = temporary(&target);
+    let temporary = temporary_path(&target);
     permissions(&target)
         .and_then(|_| std::fs::File::create(&temporary))
         .and_then(|file| {
@@ -92,7 +92,7 @@ fn permissions(path: &Path) -> std::io::Result<Option<Permissions>> {
 
 /// The name of a file until it is whole: beside it, no longer than a name may be, and no other writer's, of
 /// which one in another container may have the number of our process.
-fn temporary(path: &Path) -> PathBuf {
+fn temporary_path(path: &Path) -> PathBuf {
     let random = RandomState::new().hash_one(std::process::id());
     path.with_file_name(format!(".loadtest-{random:016x}.part"))
 }

@@ -55,7 +55,7 @@ const VARIABLES: [&str; 3] = ["LOADTEST_USER", "GITHUB_ACTOR", "GITLAB_USER_LOGI
 impl Caller {
     /// The one of this process, in `folder`.
     pub(crate) fn of_process(folder: &Path) -> Option<Self> {
-        Self::find(crate::process::variable, |key| configured(key, folder))
+        Self::find(crate::process::variable, |key| read_git_config(key, folder))
     }
 
     fn find(
@@ -97,7 +97,7 @@ impl Caller {
 }
 
 /// Returns git's setting of `key`.
-fn configured(key: &str, folder: &Path) -> Option<String> {
+fn read_git_config(key: &str, folder: &Path) -> Option<String> {
     let output = Command::new("git")
         .args(["config", "--get", key])
         .current_dir(folder)

@@ -46,13 +46,13 @@ pub(crate) fn is_replaced() -> bool {
     IS_REPLACED.get()
 }
 
-fn with<T>(ask: impl FnOnce(&mut Replacement) -> T) -> Option<T> {
+fn with_replacement<T>(ask: impl FnOnce(&mut Replacement) -> T) -> Option<T> {
     REPLACED.with_borrow_mut(|replaced| replaced.as_mut().map(ask))
 }
 
 /// Returns the working directory.
 pub(crate) fn directory() -> io::Result<PathBuf> {
-    match with(|process| process.directory.clone()) {
+    match with_replacement(|process| process.directory.clone()) {
         Some(directory) => Ok(directory),
         None => std::env::current_dir(),
     }
@@ -60,13 +60,14 @@ pub(crate) fn directory() -> io::Result<PathBuf> {
 
 /// Resolves a path that the user gave; `-` stays, since it is a standard stream.
 pub(crate) fn resolve(path: &Path) -> PathBuf {
-    let joined = with(|process| process.directory.join(path)).filter(|_| path != Path::new("-"));
+    let joined =
+        with_replacement(|process| process.directory.join(path)).filter(|_| path != Path::new("-"));
     joined.unwrap_or_else(|| path.to_path_buf())
 }
 
 /// Returns an environment variable.
 pub(crate) fn variable_os(name: &str) -> Option<OsString> {
-    with(|process| process.variables.get(&OsString::from(name)).cloned())
+    with_replacement(|process| process.variables.get(&OsString::from(name)).cloned())
         .unwrap_or_else(|| std::env::var_os(name))
 }
 
@@ -77,13 +78,13 @@ pub(crate) fn variable(name: &str) -> Option<String> {
 
 /// Returns all environment variables.
 pub(crate) fn variables() -> Vec<(OsString, OsString)> {
-    let replaced = with(|process| process.variables.clone().into_iter().collect());
+    let replaced = with_replacement(|process| process.variables.clone().into_iter().collect());
     replaced.unwrap_or_else(|| std::env::vars_os().collect())
 }
 
 /// Writes to a standard stream, and flushes it.
 pub(crate) fn write_to(stream: Stream, bytes: &[u8]) -> io::Result<()> {
-    let captured = with(|process| match stream {
+    let captured = with_replacement(|process| match stream {
         Stream::Output => process.output.extend_from_slice(bytes),
         Stream::Errors => process.errors.extend_from_slice(bytes),
     });
@@ -102,7 +103,7 @@ pub(crate) fn write_to(stream: Stream, bytes: &[u8]) -> io::Result<()> {
 
 /// Reads at most `limit` bytes of standard input.
 pub(crate) fn read_input(limit: u64) -> io::Result<Vec<u8>> {
-    if let Some(input) = with(|process| process.input.clone()) {
+    if let Some(input) = with_replacement(|process| process.input.clone()) {
         let limit = usize::try_from(limit)
             .unwrap_or(usize::MAX)
             .min(input.len());

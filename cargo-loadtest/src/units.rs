@@ -18,8 +18,9 @@ const RATE_UNITS: [(&str, f64); 3] = [("s", 1.0), ("m", 60.0), ("h", 3600.0)];
 /// # Errors
 /// What is wrong with it and what to write instead.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let (number, unit) = split(text);
-    let value = parse(number).ok_or("is no length of time; write `10s`, `300ms` or `1.5m`")?;
+    let (number, unit) = split_unit(text);
+    let value =
+        parse_number(number).ok_or("is no length of time; write `10s`, `300ms` or `1.5m`")?;
     if unit.is_empty() {
         return Err(format!(
             "has no unit; write `{number}ms`, `{number}s`, `{number}m`, `{number}h` or `{number}d`"
@@ -37,8 +38,8 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 /// # Errors
 /// What is wrong with it and what to write instead.
 pub(crate) fn rate(text: &str) -> Result<f64, String> {
-    let (number, unit) = split(text);
-    let value = parse(number).ok_or("is no rate; write `200/s` or `30/m`")?;
+    let (number, unit) = split_unit(text);
+    let value = parse_number(number).ok_or("is no rate; write `200/s` or `30/m`")?;
     if unit.is_empty() {
         return Err(format!("has no unit; write `{number}/s` or `{number}/m`"));
     }
@@ -58,8 +59,8 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
 /// # Errors
 /// What is wrong with it and what to write instead.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
-    let (number, unit) = split(text);
-    let value = parse(number).ok_or("is no share; write `1%` or `0.5%`")?;
+    let (number, unit) = split_unit(text);
+    let value = parse_number(number).ok_or("is no share; write `1%` or `0.5%`")?;
     match unit {
         "%" if value <= 100.0 => Ok(value / 100.0),
         "%" => Err("is more than all; use at most `100%`".to_owned()),
@@ -90,7 +91,7 @@ pub(crate) fn show(time: Duration) -> String {
     shown.join(" ")
 }
 
-fn split(text: &str) -> (&str, &str) {
+fn split_unit(text: &str) -> (&str, &str) {
     let text = text.trim();
     let end = text
         .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_' | '-' | '+')))
@@ -98,7 +99,7 @@ fn split(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim())
 }
 
-fn parse(number: &str) -> Option<f64> {
+fn parse_number(number: &str) -> Option<f64> {
     let value: f64 = number.replace('_', "").parse().ok()?;
     (value.is_finite() && value >= 0.0).then_some(value)
 }

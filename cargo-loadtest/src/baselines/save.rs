@@ -63,7 +63,7 @@ impl Baseline {
         let mut all = Vec::new();
         let mut written = Vec::new();
         for (scenario, card) in record.scenarios.iter().zip(&report.cards) {
-            let outcome = match judged(record, scenario, card) {
+            let outcome = match judge_scenario(record, scenario, card) {
                 Err(refused) => Err(refused),
                 Ok(failed) => {
                     let kept = Kept::of(record, scenario, self.folder())?;
@@ -100,7 +100,7 @@ impl Baseline {
         others.retain(|other| other.path != kept.path);
         let path = kept.path.clone();
         others.push(kept.clone());
-        let leaving = leaving(others, keeping.keep);
+        let leaving = runs_to_remove(others, keeping.keep);
         if leaving.iter().any(|(leaving, _)| leaving.path == path) {
             return Ok(Err(Refused::new(
                 "the baseline has newer runs of it, which it would leave for",
@@ -156,7 +156,7 @@ impl Why {
 }
 
 /// Returns the runs of a scenario to remove: those that differ from the newest, and all but the newest `keep`.
-fn leaving(all: Vec<Kept>, keep: usize) -> Vec<(Kept, Why)> {
+fn runs_to_remove(all: Vec<Kept>, keep: usize) -> Vec<(Kept, Why)> {
     let (mut counting, outdated) = in_force(all);
     let more = counting.len().saturating_sub(keep);
     let old = counting.drain(..more).map(|kept| (kept, Why::Old));
@@ -167,7 +167,7 @@ fn leaving(all: Vec<Kept>, keep: usize) -> Vec<(Kept, Why)> {
 }
 
 /// Judges if a run can serve as a baseline; returns the failed conditions of its gate.
-fn judged(
+fn judge_scenario(
     record: &RunRecord,
     scenario: &ScenarioRecord,
     card: &Card,

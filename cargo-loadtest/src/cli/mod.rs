@@ -485,7 +485,7 @@ pub(crate) struct CompilationArgs {
 /// # Errors
 /// Mistakes, or a request for help.
 pub(crate) fn parse(all: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let all = arguments(all);
+    let all = strip_subcommand(all);
     if let Some(words) = curl::misplaced(&all) {
         return Err(Cli::command().error(ErrorKind::UnknownArgument, words));
     }
@@ -502,7 +502,7 @@ pub(crate) fn parse(all: impl IntoIterator<Item = OsString>) -> Result<Cli, clap
 }
 
 /// Removes the `loadtest` that cargo puts first.
-fn arguments(all: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+fn strip_subcommand(all: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut all: Vec<_> = all.into_iter().collect();
     if all.get(1).is_some_and(|first| first == "loadtest") {
         all.remove(1);

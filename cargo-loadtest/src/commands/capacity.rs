@@ -49,7 +49,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
     }
     policy::permits_tests(&config, std::slice::from_ref(found))?;
     let seed = args.trials.seed.unwrap_or_else(run::random_seed);
-    let goal = goal(args, &found.definition)?;
+    let goal = parse_goal(args, &found.definition)?;
     let highest = Purpose::Search;
     goal.plan(
         &found.definition,
@@ -58,7 +58,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
         goal.max_per_second,
         highest,
     )
-    .map_err(|mistakes| mistaken(found, &mistakes))?;
+    .map_err(|mistakes| mistaken_plan_error(found, &mistakes))?;
 
     let hash = workspace::hash(&found.binary.executable)?;
     let folder = store.create()?;
@@ -74,7 +74,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
         capacity: Some(Search::new(&found.definition, goal.clone())),
     };
     folder.open(&record)?;
-    let planned = Planned::new(&found.definition, search(&goal, &record));
+    let planned = Planned::new(&found.definition, describe_search(&goal, &record));
     let told = webhooks.started(Run::new(&record, vec![planned]));
     let request = CapacityRequest {
         scenario: found.definition.identity(),
@@ -90,7 +90,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
             .collect(),
     };
     if !cli.quiet {
-        announce(&request, &record);
+        announce_search(&request, &record);
     }
     let made = session::capacity(
         Program::of(&found.binary, project.offline),
@@ -100,7 +100,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
         cli.quiet,
         |trial| {
             if !cli.quiet {
-                tell(trial, &request);
+                print_trial(trial, &request);
             }
         },
     );
@@ -131,7 +131,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
 ///
 /// # Errors
 /// An invalid or missing SLO; rates that contradict one another.
-fn goal(args: &CapacityArgs, definition: &ScenarioDef) -> Result<Goal, Error> {
+fn parse_goal(args: &CapacityArgs, definition: &ScenarioDef) -> Result<Goal, Error> {
     let RateArgs {
         from,
         max,
@@ -151,7 +151,7 @@ fn goal(args: &CapacityArgs, definition: &ScenarioDef) -> Result<Goal, Error> {
         }
     }
     let slo = match &args.slo {
-        Some(slo) => resolve(slo, definition)?,
+        Some(slo) => resolve_conditions(slo, definition)?,
         None => declared_slo(definition)?,
     };
     Ok(Goal {
@@ -169,7 +169,7 @@ fn goal(args: &CapacityArgs, definition: &ScenarioDef) -> Result<Goal, Error> {
 }
 
 /// The conditions with the numbers of their steps; all that is wrong with them at once.
-fn resolve(slo: &Slo, definition: &ScenarioDef) -> Result<Vec<ScopedThreshold>, Error> {
+fn resolve_conditions(slo: &Slo, definition: &ScenarioDef) -> Result<Vec<ScopedThreshold>, Error> {
     let (mut resolved, mut mistakes) = (Vec::new(), Vec::new());
     for condition in &slo.conditions {
         let mut wrong = |message: String| {
@@ -251,34 +251,34 @@ fn declared_slo(definition: &ScenarioDef) -> Result<Vec<ScopedThreshold>, Error>
     Ok(slo)
 }
 
-fn mistaken(found: &Found, mistakes: &[PlanError]) -> Error {
+fn mistaken_plan_error(found: &Found, mistakes: &[PlanError]) -> Error {
     Error::usage(mistaken_plan(&found.definition, mistakes))
 }
 
 /// The load of a search, in words.
-fn search(goal: &Goal, record: &RunRecord) -> String {
+fn describe_search(goal: &Goal, record: &RunRecord) -> String {
     format!(
         "up to {}, the highest rate that meets {}",
         view::exact_rate(goal.max_per_second),
-        conditions(record)
+        join_conditions(record)
     )
 }
 
-fn conditions(record: &RunRecord) -> String {
+fn join_conditions(record: &RunRecord) -> String {
     let conditions = record.capacity.iter().flat_map(|search| &search.conditions);
     let conditions: Vec<_> = conditions.map(ToString::to_string).collect();
     conditions.join(", ")
 }
 
 /// Says what is searched for, and how long that takes at most.
-fn announce(request: &CapacityRequest, record: &RunRecord) {
+fn announce_search(request: &CapacityRequest, record: &RunRecord) {
     let goal = &request.goal;
     console::print_status(
         "Searching",
         format_args!(
             "the highest rate at which {} meets {}, seed {}",
             request.scenario,
-            conditions(record),
+            join_conditions(record),
             request.seed
         ),
     );
@@ -295,7 +295,7 @@ fn announce(request: &CapacityRequest, record: &RunRecord) {
 }
 
 /// Prints the result of a trial in one line.
-fn tell(trial: &Trial, request: &CapacityRequest) {
+fn print_trial(trial: &Trial, request: &CapacityRequest) {
     let verb = match (trial.attempt.outcome, trial.attempt.purpose) {
         (Outcome::Met, Purpose::Search) => "Met",
         (Outcome::Met, Purpose::Confirmation) => "Confirmed",

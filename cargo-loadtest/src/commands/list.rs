@@ -19,15 +19,18 @@ pub(crate) fn list(args: &ListArgs, cli: &Cli) -> Result<u8, Error> {
     let found = project.selected(&args.selection)?;
     match args.format {
         ResultFormat::Human => {
-            let shown: Vec<_> = found.iter().map(|found| human(&found.definition)).collect();
+            let shown: Vec<_> = found
+                .iter()
+                .map(|found| render_table(&found.definition))
+                .collect();
             console::print_result(shown.join("\n").trim_end())?;
         }
-        ResultFormat::Json => console::print_result(data(&found)?)?,
+        ResultFormat::Json => console::print_result(render_json(&found)?)?,
     }
     Ok(0)
 }
 
-fn human(scenario: &ScenarioDef) -> String {
+fn render_table(scenario: &ScenarioDef) -> String {
     let mut text = words::title(scenario);
     text.push('\n');
     for line in scenario.description.lines() {
@@ -72,11 +75,11 @@ fn human(scenario: &ScenarioDef) -> String {
     for (name, fact) in facts {
         let _ = writeln!(text, "    {name:10} {}", clean(&fact));
     }
-    steps(&mut text, scenario);
+    describe_steps(&mut text, scenario);
     text
 }
 
-fn steps(text: &mut String, scenario: &ScenarioDef) {
+fn describe_steps(text: &mut String, scenario: &ScenarioDef) {
     let effective = weights::effective(&scenario.steps);
     let rows: Vec<[String; 3]> = scenario
         .steps
@@ -126,7 +129,7 @@ fn steps(text: &mut String, scenario: &ScenarioDef) {
     }
 }
 
-fn data(found: &[Found]) -> Result<String, Error> {
+fn render_json(found: &[Found]) -> Result<String, Error> {
     let not_encoded = Error::encode("the scenarios");
     let mut all = Vec::new();
     for found in found {
@@ -165,7 +168,7 @@ mod tests {
     #[test]
     fn people_see_load_target_steps_and_source() {
         let definition = sample::definition("checkout", &["critical".to_owned()]);
-        insta::assert_snapshot!(human(&definition), @r"
+        insta::assert_snapshot!(render_table(&definition), @r"
         shop::load::checkout [critical]
             A visit.
             load       20/s for 1 min, ramp-up 2 s (open model)
@@ -212,7 +215,7 @@ mod tests {
             every: Until::EVERY,
             within: Until::WITHIN,
         });
-        insta::assert_snapshot!(human(&definition));
+        insta::assert_snapshot!(render_table(&definition));
     }
 
     #[test]
@@ -223,7 +226,7 @@ mod tests {
         let step = &mut definition.steps.to_mut()[0];
         step.name = "a\x1b[8m".into();
         step.url = Some("/\u{9b}x".into());
-        let text = human(&definition);
+        let text = render_table(&definition);
         let harmless = |letter: char| letter == '\n' || !letter.is_control();
         assert!(text.chars().all(harmless), "{text:?}");
         let title = r#"shop::load::visit "\u{1b}[31mred \"and\" \\more" [␛]0;tag␇]"#;
@@ -243,7 +246,7 @@ mod tests {
             binary: binary(),
             also_in: Vec::new(),
         };
-        let text = data(&[found]).unwrap();
+        let text = render_json(&[found]).unwrap();
         assert!(!text.contains(['\x1b', '\0']), "{text:?}");
         let value: Value = serde_json::from_str(&text).unwrap();
         let scenario = &value[0];
@@ -259,7 +262,7 @@ mod tests {
             binary: binary(),
             also_in: Vec::new(),
         };
-        let value: Value = serde_json::from_str(&data(&[found]).unwrap()).unwrap();
+        let value: Value = serde_json::from_str(&render_json(&[found]).unwrap()).unwrap();
         assert_eq!(value[0]["identity"], "shop::load::checkout");
         assert_eq!(value[0]["steps"][1]["effective_weight"], 0.4);
         assert_eq!(value[0]["load"]["shape"]["model"], "rate");

@@ -114,7 +114,7 @@ impl<'a> Project<'a> {
             let listing = session::list(&binary, &self.interrupts)?;
             listings.push((binary, listing));
         }
-        let all = join(listings)?;
+        let all = join_listings(listings)?;
         if all.is_empty() {
             let place = workspace::place(packages);
             let message = format!("no scenario is linked into the load tests of {place}");
@@ -166,7 +166,7 @@ fn require_judged_validity(flag: Option<&str>) -> Result<(), Error> {
 
 /// The scenarios of all programs in the order (package, file, line). One that a library brings into
 /// several programs is there once.
-fn join(listings: Vec<(Binary, Listing)>) -> Result<Vec<Found>, Error> {
+fn join_listings(listings: Vec<(Binary, Listing)>) -> Result<Vec<Found>, Error> {
     let mut problems = Vec::new();
     let mut all: Vec<Found> = Vec::new();
     for (binary, listing) in listings {
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn scenarios_of_several_packages_come_in_the_order_of_their_sources() {
-        let all = join(vec![
+        let all = join_listings(vec![
             (
                 binary("shop"),
                 listing(vec![scenario("shop", "z", 3), scenario("shop", "a", 9)]),
@@ -263,7 +263,8 @@ mod tests {
     #[test]
     fn a_library_that_two_programs_link_brings_its_scenarios_once() {
         let shared = || listing(vec![scenario("acme", "visit", 3)]);
-        let all = join(vec![(binary("shop"), shared()), (binary("gate"), shared())]).unwrap();
+        let all =
+            join_listings(vec![(binary("shop"), shared()), (binary("gate"), shared())]).unwrap();
         assert_eq!(all.len(), 1);
         assert_eq!(all[0].binary.package, "shop");
     }
@@ -273,7 +274,8 @@ mod tests {
         let mut one = listing(vec![scenario("shop", "visit", 3)]);
         one.problems.push("first".to_owned());
         let other = listing(vec![scenario("shop", "visit", 8)]);
-        let error = join(vec![(binary("shop"), one), (binary("shop"), other)]).unwrap_err();
+        let error =
+            join_listings(vec![(binary("shop"), one), (binary("shop"), other)]).unwrap_err();
         assert_eq!(error.exit_code(), 2);
         let text = error.to_string();
         assert!(

@@ -45,14 +45,14 @@ impl Exports {
             if store::is_of_a_run(path) {
                 return Err(over_record(path));
             }
-            take(&mut taken, export.format, path)?;
+            reserve_path(&mut taken, export.format, path)?;
         }
         Ok(Self {
             all: exports.to_vec(),
             fonts: pdf
                 .fonts
                 .iter()
-                .map(|path| font(path))
+                .map(|path| read_font(path))
                 .collect::<Result<_, _>>()?,
             sources: None,
             added: 0,
@@ -80,7 +80,7 @@ impl Exports {
             if store::is_of_a_run(&path) {
                 return Err(over_record(&path));
             }
-            take(&mut taken, export.format, &path)?;
+            reserve_path(&mut taken, export.format, &path)?;
         }
         Ok(())
     }
@@ -103,8 +103,12 @@ impl Exports {
 }
 
 /// Keeps the place of a file, unless another format has it.
-fn take(taken: &mut Vec<(Format, PathBuf)>, format: Format, path: &Path) -> Result<(), Error> {
-    let place = whole(path);
+fn reserve_path(
+    taken: &mut Vec<(Format, PathBuf)>,
+    format: Format,
+    path: &Path,
+) -> Result<(), Error> {
+    let place = canonical_path(path);
     let is_taken = |(other, there): &(Format, PathBuf)| {
         *there == place && *other != format && !is_device(path)
     };
@@ -116,7 +120,7 @@ fn take(taken: &mut Vec<(Format, PathBuf)>, format: Format, path: &Path) -> Resu
     Ok(())
 }
 
-fn font(path: &Path) -> Result<Font, Error> {
+fn read_font(path: &Path) -> Result<Font, Error> {
     let none = |why: String| {
         let path = path.display();
         Error::usage(format!(
@@ -153,7 +157,7 @@ pub(super) fn conclude(
         .and_then(|()| store.mark_latest(folder));
     let published = publish(record, folder, &exports.clone().with_page());
     if kept.is_ok() {
-        prune(store, folder);
+        prune_store(store, folder);
     }
     match (kept, published) {
         (Ok(()), published) => published,
@@ -169,7 +173,7 @@ pub(super) fn conclude(
 }
 
 /// Removes the runs that are not to be kept any longer; that one cannot be removed fails nothing.
-fn prune(store: &Store, made: &RunFolder) {
+fn prune_store(store: &Store, made: &RunFolder) {
     let pruned = store.prune(made, Timestamp::now());
     if !pruned.removed.is_empty() {
         let count = view::counted(pruned.removed.len() as u64, "old run");
@@ -202,7 +206,7 @@ pub(super) fn publish(
     let mut result = None;
     exports.check_places(folder)?;
     for export in &exports.all {
-        let file = render(export.format, &report, &exports.fonts);
+        let file = render_report(export.format, &report, &exports.fonts);
         if export.is_result() {
             result = Some(file);
             continue;
@@ -232,7 +236,7 @@ pub(super) fn publish(
     }
     let printed = match result {
         Some(file) => console::print_file(&file),
-        None => console::print_result(page(&report, folder, &written).trim_end()),
+        None => console::print_result(render_card(&report, folder, &written).trim_end()),
     };
     match failed {
         Some(error) => Err(error),
@@ -241,7 +245,7 @@ pub(super) fn publish(
 }
 
 /// The card, and where everything is.
-fn page(report: &Report, folder: &RunFolder, written: &[(&str, PathBuf)]) -> String {
+fn render_card(report: &Report, folder: &RunFolder, written: &[(&str, PathBuf)]) -> String {
     let card =
         export::terminal::render(report, console::result_width(), console::colours_results());
     let mut text = format!("{}\n", card.trim_end());
@@ -289,7 +293,7 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 /// The path by which a file is known, however it was named.
-fn whole(path: &Path) -> PathBuf {
+fn canonical_path(path: &Path) -> PathBuf {
     let folder = folder_of(path);
     let folder = folder.canonicalize().unwrap_or(folder.to_path_buf());
     folder.join(path.file_name().unwrap_or_default())
@@ -307,7 +311,7 @@ fn place(export: &Export, folder: &RunFolder) -> PathBuf {
         .unwrap_or_else(|| folder.file(export.format.file_name()))
 }
 
-fn render(format: Format, report: &Report, fonts: &[Font]) -> Vec<u8> {
+fn render_report(format: Format, report: &Report, fonts: &[Font]) -> Vec<u8> {
     match format {
         Format::Html => export::html::render(report).into_bytes(),
         Format::Pdf => export::pdf::render(report, fonts),

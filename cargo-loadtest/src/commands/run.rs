@@ -62,7 +62,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
     let environment = workspace::environment(project.workspace.root(), &store.outputs());
     let against = match &args.gate.baseline {
         Some(name) => {
-            let baseline = baseline(&Baselines::of(&config), name, args.gate.ci)?;
+            let baseline = open_baseline(&Baselines::of(&config), name, args.gate.ci)?;
             Some(against(&baseline, &chosen, &plans, args, &environment)?)
         }
         None => None,
@@ -126,7 +126,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
 ///
 /// # Errors
 /// A name that is invalid or unknown.
-fn baseline(baselines: &Baselines, name: &str, is_ci: bool) -> Result<Baseline, Error> {
+fn open_baseline(baselines: &Baselines, name: &str, is_ci: bool) -> Result<Baseline, Error> {
     match baselines.open(name) {
         Err(error)
             if is_ci && *error.kind() == Kind::UnknownBaseline && !baselines.is_slip(name)? =>
@@ -203,7 +203,7 @@ pub(super) fn shares(
 }
 
 /// Puts what became of a scenario into the record; what prevented it is printed.
-fn keep(found: &Found, result: Result<ScenarioRecord, Error>, record: &mut RunRecord) {
+fn keep_result(found: &Found, result: Result<ScenarioRecord, Error>, record: &mut RunRecord) {
     match result {
         Ok(scenario) => record.scenarios.push(scenario),
         Err(error) => {
@@ -311,7 +311,7 @@ impl Series<'_> {
             }
             let result = self.run(found, i);
             ended = end_of_all(&result);
-            keep(found, result, record);
+            keep_result(found, result, record);
         }
     }
 
@@ -345,7 +345,7 @@ impl Series<'_> {
             &mut live,
         )?;
         for (found, result) in chosen.iter().zip(results) {
-            keep(found, result, record);
+            keep_result(found, result, record);
         }
         Ok(())
     }

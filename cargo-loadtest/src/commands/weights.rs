@@ -16,11 +16,14 @@ pub(super) fn effective(steps: &[StepDef]) -> Vec<f64> {
         }
         needed.push(all);
     }
-    needed.iter().map(|all| together(all, steps)).collect()
+    needed
+        .iter()
+        .map(|all| format_weights(all, steps))
+        .collect()
 }
 
 /// The probability that all of them run: never two of a group, else each by a draw of its own.
-fn together(all: &BTreeSet<usize>, steps: &[StepDef]) -> f64 {
+fn format_weights(all: &BTreeSet<usize>, steps: &[StepDef]) -> f64 {
     let mut groups: Vec<_> = all
         .iter()
         .filter_map(|&i| steps[i].one_of.as_ref())

@@ -151,7 +151,7 @@ pub(super) fn read(value: Value<'_, '_>, reader: &mut Reader<'_>) -> Vec<Preset>
         let read = reader.keys(table, &KEYS, &mut overrides);
         // Of keys that could not be read there is nothing more to say.
         if read.len() == table.len() {
-            for mistake in mistakes(&overrides) {
+            for mistake in list_mistakes(&overrides) {
                 reader.mistake_in(line, format!("`[load.{name}]` {mistake}"));
             }
         }
@@ -166,7 +166,7 @@ pub(super) fn read(value: Value<'_, '_>, reader: &mut Reader<'_>) -> Vec<Preset>
 }
 
 /// Returns the settings that no scenario could run with.
-fn mistakes(load: &Overrides) -> Vec<&'static str> {
+fn list_mistakes(load: &Overrides) -> Vec<&'static str> {
     let mut mistakes = Vec::new();
     if *load == Overrides::default() {
         mistakes.push("says nothing of a load; write for example `rate = \"200/s\"` below it");

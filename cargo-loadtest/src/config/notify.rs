@@ -92,7 +92,7 @@ pub(super) const KEYS: [Key<Notify>; 4] = [
         built_in: BuiltIn::Required,
         read: |given, notify| {
             notify.url = match given.text().strip_prefix('$') {
-                Some(name) => format!("${}", variable(name, "url = \"$SLACK_WEBHOOK_URL\"")?),
+                Some(name) => format!("${}", read_variable(name, "url = \"$SLACK_WEBHOOK_URL\"")?),
                 None => destination(given.text())?.into(),
             };
             Ok(())
@@ -131,7 +131,7 @@ pub(super) const KEYS: [Key<Notify>; 4] = [
         example: "\"LOADTEST_WEBHOOK_KEY\"",
         built_in: BuiltIn::Nothing("no signature"),
         read: |given, notify| {
-            notify.secret_env = Some(variable(
+            notify.secret_env = Some(read_variable(
                 given.text(),
                 "secret_env = \"LOADTEST_WEBHOOK_KEY\"",
             )?);
@@ -174,7 +174,7 @@ pub(crate) fn destination(text: &str) -> Result<Url, String> {
 }
 
 /// The name of a variable, not its value.
-fn variable(text: &str, example: &str) -> Result<String, String> {
+fn read_variable(text: &str, example: &str) -> Result<String, String> {
     let is_name = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && text
             .chars()

@@ -109,14 +109,14 @@ pub(super) fn read(value: Value<'_, '_>, line: usize, reader: &mut Reader<'_>) -
                     organisation.line = read.line;
                 }
             }
-            "members" => organisation.members = members(value, reader),
+            "members" => organisation.members = read_members(value, reader),
             _ => reader.unknown(name, &["plan", "members"]),
         }
     }
     organisation
 }
 
-fn members(value: Value<'_, '_>, reader: &mut Reader<'_>) -> Vec<Member> {
+fn read_members(value: Value<'_, '_>, reader: &mut Reader<'_>) -> Vec<Member> {
     const EXAMPLE: &str = "write `\"ada@example.com\" = \"tester\"` below `[organisation.members]`";
     let mut members: Vec<Member> = Vec::new();
     let Some(table) = value.get_ref().as_table() else {
@@ -132,7 +132,10 @@ fn members(value: Value<'_, '_>, reader: &mut Reader<'_>) -> Vec<Member> {
         let (at, name) = (key.span().start, key.get_ref().trim());
         let words = Level::ALL.map(Level::word);
         let Some(word) = value.get_ref().as_str() else {
-            let message = format!("the level of `{name}` is text, one of {}", list(&words));
+            let message = format!(
+                "the level of `{name}` is text, one of {}",
+                list_words(&words)
+            );
             reader.mistake(value.span().start, message);
             continue;
         };
@@ -165,6 +168,6 @@ fn members(value: Value<'_, '_>, reader: &mut Reader<'_>) -> Vec<Member> {
     members
 }
 
-fn list(words: &[&str]) -> String {
+fn list_words(words: &[&str]) -> String {
     crate::suggestion::join_names(words)
 }

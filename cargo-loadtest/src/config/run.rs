@@ -92,7 +92,7 @@ pub(super) const KEYS: [Key<RunDefaults>; 6] = [
         example: "\"main\"",
         built_in: BuiltIn::Nothing("no comparison"),
         read: |given, run| {
-            run.baseline = Some(baseline(given.text())?);
+            run.baseline = Some(parse_baseline(given.text())?);
             Ok(())
         },
     },
@@ -102,7 +102,7 @@ pub(super) const KEYS: [Key<RunDefaults>; 6] = [
         example: "[\"junit\", \"markdown\"]",
         built_in: BuiltIn::Nothing("the page only"),
         read: |given, run| {
-            run.export = exports(given)?;
+            run.export = parse_exports(given)?;
             Ok(())
         },
     },
@@ -118,7 +118,7 @@ pub(super) const KEYS: [Key<RunDefaults>; 6] = [
     },
 ];
 
-fn baseline(name: &str) -> Result<String, String> {
+fn parse_baseline(name: &str) -> Result<String, String> {
     match check_baseline_name(name) {
         Ok(()) => Ok(name.to_owned()),
         Err(error) => Err(format!(
@@ -128,7 +128,7 @@ fn baseline(name: &str) -> Result<String, String> {
     }
 }
 
-fn exports(given: &Given<'_>) -> Result<Vec<Export>, String> {
+fn parse_exports(given: &Given<'_>) -> Result<Vec<Export>, String> {
     let read = |word: &String| -> Result<Export, String> {
         let export: Export = word.parse()?;
         Ok(match &export.path {

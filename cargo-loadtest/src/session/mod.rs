@@ -98,7 +98,7 @@ pub(crate) fn run(
 ) -> Result<ScenarioRecord, Error> {
     let requests = std::slice::from_ref(request);
     let asked = Request::Run(Box::new(request.clone()));
-    let ended = follow(program, &asked, requests, request_path, interrupts, live)?;
+    let ended = follow_child(program, &asked, requests, request_path, interrupts, live)?;
     ended.result(request, interrupts)
 }
 
@@ -122,14 +122,14 @@ pub(crate) fn mix(
 ) -> Result<Vec<Result<ScenarioRecord, Error>>, Error> {
     let scenarios = requests.to_vec();
     let asked = Request::Mix { scenarios };
-    let ended = follow(program, &asked, requests, request_path, interrupts, live)?;
+    let ended = follow_child(program, &asked, requests, request_path, interrupts, live)?;
     Ok(requests
         .iter()
         .map(|request| ended.result(request, interrupts))
         .collect())
 }
 
-fn follow(
+fn follow_child(
     program: Program,
     asked: &Request,
     requests: &[RunRequest],
@@ -138,7 +138,7 @@ fn follow(
     live: &mut Live,
 ) -> Result<ChildEnded, Error> {
     let mut group = program.ask(asked, request_path)?;
-    let watched = watch(&mut group, requests, interrupts, live);
+    let watched = watch_child(&mut group, requests, interrupts, live);
     live.finish();
     watched
 }
@@ -186,7 +186,7 @@ impl ChildEnded {
 }
 
 /// Waits for the end of the child.
-fn watch(
+fn watch_child(
     group: &mut Group,
     requests: &[RunRequest],
     interrupts: &Interrupts,

@@ -35,7 +35,7 @@ impl Store {
         }
         for left in self.folders(|name| name.starts_with(REMOVED)) {
             // Of a removal that did not come to its end; what it was is told already.
-            remove(&left, &mut pruned);
+            remove_folder(&left, &mut pruned);
         }
         let mut runs = self.folders(|name| began(name).is_some());
         runs.retain(|path| RunFolder::at(path).has_begun());
@@ -56,7 +56,7 @@ impl Store {
             match std::fs::rename(path, &away) {
                 Ok(()) => {
                     pruned.removed.push(run);
-                    remove(&away, &mut pruned);
+                    remove_folder(&away, &mut pruned);
                 }
                 // Another process was faster.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -138,7 +138,7 @@ fn is_quiet(run: &Path) -> bool {
         .all(|written| now.duration_since(written).is_ok_and(|ago| ago > QUIET))
 }
 
-fn remove(folder: &Path, pruned: &mut Pruned) {
+fn remove_folder(folder: &Path, pruned: &mut Pruned) {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != ErrorKind::NotFound => pruned
             .failed

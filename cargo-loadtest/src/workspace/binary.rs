@@ -53,7 +53,7 @@ impl Binary {
     /// When there is none, or one of another version of the protocol.
     pub(super) fn check(&self) -> Result<(), Error> {
         let file = File::open(&self.executable).map_err(Error::io("open", &self.executable))?;
-        let found = protocol(file).map_err(Error::io("read", &self.executable))?;
+        let found = find_protocol(file).map_err(Error::io("read", &self.executable))?;
         match found {
             Some(VERSION) => Ok(()),
             Some(theirs) => Err(self.wrong_protocol(theirs)),
@@ -103,7 +103,7 @@ pub(crate) fn hash(path: &Path) -> Result<String, Error> {
 }
 
 /// The version in the marker of a program; `None` where there is no marker.
-fn protocol(mut program: impl Read) -> io::Result<Option<u32>> {
+fn find_protocol(mut program: impl Read) -> io::Result<Option<u32>> {
     let length = MARKER_PREFIX.len() + DIGITS;
     let mut window = Vec::with_capacity(CHUNK + length);
     let mut chunk = vec![0; CHUNK];
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn a_marker_is_found_wherever_it_lies() {
         for before in [0, 7, CHUNK - 1, CHUNK - 20, 3 * CHUNK - 3] {
-            let found = protocol(program(before, &marker("01")).as_slice()).unwrap();
+            let found = find_protocol(program(before, &marker("01")).as_slice()).unwrap();
             assert_eq!(found, Some(1), "{before}");
         }
     }
@@ -165,16 +165,16 @@ mod tests {
             }
         }
         let bytes = program(50, &marker("42"));
-        assert_eq!(protocol(Trickle(&bytes)).unwrap(), Some(42));
+        assert_eq!(find_protocol(Trickle(&bytes)).unwrap(), Some(42));
     }
 
     #[test]
     fn the_prefix_alone_is_no_marker() {
         let mut bytes = program(10, MARKER_PREFIX);
-        assert_eq!(protocol(bytes.as_slice()).unwrap(), None);
+        assert_eq!(find_protocol(bytes.as_slice()).unwrap(), None);
         bytes.extend(marker("01"));
-        assert_eq!(protocol(bytes.as_slice()).unwrap(), Some(1));
-        assert_eq!(protocol(io::empty()).unwrap(), None);
+        assert_eq!(find_protocol(bytes.as_slice()).unwrap(), Some(1));
+        assert_eq!(find_protocol(io::empty()).unwrap(), None);
     }
 
     #[test]

@@ -20,9 +20,9 @@ pub(crate) fn build(
     interrupts: &Interrupts,
 ) -> Result<Vec<Binary>, Error> {
     let mut binaries = Vec::new();
-    for group in groups(tests) {
-        let command = command(&group, cli, args);
-        binaries.extend(call(command, &group, interrupts)?);
+    for group in group_by_targets(tests) {
+        let command = build_command(&group, cli, args);
+        binaries.extend(run_build(command, &group, interrupts)?);
     }
     for binary in &binaries {
         binary.check()?;
@@ -32,7 +32,7 @@ pub(crate) fn build(
 
 /// Groups load tests that one call of cargo can build. Packages share a call only if they name the same targets; else
 /// a namesake in another package would be built too.
-fn groups(tests: &[LoadTest]) -> Vec<Vec<&LoadTest>> {
+fn group_by_targets(tests: &[LoadTest]) -> Vec<Vec<&LoadTest>> {
     let mut packages: Vec<Vec<&LoadTest>> = Vec::new();
     for test in tests {
         match packages.last_mut() {
@@ -52,7 +52,7 @@ fn groups(tests: &[LoadTest]) -> Vec<Vec<&LoadTest>> {
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-fn command(group: &[&LoadTest], cli: &Cli, args: &ProjectArgs) -> Command {
+fn build_command(group: &[&LoadTest], cli: &Cli, args: &ProjectArgs) -> Command {
     let compilation = &args.compilation;
     let mut command = Command::new(cargo());
     let profile = if compilation.release {
@@ -104,7 +104,7 @@ fn command(group: &[&LoadTest], cli: &Cli, args: &ProjectArgs) -> Command {
     command
 }
 
-fn call(
+fn run_build(
     mut command: Command,
     group: &[&LoadTest],
     interrupts: &Interrupts,
@@ -189,7 +189,7 @@ mod tests {
             test("c", "bench", "heavy"),
             test("d", "bench", "load"),
         ];
-        let groups: Vec<Vec<&str>> = groups(&tests)
+        let groups: Vec<Vec<&str>> = group_by_targets(&tests)
             .iter()
             .map(|group| group.iter().map(|test| test.package.as_str()).collect())
             .collect();

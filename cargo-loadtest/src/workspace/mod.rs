@@ -187,7 +187,7 @@ impl Workspace {
         };
         let mut found = Vec::new();
         for package in &packages {
-            let renamed = renamed(package);
+            let renamed = loadtest_aliases(package);
             for target in &package.targets {
                 let Some(kind) = flag(target) else { continue };
                 let path = target.src_path.as_std_path();
@@ -219,7 +219,7 @@ impl Workspace {
 }
 
 /// Under which other names the package knows `loadtest`.
-fn renamed(package: &Package) -> Vec<String> {
+fn loadtest_aliases(package: &Package) -> Vec<String> {
     let dependencies = package.dependencies.iter();
     dependencies
         .filter(|dependency| dependency.name == "loadtest")

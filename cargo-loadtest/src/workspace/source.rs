@@ -4,7 +4,7 @@
 /// there (`acme::loadtest::main!`); `renamed` are further names of the crate.
 pub(crate) fn calls_main(source: &str, renamed: &[String]) -> bool {
     let begins = |line| begins_with_call(line, renamed);
-    source.contains("main") && code(source).lines().any(begins)
+    source.contains("main") && strip_comments(source).lines().any(begins)
 }
 
 fn begins_with_call(line: &str, renamed: &[String]) -> bool {
@@ -26,12 +26,12 @@ fn begins_with_call(line: &str, renamed: &[String]) -> bool {
 }
 
 /// `source` with nothing in place of comments and literals; lines stay lines.
-fn code(source: &str) -> String {
+fn strip_comments(source: &str) -> String {
     let mut code = String::with_capacity(source.len());
     let mut rest = source;
     let mut previous = ' ';
     while let Some(first) = rest.chars().next() {
-        let skipped = skip(rest, previous);
+        let skipped = skip_comment(rest, previous);
         let taken = skipped.unwrap_or(first.len_utf8());
         if skipped.is_some() {
             // Something stands there, so what follows does not begin the line.
@@ -50,7 +50,7 @@ fn code(source: &str) -> String {
 }
 
 /// The length of the comment or literal that `rest` begins with.
-fn skip(rest: &str, previous: char) -> Option<usize> {
+fn skip_comment(rest: &str, previous: char) -> Option<usize> {
     if rest.starts_with("//") {
         return Some(rest.find('\n').unwrap_or(rest.len()));
     }
@@ -58,7 +58,7 @@ fn skip(rest: &str, previous: char) -> Option<usize> {
         return Some(block_comment(rest));
     }
     if let Some(body) = rest.strip_prefix('"') {
-        return Some(1 + string(body, '"'));
+        return Some(1 + skip_string(body, '"'));
     }
     if rest.starts_with('r') && !is_identifier(previous) || is_prefixed_raw(rest, previous) {
         let start = rest.find('r').unwrap_or(0) + 1;
@@ -77,7 +77,7 @@ fn skip(rest: &str, previous: char) -> Option<usize> {
     if let Some(quoted) = rest.strip_prefix('\'') {
         let mut chars = quoted.chars();
         return match (chars.next(), chars.next()) {
-            (Some('\\'), _) => Some(1 + string(quoted, '\'')),
+            (Some('\\'), _) => Some(1 + skip_string(quoted, '\'')),
             (Some(c), Some('\'')) => Some(2 + c.len_utf8()),
             // A lifetime.
             _ => None,
@@ -95,7 +95,7 @@ fn is_identifier(c: char) -> bool {
 }
 
 /// The length up to and including the closing `quote`.
-fn string(body: &str, quote: char) -> usize {
+fn skip_string(body: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in body.char_indices() {
         match c {

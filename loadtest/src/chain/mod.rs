@@ -4,7 +4,6 @@
 //! that request itself, and hands the response back; a step whose upstream slot is empty is never
 //! built.
 
-mod buffer;
 mod courier;
 mod credential;
 mod error;
@@ -29,7 +28,7 @@ mod value;
 pub(crate) mod vu;
 mod write;
 
-pub use buffer::{RawResponse, RequestBuf, RequestTarget};
+pub use crate::transport::{RawResponse, RequestBuf, RequestTarget};
 pub use courier::Courier;
 pub use credential::Credential;
 pub use error::Error;

@@ -3,10 +3,11 @@
 
 use super::run_identity::RunIdentity;
 use crate::chain::{RequestBuf, RequestTarget, Scenario};
+use crate::targets::Origin;
 use crate::targets::{
     LONGEST_PROOF, Listed, PROOF_PATH, Permissions, RefusalCause, Statement, offline,
 };
-use crate::transport::{Call, HttpTransport, Network, NetworkError, Origin, Transport as _};
+use crate::transport::{Call, HttpTransport, Network, NetworkError, Transport as _};
 use http::{HeaderValue, Uri};
 use loadtest_model::definition::{Expect, Reads, ScenarioDef};
 use loadtest_model::plan::Plan;

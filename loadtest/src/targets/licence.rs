@@ -1,10 +1,10 @@
 //! The licence of a run, shared by all its clients: those of setups, users and teardowns, and of all
 //! scenarios of a mix. It counts the caps together, and ends for all when it is withdrawn.
 
+use super::Origin;
 use super::allowance::Allowance;
 use super::listed::Listed;
 use super::permissions::Permissions;
-use crate::transport::Origin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The licence of a run to send.

@@ -3,7 +3,7 @@
 use super::class::AddressClass;
 use super::guard::{NotPermitted, Refusal, RefusalCause};
 use super::listed::{Listed, Mistake};
-use crate::transport::{Host, Origin};
+use super::{Host, Origin};
 use std::fmt;
 use std::io;
 use std::net::IpAddr;

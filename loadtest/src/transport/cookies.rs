@@ -1,6 +1,6 @@
 //! The cookies of one virtual user, kept and sent as RFC 6265 has it.
 
-use super::origin::{Host, Origin};
+use crate::targets::{Host, Origin};
 use http::header::SET_COOKIE;
 use http::{HeaderMap, HeaderValue};
 use std::time::{Duration, SystemTime};

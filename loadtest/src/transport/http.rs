@@ -3,14 +3,14 @@
 use super::cookies::CookieJar;
 use super::deadline::{DeadlinePassed, DeadlineTimer};
 use super::network::{Addresses, Network};
-use super::origin::Origin;
 use super::progress::CallProgress;
 use super::redirect::Redirect;
 use super::route::{Route, UserParts};
 use super::{Call, ErrorKind, Exchange, Failure, Received, Transport, body};
-use crate::chain::{RequestBuf, RequestTarget};
 use crate::redact;
 use crate::targets::Allowance;
+use crate::targets::Origin;
+use crate::transport::{RequestBuf, RequestTarget};
 use http::HeaderValue;
 use http::uri::Authority;
 use loadtest_model::definition::Cookies;

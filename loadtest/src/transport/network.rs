@@ -5,11 +5,11 @@
 //! where the scenario says `dns = ttl`, and each address is put to the guard again.
 
 use super::lookup::{NameLookup, Resolver};
-use super::origin::{Host, Origin};
 use super::tls::TlsConfig;
 use super::{ErrorKind, Failure};
 use crate::redact;
 use crate::targets::{Allowance, Licence, NotPermitted, Permissions, PermissionsError};
+use crate::targets::{Host, Origin};
 use http::{HeaderValue, Uri};
 use loadtest_model::definition::{Client, Cookies, Dns, HttpVersion};
 use loadtest_model::record::{Permit, PermittedBy};

@@ -4,7 +4,7 @@ use super::compression::Encoding;
 use super::hop::{self, Hop, Hops};
 use super::meter::Meter;
 use super::{ErrorKind, Failure, HopAnswer, Phases, Received, Traffic, body};
-use crate::chain::RequestTarget;
+use crate::transport::RequestTarget;
 use http::{StatusCode, Uri};
 use std::cell::Cell;
 use std::rc::Rc;

@@ -1,9 +1,9 @@
 //! Follows redirects as browsers do.
 
-use super::origin::Origin;
 use super::{ErrorKind, Failure};
-use crate::chain::{RequestBuf, RequestTarget};
 use crate::redact;
+use crate::targets::Origin;
+use crate::transport::{RequestBuf, RequestTarget};
 use http::header::{
     AUTHORIZATION, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LENGTH, CONTENT_LOCATION,
     CONTENT_TYPE, COOKIE, HOST, PROXY_AUTHORIZATION, TRANSFER_ENCODING,

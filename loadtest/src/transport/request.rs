@@ -2,8 +2,8 @@
 
 use super::compression;
 use super::{ErrorKind, Failure, cookies};
-use crate::chain::{RequestBuf, RequestTarget};
 use crate::redact;
+use crate::transport::{RequestBuf, RequestTarget};
 use bytes::Bytes;
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, COOKIE, HOST, HeaderName, TE,

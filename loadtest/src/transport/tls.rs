@@ -2,7 +2,7 @@
 
 use super::certificates;
 use super::network::NetworkError;
-use super::origin::Host;
+use crate::targets::Host;
 use loadtest_model::definition::{Client, HttpVersion};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};

@@ -26,11 +26,11 @@ pub(super) fn list(baselines: &Baselines, format: ResultFormat) -> Result<u8, Er
         ResultFormat::Human if all.is_empty() && damaged.is_empty() => console::print_result(
             "there is no baseline yet; `cargo loadtest baseline save main` keeps the latest run as one",
         )?,
-        ResultFormat::Human => console::print_result(people(&all).trim_end())?,
+        ResultFormat::Human => console::print_result(render_table(&all).trim_end())?,
         ResultFormat::Json => {
             let data: Vec<Value> = all
                 .iter()
-                .map(|(baseline, contents)| data(baseline, contents))
+                .map(|(baseline, contents)| list_json(baseline, contents))
                 .collect();
             let text =
                 serde_json::to_string_pretty(&data).map_err(Error::encode("the baselines"))?;
@@ -46,7 +46,7 @@ pub(super) fn list(baselines: &Baselines, format: ResultFormat) -> Result<u8, Er
     Ok(damaged.iter().map(Error::exit_code).max().unwrap_or(0))
 }
 
-fn people(all: &[(Baseline, Contents)]) -> String {
+fn render_table(all: &[(Baseline, Contents)]) -> String {
     let mut text = String::new();
     for (baseline, contents) in all {
         let _ = writeln!(text, "{}", baseline.name());
@@ -56,13 +56,13 @@ fn people(all: &[(Baseline, Contents)]) -> String {
             let _ = writeln!(text, "  {}", clean(&newest.identity()));
             let about = format!(
                 "version {}, {}, {}",
-                short(scenario.definition.revision()),
+                shorten_commit(scenario.definition.revision()),
                 view::load(&scenario.plan.load),
-                target(newest)
+                format_target(newest)
             );
             let _ = writeln!(text, "    {}", clean(&about));
             for run in runs {
-                let _ = writeln!(text, "    {}", clean(&line(run)));
+                let _ = writeln!(text, "    {}", clean(&render_line(run)));
             }
         }
         for (kept, differs) in &contents.outdated {
@@ -79,28 +79,28 @@ fn people(all: &[(Baseline, Contents)]) -> String {
 }
 
 /// `20261121-143005-k3f9  2026-11-21T14:30:05Z  commit 1f3a0c22d1 with changes  84.1 KB`
-fn line(run: &Kept) -> String {
+fn render_line(run: &Kept) -> String {
     let record = &run.record;
     let mut line = format!("{}  {}", record.run_id, record.started_at);
     if let Some(commit) = &record.environment.git_commit {
-        let _ = write!(line, "  commit {}", short(commit));
+        let _ = write!(line, "  commit {}", shorten_commit(commit));
         if record.environment.git_dirty == Some(true) {
             line.push_str(" with changes");
         }
     }
-    let _ = write!(line, "  {}", view::bytes(size(run)));
+    let _ = write!(line, "  {}", view::bytes(file_size(run)));
     line
 }
 
-fn short(text: &str) -> String {
+fn shorten_commit(text: &str) -> String {
     text.chars().take(SHORT).collect()
 }
 
-fn size(run: &Kept) -> u64 {
+fn file_size(run: &Kept) -> u64 {
     std::fs::metadata(&run.path).map_or(0, |file| file.len())
 }
 
-fn target(run: &Kept) -> String {
+fn format_target(run: &Kept) -> String {
     let scenario = run.scenario();
     if scenario.own_target || scenario.target_in_process {
         return "its own target".to_owned();
@@ -111,7 +111,7 @@ fn target(run: &Kept) -> String {
         .unwrap_or_else(|| "absolute URLs".to_owned())
 }
 
-fn data(baseline: &Baseline, contents: &Contents) -> Value {
+fn list_json(baseline: &Baseline, contents: &Contents) -> Value {
     let run = |run: &Kept| {
         let environment = &run.record.environment;
         json!({
@@ -124,7 +124,7 @@ fn data(baseline: &Baseline, contents: &Contents) -> Value {
             "arch": environment.arch,
             "cpus": environment.cpus,
             "file": run.path,
-            "bytes": size(run),
+            "bytes": file_size(run),
         })
     };
     let scenario = |runs: &Vec<Kept>| {
@@ -133,7 +133,7 @@ fn data(baseline: &Baseline, contents: &Contents) -> Value {
             "scenario": newest.identity(),
             "version": newest.scenario().definition.revision(),
             "load": newest.scenario().plan.load,
-            "target": target(newest),
+            "target": format_target(newest),
             "runs": runs.iter().map(run).collect::<Vec<_>>(),
         })
     };

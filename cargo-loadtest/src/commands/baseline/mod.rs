@@ -31,10 +31,10 @@ pub(crate) fn baseline(args: &BaselineArgs) -> Result<u8, Error> {
                 keep: *keep,
                 replace: *replace,
             };
-            save(name, run, keeping, cargo)
+            save_baseline(name, run, keeping, cargo)
         }
         BaselineCommand::List { format, cargo } => list::list(&baselines(cargo)?, *format),
-        BaselineCommand::Remove { name, cargo } => remove(&changeable(cargo)?, name),
+        BaselineCommand::Remove { name, cargo } => remove_baseline(&open_changeable(cargo)?, name),
     }
 }
 
@@ -46,15 +46,15 @@ pub(super) fn baselines(cargo: &CargoArgs) -> Result<Baselines, Error> {
 }
 
 /// The same, for those who may change them.
-fn changeable(cargo: &CargoArgs) -> Result<Baselines, Error> {
+fn open_changeable(cargo: &CargoArgs) -> Result<Baselines, Error> {
     let workspace = Workspace::load_or_folder(cargo)?;
     let config = Config::load(&workspace.start, workspace.root())?;
     policy::permits(Action::Baseline, &config, &workspace.start)?;
     Ok(Baselines::of(&config))
 }
 
-fn save(name: &str, run: &str, keeping: Keeping, cargo: &CargoArgs) -> Result<u8, Error> {
-    let baseline = changeable(cargo)?.new_or_not(name)?;
+fn save_baseline(name: &str, run: &str, keeping: Keeping, cargo: &CargoArgs) -> Result<u8, Error> {
+    let baseline = open_changeable(cargo)?.new_or_not(name)?;
     let (_, record) = store::open(run, || Store::of_workspace(cargo))?;
     let saved = baseline.save(&record, keeping)?;
     if !saved.iter().any(|saved| saved.outcome.is_ok()) {
@@ -127,7 +127,7 @@ fn not_saved(run_id: &str, saved: &[Saved]) -> Error {
     Error::usage(message).with_help(clean(&helps.join("; ")))
 }
 
-fn remove(baselines: &Baselines, name: &str) -> Result<u8, Error> {
+fn remove_baseline(baselines: &Baselines, name: &str) -> Result<u8, Error> {
     let baseline = baselines.open(name)?;
     let (count, strange) = baseline.remove()?;
     let files = view::counted(count as u64, "file");

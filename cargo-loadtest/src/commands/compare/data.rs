@@ -11,8 +11,8 @@ pub(super) fn render(compared: &Compared) -> Result<String, Error> {
     for (identity, outcome) in &compared.scenarios {
         let mut value = serde_json::to_value(outcome).map_err(&not_encoded)?;
         match outcome {
-            Outcome::Compared(comparison) => value["regressions"] = regressions(comparison),
-            Outcome::Refused { refusals } => value["reasons"] = reasons(refusals),
+            Outcome::Compared(comparison) => value["regressions"] = regressions_json(comparison),
+            Outcome::Refused { refusals } => value["reasons"] = reasons_json(refusals),
             Outcome::Absent => {}
         }
         value["scenario"] = json!(identity);
@@ -34,7 +34,7 @@ pub(super) fn render(compared: &Compared) -> Result<String, Error> {
 }
 
 /// Lists the regressions, each once, with a description.
-fn regressions(comparison: &Comparison) -> Value {
+fn regressions_json(comparison: &Comparison) -> Value {
     let one = |(subject, figure): (
         &loadtest_model::comparison::Subject,
         &loadtest_model::comparison::Compared,
@@ -44,7 +44,7 @@ fn regressions(comparison: &Comparison) -> Value {
     comparison.regressions().map(one).collect()
 }
 
-fn reasons(refusals: &[Refusal]) -> Value {
+fn reasons_json(refusals: &[Refusal]) -> Value {
     let one = |refusal: &Refusal| json!({ "words": refusal.to_string(), "help": refusal.help() });
     refusals.iter().map(one).collect()
 }

@@ -59,11 +59,12 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
         let known = contents.scenarios.iter().map(|runs| runs[0].identity());
         Compared::of(&args.base, true, &new, known.collect(), &base)
     } else {
-        let base = run(args, &baselines)?;
+        let base = open_base(args, &baselines)?;
         let sides = |identity: &str| {
             let all = base.scenarios.iter();
             let same = all.filter(|scenario| scenario.definition.identity() == identity);
-            same.map(|scenario| side(&base, scenario)).collect()
+            same.map(|scenario| comparison_side(&base, scenario))
+                .collect()
         };
         let known = base.scenarios.iter();
         let known = known.map(|scenario| scenario.definition.identity());
@@ -80,7 +81,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
 }
 
 /// The run that is compared with; what is none may be the name of a baseline that there is not.
-fn run(args: &CompareArgs, baselines: &Baselines) -> Result<RunRecord, Error> {
+fn open_base(args: &CompareArgs, baselines: &Baselines) -> Result<RunRecord, Error> {
     match store::open(&args.base, || Store::of_workspace(&args.cargo)) {
         Ok((_, record)) => Ok(record),
         Err(error) if *error.kind() == Kind::UnknownRun && error.help().is_none() => {
@@ -90,7 +91,7 @@ fn run(args: &CompareArgs, baselines: &Baselines) -> Result<RunRecord, Error> {
     }
 }
 
-fn side<'a>(record: &'a RunRecord, scenario: &'a ScenarioRecord) -> Side<'a> {
+fn comparison_side<'a>(record: &'a RunRecord, scenario: &'a ScenarioRecord) -> Side<'a> {
     Side {
         run_id: &record.run_id,
         environment: &record.environment,
@@ -108,7 +109,7 @@ impl Compared {
         sides: &dyn Fn(&str) -> Vec<Side<'a>>,
     ) -> Self {
         let scenario = |scenario| {
-            let new = side(new, scenario);
+            let new = comparison_side(new, scenario);
             let identity = new.scenario.definition.identity();
             let outcome = compared(&sides(&identity), &new);
             (identity, outcome)

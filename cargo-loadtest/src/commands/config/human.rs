@@ -36,7 +36,7 @@ struct Table {
 
 /// Renders the effective configuration in at most `limit` columns, with ANSI colours or as plain text.
 pub(super) fn render(view: &View<'_>, limit: usize, colour: bool) -> String {
-    let tables = tables(view);
+    let tables = render_tables(view);
     let limit = limit.clamp(NARROWEST, WIDEST);
     let rows = || tables.iter().flat_map(|table| &table.rows);
     let widest = |of: fn(&Row) -> &str| rows().map(|row| width(of(row))).max().unwrap_or(0);
@@ -59,7 +59,7 @@ pub(super) fn render(view: &View<'_>, limit: usize, colour: bool) -> String {
         let title = Line::new().add(BOLD, clean(&table.title));
         title.add(DIM, table.note).print(&mut out, limit, colour);
         for row in &table.rows {
-            let mut lines = fold(&clean(&row.value), places - VALUES - 2).into_iter();
+            let mut lines = wrap_words(&clean(&row.value), places - VALUES - 2).into_iter();
             let (value, place) = if row.is_set {
                 (ACCENT, PLAIN)
             } else {
@@ -80,7 +80,7 @@ pub(super) fn render(view: &View<'_>, limit: usize, colour: bool) -> String {
     out
 }
 
-fn tables(view: &View<'_>) -> Vec<Table> {
+fn render_tables(view: &View<'_>) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
     let mut section = "";
     for key in InForce::all(view) {
@@ -104,11 +104,11 @@ fn tables(view: &View<'_>) -> Vec<Table> {
             });
         }
     }
-    tables.extend(lists(view));
+    tables.extend(render_lists(view));
     tables
 }
 
-fn lists(view: &View<'_>) -> Vec<Table> {
+fn render_lists(view: &View<'_>) -> Vec<Table> {
     let config = view.config;
     let row = |name: &str, value: String, line: usize| Row {
         name: name.to_owned(),
@@ -119,7 +119,7 @@ fn lists(view: &View<'_>) -> Vec<Table> {
     let presets = config
         .presets
         .iter()
-        .map(|preset| row(&preset.name, load(&preset.overrides), preset.line));
+        .map(|preset| row(&preset.name, load_rows(&preset.overrides), preset.line));
     let notify = config.notify.iter().zip(&config.notify_lines);
     let notify = notify.map(|(notify, line)| {
         let key = match &notify.secret_env {
@@ -133,7 +133,7 @@ fn lists(view: &View<'_>) -> Vec<Table> {
     let targets = config
         .targets
         .iter()
-        .map(|one| row("", target(one), one.line));
+        .map(|one| row("", target_rows(one), one.line));
     let organisation = config.organisation.iter().flat_map(|organisation| {
         let plan = row(
             "plan",
@@ -185,7 +185,7 @@ fn caller(view: &View<'_>, organisation: &Organisation) -> Option<Row> {
     })
 }
 
-fn load(load: &Overrides) -> String {
+fn load_rows(load: &Overrides) -> String {
     let time = |name: &str, time: Option<std::time::Duration>| {
         time.map(|time| format!("{name} {}", units::show(time)))
     };
@@ -202,7 +202,7 @@ fn load(load: &Overrides) -> String {
     parts.join(", ")
 }
 
-fn target(target: &Listed) -> String {
+fn target_rows(target: &Listed) -> String {
     let place = target.origin();
     let parts = [
         Some(format!("{place} of {}", target.owner)),
@@ -224,7 +224,7 @@ fn target(target: &Listed) -> String {
 }
 
 /// Breaks a text into lines of at most `limit` columns: at spaces, else within a word.
-fn fold(text: &str, limit: usize) -> Vec<String> {
+fn wrap_words(text: &str, limit: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let last = lines.last_mut().expect("there is always a line");

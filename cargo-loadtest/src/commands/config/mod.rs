@@ -44,7 +44,7 @@ pub(crate) fn config(args: &ConfigArgs) -> Result<u8, Error> {
             console::print_result(text.trim_end())?;
         }
         ResultFormat::Json => {
-            let text = serde_json::to_string_pretty(&data(&view));
+            let text = serde_json::to_string_pretty(&config_json(&view));
             console::print_result(text.map_err(Error::encode("the configuration"))?)?;
         }
     }
@@ -162,7 +162,7 @@ fn format(notify: &Notify) -> &'static str {
     }
 }
 
-fn data(view: &View<'_>) -> Value {
+fn config_json(view: &View<'_>) -> Value {
     let config = view.config;
     let keys: Vec<_> = InForce::all(view)
         .iter()

@@ -95,7 +95,7 @@ impl Transcript {
         let last = exchange.hops.len().saturating_sub(1);
         for (i, hop) in exchange.hops.iter().enumerate() {
             self.request(hop);
-            let took = (i == last).then(|| took(exchange.service_time, &exchange.phases));
+            let took = (i == last).then(|| format_timing(exchange.service_time, &exchange.phases));
             if let Some(answer) = &hop.answer {
                 self.answer(answer, took.as_deref().unwrap_or_default());
             } else {
@@ -259,7 +259,7 @@ impl Transcript {
 }
 
 /// Formats the time of a request and of its phases.
-fn took(service_time: Duration, phases: &Phases) -> String {
+fn format_timing(service_time: Duration, phases: &Phases) -> String {
     let parts = [
         ("connect", phases.connect),
         ("TLS", phases.tls),

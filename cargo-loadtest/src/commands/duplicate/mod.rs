@@ -22,13 +22,14 @@ use syn::ext::IdentExt as _;
 /// # Errors
 /// When it cannot be found or copied; the file is then as it was.
 pub(crate) fn duplicate(args: &DuplicateArgs, cli: &Cli) -> Result<u8, Error> {
-    let name = identifier(&args.name).map_err(|reason| refuse(&args.scenario, &reason, None))?;
+    let name = parse_identifier(&args.name)
+        .map_err(|reason| refuse_copy(&args.scenario, &reason, None))?;
     let project = Project::open(&args.project, cli)?;
     project.permits(Action::Duplicate, &project.config()?)?;
     let all = project.scenarios()?;
     let definition = &one(&all, &args.scenario)?.definition;
     let refused =
-        |reason: String, help: Option<String>| refuse(&definition.identity(), &reason, help);
+        |reason: String, help: Option<String>| refuse_copy(&definition.identity(), &reason, help);
     let short = name.unraw().to_string();
     if let Some(reason) = taken(definition, &all, &short) {
         return Err(refused(reason, Some(ANOTHER_NAME.to_owned())));
@@ -47,12 +48,12 @@ pub(crate) fn duplicate(args: &DuplicateArgs, cli: &Cli) -> Result<u8, Error> {
         let help = help(&refusal, definition);
         refused(refusal.to_string(), Some(help))
     })?;
-    replace(&path, &text, &new.text)?;
-    console::print_result(message(definition, &short, &new))?;
+    replace_source(&path, &text, &new.text)?;
+    console::print_result(describe_refusal(definition, &short, &new))?;
     Ok(0)
 }
 
-fn refuse(scenario: &str, reason: &str, help: Option<String>) -> Error {
+fn refuse_copy(scenario: &str, reason: &str, help: Option<String>) -> Error {
     let error = Error::usage(format!("`{scenario}` cannot be duplicated: {reason}"));
     match help {
         Some(help) => error.with_help(help),
@@ -62,7 +63,7 @@ fn refuse(scenario: &str, reason: &str, help: Option<String>) -> Error {
 
 const ANOTHER_NAME: &str = "give the copy another name";
 
-fn message(definition: &ScenarioDef, name: &str, new: &Duplicated) -> String {
+fn describe_refusal(definition: &ScenarioDef, name: &str, new: &Duplicated) -> String {
     let mut copy = definition.clone();
     copy.function = name.to_owned().into();
     let identity = copy.identity();
@@ -84,7 +85,7 @@ fn message(definition: &ScenarioDef, name: &str, new: &Duplicated) -> String {
 }
 
 /// `name` as the name of a function.
-fn identifier(name: &str) -> Result<Ident, String> {
+fn parse_identifier(name: &str) -> Result<Ident, String> {
     /// Keywords of an edition that the parser takes for names.
     const NEW_KEYWORDS: [&str; 1] = ["gen"];
     const NEVER: [&str; 5] = ["self", "Self", "super", "crate", "_"];
@@ -180,7 +181,7 @@ fn help(refusal: &Refusal, definition: &ScenarioDef) -> String {
 }
 
 /// Writes `new` in place of `old`, whole or not at all, with the permissions of the file.
-fn replace(path: &Path, old: &str, new: &str) -> Result<(), Error> {
+fn replace_source(path: &Path, old: &str, new: &str) -> Result<(), Error> {
     let failed = |error| Error::io("write", path)(error);
     let permissions = fs::metadata(path).map_err(failed)?.permissions();
     if permissions.readonly() {
@@ -211,10 +212,10 @@ mod tests {
     #[test]
     fn only_the_name_of_a_function_is_taken() {
         for name in ["visit", "visit_2", "_x", "größe", "r#type"] {
-            assert_eq!(identifier(name).unwrap().to_string(), name);
+            assert_eq!(parse_identifier(name).unwrap().to_string(), name);
         }
         for name in ["type", "async", "gen"] {
-            let mistake = identifier(name).unwrap_err();
+            let mistake = parse_identifier(name).unwrap_err();
             assert!(mistake.contains(&format!("write `r#{name}`")), "{mistake}");
         }
         for name in [
@@ -238,7 +239,7 @@ mod tests {
             "r#",
             "'a",
         ] {
-            assert!(identifier(name).is_err(), "{name:?}");
+            assert!(parse_identifier(name).is_err(), "{name:?}");
         }
     }
 
@@ -280,7 +281,7 @@ mod tests {
             line: 7,
             version: Some("3\u{1b}".to_owned()),
         };
-        let text = message(&sample::definition("visit", &[]), "visit_2", &new);
+        let text = describe_refusal(&sample::definition("visit", &[]), "visit_2", &new);
         assert!(
             text.contains(":7\n\nThe copy has `version = \"3␛\"` too: "),
             "{text}"
@@ -295,14 +296,14 @@ mod tests {
         let path = folder.path().join("load.rs");
         fs::write(&path, "old").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-        replace(&path, "old", "new").unwrap();
+        replace_source(&path, "old", "new").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o640);
 
-        assert!(replace(&path, "something else", "newer").is_err());
+        assert!(replace_source(&path, "something else", "newer").is_err());
         fs::set_permissions(&path, fs::Permissions::from_mode(0o440)).unwrap();
-        assert!(replace(&path, "new", "newer").is_err());
+        assert!(replace_source(&path, "new", "newer").is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
         let left = fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(left, 1, "nothing else is left there");

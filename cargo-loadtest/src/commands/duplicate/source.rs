@@ -59,11 +59,12 @@ pub(super) fn duplicate(
     original: &Original<'_>,
     name: &Ident,
 ) -> Result<Duplicated, Refusal> {
-    let file = parse(text)?;
-    let Some((module, function)) = find(&file.items, original.function, original.line) else {
-        return Err(missing(text, original));
+    let file = parse_source(text)?;
+    let Some((module, function)) = find_function(&file.items, original.function, original.line)
+    else {
+        return Err(explain_missing(text, original));
     };
-    if let Some(line) = module.iter().find_map(|item| named(item, name)) {
+    if let Some(line) = module.iter().find_map(|item| has_name(item, name)) {
         return Err(Refusal::Taken {
             name: name.to_string(),
             line,
@@ -81,12 +82,12 @@ pub(super) fn duplicate(
     }
     let item = bytes(text, function.span());
     let whole = with_comments(text, item.start)..item.end;
-    let new = insert(text, &whole, edits);
+    let new = insert_copy(text, &whole, edits);
     let lines = |text: &str| text.matches('\n').count();
     let line = original.line + lines(&new.text[..new.at]) - lines(&text[..whole.start]);
     // A file is only written when the copy is found in it again.
-    let again = parse(&new.text).map_err(|_| Refusal::Lost)?;
-    find(&again.items, &name.unraw().to_string(), line).ok_or(Refusal::Lost)?;
+    let again = parse_source(&new.text).map_err(|_| Refusal::Lost)?;
+    find_function(&again.items, &name.unraw().to_string(), line).ok_or(Refusal::Lost)?;
     Ok(Duplicated {
         text: new.text,
         line,
@@ -96,7 +97,7 @@ pub(super) fn duplicate(
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-fn parse(text: &str) -> Result<syn::File, Refusal> {
+fn parse_source(text: &str) -> Result<syn::File, Refusal> {
     let code = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     // Spaces in place of a line for the shell, so that all else stays where it is.
     let is_for_shell = |line: &str| {
@@ -127,20 +128,24 @@ fn bytes(text: &str, span: proc_macro2::Span) -> Range<usize> {
 }
 
 /// The function called `name` on `line`, and the module that holds it.
-fn find<'a>(items: &'a [Item], name: &str, line: usize) -> Option<(&'a [Item], &'a ItemFn)> {
+fn find_function<'a>(
+    items: &'a [Item],
+    name: &str,
+    line: usize,
+) -> Option<(&'a [Item], &'a ItemFn)> {
     items.iter().find_map(|item| match item {
         Item::Fn(function) => {
             let ident = &function.sig.ident;
             (ident.unraw() == name && ident.span().start().line == line)
                 .then_some((items, function))
         }
-        Item::Mod(module) => find(&module.content.as_ref()?.1, name, line),
+        Item::Mod(module) => find_function(&module.content.as_ref()?.1, name, line),
         _ => None,
     })
 }
 
 /// Returns the reason why the function is missing.
-fn missing(text: &str, original: &Original<'_>) -> Refusal {
+fn explain_missing(text: &str, original: &Original<'_>) -> Refusal {
     let line = text.lines().nth(original.line.saturating_sub(1));
     let stands_there = line.is_some_and(|line| {
         line.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'))
@@ -159,7 +164,7 @@ fn missing(text: &str, original: &Original<'_>) -> Refusal {
 }
 
 /// The line where `item` gives something the name `name`.
-fn named(item: &Item, name: &Ident) -> Option<usize> {
+fn has_name(item: &Item, name: &Ident) -> Option<usize> {
     let one = |ident: &Ident| (ident.unraw() == name.unraw()).then(|| ident.span().start().line);
     match item {
         Item::Const(item) => one(&item.ident),
@@ -179,17 +184,17 @@ fn named(item: &Item, name: &Ident) -> Option<usize> {
         Item::TraitAlias(item) => one(&item.ident),
         Item::Type(item) => one(&item.ident),
         Item::Union(item) => one(&item.ident),
-        Item::Use(item) => imported(&item.tree, &one),
+        Item::Use(item) => find_import(&item.tree, &one),
         _ => None,
     }
 }
 
-fn imported(tree: &UseTree, one: &impl Fn(&Ident) -> Option<usize>) -> Option<usize> {
+fn find_import(tree: &UseTree, one: &impl Fn(&Ident) -> Option<usize>) -> Option<usize> {
     match tree {
-        UseTree::Path(path) => imported(&path.tree, one),
+        UseTree::Path(path) => find_import(&path.tree, one),
         UseTree::Name(name) => one(&name.ident),
         UseTree::Rename(rename) => one(&rename.rename),
-        UseTree::Group(group) => group.items.iter().find_map(|tree| imported(tree, one)),
+        UseTree::Group(group) => group.items.iter().find_map(|tree| find_import(tree, one)),
         UseTree::Glob(_) => None,
     }
 }
@@ -254,7 +259,11 @@ struct Inserted {
 }
 
 /// Puts a copy of `item` behind it, with the `edits`, whose places are those of the original.
-fn insert(text: &str, item: &Range<usize>, mut edits: Vec<(Range<usize>, String)>) -> Inserted {
+fn insert_copy(
+    text: &str,
+    item: &Range<usize>,
+    mut edits: Vec<(Range<usize>, String)>,
+) -> Inserted {
     edits.sort_by_key(|(range, _)| range.start);
     let mut copy = String::new();
     let mut copied = item.start;

@@ -211,8 +211,8 @@ impl<'a> Document<'a> {
             fingerprint: &scenario.fingerprint,
             weight: scenario.weight,
             load: scenario.load.as_ref().map(LoadDocument::of),
-            thresholds: thresholds(&scenario.thresholds),
-            apdex_ms: scenario.apdex.map(ms),
+            thresholds: threshold_documents(&scenario.thresholds),
+            apdex_ms: scenario.apdex.map(to_ms),
             budget: scenario.budget,
             grade_weight: scenario.grade_weight,
             client: ClientDocument {
@@ -250,8 +250,8 @@ impl LoadDocument {
                 duration,
             } => Model::Rate {
                 per_second: *per_second,
-                ramp_up_ms: ms(*ramp_up),
-                duration_ms: ms(*duration),
+                ramp_up_ms: to_ms(*ramp_up),
+                duration_ms: to_ms(*duration),
             },
             Shape::Users {
                 users,
@@ -259,53 +259,53 @@ impl LoadDocument {
                 duration,
             } => Model::Users {
                 users: *users,
-                ramp_up_ms: ms(*ramp_up),
-                duration_ms: ms(*duration),
+                ramp_up_ms: to_ms(*ramp_up),
+                duration_ms: to_ms(*duration),
             },
             Shape::Iterations { count, users } => Model::Iterations {
                 count: *count,
                 users: *users,
             },
             Shape::RateStages { stages } => Model::RateStages {
-                stages: staged(stages),
+                stages: staged_document(stages),
             },
             Shape::UserStages { stages } => Model::UserStages {
-                stages: staged(stages),
+                stages: staged_document(stages),
             },
         };
         Self {
-            warm_up_ms: ms(load.warm_up),
+            warm_up_ms: to_ms(load.warm_up),
             max_users: load.max_users,
             model,
         }
     }
 }
 
-fn staged(stages: &[Stage]) -> Vec<StageDocument> {
+fn staged_document(stages: &[Stage]) -> Vec<StageDocument> {
     stages
         .iter()
         .map(|stage| StageDocument {
             from: stage.from,
             to: stage.to,
-            duration_ms: ms(stage.duration),
+            duration_ms: to_ms(stage.duration),
         })
         .collect()
 }
 
-fn thresholds(thresholds: &[Threshold]) -> Vec<ThresholdDocument> {
+fn threshold_documents(thresholds: &[Threshold]) -> Vec<ThresholdDocument> {
     thresholds
         .iter()
         .map(|threshold| ThresholdDocument {
             metric: threshold.metric.clone(),
             comparison: threshold.comparison,
             bound: match threshold.bound {
-                Bound::Time(time) => BoundDocument::Time(ms(time)),
+                Bound::Time(time) => BoundDocument::Time(to_ms(time)),
                 Bound::Ratio(ratio) => BoundDocument::Ratio(ratio),
                 Bound::PerSecond(rate) => BoundDocument::PerSecond(rate),
                 Bound::BytesPerSecond(rate) => BoundDocument::BytesPerSecond(rate),
                 Bound::Count(number) => BoundDocument::Count(number),
             },
-            abort_after_ms: threshold.abort_after.map(ms),
+            abort_after_ms: threshold.abort_after.map(to_ms),
         })
         .collect()
 }
@@ -335,25 +335,25 @@ impl<'a> Step<'a> {
             weight: step.weight,
             one_of: step.one_of.as_deref(),
             think: step.think.map(|think| Think {
-                min_ms: ms(think.min),
-                max_ms: ms(think.max),
+                min_ms: to_ms(think.min),
+                max_ms: to_ms(think.max),
             }),
-            timeout_ms: ms(step.timeout),
+            timeout_ms: to_ms(step.timeout),
             grade_weight: step.grade_weight,
-            thresholds: thresholds(&step.thresholds),
-            apdex_ms: step.apdex.map(ms),
+            thresholds: threshold_documents(&step.thresholds),
+            apdex_ms: step.apdex.map(to_ms),
             budget: step.budget,
             once: step.once,
             last: step.last,
             retry: step.retry.as_ref().map(|retry| Retry {
                 times: retry.times,
-                backoff_ms: ms(retry.backoff),
+                backoff_ms: to_ms(retry.backoff),
                 on: retry.on.to_vec(),
             }),
             until: step.until.as_ref().map(|until| Until {
                 condition: &until.condition,
-                every_ms: ms(until.every),
-                within_ms: ms(until.within),
+                every_ms: to_ms(until.every),
+                within_ms: to_ms(until.within),
             }),
             redirects: step.redirects,
             uses: step
@@ -371,7 +371,7 @@ impl<'a> Step<'a> {
     }
 }
 
-fn ms(time: Duration) -> f64 {
+fn to_ms(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1e6
 }
 

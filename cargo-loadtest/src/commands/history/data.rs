@@ -20,7 +20,7 @@ pub(super) fn render(
             let versions = course.versions.iter();
             json!({
                 "scenario": course.scenario,
-                "versions": versions.map(|one| version(one, limit)).collect::<Vec<_>>(),
+                "versions": versions.map(|one| version_json(one, limit)).collect::<Vec<_>>(),
             })
         })
         .collect();
@@ -38,7 +38,7 @@ pub(super) fn render(
     serde_json::to_string_pretty(&all).map_err(Error::encode("the history"))
 }
 
-fn version(course: &VersionCourse<'_>, limit: usize) -> Value {
+fn version_json(course: &VersionCourse<'_>, limit: usize) -> Value {
     let rows = course.settings.iter().flat_map(|setting| &setting.rows);
     let mut rows: Vec<_> = rows.filter(|row| row.place < limit).collect();
     rows.sort_by_key(|row| row.place);

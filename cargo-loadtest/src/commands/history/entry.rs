@@ -198,7 +198,7 @@ fn under_way(run: &RunFolder, header: &RunRecord) -> Vec<Entry> {
 /// Returns the entries of a record; `run` is the name of its folder.
 pub(super) fn of_record(run: &str, mut record: RunRecord) -> Vec<Entry> {
     for scenario in &mut record.scenarios {
-        lighten(scenario);
+        drop_details(scenario);
     }
     let report = Report::grade(&record);
     let mut all: Vec<Entry> = report
@@ -252,7 +252,7 @@ pub(super) fn of_record(run: &str, mut record: RunRecord) -> Vec<Entry> {
 
 /// Takes from a record what neither grade nor verdict come from, and which is most of it: percentiles over
 /// time.
-fn lighten(scenario: &mut ScenarioRecord) {
+fn drop_details(scenario: &mut ScenarioRecord) {
     for cell in &mut scenario.cells.cells {
         cell.time = CompactHistogram::default();
         cell.steps = Vec::new();

@@ -24,7 +24,7 @@ pub(super) fn render(
         if !lines.is_empty() {
             lines.push(Line::new());
         }
-        scenario(course, limit, width, &mut lines);
+        render_scenario(course, limit, width, &mut lines);
     }
     if !archive.unreadable.is_empty() {
         if !lines.is_empty() {
@@ -48,11 +48,11 @@ pub(super) fn render(
     text
 }
 
-fn scenario(course: &Course<'_>, limit: usize, width: usize, lines: &mut Vec<Line>) {
+fn render_scenario(course: &Course<'_>, limit: usize, width: usize, lines: &mut Vec<Line>) {
     lines.push(Line::new().add(BOLD, clean(course.scenario)));
     let mut hidden = 0;
     for version in &course.versions {
-        lines.push(title(version));
+        lines.push(render_title(version));
         for setting in &version.settings {
             let shown: Vec<_> = setting
                 .rows
@@ -66,8 +66,8 @@ fn scenario(course: &Course<'_>, limit: usize, width: usize, lines: &mut Vec<Lin
             if setting.setting.is_none() && version.version.is_some() {
                 lines.push(Line::new().add(PLAIN, "  load not known"));
             }
-            lines.extend(heading(setting, limit, width));
-            let table = table(&shown, width);
+            lines.extend(render_heading(setting, limit, width));
+            let table = render_table(&shown, width);
             let table = table.lines(width.saturating_sub(2));
             lines.extend(
                 table
@@ -83,9 +83,12 @@ fn scenario(course: &Course<'_>, limit: usize, width: usize, lines: &mut Vec<Lin
 }
 
 /// `version 1f3a9c02 "2": 12 runs, 2026-11-20 10:02 to 2026-11-22 00:10`
-fn title(course: &VersionCourse<'_>) -> Line {
+fn render_title(course: &VersionCourse<'_>) -> Line {
     let runs = view::counted(course.count as u64, "run");
-    let (first, last) = (when(course.first_seen), when(course.last_seen));
+    let (first, last) = (
+        format_time(course.first_seen),
+        format_time(course.last_seen),
+    );
     let seen = if first == last {
         first
     } else {
@@ -108,7 +111,7 @@ fn title(course: &VersionCourse<'_>) -> Line {
 }
 
 /// The load, its target, and the course of p95.
-fn heading(course: &SettingCourse<'_>, limit: usize, width: usize) -> Vec<Line> {
+fn render_heading(course: &SettingCourse<'_>, limit: usize, width: usize) -> Vec<Line> {
     let Some(setting) = course.setting else {
         return Vec::new();
     };
@@ -131,7 +134,7 @@ fn heading(course: &SettingCourse<'_>, limit: usize, width: usize) -> Vec<Line> 
     lines
 }
 
-fn table(rows: &[&Row<'_>], width: usize) -> Table {
+fn render_table(rows: &[&Row<'_>], width: usize) -> Table {
     let is_wide = width >= WIDE;
     let mut columns = vec![Column::left("run")];
     if is_wide {
@@ -150,9 +153,9 @@ fn table(rows: &[&Row<'_>], width: usize) -> Table {
         let entry = row.entry;
         let mut cells = vec![(PLAIN, clean(&entry.run))];
         if is_wide {
-            cells.push((DIM, when(&entry.started_at)));
+            cells.push((DIM, format_time(&entry.started_at)));
         }
-        cells.extend([(DIM, commit(entry)), grade(entry)]);
+        cells.extend([(DIM, commit(entry)), format_grade(entry)]);
         let figures = entry.figures();
         let none = || view::NONE.to_owned();
         let p95 = figures.and_then(|figures| figures.p95);
@@ -160,7 +163,7 @@ fn table(rows: &[&Row<'_>], width: usize) -> Table {
         let errors = figures.and_then(|figures| figures.error_rate);
         cells.push((PLAIN, errors.map_or_else(none, view::percent)));
         cells.push((PLAIN, row.trend.as_ref().map_or_else(String::new, arrow)));
-        cells.push(verdict(entry));
+        cells.push(format_verdict(entry));
         table.row(cells, entry.reason().map(clean));
     }
     table
@@ -176,14 +179,14 @@ fn commit(entry: &Entry) -> String {
     format!("{short}{star}")
 }
 
-fn grade(entry: &Entry) -> (Style, String) {
+fn format_grade(entry: &Entry) -> (Style, String) {
     match entry.figures().and_then(|figures| figures.grade) {
         Some(letter) => (PLAIN, letter.to_string()),
         None => (PLAIN, view::NONE.to_owned()),
     }
 }
 
-fn verdict(entry: &Entry) -> (Style, String) {
+fn format_verdict(entry: &Entry) -> (Style, String) {
     let style = match entry.exit_code() {
         Some(0) => GOOD,
         None => ACCENT,
@@ -232,7 +235,7 @@ fn sparkline(times: &[Duration]) -> String {
 }
 
 /// A time of RFC 3339 in UTC, to the minute.
-fn when(time: &str) -> String {
+fn format_time(time: &str) -> String {
     let minute: String = clean(time).chars().take(16).collect();
     minute.replace('T', " ")
 }

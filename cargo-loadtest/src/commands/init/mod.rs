@@ -44,7 +44,7 @@ pub(crate) fn init(args: &InitArgs) -> Result<u8, Error> {
         own => own,
     };
     if used == Some(Origin::Registry) && !workspace_manifest.patches_loadtest() {
-        return Err(foreign(args));
+        return Err(refuse_registry(args));
     }
     if own.is_some() {
         kept.push("Cargo.toml has a dependency on `loadtest`".to_owned());
@@ -78,12 +78,12 @@ pub(crate) fn init(args: &InitArgs) -> Result<u8, Error> {
     add_file(&example, &root, EXAMPLE, &mut done, &mut kept)?;
     let config = workspace.root().join(FILE_NAME);
     add_file(&config, workspace.root(), CONFIG, &mut done, &mut kept)?;
-    tell(package, &done, &kept);
+    print_summary(package, &done, &kept);
     Ok(0)
 }
 
 /// The crate of that name on the package registry is not ours.
-fn foreign(args: &InitArgs) -> Error {
+fn refuse_registry(args: &InitArgs) -> Error {
     let instead = match Source::find(args) {
         Ok(source) => manifest::entry(&source),
         Err(_) => "{ git = \"https://..\", rev = \"..\" }".to_owned(),
@@ -156,7 +156,7 @@ fn add_file(
     Ok(())
 }
 
-fn tell(package: &Package, done: &[String], kept: &[String]) {
+fn print_summary(package: &Package, done: &[String], kept: &[String]) {
     for line in done {
         console::print_status("Added", line);
     }

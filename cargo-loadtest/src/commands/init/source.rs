@@ -43,7 +43,7 @@ impl Source {
         if let Some(given) = given.as_deref().or(option_env!("LOADTEST_SOURCE")) {
             return Self::parse(given);
         }
-        installed()
+        find_installed()
             .or_else(|| built_in(Path::new(BUILT_IN)))
             .ok_or_else(|| {
                 Error::usage("the source that this tool was built from is not known any more")
@@ -70,7 +70,7 @@ impl Source {
         let path = Path::new(given);
         [path.to_path_buf(), path.join("loadtest")]
             .iter()
-            .find_map(|path| library(path))
+            .find_map(|path| find_library(path))
             .ok_or_else(|| {
                 Error::usage(format!(
                     "there is no `loadtest` in `{given}`, which {VARIABLE} names"
@@ -94,7 +94,7 @@ impl fmt::Display for Source {
 }
 
 /// The folder of the library, if `path` is one.
-fn library(path: &Path) -> Option<Source> {
+fn find_library(path: &Path) -> Option<Source> {
     let manifest = std::fs::read_to_string(path.join("Cargo.toml")).ok()?;
     let manifest: toml_edit::DocumentMut = manifest.parse().ok()?;
     let name = manifest.get("package")?.get("name")?.as_str()?;
@@ -104,14 +104,14 @@ fn library(path: &Path) -> Option<Source> {
 }
 
 /// Returns the source that `cargo install` noted beside this program.
-fn installed() -> Option<Source> {
+fn find_installed() -> Option<Source> {
     let program = std::env::current_exe().ok()?;
     let notes = program.parent()?.parent()?.join(".crates2.json");
-    noted(&std::fs::read_to_string(notes).ok()?)
+    parse_notes(&std::fs::read_to_string(notes).ok()?)
 }
 
 /// Keys are such as `cargo-loadtest 0.1.0 (git+https://host/path?branch=main#0123abc)`.
-fn noted(notes: &str) -> Option<Source> {
+fn parse_notes(notes: &str) -> Option<Source> {
     let notes: serde_json::Value = serde_json::from_str(notes).ok()?;
     notes.get("installs")?.as_object()?.keys().find_map(|key| {
         let source = key.strip_prefix("cargo-loadtest ")?.split_once(" (git+")?.1;
@@ -126,11 +126,11 @@ fn noted(notes: &str) -> Option<Source> {
 /// The library beside the folder of the tool: a checkout of cargo's, or one of the user's.
 fn built_in(tool: &Path) -> Option<Source> {
     let repository = tool.parent()?;
-    checkout(repository).or_else(|| library(&repository.join("loadtest")))
+    find_checkout(repository).or_else(|| find_library(&repository.join("loadtest")))
 }
 
 /// `CARGO_HOME/git/checkouts/NAME-HASH/REV`; where it comes from stands in `CARGO_HOME/git/db/NAME-HASH`.
-fn checkout(repository: &Path) -> Option<Source> {
+fn find_checkout(repository: &Path) -> Option<Source> {
     let name = repository.parent()?;
     let checkouts = name.parent()?;
     let git = checkouts.parent()?;
@@ -169,12 +169,12 @@ mod tests {
             "cargo-loadtest 0.1.0 (git+ssh://git@example.com/x?branch=main#0123abc)": {}
         }}"#;
         assert_eq!(
-            noted(notes),
+            parse_notes(notes),
             Some(git("ssh://git@example.com/x", "0123abc"))
         );
         let from_path = r#"{"installs":{"cargo-loadtest 0.1.0 (path+file:///x)": {}}}"#;
-        assert_eq!(noted(from_path), None);
-        assert_eq!(noted("broken"), None);
+        assert_eq!(parse_notes(from_path), None);
+        assert_eq!(parse_notes("broken"), None);
     }
 
     #[test]

@@ -86,10 +86,10 @@ impl Destination {
         };
         let mut hosts: Vec<Host> = Vec::new();
         for url in base.into_iter().chain(urls()) {
-            let Some(name) = host(url) else {
+            let Some(name) = host_of(url) else {
                 continue;
             };
-            let (permission, owner) = permission(url, name, permissions);
+            let (permission, owner) = find_permission(url, name, permissions);
             let found = Host {
                 name: name.to_owned(),
                 permission,
@@ -109,7 +109,7 @@ impl Destination {
 }
 
 /// The host of an absolute URL, as it is written.
-fn host(url: &str) -> Option<&str> {
+fn host_of(url: &str) -> Option<&str> {
     let (_, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
     let place = authority.rsplit_once('@').map_or(authority, |(_, to)| to);
@@ -122,7 +122,11 @@ fn host(url: &str) -> Option<&str> {
     })
 }
 
-fn permission(url: &str, host: &str, permissions: &Permissions) -> (Permission, Option<String>) {
+fn find_permission(
+    url: &str,
+    host: &str,
+    permissions: &Permissions,
+) -> (Permission, Option<String>) {
     if host.contains('{') {
         return (Permission::WhenSent, None);
     }

@@ -69,7 +69,7 @@ pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<u8, Error> {
             console::print_result(shown.join("\n").trim_end())?;
         }
         ResultFormat::Json => {
-            let all: Vec<_> = prospects.iter().map(data).collect();
+            let all: Vec<_> = prospects.iter().map(plan_json).collect();
             let text = serde_json::to_string_pretty(&all).map_err(Error::encode("the plans"))?;
             console::print_result(text)?;
         }
@@ -88,7 +88,7 @@ struct Prospect<'a> {
     destination: Destination,
 }
 
-fn data(prospect: &Prospect<'_>) -> Value {
+fn plan_json(prospect: &Prospect<'_>) -> Value {
     let Prospect {
         scenario,
         seed,
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn programs_see_the_same_in_units() {
-        let value = data(&prospect(&full(), Some(7), Some("http://127.0.0.1:8080")));
+        let value = plan_json(&prospect(&full(), Some(7), Some("http://127.0.0.1:8080")));
         insta::assert_json_snapshot!(value);
     }
 }

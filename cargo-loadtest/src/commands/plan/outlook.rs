@@ -92,8 +92,8 @@ impl Outlook {
     /// Returns the outlook of `plan` for `scenario`.
     pub(super) fn of(scenario: &ScenarioDef, plan: &Plan) -> Self {
         let weights = effective(&scenario.steps);
-        let phases = phases(&plan.load);
-        let iterations = iterations(scenario, plan, &phases, &weights);
+        let phases = split_phases(&plan.load);
+        let iterations = count_iterations(scenario, plan, &phases, &weights);
         let steps: Vec<_> = scenario
             .steps
             .iter()
@@ -103,21 +103,21 @@ impl Outlook {
                 name: step.name.to_string(),
                 weight: step.weight,
                 effective_weight: short(weight),
-                requests: requests(step, weight, iterations, plan.max_users),
+                requests: count_requests(step, weight, iterations, plan.max_users),
                 grading: *grading,
             })
             .collect();
         Self {
             phases,
             iterations,
-            requests: together(&steps),
+            requests: sum_requests(&steps),
             steps,
         }
     }
 }
 
 /// The pieces of a load, as [`Schedule`] runs them.
-fn phases(load: &Load) -> Vec<Phase> {
+fn split_phases(load: &Load) -> Vec<Phase> {
     let ramped = |target: f64, ramp_up: Duration, duration: Duration| {
         let stage = |from, duration| Stage {
             from,
@@ -162,8 +162,8 @@ fn phases(load: &Load) -> Vec<Phase> {
                 Window::Ramp => PhaseKind::Ramp,
                 Window::Steady => PhaseKind::Steady,
             },
-            start_us: micros(start),
-            duration_us: micros(stage.duration),
+            start_us: to_micros(start),
+            duration_us: to_micros(stage.duration),
             from: stage.from,
             to: stage.to,
             iterations: load.is_open().then(|| short(area)),
@@ -173,11 +173,11 @@ fn phases(load: &Load) -> Vec<Phase> {
     phases
 }
 
-fn micros(time: Duration) -> u64 {
+fn to_micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-fn iterations(
+fn count_iterations(
     scenario: &ScenarioDef,
     plan: &Plan,
     phases: &[Phase],
@@ -218,7 +218,7 @@ fn iterations(
     }
 }
 
-fn requests(step: &StepDef, weight: f64, iterations: Iterations, users: u32) -> Requests {
+fn count_requests(step: &StepDef, weight: f64, iterations: Iterations, users: u32) -> Requests {
     let more =
         step.retry.is_some() || step.until.is_some() || step.sends_itself || step.redirects > 0;
     if step.once || step.last {
@@ -245,7 +245,7 @@ fn requests(step: &StepDef, weight: f64, iterations: Iterations, users: u32) -> 
 }
 
 /// The sum over all steps; those that run once per user come on top.
-fn together(steps: &[Step]) -> Requests {
+fn sum_requests(steps: &[Step]) -> Requests {
     let sum = |figure: fn(&Requests) -> Option<f64>| {
         let figures: Vec<f64> = steps
             .iter()

@@ -4,7 +4,7 @@
 //! other tables are those of the tool.
 
 use super::class::AddressClass;
-use crate::transport::Host;
+use crate::targets::Host;
 use ipnet::IpNet;
 use std::collections::BTreeSet;
 use std::net::IpAddr;

@@ -11,7 +11,7 @@
 use super::super::meter::{Meter, MeteredStream, TransportStream};
 use super::super::request::{OutgoingRequest, RequestSurroundings};
 use super::{Error, Http1};
-use crate::chain::RequestBuf;
+use crate::transport::RequestBuf;
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Version};

@@ -3,7 +3,7 @@
 use super::super::STOP;
 use super::super::request::OutgoingRequest;
 use super::{Body, Chunks, Error};
-use crate::chain::RequestBuf;
+use crate::transport::RequestBuf;
 use http::header::{CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use http::{HeaderMap, StatusCode, Version};
 use httparse::{ParserConfig, Response, Status};
@@ -235,7 +235,7 @@ fn describe_parse_error(error: httparse::Error) -> &'static str {
 mod tests {
     use super::super::super::request::RequestSurroundings;
     use super::*;
-    use crate::chain::RequestTarget;
+    use crate::transport::RequestTarget;
     use bytes::Bytes;
     use http::uri::PathAndQuery;
 

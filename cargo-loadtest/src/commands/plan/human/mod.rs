@@ -28,11 +28,11 @@ pub(super) fn render(prospect: &Prospect<'_>, width: usize, colour: bool) -> Str
         width: width.clamp(NARROWEST, WIDEST),
         colour,
     };
-    title(&mut page, prospect);
-    facts(&mut page, prospect);
+    render_title(&mut page, prospect);
+    render_facts(&mut page, prospect);
     course(&mut page, prospect);
     steps(&mut page, prospect);
-    notes(&mut page, prospect);
+    render_notes(&mut page, prospect);
     page.out
 }
 
@@ -70,11 +70,11 @@ fn margin(columns: usize) -> Line {
     Line::new().to(columns)
 }
 
-fn title(page: &mut Page, prospect: &Prospect<'_>) {
+fn render_title(page: &mut Page, prospect: &Prospect<'_>) {
     page.text(Line::new(), BOLD, &words::title(prospect.scenario));
 }
 
-fn facts(page: &mut Page, prospect: &Prospect<'_>) {
+fn render_facts(page: &mut Page, prospect: &Prospect<'_>) {
     let plan = &prospect.plan;
     let mut load = view::load(&plan.load);
     if plan.default_load {
@@ -86,7 +86,7 @@ fn facts(page: &mut Page, prospect: &Prospect<'_>) {
         None => "another one each run; `--seed` with that of a run repeats it".to_owned(),
     };
     page.fact("seed", PLAIN, &seed);
-    target(page, &prospect.destination);
+    render_target(page, &prospect.destination);
     if let Some(client) = words::client(&prospect.scenario.client) {
         let style = if prospect.scenario.client.insecure {
             FAIR
@@ -102,7 +102,7 @@ fn facts(page: &mut Page, prospect: &Prospect<'_>) {
         users
     };
     page.fact("users", PLAIN, &users);
-    page.fact("iterations", PLAIN, &iterations(prospect));
+    page.fact("iterations", PLAIN, &render_iterations(prospect));
     page.fact("requests", PLAIN, &all_requests(&prospect.outlook.requests));
     let thresholds: Vec<_> = plan
         .thresholds
@@ -125,7 +125,7 @@ fn facts(page: &mut Page, prospect: &Prospect<'_>) {
     }
 }
 
-fn target(page: &mut Page, destination: &Destination) {
+fn render_target(page: &mut Page, destination: &Destination) {
     let base = destination.base.as_deref().unwrap_or_default();
     let replaced = if destination.starts_target {
         "; the setup that starts a target is not run"
@@ -178,7 +178,7 @@ fn target(page: &mut Page, destination: &Destination) {
     }
 }
 
-fn iterations(prospect: &Prospect<'_>) -> String {
+fn render_iterations(prospect: &Prospect<'_>) -> String {
     let iterations = prospect.outlook.iterations;
     let load = &prospect.plan.load;
     if let Shape::Iterations { count, .. } = load.shape {
@@ -215,7 +215,7 @@ fn all_requests(requests: &Requests) -> String {
     words.join("; ")
 }
 
-fn notes(page: &mut Page, prospect: &Prospect<'_>) {
+fn render_notes(page: &mut Page, prospect: &Prospect<'_>) {
     let outlook = &prospect.outlook;
     let mut notes = Vec::new();
     if !prospect.plan.load.is_open() {

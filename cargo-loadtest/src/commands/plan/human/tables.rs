@@ -33,7 +33,7 @@ pub(super) fn course(page: &mut Page, prospect: &Prospect<'_>) {
             us => view::span(Duration::from_micros(us)),
         };
         let mut row = vec![
-            (PLAIN, kind(phase).to_owned()),
+            (PLAIN, format_phase(phase).to_owned()),
             (PLAIN, time(phase.start_us)),
             (PLAIN, time(phase.start_us + phase.duration_us)),
             (PLAIN, level(phase)),
@@ -49,7 +49,7 @@ pub(super) fn course(page: &mut Page, prospect: &Prospect<'_>) {
     }
 }
 
-fn kind(phase: &Phase) -> &'static str {
+fn format_phase(phase: &Phase) -> &'static str {
     match phase.kind {
         PhaseKind::WarmUp => "warm-up, discarded",
         PhaseKind::Ramp if phase.to >= phase.from => "ramp-up",
@@ -127,13 +127,13 @@ pub(super) fn steps(page: &mut Page, prospect: &Prospect<'_>) {
     let below = prospect.scenario.steps.iter().zip(&prospect.outlook.steps);
     for (line, (step, expected)) in lines.zip(below) {
         page.line(&margin(MARGIN).join(line));
-        let words = details(step, &expected.grading);
-        page.text(margin(2 * MARGIN), DIM, &request(step));
+        let words = step_details(step, &expected.grading);
+        page.text(margin(2 * MARGIN), DIM, &format_request(step));
         page.text(margin(2 * MARGIN), DIM, &words.join("; "));
     }
 }
 
-fn request(step: &StepDef) -> String {
+fn format_request(step: &StepDef) -> String {
     let method = step.method.as_deref().unwrap_or("*");
     match step.url.as_deref() {
         Some(url) => format!("{method} {url}"),
@@ -142,7 +142,7 @@ fn request(step: &StepDef) -> String {
     }
 }
 
-fn details(step: &StepDef, grading: &StepGrading) -> Vec<String> {
+fn step_details(step: &StepDef, grading: &StepGrading) -> Vec<String> {
     let mut words = words::marks(step);
     if let Some(think) = &step.think {
         words.push(format!("then thinks {}", words::think(think)));

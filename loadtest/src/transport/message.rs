@@ -1,4 +1,4 @@
-//! What passes between a chain and a transport: a request to send, a response to read.
+//! The messages between a chain and a transport: a request to send, a response to read.
 
 use bytes::Bytes;
 use http::uri::PathAndQuery;
